@@ -7,9 +7,9 @@ use std::{
 
 use quick_cache::sync::Cache;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Found, Reads, StoreError, Stored, confirm, containers},
-    engines::{command::Place, counted_children::CountedChildren},
-    http::Children,
+    cosmos::{Container, Cosmos, ETag, ReadResult, Reads, StoreError, Stored, confirm, containers},
+    engines::{command::ItemSlot, counted_children::CountedChildren},
+    http::FamilyOfChild,
 };
 
 use super::{
@@ -44,10 +44,10 @@ pub struct Blog {
 }
 
 /// The slot of a user.
-pub(super) type UserSlot = Place<User, NoUser>;
+pub(super) type UserSlot = ItemSlot<User, NoUser>;
 
 /// The slot of a post.
-pub(super) type PostSlot = Place<Post, DeletedPost>;
+pub(super) type PostSlot = ItemSlot<Post, DeletedPost>;
 
 containers!(Blog: users, posts, feed);
 
@@ -116,7 +116,7 @@ impl Blog {
         &self,
         post_id: &PostId,
         id: &str,
-    ) -> Found<T> {
+    ) -> ReadResult<T> {
         let stored = self.posts.read::<PostsItem>(post_id.as_str(), id).await?;
         Ok(stored.and_then(Stored::of_type))
     }
@@ -134,7 +134,12 @@ impl Blog {
     }
 
     /// Returns the comments or the likes, for a command that deletes one.
-    pub(super) fn children(&self, name: &'static str) -> Children<'_, PostFamily> {
-        Children { engine: &self.reactions, container: &self.posts, child: name, parent: "post" }
+    pub(super) fn children(&self, name: &'static str) -> FamilyOfChild<'_, PostFamily> {
+        FamilyOfChild {
+            engine: &self.reactions,
+            container: &self.posts,
+            child: name,
+            parent: "post",
+        }
     }
 }

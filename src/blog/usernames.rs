@@ -7,7 +7,7 @@
 
 use tributary_functions::{
     cosmos::{Container, ETag, Reads, StoreError, Stored},
-    engines::unique_claim::{self, Reserved, UniqueValue, free, give_up, reserve},
+    engines::unique_claim::{self, UniqueValue, ValueReservation, free, give_up, reserve},
 };
 
 use super::{
@@ -30,11 +30,11 @@ impl UniqueValue for Blog {
         Reservation::partition(key)
     }
 
-    fn item(key: &str, reserved: &Reserved<UserId>) -> UsersItem {
+    fn item(key: &str, reserved: &ValueReservation<UserId>) -> UsersItem {
         Reservation::new(key, reserved).into()
     }
 
-    fn reserved(item: &UsersItem) -> Option<Reserved<UserId>> {
+    fn reserved(item: &UsersItem) -> Option<ValueReservation<UserId>> {
         let UsersItem::Username(reservation) = item else { return None };
         Some(reservation.reserved())
     }
@@ -55,7 +55,8 @@ pub(super) async fn take_name(
     read: Option<&ETag>,
 ) -> Result<Stored<User>, BlogError> {
     let name = user.public.username.key();
-    let unique_claim::Reservation::Made(reservation) = reserve(blog, &name, &user.user_id).await?
+    let unique_claim::ReservationOutcome::Made(reservation) =
+        reserve(blog, &name, &user.user_id).await?
     else {
         return Err(BlogError::NameTaken);
     };

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use futures::{TryStreamExt, future::try_join_all};
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Found, Query, Reads, Scope, StoreError, Stored, containers},
-    engines::{command::Place, counted_children::CountedChildren},
+    cosmos::{
+        Container, Cosmos, ETag, Query, ReadResult, Reads, Scope, StoreError, Stored, containers,
+    },
+    engines::{command::ItemSlot, counted_children::CountedChildren},
 };
 
 use super::{
@@ -20,10 +22,10 @@ use super::{
 };
 
 /// What a command finds where a label would be. No label has the id of a continuation.
-pub(super) type LabelPlace = Place<Label, DeletedLabel>;
+pub(super) type LabelPlace = ItemSlot<Label, DeletedLabel>;
 
 /// What a command finds where a product would be.
-pub(super) type ProductPlace = Place<Product, DeletedProduct>;
+pub(super) type ProductPlace = ItemSlot<Product, DeletedProduct>;
 
 /// What the handlers of the WebStore take as their `State`: a part of it.
 #[derive(Clone)]
@@ -65,11 +67,11 @@ impl Catalog {
         }
     }
 
-    pub(super) async fn label(&self, kind: LabelKind, id: &str) -> Found<LabelItem> {
+    pub(super) async fn label(&self, kind: LabelKind, id: &str) -> ReadResult<LabelItem> {
         self.labels.read(kind.as_str(), id).await
     }
 
-    pub(super) async fn live_label(&self, kind: LabelKind, id: &str) -> Found<Label> {
+    pub(super) async fn live_label(&self, kind: LabelKind, id: &str) -> ReadResult<Label> {
         Ok(self.label(kind, id).await?.and_then(Stored::of_type))
     }
 
@@ -118,11 +120,15 @@ impl Catalog {
         &self,
         category_id: &CategoryId,
         id: &ProductId,
-    ) -> Found<ProductItem> {
+    ) -> ReadResult<ProductItem> {
         self.products.read(category_id.as_str(), id.as_str()).await
     }
 
-    pub(super) async fn product(&self, category_id: &CategoryId, id: &ProductId) -> Found<Product> {
+    pub(super) async fn product(
+        &self,
+        category_id: &CategoryId,
+        id: &ProductId,
+    ) -> ReadResult<Product> {
         Ok(self.place(category_id, id).await?.and_then(Stored::of_type))
     }
 
@@ -199,18 +205,22 @@ impl Customers {
         }
     }
 
-    pub(super) async fn customer(&self, id: &CustomerId) -> Found<Customer> {
+    pub(super) async fn customer(&self, id: &CustomerId) -> ReadResult<Customer> {
         let stored = self.customers.read::<CustomerItem>(id.as_str(), id.as_str()).await?;
         Ok(stored.and_then(Stored::of_type))
     }
 
     /// Returns a customer for an answer, which has no place for a password.
-    pub(super) async fn public_customer(&self, id: &CustomerId) -> Found<PublicCustomer> {
+    pub(super) async fn public_customer(&self, id: &CustomerId) -> ReadResult<PublicCustomer> {
         let stored = self.customers.read(id.as_str(), id.as_str()).await?;
         Ok(stored.and_then(|stored| stored.filter_map(CustomerAs::customer)))
     }
 
-    pub(super) async fn order(&self, customer_id: &CustomerId, id: &OrderId) -> Found<SalesOrder> {
+    pub(super) async fn order(
+        &self,
+        customer_id: &CustomerId,
+        id: &OrderId,
+    ) -> ReadResult<SalesOrder> {
         let stored = self.customers.read::<CustomerItem>(customer_id.as_str(), id.as_str());
         Ok(stored.await?.and_then(Stored::of_type))
     }

@@ -21,7 +21,7 @@ use futures::{FutureExt, future::BoxFuture};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
-use tributary_functions::{app::Options, values::Clock};
+use tributary_functions::{app::AppOptions, values::Clock};
 use tributary_local::{
     chaos::{Chaos, ChaosKind, Random},
     cosmos::EndpointOptions,
@@ -131,7 +131,7 @@ impl<W: Workload> Ran<W> {
         let settings = workload.settings();
         let settings: Vec<_> =
             settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let options = Options { clock, ..World::options() };
+        let options = AppOptions { clock, ..World::options() };
         let world = world.with_settings(options, &settings).await;
         let second = world.with_settings(options, &settings).await;
         // In Azure, each trigger runs in instances of its own, which have no session of the others.

@@ -228,7 +228,7 @@ fn after_sigterm_the_handler_asks_to_be_started_again() {
 async fn a_store_that_cannot_be_reached_is_a_503_and_not_the_end() {
     use tower::ServiceExt;
     use tributary_functions::{
-        app::Options,
+        app::AppOptions,
         config::{Config, Settings},
         cosmos::Cosmos,
     };
@@ -238,8 +238,10 @@ async fn a_store_that_cannot_be_reached_is_a_503_and_not_the_end() {
     }));
     let cosmos = config.unwrap().cosmos;
     let cosmos: Arc<Cosmos> = cosmos.into();
-    let router =
-        crate::world::World::app(&cosmos, Options::default()).into_handler().into_router().unwrap();
+    let router = crate::world::World::app(&cosmos, AppOptions::default())
+        .into_handler()
+        .into_router()
+        .unwrap();
     let request = Request::get("/api/users/ann").body(Body::empty()).unwrap();
     let response = router.oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

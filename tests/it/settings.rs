@@ -3,7 +3,7 @@
 use std::{cell::RefCell, collections::BTreeSet, fs, path::Path};
 
 use tributary_functions::{
-    app::Options,
+    app::AppOptions,
     config::{Config, Settings},
 };
 
@@ -28,7 +28,7 @@ fn every_setting_that_is_read_is_in_the_docs() {
         };
         let settings = Settings::new(&look_up);
         let config = Config::read(settings).unwrap();
-        tributary::program().build(&config.cosmos.into(), Options::default(), settings).unwrap();
+        tributary::program().build(&config.cosmos.into(), AppOptions::default(), settings).unwrap();
     }
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
     let page = fs::read_to_string(page).unwrap();

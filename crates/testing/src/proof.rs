@@ -42,7 +42,7 @@ use tributary_functions::{
         AnyProjection, DeadLetters,
         aggregate::{Aggregate, AggregateProjection},
         copies::{Copies, CopyProjection},
-        window::{InWindow, Window, WindowHead, WindowProjection},
+        window::{Window, WindowHead, WindowItem, WindowProjection},
     },
 };
 use tributary_local::cosmos::ContainersFile;
@@ -310,7 +310,7 @@ pub fn window<S: Sources, W: Window>(
         let mut newest: Vec<_> = states
             .filter_map(|state: W::Change| {
                 let (origin, source) = (W::origin(&state)?, W::source(&state)?);
-                let copy = InWindow::new(W::PARTITION, W::copy(source));
+                let copy = WindowItem::new(W::PARTITION, W::copy(source));
                 let copy = serde_json::to_value(copy).unwrap();
                 Some((W::creation_date(source), origin.name(), copy))
             })

@@ -13,7 +13,7 @@ use futures::{TryStreamExt, future::try_join_all};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tributary_functions::{
-    app::{App, Options},
+    app::{App, AppOptions},
     config::Settings as AppSettings,
     cosmos::{Cosmos, Limits},
     http::{Authentication, HttpFunction},
@@ -117,17 +117,17 @@ impl<A: AppUnderTest> World<A> {
 
     /// Returns the same world, seen through an instance whose projections retry for this time only.
     pub async fn with_budget(&self, retry_budget: Duration) -> Self {
-        self.with_app(Options { retry_budget, ..Self::options() }).await
+        self.with_app(AppOptions { retry_budget, ..Self::options() }).await
     }
 
     /// Returns the same world, seen through an instance behind App Service Authentication.
     pub async fn with_easyauth(&self) -> Self {
         let authentication = Authentication::EasyAuth;
-        self.with_app(Options { authentication, ..Self::options() }).await
+        self.with_app(AppOptions { authentication, ..Self::options() }).await
     }
 
     /// Returns the same world, seen through an instance with other options.
-    pub async fn with_app(&self, options: Options) -> Self {
+    pub async fn with_app(&self, options: AppOptions) -> Self {
         let app = Self::app(&Self::cosmos(&self.endpoint).await, options);
         Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
     }
@@ -142,7 +142,7 @@ impl<A: AppUnderTest> World<A> {
     }
 
     /// Returns the same world, seen through an instance with other options and settings.
-    pub async fn with_settings(&self, options: Options, settings: &[(&str, &str)]) -> Self {
+    pub async fn with_settings(&self, options: AppOptions, settings: &[(&str, &str)]) -> Self {
         let setting = |name: &str| {
             let found = settings.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -172,10 +172,10 @@ impl<A: AppUnderTest> World<A> {
 
     /// Returns the options of the app in a test. Its renames have no budget of request units: no reader
     /// competes with them here.
-    pub fn options() -> Options {
+    pub fn options() -> AppOptions {
         let background =
             BackgroundOptions { request_units_per_second: None, ..BackgroundOptions::default() };
-        Options { background, ..Options::default() }
+        AppOptions { background, ..AppOptions::default() }
     }
 
     /// Returns the names of the triggers that the app serves.
@@ -191,7 +191,7 @@ impl<A: AppUnderTest> World<A> {
     }
 
     /// Builds the app without settings of its domains.
-    pub fn app(cosmos: &Arc<Cosmos>, options: Options) -> App {
+    pub fn app(cosmos: &Arc<Cosmos>, options: AppOptions) -> App {
         A::program().build(cosmos, options, AppSettings::NONE).unwrap()
     }
 

@@ -59,7 +59,7 @@ pub const UNMATCHED: &str = "ZUnmatchedRoute";
 
 /// Settings of the app that belong to no domain.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct AppOptions {
     /// The limits of concurrent requests and of their memory.
     pub admission: AdmissionOptions,
     /// The source of the caller's identity.
@@ -67,20 +67,20 @@ pub struct Options {
     /// The budget and the slices of background work.
     pub background: BackgroundOptions,
     /// The settings of the audits that timers start.
-    pub audit: audit::Options,
+    pub audit: audit::AuditOptions,
     /// The clock of the domains that act by the time.
     pub clock: Clock,
     /// The time for which a projection retries. It can be long under a host, and should be short in a test.
     pub retry_budget: Duration,
 }
 
-impl Default for Options {
+impl Default for AppOptions {
     fn default() -> Self {
         Self {
             admission: AdmissionOptions::default(),
             authentication: Authentication::default(),
             background: BackgroundOptions::default(),
-            audit: audit::Options::default(),
+            audit: audit::AuditOptions::default(),
             clock: Clock::default(),
             retry_budget: RETRY_BUDGET,
         }
@@ -95,7 +95,7 @@ pub struct App {
     shared: Vec<HttpFunction>,
     openapi: OpenApi,
     projections: Projections,
-    options: Options,
+    options: AppOptions,
 }
 
 impl App {
@@ -103,7 +103,7 @@ impl App {
     pub(crate) fn new(
         domains: &[BuildDomain],
         cosmos: &Arc<Cosmos>,
-        options: Options,
+        options: AppOptions,
         settings: Settings<'_>,
     ) -> Result<Self, ConfigError> {
         let background = &Background::new(options.background);

@@ -35,7 +35,7 @@ pub struct Config {
     /// `Admission__Requests` and `Admission__MemoryMiB`.
     pub admission: AdmissionOptions,
     /// The settings of the audits that timers start: `Audit__Repair`, `true` to repair the findings.
-    pub audit: audit::Options,
+    pub audit: audit::AuditOptions,
     /// The settings of logs and telemetry.
     ///
     /// - `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
@@ -82,7 +82,7 @@ impl Config {
                 routing: cosmos::routing(settings),
             },
             admission: admission::read(settings)?,
-            audit: audit::Options {
+            audit: audit::AuditOptions {
                 repair: settings.switch("Audit__Repair")?,
                 ..Default::default()
             },

@@ -11,7 +11,7 @@ use custom_handler::Shutdown;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    app::{App, Options},
+    app::{App, AppOptions},
     audit::{Audit, command},
     brand::{self, Brand},
     config::{Config, ConfigError, Settings, worker_threads},
@@ -34,11 +34,11 @@ pub struct Program {
 #[derive(Parser)]
 struct CommandLine {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<ProgramCommand>,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum ProgramCommand {
     Audit(command::Arguments),
     Functions(functions::Arguments),
     /// Prints the OpenAPI document of the HTTP functions
@@ -62,7 +62,7 @@ impl Program {
     pub fn build(
         &self,
         cosmos: &Arc<Cosmos>,
-        options: Options,
+        options: AppOptions,
         settings: Settings<'_>,
     ) -> Result<App, ConfigError> {
         brand::set(self.brand);
@@ -74,7 +74,7 @@ impl Program {
         const NOWHERE: &str = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5";
         let nowhere = |name: &str| (name == "CosmosConnection").then(|| NOWHERE.to_owned());
         let Config { cosmos, .. } = Config::read(Settings::new(&nowhere))?;
-        self.build(&cosmos.into(), Options::default(), Settings::NONE)
+        self.build(&cosmos.into(), AppOptions::default(), Settings::NONE)
     }
 
     /// Runs the command line of the process to its end.
@@ -85,9 +85,9 @@ impl Program {
         let CommandLine { command } =
             CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         let arguments = match command {
-            Some(Command::Functions(arguments)) => return self.functions(&arguments),
-            Some(Command::Openapi) => return self.openapi(),
-            Some(Command::Audit(arguments)) => Some(arguments),
+            Some(ProgramCommand::Functions(arguments)) => return self.functions(&arguments),
+            Some(ProgramCommand::Openapi) => return self.openapi(),
+            Some(ProgramCommand::Audit(arguments)) => Some(arguments),
             None => None,
         };
         match runtime() {
@@ -118,8 +118,14 @@ impl Program {
         let settings = Settings::ENVIRONMENT;
         let Config { admission, audit, authentication, cosmos, background, clock, telemetry } =
             Config::read(settings)?;
-        let options =
-            Options { admission, authentication, background, audit, clock, ..Default::default() };
+        let options = AppOptions {
+            admission,
+            authentication,
+            background,
+            audit,
+            clock,
+            ..Default::default()
+        };
         let app = self.build(&cosmos.into(), options, settings)?;
         let telemetry = telemetry::start(&telemetry)?;
         if clock.is_simulated() {
@@ -162,7 +168,7 @@ impl Program {
     fn audits(&self) -> Result<Vec<(&'static str, Audit)>, ConfigError> {
         let settings = Settings::ENVIRONMENT;
         let Config { cosmos, clock, .. } = Config::read(settings)?;
-        let options = Options { clock, ..Default::default() };
+        let options = AppOptions { clock, ..Default::default() };
         let app = self.build(&cosmos.into(), options, settings)?;
         Ok(app.audits().map(|(name, audit)| (name, audit.clone())).collect())
     }

@@ -16,8 +16,8 @@ mod repair;
 
 use tributary_functions::{
     audit::{
-        Audit, AuditedItem, Checks, Kind, Known, KnownItems, RepairResult, Suspect, Target,
-        WindowChecks,
+        Audit, AuditedItem, Checks, FindingKind, ReferencedItem, ReferencedItems, RepairResult,
+        Suspect, Target, WindowChecks,
     },
     cosmos::{Container, StoreError},
     values::Timestamp,
@@ -29,26 +29,30 @@ use super::{
     projections::NewestPosts,
 };
 
-/// The kinds of the blog, beside those that [any domain](Kind::SHARED) can have.
+/// The kinds of the blog, beside those that [any domain](FindingKind::SHARED) can have.
 pub struct Kinds;
 
 impl Kinds {
     /// A post, comment or like of a user who does not exist.
-    pub const USER_MISSING: Kind = Kind::new("user-missing").of_matter(Kind::NAME_DIFFERS);
+    pub const USER_MISSING: FindingKind =
+        FindingKind::new("user-missing").of_matter(FindingKind::NAME_DIFFERS);
     /// A comment or like of an earlier post with the same id.
-    pub const STALE_REACTION: Kind = Kind::new("stale-reaction").of_matter(Kind::ORPHAN);
+    pub const STALE_REACTION: FindingKind =
+        FindingKind::new("stale-reaction").of_matter(FindingKind::ORPHAN);
     /// A username that is reserved for a user who does not have it. A user whose name is reserved
     /// for another takes the reservation over: that must come before its deletion.
-    pub const RESERVATION_LEAKED: Kind = Kind::new("reservation-leaked").repaired_last();
+    pub const RESERVATION_LEAKED: FindingKind =
+        FindingKind::new("reservation-leaked").repaired_last();
     /// A user whose name is not reserved.
-    pub const RESERVATION_MISSING: Kind = Kind::new("reservation-missing");
+    pub const RESERVATION_MISSING: FindingKind = FindingKind::new("reservation-missing");
     /// A user whose name is reserved for another user, who does not have it.
-    pub const RESERVATION_FOREIGN: Kind =
-        Kind::new("reservation-foreign").of_matter(Self::RESERVATION_MISSING);
+    pub const RESERVATION_FOREIGN: FindingKind =
+        FindingKind::new("reservation-foreign").of_matter(Self::RESERVATION_MISSING);
     /// A user whose name another user has too.
-    pub const NAME_TWICE: Kind = Kind::new("name-twice").of_matter(Self::RESERVATION_MISSING);
+    pub const NAME_TWICE: FindingKind =
+        FindingKind::new("name-twice").of_matter(Self::RESERVATION_MISSING);
 
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [FindingKind; 6] = [
         Self::USER_MISSING,
         Self::STALE_REACTION,
         Self::RESERVATION_LEAKED,
@@ -70,8 +74,8 @@ const REMEMBERED: usize = 10_000;
 struct BlogChecks {
     blog: Blog,
     feed: WindowChecks<NewestPosts>,
-    authors: KnownItems<UserId, Author>,
-    parents: KnownItems<PostId, Parent>,
+    authors: ReferencedItems<UserId, Author>,
+    parents: ReferencedItems<PostId, Parent>,
 }
 
 /// The parts of a post that the checks of comments, likes and copies need.
@@ -89,18 +93,22 @@ impl BlogChecks {
         Self {
             feed: WindowChecks::new(Self::FEED, NewestPosts(blog.clone())),
             blog,
-            authors: KnownItems::new(REMEMBERED),
-            parents: KnownItems::new(REMEMBERED),
+            authors: ReferencedItems::new(REMEMBERED),
+            parents: ReferencedItems::new(REMEMBERED),
         }
     }
 
-    async fn author(&self, user_id: &UserId, fresh: bool) -> Result<Known<Author>, StoreError> {
+    async fn author(
+        &self,
+        user_id: &UserId,
+        fresh: bool,
+    ) -> Result<ReferencedItem<Author>, StoreError> {
         let place = (&self.blog.users, user_id.as_str(), user_id.as_str());
         let author = |item: UsersItem| User::try_from(item).ok().map(|user| user.author());
         self.authors.find(user_id, fresh, place, author).await
     }
 
-    async fn parent(&self, id: &PostId, fresh: bool) -> Result<Known<Parent>, StoreError> {
+    async fn parent(&self, id: &PostId, fresh: bool) -> Result<ReferencedItem<Parent>, StoreError> {
         let place = (&self.blog.posts, id.as_str(), id.as_str());
         let parent = |item: PostsItem| Post::try_from(item).ok().as_ref().map(Parent::new);
         self.parents.find(id, fresh, place, parent).await

@@ -6,7 +6,10 @@ use futures::TryStreamExt;
 use serde::Deserialize;
 use serde_json::Value;
 use tributary_functions::{
-    audit::{AuditedItem, CheckResult, Kind, Known, Slot, Suspect, compare, read, version},
+    audit::{
+        AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, compare, read,
+        version,
+    },
     cosmos::{Query, Scope, StoreError, Stored},
     values::Timestamp,
 };
@@ -116,17 +119,21 @@ impl BlogChecks {
         let quoted = |name: &Username| format!("{:?}", name.as_str());
         let found = format!("{} of {}", quoted(username), version(name_version));
         Ok(match self.author(user_id, fresh).await? {
-            Known::Live(user) if (&user.username, user.version) == (username, name_version) => None,
-            Known::Live(user) => {
+            ReferencedItem::Live(user)
+                if (&user.username, user.version) == (username, name_version) =>
+            {
+                None
+            }
+            ReferencedItem::Live(user) => {
                 let expected = format!("{} of {}", quoted(&user.username), version(user.version));
                 let evidence = format!("{expected} {found}");
-                Some(audited.suspect(Kind::NAME_DIFFERS, (expected, found), evidence))
+                Some(audited.suspect(FindingKind::NAME_DIFFERS, (expected, found), evidence))
             }
-            Known::Missing => {
+            ReferencedItem::Missing => {
                 let words = (format!("user {user_id}"), "no such user");
                 Some(audited.suspect(Kinds::USER_MISSING, words, found))
             }
-            Known::Unreadable => None,
+            ReferencedItem::Unreadable => None,
         })
     }
 
@@ -137,15 +144,15 @@ impl BlogChecks {
         fresh: bool,
     ) -> CheckResult {
         Ok(match self.parent(post_id, fresh).await? {
-            Known::Missing => {
+            ReferencedItem::Missing => {
                 let words = (format!("post {post_id}"), "no such post");
-                Some(audited.suspect(Kind::ORPHAN, words, &audited.etag))
+                Some(audited.suspect(FindingKind::ORPHAN, words, &audited.etag))
             }
-            Known::Live(post) if created < post.created.before(LONGEST_COMMAND) => {
+            ReferencedItem::Live(post) if created < post.created.before(LONGEST_COMMAND) => {
                 let words = (format!("created after {}", post.created), created.to_string());
                 Some(audited.suspect(Kinds::STALE_REACTION, words, &audited.etag))
             }
-            Known::Live(_) | Known::Unreadable => None,
+            ReferencedItem::Live(_) | ReferencedItem::Unreadable => None,
         })
     }
 
@@ -156,7 +163,7 @@ impl BlogChecks {
         let copy: Slot<Value> = read(&self.blog.users, public.user_id.as_str(), &id).await?;
         let missing = |found: String, evidence: String| {
             let words = (version(post.version), found);
-            Some(audited.suspect_at(Kind::COPY_MISSING, at.clone(), words, evidence))
+            Some(audited.suspect_at(FindingKind::COPY_MISSING, at.clone(), words, evidence))
         };
         Ok(match copy {
             Slot::Item(Stored { item, etag }) => match UsersItem::deserialize(&item) {

@@ -1,7 +1,7 @@
 //! Repairs of posts and users, with the guards that commands and projections use.
 
 use tributary_functions::{
-    audit::{Kind, Known, Obstacle, RepairResult, Slot, Suspect, read},
+    audit::{FindingKind, Obstacle, ReferencedItem, RepairResult, Slot, Suspect, read},
     cosmos::{ETag, Stored},
     projection::removal::remove_some,
 };
@@ -22,10 +22,12 @@ pub(super) async fn repair(
     let seen = ETag::from(suspect.evidence.clone());
     let blog = &checks.blog;
     match suspect.finding.kind {
-        Kind::COUNT_DIFFERS => checks.write_counts(&post_id(partition)?).await,
-        Kind::NAME_DIFFERS => checks.write_name(partition, id).await,
-        Kind::ORPHAN | Kinds::STALE_REACTION => checks.remove_reaction(partition, id, &seen).await,
-        Kind::COPY_EXTRA => {
+        FindingKind::COUNT_DIFFERS => checks.write_counts(&post_id(partition)?).await,
+        FindingKind::NAME_DIFFERS => checks.write_name(partition, id).await,
+        FindingKind::ORPHAN | Kinds::STALE_REACTION => {
+            checks.remove_reaction(partition, id, &seen).await
+        }
+        FindingKind::COPY_EXTRA => {
             blog.users.delete(partition, id, &seen).await?;
             Ok("deleted the copy")
         }
@@ -69,7 +71,7 @@ impl BlogChecks {
             return Err(Obstacle::Race);
         };
         // Read after the item: it is at least as new.
-        let Known::Live(author) = self.author(stored.item.user_id(), true).await? else {
+        let ReferencedItem::Live(author) = self.author(stored.item.user_id(), true).await? else {
             return Err(Obstacle::Race);
         };
         let renamed = stored.item.renamed(&author);

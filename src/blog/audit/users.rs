@@ -1,7 +1,7 @@
 //! Checks of `users`: reservations of names both ways, and copies without a post.
 
 use tributary_functions::{
-    audit::{AuditedItem, CheckResult, Kind, Known, Slot, Suspect, read},
+    audit::{AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, read},
     cosmos::{StoreError, Stored},
 };
 
@@ -73,24 +73,24 @@ impl BlogChecks {
     ) -> CheckResult {
         let post_id = &copy.public.post_id;
         let found = match self.parent(post_id, fresh).await? {
-            Known::Live(post)
+            ReferencedItem::Live(post)
                 if post.user_id.as_str() == audited.partition_key
                     && audited.id == PostCopy::id_in_users(post_id) =>
             {
                 return Ok(None);
             }
-            Known::Live(post) => format!("a copy of a post of {}", post.user_id),
-            Known::Missing => format!("a copy of version {}, but no post", copy.version),
-            Known::Unreadable => return Ok(None),
+            ReferencedItem::Live(post) => format!("a copy of a post of {}", post.user_id),
+            ReferencedItem::Missing => format!("a copy of version {}, but no post", copy.version),
+            ReferencedItem::Unreadable => return Ok(None),
         };
-        Ok(Some(audited.suspect(Kind::COPY_EXTRA, ("none", found), &audited.etag)))
+        Ok(Some(audited.suspect(FindingKind::COPY_EXTRA, ("none", found), &audited.etag)))
     }
 
     async fn user_has_name(&self, user_id: &UserId, key: &str) -> Result<bool, StoreError> {
         Ok(match self.author(user_id, true).await? {
-            Known::Live(user) => user.username.key() == key,
-            Known::Missing => false,
-            Known::Unreadable => true,
+            ReferencedItem::Live(user) => user.username.key() == key,
+            ReferencedItem::Missing => false,
+            ReferencedItem::Unreadable => true,
         })
     }
 }

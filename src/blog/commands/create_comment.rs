@@ -4,7 +4,7 @@ use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, ETag, retry},
     engines::{
-        counted_children::{Creation, Request},
+        counted_children::{CreateOutcome, FamilyRequest},
         idempotency::IdempotencyKey,
     },
     http::{self, Actor, ApiError, ItemResponse, JsonBody, Params, from_form},
@@ -44,20 +44,20 @@ pub async fn create_comment(
     };
     let comment = Comment::new(&post_id, id, &author, &body.content, Timestamp::now());
     retry(async |attempt: Attempt| {
-        let request = Request::new(&command, attempt.reads);
+        let request = FamilyRequest::new(&command, attempt.reads);
         match blog.reactions.create(&post_id, comment.clone(), request).await? {
-            Creation::Created(etag) => Ok(created(&comment, &etag)),
+            CreateOutcome::Created(etag) => Ok(created(&comment, &etag)),
             // By an earlier attempt, or by an earlier request with this key.
-            Creation::Exists(stored) if stored.item.public.content == comment.public.content => {
+            CreateOutcome::Exists(stored) if stored.item.public.content == comment.public.content => {
                 Ok(created(&stored.item, &stored.etag))
             }
-            Creation::Exists(_) => {
+            CreateOutcome::Exists(_) => {
                 Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
             }
-            Creation::Deleted => Err(ApiError::Conflict(
+            CreateOutcome::Deleted => Err(ApiError::Conflict(
                 "This comment was created before and has been deleted. Use another Idempotency-Key to create a new one.",
             )),
-            Creation::NoParent => Err(ApiError::NotFound("post")),
+            CreateOutcome::NoParent => Err(ApiError::NotFound("post")),
         }
     })
     .await

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use tributary_functions::{
     cosmos::{Reads, Reason, retry},
-    engines::command::Written,
+    engines::command::WrittenItem,
     http::{Actor, ApiError, ItemResponse, JsonBody},
 };
 use uuid::Uuid;
@@ -30,7 +30,7 @@ pub async fn create_post(
         // A fresh id is unique. So this item is this command's own write, whose response was lost.
         Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
             let stored = blog.reading(Reads::Latest).post_slot(&post.public.post_id).await?;
-            stored.live().map(Written::created).ok_or(ApiError::Store(error))
+            stored.live().map(WrittenItem::created).ok_or(ApiError::Store(error))
         }
         result => result,
     });

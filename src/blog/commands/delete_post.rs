@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, retry},
-    engines::idempotency::Remembers,
+    engines::idempotency::RemembersCommands,
     http::{Actor, ApiError, ItemCommand, Params},
 };
 

@@ -4,8 +4,8 @@ use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, StoreError, Stored, confirm, retry},
     engines::{
-        command::Written,
-        counted_children::{Creation, Request},
+        command::WrittenItem,
+        counted_children::{CreateOutcome, FamilyRequest},
     },
     http::{Actor, ApiError, ItemCommand, ItemResponse, Params},
     values::Timestamp,
@@ -29,7 +29,7 @@ pub async fn like_post(
     let author = blog.confirmed_author(&user_id).await?;
     let existing = |like: Stored<Like>| {
         command.conditions.check(Some(&like.etag))?;
-        Ok(Written::edited(like))
+        Ok(WrittenItem::edited(like))
     };
     let written = if command.conditions.demands_existence() {
         // Under this condition a like is found or not, and never created.
@@ -43,20 +43,20 @@ pub async fn like_post(
     } else {
         let like = Like::new(&post_id, &author, Timestamp::now()).by(command.id.clone());
         let create = async |attempt: Attempt| {
-            let request = Request::new(&command.id, attempt.reads);
+            let request = FamilyRequest::new(&command.id, attempt.reads);
             match blog.reactions.create(&post_id, like.clone(), request).await? {
-                Creation::Created(etag) => {
-                    Ok(Written::created(Stored { item: like.clone(), etag }))
+                CreateOutcome::Created(etag) => {
+                    Ok(WrittenItem::created(Stored { item: like.clone(), etag }))
                 }
                 // An earlier attempt has created it, or an earlier delivery of this request by the
                 // host.
-                Creation::Exists(stored) if stored.item.command == like.command => {
-                    Ok(Written::created(stored))
+                CreateOutcome::Exists(stored) if stored.item.command == like.command => {
+                    Ok(WrittenItem::created(stored))
                 }
-                Creation::Exists(stored) => existing(stored),
+                CreateOutcome::Exists(stored) => existing(stored),
                 // A like can be given again.
-                Creation::Deleted => Err(StoreError::race(false).into()),
-                Creation::NoParent => Err(ApiError::NotFound("post")),
+                CreateOutcome::Deleted => Err(StoreError::race(false).into()),
+                CreateOutcome::NoParent => Err(ApiError::NotFound("post")),
             }
         };
         retry(create).await?

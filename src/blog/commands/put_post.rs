@@ -4,9 +4,9 @@ use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
     engines::{
-        command::{self, Put, Written},
-        counted_children::Edition,
-        idempotency::Remembers,
+        command::{self, PutStep, WrittenItem},
+        counted_children::EditOutcome,
+        idempotency::RemembersCommands,
     },
     http::{
         Actor, ApiError, DomainProblem, ItemCommand, ItemResponse, JsonBody, Params, from_form,
@@ -60,11 +60,11 @@ struct Wanted {
 }
 
 impl Wanted {
-    async fn save(&self, blog: &Blog, attempt: Attempt) -> Result<Written<Post>, ApiError> {
+    async fn save(&self, blog: &Blog, attempt: Attempt) -> Result<WrittenItem<Post>, ApiError> {
         let tombstone = match self.command.put(blog.post_slot(&self.id).await?, attempt, self)? {
-            Put::Done(written) => return Ok(written),
-            Put::Edit(post) => return self.edit(blog, post, attempt.reads).await,
-            Put::Create(tombstone) => tombstone,
+            PutStep::Done(written) => return Ok(written),
+            PutStep::Edit(post) => return self.edit(blog, post, attempt.reads).await,
+            PutStep::Create(tombstone) => tombstone,
         };
         let author = blog.author(&self.text.user_id).await?;
         let post = Post::new(self.id.clone(), &self.text, &author).created_at(self.now);
@@ -86,7 +86,7 @@ impl Wanted {
         blog: &Blog,
         post: Stored<Post>,
         reads: Reads,
-    ) -> Result<Written<Post>, ApiError> {
+    ) -> Result<WrittenItem<Post>, ApiError> {
         let Self { id, text, command, .. } = self;
         if post.item.public.user_id != text.user_id {
             return Err(ApiError::Conflict(
@@ -95,14 +95,14 @@ impl Wanted {
         }
         let request = command.edit_request(post, reads);
         match blog.reactions.edit(id, text.clone(), request).await? {
-            Edition::Edited(post) => Ok(Written::edited(post)),
+            EditOutcome::Edited(post) => Ok(WrittenItem::edited(post)),
             // Deleted meanwhile: to be decided anew.
-            Edition::NoParent => Err(StoreError::race(false).into()),
+            EditOutcome::NoParent => Err(StoreError::race(false).into()),
         }
     }
 }
 
-impl command::Wanted<Post> for Wanted {
+impl command::DesiredItem<Post> for Wanted {
     fn has_created(&self, post: &Post) -> bool {
         // In the place of a tombstone, the date may be later than this clock.
         post.public.creation_date >= self.now
@@ -122,10 +122,10 @@ pub(super) async fn create(
     blog: &Blog,
     post: Post,
     tombstone: Option<&ETag>,
-) -> Result<Written<Post>, ApiError> {
+) -> Result<WrittenItem<Post>, ApiError> {
     let id = post.public.post_id.as_str();
     let etag = blog.posts.put(id, id, &PostsItem::from(post.clone()), tombstone).await?;
-    Ok(Written::created(Stored { item: post, etag }))
+    Ok(WrittenItem::created(Stored { item: post, etag }))
 }
 
 pub(super) fn location(post: &Post) -> String {

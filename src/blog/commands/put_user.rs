@@ -3,7 +3,7 @@
 use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, ETag, Stored, retry},
-    engines::command::{Put, Wanted, Written},
+    engines::command::{DesiredItem, PutStep, WrittenItem},
     http::{Actor, ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
@@ -43,23 +43,23 @@ pub(super) async fn save(
     wanted: &User,
     command: &ItemCommand,
     attempt: Attempt,
-) -> Result<Written<User>, ApiError> {
+) -> Result<WrittenItem<User>, ApiError> {
     match command.put(blog.user_slot(&wanted.user_id).await?, attempt, wanted)? {
-        Put::Done(written) => {
+        PutStep::Done(written) => {
             if written.is_new {
                 blog.remember(&written.stored.item);
             }
             Ok(written)
         }
-        Put::Create(tombstone) => {
+        PutStep::Create(tombstone) => {
             let tombstone = tombstone.map(|tombstone| tombstone.etag);
             create(blog, command.sign(wanted.clone()), tombstone.as_ref()).await
         }
-        Put::Edit(user) => rename(blog, user, &wanted.public.username, command).await,
+        PutStep::Edit(user) => rename(blog, user, &wanted.public.username, command).await,
     }
 }
 
-impl Wanted<Self> for User {
+impl DesiredItem<Self> for User {
     fn has_created(&self, user: &Self) -> bool {
         user.public.creation_date == self.public.creation_date
     }
@@ -78,10 +78,10 @@ pub(super) async fn create(
     blog: &Blog,
     wanted: User,
     tombstone: Option<&ETag>,
-) -> Result<Written<User>, ApiError> {
+) -> Result<WrittenItem<User>, ApiError> {
     let user = take_name(blog, wanted, tombstone).await?;
     blog.remember(&user.item);
-    Ok(Written::created(user))
+    Ok(WrittenItem::created(user))
 }
 
 async fn rename(
@@ -89,7 +89,7 @@ async fn rename(
     Stored { item: user, etag }: Stored<User>,
     name: &Username,
     command: &ItemCommand,
-) -> Result<Written<User>, ApiError> {
+) -> Result<WrittenItem<User>, ApiError> {
     let has_same_key = user.public.username.key() == name.key();
     let renamed = command.sign(user.renamed(name.clone()));
     let renamed = if has_same_key {
@@ -106,10 +106,10 @@ async fn rename(
         renamed
     };
     blog.remember(&renamed.item);
-    Ok(Written::edited(renamed))
+    Ok(WrittenItem::edited(renamed))
 }
 
-pub(super) fn answer(written: &Written<User>) -> ItemResponse<PublicUser> {
+pub(super) fn answer(written: &WrittenItem<User>) -> ItemResponse<PublicUser> {
     let location = |user: &User| format!("/api/users/{}", user.user_id);
     written.answer(&written.stored.item.public, location)
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::{
-        idempotency::Recent,
+        idempotency::RecentCommands,
         tombstone::{self, FormerOwners},
     },
     values::{self, Timestamp, id_rule, length_rule, may_be_rewritten_by_host},
@@ -41,8 +41,8 @@ pub struct Post {
     pub public: PublicPost,
     pub version: u64,
     pub username_version: u64,
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
     /// The authors of earlier posts with this id.
     #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
     pub former_authors: FormerOwners,
@@ -101,7 +101,7 @@ impl Post {
             },
             version: 1,
             username_version: author.version,
-            recent: Recent::default(),
+            recent: RecentCommands::default(),
             former_authors: FormerOwners::default(),
         }
     }
@@ -196,8 +196,8 @@ pub struct DeletedPost {
     pub post_creation_date: Option<Timestamp>,
     /// The commands that were lately carried out on the post, the one that deleted it among them. In
     /// `posts` only.
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
     /// The authors of earlier posts with this id. In `posts` only.
     #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
     pub former_authors: FormerOwners,
@@ -213,7 +213,7 @@ impl DeletedPost {
             user_id: author,
             version,
             post_creation_date: None,
-            recent: Recent::default(),
+            recent: RecentCommands::default(),
             former_authors: FormerOwners::default(),
             ttl: tombstone::TTL_SECONDS,
         }

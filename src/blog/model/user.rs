@@ -5,7 +5,7 @@ use std::mem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::{idempotency::Recent, tombstone, unique_claim::Reserved},
+    engines::{idempotency::RecentCommands, tombstone, unique_claim::ValueReservation},
     values::{Timestamp, item_types},
 };
 
@@ -56,8 +56,8 @@ pub struct User {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<FormerName>,
     /// The commands that were lately carried out on the user under a condition.
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
 }
 
 /// A name that a user has given up for another.
@@ -114,7 +114,7 @@ impl User {
             version: 1,
             reservation: String::new(),
             former: Vec::new(),
-            recent: Recent::default(),
+            recent: RecentCommands::default(),
         }
     }
 
@@ -186,7 +186,7 @@ impl Reservation {
     pub const PREFIX: &'static str = "username:";
 
     /// Creates the reservation of a [`Username::key`].
-    pub fn new(key: &str, reserved: &Reserved<UserId>) -> Self {
+    pub fn new(key: &str, reserved: &ValueReservation<UserId>) -> Self {
         Self {
             id: Self::ID.into(),
             user_id: Self::partition(key),
@@ -197,9 +197,9 @@ impl Reservation {
 
     /// Returns the owner of the name, and the time of its reservation. A name that was given up was
     /// reserved in 1970.
-    pub fn reserved(&self) -> Reserved<UserId> {
+    pub fn reserved(&self) -> ValueReservation<UserId> {
         let since = Some(self.reserved_at).filter(|since| *since != Timestamp::EPOCH);
-        Reserved { owner: self.owner.clone(), since }
+        ValueReservation { owner: self.owner.clone(), since }
     }
 
     /// Returns the [`Username::key`] of the name.

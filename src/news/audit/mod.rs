@@ -23,7 +23,7 @@ use std::{
 
 use quick_cache::sync::Cache;
 use tributary_functions::{
-    audit::{Audit, AuditedItem, Checks, Kind, RepairResult, Suspect},
+    audit::{Audit, AuditedItem, Checks, FindingKind, RepairResult, Suspect},
     cosmos::{Container, StoreError},
     engines::{
         item_move::{Places, Tier as _},
@@ -46,24 +46,25 @@ pub struct Kinds;
 
 impl Kinds {
     /// An item without a location: a post would create the item a second time.
-    pub const LOCATION_MISSING: Kind = Kind::new("location-missing");
+    pub const LOCATION_MISSING: FindingKind = FindingKind::new("location-missing");
     /// An item in another place than its location names.
-    pub const LOCATION_DIFFERS: Kind =
-        Kind::new("location-differs").of_matter(Self::LOCATION_MISSING);
+    pub const LOCATION_DIFFERS: FindingKind =
+        FindingKind::new("location-differs").of_matter(Self::LOCATION_MISSING);
     /// An unreadable item of `feeds_locations`. If a news item has this id, the repair writes the
     /// location anew.
-    pub const LOCATION_UNREADABLE: Kind = Kind::new("location-unreadable").repaired_last();
+    pub const LOCATION_UNREADABLE: FindingKind =
+        FindingKind::new("location-unreadable").repaired_last();
     /// An item that is live in two places.
-    pub const ITEM_TWICE: Kind = Kind::new("item-twice");
+    pub const ITEM_TWICE: FindingKind = FindingKind::new("item-twice");
     /// The only copy of an item, or of its newest version, with a time to live.
-    pub const ITEM_EXPIRING: Kind = Kind::new("item-expiring");
+    pub const ITEM_EXPIRING: FindingKind = FindingKind::new("item-expiring");
     /// An item whose move to another place has not ended.
-    pub const MOVE_PENDING: Kind = Kind::new("move-pending");
+    pub const MOVE_PENDING: FindingKind = FindingKind::new("move-pending");
     /// A provider with items under a kind of key that lists do not read.
-    pub const KEYS_MISSING: Kind = Kind::new("keys-missing");
+    pub const KEYS_MISSING: FindingKind = FindingKind::new("keys-missing");
     /// An item in a partition of another provider or published date. If it is one of two live
     /// copies, the other copy stays.
-    pub const KEY_FOREIGN: Kind = Kind::new("key-foreign").repaired_last();
+    pub const KEY_FOREIGN: FindingKind = FindingKind::new("key-foreign").repaired_last();
 }
 
 /// Returns the audit of the news.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use tributary_functions::{
-    engines::relocation_run::Slice,
+    engines::relocation_run::RunSlice,
     http::{ApiError, parameter_of},
 };
 
@@ -59,7 +59,7 @@ pub async fn archive_items(
 ) -> Result<Json<ArchiveAnswer>, ApiError> {
     match parameter_of(query.as_deref(), "dryRun")?.as_deref() {
         Some("true") => {
-            let (partitions, complete) = archive_run(&news, Slice::CALL).count().await?;
+            let (partitions, complete) = archive_run(&news, RunSlice::CALL).count().await?;
             let would_archive = partitions.values().sum();
             let partitions = partitions.into_iter();
             let partitions =
@@ -68,7 +68,7 @@ pub async fn archive_items(
             Ok(Json(ArchiveAnswer::DryRun(DryRun { would_archive, partitions, complete })))
         }
         None | Some("false") => {
-            let done = archive(&news, Slice::CALL).await?;
+            let done = archive(&news, RunSlice::CALL).await?;
             let outcome = ArchiveOutcome {
                 archived: done.n_moved() + done.already_there,
                 failed: done.failed,

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tributary_functions::{engines::relocation_run::Slice, http::ApiError};
+use tributary_functions::{engines::relocation_run::RunSlice, http::ApiError};
 
 use crate::news::{state::News, timers::migrate};
 
@@ -20,7 +20,7 @@ pub struct MigrationOutcome {
 
 /// Does the timer's work now, for at most a minute.
 pub async fn migrate_items(State(news): State<News>) -> Result<Json<MigrationOutcome>, ApiError> {
-    let done = migrate(&news, Slice::CALL).await?;
+    let done = migrate(&news, RunSlice::CALL).await?;
     Ok(Json(MigrationOutcome {
         migrated: done.n_moved(),
         already_there: done.already_there,

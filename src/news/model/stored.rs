@@ -1,14 +1,16 @@
 //! Feed items as they are stored.
 
 use serde::{Deserialize, Serialize};
-use tributary_functions::engines::item_move::{self, Content, ItemSlot, MovableItem, PlaceOf};
+use tributary_functions::engines::item_move::{
+    self, Content, ItemPlaceOf, MovableItem, MovableSlot,
+};
 
 use super::{FeedItem, PartitionKey, Tag, Tier};
 
 /// A place of a feed item.
-pub type Place = PlaceOf<FeedItem>;
+pub type Place = ItemPlaceOf<FeedItem>;
 /// The items of the containers of feeds.
-pub type NewsItem = ItemSlot<FeedItem>;
+pub type NewsItem = MovableSlot<FeedItem>;
 /// A feed item as it is stored.
 pub type StoredItem = MovableItem<FeedItem>;
 /// A move of a feed item that has begun.

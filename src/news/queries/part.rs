@@ -15,7 +15,7 @@ use tributary_functions::{
     engines::{
         child_list::SortKey,
         item_move::{self, Places},
-        merged_list::{Part, Row, Rows, Wanted},
+        merged_list::{ListPart, PartRequest, PartRow, PartRows},
         relocation::CopyState,
     },
     values::Timestamp,
@@ -88,7 +88,7 @@ impl Items {
     }
 
     /// Returns the number of rows to read: more each time in a search, since few rows match.
-    fn most(&self, Wanted { items, reads, .. }: Wanted<'_>) -> u32 {
+    fn most(&self, PartRequest { items, reads, .. }: PartRequest<'_>) -> u32 {
         match self.q {
             Some(_) => {
                 let candidates = items.saturating_mul(CANDIDATES_GROWTH.saturating_pow(reads));
@@ -104,8 +104,8 @@ impl Items {
         &self,
         after: Option<&SortKey>,
         most: u32,
-        wanted: Wanted<'_>,
-    ) -> Result<(Vec<Row<StoredItem>>, bool), StoreError> {
+        wanted: PartRequest<'_>,
+    ) -> Result<(Vec<PartRow<StoredItem>>, bool), StoreError> {
         let query = self.query(after, most)?;
         let scope =
             self.key.as_ref().map_or(Scope::Container, |key| Scope::Partition(key.as_str()));
@@ -115,7 +115,7 @@ impl Items {
             return Ok((rows.into_iter().filter_map(|row| self.item(row)).collect(), is_end));
         }
         // A page of the store has 4 MB at most. The rows found so far may be enough.
-        let go_on = |rows: &[cosmos::Row<Candidate>]| {
+        let go_on = |rows: &[cosmos::RowResult<Candidate>]| {
             let found = rows.iter().flatten().filter(|candidate| candidate.found.is_some()).count();
             found < wanted.items as usize && (rows.is_empty() || !wanted.budget.is_spent())
         };
@@ -129,40 +129,40 @@ impl Items {
         Ok((rows.into_iter().filter_map(|row| self.candidate(row)).collect(), is_end))
     }
 
-    fn item(&self, row: cosmos::Row<NewsItem>) -> Option<Row<StoredItem>> {
+    fn item(&self, row: cosmos::RowResult<NewsItem>) -> Option<PartRow<StoredItem>> {
         match row {
             Ok(item) => Some(self.shown(item.into_item()?)),
             Err(row) => passed(&row),
         }
     }
 
-    fn candidate(&self, row: cosmos::Row<Candidate>) -> Option<Row<StoredItem>> {
+    fn candidate(&self, row: cosmos::RowResult<Candidate>) -> Option<PartRow<StoredItem>> {
         match row {
             Ok(Candidate { id, published_date, version, found }) => {
                 if let Some(item) = found.and_then(NewsItem::into_item) {
                     return Some(self.shown(item));
                 }
-                Some(Row { key: SortKey(published_date, id.to_string()), version, item: None })
+                Some(PartRow { key: SortKey(published_date, id.to_string()), version, item: None })
             }
             Err(row) => passed(&row),
         }
     }
 
     /// Returns the row of an item, which the list shows unless the item is in the archive.
-    fn shown(&self, item: StoredItem) -> Row<StoredItem> {
+    fn shown(&self, item: StoredItem) -> PartRow<StoredItem> {
         let is_archived = self.tier == Tier::Warm && item.state == CopyState::Carried;
         let key = SortKey(item.public.published_date, item.public.id.to_string());
-        Row { key, version: item.version, item: Some(item).filter(|_| !is_archived) }
+        PartRow { key, version: item.version, item: Some(item).filter(|_| !is_archived) }
     }
 }
 
 /// Returns the row of an unreadable item, if it has a position.
-fn passed(row: &JsonText) -> Option<Row<StoredItem>> {
+fn passed(row: &JsonText) -> Option<PartRow<StoredItem>> {
     let key = SortKey(row.field("publishedDate")?, row.field("id")?);
-    Some(Row { key, version: row.field("version").unwrap_or(0), item: None })
+    Some(PartRow { key, version: row.field("version").unwrap_or(0), item: None })
 }
 
-impl Part for Items {
+impl ListPart for Items {
     type Item = StoredItem;
 
     fn before(&self) -> Timestamp {
@@ -172,16 +172,16 @@ impl Part for Items {
     async fn read(
         &self,
         after: Option<&SortKey>,
-        wanted: Wanted<'_>,
-    ) -> Result<Rows<StoredItem>, StoreError> {
+        wanted: PartRequest<'_>,
+    ) -> Result<PartRows<StoredItem>, StoreError> {
         let most = self.most(wanted);
         let (rows, is_end) = self.rows(after, most, wanted).await?;
         if !rows.is_empty() || is_end {
-            return Ok(Rows { rows, is_end });
+            return Ok(PartRows { rows, is_end });
         }
         // No row has a readable position: the next read takes more rows.
         let (rows, _) = self.rows(after, MAX_ROWS, wanted).await?;
-        Ok(Rows { is_end: rows.is_empty(), rows })
+        Ok(PartRows { is_end: rows.is_empty(), rows })
     }
 
     async fn keep(&self, item: &StoredItem) -> Result<bool, StoreError> {

@@ -28,7 +28,7 @@ use tributary_functions::{
     cosmos::Budget,
     engines::{
         child_list::SortKey,
-        merged_list::{Merged, PageLimits, Part, merge},
+        merged_list::{ListPart, MergedPage, PageLimits, merge},
     },
     http::{ApiError, List, PageRequest, refused_cursor},
     values::Timestamp,
@@ -58,7 +58,7 @@ pub(super) async fn page<const SEARCH: bool>(
     let limits = PageLimits { items: page.fetch(), parts: news.pages.partitions, budget };
     let to = after.as_ref().map_or(window.end, |after| window.end.min(after.end()));
     let parts = parts(news, &page.filter, window.start..to).await?;
-    let Merged { items, asked, rest } = merge(parts, after.as_ref(), &limits).await?;
+    let MergedPage { items, asked, rest } = merge(parts, after.as_ref(), &limits).await?;
     let places: Vec<Tier> = asked.iter().map(Items::tier).collect();
     let items: Vec<FeedItem> = items.into_iter().map(|item| item.public).collect();
     let list = page.page(items, rest, |item| SortKey(item.published_date, item.id.to_string()));

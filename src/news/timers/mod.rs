@@ -7,7 +7,7 @@ mod news_migration;
 pub(super) use news_archive::{archive, archive_run};
 pub(super) use news_migration::migrate;
 
-use tributary_functions::{domain::Timer, engines::relocation_run::Slice};
+use tributary_functions::{domain::Timer, engines::relocation_run::RunSlice};
 
 use super::state::News;
 
@@ -17,11 +17,11 @@ pub(super) fn timers(news: &News) -> Vec<Timer> {
     vec![
         Timer::new("NewsMigration", "0 */15 * * * *", move || {
             let news = migration.clone();
-            async move { migrate(&news, Slice::TIMER).await.map(drop) }
+            async move { migrate(&news, RunSlice::TIMER).await.map(drop) }
         }),
         Timer::new("NewsArchive", "0 30 4 * * *", move || {
             let news = archived.clone();
-            async move { archive(&news, Slice::TIMER).await.map(drop) }
+            async move { archive(&news, RunSlice::TIMER).await.map(drop) }
         }),
     ]
 }

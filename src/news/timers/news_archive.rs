@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     cosmos::{Query, Scope, StoreError},
-    engines::relocation_run::{Dues, Run, RunOutcome, Slice},
+    engines::relocation_run::{DueItems, RelocationRun, RunOutcome, RunSlice},
     values::Timestamp,
 };
 
@@ -29,16 +29,16 @@ struct ArchiveRecord {
 }
 
 /// Begins a run of the archive.
-pub(in crate::news) fn archive_run(news: &News, slice: Slice) -> Run<'_, News> {
+pub(in crate::news) fn archive_run(news: &News, slice: RunSlice) -> RelocationRun<'_, News> {
     let before = news.ages.archived_before(news.now());
-    let dues = Dues { from: Tier::Warm, to: Tier::Archive, before };
-    Run::begin(news.latest_committed().in_background(), &news.background, slice, dues)
+    let dues = DueItems { from: Tier::Warm, to: Tier::Archive, before };
+    RelocationRun::begin(news.latest_committed().in_background(), &news.background, slice, dues)
 }
 
 /// Brings the due partitions to the archive, and writes a record for each.
 pub(in crate::news) async fn archive(
     news: &News,
-    slice: Slice,
+    slice: RunSlice,
 ) -> Result<RunOutcome<PartitionKey>, StoreError> {
     let mut run = archive_run(news, slice);
     let mut records = Records { news, due: BTreeSet::new() };
@@ -54,7 +54,10 @@ pub(in crate::news) async fn archive(
     ended.and(recorded).map(|()| outcome)
 }
 
-async fn run_to_end(run: &mut Run<'_, News>, records: &mut Records<'_>) -> Result<(), StoreError> {
+async fn run_to_end(
+    run: &mut RelocationRun<'_, News>,
+    records: &mut Records<'_>,
+) -> Result<(), StoreError> {
     run.end_moves(&[Tier::Warm, Tier::Archive], Timestamp::EPOCH).await?;
     while let Some(touched) = run.next_page().await? {
         records.due.extend(touched);

@@ -2,7 +2,7 @@
 
 use tributary_functions::{
     cosmos::{StoreError, Stored},
-    engines::relocation_run::{Dues, Run, RunOutcome, Slice},
+    engines::relocation_run::{DueItems, RelocationRun, RunOutcome, RunSlice},
     values::Timestamp,
 };
 
@@ -16,14 +16,14 @@ use crate::news::{
 /// Brings the due items to the warm container.
 pub(in crate::news) async fn migrate(
     news: &News,
-    slice: Slice,
+    slice: RunSlice,
 ) -> Result<RunOutcome<PartitionKey>, StoreError> {
     let latest = news.latest_committed().in_background();
     let known: Option<Stored<ProgressRecord>> = latest.locations.read(RECORDS, PROGRESS).await?;
     let passed = known.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before);
     let before = news.ages.migrated_before(news.now()).max(passed);
-    let dues = Dues { from: Tier::Hot, to: Tier::Warm, before };
-    let mut run = Run::begin(latest.clone(), &news.background, slice, dues);
+    let dues = DueItems { from: Tier::Hot, to: Tier::Warm, before };
+    let mut run = RelocationRun::begin(latest.clone(), &news.background, slice, dues);
     // Once an hour: readers use the record before until then.
     let is_noted = known.as_ref().is_none_or(|known| known.item.is_settled(news.now()));
     let ended = run_to_end(&mut run, is_noted, passed).await;
@@ -48,7 +48,7 @@ pub(in crate::news) async fn migrate(
 /// Ends the remaining moves and brings over the due items. Returns the progress, if it is to be
 /// recorded.
 async fn run_to_end(
-    run: &mut Run<'_, News>,
+    run: &mut RelocationRun<'_, News>,
     is_noted: bool,
     passed: Timestamp,
 ) -> Result<Timestamp, StoreError> {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tributary_functions::{
     audit::{
-        AuditedItem, CheckResult, Kind, Obstacle, RepairResult, Slot, Suspect, compare, read,
-        version,
+        AuditedItem, CheckResult, FindingKind, Obstacle, RepairResult, Slot, Suspect, compare,
+        read, version,
     },
     cosmos::{Container, Reads, StoreError, Stored},
     engines::child_list::{DateRange, SortKey},
@@ -54,7 +54,7 @@ impl StoreChecks {
         let is_orphan =
             matches!(parent, Slot::Empty | Slot::Item(Stored { item: CustomerChange::Other, .. }));
         let words = (format!("customer {id}"), "none");
-        Ok(is_orphan.then(|| item.suspect(Kind::ORPHAN, words, &item.etag)))
+        Ok(is_orphan.then(|| item.suspect(FindingKind::ORPHAN, words, &item.etag)))
     }
 
     async fn check_copy(&self, item: &AuditedItem) -> CheckResult {
@@ -67,7 +67,7 @@ impl StoreChecks {
             match read::<Value>(leaderboard, LEADERBOARD_PARTITION, id).await? {
                 Slot::Empty | Slot::Unreadable(_) => {
                     let words = (version(customer.version), "no copy".to_owned());
-                    (Kind::COPY_MISSING, words, String::new())
+                    (FindingKind::COPY_MISSING, words, String::new())
                 }
                 Slot::Item(Stored { item: stored, etag }) => {
                     let found = stored["version"].as_u64().unwrap_or_default();
@@ -93,7 +93,7 @@ impl StoreChecks {
         let is_extra = matches!(source, Slot::Empty);
         let words = ("no copy", "a copy without a customer");
         Ok(is_extra
-            .then(|| item.suspect(Kind::COPY_EXTRA, words, &item.etag))
+            .then(|| item.suspect(FindingKind::COPY_EXTRA, words, &item.etag))
             .into_iter()
             .collect())
     }

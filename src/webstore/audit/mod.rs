@@ -7,7 +7,9 @@ mod customers;
 mod products;
 
 use tributary_functions::{
-    audit::{Audit, AuditedItem, Checks, Kind, KnownItems, Obstacle, RepairResult, Suspect},
+    audit::{
+        Audit, AuditedItem, Checks, FindingKind, Obstacle, ReferencedItems, RepairResult, Suspect,
+    },
     cosmos::{Container, StoreError},
 };
 
@@ -24,9 +26,9 @@ pub struct Kinds;
 
 impl Kinds {
     /// A product with a label that does not exist.
-    pub const LABEL_MISSING: Kind = Kind::new("label-missing");
+    pub const LABEL_MISSING: FindingKind = FindingKind::new("label-missing");
     /// A product that waits for its move to end.
-    pub const MOVE_PENDING: Kind = Kind::new("move-pending");
+    pub const MOVE_PENDING: FindingKind = FindingKind::new("move-pending");
 }
 
 pub fn audit(catalog: &Catalog, customers: &Customers) -> Audit {
@@ -39,12 +41,12 @@ pub fn audit(catalog: &Catalog, customers: &Customers) -> Audit {
 struct StoreChecks {
     catalog: Catalog,
     customers: Customers,
-    labels: KnownItems<(LabelKind, String), LabelCopy>,
+    labels: ReferencedItems<(LabelKind, String), LabelCopy>,
 }
 
 impl StoreChecks {
     fn new(catalog: Catalog, customers: Customers) -> Self {
-        Self { catalog, customers, labels: KnownItems::new(REMEMBERED) }
+        Self { catalog, customers, labels: ReferencedItems::new(REMEMBERED) }
     }
 }
 
@@ -82,11 +84,13 @@ impl Checks for StoreChecks {
     async fn repair(&self, suspect: &Suspect) -> RepairResult {
         let place = (suspect.finding.partition_key.as_str(), suspect.finding.id.as_str());
         match suspect.finding.kind {
-            Kind::NAME_DIFFERS | Kinds::LABEL_MISSING => self.write_names(place).await,
+            FindingKind::NAME_DIFFERS | Kinds::LABEL_MISSING => self.write_names(place).await,
             Kinds::MOVE_PENDING => self.end_move(place).await,
-            Kind::COUNT_DIFFERS => self.write_count(place.1).await,
+            FindingKind::COUNT_DIFFERS => self.write_count(place.1).await,
             kind if kind.is_of_copy() => self.write_copy(place.1).await,
-            Kind::ORPHAN => Err(Obstacle::ForAPerson("restore the customer, or delete the order")),
+            FindingKind::ORPHAN => {
+                Err(Obstacle::ForAPerson("restore the customer, or delete the order"))
+            }
             _ => Err(Obstacle::ForAPerson("no program knows what it was: restore or delete it")),
         }
     }

@@ -1,7 +1,7 @@
 //! Checks of a product, and their repairs.
 
 use tributary_functions::{
-    audit::{AuditedItem, Kind, Known, Obstacle, RepairResult, Suspect},
+    audit::{AuditedItem, FindingKind, Obstacle, ReferencedItem, RepairResult, Suspect},
     cosmos::StoreError,
 };
 
@@ -29,12 +29,12 @@ impl StoreChecks {
         for (kind, copy) in product.labels() {
             let version = |version| format!("{} {} in version {version}", kind.as_str(), copy.id);
             match self.label(kind, &copy.id, fresh).await? {
-                Known::Missing => missing.push(format!("{} {}", kind.as_str(), copy.id)),
-                Known::Live(label) if label != copy => {
+                ReferencedItem::Missing => missing.push(format!("{} {}", kind.as_str(), copy.id)),
+                ReferencedItem::Live(label) if label != copy => {
                     expected.push(version(label.version));
                     found.push(version(copy.version));
                 }
-                Known::Live(_) | Known::Unreadable => {}
+                ReferencedItem::Live(_) | ReferencedItem::Unreadable => {}
             }
         }
         if !missing.is_empty() {
@@ -44,7 +44,7 @@ impl StoreChecks {
         }
         if !expected.is_empty() {
             let words = (expected.join(", "), found.join(", "));
-            suspects.push(item.suspect(Kind::NAME_DIFFERS, words, &item.etag));
+            suspects.push(item.suspect(FindingKind::NAME_DIFFERS, words, &item.etag));
         }
         Ok(suspects)
     }
@@ -54,7 +54,7 @@ impl StoreChecks {
         kind: LabelKind,
         id: &str,
         fresh: bool,
-    ) -> Result<Known<LabelCopy>, StoreError> {
+    ) -> Result<ReferencedItem<LabelCopy>, StoreError> {
         let place = (&self.catalog.labels, kind.as_str(), id);
         let copy = |item: LabelItem| Label::try_from(item).ok().map(|label| label.copy());
         self.labels.find(&(kind, id.to_owned()), fresh, place, copy).await

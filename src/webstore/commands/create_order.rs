@@ -4,7 +4,7 @@ use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, Stored, retry},
     engines::{
-        counted_children::{Creation, Request},
+        counted_children::{CreateOutcome, FamilyRequest},
         idempotency::IdempotencyKey,
     },
     http::{self, Actor, ApiError, ItemResponse, JsonBody, Params, from_form},
@@ -51,15 +51,15 @@ pub async fn create_order(
             };
             return known.map_or(Err(ApiError::NotFound("product")), |it| repeated(&it, &wanted));
         };
-        let request = Request::new(&command, reads);
+        let request = FamilyRequest::new(&command, reads);
         match customers.orders.create(&customer_id, order.clone(), request).await? {
-            Creation::Created(etag) => Ok(created(&Stored { item: order, etag })),
+            CreateOutcome::Created(etag) => Ok(created(&Stored { item: order, etag })),
             // By an earlier attempt, or by an earlier request with this key.
-            Creation::Exists(stored) => repeated(&stored, &wanted),
-            Creation::Deleted => Err(ApiError::Conflict(
+            CreateOutcome::Exists(stored) => repeated(&stored, &wanted),
+            CreateOutcome::Deleted => Err(ApiError::Conflict(
                 "This order was created before and has been deleted. Use another Idempotency-Key to create a new one.",
             )),
-            Creation::NoParent => Err(ApiError::NotFound("customer")),
+            CreateOutcome::NoParent => Err(ApiError::NotFound("customer")),
         }
     })
     .await

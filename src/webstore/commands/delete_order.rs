@@ -1,7 +1,7 @@
 //! `DELETE /customers/{customerId}/orders/{orderId}`.
 
 use axum::{extract::State, http::StatusCode};
-use tributary_functions::http::{Actor, ApiError, Children, ItemCommand, Params};
+use tributary_functions::http::{Actor, ApiError, FamilyOfChild, ItemCommand, Params};
 
 use crate::webstore::{
     Customers,
@@ -17,7 +17,7 @@ pub async fn delete_order(
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(customer_id.as_str())?;
-    let orders = Children {
+    let orders = FamilyOfChild {
         engine: &customers.orders,
         container: &customers.customers,
         child: "order",

@@ -4,8 +4,8 @@ use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, StoreError, Stored, retry},
     engines::{
-        command::{Place, Put, Wanted, Written},
-        counted_children::Edition,
+        command::{DesiredItem, ItemSlot, PutStep, WrittenItem},
+        counted_children::EditOutcome,
     },
     http::{Actor, ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
@@ -50,22 +50,22 @@ pub async fn put_customer(
     let id = &wanted.public.id;
     retry(async |attempt: Attempt| {
         let customers = customers.reading(attempt.reads);
-        let place = Place::from(customers.customer(id).await?);
+        let place = ItemSlot::from(customers.customer(id).await?);
         let written = match command.put(place, attempt, &wanted)? {
-            Put::Done(written) => written,
-            Put::Edit(found) => {
+            PutStep::Done(written) => written,
+            PutStep::Edit(found) => {
                 let edit = CustomerEdit::Details(Box::new(wanted.public.details.clone()));
                 let request = command.edit_request(found, attempt.reads);
                 match customers.orders.edit(id, edit, request).await? {
-                    Edition::Edited(customer) => Written::edited(customer),
+                    EditOutcome::Edited(customer) => WrittenItem::edited(customer),
                     // Deleted by hand meanwhile: to be decided anew.
-                    Edition::NoParent => return Err(StoreError::race(false).into()),
+                    EditOutcome::NoParent => return Err(StoreError::race(false).into()),
                 }
             }
-            Put::Create(_) => {
+            PutStep::Create(_) => {
                 let item = CustomerItem::from(wanted.clone());
                 let etag = customers.customers.create(id.as_str(), id.as_str(), &item).await?;
-                Written::created(Stored { item: wanted.clone(), etag })
+                WrittenItem::created(Stored { item: wanted.clone(), etag })
             }
         };
         let location = |customer: &Customer| format!("/api/customers/{}", customer.public.id);
@@ -74,7 +74,7 @@ pub async fn put_customer(
     .await
 }
 
-impl Wanted<Self> for Customer {
+impl DesiredItem<Self> for Customer {
     fn has_created(&self, customer: &Self) -> bool {
         customer.public.creation_date == self.public.creation_date
     }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, retry},
-    engines::command::{Put, Wanted, Written},
+    engines::command::{DesiredItem, PutStep, WrittenItem},
     http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
@@ -29,15 +29,17 @@ pub async fn put_label<Id: LabelId>(
         let catalog = catalog.reading(attempt.reads);
         let place = LabelPlace::of(catalog.label(label.kind, id.as_ref()).await?);
         let written = match command.put(place, attempt, &label)? {
-            Put::Done(written) => written,
-            Put::Edit(found) => {
+            PutStep::Done(written) => written,
+            PutStep::Edit(found) => {
                 let renamed = found.item.renamed(label.public.name.clone(), &command.id);
-                Written::edited(catalog.write_label(renamed, Some(&found.etag)).await?)
+                WrittenItem::edited(catalog.write_label(renamed, Some(&found.etag)).await?)
             }
-            Put::Create(None) => Written::created(catalog.write_label(label.clone(), None).await?),
-            Put::Create(Some(tombstone)) => {
+            PutStep::Create(None) => {
+                WrittenItem::created(catalog.write_label(label.clone(), None).await?)
+            }
+            PutStep::Create(Some(tombstone)) => {
                 let label = label.clone().following(&tombstone.item);
-                Written::created(catalog.write_label(label, Some(&tombstone.etag)).await?)
+                WrittenItem::created(catalog.write_label(label, Some(&tombstone.etag)).await?)
             }
         };
         Ok(written.answer(&written.stored.item.public, location))
@@ -45,7 +47,7 @@ pub async fn put_label<Id: LabelId>(
     .await
 }
 
-impl Wanted<Self> for Label {
+impl DesiredItem<Self> for Label {
     fn has_created(&self, label: &Self) -> bool {
         label.created_by == self.created_by
     }

@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, retry},
-    engines::counted_children::{Edition, Request},
+    engines::counted_children::{EditOutcome, FamilyRequest},
     http::{Actor, ApiError, ItemCommand, JsonBody, Params, from_form},
 };
 
@@ -27,7 +27,7 @@ pub async fn put_password(
     let ItemCommand { id: command, conditions } = command;
     retry(async |Attempt { reads, .. }| {
         let customers = customers.reading(reads);
-        let mut request = Request::new(&command, reads);
+        let mut request = FamilyRequest::new(&command, reads);
         if !conditions.is_empty() {
             let stored = customers.customer(&id).await?;
             let stored = stored.ok_or_else(|| conditions.missing("customer"))?;
@@ -38,8 +38,8 @@ pub async fn put_password(
             request = request.if_match(Some(stored.etag.clone())).seen(stored);
         }
         match customers.orders.edit(&id, CustomerEdit::Password(hash.clone()), request).await? {
-            Edition::Edited(_) => Ok(StatusCode::NO_CONTENT),
-            Edition::NoParent => Err(conditions.missing("customer")),
+            EditOutcome::Edited(_) => Ok(StatusCode::NO_CONTENT),
+            EditOutcome::NoParent => Err(conditions.missing("customer")),
         }
     })
     .await

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, StoreError, Stored, retry},
-    engines::command::{self, Put, Written},
+    engines::command::{self, PutStep, WrittenItem},
     http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
@@ -83,18 +83,18 @@ impl Wanted {
         &self,
         catalog: &Catalog,
         attempt: Attempt,
-    ) -> Result<Written<Product>, ApiError> {
+    ) -> Result<WrittenItem<Product>, ApiError> {
         let Self { id, command: ItemCommand { id: command, conditions }, .. } = self;
         let (category_id, follows) = self.at();
         let place = ProductPlace::of(catalog.place(&category_id, id).await?);
         let (tombstone, etag) = match place.put(command, attempt, self) {
-            Put::Done(written) => return Ok(written),
-            Put::Edit(found) => {
+            PutStep::Done(written) => return Ok(written),
+            PutStep::Edit(found) => {
                 conditions.check(Some(&found.etag))?;
-                return Ok(Written::edited(self.edit(catalog, found).await?));
+                return Ok(WrittenItem::edited(self.edit(catalog, found).await?));
             }
             // The conditions hold where the product is to be created in the end.
-            Put::Create(tombstone) => tombstone.map(|it| (it.item, it.etag)).unzip(),
+            PutStep::Create(tombstone) => tombstone.map(|it| (it.item, it.etag)).unzip(),
         };
         if let Some(DeletedProduct { moved_to: Some(to), recent, .. }) = &tombstone
             && match follows {
@@ -110,7 +110,7 @@ impl Wanted {
         }
         conditions.check(None)?;
         let product = self.product(catalog, category_id, tombstone.as_ref()).await?;
-        Ok(Written::created(catalog.write(product, etag.as_ref()).await?))
+        Ok(WrittenItem::created(catalog.write(product, etag.as_ref()).await?))
     }
 
     async fn product(
@@ -183,7 +183,7 @@ impl Wanted {
     }
 }
 
-impl command::Wanted<Product> for Wanted {
+impl command::DesiredItem<Product> for Wanted {
     fn has_created(&self, product: &Product) -> bool {
         product.created_by == self.command.id
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::idempotency::{Recent, remembers},
+    engines::idempotency::{RecentCommands, remembers},
     values::{self, Timestamp, check_length, item_types, length_rule},
 };
 
@@ -78,8 +78,8 @@ pub struct Customer {
     order_date: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<PasswordHash>,
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
 }
 
 /// What the API shows of a customer.
@@ -158,7 +158,7 @@ impl Customer {
             version: 1,
             order_date: creation_date,
             password: None,
-            recent: Recent::default(),
+            recent: RecentCommands::default(),
         }
     }
 

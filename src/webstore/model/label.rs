@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{CategoryId, TagId};
 use tributary_functions::{
     engines::{
-        idempotency::{Recent, Remembers, remembers},
+        idempotency::{RecentCommands, RemembersCommands, remembers},
         name_list::sort_key,
         tombstone,
     },
@@ -84,8 +84,8 @@ pub struct Label {
     pub version: u64,
     /// The command that created the label.
     pub created_by: CommandId,
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
 }
 
 /// What the API shows of a category or a tag.
@@ -109,8 +109,8 @@ pub struct DeletedLabel {
     /// One above the version of the label that was deleted.
     pub version: u64,
     /// The commands that were lately carried out on the label, the one that deleted it among them.
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
     pub ttl: u32,
 }
 
@@ -152,7 +152,7 @@ impl LabelItem {
 impl Label {
     pub fn new(kind: LabelKind, id: String, name: Name, command: &CommandId) -> Self {
         let (sort_name, created_by) = (name.sort_key(), command.clone());
-        let (public, recent) = (PublicLabel { id, name }, Recent::default());
+        let (public, recent) = (PublicLabel { id, name }, RecentCommands::default());
         Self { kind, public, sort_name, version: 1, created_by, recent }
     }
 

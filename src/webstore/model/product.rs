@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::{
-        idempotency::{Recent, Remembers, remembers},
+        idempotency::{RecentCommands, RemembersCommands, remembers},
         tombstone,
     },
     values::{self, CommandId, item_types, length_rule},
@@ -58,8 +58,8 @@ pub struct Product {
     pub version: u64,
     /// The command that created the product in this category.
     pub created_by: CommandId,
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departure: Option<Departure>,
     /// The last move to this place.
@@ -112,8 +112,8 @@ pub struct DeletedProduct {
     pub version: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<CategoryId>,
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
     /// The last move to this place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Arrival>,
@@ -196,7 +196,7 @@ impl Product {
             tags,
             version: 1,
             created_by: command.clone(),
-            recent: Recent::default(),
+            recent: RecentCommands::default(),
             departure: None,
             arrival: None,
             taken_back: Vec::new(),

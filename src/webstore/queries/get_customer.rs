@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{
     cosmos::{Reads, confirm},
-    engines::child_list::Children,
+    engines::child_list::ParentAndChildren,
     http::{Actor, ApiError, Conditions, ItemResponse, Params, found, parameter_of},
 };
 
@@ -70,6 +70,7 @@ async fn with_orders(
 ) -> Result<CustomerAnswer, ApiError> {
     let container = customers.customers.reading(reads);
     let list = ORDERS.with_parent(&container, id.as_str(), INCLUDED_ORDERS, CUSTOMER);
-    let Children { parent, children } = list.await?.ok_or(ApiError::NotFound("customer"))?;
+    let ParentAndChildren { parent, children } =
+        list.await?.ok_or(ApiError::NotFound("customer"))?;
     Ok(CustomerAnswer::WithOrders { customer: parent, orders: children })
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::sync::Notify;
 use tributary::blog::{self, Blog};
-use tributary_functions::audit::{Finding, Listener, Options};
+use tributary_functions::audit::{AuditOptions, Finding, Listener};
 
 use super::{audit_within, findings, in_short, insert, remove, stray_like};
 use crate::{
@@ -127,7 +127,7 @@ async fn audit_around(world: &World, meanwhile: impl Future<Output = ()>) -> Vec
     let read = Notify::new();
     let mut watch = Watch { items, read: &read, found: Vec::new() };
     let blog = Blog::new(&World::cosmos(&world.endpoint).await);
-    let options = Options { settle: Duration::from_millis(500), repair: false };
+    let options = AuditOptions { settle: Duration::from_millis(500), repair: false };
     let meanwhile = async {
         read.notified().await;
         meanwhile.await;
@@ -178,7 +178,7 @@ async fn however_much_is_wrong_only_some_of_it_waits_together() {
     }
     let mut watch = Watch { items: u64::MAX, read: &Notify::new(), found: Vec::new() };
     let blog = Blog::new(&World::cosmos(&world.endpoint).await);
-    let options = Options { settle: Duration::ZERO, repair: false };
+    let options = AuditOptions { settle: Duration::ZERO, repair: false };
     blog::audit::audit(&blog).run(options, &mut watch).await.unwrap();
     let together: Vec<_> = watch.found.iter().map(Vec::len).collect();
     assert_eq!(together, [1_000, 50]);

@@ -13,7 +13,7 @@ use std::{collections::HashMap, time::Duration};
 use azure_data_cosmos::ContainerClient;
 use serde_json::{Value, json};
 use tributary::blog::{self, Blog, audit::Kinds};
-use tributary_functions::audit::{Finding, Listener, Options, Summary};
+use tributary_functions::audit::{AuditOptions, AuditSummary, Finding, Listener};
 use tributary_simulator::blog::NameReservation;
 
 use crate::{
@@ -31,11 +31,15 @@ impl Listener for Kept {
 }
 
 /// Audits a world whose change feed needs so long.
-async fn audit_within(world: &World, settle: Duration, repair: bool) -> (Vec<Finding>, Summary) {
+async fn audit_within(
+    world: &World,
+    settle: Duration,
+    repair: bool,
+) -> (Vec<Finding>, AuditSummary) {
     let blog = Blog::new(&World::cosmos(&world.endpoint).await);
     let mut kept = Kept::default();
     let audit = blog::audit::audit(&blog);
-    let summary = audit.run(Options { settle, repair }, &mut kept).await.unwrap();
+    let summary = audit.run(AuditOptions { settle, repair }, &mut kept).await.unwrap();
     assert_eq!(summary.findings, kept.0.len() as u64);
     (kept.0, summary)
 }
@@ -89,7 +93,7 @@ pub(crate) async fn repair_all(world: &World) {
 pub(crate) async fn run_all(world: &World) {
     let app = World::app(&World::cosmos(&world.endpoint).await, World::options());
     for (domain, audit) in app.audits() {
-        let options = Options { settle: Duration::ZERO, repair: true };
+        let options = AuditOptions { settle: Duration::ZERO, repair: true };
         let summary = audit.run(options, &mut Kept::default()).await.unwrap();
         assert!(summary.is_clean(), "{domain}: {summary:?}");
     }

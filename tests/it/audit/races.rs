@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::join;
 use serde_json::json;
-use tributary_functions::audit::Kind;
+use tributary_functions::audit::FindingKind;
 use tributary_local::cosmos::RequestKind::{self, Batch, Create, Delete, Query, Read, Replace};
 
 use super::{
@@ -200,7 +200,7 @@ async fn counts_that_change_whenever_they_are_taken_are_no_divergence() {
         _ = comments => unreachable!("it has no end"),
     };
     // The copies are not kept up to date here.
-    assert!(found.iter().all(|one| one.kind != Kind::COUNT_DIFFERS), "{found:?}");
+    assert!(found.iter().all(|one| one.kind != FindingKind::COUNT_DIFFERS), "{found:?}");
     assert!(summary.unsettled > 0, "else this test shows nothing");
 }
 

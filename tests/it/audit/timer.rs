@@ -9,15 +9,15 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use tributary_functions::{app::Options, audit};
+use tributary_functions::{app::AppOptions, audit};
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::{change, findings, remove, small_blog};
 use crate::world::World;
 
 async fn app(world: &World, repair: bool) -> Router {
-    let audit = audit::Options { settle: Duration::ZERO, repair };
-    let options = Options { audit, ..World::options() };
+    let audit = audit::AuditOptions { settle: Duration::ZERO, repair };
+    let options = AppOptions { audit, ..World::options() };
     World::app(&World::cosmos(&world.endpoint).await, options).into_handler().into_router().unwrap()
 }
 

@@ -12,7 +12,7 @@ use tributary::blog::{
     projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
 };
 use tributary_functions::{
-    audit::{AggregateChecks, Audit, Finding, Listener, Options},
+    audit::{AggregateChecks, Audit, Finding, Listener, AuditOptions},
     cosmos::{Container, Cosmos, Query, StoreError},
     projection::{
         AnyProjection, Background, Origin, Projection,
@@ -320,7 +320,7 @@ pub(crate) async fn audited(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
     let checks = move || AggregateChecks::new(PostCounts::of(&cosmos));
     let audit = Audit::new("AuditCounts", "0 0 3 * * 0", checks);
-    let options = Options { settle: Duration::from_millis(20), repair };
+    let options = AuditOptions { settle: Duration::from_millis(20), repair };
     let mut findings = Findings::default();
     let summary = audit.run(options, &mut findings).await.unwrap();
     assert!(!repair || summary.is_clean(), "{:?}", findings.0);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::{future::join_all, join};
 use serde_json::json;
-use tributary_functions::{app::Options, http::AdmissionOptions};
+use tributary_functions::{app::AppOptions, http::AdmissionOptions};
 
 use super::expect::{free_of_charge, problem};
 use crate::{blog::given, webstore, world::World};
@@ -15,7 +15,7 @@ const LATE: Duration = Duration::from_secs(10);
 
 async fn world_with(requests: u16, wait: Duration) -> World {
     let admission = AdmissionOptions { requests, memory_mib: 32, wait };
-    given::blog().await.with_app(Options { admission, ..World::options() }).await
+    given::blog().await.with_app(AppOptions { admission, ..World::options() }).await
 }
 
 #[tokio::test]

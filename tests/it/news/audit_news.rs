@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tributary_functions::audit::{Finding, Listener, Options};
+use tributary_functions::audit::{AuditOptions, Finding, Listener};
 
 use super::given::{HYBRID, Newsroom};
 
@@ -16,7 +16,7 @@ impl Listener for Kept {
     }
 }
 
-async fn findings(room: &Newsroom, options: Options) -> Vec<Finding> {
+async fn findings(room: &Newsroom, options: AuditOptions) -> Vec<Finding> {
     let (app, mut kept) = (room.app(HYBRID).await, Kept::default());
     let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
     audit.run(options, &mut kept).await.unwrap();
@@ -25,7 +25,7 @@ async fn findings(room: &Newsroom, options: Options) -> Vec<Finding> {
 
 /// The kinds that are found, at once.
 async fn found(room: &Newsroom) -> Vec<String> {
-    let options = Options { settle: Duration::ZERO, repair: false };
+    let options = AuditOptions { settle: Duration::ZERO, repair: false };
     let found = findings(room, options).await;
     let mut kinds: Vec<_> = found.iter().map(|one| one.kind.to_string()).collect();
     kinds.sort_unstable();
@@ -34,7 +34,7 @@ async fn found(room: &Newsroom) -> Vec<String> {
 
 /// The same, each repaired.
 async fn repaired(room: &Newsroom) -> Vec<String> {
-    let options = Options { settle: Duration::ZERO, repair: true };
+    let options = AuditOptions { settle: Duration::ZERO, repair: true };
     let found = findings(room, options).await;
     assert!(found.iter().all(Finding::is_repaired), "{found:?}");
     let mut kinds: Vec<_> = found.iter().map(|one| one.kind.to_string()).collect();
@@ -221,7 +221,7 @@ async fn a_page_of_items_costs_as_many_requests_as_one_item() {
         let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
         assert_eq!(answer.expect(200).json()["succeeded"], n);
         let (app, options) =
-            (room.app(HYBRID).await, Options { settle: Duration::ZERO, repair: false });
+            (room.app(HYBRID).await, AuditOptions { settle: Duration::ZERO, repair: false });
         let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
         let summary = audit.run(options, &mut Kept::default()).await.unwrap();
         requests.push(summary.store_requests);
@@ -238,7 +238,7 @@ async fn what_nobody_can_decide_is_for_a_person() {
     copy["partitionKey"] = json!("reuters_2001-01");
     room.put("feeds_current", &copy).await;
     remove(&room, "feeds_locations", &location).await;
-    let options = Options { settle: Duration::ZERO, repair: true };
+    let options = AuditOptions { settle: Duration::ZERO, repair: true };
     let found = findings(&room, options).await;
     let mut kinds: Vec<_> = found.iter().map(|one| one.kind.name).collect();
     kinds.sort_unstable();
@@ -271,7 +271,7 @@ async fn beside_live_traffic_nothing_false_is_found() {
             room.migrate().await;
         }
     };
-    let options = Options { settle: Duration::from_millis(500), repair: false };
+    let options = AuditOptions { settle: Duration::from_millis(500), repair: false };
     let found = tokio::select! {
         found = findings(&room, options) => found,
         () = traffic => Vec::new(),

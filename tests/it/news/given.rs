@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tributary_functions::{
-    app::{App, Options},
+    app::{App, AppOptions},
     config::Settings,
     projection::BackgroundOptions,
     values::{Clock, Timestamp},
@@ -35,26 +35,26 @@ impl Newsroom {
 
     pub(crate) async fn with(world: World, settings: &[(&str, &str)]) -> Self {
         let ahead: &'static AtomicI64 = Box::leak(Box::default());
-        let options = Options { clock: Clock::ahead_by(ahead), ..World::options() };
+        let options = AppOptions { clock: Clock::ahead_by(ahead), ..World::options() };
         Self { world: world.with_settings(options, settings).await, ahead }
     }
 
     /// The same newsroom, seen through an instance with other settings.
     pub(crate) async fn with_settings(&self, settings: &[(&str, &str)]) -> Self {
-        let options = Options { clock: Clock::ahead_by(self.ahead), ..World::options() };
+        let options = AppOptions { clock: Clock::ahead_by(self.ahead), ..World::options() };
         Self { world: self.world.with_settings(options, settings).await, ..self.clone() }
     }
 
     /// The same newsroom, seen through an instance with another budget of the background.
     pub(crate) async fn with_background(&self, background: BackgroundOptions) -> Self {
         let clock = Clock::ahead_by(self.ahead);
-        let options = Options { clock, background, ..World::options() };
+        let options = AppOptions { clock, background, ..World::options() };
         Self { world: self.world.with_settings(options, HYBRID).await, ..self.clone() }
     }
 
     /// The app of this newsroom, with its clock.
     pub(crate) async fn app(&self, settings: &[(&str, &str)]) -> App {
-        let options = Options { clock: Clock::ahead_by(self.ahead), ..World::options() };
+        let options = AppOptions { clock: Clock::ahead_by(self.ahead), ..World::options() };
         let setting = |name: &str| {
             let found = settings.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())

@@ -7,7 +7,7 @@ use std::{
 
 use azure_data_cosmos::TransactionalBatch;
 use serde_json::{Value, json};
-use tributary_functions::{app::Options, cosmos::metered, projection::BackgroundOptions};
+use tributary_functions::{app::AppOptions, cosmos::metered, projection::BackgroundOptions};
 use tributary_local::cosmos::RequestKind::{self, Batch, Query, Replace};
 
 use crate::{blog::given, http::expect::problem, interleavings::held, world::World};
@@ -36,7 +36,7 @@ async fn deleted_post(likes: usize) -> World {
 /// An instance that gives each change no time at all.
 async fn hasty(world: &World) -> World {
     let background = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
-    world.with_app(Options { background, ..World::options() }).await
+    world.with_app(AppOptions { background, ..World::options() }).await
 }
 
 /// Returns the number of remaining likes.
@@ -117,7 +117,7 @@ async fn a_removal_keeps_to_its_budget_and_gives_way_to_others() {
     let world = deleted_post(200).await;
     let request_units_per_second = NonZeroU32::new(200);
     let background = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
-    let paced = world.with_app(Options { background, ..World::options() }).await;
+    let paced = world.with_app(AppOptions { background, ..World::options() }).await;
     let tombstone = tombstone(&world).await;
     let (mark, begin) = (world.endpoint.request_count(), Instant::now());
     let ((), meter) = metered(deliver(&paced, &tombstone)).await;

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use tributary::blog::projections::{PostsIntegrity, UsernamesInPosts};
 use tributary_functions::{
-    app::Options,
+    app::AppOptions,
     cosmos::metered,
     projection::BackgroundOptions,
     projection::{Projection, RETRY_BUDGET},
@@ -21,7 +21,7 @@ use crate::world::World;
 
 /// Returns the world with other settings of renames.
 async fn with_rename(world: &World, background: BackgroundOptions) -> World {
-    world.with_app(Options { background, ..World::options() }).await
+    world.with_app(AppOptions { background, ..World::options() }).await
 }
 
 /// A user with a post and comments on it, `items` in all.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tributary::webstore::{self, Catalog, Customers};
-use tributary_functions::audit::{Finding, Listener, Options};
+use tributary_functions::audit::{AuditOptions, Finding, Listener};
 
 use super::shop::{self, item, names, path};
 use crate::world::World;
@@ -22,7 +22,7 @@ pub(super) async fn audit(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
     let (catalog, customers) = (Catalog::new(&cosmos), Customers::new(&cosmos));
     let mut kept = Kept::default();
-    let options = Options { settle: Duration::ZERO, repair };
+    let options = AuditOptions { settle: Duration::ZERO, repair };
     let summary =
         webstore::audit::audit(&catalog, &customers).run(options, &mut kept).await.unwrap();
     assert_eq!(summary.repaired, if repair { summary.findings } else { 0 }, "{:?}", kept.0);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, future::join, stream};
 use serde_json::{Value, json};
-use tributary_functions::{app::Options, projection::BackgroundOptions};
+use tributary_functions::{app::AppOptions, projection::BackgroundOptions};
 use tributary_local::{chaos::Chaos, cosmos::EndpointOptions};
 
 use super::shop::{body, label, path};
@@ -78,7 +78,7 @@ async fn every_name_is_new_and_every_price_is_kept() {
     named("tags/red", "Crimson").await;
     named("categories/many", "New").await;
     let background = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
-    let hasty = world.with_app(Options { background, ..World::options() }).await;
+    let hasty = world.with_app(AppOptions { background, ..World::options() }).await;
     let other = world.second_instance().await;
     let edits = async {
         for round in 1..=ROUNDS {

@@ -201,7 +201,7 @@ impl HotPostWorld {
         let cosmos: Arc<Cosmos> = config.cosmos.into();
         let instance = || -> anyhow::Result<Router> {
             let app =
-                tributary::program().build(&cosmos, app::Options::default(), Settings::NONE)?;
+                tributary::program().build(&cosmos, app::AppOptions::default(), Settings::NONE)?;
             Ok(app.into_handler().into_router()?)
         };
         let instances = (0..instances).map(|_| instance()).collect::<anyhow::Result<_>>()?;

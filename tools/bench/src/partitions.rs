@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use futures::future::try_join_all;
 use tributary_functions::{
     cosmos::metered,
-    telemetry::{Cost, PartitionNames, PartitionUse, Partitions},
+    telemetry::{Cost, PartitionCounter, PartitionNames, PartitionUse},
 };
 use tributary_tools::{Sorted, Table, mean};
 
@@ -31,7 +31,8 @@ pub(crate) async fn run(options: &PartitionsOptions) -> anyhow::Result<()> {
     let mut table =
         Table::new(["partitions", "tasks", "mean, µs", "p50, µs", "p99, µs", "max, µs"]);
     for (keys, tasks) in CASES {
-        let partitions: &Partitions = Box::leak(Partitions::new(PartitionNames::Hashed).into());
+        let partitions: &PartitionCounter =
+            Box::leak(PartitionCounter::new(PartitionNames::Hashed).into());
         let each = options.operations / tasks;
         let running = (0..tasks).map(|task| tokio::spawn(measure(partitions, keys, task, each)));
         let took: Vec<Duration> = try_join_all(running).await?.into_iter().flatten().collect();
@@ -51,7 +52,7 @@ pub(crate) async fn run(options: &PartitionsOptions) -> anyhow::Result<()> {
 }
 
 async fn measure(
-    partitions: &Partitions,
+    partitions: &PartitionCounter,
     keys: u64,
     task: usize,
     operations: usize,

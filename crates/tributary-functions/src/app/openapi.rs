@@ -16,8 +16,8 @@ use crate::{
     brand::brand,
     cosmos::ETag,
     http::{
-        ApiError, AuthLevel, Conditions, Gives, HttpFunction, ItemResponse, Problem, Signature,
-        Takes, found, path_parameters,
+        AnswerShape, ApiError, AuthLevel, Conditions, HttpFunction, ItemResponse, Problem,
+        RequestShape, Signature, found, path_parameters,
     },
 };
 
@@ -26,16 +26,16 @@ pub(super) const DOCUMENT_BYTES: usize = 512 * 1024;
 
 /// The document of an app, which is made when it is asked for the first time. Cloning is cheap.
 #[derive(Clone, Default)]
-pub(super) struct OpenApi(Arc<Document>);
+pub(super) struct OpenApi(Arc<OpenApiDocument>);
 
 #[derive(Default)]
-struct Document {
-    operations: OnceLock<Vec<Operation>>,
+struct OpenApiDocument {
+    operations: OnceLock<Vec<ApiOperation>>,
     text: OnceLock<(OpenApiText, ETag)>,
 }
 
 /// An HTTP function, as callers know it.
-struct Operation {
+struct ApiOperation {
     /// The domain.
     tag: &'static str,
     name: &'static str,
@@ -71,7 +71,7 @@ impl OpenApi {
         &self,
         functions: impl Iterator<Item = (&'static str, &'a HttpFunction)>,
     ) {
-        let operations = functions.map(|(tag, function)| Operation {
+        let operations = functions.map(|(tag, function)| ApiOperation {
             tag,
             name: function.name,
             method: function.method.clone(),
@@ -88,7 +88,7 @@ impl OpenApi {
     }
 }
 
-impl Document {
+impl OpenApiDocument {
     fn value(&self) -> Value {
         let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
             settings.definitions_path = "/components/schemas".into();
@@ -139,8 +139,8 @@ impl Document {
     }
 }
 
-impl Operation {
-    fn value(&self, takes: Takes, schemas: &mut SchemaGenerator) -> Value {
+impl ApiOperation {
+    fn value(&self, takes: RequestShape, schemas: &mut SchemaGenerator) -> Value {
         let mut operation = json!({
             "operationId": self.name,
             "tags": [self.tag],
@@ -159,7 +159,7 @@ impl Operation {
 }
 
 /// The function key, in one of two places; and a user, where the app is set up for it.
-fn security(auth_level: AuthLevel, takes: &Takes) -> Value {
+fn security(auth_level: AuthLevel, takes: &RequestShape) -> Value {
     let keys = ["keyHeader", "keyParameter"];
     let alone = keys.map(|key| json!({key: []}));
     match auth_level {
@@ -172,7 +172,11 @@ fn security(auth_level: AuthLevel, takes: &Takes) -> Value {
     }
 }
 
-fn responses(method: &Method, takes: &Takes, Gives { body, is_item }: Gives) -> Value {
+fn responses(
+    method: &Method,
+    takes: &RequestShape,
+    AnswerShape { body, is_item }: AnswerShape,
+) -> Value {
     let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
     let problem = json!({"$ref": "#/components/responses/Problem"});
     let mut responses = json!({"4XX": problem, "5XX": problem});

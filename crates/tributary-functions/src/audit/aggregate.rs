@@ -9,7 +9,7 @@
 //! A domain whose audit has other checks, too, calls [`AggregateChecks::check_item`] and
 //! [`AggregateChecks::repair`] from its own. Those return nothing for the items of other checks.
 
-use super::{AuditedItem, Checks, Kind, Obstacle, RepairResult, Suspect, Target};
+use super::{AuditedItem, Checks, FindingKind, Obstacle, RepairResult, Suspect, Target};
 use crate::{
     cosmos::{Container, StoreError, Stored},
     projection::{
@@ -50,9 +50,9 @@ impl<A: Aggregate> AggregateChecks<A> {
         let (kind, found, etag) = match share {
             Some(share) if share.item.amount == amount => return Ok(Vec::new()),
             Some(share) => {
-                (Kind::COPY_DIFFERENT, share.item.amount.to_string(), share.etag.to_string())
+                (FindingKind::COPY_DIFFERENT, share.item.amount.to_string(), share.etag.to_string())
             }
-            None => (Kind::COPY_MISSING, "none".to_owned(), String::new()),
+            None => (FindingKind::COPY_MISSING, "none".to_owned(), String::new()),
         };
         let place = (self.totals().id(), key, id);
         let evidence = format!("{} {etag}", audited.etag);
@@ -74,13 +74,13 @@ impl<A: Aggregate> AggregateChecks<A> {
             let mut suspects = Vec::new();
             if share.amount != 0 && !contributes {
                 let words = ("none", share.amount.to_string());
-                suspects.push(audited.suspect(Kind::COPY_EXTRA, words, &audited.etag));
+                suspects.push(audited.suspect(FindingKind::COPY_EXTRA, words, &audited.etag));
             }
             let total: Option<Stored<Total>> = self.totals().read(key, Total::ID).await?;
             if share.amount != 0 && total.is_none() {
                 let place = (self.totals().id(), key.clone(), Total::ID.to_owned());
                 let words = ("a total", "none");
-                suspects.push(audited.suspect_at(Kind::COUNT_DIFFERS, place, words, ""));
+                suspects.push(audited.suspect_at(FindingKind::COUNT_DIFFERS, place, words, ""));
             }
             return Ok(suspects);
         }
@@ -97,7 +97,7 @@ impl<A: Aggregate> AggregateChecks<A> {
         }
         let words = (sum.to_string(), total.item.value.to_string());
         let evidence = format!("{} {sum}", total.etag);
-        Ok(vec![audited.suspect(Kind::COUNT_DIFFERS, words, evidence)])
+        Ok(vec![audited.suspect(FindingKind::COUNT_DIFFERS, words, evidence)])
     }
 
     /// Returns the version and the contribution of a source in its latest committed state.
@@ -155,11 +155,11 @@ impl<A: Aggregate> Checks for AggregateChecks<A> {
             return Err(Obstacle::ForAPerson("this is not a part of the aggregate"));
         }
         match finding.kind {
-            Kind::COUNT_DIFFERS => {
+            FindingKind::COUNT_DIFFERS => {
                 repair_total(self.totals(), &finding.partition_key).await?;
                 Ok("wrote the total")
             }
-            Kind::COPY_MISSING | Kind::COPY_DIFFERENT | Kind::COPY_EXTRA => {
+            FindingKind::COPY_MISSING | FindingKind::COPY_DIFFERENT | FindingKind::COPY_EXTRA => {
                 self.repair_share(&finding.partition_key, &finding.id).await
             }
             _ => Err(Obstacle::ForAPerson("it cannot be read: delete it, and replay its source")),

@@ -10,8 +10,8 @@ use std::{
 use clap::Args;
 
 use super::{
-    Audit, Options, Summary,
-    report::{Format, Report},
+    Audit, AuditOptions, AuditSummary,
+    report::{Report, ReportFormat},
 };
 use crate::brand::brand;
 
@@ -69,14 +69,14 @@ async fn report(audits: &[(&str, Audit)], arguments: &Arguments) -> Result<u8, S
         some => some,
     };
     let format = match (arguments.json, io::stdout().is_terminal()) {
-        (true, _) => Format::Json,
-        (false, true) if no_color() => Format::Plain,
-        (false, true) => Format::Colours,
-        (false, false) => Format::Plain,
+        (true, _) => ReportFormat::Json,
+        (false, true) if no_color() => ReportFormat::Plain,
+        (false, true) => ReportFormat::Colours,
+        (false, false) => ReportFormat::Plain,
     };
-    let options = Options { settle: arguments.settle, repair: arguments.repair };
+    let options = AuditOptions { settle: arguments.settle, repair: arguments.repair };
     let mut report = Report::new(io::stdout(), io::stderr(), format);
-    let mut all = Summary::default();
+    let mut all = AuditSummary::default();
     for (name, audit) in audits {
         all += audit.run(options, &mut report).await.map_err(|error| {
             format!(

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Kind;
+use super::FindingKind;
 
 /// Returns the kind of a copy's divergence, with the expected and the found state in words.
 ///
@@ -14,13 +14,13 @@ use super::Kind;
 pub fn compare(
     (expected_version, expected): (u64, &impl Serialize),
     (found_version, stored): (u64, &Value),
-) -> Option<(Kind, (String, String))> {
+) -> Option<(FindingKind, (String, String))> {
     let (kind, words) = match found_version.cmp(&expected_version) {
-        Ordering::Less => (Kind::COPY_OLDER, version(found_version)),
-        Ordering::Greater => (Kind::COPY_NEWER, version(found_version)),
+        Ordering::Less => (FindingKind::COPY_OLDER, version(found_version)),
+        Ordering::Greater => (FindingKind::COPY_NEWER, version(found_version)),
         Ordering::Equal => match differing_fields(expected, stored).as_slice() {
             [] => return None,
-            fields => (Kind::COPY_DIFFERENT, format!("another {}", fields.join(", "))),
+            fields => (FindingKind::COPY_DIFFERENT, format!("another {}", fields.join(", "))),
         },
     };
     Some((kind, (version(expected_version), words)))

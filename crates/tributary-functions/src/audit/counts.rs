@@ -1,7 +1,7 @@
 //! The audit of a parent that counts its children.
 
-use super::{AuditedItem, CheckResult, Kind};
-use crate::cosmos::{Found, StoreError};
+use super::{AuditedItem, CheckResult, FindingKind};
+use crate::cosmos::{ReadResult, StoreError};
 
 /// The most counts of the children of a busy parent, each of which a write may overtake.
 const SNAPSHOTS: usize = 5;
@@ -26,7 +26,7 @@ impl AuditedItem {
     ) -> CheckResult
     where
         C: Future<Output = Result<[u64; N], StoreError>>,
-        R: Future<Output = Found<P>>,
+        R: Future<Output = ReadResult<P>>,
     {
         let mut etag = self.etag.clone();
         for _ in 0..SNAPSHOTS {
@@ -41,11 +41,15 @@ impl AuditedItem {
                 let off = |(stated, counted): (u64, u64)| i128::from(stated) - i128::from(counted);
                 let evidence: Vec<i128> = stated.into_iter().zip(counted).map(off).collect();
                 let words = (words(counted), words(stated));
-                return Ok(Some(self.suspect(Kind::COUNT_DIFFERS, words, format!("{evidence:?}"))));
+                return Ok(Some(self.suspect(
+                    FindingKind::COUNT_DIFFERS,
+                    words,
+                    format!("{evidence:?}"),
+                )));
             }
             (parent, etag) = (now.item, now.etag.to_string());
         }
         let words = ("counts at rest", "counts that change");
-        Ok(Some(self.suspect(Kind::COUNT_DIFFERS, words, etag)))
+        Ok(Some(self.suspect(FindingKind::COUNT_DIFFERS, words, etag)))
     }
 }

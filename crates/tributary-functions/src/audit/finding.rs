@@ -11,7 +11,7 @@ use crate::cosmos::StoreError;
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// The kind of divergence.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// The container of the item.
     pub container: &'static str,
     /// The logical partition of the item.
@@ -38,14 +38,14 @@ pub struct Repair {
 
 /// A kind of divergence; `docs/audit.md` says what each means. A domain has kinds of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct FindingKind {
     /// The kind as tables and JSON show it.
     pub name: &'static str,
     matter: &'static str,
     repaired_last: bool,
 }
 
-impl Kind {
+impl FindingKind {
     /// A count is not the number of the children.
     pub const COUNT_DIFFERS: Self = Self::new("count-differs");
     /// An embedded name is not that of its source.
@@ -117,13 +117,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
 }
 
-impl Serialize for Kind {
+impl Serialize for FindingKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name)
     }
@@ -186,6 +186,6 @@ impl Suspect {
     pub(super) fn remains_of(&self, other: &Self) -> bool {
         let (now, before) = (&self.finding, &other.finding);
         let same_matter = now.kind.matter == before.kind.matter;
-        now.place() == before.place() && (same_matter || now.kind == Kind::UNREADABLE)
+        now.place() == before.place() && (same_matter || now.kind == FindingKind::UNREADABLE)
     }
 }

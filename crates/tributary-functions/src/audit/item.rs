@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Finding, Kind, Suspect, Target};
+use super::{Finding, FindingKind, Suspect, Target};
 use crate::cosmos::{Container, ETag, StoreError, Stored};
 
 /// An item of a container that the audit reads from end to end.
@@ -58,14 +58,14 @@ impl AuditedItem {
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Vec<Suspect>> {
         T::deserialize(&self.stored).map_err(|_| {
             let words = (format!("an item of {}", self.container), "something else");
-            vec![self.suspect(Kind::UNREADABLE, words, &self.etag)]
+            vec![self.suspect(FindingKind::UNREADABLE, words, &self.etag)]
         })
     }
 
     /// Returns a suspicion about this item: what is expected and found, and the evidence.
     pub fn suspect(
         &self,
-        kind: Kind,
+        kind: FindingKind,
         (expected, found): (impl Into<String>, impl Into<String>),
         evidence: impl Into<String>,
     ) -> Suspect {
@@ -77,7 +77,7 @@ impl AuditedItem {
     /// derived item.
     pub fn suspect_at(
         &self,
-        kind: Kind,
+        kind: FindingKind,
         (container, partition_key, id): (&'static str, String, String),
         (expected, found): (impl Into<String>, impl Into<String>),
         evidence: impl Into<String>,

@@ -10,7 +10,7 @@ use crate::cosmos::{Container, StoreError};
 
 /// The known state of an item that others refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Known<T> {
+pub enum ReferencedItem<T> {
     /// It exists, and this is the part that the others depend on.
     Live(T),
     /// It does not exist.
@@ -23,9 +23,9 @@ pub enum Known<T> {
 ///
 /// What is remembered may be old. That can only raise a suspicion, and a suspect is checked again with
 /// `fresh` reads.
-pub struct KnownItems<K, T>(Cache<K, Known<T>>);
+pub struct ReferencedItems<K, T>(Cache<K, ReferencedItem<T>>);
 
-impl<K: Hash + Eq + Clone, T: Clone> KnownItems<K, T> {
+impl<K: Hash + Eq + Clone, T: Clone> ReferencedItems<K, T> {
     /// Creates a memory of at most so many items.
     pub fn new(at_most: usize) -> Self {
         Self(Cache::new(at_most))
@@ -39,21 +39,21 @@ impl<K: Hash + Eq + Clone, T: Clone> KnownItems<K, T> {
         fresh: bool,
         (container, partition_key, id): (&Container, &str, &str),
         part: impl FnOnce(I) -> Option<T>,
-    ) -> Result<Known<T>, StoreError> {
+    ) -> Result<ReferencedItem<T>, StoreError> {
         if !fresh && let Some(known) = self.0.get(key) {
             return Ok(known);
         }
         let part = match read(container, partition_key, id).await? {
             Slot::Item(stored) => part(stored.item),
             Slot::Empty => None,
-            Slot::Unreadable(_) => return Ok(Known::Unreadable),
+            Slot::Unreadable(_) => return Ok(ReferencedItem::Unreadable),
         };
         Ok(self.remember(key, part))
     }
 
     /// Remembers an item that was read for its own sake; `None` if it does not exist.
-    pub fn remember(&self, key: &K, part: Option<T>) -> Known<T> {
-        let known = part.map_or(Known::Missing, Known::Live);
+    pub fn remember(&self, key: &K, part: Option<T>) -> ReferencedItem<T> {
+        let known = part.map_or(ReferencedItem::Missing, ReferencedItem::Live);
         self.0.insert(key.clone(), known.clone());
         known
     }

@@ -1,13 +1,13 @@
 //! The audit as a timer function, into the log.
 
-use super::{Audit, Finding, Listener, Options, report};
+use super::{Audit, AuditOptions, Finding, Listener, report};
 use crate::cosmos::StoreError;
 
 impl Audit {
     /// Audits the domain and logs each finding as a warning. It fails only when the audit itself could
     /// not go on.
-    pub async fn run_into_log(&self, options: Options) -> Result<(), StoreError> {
-        let mut log = Log { may_log_partition_key: self.may_log_partition_key };
+    pub async fn run_into_log(&self, options: AuditOptions) -> Result<(), StoreError> {
+        let mut log = LogListener { may_log_partition_key: self.may_log_partition_key };
         let summary = self.run(options, &mut log).await?;
         tracing::info!(
             audit.items = summary.items,
@@ -24,11 +24,11 @@ impl Audit {
     }
 }
 
-struct Log {
+struct LogListener {
     may_log_partition_key: fn(&str) -> bool,
 }
 
-impl Listener for Log {
+impl Listener for LogListener {
     fn findings(&mut self, findings: &[Finding]) {
         for Finding { kind, container, partition_key, id, repair, .. } in findings {
             // The expected and the found value may have names of people in them. Only the command

@@ -7,7 +7,7 @@
 //! 1. A divergence that was seen is only a [`Suspect`]: a command may be between its two writes, a
 //!    change may be on its way through the change feed.
 //! 2. A suspect is checked again, several times within the pause that the change feed needs
-//!    ([`Options::settle`]). A check reads the source first and the copy after it.
+//!    ([`AuditOptions::settle`]). A check reads the source first and the copy after it.
 //! 3. A suspect becomes a [`Finding`] when all checks have seen the same and nothing has changed the
 //!    copy meanwhile. If anything has, the pause begins anew.
 //! 4. A repair writes under the ETag, or the absence, of what it replaces, and is checked.
@@ -15,7 +15,7 @@
 //! Memory is bounded by the page, by the suspects that wait together, and by what the checks
 //! remember, which may be old only where that raises a suspicion.
 //!
-//! To add a check: 1. a [`Kind`] of the domain, unless one of [`Kind::SHARED`] fits; 2. the
+//! To add a check: 1. a [`FindingKind`] of the domain, unless one of [`FindingKind::SHARED`] fits; 2. the
 //! suspicion, in [`Checks::check_item`] or [`Checks::check_group`]; 3. its repair in
 //! [`Checks::repair`], under the ETag that was read; 4. a story in `tests/it/` and a row in
 //! `docs/audit.md`.
@@ -52,9 +52,9 @@ pub use self::{
     again::patiently,
     aggregate::AggregateChecks,
     compare::{compare, version},
-    finding::{CheckResult, Finding, Kind, Repair, Suspect, Target},
+    finding::{CheckResult, Finding, FindingKind, Repair, Suspect, Target},
     item::{AuditedItem, Slot, read},
-    known::{Known, KnownItems},
+    known::{ReferencedItem, ReferencedItems},
     repair::{Obstacle, RepairResult},
     window::WindowChecks,
 };
@@ -116,17 +116,20 @@ pub struct Audit {
     pub function: &'static str,
     /// The times of its runs, as an NCRONTAB expression: `0 0 3 * * 0`.
     pub schedule: &'static str,
-    run: Arc<Run>,
+    run: Arc<AuditRun>,
     may_log_partition_key: fn(&str) -> bool,
 }
 
-type Run = dyn for<'a> Fn(Options, &'a mut dyn Listener) -> BoxFuture<'a, Result<Summary, StoreError>>
+type AuditRun = dyn for<'a> Fn(
+        AuditOptions,
+        &'a mut dyn Listener,
+    ) -> BoxFuture<'a, Result<AuditSummary, StoreError>>
     + Send
     + Sync;
 
 /// Settings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct AuditOptions {
     /// The time that the change feed may take to bring a change to every copy.
     pub settle: Duration,
     /// True to repair the findings.
@@ -136,7 +139,7 @@ pub struct Options {
 /// The result of an audit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub struct AuditSummary {
     /// Items read page by page.
     pub items: u64,
     /// Divergences found.
@@ -162,20 +165,20 @@ pub trait Listener: Send {
     fn progress(&mut self, _items: u64) {}
 }
 
-impl Default for Options {
+impl Default for AuditOptions {
     fn default() -> Self {
         Self { settle: Duration::from_secs(20), repair: false }
     }
 }
 
-impl Summary {
+impl AuditSummary {
     /// Returns true if no divergence is left.
     pub fn is_clean(&self) -> bool {
         self.findings == self.repaired
     }
 }
 
-impl AddAssign for Summary {
+impl AddAssign for AuditSummary {
     fn add_assign(&mut self, other: Self) {
         self.items += other.items;
         self.findings += other.findings;
@@ -206,7 +209,7 @@ impl Audit {
     #[must_use]
     pub fn and<C: Checks>(self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
         let (before, checks) = (self.run, Arc::new(checks));
-        let both: Arc<Run> = Arc::new(move |options, listener| {
+        let both: Arc<AuditRun> = Arc::new(move |options, listener| {
             let (before, checks) = (Arc::clone(&before), Arc::clone(&checks));
             async move {
                 let mut summary = before(options, listener).await?;
@@ -221,28 +224,28 @@ impl Audit {
     /// Audits the domain. An error means that the audit itself could not go on.
     pub async fn run(
         &self,
-        options: Options,
+        options: AuditOptions,
         listener: &mut dyn Listener,
-    ) -> Result<Summary, StoreError> {
+    ) -> Result<AuditSummary, StoreError> {
         (self.run)(options, listener).await
     }
 }
 
 async fn run<C: Checks>(
     checks: C,
-    options: Options,
+    options: AuditOptions,
     listener: &mut dyn Listener,
-) -> Result<Summary, StoreError> {
+) -> Result<AuditSummary, StoreError> {
     let begin = Instant::now();
     let mut pass = Pass {
         suspects: Suspects::new(&checks, options),
         checks: &checks,
         listener,
-        summary: Summary::default(),
+        summary: AuditSummary::default(),
     };
     let (result, meter) = metered(pass.run()).await;
     result?;
-    Ok(Summary {
+    Ok(AuditSummary {
         request_units: meter.request_units(),
         store_requests: meter.requests(),
         duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -255,7 +258,7 @@ struct Pass<'a, C> {
     checks: &'a C,
     suspects: Suspects<'a, C>,
     listener: &'a mut dyn Listener,
-    summary: Summary,
+    summary: AuditSummary,
 }
 
 impl<C: Checks> Pass<'_, C> {

@@ -6,14 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Finding, Listener, Summary};
+use super::{AuditSummary, Finding, Listener};
 
 /// The interval between two reports of the progress.
 const PROGRESS: Duration = Duration::from_secs(5);
 
 /// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum ReportFormat {
     /// An aligned table.
     Plain,
     /// The same for a terminal that shows colours.
@@ -26,29 +26,31 @@ pub(super) enum Format {
 pub(super) struct Report<O, E> {
     out: O,
     err: E,
-    format: Format,
+    format: ReportFormat,
     begin: Instant,
     told: Instant,
     broken: Option<io::Error>,
 }
 
 impl<O: Write + Send, E: Write + Send> Report<O, E> {
-    pub(super) fn new(out: O, err: E, format: Format) -> Self {
+    pub(super) fn new(out: O, err: E, format: ReportFormat) -> Self {
         let now = Instant::now();
         Self { out, err, format, begin: now, told: now, broken: None }
     }
 
     /// Writes the summary. An error means that the report is not complete.
-    pub(super) fn end(mut self, summary: &Summary) -> io::Result<()> {
+    pub(super) fn end(mut self, summary: &AuditSummary) -> io::Result<()> {
         if let Some(error) = self.broken.take() {
             return Err(error);
         }
         match self.format {
-            Format::Json => {
+            ReportFormat::Json => {
                 let line = serde_json::json!({"summary": summary});
                 writeln!(self.out, "{line}")?;
             }
-            Format::Plain | Format::Colours => writeln!(self.out, "{}", in_words(summary))?,
+            ReportFormat::Plain | ReportFormat::Colours => {
+                writeln!(self.out, "{}", in_words(summary))?;
+            }
         }
         self.out.flush()
     }
@@ -57,9 +59,9 @@ impl<O: Write + Send, E: Write + Send> Report<O, E> {
 impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
     fn findings(&mut self, findings: &[Finding]) {
         let text = match self.format {
-            Format::Json => json_lines(findings),
-            Format::Plain => table(findings, false),
-            Format::Colours => table(findings, true),
+            ReportFormat::Json => json_lines(findings),
+            ReportFormat::Plain => table(findings, false),
+            ReportFormat::Colours => table(findings, true),
         };
         if let Err(error) = self.out.write_all(text.as_bytes()) {
             self.broken.get_or_insert(error);
@@ -79,8 +81,9 @@ impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
 }
 
 /// The summary as one line.
-pub(super) fn in_words(summary: &Summary) -> String {
-    let Summary { items, findings, repaired, unsettled, request_units, duration_ms, .. } = summary;
+pub(super) fn in_words(summary: &AuditSummary) -> String {
+    let AuditSummary { items, findings, repaired, unsettled, request_units, duration_ms, .. } =
+        summary;
     let mut line = match findings {
         0 => "No divergences".to_owned(),
         1 => "1 divergence".to_owned(),
@@ -177,7 +180,7 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::{Kind, Repair};
+    use crate::audit::{FindingKind, Repair};
 
     fn findings() -> Vec<Finding> {
         let finding = |kind, id: &str, repair| Finding {
@@ -191,8 +194,8 @@ mod tests {
         };
         let repaired = Repair { repaired: true, what: "wrote the counts".into() };
         vec![
-            finding(Kind::COUNT_DIFFERS, "p1", Some(repaired)),
-            finding(Kind::ORPHAN, "a longer id", None),
+            finding(FindingKind::COUNT_DIFFERS, "p1", Some(repaired)),
+            finding(FindingKind::ORPHAN, "a longer id", None),
         ]
     }
 
@@ -227,15 +230,15 @@ mod tests {
                 Ok(())
             }
         }
-        let mut report = Report::new(Closed, Vec::new(), Format::Json);
+        let mut report = Report::new(Closed, Vec::new(), ReportFormat::Json);
         report.findings(&findings());
-        assert!(report.end(&Summary::default()).is_err());
+        assert!(report.end(&AuditSummary::default()).is_err());
     }
 
     #[test]
     fn progress_is_told_now_and_then() {
         let mut said = Vec::new();
-        let mut report = Report::new(Vec::new(), &mut said, Format::Plain);
+        let mut report = Report::new(Vec::new(), &mut said, ReportFormat::Plain);
         report.progress(100);
         report.told = Instant::now().checked_sub(PROGRESS).unwrap();
         report.progress(200);

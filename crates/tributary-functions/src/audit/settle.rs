@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Instant};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{
-    AT_ONCE, Checks, Finding, Options,
+    AT_ONCE, AuditOptions, Checks, Finding,
     again::{check_again, patiently},
     finding::{Suspect, Target},
     repair::repair,
@@ -24,7 +24,7 @@ const PATIENCE: u32 = 4;
 /// The suspects that wait.
 pub(super) struct Suspects<'a, C> {
     checks: &'a C,
-    options: Options,
+    options: AuditOptions,
     waiting: Vec<(Suspect, Instant)>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Settled {
 }
 
 impl<'a, C: Checks> Suspects<'a, C> {
-    pub(super) fn new(checks: &'a C, options: Options) -> Self {
+    pub(super) fn new(checks: &'a C, options: AuditOptions) -> Self {
         Self { checks, options, waiting: Vec::new() }
     }
 
@@ -52,7 +52,7 @@ impl<'a, C: Checks> Suspects<'a, C> {
     /// Checks again until each suspect is cleared, or has stood for the whole pause: then it is a
     /// finding, and repaired if the options say so.
     pub(super) async fn settle(&mut self) -> Result<Settled, StoreError> {
-        let Options { settle, repair: repairs } = self.options;
+        let AuditOptions { settle, repair: repairs } = self.options;
         let part = settle / PARTS;
         let mut settled = Settled::default();
         for round in 1..=PARTS * PATIENCE {

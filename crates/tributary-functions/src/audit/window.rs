@@ -19,7 +19,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    Finding, Kind, Obstacle, RepairResult, Slot, Suspect, Target,
+    Finding, FindingKind, Obstacle, RepairResult, Slot, Suspect, Target,
     compare::{compare, version},
     read,
 };
@@ -27,7 +27,9 @@ use crate::{
     cosmos::{Container, ETag, Query, Scope, StoreError, Stored, Transaction},
     projection::{
         Origin, Projection,
-        window::{InWindow, Member, Tombstone, Window, WindowHead, WindowProjection, newest},
+        window::{
+            Member, Window, WindowHead, WindowItem, WindowProjection, WindowTombstone, newest,
+        },
     },
 };
 
@@ -44,21 +46,21 @@ pub struct WindowChecks<W> {
 }
 
 /// A source, as the window should show it.
-struct Expected {
+struct ExpectedMember {
     member: Member,
     version: u64,
     copy: Value,
 }
 
 /// A copy in the window, as it is stored.
-struct Copy {
+struct StoredMember {
     /// `None` if it cannot be read.
     version: Option<u64>,
     stored: Value,
     etag: String,
 }
 
-impl Expected {
+impl ExpectedMember {
     fn of<W: Window>(change: &W::Change) -> Option<Self> {
         let (origin, source) = (W::origin(change)?, W::source(change)?);
         let member = Member { creation_date: W::creation_date(source), id: origin.name() };
@@ -97,7 +99,12 @@ where
                 Slot::Unreadable(etag) => {
                     let words = ("the head of the window", "something else");
                     let etag = etag.to_string();
-                    return Ok(vec![self.suspect(Kind::UNREADABLE, WindowHead::ID, words, etag)]);
+                    return Ok(vec![self.suspect(
+                        FindingKind::UNREADABLE,
+                        WindowHead::ID,
+                        words,
+                        etag,
+                    )]);
                 }
             };
         let mut copies = self.copies().await?;
@@ -105,7 +112,12 @@ where
         let mut suspects = Vec::new();
         if head.refill {
             let words = ("a window that is full", "a note to refill it");
-            suspects.push(self.suspect(Kind::REFILL_PENDING, WindowHead::ID, words, head_etag));
+            suspects.push(self.suspect(
+                FindingKind::REFILL_PENDING,
+                WindowHead::ID,
+                words,
+                head_etag,
+            ));
         }
         for expected in &newest {
             let Member { creation_date, id } = &expected.member;
@@ -116,19 +128,19 @@ where
                     let found = found.creation_date.to_string();
                     let evidence = format!("{date} {found}");
                     let words = (date, found);
-                    suspects.push(self.suspect(Kind::MEMBER_DIFFERENT, id, words, evidence));
+                    suspects.push(self.suspect(FindingKind::MEMBER_DIFFERENT, id, words, evidence));
                 }
                 suspects.extend(self.check_member(expected, copies.remove(id)));
             } else if head.admits(&expected.member, W::CAPACITY as usize) && !head.refill {
                 let words = (version(expected.version), "no member");
-                suspects.push(self.suspect(Kind::MEMBER_MISSING, id, words, date));
+                suspects.push(self.suspect(FindingKind::MEMBER_MISSING, id, words, date));
             }
         }
         let others = head.members().iter().filter(|m| newest.iter().all(|n| n.member.id != m.id));
         for Member { id, creation_date } in others {
             let (copy, (partition, source)) = (copies.remove(id), Origin::place(id));
             let source = match read::<W::Change>(self.sources(), partition, source).await? {
-                Slot::Item(Stored { item, .. }) => Expected::of::<W>(&item),
+                Slot::Item(Stored { item, .. }) => ExpectedMember::of::<W>(&item),
                 Slot::Unreadable(_) => continue,
                 Slot::Empty => None,
             };
@@ -137,29 +149,30 @@ where
             } else {
                 let words = ("no member", "a member without a source");
                 let date = creation_date.to_string();
-                suspects.push(self.suspect(Kind::MEMBER_EXTRA, id, words, date));
+                suspects.push(self.suspect(FindingKind::MEMBER_EXTRA, id, words, date));
             }
         }
         // Copies of no members come first: one may stand where a source has to be taken in.
         let strays = copies.into_iter().map(|(id, copy)| match copy.version {
             Some(known) => {
                 let words = ("none", format!("{} of no member", version(known)));
-                self.suspect(Kind::COPY_EXTRA, &id, words, copy.etag)
+                self.suspect(FindingKind::COPY_EXTRA, &id, words, copy.etag)
             }
             None => self.unreadable(&id, copy.etag),
         });
         Ok(strays.chain(suspects).collect())
     }
 
-    async fn newest(&self) -> Result<Vec<Expected>, StoreError> {
+    async fn newest(&self) -> Result<Vec<ExpectedMember>, StoreError> {
         // The copy is made at once: it may be much smaller than its source.
-        let expected = |source: Value| Expected::of::<W>(&W::Change::deserialize(source).ok()?);
-        let member = |expected: &Expected| expected.member.clone();
+        let expected =
+            |source: Value| ExpectedMember::of::<W>(&W::Change::deserialize(source).ok()?);
+        let member = |expected: &ExpectedMember| expected.member.clone();
         newest::<W, _, _>(self.sources(), W::CAPACITY, expected, member).await
     }
 
     /// Returns the copies in the window, by id, without the tombstones.
-    async fn copies(&self) -> Result<HashMap<String, Copy>, StoreError> {
+    async fn copies(&self) -> Result<HashMap<String, StoredMember>, StoreError> {
         let query = Query::from("SELECT TOP @copies * FROM c WHERE IS_DEFINED(c.creationDate)")
             .with_parameter("@copies", COPIES)?;
         let scope = Scope::Partition(W::PARTITION);
@@ -169,16 +182,25 @@ where
             let (id, etag) = (text(&stored, "id"), text(&stored, "_etag"));
             let is_copy = W::Copy::deserialize(&stored).is_ok();
             let version = stored["version"].as_u64().filter(|_| is_copy);
-            (id, Copy { version, stored, etag })
+            (id, StoredMember { version, stored, etag })
         });
         Ok(copies.collect())
     }
 
-    fn check_member(&self, expected: &Expected, copy: Option<Copy>) -> Option<Suspect> {
+    fn check_member(
+        &self,
+        expected: &ExpectedMember,
+        copy: Option<StoredMember>,
+    ) -> Option<Suspect> {
         let Member { creation_date, id } = &expected.member;
-        let Some(Copy { version: found, stored, etag }) = copy else {
+        let Some(StoredMember { version: found, stored, etag }) = copy else {
             let words = (version(expected.version), "none");
-            return Some(self.suspect(Kind::COPY_MISSING, id, words, creation_date.to_string()));
+            return Some(self.suspect(
+                FindingKind::COPY_MISSING,
+                id,
+                words,
+                creation_date.to_string(),
+            ));
         };
         let Some(found) = found else {
             return Some(self.unreadable(id, etag));
@@ -188,12 +210,12 @@ where
     }
 
     fn unreadable(&self, id: &str, etag: String) -> Suspect {
-        self.suspect(Kind::UNREADABLE, id, ("a copy", "something else"), etag)
+        self.suspect(FindingKind::UNREADABLE, id, ("a copy", "something else"), etag)
     }
 
     fn suspect(
         &self,
-        kind: Kind,
+        kind: FindingKind,
         id: &str,
         (expected, found): (impl Into<String>, impl Into<String>),
         evidence: String,
@@ -214,26 +236,26 @@ where
     pub async fn repair(&self, suspect: &Suspect) -> RepairResult {
         let id = suspect.finding.id.as_str();
         match suspect.finding.kind {
-            Kind::REFILL_PENDING => {
+            FindingKind::REFILL_PENDING => {
                 self.projection.refill().await?;
                 Ok("refilled the window")
             }
-            Kind::MEMBER_MISSING => {
+            FindingKind::MEMBER_MISSING => {
                 self.projection.apply(&self.live(id).await?).await?;
                 Ok("took the source in")
             }
-            Kind::MEMBER_DIFFERENT => self.readmit(id).await,
-            Kind::MEMBER_EXTRA => self.take_out(id).await,
-            Kind::COPY_EXTRA => {
+            FindingKind::MEMBER_DIFFERENT => self.readmit(id).await,
+            FindingKind::MEMBER_EXTRA => self.take_out(id).await,
+            FindingKind::COPY_EXTRA => {
                 // Of no member: readers should not see it.
                 let seen = ETag::from(suspect.evidence.clone());
                 self.window().delete(W::PARTITION, id, &seen).await?;
                 Ok("deleted the copy")
             }
-            Kind::UNREADABLE if id == WindowHead::ID => Err(Obstacle::ForAPerson(
+            FindingKind::UNREADABLE if id == WindowHead::ID => Err(Obstacle::ForAPerson(
                 "nobody can say who the members were: delete the head and all copies, and restart the lease of the projection",
             )),
-            Kind::UNREADABLE if !self.head().await?.0.contains(id) => {
+            FindingKind::UNREADABLE if !self.head().await?.0.contains(id) => {
                 Err(Obstacle::ForAPerson("it is no copy of a member: delete it"))
             }
             _ => self.write_member(id).await,
@@ -245,7 +267,8 @@ where
     async fn readmit(&self, id: &str) -> RepairResult {
         let ((head, etag), copy) = (self.head().await?, self.in_window(id).await?);
         let (source, capacity) = (self.live(id).await?, W::CAPACITY as usize);
-        let Expected { member, .. } = Expected::of::<W>(&source).ok_or(Obstacle::Race)?;
+        let ExpectedMember { member, .. } =
+            ExpectedMember::of::<W>(&source).ok_or(Obstacle::Race)?;
         let head = head.remove(id, capacity).admit(member, capacity);
         let transaction = replace::<W>(head, &etag)?;
         self.window().transact(put_copy::<W>(transaction, id, &source, copy.as_ref())?).await?;
@@ -261,7 +284,8 @@ where
             (Some(source), _) if W::source(&source).is_some() => return Err(Obstacle::Race),
             (Some(tombstone), copy) => {
                 let origin = W::origin(&tombstone).ok_or(Obstacle::Race)?;
-                let tombstone = InWindow::new(W::PARTITION, Tombstone::new(id, origin.version));
+                let tombstone =
+                    WindowItem::new(W::PARTITION, WindowTombstone::new(id, origin.version));
                 transaction.put(id, &tombstone, copy.as_ref())?
             }
             (None, Some(etag)) => transaction.delete(id, Some(&etag)),
@@ -320,7 +344,7 @@ where
 
 /// Begins a transaction that replaces the head.
 fn replace<W: Window>(head: WindowHead, etag: &ETag) -> Result<Transaction, StoreError> {
-    let head = InWindow::new(W::PARTITION, head);
+    let head = WindowItem::new(W::PARTITION, head);
     Transaction::new(W::PARTITION).replace(WindowHead::ID, &head, etag)
 }
 
@@ -332,5 +356,5 @@ fn put_copy<W: Window>(
     read: Option<&ETag>,
 ) -> Result<Transaction, Obstacle> {
     let source = W::source(change).ok_or(Obstacle::Race)?;
-    Ok(transaction.put(id, &InWindow::new(W::PARTITION, W::copy(source)), read)?)
+    Ok(transaction.put(id, &WindowItem::new(W::PARTITION, W::copy(source)), read)?)
 }

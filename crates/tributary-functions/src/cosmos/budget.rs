@@ -121,13 +121,13 @@ pub(super) fn check_ceiling() -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cosmos::{Reason, meter::Share, metered};
+    use crate::cosmos::{Reason, meter::CostShare, metered};
 
     const LIMITS: Limits =
         Limits { store_requests: 3, request_units: 10, time: Duration::from_mins(1) };
 
     fn used(hundredths_of_ru: u64) {
-        Share::of_request(hundredths_of_ru).charge();
+        CostShare::of_request(hundredths_of_ru).charge();
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@
 //! - *Waiting time.* An operation waits until the group in flight has ended, and those of full size ahead in the
 //!   queue: operations that wait are taken in the order of their coming, and an operation gets its
 //!   outcome with its first group. A retry comes as a new operation.
-//! - *A panic* ends its group only. Its members get [`Panicked`], and the next group begins without
+//! - *A panic* ends its group only. Its members get [`GroupPanicked`], and the next group begins without
 //!   memory.
 //! - *What it costs* is divided evenly among the members ([`Meter::shares`](super::Meter::shares));
 //!   the trace has it under the member that came first.
@@ -38,9 +38,9 @@ use tokio::{runtime::Handle, sync::oneshot, task::yield_now};
 
 use super::{
     budget::without_limits,
-    meter::{Share, metered_apart},
+    meter::{CostShare, metered_apart},
 };
-use crate::telemetry::Place;
+use crate::telemetry::TraceScope;
 
 /// The code that carries out groups of operations.
 pub trait Combine: Sized + Send + Sync + 'static {
@@ -79,23 +79,23 @@ pub struct Combiner<C: Combine>(Arc<Shared<C>>);
 struct Shared<C: Combine> {
     groups: C,
     /// A queue for each key with a run.
-    queues: Mutex<HashMap<C::Key, VecDeque<Waiting<C>>>>,
+    queues: Mutex<HashMap<C::Key, VecDeque<QueuedOperation<C>>>>,
 }
 
 /// An operation in a queue.
-struct Waiting<C: Combine> {
+struct QueuedOperation<C: Combine> {
     operation: C::Operation,
-    place: Place,
-    answer: oneshot::Sender<(C::Outcome, Share)>,
+    place: TraceScope,
+    answer: oneshot::Sender<(C::Outcome, CostShare)>,
 }
 
 /// The outcome for a member of a group, and its share of the costs.
-struct Answer<C: Combine> {
-    to: oneshot::Sender<(C::Outcome, Share)>,
-    what: (C::Outcome, Share),
+struct MemberOutcome<C: Combine> {
+    to: oneshot::Sender<(C::Outcome, CostShare)>,
+    what: (C::Outcome, CostShare),
 }
 
-impl<C: Combine> Answer<C> {
+impl<C: Combine> MemberOutcome<C> {
     fn give(self) {
         // A member that was dropped meanwhile is charged nothing: no response would report the charge.
         let _ = self.to.send(self.what);
@@ -103,18 +103,18 @@ impl<C: Combine> Answer<C> {
 }
 
 /// A run, driven by the caller that polls it. Dropped before its end, it goes on in a task of its own.
-struct Run {
+struct DrivenRun {
     work: Option<BoxFuture<'static, ()>>,
     runtime: Handle,
 }
 
-impl Run {
+impl DrivenRun {
     fn new(work: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { work: Some(work.boxed()), runtime: Handle::current() }
     }
 }
 
-impl Future for Run {
+impl Future for DrivenRun {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
@@ -126,7 +126,7 @@ impl Future for Run {
     }
 }
 
-impl Drop for Run {
+impl Drop for DrivenRun {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
             self.runtime.spawn(work);
@@ -137,7 +137,7 @@ impl Drop for Run {
 /// The group of an operation has panicked: whether it was carried out is not known.
 #[derive(Debug, thiserror::Error)]
 #[error("the group of an operation panicked")]
-pub struct Panicked;
+pub struct GroupPanicked;
 
 impl<C: Combine> Clone for Combiner<C> {
     fn clone(&self) -> Self {
@@ -157,11 +157,11 @@ impl<C: Combine> Combiner<C> {
         &self,
         key: C::Key,
         operation: C::Operation,
-    ) -> Result<C::Outcome, Panicked> {
+    ) -> Result<C::Outcome, GroupPanicked> {
         let (answer, answered) = oneshot::channel();
-        let waiting = Waiting { operation, place: Place::here(), answer };
+        let waiting = QueuedOperation { operation, place: TraceScope::here(), answer };
         let answer = if self.0.enqueue(&key, waiting) {
-            let run = Run::new(Arc::clone(&self.0).run(key));
+            let run = DrivenRun::new(Arc::clone(&self.0).run(key));
             match select(run, answered).await {
                 Either::Left(((), answered)) => answered.await,
                 Either::Right((answer, _others)) => answer,
@@ -169,7 +169,7 @@ impl<C: Combine> Combiner<C> {
         } else {
             answered.await
         };
-        let (outcome, share) = answer.map_err(|_| Panicked)?;
+        let (outcome, share) = answer.map_err(|_| GroupPanicked)?;
         share.charge();
         Ok(outcome)
     }
@@ -177,7 +177,7 @@ impl<C: Combine> Combiner<C> {
 
 impl<C: Combine> Shared<C> {
     /// Puts an operation into the queue of its key; true if that needs a run.
-    fn enqueue(&self, key: &C::Key, waiting: Waiting<C>) -> bool {
+    fn enqueue(&self, key: &C::Key, waiting: QueuedOperation<C>) -> bool {
         match self.queues().entry(key.clone()) {
             Entry::Occupied(mut queue) => {
                 queue.get_mut().push_back(waiting);
@@ -201,7 +201,7 @@ impl<C: Combine> Shared<C> {
             // if nothing waits.
             next = self.next_group(&key);
             if let Ok(answers) = answers {
-                answers.into_iter().for_each(Answer::give);
+                answers.into_iter().for_each(MemberOutcome::give);
             } else {
                 // The reason is on standard error, where Rust puts it.
                 tracing::error!("A group of commands panicked");
@@ -217,9 +217,9 @@ impl<C: Combine> Shared<C> {
     async fn group(
         &self,
         key: &C::Key,
-        group: Vec<Waiting<C>>,
+        group: Vec<QueuedOperation<C>>,
         memory: &mut C::Memory,
-    ) -> Vec<Answer<C>> {
+    ) -> Vec<MemberOutcome<C>> {
         let (operations, members): (Vec<_>, Vec<_>) =
             group.into_iter().map(|one| (one.operation, (one.place, one.answer))).unzip();
         let Some((place, _)) = members.first() else {
@@ -233,12 +233,12 @@ impl<C: Combine> Shared<C> {
         let members = members.into_iter().map(|(_, to)| to);
         members
             .zip(outcomes.into_iter().zip(shares))
-            .map(|(to, what)| Answer { to, what })
+            .map(|(to, what)| MemberOutcome { to, what })
             .collect()
     }
 
     /// Takes the next group out of a queue; `None`, and no queue any more, when nothing waits.
-    fn next_group(&self, key: &C::Key) -> Option<Vec<Waiting<C>>> {
+    fn next_group(&self, key: &C::Key) -> Option<Vec<QueuedOperation<C>>> {
         let mut queues = self.queues();
         let queue = queues.get_mut(key)?;
         let (mut group, mut later) = (Vec::new(), VecDeque::new());
@@ -261,7 +261,7 @@ impl<C: Combine> Shared<C> {
         (!group.is_empty()).then_some(group)
     }
 
-    fn queues(&self) -> MutexGuard<'_, HashMap<C::Key, VecDeque<Waiting<C>>>> {
+    fn queues(&self) -> MutexGuard<'_, HashMap<C::Key, VecDeque<QueuedOperation<C>>>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

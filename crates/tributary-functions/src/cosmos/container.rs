@@ -50,7 +50,7 @@ pub struct Stored<T> {
 }
 
 /// The result of a read: an item as it was read, or `None` where there is none.
-pub type Found<T> = Result<Option<Stored<T>>, StoreError>;
+pub type ReadResult<T> = Result<Option<Stored<T>>, StoreError>;
 
 impl<T> Stored<T> {
     /// Returns the item as the type that it is of ([`item_types`](crate::values::item_types)); `None` if
@@ -66,7 +66,7 @@ impl<T> Stored<T> {
 }
 
 /// A row of a query, if it has the form that was asked for; otherwise the row as text.
-pub type Row<T> = Result<T, JsonText>;
+pub type RowResult<T> = Result<T, JsonText>;
 
 /// The partitions that a query reads.
 #[derive(Debug, Clone, Copy)]
@@ -279,7 +279,7 @@ impl Container {
         query: Query,
         scope: Scope<'_>,
         limit: u32,
-    ) -> Result<Vec<Row<T>>, StoreError> {
+    ) -> Result<Vec<RowResult<T>>, StoreError> {
         let (rows, _) = self.query_rows_while(query, scope, limit, |_| true).await?;
         Ok(rows)
     }
@@ -291,8 +291,8 @@ impl Container {
         query: Query,
         scope: Scope<'_>,
         page_size: u32,
-        go_on: impl Fn(&[Row<T>]) -> bool,
-    ) -> Result<(Vec<Row<T>>, bool), StoreError> {
+        go_on: impl Fn(&[RowResult<T>]) -> bool,
+    ) -> Result<(Vec<RowResult<T>>, bool), StoreError> {
         let pages = self.pages(query.clone(), scope, page_size).await?;
         match rows_while(pages, Ok, &go_on).await {
             Err(StoreError { reason: Reason::Unreadable, .. }) => {}
@@ -324,10 +324,10 @@ impl Container {
         query: Query,
         scope: Scope<'_>,
         page_size: u32,
-    ) -> Result<BoxStream<'static, Result<Vec<Row<T>>, StoreError>>, StoreError> {
+    ) -> Result<BoxStream<'static, Result<Vec<RowResult<T>>, StoreError>>, StoreError> {
         let (pages, container) = (self.pages(query, scope, page_size).await?, self.clone());
         let parse = move |row: JsonText| {
-            let row: Row<T> = row.parse().ok_or(row);
+            let row: RowResult<T> = row.parse().ok_or(row);
             container.report_unreadable(row.as_ref().err());
             row
         };
@@ -437,9 +437,9 @@ async fn measured<F: Future>(
 /// Collects the rows of pages as long as `go_on` says so; true if there are no more.
 async fn rows_while<P, T>(
     mut pages: BoxStream<'static, Result<Vec<P>, StoreError>>,
-    row: impl Fn(P) -> Row<T>,
-    go_on: impl Fn(&[Row<T>]) -> bool,
-) -> Result<(Vec<Row<T>>, bool), StoreError> {
+    row: impl Fn(P) -> RowResult<T>,
+    go_on: impl Fn(&[RowResult<T>]) -> bool,
+) -> Result<(Vec<RowResult<T>>, bool), StoreError> {
     let mut rows = Vec::new();
     while let Some(page) = pages.try_next().await? {
         rows.extend(page.into_iter().map(&row));

@@ -75,14 +75,14 @@ impl Meter {
     /// Divides what was spent on work for several `members` among them, as evenly as whole
     /// hundredths, requests and refusals can be: the first have what is left over, and the sum is
     /// exact. All of the time is in each share: all of them have waited for it.
-    pub(super) fn shares(&self, members: usize) -> impl Iterator<Item = Share> {
+    pub(super) fn shares(&self, members: usize) -> impl Iterator<Item = CostShare> {
         let members = members as u64;
         let [units, requests, throttled, nanoseconds] =
             [&self.hundredths_of_ru, &self.requests, &self.throttled, &self.nanoseconds]
                 .map(|total| total.load(Relaxed));
         (0..members).map(move |member| {
             let part = |total: u64| total / members + u64::from(member < total % members);
-            Share {
+            CostShare {
                 hundredths_of_ru: part(units),
                 requests: part(requests),
                 throttled: part(throttled),
@@ -91,7 +91,7 @@ impl Meter {
         })
     }
 
-    fn add(&self, share: Share) {
+    fn add(&self, share: CostShare) {
         self.used.store(true, Relaxed);
         self.hundredths_of_ru.fetch_add(share.hundredths_of_ru, Relaxed);
         self.requests.fetch_add(share.requests, Relaxed);
@@ -110,14 +110,14 @@ pub(super) fn current_meter() -> Option<Arc<Meter>> {
 
 /// A part of what work has cost.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Share {
+pub(super) struct CostShare {
     hundredths_of_ru: u64,
     requests: u64,
     throttled: u64,
     nanoseconds: u64,
 }
 
-impl Share {
+impl CostShare {
     /// Charges it to the meter of the current task.
     pub(super) fn charge(self) {
         // Outside of a metered task, nobody asks what it costs.
@@ -178,7 +178,7 @@ pub(super) fn timed_at_once<T>(call: impl FnOnce() -> T) -> T {
 
 fn charge_since(started: Instant) {
     let nanoseconds = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    Share { nanoseconds, ..Share::default() }.charge();
+    CostShare { nanoseconds, ..CostShare::default() }.charge();
 }
 
 /// Tells telemetry and the meter of the current task of every operation that the client completes.
@@ -206,7 +206,7 @@ impl DiagnosticsHandler for MeterHandler {
             reason = "charges are small and positive; a cast saturates"
         )]
         let hundredths_of_ru = charge.round() as u64;
-        let share = Share {
+        let share = CostShare {
             hundredths_of_ru,
             requests: diagnostics.request_count() as u64,
             throttled: throttled as u64,
@@ -220,8 +220,8 @@ impl DiagnosticsHandler for MeterHandler {
 mod tests {
     use super::*;
 
-    fn share(hundredths_of_ru: u64) -> Share {
-        Share { nanoseconds: 1_000, ..Share::of_request(hundredths_of_ru) }
+    fn share(hundredths_of_ru: u64) -> CostShare {
+        CostShare { nanoseconds: 1_000, ..CostShare::of_request(hundredths_of_ru) }
     }
 
     #[tokio::test]
@@ -241,7 +241,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_spent_for_several_is_divided_without_a_rest() {
         let whole = Meter::default();
-        whole.add(Share { requests: 2, throttled: 1, ..share(1_000) });
+        whole.add(CostShare { requests: 2, throttled: 1, ..share(1_000) });
         let shares: Vec<_> = whole.shares(7).collect();
         assert!(shares.iter().all(|share| matches!(share.hundredths_of_ru, 142 | 143)));
         assert!(shares.iter().all(|share| share.nanoseconds == 1_000));

@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeadLetterSummary")]
-pub struct Summary {
+pub struct DeadLetterSummary {
     #[schemars(with = "DeadLetterId")]
     id: String,
     /// It is in the id, and a word that SQL may take for its own.
@@ -37,7 +37,7 @@ pub struct Summary {
     failed_at: Timestamp,
 }
 
-impl Summary {
+impl DeadLetterSummary {
     /// Returns the dead letter with the function that its id names.
     fn named(self) -> Self {
         let function = function_of(&self.id).unwrap_or_default().to_owned();
@@ -69,16 +69,16 @@ impl Filter for ByFunction {
 pub async fn list_dead_letters(
     State(projections): State<Projections>,
     page: PageRequest<SortKey, ByFunction>,
-) -> Result<Json<List<Summary>>, ApiError> {
+) -> Result<Json<List<DeadLetterSummary>>, ApiError> {
     let function = page.filter.function.clone();
     let scope = function.as_deref().map_or(Scope::Container, Scope::Partition);
     let letters = projections.letters().container();
     let after = page.after.clone();
     let read = async |most| {
         let rows = letters.query_rows(query(most, after.as_ref())?, scope, most).await?;
-        Ok::<_, StoreError>(rows.into_iter().map(|row| row.map(Summary::named)).collect())
+        Ok::<_, StoreError>(rows.into_iter().map(|row| row.map(DeadLetterSummary::named)).collect())
     };
-    let key = |letter: &Summary| SortKey(letter.failed_at, letter.id.clone());
+    let key = |letter: &DeadLetterSummary| SortKey(letter.failed_at, letter.id.clone());
     let position = |row: &JsonText| Some(SortKey(row.field("failedAt")?, row.field("id")?));
     Ok(Json(page.read(read, key, position).await?))
 }

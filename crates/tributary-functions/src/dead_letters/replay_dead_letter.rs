@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     cosmos::{Attempt, Reads, Reason, StoreError, retry},
     http::{ApiError, Conditions, INVOCATION_ID, Params},
-    projection::{DeadLetterId, Outcome, Projections, Setback},
+    projection::{DeadLetterId, Projections, ReplayError, ReplayOutcome},
     values::CommandId,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Serialize, JsonSchema)]
 pub struct Replayed {
     id: DeadLetterId,
-    outcome: Outcome,
+    outcome: ReplayOutcome,
 }
 
 /// Applies the change of a dead letter and deletes the dead letter.
@@ -61,12 +61,12 @@ struct Replay<'a> {
     command: &'a CommandId,
     invocation: &'a str,
     /// The outcome of the first attempt that applied the change.
-    reached: OnceLock<Outcome>,
+    reached: OnceLock<ReplayOutcome>,
 }
 
 impl Replay<'_> {
     /// The inner error is one that no later attempt changes: the change was applied, and failed.
-    async fn attempt(&self, reads: Reads) -> Result<Result<Outcome, ApiError>, ApiError> {
+    async fn attempt(&self, reads: Reads) -> Result<Result<ReplayOutcome, ApiError>, ApiError> {
         let letters = self.projections.letters().reading(reads);
         let letter = letters.read(self.id).await?;
         let settled = letters.settled(self.id, self.command).await?;
@@ -95,13 +95,15 @@ impl Replay<'_> {
                     settled => Ok(Ok(settled.map(|()| outcome)?)),
                 }
             }
-            Err(Setback::Store(error)) => Err(error.into()),
-            Err(Setback::Permanent(failed)) => match letters.replace(&failed, &letter.etag).await {
-                Err(error) if error.reason != Reason::NotFound => Err(error.into()),
-                _ => Ok(Err(ApiError::Conflict(
-                    "The change failed again. See `reason` of the dead letter.",
-                ))),
-            },
+            Err(ReplayError::Store(error)) => Err(error.into()),
+            Err(ReplayError::Permanent(failed)) => {
+                match letters.replace(&failed, &letter.etag).await {
+                    Err(error) if error.reason != Reason::NotFound => Err(error.into()),
+                    _ => Ok(Err(ApiError::Conflict(
+                        "The change failed again. See `reason` of the dead letter.",
+                    ))),
+                }
+            }
         }
     }
 }

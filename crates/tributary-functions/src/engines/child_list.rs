@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    cosmos::{Container, JsonText, Query, Row, Scope, StoreError},
+    cosmos::{Container, JsonText, Query, RowResult, Scope, StoreError},
     values::{Timestamp, stored_id},
 };
 
@@ -112,7 +112,7 @@ impl From<()> for DateRange {
 
 /// A parent and a page of its children.
 #[derive(Debug)]
-pub struct Children<P, C> {
+pub struct ParentAndChildren<P, C> {
     /// The parent.
     pub parent: P,
     /// The children, at most as many as were asked for. Those that are unreadable are left out.
@@ -121,17 +121,17 @@ pub struct Children<P, C> {
 
 /// The part of a parent that a list without it reads.
 #[derive(Deserialize)]
-struct NotRead {}
+struct OmittedParent {}
 
 #[derive(Deserialize)]
-struct Member<P, C> {
+struct ListRow<P, C> {
     parent: Option<P>,
     child: Option<C>,
 }
 
 /// The part that every child has, so that a list can go on after it.
 #[derive(Deserialize)]
-struct Unreadable {
+struct UnreadableChild {
     child: BTreeMap<String, Value>,
 }
 
@@ -145,15 +145,15 @@ impl ChildList {
         most: u32,
         range: DateRange,
         after: Option<&SortKey>,
-    ) -> Result<Option<Vec<Row<C>>>, StoreError> {
+    ) -> Result<Option<Vec<RowResult<C>>>, StoreError> {
         let query = self.query(partition, most, range, after, None)?;
-        let found = Self::find::<NotRead, C>(container, partition, most, query).await?;
+        let found = Self::find::<OmittedParent, C>(container, partition, most, query).await?;
         Ok(found.map(|(_, children)| children))
     }
 
     /// Returns where a child is that is unreadable.
     pub fn position(&self, row: &JsonText) -> Option<SortKey> {
-        let Unreadable { child } = row.parse()?;
+        let UnreadableChild { child } = row.parse()?;
         let text = |name| child.get(name)?.as_str();
         let date = Timestamp::parse(text(self.date)?).ok()?;
         Some(SortKey(date, format!("{}{}", self.id_prefix, text("id")?)))
@@ -167,7 +167,7 @@ impl ChildList {
         partition: &str,
         most: u32,
         shape: &str,
-    ) -> Result<Option<Children<P, C>>, StoreError>
+    ) -> Result<Option<ParentAndChildren<P, C>>, StoreError>
     where
         P: DeserializeOwned + Send + 'static,
         C: DeserializeOwned + Send + 'static,
@@ -177,7 +177,7 @@ impl ChildList {
         let Some((Some(parent), children)) = found else {
             return Ok(None);
         };
-        Ok(Some(Children { parent, children: children.into_iter().flatten().collect() }))
+        Ok(Some(ParentAndChildren { parent, children: children.into_iter().flatten().collect() }))
     }
 
     /// Returns what the first row says of the parent, and the children; `None` when the first row is
@@ -187,17 +187,17 @@ impl ChildList {
         partition: &str,
         most: u32,
         query: Query,
-    ) -> Result<Option<(Option<P>, Vec<Row<C>>)>, StoreError>
+    ) -> Result<Option<(Option<P>, Vec<RowResult<C>>)>, StoreError>
     where
         P: DeserializeOwned + Send + 'static,
         C: DeserializeOwned + Send + 'static,
     {
         let scope = Scope::Partition(partition);
-        let rows: Vec<Row<Member<P, C>>> =
+        let rows: Vec<RowResult<ListRow<P, C>>> =
             container.query_rows(query, scope, most.saturating_add(1)).await?;
         let mut rows = rows.into_iter();
-        let Some(Ok(Member { parent, child: None })) = rows.next() else { return Ok(None) };
-        let child = |row: Row<Member<P, C>>| row.map(|member| member.child).transpose();
+        let Some(Ok(ListRow { parent, child: None })) = rows.next() else { return Ok(None) };
+        let child = |row: RowResult<ListRow<P, C>>| row.map(|member| member.child).transpose();
         Ok(Some((parent, rows.filter_map(child).collect())))
     }
 

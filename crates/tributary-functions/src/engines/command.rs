@@ -1,7 +1,7 @@
 //! A command that puts or deletes one item: what it finds under the id, and what follows from that.
 //!
 //! A command may find its own write: the response of the store was lost and the command retries, or
-//! the host has repeated the request. [`Place::put`] and [`Place::delete`] tell such a write from
+//! the host has repeated the request. [`ItemSlot::put`] and [`ItemSlot::delete`] tell such a write from
 //! another's, before any condition is checked, as the condition of a command that was carried out
 //! holds no longer.
 //!
@@ -19,7 +19,7 @@
 
 use std::convert::Infallible;
 
-use super::idempotency::Remembers;
+use super::idempotency::RemembersCommands;
 use crate::{
     cosmos::{Attempt, Stored},
     values::CommandId,
@@ -27,7 +27,7 @@ use crate::{
 
 /// The content of the slot under the id of an item.
 #[derive(Debug, Clone)]
-pub enum Place<T, D> {
+pub enum ItemSlot<T, D> {
     /// Nothing, or nothing that matters.
     Empty,
     /// The tombstone of a deleted item.
@@ -37,13 +37,13 @@ pub enum Place<T, D> {
 }
 
 /// The item that a command wants to put.
-pub trait Wanted<T> {
+pub trait DesiredItem<T> {
     /// Returns true if this command, or an earlier attempt at it, has created the item, even if
     /// another command has edited it since.
     fn has_created(&self, item: &T) -> bool;
 
     /// Returns true if the item is as this command creates it. An item that keeps the command that
-    /// created it [knows](Remembers::knows) it, and needs no comparison.
+    /// created it [knows](RemembersCommands::knows) it, and needs no comparison.
     fn is(&self, _item: &T) -> bool {
         false
     }
@@ -56,7 +56,7 @@ pub trait Wanted<T> {
 
 /// An item as a command has put it.
 #[derive(Debug)]
-pub struct Written<T> {
+pub struct WrittenItem<T> {
     /// The item.
     pub stored: Stored<T>,
     /// True if the command has created the item.
@@ -65,9 +65,9 @@ pub struct Written<T> {
 
 /// The next step of a command that puts an item.
 #[derive(Debug)]
-pub enum Put<T, D> {
+pub enum PutStep<T, D> {
     /// The command was carried out.
-    Done(Written<T>),
+    Done(WrittenItem<T>),
     /// There is no item: create it, in the place of its tombstone if there is one.
     Create(Option<Stored<D>>),
     /// There is an item: edit it.
@@ -76,7 +76,7 @@ pub enum Put<T, D> {
 
 /// The next step of a command that deletes an item.
 #[derive(Debug)]
-pub enum Delete<T> {
+pub enum DeleteStep<T> {
     /// The command was carried out. There may be a new item by now, which stays.
     Done,
     /// There is an item: delete it.
@@ -85,7 +85,7 @@ pub enum Delete<T> {
     Missing,
 }
 
-impl<T> Written<T> {
+impl<T> WrittenItem<T> {
     /// The item that the command has created.
     pub fn created(stored: Stored<T>) -> Self {
         Self { stored, is_new: true }
@@ -97,7 +97,7 @@ impl<T> Written<T> {
     }
 }
 
-impl<T, D> Place<T, D> {
+impl<T, D> ItemSlot<T, D> {
     /// Returns what an item of the container is to a command: the item itself, its tombstone, or nothing
     /// that matters. [`item_types`](crate::values::item_types) implements the conversions.
     pub fn of<I>(stored: Option<Stored<I>>) -> Self
@@ -119,39 +119,44 @@ impl<T, D> Place<T, D> {
     }
 }
 
-impl<T: Remembers, D> Place<T, D> {
+impl<T: RemembersCommands, D> ItemSlot<T, D> {
     /// Decides how a command goes on that puts an item here.
-    pub fn put(self, command: &CommandId, attempt: Attempt, wanted: &impl Wanted<T>) -> Put<T, D> {
+    pub fn put(
+        self,
+        command: &CommandId,
+        attempt: Attempt,
+        wanted: &impl DesiredItem<T>,
+    ) -> PutStep<T, D> {
         match self {
             Self::Live(stored) if stored.item.knows(command) => {
                 let is_new = wanted.has_created(&stored.item);
-                Put::Done(Written { stored, is_new })
+                PutStep::Done(WrittenItem { stored, is_new })
             }
             Self::Live(stored) if attempt.answer_lost && wanted.is(&stored.item) => {
-                Put::Done(Written::created(stored))
+                PutStep::Done(WrittenItem::created(stored))
             }
-            Self::Live(stored) => Put::Edit(stored),
-            Self::Deleted(tombstone) => Put::Create(Some(tombstone)),
-            Self::Empty => Put::Create(None),
+            Self::Live(stored) => PutStep::Edit(stored),
+            Self::Deleted(tombstone) => PutStep::Create(Some(tombstone)),
+            Self::Empty => PutStep::Create(None),
         }
     }
 }
 
-impl<T> From<Option<Stored<T>>> for Place<T, Infallible> {
+impl<T> From<Option<Stored<T>>> for ItemSlot<T, Infallible> {
     /// The place of an item that no command deletes, so that none leaves a tombstone.
     fn from(stored: Option<Stored<T>>) -> Self {
         stored.map_or(Self::Empty, Self::Live)
     }
 }
 
-impl<T: Remembers, D: Remembers> Place<T, D> {
+impl<T: RemembersCommands, D: RemembersCommands> ItemSlot<T, D> {
     /// Decides how a command goes on that deletes the item.
-    pub fn delete(self, command: &CommandId) -> Delete<T> {
+    pub fn delete(self, command: &CommandId) -> DeleteStep<T> {
         match self {
-            Self::Live(stored) if stored.item.knows(command) => Delete::Done,
-            Self::Deleted(tombstone) if tombstone.item.knows(command) => Delete::Done,
-            Self::Live(stored) => Delete::Live(stored),
-            Self::Deleted(_) | Self::Empty => Delete::Missing,
+            Self::Live(stored) if stored.item.knows(command) => DeleteStep::Done,
+            Self::Deleted(tombstone) if tombstone.item.knows(command) => DeleteStep::Done,
+            Self::Live(stored) => DeleteStep::Live(stored),
+            Self::Deleted(_) | Self::Empty => DeleteStep::Missing,
         }
     }
 }

@@ -7,11 +7,11 @@
 //! | --- | --- |
 //! | creates an item under an id that its caller chose | the item's id and content, or a command in the item |
 //! | creates an item under an id of ours | an id that is derived from the [`IdempotencyKey`], or made once before the first attempt |
-//! | deletes an item, or edits one under a condition | [`Recent`] in what remains: the parent, the tombstone, the item |
-//! | creates an item that was deleted since | [`Recent`] in the parent, which keeps the id of a deleted child for longer |
+//! | deletes an item, or edits one under a condition | [`RecentCommands`] in what remains: the parent, the tombstone, the item |
+//! | creates an item that was deleted since | [`RecentCommands`] in the parent, which keeps the id of a deleted child for longer |
 //!
-//! A domain keeps a [`Recent`] in each item whose commands leave nothing else, with
-//! `#[serde(default, skip_serializing_if = "Recent::is_empty")]`, and implements [`Remembers`] by
+//! A domain keeps a [`RecentCommands`] in each item whose commands leave nothing else, with
+//! `#[serde(default, skip_serializing_if = "RecentCommands::is_empty")]`, and implements [`RemembersCommands`] by
 //! the macro `remembers`.
 
 use serde::{Deserialize, Serialize};
@@ -42,12 +42,12 @@ impl IdempotencyKey {
 }
 
 /// An item that remembers the commands that were lately carried out on it.
-pub trait Remembers {
+pub trait RemembersCommands {
     /// The commands.
-    fn recent(&self) -> &Recent;
+    fn recent(&self) -> &RecentCommands;
 
     /// The commands, to add to.
-    fn recent_mut(&mut self) -> &mut Recent;
+    fn recent_mut(&mut self) -> &mut RecentCommands;
 
     /// Returns true if the command was carried out on the item. An item that keeps the command that
     /// created it says so too.
@@ -65,7 +65,7 @@ pub trait Remembers {
     }
 }
 
-/// Implements [`Remembers`] for items that keep their commands in a field `recent`; with `created_by`,
+/// Implements [`RemembersCommands`] for items that keep their commands in a field `recent`; with `created_by`,
 /// for those that also keep the command that created them in a field of this name.
 #[macro_export]
 macro_rules! remembers {
@@ -80,12 +80,12 @@ macro_rules! remembers {
         );)+
     };
     (@ $item:ty, $($knows:item)?) => {
-        impl $crate::engines::idempotency::Remembers for $item {
-            fn recent(&self) -> &$crate::engines::idempotency::Recent {
+        impl $crate::engines::idempotency::RemembersCommands for $item {
+            fn recent(&self) -> &$crate::engines::idempotency::RecentCommands {
                 &self.recent
             }
 
-            fn recent_mut(&mut self) -> &mut $crate::engines::idempotency::Recent {
+            fn recent_mut(&mut self) -> &mut $crate::engines::idempotency::RecentCommands {
                 &mut self.recent
             }
 
@@ -116,9 +116,9 @@ const MOST: usize = 256;
 /// Each entry has the second until which it is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Recent(Vec<(CommandId, i64)>);
+pub struct RecentCommands(Vec<(CommandId, i64)>);
 
-impl Recent {
+impl RecentCommands {
     /// Returns true if the command was carried out.
     pub fn knows(&self, command: &CommandId) -> bool {
         self.0.iter().any(|(known, _)| known == command)
@@ -181,7 +181,7 @@ mod tests {
         let later = Timestamp::now();
         let first = later.before(Duration::from_secs(11));
         let [old, new] = ["old", "new"].map(CommandId::of);
-        let mut recent = Recent::default();
+        let mut recent = RecentCommands::default();
         recent.remember([old.clone()], first);
         assert!(recent.knows(&old) && !recent.knows(&new));
         recent.remember([new.clone()], first.next());
@@ -193,7 +193,7 @@ mod tests {
         recent.remember([], later);
         assert!(recent.has_deleted("child", later) && !recent.has_deleted("other", later));
         let long_ago = later.before(Duration::from_secs(601));
-        let mut old = Recent::default();
+        let mut old = RecentCommands::default();
         old.remember_deleted(["child".to_owned()], long_ago);
         assert!(!old.has_deleted("child", later));
 

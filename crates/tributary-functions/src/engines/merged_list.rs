@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// A part of the list: a sorted range of one container.
-pub trait Part: Sync {
+pub trait ListPart: Sync {
     /// What the part has.
     type Item: Send;
 
@@ -47,8 +47,8 @@ pub trait Part: Sync {
     fn read(
         &self,
         after: Option<&SortKey>,
-        wanted: Wanted<'_>,
-    ) -> impl Future<Output = Result<Rows<Self::Item>, StoreError>> + Send;
+        wanted: PartRequest<'_>,
+    ) -> impl Future<Output = Result<PartRows<Self::Item>, StoreError>> + Send;
 
     /// Returns false if the item is to be left out, although it is in the part.
     fn keep(&self, item: &Self::Item) -> impl Future<Output = Result<bool, StoreError>> + Send;
@@ -56,7 +56,7 @@ pub trait Part: Sync {
 
 /// How much a read of a part should bring.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct PartRequest<'a> {
     /// How many items the page still takes.
     pub items: u32,
     /// How many reads of the part the page has made before.
@@ -67,16 +67,16 @@ pub struct Wanted<'a> {
 
 /// Rows of a part.
 #[derive(Debug)]
-pub struct Rows<T> {
+pub struct PartRows<T> {
     /// The rows, newest first.
-    pub rows: Vec<Row<T>>,
+    pub rows: Vec<PartRow<T>>,
     /// True if the part has no more.
     pub is_end: bool,
 }
 
 /// A position of a part, and what the list shows there.
 #[derive(Debug)]
-pub struct Row<T> {
+pub struct PartRow<T> {
     /// The position.
     pub key: SortKey,
     /// The version of the copy. Of equal versions, the one of the part that is opened later decides.
@@ -98,7 +98,7 @@ pub struct PageLimits {
 
 /// A page, and the parts that it took.
 #[derive(Debug)]
-pub struct Merged<P: Part> {
+pub struct MergedPage<P: ListPart> {
     /// The items, newest first.
     pub items: Vec<P::Item>,
     /// The parts that were asked.
@@ -108,25 +108,25 @@ pub struct Merged<P: Part> {
 }
 
 /// Returns the first items of all parts, from the beginning or after `after`. The parts come from the
-/// newest to the oldest, as [`Part::before`] says.
-pub async fn merge<P: Part>(
+/// newest to the oldest, as [`ListPart::before`] says.
+pub async fn merge<P: ListPart>(
     parts: impl Iterator<Item = P>,
     after: Option<&SortKey>,
     page: &PageLimits,
-) -> Result<Merged<P>, StoreError> {
+) -> Result<MergedPage<P>, StoreError> {
     let mut waiting = parts.peekable();
-    let mut open: Vec<Open<P>> = Vec::new();
-    let mut merged = Merged { items: Vec::new(), asked: Vec::new(), rest: None };
+    let mut open: Vec<OpenPart<P>> = Vec::new();
+    let mut merged = MergedPage { items: Vec::new(), asked: Vec::new(), rest: None };
     let mut ids = HashSet::new();
     let mut position = after.cloned();
     let mut is_first = true;
     while let Some(missing) = missing(&merged, page) {
         merged.asked.extend(open.extract_if(.., |part| part.is_done()).map(|part| part.part));
-        let newest = open.iter().filter_map(Open::head).max().cloned();
+        let newest = open.iter().filter_map(OpenPart::head).max().cloned();
         let next = waiting.peek().map(|part| end(part, after));
         // A part that ends where the newest row is may have it, too.
         let due = next.filter(|next| newest.as_ref().is_none_or(|SortKey(date, _)| next > date));
-        let is_short = open.iter().any(Open::is_empty);
+        let is_short = open.iter().any(OpenPart::is_empty);
         if !is_short && let Some(due) = due {
             let decided = SortKey(due, String::new());
             if position.as_ref().is_none_or(|position| decided < *position) {
@@ -142,7 +142,7 @@ pub async fn merge<P: Part>(
             if !is_short {
                 let of_one_time = || waiting.next_if(|part| next == Some(end(part, after)));
                 let opened = std::iter::from_fn(of_one_time);
-                open.extend(opened.map(|part| Open::new(part, after)));
+                open.extend(opened.map(|part| OpenPart::new(part, after)));
             }
             let reads = open.iter_mut().filter(|part| part.is_empty());
             try_join_all(reads.map(|part| part.refill(missing, &page.budget))).await?;
@@ -151,7 +151,7 @@ pub async fn merge<P: Part>(
         }
         let Some(newest) = newest else { break };
         let copies = open.iter_mut().filter_map(|part| part.take(&newest));
-        if let Some((part, Row { item: Some(item), .. })) =
+        if let Some((part, PartRow { item: Some(item), .. })) =
             copies.max_by_key(|(_, row)| row.version)
             && !ids.contains(&newest.1)
             && part.keep(&item).await?
@@ -166,26 +166,26 @@ pub async fn merge<P: Part>(
 }
 
 /// Returns how many items a page still takes; `None` when it is full.
-fn missing<P: Part>(merged: &Merged<P>, page: &PageLimits) -> Option<u32> {
+fn missing<P: ListPart>(merged: &MergedPage<P>, page: &PageLimits) -> Option<u32> {
     let found = u32::try_from(merged.items.len()).unwrap_or(u32::MAX);
     page.items.checked_sub(found).filter(|missing| *missing > 0)
 }
 
 /// Returns the moment before which the rest of a part is, after a position.
-fn end<P: Part>(part: &P, after: Option<&SortKey>) -> Timestamp {
+fn end<P: ListPart>(part: &P, after: Option<&SortKey>) -> Timestamp {
     after.map_or(part.before(), |after| part.before().min(after.end()))
 }
 
 /// A part that is being read.
-struct Open<P: Part> {
+struct OpenPart<P: ListPart> {
     part: P,
-    rows: VecDeque<Row<P::Item>>,
+    rows: VecDeque<PartRow<P::Item>>,
     after: Option<SortKey>,
     reads: u32,
     is_end: bool,
 }
 
-impl<P: Part> Open<P> {
+impl<P: ListPart> OpenPart<P> {
     fn new(part: P, after: Option<&SortKey>) -> Self {
         Self { part, rows: VecDeque::new(), after: after.cloned(), reads: 0, is_end: false }
     }
@@ -203,14 +203,14 @@ impl<P: Part> Open<P> {
         self.rows.is_empty() && self.is_end
     }
 
-    fn take(&mut self, key: &SortKey) -> Option<(&P, Row<P::Item>)> {
+    fn take(&mut self, key: &SortKey) -> Option<(&P, PartRow<P::Item>)> {
         let row = self.rows.pop_front_if(|row| row.key == *key)?;
         Some((&self.part, row))
     }
 
     async fn refill(&mut self, items: u32, budget: &Budget) -> Result<(), StoreError> {
-        let wanted = Wanted { items, reads: self.reads, budget };
-        let Rows { rows, is_end } = self.part.read(self.after.as_ref(), wanted).await?;
+        let wanted = PartRequest { items, reads: self.reads, budget };
+        let PartRows { rows, is_end } = self.part.read(self.after.as_ref(), wanted).await?;
         self.after = rows.last().map(|row| row.key.clone()).or(self.after.take());
         self.rows = rows.into();
         self.is_end = is_end;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     /// Ids that end with 8 are not found, and items with 7 are left out.
-    impl Part for &Days {
+    impl ListPart for &Days {
         type Item = Copy;
 
         fn before(&self) -> Timestamp {
@@ -264,18 +264,18 @@ mod tests {
         async fn read(
             &self,
             after: Option<&SortKey>,
-            wanted: Wanted<'_>,
-        ) -> Result<Rows<Copy>, StoreError> {
+            wanted: PartRequest<'_>,
+        ) -> Result<PartRows<Copy>, StoreError> {
             self.reads.fetch_add(1, Relaxed);
             let is_after = |copy: &&Copy| after.is_none_or(|after| key(copy) < *after);
-            let row = |copy: &Copy| Row {
+            let row = |copy: &Copy| PartRow {
                 key: key(copy),
                 version: copy.2,
                 item: Some(*copy).filter(|(_, id, _)| *id != 8),
             };
             let rest: Vec<_> = self.copies.iter().filter(is_after).map(row).collect();
             let is_end = rest.len() < wanted.items as usize;
-            Ok(Rows { rows: rest.into_iter().take(wanted.items as usize).collect(), is_end })
+            Ok(PartRows { rows: rest.into_iter().take(wanted.items as usize).collect(), is_end })
         }
 
         async fn keep(&self, &(_, id, _): &Copy) -> Result<bool, StoreError> {
@@ -295,7 +295,7 @@ mod tests {
         parts: &'a [Days],
         after: Option<&SortKey>,
         limits: &PageLimits,
-    ) -> Merged<&'a Days> {
+    ) -> MergedPage<&'a Days> {
         let mut parts: Vec<&Days> = parts.iter().collect();
         parts.sort_by_key(|part| std::cmp::Reverse(part.before));
         merge(parts.into_iter(), after, limits).await.unwrap()

@@ -54,7 +54,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    cosmos::{Container, JsonText, Query, Row, Scope, StoreError},
+    cosmos::{Container, JsonText, Query, RowResult, Scope, StoreError},
     values::stored_id,
 };
 
@@ -94,7 +94,7 @@ impl NameList {
         partition: &str,
         most: u32,
         after: Option<&NameKey<N>>,
-    ) -> Result<Vec<Row<T>>, StoreError> {
+    ) -> Result<Vec<RowResult<T>>, StoreError> {
         let Self { key, kind: (kind, value), select } = self;
         // The range on the name alone is what the index can seek.
         let page = match after {

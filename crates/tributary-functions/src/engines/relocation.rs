@@ -75,7 +75,7 @@ pub enum CopyState {
 
 /// How a relocation has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relocation {
+pub enum RelocationOutcome {
     /// The item was brought over.
     Moved,
     /// The colder container had this version already; the hotter copy is marked now.
@@ -93,14 +93,14 @@ pub async fn carry<T: Carried>(
     to: &Container,
     partition: &str,
     id: &str,
-) -> Result<Relocation, StoreError> {
+) -> Result<RelocationOutcome, StoreError> {
     // In this order: see above.
     let target: Option<Stored<T>> = to.read(partition, id).await?;
     let Some(source) = from.read::<T>(partition, id).await? else {
-        return Ok(Relocation::Nothing);
+        return Ok(RelocationOutcome::Nothing);
     };
     let Some((CopyState::Live, version)) = source.item.copy() else {
-        return Ok(Relocation::Nothing);
+        return Ok(RelocationOutcome::Nothing);
     };
     let is_there = target.as_ref().is_some_and(|target| target.item.has_version(version));
     if !is_there {
@@ -108,7 +108,7 @@ pub async fn carry<T: Carried>(
         to.put(partition, id, &source.item, etag).await?;
     }
     from.replace(partition, id, &source.item.carried(), &source.etag).await?;
-    Ok(if is_there { Relocation::AlreadyThere } else { Relocation::Moved })
+    Ok(if is_there { RelocationOutcome::AlreadyThere } else { RelocationOutcome::Moved })
 }
 
 /// Deletes the carried copy of an item, if there is one.

@@ -14,9 +14,9 @@
 //! that it is there. So a run that is late, or is never made, loses nothing.
 //!
 //! *A reader that asks the colder container alone misses nothing* before the moment that
-//! [`Run::all_done_before`] says: the oldest item that the run had to leave bounds it. A domain that
+//! [`RelocationRun::all_done_before`] says: the oldest item that the run had to leave bounds it. A domain that
 //! writes this moment down also holds it before the moves that could not be ended
-//! ([`LeftMoves::hold`](item_move::LeftMoves::hold)).
+//! ([`UnfinishedMoves::hold`](item_move::UnfinishedMoves::hold)).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +25,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    item_move::{self, Content, ItemSlot, LeftMoves, PlaceOf, Places},
-    relocation::{Relocation, carry},
+    item_move::{self, Content, ItemPlaceOf, MovableSlot, Places, UnfinishedMoves},
+    relocation::{RelocationOutcome, carry},
 };
 use crate::{
     cosmos::{Background, Query, Scope, StoreError, Turns, retry},
@@ -39,9 +39,9 @@ const AT_A_TIME: usize = 8;
 
 /// How long a run may take, in slices of the background, which are 15 s.
 #[derive(Debug, Clone, Copy)]
-pub struct Slice(u32);
+pub struct RunSlice(u32);
 
-impl Slice {
+impl RunSlice {
     /// For a timer: 4 minutes. The host ends a function after 10.
     pub const TIMER: Self = Self(16);
     /// For a caller who waits: 1 minute. A caller over HTTP has 230 seconds.
@@ -50,7 +50,7 @@ impl Slice {
 
 /// The due items of a container.
 #[derive(Debug, Clone, Copy)]
-pub struct Dues<T> {
+pub struct DueItems<T> {
     /// Their container.
     pub from: T,
     /// The container that they go to.
@@ -100,7 +100,7 @@ struct DueItem<C: Content> {
     partition_key: C::Key,
     date: Timestamp,
     /// The place from which it may depart still.
-    arrived_from: Option<PlaceOf<C>>,
+    arrived_from: Option<ItemPlaceOf<C>>,
 }
 
 impl DueRow {
@@ -124,11 +124,11 @@ type KeyOf<P> = <<P as Places>::Content as Content>::Key;
 type TierOf<P> = <<P as Places>::Content as Content>::Tier;
 
 /// A run that is under way.
-pub struct Run<'a, P: Places> {
+pub struct RelocationRun<'a, P: Places> {
     places: P,
     turns_of_moves: Turns<'a>,
     turns: Turns<'a>,
-    dues: Dues<TierOf<P>>,
+    dues: DueItems<TierOf<P>>,
     /// The last item that was asked for.
     last: Option<DueRow>,
     has_asked_for_all: bool,
@@ -136,13 +136,13 @@ pub struct Run<'a, P: Places> {
     pub outcome: RunOutcome<KeyOf<P>>,
 }
 
-impl<'a, P: Places> Run<'a, P> {
+impl<'a, P: Places> RelocationRun<'a, P> {
     /// Begins a run on containers that read the latest committed state.
     pub fn begin(
         places: P,
         background: &'a Background,
-        Slice(slices): Slice,
-        dues: Dues<TierOf<P>>,
+        RunSlice(slices): RunSlice,
+        dues: DueItems<TierOf<P>>,
     ) -> Self {
         Self {
             places,
@@ -167,7 +167,7 @@ impl<'a, P: Places> Run<'a, P> {
         &mut self,
         tiers: &[TierOf<P>],
         passed: Timestamp,
-    ) -> Result<LeftMoves, StoreError> {
+    ) -> Result<UnfinishedMoves, StoreError> {
         let turns = &self.turns_of_moves;
         let left = item_move::end_left(&self.places, turns, tiers, passed).await?;
         self.outcome.failed += left.failed;
@@ -196,12 +196,12 @@ impl<'a, P: Places> Run<'a, P> {
         let mut touched = BTreeSet::new();
         while let Some((relocated, due)) = ends.next().await {
             match relocated {
-                Some(Ok(Relocation::Nothing)) => {}
-                Some(Ok(Relocation::Moved)) => {
+                Some(Ok(RelocationOutcome::Nothing)) => {}
+                Some(Ok(RelocationOutcome::Moved)) => {
                     *self.outcome.moved.entry(due.partition_key.clone()).or_default() += 1;
                     touched.insert(due.partition_key);
                 }
-                Some(Ok(Relocation::AlreadyThere)) => {
+                Some(Ok(RelocationOutcome::AlreadyThere)) => {
                     self.outcome.already_there += 1;
                     touched.insert(due.partition_key);
                 }
@@ -265,7 +265,7 @@ impl<'a, P: Places> Run<'a, P> {
 /// Returns the next items that are due, oldest first, after one.
 async fn page<P: Places>(
     places: &P,
-    dues: Dues<TierOf<P>>,
+    dues: DueItems<TierOf<P>>,
     after: Option<&DueRow>,
 ) -> Result<Vec<DueRow>, StoreError> {
     let date = P::Content::DATE;
@@ -290,13 +290,13 @@ async fn page<P: Places>(
 /// Brings an item over. A move that has brought it here is ended first ([`item_move`]).
 async fn relocate<P: Places>(
     places: &P,
-    dues: Dues<TierOf<P>>,
+    dues: DueItems<TierOf<P>>,
     due: &DueItem<P::Content>,
-) -> Result<Relocation, StoreError> {
+) -> Result<RelocationOutcome, StoreError> {
     if let Some(left) = &due.arrived_from {
         retry(async |_| item_move::end(places, left, &due.id).await).await?;
     }
     let (from, to) = (places.container(dues.from), places.container(dues.to));
     let (key, id) = (due.partition_key.as_ref(), due.id.as_str());
-    retry(async |_| carry::<ItemSlot<P::Content>>(from, to, key, id).await).await
+    retry(async |_| carry::<MovableSlot<P::Content>>(from, to, key, id).await).await
 }

@@ -13,7 +13,7 @@
 //! 3. The owner's item keeps the ETag of the reservation, and that of each value that it has given
 //!    up, until [`release`] has deleted the reservation: after the write, or by the change feed where
 //!    the command was killed.
-//! 4. The audit deletes what is [leaked](Reserved::is_leaked) by [`free`].
+//! 4. The audit deletes what is [leaked](ValueReservation::is_leaked) by [`free`].
 //!
 //! # Why two owners never have one value
 //!
@@ -56,10 +56,10 @@ pub trait UniqueValue: Sync {
     fn partition(key: &str) -> String;
 
     /// Returns the item of a reservation.
-    fn item(key: &str, reserved: &Reserved<Self::Owner>) -> Self::Item;
+    fn item(key: &str, reserved: &ValueReservation<Self::Owner>) -> Self::Item;
 
     /// Returns the reservation, unless the item is something else.
-    fn reserved(item: &Self::Item) -> Option<Reserved<Self::Owner>>;
+    fn reserved(item: &Self::Item) -> Option<ValueReservation<Self::Owner>>;
 
     /// Returns true if this item of an owner has the value.
     fn has(item: &Self::Item, key: &str) -> bool;
@@ -71,7 +71,7 @@ pub trait UniqueValue: Sync {
 
 /// The reservation of a value by an owner that has it, had it, or is about to take it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reserved<O> {
+pub struct ValueReservation<O> {
     /// The owner.
     pub owner: O,
     /// The time at which the owner reserved the value last; `None` when the owner has given it up since.
@@ -80,7 +80,7 @@ pub struct Reserved<O> {
 
 /// The outcome of a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reservation {
+pub enum ReservationOutcome {
     /// The value is reserved, under this ETag.
     Made(ETag),
     /// Another owner has the value, or is about to take it.
@@ -95,7 +95,7 @@ enum Fence {
     Refused,
 }
 
-impl<O> Reserved<O> {
+impl<O> ValueReservation<O> {
     /// Returns true if the reservation, unless its owner has the value, was left behind by a crash.
     /// One that was given up needs no wait, and the next owner replaces it.
     pub fn is_leaked(&self) -> bool {
@@ -113,13 +113,13 @@ pub async fn reserve<U: UniqueValue>(
     values: &U,
     key: &str,
     owner: &U::Owner,
-) -> Result<Reservation, StoreError> {
+) -> Result<ReservationOutcome, StoreError> {
     let (container, partition) = (values.container(), U::partition(key));
     let since = Some(Timestamp::now());
-    let ours = U::item(key, &Reserved { owner: owner.clone(), since });
+    let ours = U::item(key, &ValueReservation { owner: owner.clone(), since });
     let conflict = match container.create(&partition, U::ID, &ours).await {
         Err(error) if error.reason == Reason::Conflict => error,
-        written => return written.map(Reservation::Made),
+        written => return written.map(ReservationOutcome::Made),
     };
     let Some(held) = container.read::<U::Item>(&partition, U::ID).await? else {
         return Err(conflict); // Released meanwhile: the caller retries.
@@ -128,11 +128,11 @@ pub async fn reserve<U: UniqueValue>(
         && reserved.owner != *owner
         && let Fence::Refused = fence(values, key, &reserved).await?
     {
-        return Ok(Reservation::Taken);
+        return Ok(ReservationOutcome::Taken);
     }
     match container.replace(&partition, U::ID, &ours, &held.etag).await {
         Err(gone) if gone.reason == Reason::NotFound => Err(conflict), // The same.
-        written => written.map(Reservation::Made),
+        written => written.map(ReservationOutcome::Made),
     }
 }
 
@@ -154,7 +154,7 @@ pub async fn release<U: UniqueValue>(
 /// Lets others take over a value at once that its owner has reserved, but not taken. The reservation
 /// is not deleted: another command of the same owner may be about to take the value.
 pub async fn give_up<U: UniqueValue>(values: &U, key: &str, owner: &U::Owner, reservation: &ETag) {
-    let given_up = U::item(key, &Reserved { owner: owner.clone(), since: None });
+    let given_up = U::item(key, &ValueReservation { owner: owner.clone(), since: None });
     // When this fails, others have to wait for a moment.
     let _ = values.container().replace(&U::partition(key), U::ID, &given_up, reservation).await;
 }
@@ -164,7 +164,7 @@ pub async fn give_up<U: UniqueValue>(values: &U, key: &str, owner: &U::Owner, re
 pub async fn free<U: UniqueValue>(
     values: &U,
     key: &str,
-    held: &Stored<Reserved<U::Owner>>,
+    held: &Stored<ValueReservation<U::Owner>>,
 ) -> Result<bool, StoreError> {
     if let Fence::Refused = fence(values, key, &held.item).await? {
         return Ok(false);
@@ -177,7 +177,7 @@ pub async fn free<U: UniqueValue>(
 async fn fence<U: UniqueValue>(
     values: &U,
     key: &str,
-    held: &Reserved<U::Owner>,
+    held: &ValueReservation<U::Owner>,
 ) -> Result<Fence, StoreError> {
     let (container, holder) = (values.container(), held.owner.as_ref());
     let slot = container.read::<U::Item>(holder, holder).await?;

@@ -7,7 +7,7 @@ use axum::{
 };
 use serde::Serialize;
 
-use super::{AdmissionTerms, Described, Footprint, QueryParameter, Signature, WorkQueue};
+use super::{AdmissionTerms, DescribedHandler, Footprint, QueryParameter, Signature, WorkQueue};
 use crate::cosmos::Limits;
 
 /// A function that the host calls over HTTP. Its handler takes `S` as its `State`.
@@ -47,7 +47,7 @@ pub fn get<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + Described<T>,
+    handler: impl Handler<T, S> + DescribedHandler<T>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::GET, route, auth_level, handler)
 }
@@ -57,7 +57,7 @@ pub fn post<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + Described<T>,
+    handler: impl Handler<T, S> + DescribedHandler<T>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::POST, route, auth_level, handler)
 }
@@ -67,7 +67,7 @@ pub fn put<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + Described<T>,
+    handler: impl Handler<T, S> + DescribedHandler<T>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::PUT, route, auth_level, handler)
 }
@@ -77,13 +77,13 @@ pub fn delete<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + Described<T>,
+    handler: impl Handler<T, S> + DescribedHandler<T>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::DELETE, route, auth_level, handler)
 }
 
 impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
-    fn new<T: 'static, H: Handler<T, S> + Described<T>>(
+    fn new<T: 'static, H: Handler<T, S> + DescribedHandler<T>>(
         name: &'static str,
         method: Method,
         route: &'static str,

@@ -5,7 +5,7 @@
 //!
 //! | command | asks | and then |
 //! | --- | --- | --- |
-//! | `PUT` | [`ItemCommand::put`] | creates or edits the item, and answers by [`Written::answer`] |
+//! | `PUT` | [`ItemCommand::put`] | creates or edits the item, and answers by [`WrittenItem::answer`] |
 //! | `DELETE` | [`ItemCommand::delete`] | checks the conditions, and writes the tombstone |
 //! | `DELETE` of a counted child | [`ItemCommand::delete_child`] | |
 //!
@@ -25,9 +25,9 @@ use super::{Actor, ApiError, Conditions, ItemResponse, created, item};
 use crate::{
     cosmos::{Attempt, Container, Reads, Stored, retry},
     engines::{
-        command::{Delete, Place, Put, Wanted, Written},
-        counted_children::{CountedChildren, Deletion, Family, Request},
-        idempotency::Remembers,
+        command::{DeleteStep, DesiredItem, ItemSlot, PutStep, WrittenItem},
+        counted_children::{CountedChildren, DeleteOutcome, Family, FamilyRequest},
+        idempotency::RemembersCommands,
     },
     values::CommandId,
 };
@@ -42,7 +42,7 @@ pub struct ItemCommand {
 }
 
 /// The counted children of a domain, for [`ItemCommand::delete_child`].
-pub struct Children<'a, F: Family> {
+pub struct FamilyOfChild<'a, F: Family> {
     /// Deletes and counts them.
     pub engine: &'a CountedChildren<F>,
     /// The container of parents and children.
@@ -56,22 +56,22 @@ pub struct Children<'a, F: Family> {
 impl ItemCommand {
     /// Decides how the command goes on that puts an item in a place. Its conditions hold where it is to
     /// create or to edit the item; an item that is as it is wanted needs no edit.
-    pub fn put<T: Remembers, D>(
+    pub fn put<T: RemembersCommands, D>(
         &self,
-        place: Place<T, D>,
+        place: ItemSlot<T, D>,
         attempt: Attempt,
-        wanted: &impl Wanted<T>,
-    ) -> Result<Put<T, D>, ApiError> {
+        wanted: &impl DesiredItem<T>,
+    ) -> Result<PutStep<T, D>, ApiError> {
         let put = place.put(&self.id, attempt, wanted);
         match &put {
-            Put::Done(_) => {}
-            Put::Create(_) => self.conditions.check(None)?,
-            Put::Edit(stored) => self.conditions.check(Some(&stored.etag))?,
+            PutStep::Done(_) => {}
+            PutStep::Create(_) => self.conditions.check(None)?,
+            PutStep::Edit(stored) => self.conditions.check(Some(&stored.etag))?,
         }
         Ok(match put {
-            Put::Edit(stored) if wanted.is_met_by(&stored.item) => {
+            PutStep::Edit(stored) if wanted.is_met_by(&stored.item) => {
                 attempt.reads.confirmed()?;
-                Put::Done(Written::edited(stored))
+                PutStep::Done(WrittenItem::edited(stored))
             }
             put => put,
         })
@@ -79,36 +79,36 @@ impl ItemCommand {
 
     /// Returns the item that the command is to delete; `None` if it was carried out. The handler checks
     /// the conditions, after it has checked whose the item is.
-    pub fn delete<T: Remembers, D: Remembers>(
+    pub fn delete<T: RemembersCommands, D: RemembersCommands>(
         &self,
-        place: Place<T, D>,
+        place: ItemSlot<T, D>,
         name: &'static str,
     ) -> Result<Option<Stored<T>>, ApiError> {
         match place.delete(&self.id) {
-            Delete::Live(stored) => Ok(Some(stored)),
-            Delete::Done => Ok(None),
-            Delete::Missing => Err(self.conditions.missing(name)),
+            DeleteStep::Live(stored) => Ok(Some(stored)),
+            DeleteStep::Done => Ok(None),
+            DeleteStep::Missing => Err(self.conditions.missing(name)),
         }
     }
 
     /// Returns the item, which remembers the command if that has conditions: they hold no longer once it
     /// is carried out.
-    pub fn sign<T: Remembers>(&self, item: T) -> T {
+    pub fn sign<T: RemembersCommands>(&self, item: T) -> T {
         if self.conditions.is_empty() { item } else { item.remembering(&self.id) }
     }
 
     /// Returns the request to edit a parent in its turn among its children. The parent must not have
     /// changed since if the conditions name a state of it.
-    pub fn edit_request<P>(&self, parent: Stored<P>, reads: Reads) -> Request<'_, P> {
+    pub fn edit_request<P>(&self, parent: Stored<P>, reads: Reads) -> FamilyRequest<'_, P> {
         let if_match = Some(parent.etag.clone()).filter(|_| self.conditions.name_a_state());
-        Request::new(&self.id, reads).if_match(if_match).seen(parent)
+        FamilyRequest::new(&self.id, reads).if_match(if_match).seen(parent)
     }
 
     /// Deletes a counted child, in one transaction with its parent: two store requests, and one more
     /// where the command has conditions or the actor must be the `owner` of the child.
     pub async fn delete_child<F: Family>(
         &self,
-        children: Children<'_, F>,
+        children: FamilyOfChild<'_, F>,
         (key, id): (&F::Key, F::ChildId),
         actor: &Actor,
         owner: fn(&F::Child) -> &str,
@@ -116,7 +116,7 @@ impl ItemCommand {
     where
         F::ChildId: Clone,
     {
-        let Children { engine, container, child: child_name, parent: parent_name } = children;
+        let FamilyOfChild { engine, container, child: child_name, parent: parent_name } = children;
         let (partition, child_id) = (key.as_ref(), id.to_string());
         // The parent is an item of the same partition, under its own id.
         if child_id == partition {
@@ -124,7 +124,7 @@ impl ItemCommand {
         }
         let attempt = async |reads: Reads| {
             let container = container.reading(reads);
-            let mut request = Request::new(&self.id, reads);
+            let mut request = FamilyRequest::new(&self.id, reads);
             if !self.conditions.is_empty() || *actor != Actor::ANYBODY {
                 let parent = container.read::<F::Item>(partition, partition).await?;
                 let parent = parent.and_then(|it| it.filter_map(F::parent));
@@ -140,9 +140,9 @@ impl ItemCommand {
                 request = request.seen(parent).if_match(Some(etag));
             }
             match engine.delete(key, id.clone(), request).await? {
-                Deletion::Deleted => Ok(StatusCode::NO_CONTENT),
-                Deletion::Missing => Err(ApiError::NotFound(child_name)),
-                Deletion::NoParent => Err(ApiError::NotFound(parent_name)),
+                DeleteOutcome::Deleted => Ok(StatusCode::NO_CONTENT),
+                DeleteOutcome::Missing => Err(ApiError::NotFound(child_name)),
+                DeleteOutcome::NoParent => Err(ApiError::NotFound(parent_name)),
             }
         };
         retry(async |Attempt { answer_lost, reads }| match attempt(reads).await {
@@ -155,7 +155,7 @@ impl ItemCommand {
     }
 }
 
-impl<T> Written<T> {
+impl<T> WrittenItem<T> {
     /// Returns the answer: 201 with the location of an item that was created, otherwise 200.
     pub fn answer<P: Serialize>(
         &self,

@@ -19,7 +19,7 @@ use super::{
     query::{limit_from, moment_from, parameters},
 };
 use crate::{
-    cosmos::{Container, JsonText, Row, StoreError, confirm},
+    cosmos::{Container, JsonText, RowResult, StoreError, confirm},
     engines::{
         child_list::{ChildList, DateRange, SortKey},
         name_list::{NameKey, NameList},
@@ -110,7 +110,7 @@ impl<K: Serialize, F> PageRequest<K, F> {
     /// and passed: `position` tells where one is, `key` where an item is.
     ///
     /// Only where no row of a page has a position, more of them are read at once.
-    pub async fn read<T, E, R: Future<Output = Result<Vec<Row<T>>, E>>>(
+    pub async fn read<T, E, R: Future<Output = Result<Vec<RowResult<T>>, E>>>(
         self,
         read: impl Fn(u32) -> R,
         key: impl Fn(&T) -> K,

@@ -7,21 +7,23 @@ use axum::{
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{ApiError, ItemResponse, QueryParameter, StoredItems, Takes, takes::Argument};
+use super::{
+    ApiError, ItemResponse, QueryParameter, RequestShape, StoredItems, takes::HandlerArgument,
+};
 
 /// What a caller sends to a function, and gets from it. It is worked out only when somebody asks, since a
 /// start must be short.
 #[derive(Debug, Clone, Copy)]
 pub struct Signature {
-    takes: fn() -> Takes,
-    gives: fn(&mut SchemaGenerator) -> Gives,
+    takes: fn() -> RequestShape,
+    gives: fn(&mut SchemaGenerator) -> AnswerShape,
     /// The parameters of the query string that the handler reads by itself.
     query: &'static [QueryParameter],
 }
 
 impl Signature {
     /// Returns the signature of a handler.
-    pub(super) fn of<T, H: Described<T>>() -> Self {
+    pub(super) fn of<T, H: DescribedHandler<T>>() -> Self {
         Self { takes: H::takes, gives: H::gives, query: &[] }
     }
 
@@ -31,7 +33,7 @@ impl Signature {
     }
 
     /// Returns what a request may have besides the parameters of its path.
-    pub fn takes(self) -> Takes {
+    pub fn takes(self) -> RequestShape {
         let mut takes = (self.takes)();
         for parameter in self.query {
             takes.query(*parameter);
@@ -41,14 +43,14 @@ impl Signature {
 
     /// Returns what the function answers when it has succeeded; schemas of several functions go to the
     /// generator.
-    pub fn gives(self, schemas: &mut SchemaGenerator) -> Gives {
+    pub fn gives(self, schemas: &mut SchemaGenerator) -> AnswerShape {
         (self.gives)(schemas)
     }
 }
 
 /// The successful answer of a handler.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Gives {
+pub struct AnswerShape {
     /// The schema of the body; none where the answer has no body.
     pub body: Option<Schema>,
     /// True if the answer is an item with its ETag.
@@ -56,79 +58,79 @@ pub struct Gives {
 }
 
 /// The result of a handler.
-pub trait Answer {
+pub trait DescribedAnswer {
     /// Returns what the answer has; schemas of several functions go to the generator.
-    fn describe(schemas: &mut SchemaGenerator) -> Gives;
+    fn describe(schemas: &mut SchemaGenerator) -> AnswerShape;
 }
 
-impl Answer for StatusCode {
-    fn describe(_: &mut SchemaGenerator) -> Gives {
-        Gives::default()
+impl DescribedAnswer for StatusCode {
+    fn describe(_: &mut SchemaGenerator) -> AnswerShape {
+        AnswerShape::default()
     }
 }
 
-impl<T: JsonSchema> Answer for Json<T> {
-    fn describe(schemas: &mut SchemaGenerator) -> Gives {
-        Gives { body: Some(schemas.subschema_for::<T>()), is_item: false }
+impl<T: JsonSchema> DescribedAnswer for Json<T> {
+    fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
+        AnswerShape { body: Some(schemas.subschema_for::<T>()), is_item: false }
     }
 }
 
-impl<T: JsonSchema> Answer for ItemResponse<T> {
-    fn describe(schemas: &mut SchemaGenerator) -> Gives {
-        Gives { body: Some(schemas.subschema_for::<T>()), is_item: true }
+impl<T: JsonSchema> DescribedAnswer for ItemResponse<T> {
+    fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
+        AnswerShape { body: Some(schemas.subschema_for::<T>()), is_item: true }
     }
 }
 
-impl<T: JsonSchema> Answer for StoredItems<T> {
-    fn describe(schemas: &mut SchemaGenerator) -> Gives {
+impl<T: JsonSchema> DescribedAnswer for StoredItems<T> {
+    fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
         let items = schemas.subschema_for::<Vec<T>>();
         let body = json_schema!({
             "type": "object",
             "properties": {"items": items},
             "required": ["items"],
         });
-        Gives { body: Some(body), is_item: false }
+        AnswerShape { body: Some(body), is_item: false }
     }
 }
 
 /// Headers of its own beside the answer.
-impl<A: Answer> Answer for (HeaderMap, A) {
-    fn describe(schemas: &mut SchemaGenerator) -> Gives {
+impl<A: DescribedAnswer> DescribedAnswer for (HeaderMap, A) {
+    fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
         A::describe(schemas)
     }
 }
 
-impl<A: Answer> Answer for Result<A, ApiError> {
-    fn describe(schemas: &mut SchemaGenerator) -> Gives {
+impl<A: DescribedAnswer> DescribedAnswer for Result<A, ApiError> {
+    fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
         A::describe(schemas)
     }
 }
 
 /// A function whose arguments and result describe themselves; `T` are its arguments, behind a marker of
 /// axum.
-pub trait Described<T> {
+pub trait DescribedHandler<T> {
     /// Returns what it takes from a request.
-    fn takes() -> Takes;
+    fn takes() -> RequestShape;
 
     /// Returns what it answers.
-    fn gives(schemas: &mut SchemaGenerator) -> Gives;
+    fn gives(schemas: &mut SchemaGenerator) -> AnswerShape;
 }
 
 macro_rules! described {
     ($($argument:ident)*) => {
-        impl<M, F, R, $($argument: Argument),*> Described<(M, $($argument,)*)> for F
+        impl<M, F, R, $($argument: HandlerArgument),*> DescribedHandler<(M, $($argument,)*)> for F
         where
             F: FnOnce($($argument),*) -> R,
-            R: Future<Output: Answer>,
+            R: Future<Output: DescribedAnswer>,
         {
-            fn takes() -> Takes {
+            fn takes() -> RequestShape {
                 #[allow(unused_mut, reason = "a handler without arguments")]
-                let mut takes = Takes::default();
+                let mut takes = RequestShape::default();
                 $($argument::describe(&mut takes);)*
                 takes
             }
 
-            fn gives(schemas: &mut SchemaGenerator) -> Gives {
+            fn gives(schemas: &mut SchemaGenerator) -> AnswerShape {
                 R::Output::describe(schemas)
             }
         }

@@ -15,7 +15,7 @@ use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 
 /// The parts of a request that a handler takes.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Takes {
+pub struct RequestShape {
     /// Parameters of the query string and headers, as OpenAPI has them.
     pub parameters: Vec<Value>,
     /// The schema of the parameters of the path: of the one, or of the tuple of all.
@@ -29,12 +29,12 @@ pub struct Takes {
 }
 
 /// An argument of a handler.
-pub trait Argument {
+pub trait HandlerArgument {
     /// Adds what the argument takes from a request.
-    fn describe(takes: &mut Takes);
+    fn describe(takes: &mut RequestShape);
 }
 
-impl Takes {
+impl RequestShape {
     /// Adds a parameter of the query string.
     pub(super) fn query(&mut self, QueryParameter { name, rule }: QueryParameter) {
         let schema = json!({"type": "string"});
@@ -51,69 +51,69 @@ impl Takes {
 }
 
 /// The host chooses it.
-impl Argument for CommandId {
-    fn describe(_: &mut Takes) {}
+impl HandlerArgument for CommandId {
+    fn describe(_: &mut RequestShape) {}
 }
 
-impl<S> Argument for State<S> {
-    fn describe(_: &mut Takes) {}
+impl<S> HandlerArgument for State<S> {
+    fn describe(_: &mut RequestShape) {}
 }
 
 /// The names are in the route, the rule is in [`Params`].
-impl<T: JsonSchema> Argument for Params<T> {
-    fn describe(takes: &mut Takes) {
+impl<T: JsonSchema> HandlerArgument for Params<T> {
+    fn describe(takes: &mut RequestShape) {
         takes.path = T::json_schema(&mut SchemaGenerator::default()).to_value();
     }
 }
 
 /// The line of the function in the table names the parameters.
-impl Argument for RawQuery {
-    fn describe(_: &mut Takes) {}
+impl HandlerArgument for RawQuery {
+    fn describe(_: &mut RequestShape) {}
 }
 
 /// Headers that the host sets.
-impl Argument for HeaderMap {
-    fn describe(_: &mut Takes) {}
+impl HandlerArgument for HeaderMap {
+    fn describe(_: &mut RequestShape) {}
 }
 
-impl Argument for Actor {
-    fn describe(takes: &mut Takes) {
+impl HandlerArgument for Actor {
+    fn describe(takes: &mut RequestShape) {
         takes.has_actor = true;
     }
 }
 
-impl Argument for Conditions {
-    fn describe(takes: &mut Takes) {
+impl HandlerArgument for Conditions {
+    fn describe(takes: &mut RequestShape) {
         takes.is_conditional = true;
         takes.header("If-Match", "ETags, or `*`: the item must be in one of these states.");
         takes.header("If-None-Match", "ETags, or `*`: the item must be in none of these states.");
     }
 }
 
-impl Argument for ItemCommand {
-    fn describe(takes: &mut Takes) {
+impl HandlerArgument for ItemCommand {
+    fn describe(takes: &mut RequestShape) {
         Conditions::describe(takes);
     }
 }
 
-impl Argument for Option<IdempotencyKey> {
-    fn describe(takes: &mut Takes) {
+impl HandlerArgument for Option<IdempotencyKey> {
+    fn describe(takes: &mut RequestShape) {
         let rule =
             "1 to 255 printable ASCII characters. The same key and body have the same outcome.";
         takes.header("Idempotency-Key", rule);
     }
 }
 
-impl<T: FromForm, const LIMIT: usize> Argument for JsonBody<T, LIMIT> {
-    fn describe(takes: &mut Takes) {
+impl<T: FromForm, const LIMIT: usize> HandlerArgument for JsonBody<T, LIMIT> {
+    fn describe(takes: &mut RequestShape) {
         let mut schema = Form::schema_of::<T>();
         schema["description"] = json!(format!("At most {LIMIT} bytes. Other fields are ignored."));
         takes.body = Some(schema);
     }
 }
 
-impl<K, F: Filter> Argument for PageRequest<K, F> {
-    fn describe(takes: &mut Takes) {
+impl<K, F: Filter> HandlerArgument for PageRequest<K, F> {
+    fn describe(takes: &mut RequestShape) {
         let limit = "How many items a page has: 1 to 100, by default 20.";
         let cursor = "The `nextCursor` of the same list with the same filter.";
         takes.query(QueryParameter::new("limit", limit));

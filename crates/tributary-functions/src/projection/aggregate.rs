@@ -241,9 +241,9 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         let totals = self.0.totals();
         let source = origin.name();
         let (holder, effect) = match hold(totals, &source, version, contribution).await? {
-            Held::Written(holder) => (holder, Effect::Applied),
-            Held::Same(holder) => (holder, Effect::Unchanged),
-            Held::Newer => return Ok(Effect::Older),
+            HolderOutcome::Written(holder) => (holder, Effect::Applied),
+            HolderOutcome::Same(holder) => (holder, Effect::Unchanged),
+            HolderOutcome::Newer => return Ok(Effect::Older),
         };
         if holder.item.pending.is_empty() {
             return Ok(effect);
@@ -288,7 +288,7 @@ impl<A: Aggregate> AggregateProjection<A> {
 }
 
 /// The outcome of a write of the holder.
-enum Held {
+enum HolderOutcome {
     Written(Stored<Holder>),
     /// It has this version.
     Same(Stored<Holder>),
@@ -302,17 +302,17 @@ async fn hold(
     source: &str,
     version: u64,
     contribution: Option<Contribution>,
-) -> Result<Held, StoreError> {
+) -> Result<HolderOutcome, StoreError> {
     let partition = Holder::partition(source);
     let before: Option<Stored<Holder>> = totals.read(&partition, Holder::ID).await?;
     match before {
-        Some(before) if before.item.version > version => Ok(Held::Newer),
-        Some(before) if before.item.version == version => Ok(Held::Same(before)),
+        Some(before) if before.item.version > version => Ok(HolderOutcome::Newer),
+        Some(before) if before.item.version == version => Ok(HolderOutcome::Same(before)),
         before => {
             let (known, etag) = before.map(|before| (before.item, before.etag)).unzip();
             let item = Holder::new(source, version, contribution, known.as_ref());
             let etag = totals.put(&partition, Holder::ID, &item, etag.as_ref()).await?;
-            Ok(Held::Written(Stored { item, etag }))
+            Ok(HolderOutcome::Written(Stored { item, etag }))
         }
     }
 }

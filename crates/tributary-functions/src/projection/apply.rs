@@ -10,7 +10,7 @@ use crate::cosmos::{Reason, StoreError};
 
 /// The error of a change that was not applied.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum ApplyError {
     /// It would fail again: a sentence that says why.
     Permanent(String),
     /// It may succeed later.
@@ -32,7 +32,7 @@ pub(super) fn read<P: Projection>(
 pub(super) async fn apply<P: Projection>(
     projection: &P,
     change: &P::Change,
-) -> Result<Effect, Failure> {
+) -> Result<Effect, ApplyError> {
     caught(projection.apply(change)).await
 }
 
@@ -40,19 +40,19 @@ pub(super) async fn apply<P: Projection>(
 pub(super) async fn apply_all<P: Projection>(
     projection: &P,
     changes: &[&P::Change],
-) -> Result<Vec<Effect>, Failure> {
+) -> Result<Vec<Effect>, ApplyError> {
     caught(projection.apply_all(changes)).await
 }
 
 /// A panic is a bug that the same change would meet again, and must not hold up all others.
-async fn caught<T>(applying: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
+async fn caught<T>(applying: impl Future<Output = Result<T, StoreError>>) -> Result<T, ApplyError> {
     match AssertUnwindSafe(applying).catch_unwind().await {
-        Ok(applied) => applied.map_err(Failure::from),
-        Err(_) => Err(Failure::Permanent("the projection panicked: a bug, see the log".into())),
+        Ok(applied) => applied.map_err(ApplyError::from),
+        Err(_) => Err(ApplyError::Permanent("the projection panicked: a bug, see the log".into())),
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for ApplyError {
     fn from(error: StoreError) -> Self {
         match error.reason {
             Reason::TooLarge => {
@@ -64,7 +64,7 @@ impl From<StoreError> for Failure {
             ),
             Reason::Unreadable | Reason::Unexpected => {
                 let cause = error.source().map(ToString::to_string).unwrap_or_default();
-                // The copy is named by the line of `Copied::read`, where it is a copy that cannot be read.
+                // The copy is named by the line of `StoredCopy::read`, where it is a copy that cannot be read.
                 tracing::error!(cause, "The store gave a projection an unexpected answer");
                 Self::Permanent(
                     "a copy that is there cannot be read, or the store refused one; see the log"
@@ -105,6 +105,6 @@ mod tests {
     #[tokio::test]
     async fn a_projection_that_panics_fails_for_good() {
         assert!(matches!(apply(&Buggy, &12).await, Ok(Effect::Applied)));
-        assert!(matches!(apply(&Buggy, &13).await, Err(Failure::Permanent(_))));
+        assert!(matches!(apply(&Buggy, &13).await, Err(ApplyError::Permanent(_))));
     }
 }

@@ -10,11 +10,13 @@ use custom_handler::{Documents, InvocationId, InvocationOutcome};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tokio::time::{Instant, sleep};
 
-use self::rounds::{Collapsed, Fate, Rounds, Tally, Task, Tried, Unfinished, collapse};
+use self::rounds::{
+    AttemptedTask, BatchOutcomes, ChangeOutcome, Collapsed, FailedAttempt, Rounds, Task, collapse,
+};
 use super::{
     DeadLetter, DeadLetters, Effect, Projection,
-    apply::{Failure, apply, apply_all},
-    host_dates::{self, Stamps},
+    apply::{ApplyError, apply, apply_all},
+    host_dates::{self, DocumentStamps},
 };
 use crate::{
     cosmos::{Reason, StoreError, metered},
@@ -38,7 +40,7 @@ const MAX_NAMED_CHANGES: usize = 10;
 /// The error of a batch that needs another delivery.
 #[derive(Debug, thiserror::Error)]
 #[error("{failed} of {changes} changes were not applied; the first: {first}")]
-pub struct Undelivered {
+pub struct IncompleteBatch {
     failed: usize,
     changes: usize,
     first: Reason,
@@ -51,21 +53,21 @@ pub async fn run<P: Projection>(
     budget: Duration,
     Documents(documents): Documents,
     InvocationId(invocation): InvocationId,
-) -> Result<InvocationOutcome, Undelivered> {
+) -> Result<InvocationOutcome, IncompleteBatch> {
     let started = Instant::now();
-    let stamps: Vec<Stamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
+    let stamps: Vec<DocumentStamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
     host_dates::report(&stamps);
     let (delivered, lag_ms) = (documents.len(), lag_ms(&stamps));
     let Collapsed { tasks, older } = collapse::<P>(projection.container().id(), documents);
     let changes = tasks.len();
-    let batch = Batch { projection, letters, budget, invocation: &invocation };
-    let (Tally { done, failures }, meter) = metered(batch.work_off(tasks)).await;
+    let batch = BatchWork { projection, letters, budget, invocation: &invocation };
+    let (BatchOutcomes { done, failures }, meter) = metered(batch.work_off(tasks)).await;
 
     let count = |wanted| done.iter().filter(|fate| **fate == wanted).count();
-    let applied = count(Fate::Done(Effect::Applied));
-    let unchanged = count(Fate::Done(Effect::Unchanged));
-    let older = older + count(Fate::Done(Effect::Older));
-    let (dead_letters, failed) = (count(Fate::DeadLetter), failures.len());
+    let applied = count(ChangeOutcome::Done(Effect::Applied));
+    let unchanged = count(ChangeOutcome::Done(Effect::Unchanged));
+    let older = older + count(ChangeOutcome::Done(Effect::Older));
+    let (dead_letters, failed) = (count(ChangeOutcome::DeadLetter), failures.len());
     let cost = Cost::from(&*meter);
     tracing::info!(
         delivered,
@@ -89,10 +91,10 @@ pub async fn run<P: Projection>(
         ("failed", failed),
     ];
     let lag = Duration::from_millis(lag_ms);
-    telemetry::batch(P::FUNCTION, &telemetry::Batch { outcomes, lag, cost });
+    telemetry::batch(P::FUNCTION, &telemetry::BatchMetrics { outcomes, lag, cost });
     match failures.first() {
         None => Ok(InvocationOutcome::new().done(in_words(applied, dead_letters))),
-        Some(first) => Err(Undelivered { failed: failures.len(), changes, first: *first }),
+        Some(first) => Err(IncompleteBatch { failed: failures.len(), changes, first: *first }),
     }
 }
 
@@ -105,16 +107,16 @@ fn in_words(applied: usize, dead_letters: usize) -> String {
     }
 }
 
-struct Batch<'a, P> {
+struct BatchWork<'a, P> {
     projection: &'a P,
     letters: &'a DeadLetters,
     budget: Duration,
     invocation: &'a str,
 }
 
-impl<P: Projection> Batch<'_, P> {
+impl<P: Projection> BatchWork<'_, P> {
     /// Goes through the rounds of a batch until it is over, or the budget is spent.
-    async fn work_off(&self, tasks: Vec<Task<P::Change>>) -> Tally {
+    async fn work_off(&self, tasks: Vec<Task<P::Change>>) -> BatchOutcomes {
         let deadline = Instant::now() + self.budget;
         let mut pauses = ExponentialBuilder::default()
             .with_min_delay(Duration::from_millis(2))
@@ -151,8 +153,8 @@ impl<P: Projection> Batch<'_, P> {
         &self,
         groups: Vec<Vec<Task<P::Change>>>,
         deadline: Instant,
-    ) -> Vec<Tried<P::Change>> {
-        let trouble = &Trouble { met: AtomicBool::new(false), deadline };
+    ) -> Vec<AttemptedTask<P::Change>> {
+        let trouble = &FailureFlag { met: AtomicBool::new(false), deadline };
         let tries = groups
             .into_iter()
             .map(|tasks| -> BoxFuture<'_, _> { self.try_group(tasks, trouble).boxed() });
@@ -164,8 +166,8 @@ impl<P: Projection> Batch<'_, P> {
     async fn try_group(
         &self,
         tasks: Vec<Task<P::Change>>,
-        trouble: &Trouble,
-    ) -> Vec<Tried<P::Change>> {
+        trouble: &FailureFlag,
+    ) -> Vec<AttemptedTask<P::Change>> {
         if tasks.len() > 1
             && !trouble.is_over()
             && let Some(results) = self.attempt_all(&tasks).await
@@ -176,9 +178,9 @@ impl<P: Projection> Batch<'_, P> {
         let mut tried = Vec::with_capacity(tasks.len());
         for task in tasks {
             let result = if trouble.is_over() {
-                Err(Unfinished::NOT_BEGUN)
+                Err(FailedAttempt::NOT_BEGUN)
             } else {
-                self.attempt(&task).await.map_err(|e| Unfinished::from(&e))
+                self.attempt(&task).await.map_err(|e| FailedAttempt::from(&e))
             };
             trouble.met.fetch_or(result.is_err(), Relaxed);
             tried.push((task, result));
@@ -190,34 +192,34 @@ impl<P: Projection> Batch<'_, P> {
     async fn attempt_all(
         &self,
         tasks: &[Task<P::Change>],
-    ) -> Option<Vec<Result<Fate, Unfinished>>> {
+    ) -> Option<Vec<Result<ChangeOutcome, FailedAttempt>>> {
         let changes: Vec<_> = tasks.iter().filter_map(|task| task.change.as_ref().ok()).collect();
         match apply_all(self.projection, &changes).await {
             Ok(effects) if effects.len() == tasks.len() => {
-                Some(effects.into_iter().map(|effect| Ok(Fate::Done(effect))).collect())
+                Some(effects.into_iter().map(|effect| Ok(ChangeOutcome::Done(effect))).collect())
             }
-            Err(Failure::Transient(StoreError { reason, .. })) => {
+            Err(ApplyError::Transient(StoreError { reason, .. })) => {
                 // Whatever it was, it may have been about one of them only.
-                let again = |_| Err(Unfinished { reason, try_again: true });
+                let again = |_| Err(FailedAttempt { reason, try_again: true });
                 Some(tasks.iter().map(again).collect())
             }
-            Ok(_) | Err(Failure::Permanent(_)) => None,
+            Ok(_) | Err(ApplyError::Permanent(_)) => None,
         }
     }
 
     /// Applies a change, or stores it as a dead letter when it can never be applied.
-    async fn attempt(&self, task: &Task<P::Change>) -> Result<Fate, StoreError> {
+    async fn attempt(&self, task: &Task<P::Change>) -> Result<ChangeOutcome, StoreError> {
         let reason = match &task.change {
             Ok(change) => match apply(self.projection, change).await {
-                Ok(effect) => return Ok(Fate::Done(effect)),
-                Err(Failure::Transient(error)) => return Err(error),
-                Err(Failure::Permanent(reason)) => reason,
+                Ok(effect) => return Ok(ChangeOutcome::Done(effect)),
+                Err(ApplyError::Transient(error)) => return Err(error),
+                Err(ApplyError::Permanent(reason)) => reason,
             },
             Err(reason) => reason.clone(),
         };
         let letter = DeadLetter::new(self.projection, self.invocation, &task.document, reason);
         self.letters.store(&letter).await?;
-        Ok(Fate::DeadLetter)
+        Ok(ChangeOutcome::DeadLetter)
     }
 }
 
@@ -235,12 +237,12 @@ fn named<C>(rounds: &Rounds<C>) -> impl Iterator<Item = (Option<String>, Reason)
 }
 
 /// A note that a task has failed, and the deadline until which all tasks are attempted nevertheless.
-struct Trouble {
+struct FailureFlag {
     met: AtomicBool,
     deadline: Instant,
 }
 
-impl Trouble {
+impl FailureFlag {
     /// Returns true if no further task is to be begun.
     fn is_over(&self) -> bool {
         self.met.load(Relaxed) && Instant::now() >= self.deadline
@@ -249,7 +251,7 @@ impl Trouble {
 
 /// Returns the time that the oldest change of a batch has waited, in milliseconds; the store's clock
 /// gives seconds (`_ts`).
-fn lag_ms(stamps: &[Stamps]) -> u64 {
+fn lag_ms(stamps: &[DocumentStamps]) -> u64 {
     let oldest = stamps.iter().map(|stamps| stamps.written).min();
     oldest
         .and_then(Timestamp::from_unix_seconds)

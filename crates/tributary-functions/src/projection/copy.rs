@@ -33,27 +33,27 @@ impl<T: Serialize + Sync> VersionedCopy<T> {
                 Err(error) => return Err(error),
             }
         }
-        let there = Copied::read(container, &self.partition, &self.id).await?;
-        match Place::of(there.as_ref(), self.version) {
-            Place::Open(etag) => {
+        let there = StoredCopy::read(container, &self.partition, &self.id).await?;
+        match CopySlot::of(there.as_ref(), self.version) {
+            CopySlot::Open(etag) => {
                 container.put(&self.partition, &self.id, &self.item, etag.as_ref()).await?;
                 Ok(Effect::Applied)
             }
-            Place::Taken(effect) => Ok(effect),
+            CopySlot::Taken(effect) => Ok(effect),
         }
     }
 }
 
 /// The stored state of a copy, or of the tombstone of a deleted one, as needed to write the next.
 #[derive(Debug, Clone)]
-pub struct Copied {
+pub struct StoredCopy {
     /// The version of the source that it was made from.
     pub version: u64,
     /// The ETag under which it is replaced.
     pub etag: ETag,
 }
 
-impl Copied {
+impl StoredCopy {
     /// Reads the version and the ETag of a copy: one point read.
     pub async fn read(
         container: &Container,
@@ -81,16 +81,16 @@ impl Copied {
 
 /// The state of the slot in which a copy is to be written.
 #[derive(Debug)]
-pub enum Place {
+pub enum CopySlot {
     /// Nothing, or an older version under this ETag.
     Open(Option<ETag>),
     /// The same version, or a newer one: there is nothing to write, and this is the effect to return.
     Taken(Effect),
 }
 
-impl Place {
+impl CopySlot {
     /// Returns the place of a copy of `version`, where `there` is stored.
-    pub fn of(there: Option<&Copied>, version: u64) -> Self {
+    pub fn of(there: Option<&StoredCopy>, version: u64) -> Self {
         match there {
             Some(copy) if copy.version > version => Self::Taken(Effect::Older),
             Some(copy) if copy.version == version => Self::Taken(Effect::Unchanged),

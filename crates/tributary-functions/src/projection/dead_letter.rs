@@ -157,7 +157,7 @@ const SETTLEMENT_TTL_SECONDS: u32 = 60;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ReplayOutcome")]
-pub enum Outcome {
+pub enum ReplayOutcome {
     /// Copies were written.
     Applied,
     /// The copies were as they should be, or newer.
@@ -176,12 +176,12 @@ pub struct Settlement {
     /// The command.
     pub command: CommandId,
     /// The outcome of a replay; `None` after a delete.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ReplayOutcome>,
     ttl: u32,
 }
 
 impl Settlement {
-    fn new(letter: &DeadLetter, command: &CommandId, outcome: Option<Outcome>) -> Self {
+    fn new(letter: &DeadLetter, command: &CommandId, outcome: Option<ReplayOutcome>) -> Self {
         Self {
             id: Self::id(&letter.id),
             function: letter.function.clone(),
@@ -253,7 +253,7 @@ impl DeadLetters {
         &self,
         letter: &Stored<DeadLetter>,
         command: &CommandId,
-        outcome: Option<Outcome>,
+        outcome: Option<ReplayOutcome>,
     ) -> Result<(), StoreError> {
         let Stored { item: letter, etag } = letter;
         let transaction = Transaction::new(&letter.function)

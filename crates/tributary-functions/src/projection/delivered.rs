@@ -10,9 +10,9 @@ use crate::cosmos::{Container, StoreError, Stored};
 /// tokens are not shared between instances. So a read may return an older version than the one
 /// that was delivered, and what is decided on it would be acknowledged and lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Delivered(pub u64);
+pub struct DeliveredVersion(pub u64);
 
-impl Delivered {
+impl DeliveredVersion {
     /// Reads the source in this version or a newer one; `None` when it is gone.
     ///
     /// A read with Session consistency is enough as a rule. Where that returns nothing or less, the

@@ -51,7 +51,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
 pub use super::Origin;
-use super::{Background, Delivered, Effect, NotedErrors, Projection};
+use super::{Background, DeliveredVersion, Effect, NotedErrors, Projection};
 use crate::cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored};
 
 /// The targets that are read at a time; a page is at most 4 MB (service limit).
@@ -178,7 +178,7 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
         // The value is read again: it may be newer, and the host may have rewritten it.
         let version = |item: &F::Change| F::origin(item).map(|origin| origin.version);
         let place = (origin.partition.as_str(), origin.id.as_str());
-        let read = Delivered(origin.version).read(&self.sources, place, version);
+        let read = DeliveredVersion(origin.version).read(&self.sources, place, version);
         let stored = pacer.charge(read).await?;
         let Some(source) = stored.and_then(|stored| F::source(stored.item)) else {
             return Ok(Effect::Unchanged);
@@ -199,7 +199,7 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
 }
 
 #[derive(Deserialize)]
-struct Found<T> {
+struct FoundTarget<T> {
     #[serde(flatten)]
     item: T,
     #[serde(rename = "_etag")]
@@ -220,8 +220,11 @@ impl<F: FanOut> FanOutProjection<F> {
     async fn pass(&self, source: &F::Source, deadline: Instant) -> Result<Pass, StoreError> {
         let pacer = &self.background.pacer;
         let targets = self.targets.latest_committed();
-        let pages =
-            targets.row_pages::<Found<F::Target>>(F::outdated(source)?, F::scope(source), PAGE);
+        let pages = targets.row_pages::<FoundTarget<F::Target>>(
+            F::outdated(source)?,
+            F::scope(source),
+            PAGE,
+        );
         let mut pages = pin!(pages.await?);
         let (mut updated, mut errors) = (false, NotedErrors::default());
         loop {
@@ -237,7 +240,7 @@ impl<F: FanOut> FanOutProjection<F> {
                 };
             };
             let targets = page.into_iter().filter_map(|row| {
-                let Found { item, etag } =
+                let FoundTarget { item, etag } =
                     errors.note(row.map_err(|_| StoreError::unreadable()))?;
                 Some(Stored { item, etag: ETag::from(etag) })
             });

@@ -12,7 +12,7 @@ use crate::values::{Timestamp, may_be_rewritten_by_host};
 
 /// The fields that every projection reads of a document, whatever else is in it.
 #[derive(Deserialize)]
-pub(super) struct Stamps {
+pub(super) struct DocumentStamps {
     /// The time of the store's write, in seconds.
     #[serde(rename = "_ts")]
     pub written: i64,
@@ -20,7 +20,7 @@ pub(super) struct Stamps {
     created: Option<Box<RawValue>>,
 }
 
-impl Stamps {
+impl DocumentStamps {
     /// Returns true if the creation date has another form than the one in which we write it.
     fn are_rewritten(&self) -> bool {
         let text = self.created.as_deref().and_then(|raw| serde_json::from_str(raw.get()).ok());
@@ -31,10 +31,10 @@ impl Stamps {
 }
 
 /// Logs an error, once in the life of the process, when one of the documents was rewritten.
-pub(super) fn report(stamps: &[Stamps]) {
+pub(super) fn report(stamps: &[DocumentStamps]) {
     static REPORTED: AtomicBool = AtomicBool::new(false);
     if !REPORTED.load(Relaxed)
-        && stamps.iter().any(Stamps::are_rewritten)
+        && stamps.iter().any(DocumentStamps::are_rewritten)
         && !REPORTED.swap(true, Relaxed)
     {
         tracing::error!(

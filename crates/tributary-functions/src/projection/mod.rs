@@ -19,7 +19,7 @@
 //! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
 //! 2. The items that it writes, as a pure function of the change. They have one of a few shapes, which
 //!    solve the hard part: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a [`window`] of
-//!    the newest. A projection of another shape writes with [`Place`]. Where several changes cost
+//!    the newest. A projection of another shape writes with [`CopySlot`]. Where several changes cost
 //!    less together, [`Projection::apply_all`] gets them in groups.
 //! 3. A line in the `mod.rs` of the domain.
 //! 4. A line in `tests/it/` that puts it under the proof (`tributary_testing::proof`): duplicate, late and
@@ -64,8 +64,8 @@
 //!
 //! | read | may it be stale? |
 //! | --- | --- |
-//! | a copy that is to be written ([`Copied::read`]) | yes: versions never fall, so a newer or equal version is a fact; anything else is written, and refused under the older ETag or as an item that exists |
-//! | the source of a delivered change ([`Delivered`]) | no: less than the delivered version is a lost race, after a second read of the latest committed state |
+//! | a copy that is to be written ([`StoredCopy::read`]) | yes: versions never fall, so a newer or equal version is a fact; anything else is written, and refused under the older ETag or as an item that exists |
+//! | the source of a delivered change ([`DeliveredVersion`]) | no: less than the delivered version is a lost race, after a second read of the latest committed state |
 //! | the targets of a [`fan_out`]; the source of a new target | no, both are latest committed |
 //! | the children of a deleted item ([`removal`]) | no, latest committed: none is written after the tombstone, so an empty answer is final |
 //! | the head of a window, the newest sources of a refill | no, latest committed: [`window`] has the argument |
@@ -98,13 +98,13 @@ use serde::de::DeserializeOwned;
 
 pub use self::noted_errors::NotedErrors;
 pub use self::{
-    batch::{RETRY_BUDGET, Undelivered, run},
-    copy::{Copied, Place, VersionedCopy},
-    dead_letter::{DeadLetter, DeadLetterId, DeadLetters, Outcome, Settlement, function_of},
-    delivered::Delivered,
+    batch::{IncompleteBatch, RETRY_BUDGET, run},
+    copy::{CopySlot, StoredCopy, VersionedCopy},
+    dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},
+    delivered::DeliveredVersion,
     origin::Origin,
     registry::{AnyProjection, Projections},
-    replay::Setback,
+    replay::ReplayError,
 };
 pub use crate::cosmos::{Background, BackgroundOptions};
 use crate::cosmos::{Container, StoreError};

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use super::Delivered;
+use super::DeliveredVersion;
 use crate::cosmos::{Container, StoreError};
 
 /// The slot of a source, and its delivered version.
@@ -44,7 +44,7 @@ impl Origin {
     ) -> Result<Option<C>, StoreError> {
         let version = |item: &C| origin(item).map(|origin| origin.version);
         let place = (self.partition.as_str(), self.id.as_str());
-        let stored = Delivered(self.version).read(sources, place, version).await?;
+        let stored = DeliveredVersion(self.version).read(sources, place, version).await?;
         Ok(stored.map(|stored| stored.item))
     }
 }

@@ -6,9 +6,9 @@ use custom_handler::{CustomHandler, Documents, InvocationId, TraceContext};
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
-    DeadLetter, DeadLetters, Outcome, Projection,
-    batch::{self, Undelivered},
-    replay::{self, Setback},
+    DeadLetter, DeadLetters, Projection, ReplayOutcome,
+    batch::{self, IncompleteBatch},
+    replay::{self, ReplayError},
 };
 use crate::telemetry;
 
@@ -35,14 +35,14 @@ pub trait AnyProjection: Send + Sync {
         budget: Duration,
         documents: Documents,
         invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<custom_handler::InvocationOutcome, Undelivered>>;
+    ) -> BoxFuture<'a, Result<custom_handler::InvocationOutcome, IncompleteBatch>>;
 
     /// Applies the change of a dead letter; the caller deletes or keeps the dead letter.
     fn replay<'a>(
         &'a self,
         letter: &'a DeadLetter,
         invocation: &'a str,
-    ) -> BoxFuture<'a, Result<Outcome, Setback>>;
+    ) -> BoxFuture<'a, Result<ReplayOutcome, ReplayError>>;
 }
 
 impl<P: Projection> AnyProjection for P {
@@ -60,7 +60,7 @@ impl<P: Projection> AnyProjection for P {
         budget: Duration,
         documents: Documents,
         invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<custom_handler::InvocationOutcome, Undelivered>> {
+    ) -> BoxFuture<'a, Result<custom_handler::InvocationOutcome, IncompleteBatch>> {
         batch::run(self, letters, budget, documents, invocation).boxed()
     }
 
@@ -68,7 +68,7 @@ impl<P: Projection> AnyProjection for P {
         &'a self,
         letter: &'a DeadLetter,
         invocation: &'a str,
-    ) -> BoxFuture<'a, Result<Outcome, Setback>> {
+    ) -> BoxFuture<'a, Result<ReplayOutcome, ReplayError>> {
         replay::replay(self, letter, invocation).boxed()
     }
 }

@@ -73,7 +73,7 @@ pub enum Remaining {
 }
 
 /// The outcome of one step.
-enum Step {
+enum RemovalStep {
     /// There was nothing.
     Empty,
     /// These were all.
@@ -88,7 +88,7 @@ pub async fn remove_some<R: Removal>(
     tombstone: &R::Tombstone,
 ) -> Result<Remaining, StoreError> {
     for _ in 0..STEPS_IN_REQUEST {
-        if !matches!(step(removal, tombstone).await?, Step::Full) {
+        if !matches!(step(removal, tombstone).await?, RemovalStep::Full) {
             return Ok(Remaining::Nothing);
         }
     }
@@ -108,9 +108,9 @@ pub async fn remove_for_a_slice<R: Removal>(
     let mut next = background.pacer.charge(step(removal, tombstone)).await;
     loop {
         match next? {
-            Step::Empty => return Ok(effect),
-            Step::Last => return Ok(Effect::Applied),
-            Step::Full => effect = Effect::Applied,
+            RemovalStep::Empty => return Ok(effect),
+            RemovalStep::Last => return Ok(Effect::Applied),
+            RemovalStep::Full => effect = Effect::Applied,
         }
         if Instant::now() >= deadline {
             break;
@@ -125,22 +125,25 @@ pub async fn remove_for_a_slice<R: Removal>(
 }
 
 /// Deletes up to [`STEP`] children that a parent had before it was deleted.
-async fn step<R: Removal>(removal: &R, tombstone: &R::Tombstone) -> Result<Step, StoreError> {
+async fn step<R: Removal>(
+    removal: &R,
+    tombstone: &R::Tombstone,
+) -> Result<RemovalStep, StoreError> {
     let (partition, ..) = R::place(tombstone);
     let container = removal.container().latest_committed();
     let query = R::children(tombstone, STEP)?;
     let ids: Vec<String> = container.query(query, Scope::Partition(partition), STEP).await?;
     if ids.is_empty() {
-        return Ok(Step::Empty);
+        return Ok(RemovalStep::Empty);
     }
     let delete = |transaction: Transaction, id: &String| transaction.delete(id, None);
     let deletes = ids.iter().fold(Transaction::new(partition), delete);
     match container.transact(deletes).await {
         // The query had room for more: these were all.
-        Ok(_) if ids.len() < STEP as usize => Ok(Step::Last),
+        Ok(_) if ids.len() < STEP as usize => Ok(RemovalStep::Last),
         // Another instance has deleted some of them: the next query finds the remaining ones.
         Err(Refusal { error, .. }) if error.reason != Reason::NotFound => Err(error),
-        _ => Ok(Step::Full),
+        _ => Ok(RemovalStep::Full),
     }
 }
 

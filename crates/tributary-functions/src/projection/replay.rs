@@ -4,14 +4,14 @@ use custom_handler::Document;
 use serde_json::value::RawValue;
 
 use super::{
-    DeadLetter, Effect, Outcome, Projection,
-    apply::{Failure, apply, read},
+    DeadLetter, Effect, Projection, ReplayOutcome,
+    apply::{ApplyError, apply, read},
 };
 use crate::cosmos::StoreError;
 
 /// The error of a replay that keeps the dead letter.
 #[derive(Debug)]
-pub enum Setback {
+pub enum ReplayError {
     /// The change failed again; this dead letter has the reason.
     Permanent(Box<DeadLetter>),
     /// A transient error: a later replay may succeed.
@@ -27,27 +27,29 @@ pub(super) async fn replay<P: Projection>(
     projection: &P,
     letter: &DeadLetter,
     invocation: &str,
-) -> Result<Outcome, Setback> {
+) -> Result<ReplayOutcome, ReplayError> {
     let again = |letter: DeadLetter, reason: String| {
-        Setback::Permanent(Box::new(letter.failed_again(reason, invocation)))
+        ReplayError::Permanent(Box::new(letter.failed_again(reason, invocation)))
     };
     let document = match document(projection, letter).await {
         Ok(Some(document)) => document,
-        Ok(None) => return Ok(Outcome::Gone),
-        Err(Failure::Transient(error)) => return Err(Setback::Store(error)),
-        Err(Failure::Permanent(reason)) => return Err(again(letter.clone(), reason)),
+        Ok(None) => return Ok(ReplayOutcome::Gone),
+        Err(ApplyError::Transient(error)) => return Err(ReplayError::Store(error)),
+        Err(ApplyError::Permanent(reason)) => return Err(again(letter.clone(), reason)),
     };
     let applied = match read::<P>(projection.container().id(), &document) {
         // A document that is of no interest any more.
         Ok(change) if P::source(&change).is_none() => Ok(Effect::Unchanged),
         Ok(change) => apply(projection, &change).await,
-        Err(reason) => Err(Failure::Permanent(reason)),
+        Err(reason) => Err(ApplyError::Permanent(reason)),
     };
     match applied {
-        Ok(Effect::Applied) => Ok(Outcome::Applied),
-        Ok(Effect::Unchanged | Effect::Older) => Ok(Outcome::Unchanged),
-        Err(Failure::Transient(error)) => Err(Setback::Store(error)),
-        Err(Failure::Permanent(reason)) => Err(again(letter.with_document::<P>(&document), reason)),
+        Ok(Effect::Applied) => Ok(ReplayOutcome::Applied),
+        Ok(Effect::Unchanged | Effect::Older) => Ok(ReplayOutcome::Unchanged),
+        Err(ApplyError::Transient(error)) => Err(ReplayError::Store(error)),
+        Err(ApplyError::Permanent(reason)) => {
+            Err(again(letter.with_document::<P>(&document), reason))
+        }
     }
 }
 
@@ -55,7 +57,7 @@ pub(super) async fn replay<P: Projection>(
 async fn document<P: Projection>(
     projection: &P,
     letter: &DeadLetter,
-) -> Result<Option<Document>, Failure> {
+) -> Result<Option<Document>, ApplyError> {
     if let Some((partition, id)) = letter.place() {
         // A stale read would apply an older version than the dead letter's, and delete the dead letter.
         let latest = projection.container().latest_committed();
@@ -70,7 +72,7 @@ async fn document<P: Projection>(
     }
     // A document that was cut is no JSON any more.
     Document::from_json(letter.raw.as_str()).map(Some).map_err(|_| {
-        Failure::Permanent(
+        ApplyError::Permanent(
             "the document has no id and partition key to read it by, and was too long to keep"
                 .into(),
         )

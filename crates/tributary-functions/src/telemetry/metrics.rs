@@ -116,7 +116,7 @@ pub(super) fn store_operation(attributes: &[KeyValue], duration: Duration) {
 
 /// The outcome of a batch of the change feed.
 #[derive(Debug)]
-pub struct Batch {
+pub struct BatchMetrics {
     /// The number of changes of each outcome.
     pub outcomes: [(&'static str, usize); 5],
     /// The wait of the oldest change.
@@ -126,7 +126,7 @@ pub struct Batch {
 }
 
 /// Measures a batch of the change feed.
-pub fn batch(function: &'static str, batch: &Batch) {
+pub fn batch(function: &'static str, batch: &BatchMetrics) {
     let name = KeyValue::new("faas.name", function);
     for (outcome, changes) in batch.outcomes {
         let attributes = [name.clone(), KeyValue::new("outcome", outcome)];

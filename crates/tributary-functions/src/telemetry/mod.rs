@@ -25,9 +25,9 @@ use tracing::Instrument;
 use crate::brand::brand;
 
 pub use self::{
-    metrics::{Batch, Cost, batch, meter, request},
-    partitions::{PartitionNames, PartitionUse, Partitions},
-    span::{Place, Span, invocation},
+    metrics::{BatchMetrics, Cost, batch, meter, request},
+    partitions::{PartitionCounter, PartitionNames, PartitionUse},
+    span::{Span, TraceScope, invocation},
     store::StoreOperation,
 };
 

@@ -55,12 +55,12 @@ impl Span {
 }
 
 /// Where work was asked for: what a task of its own does for it goes into the same trace.
-pub struct Place {
+pub struct TraceScope {
     context: Context,
     span: tracing::Span,
 }
 
-impl Place {
+impl TraceScope {
     /// Of who calls this.
     pub fn here() -> Self {
         Self { context: Context::current(), span: tracing::Span::current() }

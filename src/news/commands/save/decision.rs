@@ -5,7 +5,7 @@ use std::iter;
 use tributary_functions::{
     cosmos::{ETag, Reads, Stored},
     engines::{
-        idempotency::Remembers,
+        idempotency::RemembersCommands,
         item_move::{FoundItem, Tier as _, left_at},
     },
     values::{CommandId, Timestamp},

@@ -159,7 +159,7 @@ async fn what_is_loaded_into_v3_is_what_the_product_would_have() {
     let data = data_sets.find(|data| data.posts.len() > 100).unwrap();
     let (_, database) = loaded::<V3>(&data).await;
     let mut kept = Kept(Vec::new());
-    let options = audit::Options { settle: Duration::ZERO, repair: false };
+    let options = audit::AuditOptions { settle: Duration::ZERO, repair: false };
     let audit = blog::audit::audit(&Blog::new(&database.cosmos));
     let summary = audit.run(options, &mut kept).await.unwrap();
     assert_eq!(kept.0, []);

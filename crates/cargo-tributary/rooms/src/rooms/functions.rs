@@ -11,7 +11,7 @@ use tributary_functions::{
     cosmos::{Attempt, Query, Reads, Scope, StoreError, Stored, confirm, retry},
     engines::{
         child_list::{ChildList, DateRange, FirstType, ListOrder, SortKey},
-        counted_children::{Creation, Deletion, Edition, Request},
+        counted_children::{CreateOutcome, DeleteOutcome, EditOutcome, FamilyRequest},
         idempotency::IdempotencyKey,
     },
     http::{
@@ -76,10 +76,12 @@ async fn put_room(
             reads.confirmed()?;
             return Ok(http::item(StatusCode::OK, &stored.item.public, &stored.etag));
         }
-        let request = Request::new(&command, reads).seen(stored);
+        let request = FamilyRequest::new(&command, reads).seen(stored);
         match rooms.bookings.edit(&id, name.clone(), request).await? {
-            Edition::Edited(room) => Ok(http::item(StatusCode::OK, &room.item.public, &room.etag)),
-            Edition::NoParent => Err(ApiError::NotFound("room")),
+            EditOutcome::Edited(room) => {
+                Ok(http::item(StatusCode::OK, &room.item.public, &room.etag))
+            }
+            EditOutcome::NoParent => Err(ApiError::NotFound("room")),
         }
     })
     .await
@@ -128,18 +130,18 @@ async fn create_booking(
     let location = format!("/api/rooms/{room_id}/bookings/{id}");
     let booking = PublicBooking { id, room_id: room_id.clone(), person_id, starts_at, ends_at };
     retry(async |Attempt { reads, .. }| {
-        let request = Request::new(&command, reads);
+        let request = FamilyRequest::new(&command, reads);
         match rooms.bookings.create(&room_id, booking.clone(), request).await? {
-            Creation::Created(etag) => Ok(http::created(&location, &booking, &etag)),
+            CreateOutcome::Created(etag) => Ok(http::created(&location, &booking, &etag)),
             // By an earlier attempt, or by an earlier request with this key.
-            Creation::Exists(Stored { item, etag }) if item == booking => {
+            CreateOutcome::Exists(Stored { item, etag }) if item == booking => {
                 Ok(http::created(&location, &booking, &etag))
             }
-            Creation::Exists(_) | Creation::Deleted => Err(ApiError::Conflict(
+            CreateOutcome::Exists(_) | CreateOutcome::Deleted => Err(ApiError::Conflict(
                 "This Idempotency-Key was used for another booking. Use another key.",
             )),
-            Creation::Refused(reason) => Err(ApiError::Conflict(reason)),
-            Creation::NoParent => Err(ApiError::NotFound("room")),
+            CreateOutcome::Refused(reason) => Err(ApiError::Conflict(reason)),
+            CreateOutcome::NoParent => Err(ApiError::NotFound("room")),
         }
     })
     .await
@@ -165,10 +167,10 @@ async fn cancel_booking(
         };
         actor.must_be(booking.public.person_id.as_str())?;
         let tombstone = RoomsItem::CancelledBooking(booking.cancelled(&command));
-        let (child, request) = ((id.clone(), etag), Request::new(&command, reads));
+        let (child, request) = ((id.clone(), etag), FamilyRequest::new(&command, reads));
         match rooms.bookings.delete_with_tombstone(&room_id, child, tombstone, request).await? {
-            Deletion::Deleted => Ok(StatusCode::NO_CONTENT),
-            Deletion::Missing | Deletion::NoParent => Err(ApiError::NotFound("booking")),
+            DeleteOutcome::Deleted => Ok(StatusCode::NO_CONTENT),
+            DeleteOutcome::Missing | DeleteOutcome::NoParent => Err(ApiError::NotFound("booking")),
         }
     })
     .await

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::{
         counted_children::{Changes, Family},
-        idempotency::{Recent, remembers},
+        idempotency::{RecentCommands, remembers},
         tombstone,
     },
     values::{CommandId, Timestamp, checked_text, id_rule, item_types, length_rule},
@@ -56,8 +56,8 @@ pub struct Room {
     coming: Vec<(BookingId, Timestamp, Timestamp)>,
     /// The creation, under the name of the date by which bookings are sorted: a list begins with the room.
     starts_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    recent: RecentCommands,
 }
 
 remembers!(Room);
@@ -137,7 +137,7 @@ impl Room {
     /// Creates a room.
     pub fn new(room_id: RoomId, name: RoomName) -> Self {
         let public = PublicRoom { room_id: room_id.clone(), name, booking_count: 0 };
-        let (coming, starts_at, recent) = (Vec::new(), Timestamp::now(), Recent::default());
+        let (coming, starts_at, recent) = (Vec::new(), Timestamp::now(), RecentCommands::default());
         Self { id: room_id, public, name_version: 1, coming, starts_at, recent }
     }
 

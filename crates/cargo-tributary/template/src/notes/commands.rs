@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{
     cosmos::{Attempt, Stored, retry},
-    engines::command::{Put, Wanted, Written},
+    engines::command::{DesiredItem, PutStep, WrittenItem},
     http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params},
 };
 
@@ -32,7 +32,7 @@ impl From<&Note> for PublicNote {
 /// A first version is the creation; a later one is an edit.
 struct FirstVersion;
 
-impl Wanted<Note> for FirstVersion {
+impl DesiredItem<Note> for FirstVersion {
     fn has_created(&self, note: &Note) -> bool {
         note.version == 1
     }
@@ -48,25 +48,25 @@ pub(super) async fn put_note(
     retry(async |attempt: Attempt| {
         let place = notes.place(&owner, &id, attempt.reads).await?;
         let (note, before, is_new) = match command.put(place, attempt, &FirstVersion)? {
-            Put::Done(written) => return Ok(answer(&written)),
-            Put::Create(tombstone) => {
+            PutStep::Done(written) => return Ok(answer(&written)),
+            PutStep::Create(tombstone) => {
                 let before = tombstone.as_ref().map(|tombstone| &tombstone.item);
                 let place = (owner.clone(), id.clone());
                 let note = Note::new(place, text.clone(), before, &command.id);
                 (note, tombstone.map(|tombstone| tombstone.etag), true)
             }
-            Put::Edit(Stored { item, etag }) => {
+            PutStep::Edit(Stored { item, etag }) => {
                 (item.edited(text.clone(), &command.id), Some(etag), false)
             }
         };
         let item = NotesItem::Note(note.clone());
         let etag = notes.notes.put(owner.as_str(), id.as_str(), &item, before.as_ref()).await?;
-        Ok(answer(&Written { stored: Stored { item: note, etag }, is_new }))
+        Ok(answer(&WrittenItem { stored: Stored { item: note, etag }, is_new }))
     })
     .await
 }
 
-fn answer(written: &Written<Note>) -> ItemResponse<PublicNote> {
+fn answer(written: &WrittenItem<Note>) -> ItemResponse<PublicNote> {
     let location = |note: &Note| format!("/api/owners/{}/notes/{}", note.owner_id, note.id);
     written.answer(&PublicNote::from(&written.stored.item), location)
 }

@@ -17,7 +17,7 @@ use tributary_functions::{
     config::ConfigError,
     cosmos::{Container, Reads, StoreError, Stored},
     domain::{Context, Domain, bind},
-    engines::command::Place,
+    engines::command::ItemSlot,
     http::{AuthLevel::Anonymous, AuthLevel::Function, HttpFunction, delete, get, put},
     projection::aggregate::AggregateProjection,
 };
@@ -39,7 +39,7 @@ pub struct Notes {
 }
 
 /// The state of a note's place: free, a note, or a tombstone.
-type NotePlace = Place<Note, DeletedNote>;
+type NotePlace = ItemSlot<Note, DeletedNote>;
 
 /// Returns the notes as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
@@ -76,12 +76,12 @@ impl Notes {
         let stored = self.notes.reading(reads).read(owner.as_str(), id.as_str()).await?;
         Ok(match stored {
             Some(Stored { item: NotesItem::Note(item), etag }) => {
-                Place::Live(Stored { item, etag })
+                ItemSlot::Live(Stored { item, etag })
             }
             Some(Stored { item: NotesItem::DeletedNote(item), etag }) => {
-                Place::Deleted(Stored { item, etag })
+                ItemSlot::Deleted(Stored { item, etag })
             }
-            None => Place::Empty,
+            None => ItemSlot::Empty,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::idempotency::{Recent, remembers},
+    engines::idempotency::{RecentCommands, remembers},
     http::{Form, FromForm},
     values::{CommandId, Timestamp, check_id, check_length, checked_text},
 };
@@ -61,8 +61,8 @@ pub struct Note {
     /// Rises with each write, also over a deletion.
     pub version: u64,
     /// The commands that were lately carried out.
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
 }
 
 /// The tombstone of a deleted note. It tells the projections of the deletion, and goes away by itself.
@@ -76,8 +76,8 @@ pub struct DeletedNote {
     /// The version of the deletion.
     pub version: u64,
     /// The commands that were lately carried out.
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
     /// Seconds until it goes away.
     pub ttl: u32,
 }
@@ -93,7 +93,7 @@ impl Note {
         command: &CommandId,
     ) -> Self {
         let (version, recent) = before.map_or_else(
-            || (1, Recent::default()),
+            || (1, RecentCommands::default()),
             |before| (before.version + 1, before.recent.clone()),
         );
         Self { id, owner_id, text, version, recent }.remembering(command)

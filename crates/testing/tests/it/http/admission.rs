@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::{StreamExt, join, stream};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use tributary_functions::{app::Options, http::AdmissionOptions};
+use tributary_functions::{app::AppOptions, http::AdmissionOptions};
 use tributary_testing::{
     RequestKind::{Query, Read},
     answers::free_of_charge,
@@ -22,7 +22,7 @@ const LATE: Duration = Duration::from_secs(10);
 
 async fn world_with(requests: u16, memory_mib: u16, wait: Duration) -> World {
     let admission = AdmissionOptions { requests, memory_mib, wait };
-    given::rooms().await.with_app(Options { admission, ..World::options() }).await
+    given::rooms().await.with_app(AppOptions { admission, ..World::options() }).await
 }
 
 /// A page whose items can be large: it may need all the memory that there is for large answers.

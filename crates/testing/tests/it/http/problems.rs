@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use azure_data_cosmos::{AccountEndpoint, AccountReference};
 use futures::future::join_all;
 use serde_json::json;
-use tributary_functions::{app::Options, cosmos::Cosmos};
+use tributary_functions::{app::AppOptions, cosmos::Cosmos};
 use tributary_local::cosmos::WELL_KNOWN_KEY;
 use tributary_testing::{
     Answer,
@@ -47,7 +47,7 @@ async fn a_store_that_cannot_be_reached_is_a_503_with_retry_after() {
     let account = AccountReference::with_authentication_key(endpoint, WELL_KNOWN_KEY);
     let mut world = World::new().await;
     let cosmos = Cosmos::new(account, None, "rooms".into());
-    world.router = World::app(&cosmos, Options::default()).into_handler().into_router().unwrap();
+    world.router = World::app(&cosmos, AppOptions::default()).into_handler().into_router().unwrap();
     let answer = world.get("/api/rooms/r1").await;
     problem(&answer, 503);
     assert!(answer.header("retry-after").parse::<u32>().is_ok(), "{answer:?}");

@@ -19,7 +19,7 @@ use tributary_functions::{
     cosmos::{Container, Cosmos, Reads, StoreError, Stored, containers},
     domain::{Context, Domain, bind},
     engines::{
-        command::Place,
+        command::ItemSlot,
         counted_children::{Changes, CountedChildren, Family},
     },
     projection::{
@@ -70,16 +70,16 @@ impl Stores {
         }))
     }
 
-    async fn room(&self, id: &RoomId) -> Result<Place<Room, DeletedRoom>, StoreError> {
+    async fn room(&self, id: &RoomId) -> Result<ItemSlot<Room, DeletedRoom>, StoreError> {
         let stored = self.rooms.read(id.as_str(), id.as_str()).await?;
         Ok(match stored {
             Some(Stored { item: RoomsItem::Room(item), etag }) => {
-                Place::Live(Stored { item, etag })
+                ItemSlot::Live(Stored { item, etag })
             }
             Some(Stored { item: RoomsItem::DeletedRoom(item), etag }) => {
-                Place::Deleted(Stored { item, etag })
+                ItemSlot::Deleted(Stored { item, etag })
             }
-            _ => Place::Empty,
+            _ => ItemSlot::Empty,
         })
     }
 

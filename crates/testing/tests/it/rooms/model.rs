@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::{
-        idempotency::{IdempotencyKey, Recent, remembers},
+        idempotency::{IdempotencyKey, RecentCommands, remembers},
         tombstone::{FormerOwners, TTL_SECONDS},
     },
     http::{Form, FromForm},
@@ -104,8 +104,8 @@ pub(crate) struct Room {
     /// Raised by each write.
     pub(crate) version: u64,
     pub(crate) created_by: CommandId,
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub(crate) recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub(crate) recent: RecentCommands,
     #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
     pub(crate) former: FormerOwners,
 }
@@ -136,8 +136,8 @@ pub(crate) struct DeletedRoom {
     pub(crate) version: u64,
     /// The creation date of the deleted room: a room in its place is newer.
     pub(crate) room_date: Timestamp,
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    pub(crate) recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub(crate) recent: RecentCommands,
     #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
     pub(crate) former: FormerOwners,
     pub(crate) ttl: u32,
@@ -251,7 +251,7 @@ impl Room {
             person_version: person.version,
             version: before.map_or(0, |before| before.version) + 1,
             created_by: command.clone(),
-            recent: before.map_or_else(Recent::default, |before| before.recent.clone()),
+            recent: before.map_or_else(RecentCommands::default, |before| before.recent.clone()),
             former: before.map_or_else(FormerOwners::default, |before| {
                 before.former.followed_by(before.person_id.as_str(), before.version, owner)
             }),
@@ -304,7 +304,7 @@ impl Room {
 impl DeletedRoom {
     /// Returns the tombstone of the copy beside a person.
     pub(crate) fn copy(&self, id: String, person_id: PersonId, version: u64) -> Self {
-        let (recent, former) = (Recent::default(), FormerOwners::default());
+        let (recent, former) = (RecentCommands::default(), FormerOwners::default());
         Self { id, person_id, version, recent, former, ..self.clone() }
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CHILD_BYTES, Family,
-    group::{Answer, Group, Step, Write, Written},
-    operation::{Change, ChildWrite, Known, Operation, Settled},
+    group::{Group, GroupStep, NewETags, StoreAnswer, Write},
+    operation::{Change, ChildWrite, Operation, OperationResult, ParentState},
 };
 use crate::{
     cosmos::{Combine, Container, ETag, Refusal, StoreError, Stored, Transaction},
@@ -26,8 +26,8 @@ impl<F> Groups<F> {
 impl<F: Family> Combine for Groups<F> {
     type Key = F::Key;
     type Operation = Operation<F>;
-    type Outcome = Settled<F>;
-    type Memory = Option<Known<F>>;
+    type Outcome = OperationResult<F>;
+    type Memory = Option<ParentState<F>>;
 
     /// With the parent itself, as many as a transaction takes.
     const MOST: usize = 99;
@@ -51,8 +51,8 @@ impl<F: Family> Combine for Groups<F> {
         &self,
         key: &F::Key,
         operations: Vec<Operation<F>>,
-        remembered: &mut Option<Known<F>>,
-    ) -> Vec<Settled<F>> {
+        remembered: &mut Option<ParentState<F>>,
+    ) -> Vec<OperationResult<F>> {
         let seen = operations.iter().find_map(|operation| operation.seen.clone());
         let parent = remembered.take().or(seen);
         let mut group = Group::new(operations, Timestamp::now());
@@ -60,26 +60,29 @@ impl<F: Family> Combine for Groups<F> {
         *remembered = loop {
             let container = self.0.reading(group.reads());
             let answer = match step {
-                Step::ReadParent => read_parent(&container, key.as_ref()).await,
-                Step::Write(write) => Ok(match send(&container, key.as_ref(), write).await {
-                    Ok(written) => Answer::Written(written),
-                    Err(refusal) => Answer::Refused(refusal),
+                GroupStep::ReadParent => read_parent(&container, key.as_ref()).await,
+                GroupStep::Write(write) => Ok(match send(&container, key.as_ref(), write).await {
+                    Ok(written) => StoreAnswer::Written(written),
+                    Err(refusal) => StoreAnswer::Refused(refusal),
                 }),
-                Step::Find(ids) => find(&container, key.as_ref(), &ids).await,
-                Step::End(parent) => break parent,
+                GroupStep::Find(ids) => find(&container, key.as_ref(), &ids).await,
+                GroupStep::End(parent) => break parent,
             };
-            step = group.next(answer.unwrap_or_else(Answer::Failed));
+            step = group.next(answer.unwrap_or_else(StoreAnswer::Failed));
         };
         group.outcomes()
     }
 }
 
-async fn read_parent<F: Family>(container: &Container, id: &str) -> Result<Answer<F>, StoreError> {
+async fn read_parent<F: Family>(
+    container: &Container,
+    id: &str,
+) -> Result<StoreAnswer<F>, StoreError> {
     let item = container.read(id, id).await?;
     let parent = item.and_then(|Stored { item, etag }: Stored<F::Item>| {
         Some(Arc::new(Stored { item: F::parent(item)?, etag }))
     });
-    Ok(Answer::Parent(parent))
+    Ok(StoreAnswer::Parent(parent))
 }
 
 /// Writes the parent alone, which is cheaper, or with its children in one transaction.
@@ -87,12 +90,12 @@ async fn send<I: Serialize + Sync>(
     container: &Container,
     id: &str,
     write: Write<I>,
-) -> Result<Written, Refusal> {
+) -> Result<NewETags, Refusal> {
     let whole = |error: StoreError| Refusal { operation: None, error };
     let Write { parent, upon, children } = write;
     if children.is_empty() {
         let parent = container.replace(id, id, &parent, &upon).await.map_err(whole)?;
-        return Ok(Written { parent, children: Vec::new() });
+        return Ok(NewETags { parent, children: Vec::new() });
     }
     let mut transaction = Transaction::new(id);
     for child in children {
@@ -107,12 +110,12 @@ async fn send<I: Serialize + Sync>(
     let transaction = transaction.replace(id, &parent, &upon).map_err(whole)?;
     let mut children = container.transact(transaction).await?;
     let parent = children.pop().flatten().ok_or_else(|| whole(StoreError::unexpected()))?;
-    Ok(Written { parent, children })
+    Ok(NewETags { parent, children })
 }
 
 /// An item that was looked up.
 #[derive(Deserialize)]
-struct Row<I> {
+struct ItemRow<I> {
     id: String,
     etag: String,
     item: I,
@@ -122,14 +125,14 @@ async fn find<F: Family>(
     container: &Container,
     partition: &str,
     ids: &[String],
-) -> Result<Answer<F>, StoreError> {
+) -> Result<StoreAnswer<F>, StoreError> {
     if let [id] = ids {
         let item = container.read(partition, id).await?;
-        return Ok(Answer::Found(item.map(|item| (id.clone(), item)).into_iter().collect()));
+        return Ok(StoreAnswer::Found(item.map(|item| (id.clone(), item)).into_iter().collect()));
     }
     let select = "c.id AS id, c._etag AS etag, c AS item";
-    let rows: Vec<Row<F::Item>> = container.query_ids(select, partition, ids).await?;
+    let rows: Vec<ItemRow<F::Item>> = container.query_ids(select, partition, ids).await?;
     let stored =
-        |row: Row<F::Item>| (row.id, Stored { item: row.item, etag: ETag::from(row.etag) });
-    Ok(Answer::Found(rows.into_iter().map(stored).collect::<HashMap<_, _>>()))
+        |row: ItemRow<F::Item>| (row.id, Stored { item: row.item, etag: ETag::from(row.etag) });
+    Ok(StoreAnswer::Found(rows.into_iter().map(stored).collect::<HashMap<_, _>>()))
 }

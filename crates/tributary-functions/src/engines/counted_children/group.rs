@@ -5,8 +5,8 @@
 use std::{collections::HashMap, mem, sync::Arc};
 
 use super::{
-    Changes, Family, Remembers,
-    operation::{Change, ChildWrite, Known, Operation, Outcome, Settled},
+    Changes, Family, RemembersCommands,
+    operation::{Change, ChildWrite, Operation, OperationOutcome, OperationResult, ParentState},
 };
 use crate::{
     cosmos::{ETag, Reads, Reason, Refusal, StoreError, Stored},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The next request of a group to the store.
-pub(super) enum Step<F: Family> {
+pub(super) enum GroupStep<F: Family> {
     /// The parent.
     ReadParent,
     /// One transaction.
@@ -22,7 +22,7 @@ pub(super) enum Step<F: Family> {
     /// The items with these ids.
     Find(Vec<String>),
     /// Nothing more: each operation has its outcome. With the parent as it is now, if that is known.
-    End(Option<Known<F>>),
+    End(Option<ParentState<F>>),
 }
 
 /// A transaction: of the parent, upon the state with an ETag, and of children.
@@ -32,12 +32,12 @@ pub(super) struct Write<I> {
     pub(super) children: Vec<ChildWrite<I>>,
 }
 
-/// The store's answer to a [`Step`].
-pub(super) enum Answer<F: Family> {
+/// The store's answer to a [`GroupStep`].
+pub(super) enum StoreAnswer<F: Family> {
     /// The parent; `None` where there is none.
-    Parent(Option<Known<F>>),
+    Parent(Option<ParentState<F>>),
     /// The transaction was carried out.
-    Written(Written),
+    Written(NewETags),
     /// The transaction changed nothing, as far as is known.
     Refused(Refusal),
     /// The items that there are, by id.
@@ -47,7 +47,7 @@ pub(super) enum Answer<F: Family> {
 }
 
 /// The ETags of what was written; `None` of a child that was deleted.
-pub(super) struct Written {
+pub(super) struct NewETags {
     pub(super) parent: ETag,
     pub(super) children: Vec<Option<ETag>>,
 }
@@ -58,11 +58,11 @@ enum WaitsFor<F: Family> {
     Parent,
     /// That of the transaction which makes the parent `after` of `before`, with the first `sent` open
     /// operations. `before` is remembered, or was read for this transaction.
-    Write { before: Known<F>, after: F::Parent, sent: usize, is_remembered: bool },
+    Write { before: ParentState<F>, after: F::Parent, sent: usize, is_remembered: bool },
     /// The parent, after an operation was refused.
     ParentOfRefused { refused: usize, error: StoreError },
     /// The items with the ids of the open operations, after one was refused.
-    Items { refused: usize, error: StoreError, parent: Known<F> },
+    Items { refused: usize, error: StoreError, parent: ParentState<F> },
     /// None: it has ended.
     Nothing,
 }
@@ -84,7 +84,7 @@ struct Choice<F: Family> {
 /// next. And a parent that has changed is read again, but for one that was just read.
 pub(super) struct Group<F: Family> {
     operations: Vec<Operation<F>>,
-    outcomes: Vec<Option<Settled<F>>>,
+    outcomes: Vec<Option<OperationResult<F>>>,
     /// The indices of the operations that have no outcome yet.
     open: Vec<usize>,
     /// The most of them that a transaction takes.
@@ -125,7 +125,7 @@ impl<F: Family> Group<F> {
     }
 
     /// Returns the first step, upon the parent if that is known.
-    pub(super) fn begin(&mut self, parent: Option<Known<F>>) -> Step<F> {
+    pub(super) fn begin(&mut self, parent: Option<ParentState<F>>) -> GroupStep<F> {
         match parent {
             Some(parent) => self.write(parent, true),
             None => self.read_parent(WaitsFor::Parent),
@@ -133,48 +133,49 @@ impl<F: Family> Group<F> {
     }
 
     /// Takes the answer to the last step, and returns the next one.
-    pub(super) fn next(&mut self, answer: Answer<F>) -> Step<F> {
-        if matches!(answer, Answer::Parent(_)) {
+    pub(super) fn next(&mut self, answer: StoreAnswer<F>) -> GroupStep<F> {
+        if matches!(answer, StoreAnswer::Parent(_)) {
             self.is_confirmed = self.reads == Reads::Latest;
         }
         match (mem::replace(&mut self.waits_for, WaitsFor::Nothing), answer) {
-            (WaitsFor::Parent, Answer::Parent(Some(parent))) => self.write(parent, false),
-            (WaitsFor::Write { after, sent, .. }, Answer::Written(written)) => {
+            (WaitsFor::Parent, StoreAnswer::Parent(Some(parent))) => self.write(parent, false),
+            (WaitsFor::Write { after, sent, .. }, StoreAnswer::Written(written)) => {
                 self.written(after, sent, written)
             }
-            (WaitsFor::Write { before, sent, is_remembered, .. }, Answer::Refused(refusal)) => {
-                self.refused(before, sent, is_remembered, refusal)
-            }
-            (WaitsFor::ParentOfRefused { refused, error }, Answer::Parent(Some(parent))) => {
+            (
+                WaitsFor::Write { before, sent, is_remembered, .. },
+                StoreAnswer::Refused(refusal),
+            ) => self.refused(before, sent, is_remembered, refusal),
+            (WaitsFor::ParentOfRefused { refused, error }, StoreAnswer::Parent(Some(parent))) => {
                 self.look(refused, error, parent)
             }
-            (WaitsFor::Items { refused, error, parent }, Answer::Found(found)) => {
+            (WaitsFor::Items { refused, error, parent }, StoreAnswer::Found(found)) => {
                 self.judge(refused, &error, parent, &found)
             }
             // Step 2: there is none, or no more.
-            (_, Answer::Parent(None)) => {
-                self.settle(|_| Some(Ok(Outcome::NoParent)));
-                Step::End(None)
+            (_, StoreAnswer::Parent(None)) => {
+                self.settle(|_| Some(Ok(OperationOutcome::NoParent)));
+                GroupStep::End(None)
             }
-            (_, Answer::Failed(error)) => self.fail(&error),
+            (_, StoreAnswer::Failed(error)) => self.fail(&error),
             // Nobody has asked for it.
             _ => self.fail(&StoreError::unexpected()),
         }
     }
 
     /// Returns the outcomes of the operations, in their order.
-    pub(super) fn outcomes(self) -> Vec<Settled<F>> {
+    pub(super) fn outcomes(self) -> Vec<OperationResult<F>> {
         let outcomes = self.outcomes.into_iter();
         outcomes.map(|outcome| outcome.unwrap_or_else(|| Err(StoreError::unexpected()))).collect()
     }
 
-    fn read_parent(&mut self, waits_for: WaitsFor<F>) -> Step<F> {
+    fn read_parent(&mut self, waits_for: WaitsFor<F>) -> GroupStep<F> {
         self.waits_for = waits_for;
-        Step::ReadParent
+        GroupStep::ReadParent
     }
 
     /// Sends as many of the open operations as a transaction takes.
-    fn write(&mut self, parent: Known<F>, is_remembered: bool) -> Step<F> {
+    fn write(&mut self, parent: ParentState<F>, is_remembered: bool) -> GroupStep<F> {
         // Step 8: the parent may have come to the state that the edit demands.
         let contradicts = |&index: &usize| self.operations[index].contradicts(&parent);
         if is_remembered && self.open.iter().any(contradicts) {
@@ -188,12 +189,12 @@ impl<F: Family> Group<F> {
             return self.read_parent(WaitsFor::Parent);
         }
         for (index, reason) in refused {
-            self.outcomes[index] = Some(Ok(Outcome::Refused(reason)));
+            self.outcomes[index] = Some(Ok(OperationOutcome::Refused(reason)));
         }
         self.open = [&sent[..], &others].concat();
         let sent = sent.len();
         if sent == 0 {
-            return Step::End(Some(parent));
+            return GroupStep::End(Some(parent));
         }
         let after = self.after(&parent.item, &self.open[..sent]);
         let write = Write {
@@ -205,7 +206,7 @@ impl<F: Family> Group<F> {
                 .collect(),
         };
         self.waits_for = WaitsFor::Write { before: parent, after, sent, is_remembered };
-        Step::Write(write)
+        GroupStep::Write(write)
     }
 
     /// Chooses the open operations of the next transaction: step 11.
@@ -237,15 +238,16 @@ impl<F: Family> Group<F> {
         &mut self,
         after: F::Parent,
         sent: usize,
-        Written { parent: etag, children }: Written,
-    ) -> Step<F> {
+        NewETags { parent: etag, children }: NewETags,
+    ) -> GroupStep<F> {
         self.is_confirmed = true;
         let parent = Arc::new(Stored { item: after, etag });
         let mut etags = children.into_iter();
         for index in self.open.drain(..sent) {
             let edits = matches!(self.operations[index].change, Change::Edit(_));
             let child = if edits { None } else { etags.next().flatten() };
-            self.outcomes[index] = Some(Ok(Outcome::Done { child, parent: Arc::clone(&parent) }));
+            self.outcomes[index] =
+                Some(Ok(OperationOutcome::Done { child, parent: Arc::clone(&parent) }));
         }
         self.write(parent, true)
     }
@@ -253,11 +255,11 @@ impl<F: Family> Group<F> {
     /// Finds out for whose sake the store has refused the transaction.
     fn refused(
         &mut self,
-        parent: Known<F>,
+        parent: ParentState<F>,
         sent: usize,
         is_remembered: bool,
         refusal: Refusal,
-    ) -> Step<F> {
+    ) -> GroupStep<F> {
         let Refusal { operation, error } = refusal;
         self.answer_lost |= error.answer_lost;
         // Step 5: where an answer was lost, the parent may have what the group itself has written.
@@ -304,7 +306,7 @@ impl<F: Family> Group<F> {
     }
 
     /// Looks up what is in the way of the operation that was refused, and of all others.
-    fn look(&mut self, refused: usize, error: StoreError, parent: Known<F>) -> Step<F> {
+    fn look(&mut self, refused: usize, error: StoreError, parent: ParentState<F>) -> GroupStep<F> {
         self.recognise(&parent);
         if !self.open.contains(&refused) {
             return self.looked(parent);
@@ -318,7 +320,7 @@ impl<F: Family> Group<F> {
             return self.judge(refused, &error, parent, &HashMap::new());
         }
         self.waits_for = WaitsFor::Items { refused, error, parent };
-        Step::Find(ids)
+        GroupStep::Find(ids)
     }
 
     /// Settles the operation that was refused, and all others that would be.
@@ -326,9 +328,9 @@ impl<F: Family> Group<F> {
         &mut self,
         refused: usize,
         error: &StoreError,
-        parent: Known<F>,
+        parent: ParentState<F>,
         found: &HashMap<String, Stored<F::Item>>,
-    ) -> Step<F> {
+    ) -> GroupStep<F> {
         let answer_lost = self.answer_lost;
         self.settle(|(index, operation)| {
             let found = operation.child_id().and_then(|id| found.get(&id));
@@ -339,7 +341,7 @@ impl<F: Family> Group<F> {
     }
 
     /// Sends the others again, but only once.
-    fn looked(&mut self, parent: Known<F>) -> Step<F> {
+    fn looked(&mut self, parent: ParentState<F>) -> GroupStep<F> {
         if mem::replace(&mut self.has_looked, true) && !self.open.is_empty() {
             return self.fail(&StoreError::race(self.answer_lost));
         }
@@ -347,16 +349,19 @@ impl<F: Family> Group<F> {
     }
 
     /// Settles what was carried out before, and what was decided upon another state of the parent.
-    fn recognise(&mut self, parent: &Known<F>) {
+    fn recognise(&mut self, parent: &ParentState<F>) {
         let (answer_lost, now) = (self.answer_lost, self.now);
         self.settle(|(_, operation)| {
             // Steps 5 and 7.
             if operation.is_remembered() && parent.item.knows(&operation.command) {
-                return Some(Ok(Outcome::Done { child: None, parent: Arc::clone(parent) }));
+                return Some(Ok(OperationOutcome::Done {
+                    child: None,
+                    parent: Arc::clone(parent),
+                }));
             }
             let is_deleted = |id: String| parent.item.recent().has_deleted(&id, now);
             if operation.created_once().is_some_and(is_deleted) {
-                return Some(Ok(Outcome::Deleted));
+                return Some(Ok(OperationOutcome::Deleted));
             }
             // Step 8.
             let decided_upon_another = operation.contradicts(parent);
@@ -403,7 +408,7 @@ impl<F: Family> Group<F> {
     }
 
     /// Gives outcomes to open operations; those that get none stay open.
-    fn settle(&mut self, outcome: impl Fn((usize, &Operation<F>)) -> Option<Settled<F>>) {
+    fn settle(&mut self, outcome: impl Fn((usize, &Operation<F>)) -> Option<OperationResult<F>>) {
         for index in mem::take(&mut self.open) {
             match outcome((index, &self.operations[index])) {
                 None => self.open.push(index),
@@ -413,10 +418,10 @@ impl<F: Family> Group<F> {
     }
 
     /// Ends all that is open.
-    fn fail(&mut self, error: &StoreError) -> Step<F> {
+    fn fail(&mut self, error: &StoreError) -> GroupStep<F> {
         let error = error.after(self.answer_lost);
         self.settle(|_| Some(Err(error.clone())));
-        Step::End(None)
+        GroupStep::End(None)
     }
 }
 

@@ -22,8 +22,8 @@
 //! use tributary_functions::{
 //!     cosmos::{Attempt, ETag, retry},
 //!     engines::{
-//!         counted_children::{Changes, CountedChildren, Creation, Family, Request},
-//!         idempotency::{Recent, remembers},
+//!         counted_children::{Changes, CountedChildren, CreateOutcome, Family, FamilyRequest},
+//!         idempotency::{RecentCommands, remembers},
 //!     },
 //!     http::ApiError,
 //!     values::CommandId,
@@ -34,8 +34,8 @@
 //!     id: String,
 //!     version: u64,
 //!     booked: Vec<(String, u8)>,
-//!     #[serde(default, skip_serializing_if = "Recent::is_empty")]
-//!     recent: Recent,
+//!     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+//!     recent: RecentCommands,
 //! }
 //!
 //! remembers!(Room);
@@ -107,18 +107,18 @@
 //!     command: &CommandId,
 //! ) -> Result<ETag, ApiError> {
 //!     retry(async |attempt: Attempt| {
-//!         let request = Request::new(command, attempt.reads);
+//!         let request = FamilyRequest::new(command, attempt.reads);
 //!         match rooms.create(room, booking.clone(), request).await? {
-//!             Creation::Created(etag) => Ok(etag),
+//!             CreateOutcome::Created(etag) => Ok(etag),
 //!             // By an earlier attempt, or by an earlier request with this id.
-//!             Creation::Exists(stored) if stored.item == *booking => Ok(stored.etag),
-//!             Creation::Exists(_) | Creation::Deleted => {
+//!             CreateOutcome::Exists(stored) if stored.item == *booking => Ok(stored.etag),
+//!             CreateOutcome::Exists(_) | CreateOutcome::Deleted => {
 //!                 Err(ApiError::Conflict("This id was used before. Use another id."))
 //!             }
-//!             Creation::Refused(Taken) => {
+//!             CreateOutcome::Refused(Taken) => {
 //!                 Err(ApiError::Conflict("The room is booked at this hour. Choose another hour."))
 //!             }
-//!             Creation::NoParent => Err(ApiError::NotFound("room")),
+//!             CreateOutcome::NoParent => Err(ApiError::NotFound("room")),
 //!         }
 //!     })
 //!     .await
@@ -139,7 +139,7 @@
 //!    transaction. The group reads a remembered parent again, once. A parent that the group had just
 //!    read is a lost race: all members hear of it, and each retries by itself, after a random pause.
 //! 2. *The parent is deleted meanwhile.* That is such a write, too. The group reads the parent again,
-//!    finds none, and all members hear [`NoParent`](Creation::NoParent). Nothing of the group was
+//!    finds none, and all members hear [`NoParent`](CreateOutcome::NoParent). Nothing of the group was
 //!    written.
 //! 3. *An operation cannot be carried out*: what it creates exists, or what it deletes is missing or
 //!    has changed. The store names only the first of those. So the group looks up all members in one
@@ -156,7 +156,7 @@
 //!    deletes. Or all members hear of it, retry, and find their writes then.
 //! 6. *A crash in the middle* leaves the transaction done or not done. No caller has had an answer.
 //! 7. *The host repeats a command*, side by side with the first or after a crash. The transaction
-//!    that deletes something leaves the command in the parent ([`Recent`](super::idempotency::Recent)), and so does an edit under
+//!    that deletes something leaves the command in the parent ([`RecentCommands`](super::idempotency::RecentCommands)), and so does an edit under
 //!    a condition. A group answers such a command as carried out. A child knows by its id, or by a
 //!    command of its own, who created it.
 //!    A creation that is repeated after its child was deleted finds the child's id in the parent, which
@@ -183,9 +183,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use self::{
     driver::Groups,
-    operation::{Change, Operation, Outcome},
+    operation::{Change, Operation, OperationOutcome},
 };
-use super::idempotency::Remembers;
+use super::idempotency::RemembersCommands;
 use crate::{
     cosmos::{Combiner, Container, ETag, Reads, StoreError, Stored},
     values::{CommandId, Timestamp},
@@ -198,7 +198,7 @@ pub trait Family: Send + Sync + 'static {
     /// An item of the container, with its type.
     type Item: Serialize + DeserializeOwned + Clone + Send + Sync;
     /// The parent. Each write raises its version.
-    type Parent: Remembers + Clone + Send + Sync;
+    type Parent: RemembersCommands + Clone + Send + Sync;
     /// A child: one type, or an `enum` of all kinds.
     type Child: Send + Sync;
     /// The id of a child. Its text is the id of the item.
@@ -292,14 +292,14 @@ impl<'a, F: Family + ?Sized> Changes<'a, F> {
 }
 
 /// The command that asks for an operation, and the state upon which it asks.
-pub struct Request<'a, P> {
+pub struct FamilyRequest<'a, P> {
     command: &'a CommandId,
     reads: Reads,
     if_match: Option<ETag>,
     seen: Option<Stored<P>>,
 }
 
-impl<'a, P> Request<'a, P> {
+impl<'a, P> FamilyRequest<'a, P> {
     /// A request without a condition.
     pub fn new(command: &'a CommandId, reads: Reads) -> Self {
         Self { command, reads, if_match: None, seen: None }
@@ -318,7 +318,7 @@ impl<'a, P> Request<'a, P> {
 
 /// The outcome of a creation.
 #[derive(Debug)]
-pub enum Creation<C, R> {
+pub enum CreateOutcome<C, R> {
     /// The child was created, under this ETag.
     Created(ETag),
     /// There is a child with this id: of an earlier attempt, of a repeated request, or of another.
@@ -333,7 +333,7 @@ pub enum Creation<C, R> {
 
 /// The outcome of a deletion.
 #[derive(Debug)]
-pub enum Deletion {
+pub enum DeleteOutcome {
     /// The child was deleted, now or by an earlier attempt.
     Deleted,
     /// This child does not exist.
@@ -344,7 +344,7 @@ pub enum Deletion {
 
 /// The outcome of an edit.
 #[derive(Debug)]
-pub enum Edition<P> {
+pub enum EditOutcome<P> {
     /// The parent was edited, now or by an earlier attempt, and is like this.
     Edited(Stored<P>),
     /// There is no parent.
@@ -371,27 +371,27 @@ impl<F: Family> CountedChildren<F> {
         &self,
         key: &F::Key,
         child: C,
-        request: Request<'_, F::Parent>,
-    ) -> Result<Creation<C, F::Refused>, StoreError>
+        request: FamilyRequest<'_, F::Parent>,
+    ) -> Result<CreateOutcome<C, F::Refused>, StoreError>
     where
         F::Child: From<C> + TryInto<C>,
     {
         match self.carry_out(key, Change::Create(child.into()), request).await? {
-            Outcome::Done { child, .. } => {
-                Ok(Creation::Created(child.ok_or_else(StoreError::unexpected)?))
+            OperationOutcome::Done { child, .. } => {
+                Ok(CreateOutcome::Created(child.ok_or_else(StoreError::unexpected)?))
             }
-            Outcome::InTheWay(Stored { item, etag }) => match F::child(item) {
+            OperationOutcome::InTheWay(Stored { item, etag }) => match F::child(item) {
                 Some(child) => {
                     let item = child.try_into().map_err(|_| StoreError::unexpected())?;
-                    Ok(Creation::Exists(Stored { item, etag }))
+                    Ok(CreateOutcome::Exists(Stored { item, etag }))
                 }
                 // Its tombstone.
-                None => Ok(Creation::Deleted),
+                None => Ok(CreateOutcome::Deleted),
             },
-            Outcome::Deleted => Ok(Creation::Deleted),
-            Outcome::Refused(reason) => Ok(Creation::Refused(reason)),
-            Outcome::Missing => Err(StoreError::race(false)),
-            Outcome::NoParent => Ok(Creation::NoParent),
+            OperationOutcome::Deleted => Ok(CreateOutcome::Deleted),
+            OperationOutcome::Refused(reason) => Ok(CreateOutcome::Refused(reason)),
+            OperationOutcome::Missing => Err(StoreError::race(false)),
+            OperationOutcome::NoParent => Ok(CreateOutcome::NoParent),
         }
     }
 
@@ -400,8 +400,8 @@ impl<F: Family> CountedChildren<F> {
         &self,
         key: &F::Key,
         id: F::ChildId,
-        request: Request<'_, F::Parent>,
-    ) -> Result<Deletion, StoreError> {
+        request: FamilyRequest<'_, F::Parent>,
+    ) -> Result<DeleteOutcome, StoreError> {
         self.deletion(key, Change::Delete(id, None), request).await
     }
 
@@ -412,8 +412,8 @@ impl<F: Family> CountedChildren<F> {
         key: &F::Key,
         (id, etag): (F::ChildId, ETag),
         tombstone: F::Item,
-        request: Request<'_, F::Parent>,
-    ) -> Result<Deletion, StoreError> {
+        request: FamilyRequest<'_, F::Parent>,
+    ) -> Result<DeleteOutcome, StoreError> {
         let change = Change::Delete(id, Some(tombstone));
         self.deletion(key, change, request.if_match(Some(etag))).await
     }
@@ -422,15 +422,15 @@ impl<F: Family> CountedChildren<F> {
         &self,
         key: &F::Key,
         change: Change<F>,
-        request: Request<'_, F::Parent>,
-    ) -> Result<Deletion, StoreError> {
+        request: FamilyRequest<'_, F::Parent>,
+    ) -> Result<DeleteOutcome, StoreError> {
         match self.carry_out(key, change, request).await? {
-            Outcome::Done { .. } => Ok(Deletion::Deleted),
-            Outcome::Missing => Ok(Deletion::Missing),
-            Outcome::InTheWay(_) | Outcome::Deleted | Outcome::Refused(_) => {
-                Err(StoreError::race(false))
-            }
-            Outcome::NoParent => Ok(Deletion::NoParent),
+            OperationOutcome::Done { .. } => Ok(DeleteOutcome::Deleted),
+            OperationOutcome::Missing => Ok(DeleteOutcome::Missing),
+            OperationOutcome::InTheWay(_)
+            | OperationOutcome::Deleted
+            | OperationOutcome::Refused(_) => Err(StoreError::race(false)),
+            OperationOutcome::NoParent => Ok(DeleteOutcome::NoParent),
         }
     }
 
@@ -440,14 +440,17 @@ impl<F: Family> CountedChildren<F> {
         &self,
         key: &F::Key,
         edit: F::Edit,
-        request: Request<'_, F::Parent>,
-    ) -> Result<Edition<F::Parent>, StoreError> {
+        request: FamilyRequest<'_, F::Parent>,
+    ) -> Result<EditOutcome<F::Parent>, StoreError> {
         match self.carry_out(key, Change::Edit(edit), request).await? {
-            Outcome::Done { parent, .. } => Ok(Edition::Edited(Arc::unwrap_or_clone(parent))),
-            Outcome::InTheWay(_) | Outcome::Deleted | Outcome::Refused(_) | Outcome::Missing => {
-                Err(StoreError::race(false))
+            OperationOutcome::Done { parent, .. } => {
+                Ok(EditOutcome::Edited(Arc::unwrap_or_clone(parent)))
             }
-            Outcome::NoParent => Ok(Edition::NoParent),
+            OperationOutcome::InTheWay(_)
+            | OperationOutcome::Deleted
+            | OperationOutcome::Refused(_)
+            | OperationOutcome::Missing => Err(StoreError::race(false)),
+            OperationOutcome::NoParent => Ok(EditOutcome::NoParent),
         }
     }
 
@@ -455,9 +458,9 @@ impl<F: Family> CountedChildren<F> {
         &self,
         key: &F::Key,
         change: Change<F>,
-        request: Request<'_, F::Parent>,
-    ) -> Result<Outcome<F>, StoreError> {
-        let Request { command, reads, if_match, seen } = request;
+        request: FamilyRequest<'_, F::Parent>,
+    ) -> Result<OperationOutcome<F>, StoreError> {
+        let FamilyRequest { command, reads, if_match, seen } = request;
         let (command, seen) = (command.clone(), seen.map(Arc::new));
         let operation = Operation { change, command, if_match, seen, reads };
         let outcome = self.0.together(key.clone(), operation).await;

@@ -33,7 +33,7 @@ pub(super) struct Operation<F: Family> {
     /// The ETag since which the deleted or edited item must not have changed.
     pub(super) if_match: Option<ETag>,
     /// The parent, when the command has read it anyway.
-    pub(super) seen: Option<Known<F>>,
+    pub(super) seen: Option<ParentState<F>>,
     /// The consistency of its group's reads.
     pub(super) reads: Reads,
 }
@@ -119,13 +119,13 @@ impl<F: Family> Operation<F> {
         found: Option<&Stored<F::Item>>,
         refused: Option<&StoreError>,
         answer_lost: bool,
-    ) -> Option<Settled<F>> {
+    ) -> Option<OperationResult<F>> {
         match (found, refused) {
-            (Some(item), _) if self.creates() => Some(Ok(Outcome::InTheWay(item.clone()))),
+            (Some(item), _) if self.creates() => Some(Ok(OperationOutcome::InTheWay(item.clone()))),
             (_, Some(error)) if self.deletes() && error.reason == Reason::NotFound => {
-                Some(Ok(Outcome::Missing))
+                Some(Ok(OperationOutcome::Missing))
             }
-            (None, None) if self.deletes() => Some(Ok(Outcome::Missing)),
+            (None, None) if self.deletes() => Some(Ok(OperationOutcome::Missing)),
             // What was in its way is gone by now, or what it deletes has changed: to be decided anew.
             (_, Some(error)) => Some(Err(error.after(answer_lost))),
             (Some(item), None)
@@ -140,12 +140,12 @@ impl<F: Family> Operation<F> {
 }
 
 /// A parent as it was read or written last.
-pub(super) type Known<F> = Arc<Stored<<F as Family>::Parent>>;
+pub(super) type ParentState<F> = Arc<Stored<<F as Family>::Parent>>;
 
 /// The outcome of an operation.
-pub(super) enum Outcome<F: Family> {
+pub(super) enum OperationOutcome<F: Family> {
     /// It was carried out, now or before. A child that was created now has this ETag.
-    Done { child: Option<ETag>, parent: Known<F> },
+    Done { child: Option<ETag>, parent: ParentState<F> },
     /// Something has the id of the child that was to be created.
     InTheWay(Stored<F::Item>),
     /// The child that was to be created was created before, and has been deleted since.
@@ -159,4 +159,4 @@ pub(super) enum Outcome<F: Family> {
 }
 
 /// The outcome of an operation, or the store's error.
-pub(super) type Settled<F> = Result<Outcome<F>, StoreError>;
+pub(super) type OperationResult<F> = Result<OperationOutcome<F>, StoreError>;

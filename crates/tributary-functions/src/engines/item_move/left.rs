@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::{
     places::Places,
     protocol::{self, MoveOutcome},
-    stored::{Content, Place},
+    stored::{Content, ItemPlace},
 };
 use crate::{
     cosmos::{Query, Scope, StoreError, Turns, retry},
@@ -32,7 +32,7 @@ const AT_A_TIME: usize = 8;
 
 /// The moves that were left, as a run has found and ended them.
 #[derive(Debug, Default)]
-pub struct LeftMoves {
+pub struct UnfinishedMoves {
     /// The number of moves that could not be ended.
     pub failed: u64,
     /// The first date, of those that the runs have not passed, of an item whose move could not be ended.
@@ -41,7 +41,7 @@ pub struct LeftMoves {
     is_cut: bool,
 }
 
-impl LeftMoves {
+impl UnfinishedMoves {
     /// Returns how much of the progress may be written down.
     pub fn hold(&self, progress: Timestamp) -> Timestamp {
         if self.is_cut {
@@ -77,7 +77,7 @@ impl DepartingRow {
         let Some(partition_key) = value(&self.partition_key) else {
             return Err(StoreError::unreadable());
         };
-        let here = Place { tier, partition_key };
+        let here = ItemPlace { tier, partition_key };
         retry(async |_| protocol::end(places, &here, &self.id).await).await
     }
 
@@ -98,8 +98,8 @@ pub async fn end_left<P: Places>(
     turns: &Turns<'_>,
     tiers: &[<P::Content as Content>::Tier],
     passed: Timestamp,
-) -> Result<LeftMoves, StoreError> {
-    let mut left = LeftMoves::default();
+) -> Result<UnfinishedMoves, StoreError> {
+    let mut left = UnfinishedMoves::default();
     for &tier in tiers {
         // Pages may miss an item while others of them change: the last pass changes none.
         loop {
@@ -119,7 +119,7 @@ async fn pass<P: Places>(
     turns: &Turns<'_>,
     tier: <P::Content as Content>::Tier,
     passed: Timestamp,
-) -> Result<(LeftMoves, bool), StoreError> {
+) -> Result<(UnfinishedMoves, bool), StoreError> {
     let date = P::Content::DATE;
     let query = Query::from(format!(
         "SELECT c.id, c.partitionKey, c.{date}, \
@@ -127,7 +127,7 @@ async fn pass<P: Places>(
     ));
     let container = places.container(tier);
     let mut pages = pin!(container.pages::<DepartingRow>(query, Scope::Container, PAGE).await?);
-    let (mut left, mut has_ended_some) = (LeftMoves::default(), false);
+    let (mut left, mut has_ended_some) = (UnfinishedMoves::default(), false);
     while !left.is_cut {
         let Some(page) = turns.next(pages.try_next()).await else {
             left.is_cut = true;
@@ -146,7 +146,7 @@ async fn pass<P: Places>(
                     tracing::warn!(%error, container, item.id = id, "A move cannot be ended");
                     // An earlier date does not matter: the item is hidden under it by no progress to come.
                     let dates = row.dates().filter(|date| *date >= passed);
-                    left.add(&LeftMoves { failed: 1, held_at: dates.min(), is_cut: false });
+                    left.add(&UnfinishedMoves { failed: 1, held_at: dates.min(), is_cut: false });
                 }
                 None => left.is_cut = true,
             }

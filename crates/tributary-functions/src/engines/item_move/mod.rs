@@ -21,7 +21,7 @@
 //! # How a domain uses it
 //!
 //! 1. An enum of the containers implements [`Tier`], and the item that readers see [`Content`]. A
-//!    container has an [`ItemSlot`] of each: a [`MovableItem`], or the tombstone [`Vacated`].
+//!    container has an [`MovableSlot`] of each: a [`MovableItem`], or the tombstone [`Vacated`].
 //! 2. The state of the domain implements [`Places`]: its containers, and one more for the locations.
 //! 3. A command writes the location of a new item first, then the item. It finds an item by its location
 //!    ([`Places::find`]), and compares the two ([`left_at`]) before it edits the item.
@@ -86,10 +86,10 @@ mod places;
 mod protocol;
 mod stored;
 
-pub use left::{LeftMoves, end_left};
+pub use left::{UnfinishedMoves, end_left};
 pub use places::{FoundItem, Places, vacant};
 pub use protocol::{MoveOutcome, depart, end, has_arrived, left_at};
 pub use stored::{
-    Arrival, Content, Departure, ItemSlot, Location, MovableItem, Place, PlaceOf, Reservation,
-    Tier, Vacated,
+    Arrival, Content, Departure, ItemPlace, ItemPlaceOf, Location, MovableItem, MovableSlot,
+    Reservation, Tier, Vacated,
 };

@@ -1,6 +1,6 @@
 //! The places of items, and their locations.
 
-use super::stored::{Content, ItemSlot, Location, MovableItem, PlaceOf, Tier, Vacated};
+use super::stored::{Content, ItemPlaceOf, Location, MovableItem, MovableSlot, Tier, Vacated};
 use crate::cosmos::{Container, ETag, StoreError, Stored};
 
 type KeyOf<P> = <<P as Places>::Content as Content>::Key;
@@ -32,9 +32,9 @@ pub trait Places: Clone + Send + Sync {
     /// Reads the slot of an item in a place.
     fn slot(
         &self,
-        place: &PlaceOf<Self::Content>,
+        place: &ItemPlaceOf<Self::Content>,
         id: &str,
-    ) -> impl Future<Output = Result<Option<Stored<ItemSlot<Self::Content>>>, StoreError>> + Send
+    ) -> impl Future<Output = Result<Option<Stored<MovableSlot<Self::Content>>>, StoreError>> + Send
     {
         self.container(place.tier).read(place.partition_key.as_ref(), id)
     }
@@ -42,8 +42,8 @@ pub trait Places: Clone + Send + Sync {
     /// Writes the slot of an item in a place, over what was read there.
     fn put_slot(
         &self,
-        place: &PlaceOf<Self::Content>,
-        (id, slot): (&str, &ItemSlot<Self::Content>),
+        place: &ItemPlaceOf<Self::Content>,
+        (id, slot): (&str, &MovableSlot<Self::Content>),
         read: Option<&ETag>,
     ) -> impl Future<Output = Result<ETag, StoreError>> + Send {
         self.container(place.tier).put(place.partition_key.as_ref(), id, slot, read)
@@ -52,7 +52,7 @@ pub trait Places: Clone + Send + Sync {
     /// Empties the slot of an item in a place.
     fn empty_slot(
         &self,
-        place: &PlaceOf<Self::Content>,
+        place: &ItemPlaceOf<Self::Content>,
         id: &str,
         read: &ETag,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
@@ -72,7 +72,7 @@ pub trait Places: Clone + Send + Sync {
     fn locate(
         &self,
         id: &str,
-        (place, version): (&PlaceOf<Self::Content>, u64),
+        (place, version): (&ItemPlaceOf<Self::Content>, u64),
         read: Option<&ETag>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
         async move {
@@ -92,7 +92,7 @@ pub trait Places: Clone + Send + Sync {
     ) -> impl Future<Output = Result<Option<FoundItem<Self::Content>>, StoreError>> + Send {
         async move {
             for &tier in TierOf::<Self>::ALL {
-                let place = PlaceOf::<Self::Content> { tier, partition_key: key.clone() };
+                let place = ItemPlaceOf::<Self::Content> { tier, partition_key: key.clone() };
                 if let Some(Stored { item, etag }) = self.slot(&place, id).await?
                     && let Some(item) = item.current()
                 {
@@ -113,9 +113,9 @@ pub trait Places: Clone + Send + Sync {
         async move {
             let id = item.public.id().to_owned();
             let partition_key = item.public.partition_key().clone();
-            let slot = ItemSlot::from(item);
+            let slot = MovableSlot::from(item);
             let etag = self
-                .put_slot(&PlaceOf::<Self::Content> { tier, partition_key }, (&id, &slot), read)
+                .put_slot(&ItemPlaceOf::<Self::Content> { tier, partition_key }, (&id, &slot), read)
                 .await?;
             // It was made of an item.
             let item = slot.into_item().ok_or_else(StoreError::unexpected)?;
@@ -129,11 +129,11 @@ pub trait Places: Clone + Send + Sync {
         tier: TierOf<Self>,
         tombstone: Vacated<KeyOf<Self>>,
         read: Option<&ETag>,
-    ) -> impl Future<Output = Result<Stored<ItemSlot<Self::Content>>, StoreError>> + Send {
+    ) -> impl Future<Output = Result<Stored<MovableSlot<Self::Content>>, StoreError>> + Send {
         async move {
             let (id, partition_key) = (tombstone.id.clone(), tombstone.partition_key.clone());
-            let item = ItemSlot::Vacated(tombstone);
-            let place = PlaceOf::<Self::Content> { tier, partition_key };
+            let item = MovableSlot::Vacated(tombstone);
+            let place = ItemPlaceOf::<Self::Content> { tier, partition_key };
             let etag = self.put_slot(&place, (&id, &item), read).await?;
             Ok(Stored { item, etag })
         }
@@ -142,7 +142,7 @@ pub trait Places: Clone + Send + Sync {
 
 /// Returns the ETag of a slot that an item may be written over: a tombstone, or a copy that has gone on.
 /// An item that has come meanwhile is a lost race.
-pub fn vacant<C: Content>(found: Stored<ItemSlot<C>>) -> Result<ETag, StoreError> {
+pub fn vacant<C: Content>(found: Stored<MovableSlot<C>>) -> Result<ETag, StoreError> {
     match found.item.current() {
         None => Ok(found.etag),
         Some(_) => Err(StoreError::race(false)),

@@ -2,16 +2,18 @@
 
 use super::{
     places::{Places, vacant},
-    stored::{Content, Departure, ItemSlot, Location, MovableItem, PlaceOf, Reservation, Vacated},
+    stored::{
+        Content, Departure, ItemPlaceOf, Location, MovableItem, MovableSlot, Reservation, Vacated,
+    },
 };
 use crate::{
     cosmos::{Reason, StoreError, Stored},
     engines::relocation::{Carried, CopyState},
 };
 
-type Here<P> = PlaceOf<<P as Places>::Content>;
-type Item<P> = Stored<MovableItem<<P as Places>::Content>>;
-type SlotOf<P> = Stored<ItemSlot<<P as Places>::Content>>;
+type Here<P> = ItemPlaceOf<<P as Places>::Content>;
+type StoredMovable<P> = Stored<MovableItem<<P as Places>::Content>>;
+type SlotOf<P> = Stored<MovableSlot<<P as Places>::Content>>;
 type LocationOf<P> = Stored<Location<<P as Places>::Content>>;
 
 /// The outcome of a move.
@@ -33,10 +35,10 @@ pub enum MoveOutcome<C: Content> {
 pub async fn depart<P: Places>(
     places: &P,
     here: &Here<P>,
-    Stored { item, etag }: Item<P>,
+    Stored { item, etag }: StoredMovable<P>,
     location: LocationOf<P>,
     departure: Departure<P::Content>,
-) -> Result<Item<P>, StoreError> {
+) -> Result<StoredMovable<P>, StoreError> {
     let (to, id) = (&departure.to, item.public.id());
     let found = places.slot(to, id).await?;
     let departs = |found: &SlotOf<P>| {
@@ -47,8 +49,8 @@ pub async fn depart<P: Places>(
         return Err(StoreError::race(false));
     }
     let was_taken = found.as_ref().is_some_and(|found| match &found.item {
-        ItemSlot::Vacated(Vacated { reservation: Some(earlier), .. }) => earlier.was_taken,
-        ItemSlot::Vacated(_) | ItemSlot::Item(_) => true,
+        MovableSlot::Vacated(Vacated { reservation: Some(earlier), .. }) => earlier.was_taken,
+        MovableSlot::Vacated(_) | MovableSlot::Item(_) => true,
     });
     let reservation = Reservation { command: departure.command.clone(), was_taken };
     let reserved = Vacated::new(id, to.partition_key.clone(), here.partition_key.clone())
@@ -95,7 +97,7 @@ pub async fn end<P: Places>(
 async fn finish<P: Places>(
     places: &P,
     here: &Here<P>,
-    source: Item<P>,
+    source: StoredMovable<P>,
     location: Option<LocationOf<P>>,
     target: Option<SlotOf<P>>,
 ) -> Result<MoveOutcome<P::Content>, StoreError> {
@@ -111,7 +113,7 @@ async fn finish<P: Places>(
         }
         // It has been there, and has moved on.
         _ if is_located => None,
-        Some(Stored { item: ItemSlot::Vacated(reserved), etag })
+        Some(Stored { item: MovableSlot::Vacated(reserved), etag })
             if reserved.is_reserved_for(departure) =>
         {
             let arriving = source.item.arrived(departure, here.clone());
@@ -163,7 +165,7 @@ async fn give_up<P: Places>(
 async fn take_back<P: Places>(
     places: &P,
     here: &Here<P>,
-    source: &Item<P>,
+    source: &StoredMovable<P>,
     refusal: Option<StoreError>,
 ) -> Result<MoveOutcome<P::Content>, StoreError> {
     places.write(here.tier, source.item.staying(), Some(&source.etag)).await?;
@@ -200,9 +202,9 @@ fn is_located<C: Content>(location: Option<&Stored<Location<C>>>, version: u64) 
 /// item, found at `here` by this location, ends the move first.
 pub fn left_at<C: Content>(
     item: &MovableItem<C>,
-    here: &PlaceOf<C>,
+    here: &ItemPlaceOf<C>,
     location: &Location<C>,
-) -> Option<PlaceOf<C>> {
+) -> Option<ItemPlaceOf<C>> {
     match &item.arrived_from {
         _ if item.departure.is_some() => Some(here.clone()),
         Some(arrival) if location.version < arrival.version => Some(arrival.place.clone()),
@@ -215,7 +217,7 @@ async fn departing<P: Places>(
     places: &P,
     here: &Here<P>,
     id: &str,
-) -> Result<Option<Item<P>>, StoreError> {
+) -> Result<Option<StoredMovable<P>>, StoreError> {
     let Some(Stored { item, etag }) = places.slot(here, id).await? else { return Ok(None) };
     match item.current() {
         Some(item) if item.departure.is_some() => Ok(Some(Stored { item, etag })),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     engines::{
-        idempotency::{Recent, Remembers},
+        idempotency::{RecentCommands, RemembersCommands},
         relocation::{Carried, CopyState},
     },
     values::{CommandId, Timestamp},
@@ -44,7 +44,7 @@ pub trait Tier: Copy + Ord + Debug + Serialize + DeserializeOwned + Send + Sync 
 /// A place that an item can have: a container, and a logical partition in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "T: Tier, K: Serialize + DeserializeOwned")]
-pub struct Place<T, K> {
+pub struct ItemPlace<T, K> {
     /// The container.
     #[serde(rename = "store")]
     pub tier: T,
@@ -88,7 +88,7 @@ pub trait Content:
 }
 
 /// A place of an item with this content.
-pub type PlaceOf<C> = Place<<C as Content>::Tier, <C as Content>::Key>;
+pub type ItemPlaceOf<C> = ItemPlace<<C as Content>::Tier, <C as Content>::Key>;
 
 /// An item that moves, as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,8 +106,8 @@ pub struct MovableItem<C: Content> {
     /// The command that created the item.
     pub created_by: CommandId,
     /// The commands that were lately carried out on the item.
-    #[serde(default, skip_serializing_if = "Recent::is_empty")]
-    recent: Recent,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    recent: RecentCommands,
     /// The move that has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departure: Option<Box<Departure<C>>>,
@@ -125,7 +125,7 @@ pub struct MovableItem<C: Content> {
 pub struct Arrival<C: Content> {
     /// The place that the item has come from. There it may depart still.
     #[serde(flatten)]
-    pub place: PlaceOf<C>,
+    pub place: ItemPlaceOf<C>,
     /// The version with which it came, and which its location has when the move has ended.
     pub version: u64,
 }
@@ -135,7 +135,7 @@ pub struct Arrival<C: Content> {
 #[serde(rename_all = "camelCase", bound = "C: Content")]
 pub struct Departure<C: Content> {
     /// Where to.
-    pub to: PlaceOf<C>,
+    pub to: ItemPlaceOf<C>,
     /// The item as it will be there.
     pub item: C,
     /// The command that moves it.
@@ -181,7 +181,7 @@ pub struct Location<C: Content> {
     /// The partition key: the id.
     pub partition_key: String,
     /// Where the item was created, or has moved to. From there it goes to colder containers.
-    pub place: PlaceOf<C>,
+    pub place: ItemPlaceOf<C>,
     /// The version with which the item has come there.
     pub version: u64,
 }
@@ -191,14 +191,14 @@ const VACATED: &str = "vacated";
 
 /// What a place has under the id of an item.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ItemSlot<C: Content> {
+pub enum MovableSlot<C: Content> {
     /// An item.
     Item(Box<MovableItem<C>>),
     /// The tombstone of an item that has moved to another place, or is about to move here.
     Vacated(Vacated<C::Key>),
 }
 
-impl<C: Content> ItemSlot<C> {
+impl<C: Content> MovableSlot<C> {
     /// The item, unless this is a tombstone.
     pub fn item(&self) -> Option<&MovableItem<C>> {
         if let Self::Item(item) = self { Some(item) } else { None }
@@ -215,13 +215,13 @@ impl<C: Content> ItemSlot<C> {
     }
 }
 
-impl<C: Content> From<MovableItem<C>> for ItemSlot<C> {
+impl<C: Content> From<MovableItem<C>> for MovableSlot<C> {
     fn from(item: MovableItem<C>) -> Self {
         Self::Item(Box::new(item))
     }
 }
 
-impl<C: Content> Carried for ItemSlot<C> {
+impl<C: Content> Carried for MovableSlot<C> {
     fn copy(&self) -> Option<(CopyState, u64)> {
         self.item().map(|item| (item.state, item.version))
     }
@@ -241,7 +241,7 @@ struct Typed<N, T> {
     item: T,
 }
 
-impl<C: Content> Serialize for ItemSlot<C> {
+impl<C: Content> Serialize for MovableSlot<C> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Item(item) => Typed { name: C::TYPE, item }.serialize(serializer),
@@ -250,7 +250,7 @@ impl<C: Content> Serialize for ItemSlot<C> {
     }
 }
 
-impl<'de, C: Content> Deserialize<'de> for ItemSlot<C> {
+impl<'de, C: Content> Deserialize<'de> for MovableSlot<C> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Typed { name, item } = Typed::<String, Map<String, Value>>::deserialize(deserializer)?;
         let item = Value::Object(item);
@@ -274,7 +274,7 @@ impl<C: Content> MovableItem<C> {
             state: CopyState::Live,
             version: 1,
             created_by,
-            recent: Recent::default(),
+            recent: RecentCommands::default(),
             departure: None,
             arrived_from: None,
             ttl: FOR_EVER,
@@ -295,7 +295,7 @@ impl<C: Content> MovableItem<C> {
     }
 
     /// Returns the item in its new place.
-    pub(super) fn arrived(&self, departure: &Departure<C>, from: PlaceOf<C>) -> Self {
+    pub(super) fn arrived(&self, departure: &Departure<C>, from: ItemPlaceOf<C>) -> Self {
         let arrival = Arrival { place: from, version: self.version + 1 };
         let item = Self { arrived_from: Some(arrival), ..self.staying() };
         item.edited(departure.item.clone(), &departure.command)
@@ -323,12 +323,12 @@ impl<C: Content> MovableItem<C> {
     }
 }
 
-impl<C: Content> Remembers for MovableItem<C> {
-    fn recent(&self) -> &Recent {
+impl<C: Content> RemembersCommands for MovableItem<C> {
+    fn recent(&self) -> &RecentCommands {
         &self.recent
     }
 
-    fn recent_mut(&mut self) -> &mut Recent {
+    fn recent_mut(&mut self) -> &mut RecentCommands {
         &mut self.recent
     }
 

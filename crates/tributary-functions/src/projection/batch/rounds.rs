@@ -27,22 +27,22 @@ pub(super) struct Task<C> {
 
 /// The outcome of a change that may be acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum ChangeOutcome {
     Done(Effect),
     DeadLetter,
 }
 
 /// The reason for which a task is neither done nor a dead letter.
-pub(super) struct Unfinished {
+pub(super) struct FailedAttempt {
     pub(super) reason: Reason,
     pub(super) try_again: bool,
 }
 
-impl Unfinished {
+impl FailedAttempt {
     pub(super) const NOT_BEGUN: Self = Self { reason: Reason::Unavailable, try_again: true };
 }
 
-impl From<&StoreError> for Unfinished {
+impl From<&StoreError> for FailedAttempt {
     fn from(error: &StoreError) -> Self {
         // A write finds nothing where something was read: it was deleted meanwhile.
         let lost_race = error.is_race() || error.reason == Reason::NotFound;
@@ -51,12 +51,12 @@ impl From<&StoreError> for Unfinished {
 }
 
 /// A task, and the outcome of its last attempt.
-pub(super) type Tried<C> = (Task<C>, Result<Fate, Unfinished>);
+pub(super) type AttemptedTask<C> = (Task<C>, Result<ChangeOutcome, FailedAttempt>);
 
 /// The outcomes of the changes of a batch.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) done: Vec<Fate>,
+pub(super) struct BatchOutcomes {
+    pub(super) done: Vec<ChangeOutcome>,
     pub(super) failures: Vec<Reason>,
 }
 
@@ -66,13 +66,13 @@ pub(super) struct Rounds<C> {
     /// The reason for which each task failed in the round before; empty before the first round.
     reasons: Vec<Reason>,
     group: usize,
-    tally: Tally,
+    tally: BatchOutcomes,
 }
 
 impl<C> Rounds<C> {
     /// Creates a batch whose first round has groups of at most `group` tasks.
     pub(super) fn new(tasks: Vec<Task<C>>, group: usize) -> Self {
-        Self { tasks, reasons: Vec::new(), group: group.max(1), tally: Tally::default() }
+        Self { tasks, reasons: Vec::new(), group: group.max(1), tally: BatchOutcomes::default() }
     }
 
     /// Returns the groups of the next round. [`Self::end_round`] takes their outcomes.
@@ -81,16 +81,16 @@ impl<C> Rounds<C> {
     }
 
     /// Takes the outcome of each task of a round.
-    pub(super) fn end_round(&mut self, tried: Vec<Tried<C>>) {
+    pub(super) fn end_round(&mut self, tried: Vec<AttemptedTask<C>>) {
         self.reasons.clear();
         for (task, result) in tried {
             match result {
                 Ok(fate) => self.tally.done.push(fate),
-                Err(Unfinished { reason, try_again: true }) => {
+                Err(FailedAttempt { reason, try_again: true }) => {
                     self.tasks.push(task);
                     self.reasons.push(reason);
                 }
-                Err(Unfinished { reason, .. }) => self.tally.failures.push(reason),
+                Err(FailedAttempt { reason, .. }) => self.tally.failures.push(reason),
             }
         }
         self.group = (self.group / 2).max(1);
@@ -107,10 +107,10 @@ impl<C> Rounds<C> {
     }
 
     /// Ends the batch: each task that waited for a retry has failed.
-    pub(super) fn end(self) -> Tally {
-        let Tally { done, mut failures } = self.tally;
+    pub(super) fn end(self) -> BatchOutcomes {
+        let BatchOutcomes { done, mut failures } = self.tally;
         failures.extend(self.reasons);
-        Tally { done, failures }
+        BatchOutcomes { done, failures }
     }
 }
 

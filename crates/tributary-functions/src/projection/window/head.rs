@@ -97,17 +97,17 @@ impl WindowHead {
     }
 }
 
-/// An item of a window as it is stored: a copy, a [`Tombstone`] or the [`WindowHead`], with the
+/// An item of a window as it is stored: a copy, a [`WindowTombstone`] or the [`WindowHead`], with the
 /// partition key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct InWindow<T> {
+pub struct WindowItem<T> {
     r#type: String,
     /// The item.
     #[serde(flatten)]
     pub item: T,
 }
 
-impl<T> InWindow<T> {
+impl<T> WindowItem<T> {
     /// Puts an item into the logical partition of a window.
     pub fn new(partition: &str, item: T) -> Self {
         Self { r#type: partition.to_owned(), item }
@@ -116,14 +116,14 @@ impl<T> InWindow<T> {
 
 /// The tombstone of a deleted source in a window. It has no `creationDate`, so readers do not see it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Tombstone {
+pub struct WindowTombstone {
     id: String,
     /// The version of the tombstone of the source.
     pub version: u64,
     ttl: u32,
 }
 
-impl Tombstone {
+impl WindowTombstone {
     /// Returns the tombstone of a copy.
     pub fn new(id: &str, version: u64) -> Self {
         Self { id: id.to_owned(), version, ttl: tombstone::TTL_SECONDS }

@@ -19,7 +19,7 @@
 //! | --- | --- |
 //! | [`WindowHead`] | the members, newest first; whether a refill is due |
 //! | a copy, under the name of its source ([`Origin::name`]) | what readers see, and of which version |
-//! | [`Tombstone`], under the same id | that a source was deleted, and in which version |
+//! | [`WindowTombstone`], under the same id | that a source was deleted, and in which version |
 //!
 //! # Why the window ends right
 //!
@@ -61,14 +61,14 @@ use futures::future::try_join_all;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub use self::{
-    head::{InWindow, Member, Tombstone, WindowHead},
+    head::{Member, WindowHead, WindowItem, WindowTombstone},
     newest::newest,
 };
 use self::{
     plan::{Plan, concerns, plan},
     state::SourceState,
 };
-use super::{Copied, Effect, Origin, Projection};
+use super::{Effect, Origin, Projection, StoredCopy};
 use crate::{
     cosmos::{Container, ETag, Query, Reason, StoreError, Transaction},
     values::Timestamp,
@@ -241,7 +241,7 @@ impl<W: Window> WindowProjection<W> {
         loop {
             let mut transaction = Transaction::new(W::PARTITION);
             if with_head {
-                let item = InWindow::new(W::PARTITION, plan.after.clone());
+                let item = WindowItem::new(W::PARTITION, plan.after.clone());
                 transaction = transaction.put(WindowHead::ID, &item, head.etag.as_ref())?;
             }
             for (state, etag) in &plan.writes {
@@ -286,9 +286,9 @@ impl<W: Window> WindowProjection<W> {
     async fn copies(
         &self,
         states: &[SourceState<W::Change>],
-    ) -> Result<HashMap<String, Copied>, StoreError> {
+    ) -> Result<HashMap<String, StoredCopy>, StoreError> {
         #[derive(Deserialize)]
-        struct Found {
+        struct CopyRow {
             id: String,
             version: u64,
             #[serde(rename = "_etag")]
@@ -296,14 +296,15 @@ impl<W: Window> WindowProjection<W> {
         }
         let (window, ids) = (self.0.window(), states.iter().map(|state| state.id.as_str()));
         if states.len() <= FEW {
-            let reads = ids.clone().map(|id| Copied::read(window, W::PARTITION, id));
+            let reads = ids.clone().map(|id| StoredCopy::read(window, W::PARTITION, id));
             let copies = try_join_all(reads).await?;
             let known = ids.zip(copies).filter_map(|(id, copy)| Some((id.to_owned(), copy?)));
             return Ok(known.collect());
         }
-        let found: Vec<Found> =
+        let found: Vec<CopyRow> =
             window.query_ids("c.id, c.version, c._etag", W::PARTITION, ids).await?;
-        let copied = |Found { id, version, etag }| (id, Copied { version, etag: ETag::from(etag) });
+        let copied =
+            |CopyRow { id, version, etag }| (id, StoredCopy { version, etag: ETag::from(etag) });
         Ok(found.into_iter().map(copied).collect())
     }
 }
@@ -317,9 +318,9 @@ fn write<W: Window>(
 ) -> Result<Transaction, StoreError> {
     let id = state.id.as_str();
     if let Some(source) = W::source(&state.change) {
-        transaction.put(id, &InWindow::new(W::PARTITION, W::copy(source)), read)
+        transaction.put(id, &WindowItem::new(W::PARTITION, W::copy(source)), read)
     } else {
-        let tombstone = Tombstone::new(id, state.version);
-        transaction.put(id, &InWindow::new(W::PARTITION, tombstone), read)
+        let tombstone = WindowTombstone::new(id, state.version);
+        transaction.put(id, &WindowItem::new(W::PARTITION, tombstone), read)
     }
 }

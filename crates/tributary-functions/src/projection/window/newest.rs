@@ -26,7 +26,7 @@ pub async fn newest<W: Window, D: DeserializeOwned + Send + 'static, T>(
     let found = async |query, rows| found::<D, T>(sources, query, rows, &read).await;
     let mut rows = wanted;
     let mut newest = loop {
-        let Found { sources, left_out } = found(W::newest(rows)?, rows).await?;
+        let FoundSources { sources, left_out } = found(W::newest(rows)?, rows).await?;
         let are_all = sources.len() + left_out < rows as usize;
         let needed = wanted.saturating_add(u32::try_from(left_out).unwrap_or(u32::MAX));
         if are_all || needed <= rows || needed > MAX_ROWS_PER_SOURCE * wanted {
@@ -44,7 +44,7 @@ pub async fn newest<W: Window, D: DeserializeOwned + Send + 'static, T>(
 }
 
 /// The sources that a query has found.
-struct Found<T> {
+struct FoundSources<T> {
     sources: Vec<T>,
     /// The number of rows that are no readable sources.
     left_out: usize,
@@ -55,9 +55,9 @@ async fn found<D: DeserializeOwned + Send + 'static, T>(
     query: Query,
     page: u32,
     read: impl Fn(D) -> Option<T>,
-) -> Result<Found<T>, StoreError> {
+) -> Result<FoundSources<T>, StoreError> {
     let mut pages = std::pin::pin!(sources.row_pages(query, Scope::Container, page).await?);
-    let mut found = Found { sources: Vec::new(), left_out: 0 };
+    let mut found = FoundSources { sources: Vec::new(), left_out: 0 };
     while let Some(page) = pages.try_next().await? {
         for row in page {
             match row.ok().and_then(&read) {

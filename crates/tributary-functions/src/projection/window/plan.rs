@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{WindowHead, state::SourceState};
 use crate::{
     cosmos::ETag,
-    projection::{Copied, Effect, Place},
+    projection::{CopySlot, Effect, StoredCopy},
 };
 
 /// The writes and deletes of one transaction.
@@ -36,13 +36,13 @@ pub(super) fn plan<'a, C>(
     head: &WindowHead,
     capacity: usize,
     states: &'a [SourceState<C>],
-    copies: &HashMap<String, Copied>,
+    copies: &HashMap<String, StoredCopy>,
 ) -> Plan<'a, C> {
     let mut after = head.clone();
     let mut decided = Vec::with_capacity(states.len());
     for state in states {
         let place = place(&after, capacity, state, copies.get(&state.id));
-        if let Place::Open(_) = place {
+        if let CopySlot::Open(_) = place {
             after = match state.member() {
                 Some(member) => after.admit(member, capacity),
                 None => after.remove(&state.id, capacity),
@@ -54,14 +54,14 @@ pub(super) fn plan<'a, C>(
     for (state, place) in decided {
         let stays = state.member().is_none_or(|member| after.holds(&member));
         effects.push(match place {
-            Place::Open(etag) if stays => {
+            CopySlot::Open(etag) if stays => {
                 // A member's copy that is missing: the member may have left meanwhile.
                 needs_head |= etag.is_none() && state.created.is_some();
                 writes.push((state, etag));
                 Effect::Applied
             }
-            Place::Open(_) => Effect::Unchanged,
-            Place::Taken(effect) => effect,
+            CopySlot::Open(_) => Effect::Unchanged,
+            CopySlot::Taken(effect) => effect,
         });
     }
     let is_written = |id: &str| writes.iter().any(|(state, _)| state.id == id);
@@ -76,18 +76,18 @@ fn place<C>(
     head: &WindowHead,
     capacity: usize,
     state: &SourceState<C>,
-    there: Option<&Copied>,
-) -> Place {
+    there: Option<&StoredCopy>,
+) -> CopySlot {
     let version = state.version;
     match state.member() {
         // Where its copy is missing, an operator has deleted it.
-        Some(member) if head.holds(&member) => Place::of(there, version),
+        Some(member) if head.holds(&member) => CopySlot::of(there, version),
         // There may be the tombstone of this source, or of an earlier one with its id; or the copy of
         // a later one, which is a member already. A copy of this very version is no member, so it is
         // overwritten, too.
-        Some(member) if head.admits(&member, capacity) => Place::of(there, version + 1),
-        Some(_) => Place::Taken(Effect::Unchanged),
-        None => Place::of(there, version),
+        Some(member) if head.admits(&member, capacity) => CopySlot::of(there, version + 1),
+        Some(_) => CopySlot::Taken(Effect::Unchanged),
+        None => CopySlot::of(there, version),
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
         }
 
         fn settle_under(&mut self, head: &WindowHead, states: &[State]) {
-            let copied = |version| Copied { version, etag: ETag::from("") };
+            let copied = |version| StoredCopy { version, etag: ETag::from("") };
             let copies = self.items.iter().map(|(id, item)| (id.clone(), copied(item.0))).collect();
             let Plan { after, effects, writes, needs_head, leave } =
                 plan(head, CAPACITY, states, &copies);

@@ -25,7 +25,7 @@ use std::{
 use serde_json::json;
 use twox_hash::XxHash64;
 
-use self::tally::{Summary, Tally};
+use self::tally::{ContainerCounts, PartitionSummary};
 use super::{Cost, metrics};
 
 /// The time that one line tells of.
@@ -70,12 +70,12 @@ impl PartitionUse<'_> {
     }
 }
 
-static PARTITIONS: OnceLock<Partitions> = OnceLock::new();
+static PARTITIONS: OnceLock<PartitionCounter> = OnceLock::new();
 
 /// Begins to measure.
 pub(super) fn start(names: PartitionNames) {
     if names != PartitionNames::Off {
-        PARTITIONS.get_or_init(|| Partitions::new(names));
+        PARTITIONS.get_or_init(|| PartitionCounter::new(names));
     }
 }
 
@@ -87,19 +87,19 @@ pub(super) fn stop() {
 }
 
 /// Counts the use of logical partitions, without a process around it: for benchmarks.
-pub struct Partitions {
+pub struct PartitionCounter {
     names: PartitionNames,
-    window: Mutex<Window>,
+    window: Mutex<CountWindow>,
 }
 
 /// Short enough to be counted under a lock: less than a microsecond, and nothing waits inside.
 #[derive(Default)]
-struct Window {
+struct CountWindow {
     began: Option<Instant>,
-    containers: BTreeMap<&'static str, Tally>,
+    containers: BTreeMap<&'static str, ContainerCounts>,
 }
 
-impl Partitions {
+impl PartitionCounter {
     /// Creates an empty count.
     pub fn new(names: PartitionNames) -> Self {
         Self { names, window: Mutex::default() }
@@ -111,7 +111,7 @@ impl Partitions {
         let mut window = self.window();
         let tally = match window.containers.get_mut(one.container) {
             Some(tally) => tally,
-            None => match Tally::new() {
+            None => match ContainerCounts::new() {
                 Ok(tally) => window.containers.entry(one.container).or_insert(tally),
                 Err(_) => return false,
             },
@@ -136,14 +136,14 @@ impl Partitions {
 
     /// Ends the window, and tells of each container in it.
     fn tell(&self) {
-        let Window { began, containers } = mem::take(&mut *self.window());
+        let CountWindow { began, containers } = mem::take(&mut *self.window());
         let window = began.map_or(Duration::ZERO, |began| began.elapsed());
         for (container, tally) in containers {
             tell(container, window, &tally.summary());
         }
     }
 
-    fn window(&self) -> MutexGuard<'_, Window> {
+    fn window(&self) -> MutexGuard<'_, CountWindow> {
         // Counts are never half changed in a way that matters.
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -158,7 +158,7 @@ impl PartitionNames {
     }
 }
 
-fn tell(container: &'static str, window: Duration, summary: &Summary) {
+fn tell(container: &'static str, window: Duration, summary: &PartitionSummary) {
     let top: Vec<_> = summary
         .top
         .iter()
@@ -218,7 +218,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_window_ends_by_itself() {
-        let partitions: &Partitions = Box::leak(Partitions::new(PartitionNames::Hashed).into());
+        let partitions: &PartitionCounter =
+            Box::leak(PartitionCounter::new(PartitionNames::Hashed).into());
         partitions.record_until_told(&uses(Some("ann")), Duration::from_millis(1));
         assert!(partitions.window().began.is_some());
         while partitions.window().began.is_some() {
@@ -228,8 +229,8 @@ mod tests {
 
     #[test]
     fn each_window_has_one_first_use_and_ends_with_its_line() {
-        let partitions = Partitions::new(PartitionNames::Plain);
-        let firsts = |partitions: &Partitions| {
+        let partitions = PartitionCounter::new(PartitionNames::Plain);
+        let firsts = |partitions: &PartitionCounter| {
             [Some("ann"), None].map(|partition| partitions.record(&uses(partition)))
         };
         assert_eq!(firsts(&partitions), [true, false]);

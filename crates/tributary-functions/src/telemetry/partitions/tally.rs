@@ -24,7 +24,7 @@ const LG_REGISTERS: u8 = 11;
 const TOP: usize = 10;
 
 /// The counts of one container.
-pub(super) struct Tally {
+pub(super) struct ContainerCounts {
     requests: u64,
     throttled: u64,
     hundredths_of_ru: u64,
@@ -37,7 +37,7 @@ pub(super) struct Tally {
 
 /// The summary of one container and one window.
 #[derive(Debug, PartialEq)]
-pub(super) struct Summary {
+pub(super) struct PartitionSummary {
     /// Requests to the store, the retries of the SDK included.
     pub(super) requests: u64,
     /// Those that were answered with 429.
@@ -55,18 +55,18 @@ pub(super) struct Summary {
     /// What the request units of a partition may lack: 0 where each partition was counted.
     pub(super) error: f64,
     /// Those that used most, the hottest first.
-    pub(super) top: Vec<Hot>,
+    pub(super) top: Vec<HotPartition>,
 }
 
 /// A logical partition that used many request units. The figures are lower bounds.
 #[derive(Debug, PartialEq)]
-pub(super) struct Hot {
+pub(super) struct HotPartition {
     pub(super) name: String,
     pub(super) request_units: f64,
     pub(super) requests: u64,
 }
 
-impl Tally {
+impl ContainerCounts {
     /// Fails when the constants of this module are no sizes of sketches.
     pub(super) fn new() -> Result<Self, Error> {
         Ok(Self {
@@ -98,7 +98,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn summary(&self) -> Summary {
+    pub(super) fn summary(&self) -> PartitionSummary {
         let rows = self.by_units.frequent_items(ErrorType::NoFalseNegatives);
         let mut known: Vec<f64> = rows.iter().map(|row| units(row.lower_bound())).collect();
         let tracked = rows.len() as u64;
@@ -108,12 +108,12 @@ impl Tally {
             tracked.max(rounded(self.names.estimate()))
         };
         let rest = units(self.by_units.total_weight()) - known.iter().sum::<f64>();
-        let hot = |row: &datasketches::frequencies::Row<String>| Hot {
+        let hot = |row: &datasketches::frequencies::Row<String>| HotPartition {
             name: row.item().clone(),
             request_units: units(row.lower_bound()),
             requests: self.by_requests.lower_bound(row.item()),
         };
-        Summary {
+        PartitionSummary {
             requests: self.requests,
             throttled: self.throttled,
             request_units: units(self.hundredths_of_ru),
@@ -158,7 +158,7 @@ mod tests {
         Cost { request_units, requests: 1, throttled: 0 }
     }
 
-    impl Summary {
+    impl PartitionSummary {
         fn hundredths(&self) -> u64 {
             hundredths(self.request_units)
         }
@@ -169,8 +169,8 @@ mod tests {
         total * FrequentItemsSketch::<String>::epsilon_for_max_map_size(TABLE).unwrap()
     }
 
-    fn tally(uses: impl IntoIterator<Item = (u32, u32)>) -> Tally {
-        let mut tally = Tally::new().unwrap();
+    fn tally(uses: impl IntoIterator<Item = (u32, u32)>) -> ContainerCounts {
+        let mut tally = ContainerCounts::new().unwrap();
         for (partition, hundredths) in uses {
             let units = f64::from(hundredths) / 100.0;
             tally.add(Some(&format!("p{partition}")), false, cost(units));

@@ -20,10 +20,10 @@ use tributary::{
     blog::projections::NewestPosts,
 };
 use tributary_functions::{
-    app::Options,
+    app::AppOptions,
     config::Settings,
     cosmos::Cosmos,
-    projection::window::{InWindow, Member, Window, WindowHead},
+    projection::window::{Member, Window, WindowHead, WindowItem},
 };
 use tributary_local::cosmos::ContainersFile;
 
@@ -47,7 +47,7 @@ impl Model for V3 {
     }
 
     fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self> {
-        let app = tributary::program().build(cosmos, Options::default(), Settings::NONE)?;
+        let app = tributary::program().build(cosmos, AppOptions::default(), Settings::NONE)?;
         Ok(Self { router: app.into_handler().into_router()? })
     }
 
@@ -95,14 +95,14 @@ impl Model for V3 {
             let creation_date = post.public.creation_date;
             let id = post.public.id.clone();
             head = head.admit(Member { creation_date, id }, capacity);
-            let copy = InWindow::new(partition, PostCopy::for_feed(&post));
+            let copy = WindowItem::new(partition, PostCopy::for_feed(&post));
             items.push(NewItem::new("feed", partition, plan.id.as_str(), &copy)?);
         }
         items.push(NewItem::new(
             "feed",
             partition,
             WindowHead::ID,
-            &InWindow::new(partition, head),
+            &WindowItem::new(partition, head),
         )?);
         Ok(items)
     }

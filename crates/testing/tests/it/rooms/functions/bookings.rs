@@ -5,7 +5,7 @@ use tributary_functions::{
     cosmos::{Attempt, ETag, confirm, retry},
     engines::{
         child_list::{ChildList, FirstType, ListOrder, SortKey},
-        counted_children::{Creation, Deletion, Request},
+        counted_children::{CreateOutcome, DeleteOutcome, FamilyRequest},
         idempotency::IdempotencyKey,
     },
     http::{self, ApiError, Conditions, ItemResponse, JsonBody, List, PageRequest, Params},
@@ -28,19 +28,19 @@ pub(super) async fn create_booking(
     let id = key.map_or_else(BookingId::fresh, |key| BookingId::from_key(&room_id, &key));
     let booking = Booking::new(&room_id, id, text);
     retry(async |Attempt { reads, .. }| {
-        let request = Request::new(&command, reads);
+        let request = FamilyRequest::new(&command, reads);
         match stores.bookings.create(&room_id, booking.clone(), request).await? {
-            Creation::Created(etag) => Ok(created(&booking.public, &etag)),
-            Creation::Exists(stored) if stored.item.has_text_of(&booking) => {
+            CreateOutcome::Created(etag) => Ok(created(&booking.public, &etag)),
+            CreateOutcome::Exists(stored) if stored.item.has_text_of(&booking) => {
                 Ok(created(&stored.item.public, &stored.etag))
             }
-            Creation::Exists(_) => {
+            CreateOutcome::Exists(_) => {
                 Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
             }
-            Creation::Deleted => {
+            CreateOutcome::Deleted => {
                 Err(ApiError::Conflict("The booking with this Idempotency-Key was deleted."))
             }
-            Creation::NoParent => Err(ApiError::NotFound("room")),
+            CreateOutcome::NoParent => Err(ApiError::NotFound("room")),
         }
     })
     .await
@@ -99,13 +99,15 @@ pub(super) async fn delete_booking(
         return Err(ApiError::NotFound("booking"));
     }
     retry(async |Attempt { reads, answer_lost }| {
-        let request = Request::new(&command, reads);
+        let request = FamilyRequest::new(&command, reads);
         match stores.bookings.delete(&room_id, id.clone(), request).await? {
-            Deletion::Deleted => Ok(StatusCode::NO_CONTENT),
+            DeleteOutcome::Deleted => Ok(StatusCode::NO_CONTENT),
             // An earlier attempt has deleted it.
-            Deletion::Missing | Deletion::NoParent if answer_lost => Ok(StatusCode::NO_CONTENT),
-            Deletion::Missing => Err(ApiError::NotFound("booking")),
-            Deletion::NoParent => Err(ApiError::NotFound("room")),
+            DeleteOutcome::Missing | DeleteOutcome::NoParent if answer_lost => {
+                Ok(StatusCode::NO_CONTENT)
+            }
+            DeleteOutcome::Missing => Err(ApiError::NotFound("booking")),
+            DeleteOutcome::NoParent => Err(ApiError::NotFound("room")),
         }
     })
     .await

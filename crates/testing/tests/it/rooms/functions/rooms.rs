@@ -6,7 +6,7 @@ use axum::{
 };
 use tributary_functions::{
     cosmos::{Attempt, Query, Scope, Stored, confirm, retry},
-    engines::command::{Put, Wanted, Written},
+    engines::command::{DesiredItem, PutStep, WrittenItem},
     http::{
         self, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, StoredItems,
         limit_of,
@@ -29,7 +29,7 @@ struct WantedRoom<'a> {
     command: &'a CommandId,
 }
 
-impl Wanted<Room> for WantedRoom<'_> {
+impl DesiredItem<Room> for WantedRoom<'_> {
     fn has_created(&self, room: &Room) -> bool {
         room.created_by == *self.command
     }
@@ -49,8 +49,8 @@ pub(super) async fn put_room(
     retry(async |attempt: Attempt| {
         let stores = stores.reading(attempt.reads);
         let (room, etag, is_new) = match command.put(stores.room(&id).await?, attempt, &wanted)? {
-            Put::Done(written) => return Ok(answer(&written)),
-            Put::Edit(room) => {
+            PutStep::Done(written) => return Ok(answer(&written)),
+            PutStep::Edit(room) => {
                 if room.item.public.person_id != text.person_id {
                     return Err(ApiError::Conflict(
                         "This room belongs to another person. Choose another id.",
@@ -58,7 +58,7 @@ pub(super) async fn put_room(
                 }
                 (room.item.edited(&text.title, &command.id), Some(room.etag), false)
             }
-            Put::Create(before) => {
+            PutStep::Create(before) => {
                 let person = stores.person(&text.person_id).await?;
                 let person = person.ok_or(ApiError::NotFound("person"))?.item;
                 let bookings = BookingsOfDeletedRooms(&stores.rooms);
@@ -77,12 +77,12 @@ pub(super) async fn put_room(
         };
         let item = RoomsItem::Room(room.clone());
         let etag = stores.rooms.put(id.as_str(), id.as_str(), &item, etag.as_ref()).await?;
-        Ok(answer(&Written { stored: Stored { item: room, etag }, is_new }))
+        Ok(answer(&WrittenItem { stored: Stored { item: room, etag }, is_new }))
     })
     .await
 }
 
-fn answer(written: &Written<Room>) -> ItemResponse<PublicRoom> {
+fn answer(written: &WrittenItem<Room>) -> ItemResponse<PublicRoom> {
     written.answer(&written.stored.item.public, |room| format!("/api/rooms/{}", room.public.id))
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::{
-    engines::idempotency::{Recent, remembers},
+    engines::idempotency::{RecentCommands, remembers},
     values::CommandId,
 };
 
@@ -17,7 +17,7 @@ struct Room {
     bookings: usize,
     ids: BTreeSet<String>,
     title: String,
-    recent: Recent,
+    recent: RecentCommands,
 }
 
 remembers!(Room);
@@ -198,7 +198,7 @@ impl Store {
     }
 
     /// Carries a transaction out, or refuses it for the first operation that cannot be done.
-    fn transact(&mut self, write: &Write<Item>) -> Result<Written, Refusal> {
+    fn transact(&mut self, write: &Write<Item>) -> Result<NewETags, Refusal> {
         let State { room, bookings, tombstones } = self.now();
         let refused = |operation, reason| {
             Err(Refusal { operation: Some(operation), error: StoreError::new(reason, false) })
@@ -259,16 +259,23 @@ impl Store {
             }
         }
         self.states.push(state);
-        Ok(Written { children, parent: text(etag) })
+        Ok(NewETags { children, parent: text(etag) })
     }
 
-    fn answer(&mut self, step: Step<Rooms>, reads: Reads, trouble: &Trouble) -> Answer<Rooms> {
+    fn answer(
+        &mut self,
+        step: GroupStep<Rooms>,
+        reads: Reads,
+        trouble: &Trouble,
+    ) -> StoreAnswer<Rooms> {
         let throttled = || StoreError::new(Reason::Throttled, false);
         self.other(trouble);
         match (step, trouble) {
-            (Step::ReadParent | Step::Find(_), Trouble::Throttled) => Answer::Failed(throttled()),
-            (Step::ReadParent, _) => Answer::Parent(known(self.seen(reads, trouble))),
-            (Step::Find(ids), _) => {
+            (GroupStep::ReadParent | GroupStep::Find(_), Trouble::Throttled) => {
+                StoreAnswer::Failed(throttled())
+            }
+            (GroupStep::ReadParent, _) => StoreAnswer::Parent(known(self.seen(reads, trouble))),
+            (GroupStep::Find(ids), _) => {
                 let State { bookings, tombstones, .. } = self.seen(reads, trouble);
                 let found = ids.into_iter().filter_map(|id| {
                     let (item, etag) = match bookings.get(&id) {
@@ -278,35 +285,35 @@ impl Store {
                     };
                     Some((id, Stored { item, etag: text(etag) }))
                 });
-                Answer::Found(found.collect())
+                StoreAnswer::Found(found.collect())
             }
-            (Step::Write(_), Trouble::Throttled) => {
-                Answer::Refused(Refusal { operation: None, error: throttled() })
+            (GroupStep::Write(_), Trouble::Throttled) => {
+                StoreAnswer::Refused(Refusal { operation: None, error: throttled() })
             }
-            (Step::Write(write), _) if write.children.len() > self.takes => {
+            (GroupStep::Write(write), _) if write.children.len() > self.takes => {
                 let error = StoreError::new(Reason::TooLarge, false);
-                Answer::Refused(Refusal { operation: None, error })
+                StoreAnswer::Refused(Refusal { operation: None, error })
             }
-            (Step::Write(write), _) => match (self.transact(&write), trouble) {
+            (GroupStep::Write(write), _) => match (self.transact(&write), trouble) {
                 (Ok(_), Trouble::AnswerLost) => {
                     let error = StoreError::new(Reason::Unavailable, true);
-                    Answer::Refused(Refusal { operation: None, error })
+                    StoreAnswer::Refused(Refusal { operation: None, error })
                 }
                 (Ok(_), Trouble::SentTwice) => {
                     let Err(Refusal { operation, error }) = self.transact(&write) else {
                         unreachable!("its own ETag has changed");
                     };
-                    Answer::Refused(Refusal { operation, error: error.after(true) })
+                    StoreAnswer::Refused(Refusal { operation, error: error.after(true) })
                 }
-                (Ok(written), _) => Answer::Written(written),
-                (Err(refusal), _) => Answer::Refused(refusal),
+                (Ok(written), _) => StoreAnswer::Written(written),
+                (Err(refusal), _) => StoreAnswer::Refused(refusal),
             },
-            (Step::End(_), _) => unreachable!("it has ended"),
+            (GroupStep::End(_), _) => unreachable!("it has ended"),
         }
     }
 }
 
-fn known(state: &State) -> Option<Known<Rooms>> {
+fn known(state: &State) -> Option<ParentState<Rooms>> {
     let (room, etag) = state.room.clone()?;
     Some(Arc::new(Stored { item: room, etag: text(etag) }))
 }
@@ -418,16 +425,16 @@ fn group(asked: Vec<Asked>, reads: Reads, store: &Store) -> Group<Rooms> {
 /// Lets a group end, under troubles that come again and again, and returns the number of its requests.
 fn run(
     group: &mut Group<Rooms>,
-    remembered: Option<Known<Rooms>>,
+    remembered: Option<ParentState<Rooms>>,
     store: &mut Store,
     troubles: &[Trouble],
 ) -> usize {
     let mut troubles = troubles.iter().cycle();
     let mut step = group.begin(remembered);
     let (mut requests, mut looks) = (0, 0);
-    while !matches!(step, Step::End(_)) {
+    while !matches!(step, GroupStep::End(_)) {
         requests += 1;
-        looks += usize::from(matches!(step, Step::Find(_)));
+        looks += usize::from(matches!(step, GroupStep::Find(_)));
         assert!(requests < 100, "it does not end");
         assert!(looks <= 2, "it looks again and again");
         let trouble = troubles.next().unwrap_or(&Trouble::Nothing);
@@ -485,11 +492,11 @@ proptest! {
                 state.room.as_ref().is_some_and(|(room, _)| room.knows(&operation.command))
             };
             match (&operation.change, outcome) {
-                (Change::Create(_), Ok(Outcome::Done { child, .. })) => {
+                (Change::Create(_), Ok(OperationOutcome::Done { child, .. })) => {
                     let etag = child.unwrap().to_string().parse().unwrap();
                     prop_assert!(store.created.contains(&(id, etag)));
                 }
-                (Change::Create(_), Ok(Outcome::InTheWay(Stored { item, .. }))) => {
+                (Change::Create(_), Ok(OperationOutcome::InTheWay(Stored { item, .. }))) => {
                     let is_tombstone = matches!(item, Item::DeletedBooking(_));
                     let has_both = |state: &State| {
                         let has_tombstone = is_tombstone && state.tombstones.contains(&id);
@@ -497,29 +504,29 @@ proptest! {
                     };
                     prop_assert!(once(&has_both), "there was no {id} in a room");
                 }
-                (Change::Create(_), Ok(Outcome::Refused(other))) => {
+                (Change::Create(_), Ok(OperationOutcome::Refused(other))) => {
                     let is_excluded = |state: &State| {
                         has_room(state) && state.bookings.contains_key(&other)
                     };
                     prop_assert!(once(&is_excluded), "{other} did not exclude {id}");
                 }
-                (Change::Create(_), Ok(Outcome::Deleted)) => {
+                (Change::Create(_), Ok(OperationOutcome::Deleted)) => {
                     prop_assert!(id.starts_with("once") && once(&|state| !has_booking(state)));
                 }
-                (Change::Delete(..), Ok(Outcome::Done { .. })) => {
+                (Change::Delete(..), Ok(OperationOutcome::Done { .. })) => {
                     prop_assert!(once(&knows) && once(&|state| !has_booking(state)), "{id} stays");
                 }
-                (Change::Delete(..), Ok(Outcome::Missing)) => {
+                (Change::Delete(..), Ok(OperationOutcome::Missing)) => {
                     prop_assert!(seen_once(&|state| !has_booking(state)), "{id} was there");
                     prop_assert!(!once(&knows), "{id} was deleted by this command");
                 }
-                (Change::Edit(title), Ok(Outcome::Done { .. })) => {
+                (Change::Edit(title), Ok(OperationOutcome::Done { .. })) => {
                     let is_edited = |state: &State| {
                         state.room.as_ref().is_some_and(|(room, _)| room.title == *title)
                     };
                     prop_assert!(once(&is_edited));
                 }
-                (_, Ok(Outcome::NoParent)) => {
+                (_, Ok(OperationOutcome::NoParent)) => {
                     prop_assert!(seen_once(&|state| !has_room(state)));
                 }
                 (_, Ok(_)) => prop_assert!(false, "an outcome of another operation"),
@@ -550,8 +557,8 @@ proptest! {
         prop_assert_eq!(run(&mut group, None, &mut store, &[]), 2);
         for (outcome, is_refused) in group.outcomes().into_iter().zip(is_refused) {
             match outcome {
-                Ok(Outcome::Done { .. }) => prop_assert!(!is_refused),
-                Ok(Outcome::Refused(_)) => prop_assert!(is_refused),
+                Ok(OperationOutcome::Done { .. }) => prop_assert!(!is_refused),
+                Ok(OperationOutcome::Refused(_)) => prop_assert!(is_refused),
                 _ => prop_assert!(false, "an outcome of another operation"),
             }
         }
@@ -567,13 +574,15 @@ fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_b
     let both = vec![Asked::Delete("b".to_owned()), create()];
     let mut both = group(both, Reads::Session, &store);
     assert_eq!(run(&mut both, None, &mut store, &[]), 2);
-    assert!(both.outcomes().iter().all(|outcome| matches!(outcome, Ok(Outcome::Done { .. }))));
+    assert!(
+        both.outcomes().iter().all(|outcome| matches!(outcome, Ok(OperationOutcome::Done { .. })))
+    );
 
     let mut store = booked();
     let mut refused = group(vec![create()], Reads::Session, &store);
     assert_eq!(run(&mut refused, None, &mut store, &[]), 2);
     let outcomes = refused.outcomes();
-    assert!(matches!(&outcomes[..], [Ok(Outcome::Refused(other))] if other == "b"));
+    assert!(matches!(&outcomes[..], [Ok(OperationOutcome::Refused(other))] if other == "b"));
 
     let before = known(store.now());
     store.other(&Trouble::OtherCancels("b".to_owned()));
@@ -581,7 +590,7 @@ fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_b
         let mut store = Store { states: store.states.clone(), created: BTreeSet::new(), ..store };
         let mut behind = group(vec![create()], Reads::Session, &store);
         assert_eq!(run(&mut behind, remembered, &mut store, &[Trouble::Stale]), requests);
-        assert!(matches!(&behind.outcomes()[..], [Ok(Outcome::Done { .. })]));
+        assert!(matches!(&behind.outcomes()[..], [Ok(OperationOutcome::Done { .. })]));
     }
 }
 
@@ -593,5 +602,8 @@ fn a_lost_answer_is_not_taken_for_that_of_a_delete_that_was_not_sent() {
     let mut group = group(asked, Reads::Session, &store);
     run(&mut group, None, &mut store, &[Trouble::Nothing, Trouble::Nothing, Trouble::SentTwice]);
     let outcomes = group.outcomes();
-    assert!(matches!(outcomes.as_slice(), [Ok(Outcome::InTheWay(_)), Ok(Outcome::Missing)]));
+    assert!(matches!(
+        outcomes.as_slice(),
+        [Ok(OperationOutcome::InTheWay(_)), Ok(OperationOutcome::Missing)]
+    ));
 }

@@ -16,8 +16,8 @@ use super::{super::stored::Tier, *};
 use crate::{
     cosmos::{Container, ETag},
     engines::{
-        idempotency::Remembers,
-        item_move::{FoundItem, Place},
+        idempotency::RemembersCommands,
+        item_move::{FoundItem, ItemPlace},
     },
     values::CommandId,
 };
@@ -58,14 +58,14 @@ impl Content for Note {
     fn derived(&self) {}
 }
 
-type NotePlace = PlaceOf<Note>;
+type NotePlace = ItemPlaceOf<Note>;
 
 const ID: &str = "note";
 
 /// Two logical partitions in each of two containers.
 fn place(number: usize) -> NotePlace {
     let tier = Shelf::ALL[number / 2 % 2];
-    Place { tier, partition_key: ["a", "b"][number % 2].to_owned() }
+    ItemPlace { tier, partition_key: ["a", "b"][number % 2].to_owned() }
 }
 
 fn note(at: &NotePlace, text: usize) -> Note {
@@ -94,7 +94,7 @@ type History<T> = Vec<Option<(T, u32)>>;
 
 #[derive(Default)]
 struct State {
-    slots: BTreeMap<(Shelf, String), History<ItemSlot<Note>>>,
+    slots: BTreeMap<(Shelf, String), History<MovableSlot<Note>>>,
     location: History<Location<Note>>,
     etag: u32,
     trouble: Trouble,
@@ -173,7 +173,7 @@ impl Places for Model {
         &self,
         place: &NotePlace,
         _id: &str,
-    ) -> Result<Option<Stored<ItemSlot<Note>>>, StoreError> {
+    ) -> Result<Option<Stored<MovableSlot<Note>>>, StoreError> {
         let key = (place.tier, place.partition_key.clone());
         self.request(|state, trouble| {
             let is_stale = trouble == Trouble::Stale && !self.is_latest;
@@ -185,7 +185,7 @@ impl Places for Model {
     async fn put_slot(
         &self,
         place: &NotePlace,
-        (_, slot): (&str, &ItemSlot<Note>),
+        (_, slot): (&str, &MovableSlot<Note>),
         over: Option<&ETag>,
     ) -> Result<ETag, StoreError> {
         let key = (place.tier, place.partition_key.clone());
@@ -297,7 +297,7 @@ async fn post(model: &Model, to: &NotePlace, text: usize) -> Result<(u64, usize)
     if item.knows(&command) {
         return Ok((item.version, item.public.text));
     }
-    let here = Place { tier, partition_key: item.public.partition_key.clone() };
+    let here = ItemPlace { tier, partition_key: item.public.partition_key.clone() };
     if let Some(left) = left_at(&item, &here, &location.item) {
         end(model, &left, ID).await?;
         return Err(StoreError::race(false));
@@ -313,7 +313,7 @@ async fn post(model: &Model, to: &NotePlace, text: usize) -> Result<(u64, usize)
 
 /// Returns the copies that a reader shows: those that are here, and have not arrived elsewhere.
 fn shown(state: &State) -> Vec<MovableItem<Note>> {
-    let current = |history: &History<ItemSlot<Note>>| read(history, false)?.item.current();
+    let current = |history: &History<MovableSlot<Note>>| read(history, false)?.item.current();
     let has_arrived = |item: &MovableItem<Note>| {
         let Some(Departure { to, .. }) = item.departure.as_deref() else { return false };
         let version = item.version + 1;

@@ -22,7 +22,7 @@ fn number(task: &Task<usize>) -> usize {
 fn try_all(
     groups: Vec<Vec<Task<usize>>>,
     left: &mut BTreeMap<usize, Failures>,
-) -> Vec<Tried<usize>> {
+) -> Vec<AttemptedTask<usize>> {
     let mut tried = Vec::new();
     for group in groups {
         let fails = |task: &Task<usize>| left[&number(task)] != Some(0);
@@ -33,8 +33,9 @@ fn try_all(
             }
         }
         tried.extend(group.into_iter().map(|task| {
-            let again = Unfinished { reason: Reason::Throttled, try_again: true };
-            let result = if all_fail { Err(again) } else { Ok(Fate::Done(Effect::Applied)) };
+            let again = FailedAttempt { reason: Reason::Throttled, try_again: true };
+            let result =
+                if all_fail { Err(again) } else { Ok(ChangeOutcome::Done(Effect::Applied)) };
             (task, result)
         }));
     }
@@ -67,7 +68,7 @@ proptest! {
         }
         let stuck = failures.iter().filter(|failures| failures.is_none()).count();
         prop_assert!(rounds.failed().all(|(task, _)| failures[number(task)].is_none()));
-        let Tally { done, failures: failed } = rounds.end();
+        let BatchOutcomes { done, failures: failed } = rounds.end();
         prop_assert_eq!((done.len(), failed.len()), (failures.len() - stuck, stuck));
     }
 
@@ -84,9 +85,9 @@ proptest! {
             let tried = rounds.begin_round().into_iter().flatten().map(|task| {
                 tries[number(&task)] += 1;
                 let result = match fates[number(&task)] {
-                    0 => Ok(Fate::DeadLetter),
-                    1 => Err(Unfinished { reason: Reason::Unexpected, try_again: false }),
-                    _ => Err(Unfinished { reason: Reason::Unavailable, try_again: true }),
+                    0 => Ok(ChangeOutcome::DeadLetter),
+                    1 => Err(FailedAttempt { reason: Reason::Unexpected, try_again: false }),
+                    _ => Err(FailedAttempt { reason: Reason::Unavailable, try_again: true }),
                 };
                 (task, result)
             });
@@ -96,8 +97,8 @@ proptest! {
         for (fate, tries) in fates.iter().zip(tries) {
             prop_assert_eq!(tries, if *fate == 2 { 3 } else { 1 });
         }
-        let Tally { done, failures } = rounds.end();
+        let BatchOutcomes { done, failures } = rounds.end();
         prop_assert_eq!(done.len() + failures.len(), fates.len());
-        prop_assert!(done.iter().all(|fate| *fate == Fate::DeadLetter));
+        prop_assert!(done.iter().all(|fate| *fate == ChangeOutcome::DeadLetter));
     }
 }
