@@ -1,11 +1,11 @@
-//! Worlds that stories begin in, and short words for what happens in them.
+//! Worlds in which stories begin, and short functions for their events.
 
 use serde_json::{Value, json};
 use tributary_testing::Answer;
 
 use crate::World;
 
-/// A world with the people `ann` (Ann) and `bob` (Bob), and Ann's room `r1`.
+/// Creates a world with the people `ann` (Ann) and `bob` (Bob), and Ann's room `r1`.
 pub(crate) async fn rooms() -> World {
     let world = World::new().await;
     person(&world, "ann", "Ann").await.expect(201);
@@ -45,8 +45,11 @@ pub(crate) async fn deliver(world: &World, function: &str, change: &Value) {
     world.deliver(function, std::slice::from_ref(change)).await.unwrap();
 }
 
-/// The functions that have a dead letter.
+/// Returns the function of each dead letter.
 pub(crate) async fn dead_letters(world: &World) -> Vec<String> {
-    let letters = world.items("dead-letters").await;
-    letters.iter().map(|letter| letter["function"].as_str().unwrap().to_owned()).collect()
+    let dead_letters = world.items("dead-letters").await;
+    dead_letters
+        .iter()
+        .map(|dead_letter| dead_letter["function"].as_str().unwrap().to_owned())
+        .collect()
 }

@@ -1,5 +1,5 @@
-//! What happens in the middle of an operation: each story holds one request to the store back, lets
-//! something else happen, and lets the request go on, or kills the handler there.
+//! Interleavings of the engines: each story holds one store request back and runs another operation. Then
+//! it sends the request, or kills the handler there.
 
 use serde_json::{Value, json};
 use tributary_local::cosmos::RequestKind::{Batch, Create, Query, Replace};
@@ -13,13 +13,13 @@ use crate::{
     given::{self, deliver},
 };
 
-/// The room `r1` under another title, as the change feed shows it.
+/// Gives the room `r1` another title, and returns its item.
 async fn edited(world: &World, title: &str) -> Value {
     given::titled(world, "r1", "ann", title).await.expect(200);
     world.item("rooms", "r1").await
 }
 
-/// The ids of the members of the window, as its head lists them.
+/// Returns the ids of the members of the window, as its head lists them.
 async fn members(world: &World) -> Vec<String> {
     let head = world.item("newest-rooms", "~head").await;
     let ids = head["members"].as_array().unwrap().iter().map(|member| &member["id"]);
@@ -27,7 +27,7 @@ async fn members(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn of_two_copies_written_at_once_the_newer_stays() {
+async fn the_newer_of_two_copies_written_at_once_stays() {
     // A window is written in transactions only.
     for (function, container, copy, kinds) in [
         ("RoomCopies", "people", "room:r1", [Create, Replace]),
@@ -55,7 +55,7 @@ async fn of_two_copies_written_at_once_the_newer_stays() {
 }
 
 #[tokio::test]
-async fn of_two_sources_that_come_into_a_window_at_once_the_head_knows_both() {
+async fn the_head_lists_two_sources_that_enter_a_window_at_once() {
     let world = given::rooms().await;
     for ids in [["r1", "r2"], ["r3", "r4"]] {
         for id in ids {
@@ -72,7 +72,7 @@ async fn of_two_sources_that_come_into_a_window_at_once_the_head_knows_both() {
 }
 
 #[tokio::test]
-async fn of_two_batches_that_come_into_a_window_at_once_the_head_knows_all() {
+async fn the_head_lists_two_batches_that_enter_a_window_at_once() {
     let world = given::rooms().await;
     for round in ["a", "b"] {
         for n in 0..4 {
@@ -107,7 +107,7 @@ async fn a_source_deleted_while_it_is_copied_stays_deleted() {
 }
 
 #[tokio::test]
-async fn a_handler_killed_before_it_fills_a_window_up_leaves_that_to_the_next_change() {
+async fn a_handler_killed_before_a_refill_leaves_the_refill_to_the_next_change() {
     let world = given::rooms().await;
     for n in 0..11 {
         given::room(&world, &format!("n{n}"), "ann").await.expect(201);
@@ -124,7 +124,7 @@ async fn a_handler_killed_before_it_fills_a_window_up_leaves_that_to_the_next_ch
 }
 
 #[tokio::test]
-async fn a_fan_out_and_a_command_at_once_keep_each_others_work() {
+async fn a_fan_out_and_a_command_at_once_keep_each_others_writes() {
     let world = given::rooms().await;
     given::person(&world, "ann", "Anna").await.expect(200);
     let ann = world.item("people", "ann").await;
@@ -167,8 +167,8 @@ async fn a_dead_letter_stored_anew_while_it_is_replayed_stays() {
     let bad = json!({"id": "r1", "roomId": "r1", "type": "poem"});
     let good = world.item("rooms", "r1").await;
     deliver(&world, "RoomCopies", &bad).await;
-    let letter = world.list("/api/dead-letters").await.remove(0);
-    let path = format!("/api/dead-letters/{}/replay", letter["id"].as_str().unwrap());
+    let dead_letter = world.list("/api/dead-letters").await.remove(0);
+    let path = format!("/api/dead-letters/{}/replay", dead_letter["id"].as_str().unwrap());
     let spoilt_again = async {
         world.write_item("rooms", &bad).await;
         deliver(&world, "RoomCopies", &bad).await;

@@ -1,5 +1,4 @@
-//! Stories of the framework, on a small domain of their own: what it does for any app, whatever the app's
-//! domains promise.
+//! Stories of the framework, on a small domain of their own: its promises to every app.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
 #![expect(
@@ -35,7 +34,7 @@ impl AppUnderTest for Rooms {
 /// The app on an empty account, in this process.
 type World = tributary_testing::World<Rooms>;
 
-/// With `UPDATE_FUNCTIONS=1` in the environment the files are written.
+/// Compares the files with the declarations; with `UPDATE_FUNCTIONS=1` in the environment, writes them.
 #[test]
 fn the_files_of_the_functions_are_as_the_app_declares_them() {
     let functions = Path::new(Rooms::ROOT).join("functions");

@@ -8,7 +8,7 @@ use crate::{App, World};
 const NOTE: &str = "/api/owners/ann/notes/n1";
 
 #[tokio::test]
-async fn no_function_takes_a_bad_request_or_asks_the_store_about_one() {
+async fn every_function_refuses_bad_requests_without_a_store_request() {
     checks::bad_requests_are_refused(&World::new().await).await;
 }
 

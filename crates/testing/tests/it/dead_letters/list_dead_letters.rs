@@ -9,8 +9,9 @@ use tributary_testing::{
 
 const FUNCTIONS: [&str; 3] = ["RoomCopies", "RoomCounts", "RoomsIntegrity"];
 
-/// A world on several partitions with letters of so many documents for each of three functions.
-async fn world_with_letters(documents: usize) -> World {
+/// Creates a world on several partitions, with dead letters of this number of documents for each of three
+/// functions.
+async fn world_with_dead_letters(documents: usize) -> World {
     let world = World::with_partitions(3).await;
     for n in 0..documents {
         let id = format!("bad{n}");
@@ -25,56 +26,57 @@ async fn world_with_letters(documents: usize) -> World {
     world
 }
 
-/// Letters in pages of `limit`, and how many store requests a page took at most.
+/// Returns the dead letters in pages of `limit`, and the most store requests of a page.
 async fn pages(world: &World, filter: &str, limit: usize) -> (Vec<Value>, usize) {
-    let (mut letters, mut cursor, mut most) = (Vec::new(), String::new(), 0);
+    let (mut dead_letters, mut cursor, mut most) = (Vec::new(), String::new(), 0);
     loop {
-        let mark = world.endpoint.request_count();
+        let n_before = world.endpoint.request_count();
         let path = format!("/api/dead-letters?{filter}limit={limit}{cursor}");
         let page = world.get(&path).await.expect(200).json();
-        most = most.max(world.endpoint.request_count() - mark);
+        most = most.max(world.endpoint.request_count() - n_before);
         let items = page["items"].as_array().unwrap();
-        letters.extend_from_slice(items);
-        let Some(next) = page["nextCursor"].as_str() else { return (letters, most) };
+        dead_letters.extend_from_slice(items);
+        let Some(next) = page["nextCursor"].as_str() else { return (dead_letters, most) };
         assert_eq!(items.len(), limit, "every page but the last is full");
         cursor = format!("&cursor={next}");
     }
 }
 
-fn newest_first(letters: &[Value]) -> bool {
-    let key = |letter: &Value| (letter["failedAt"].to_string(), letter["id"].to_string());
-    letters.is_sorted_by(|a, b| key(a) > key(b))
+fn newest_first(dead_letters: &[Value]) -> bool {
+    let key =
+        |dead_letter: &Value| (dead_letter["failedAt"].to_string(), dead_letter["id"].to_string());
+    dead_letters.is_sorted_by(|a, b| key(a) > key(b))
 }
 
 #[tokio::test]
-async fn all_of_them_come_once_newest_first_without_their_documents() {
-    let world = world_with_letters(5).await;
+async fn the_list_has_each_dead_letter_once_newest_first_without_its_document() {
+    let world = world_with_dead_letters(5).await;
     for limit in [1, 4, 15, 100] {
-        let (letters, _) = pages(&world, "", limit).await;
-        assert_eq!(letters.len(), 15);
-        assert!(newest_first(&letters), "{letters:?}");
-        for letter in letters {
-            assert_eq!(members(&letter), SUMMARY);
+        let (dead_letters, _) = pages(&world, "", limit).await;
+        assert_eq!(dead_letters.len(), 15);
+        assert!(newest_first(&dead_letters), "{dead_letters:?}");
+        for dead_letter in dead_letters {
+            assert_eq!(members(&dead_letter), SUMMARY);
         }
     }
 }
 
 #[tokio::test]
-async fn those_of_a_function_take_one_store_request_a_page() {
-    let world = world_with_letters(5).await;
+async fn a_page_of_the_dead_letters_of_a_function_takes_one_store_request() {
+    let world = world_with_dead_letters(5).await;
     world.get("/api/dead-letters").await.expect(200);
     for function in FUNCTIONS {
-        let (letters, requests) = pages(&world, &format!("function={function}&"), 2).await;
-        assert_eq!((letters.len(), requests), (5, 1));
-        assert!(newest_first(&letters));
-        assert!(letters.iter().all(|letter| letter["function"] == function));
+        let (dead_letters, requests) = pages(&world, &format!("function={function}&"), 2).await;
+        assert_eq!((dead_letters.len(), requests), (5, 1));
+        assert!(newest_first(&dead_letters));
+        assert!(dead_letters.iter().all(|dead_letter| dead_letter["function"] == function));
     }
     assert!(pages(&world, "function=Unknown&", 2).await.0.is_empty());
 }
 
 #[tokio::test]
 async fn a_cursor_belongs_to_its_filter() {
-    let world = world_with_letters(3).await;
+    let world = world_with_dead_letters(3).await;
     let cursor = async |filter: &str| {
         let path = format!("/api/dead-letters?limit=1&{filter}");
         let page = world.get(&path).await.expect(200).json();
@@ -90,7 +92,7 @@ async fn a_cursor_belongs_to_its_filter() {
         (&counts, "&function=RoomsIntegrity", 400),
     ] {
         world.get(&format!("/api/dead-letters?cursor={cursor}{filter}")).await.expect(status);
-        // Wherever the filter stands.
+        // The order of the parameters does not matter.
         world.get(&format!("/api/dead-letters?{filter}&cursor={cursor}")).await.expect(status);
     }
 }

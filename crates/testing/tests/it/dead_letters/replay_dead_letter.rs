@@ -5,22 +5,22 @@ use tributary_local::cosmos::{
     RequestKind::{Batch, Create, Read, Replace},
 };
 
-use super::{bad_room, good_room, letters, path, world_with_letter};
+use super::{bad_room, dead_letters, good_room, path, world_with_dead_letter};
 use crate::{World, given};
 use tributary_testing::{Answer, problems::problem};
 
-async fn replay(world: &World, letter: &Value) -> Answer {
-    world.post(&format!("{}/replay", path(letter)), Value::Null).await
+async fn replay(world: &World, dead_letter: &Value) -> Answer {
+    world.post(&format!("{}/replay", path(dead_letter)), Value::Null).await
 }
 
-/// The items that Ann's rooms have been copied to, as they are stored.
+/// Returns the stored copies of Ann's rooms.
 async fn copies(world: &World) -> Vec<Value> {
     let mut people = world.items("people").await;
     people.retain(|item| item["type"] == "room" || item["type"] == "deletedRoom");
     people
 }
 
-/// The copies of Ann's rooms without tombstones.
+/// Returns the stored copies of Ann's rooms, without tombstones.
 async fn live_copies(world: &World) -> Vec<Value> {
     let mut copies = copies(world).await;
     copies.retain(|item| item["type"] == "room");
@@ -28,36 +28,36 @@ async fn live_copies(world: &World) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn when_its_cause_is_mended_it_is_applied_exactly_once() {
-    let (world, letter) = world_with_letter("RoomCopies").await;
+async fn a_dead_letter_whose_cause_is_repaired_is_applied_exactly_once() {
+    let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
     world.write_item("rooms", &good_room("bad")).await;
-    let answer = replay(&world, &letter).await.expect(200).json();
-    assert_eq!(answer, json!({"id": letter["id"], "outcome": "applied"}));
-    assert!(letters(&world).await.is_empty());
+    let answer = replay(&world, &dead_letter).await.expect(200).json();
+    assert_eq!(answer, json!({"id": dead_letter["id"], "outcome": "applied"}));
+    assert!(dead_letters(&world).await.is_empty());
     let shown = live_copies(&world).await;
-    assert_eq!(shown.iter().filter(|room| room["title"] == "Mended").count(), 1);
-    problem(&replay(&world, &letter).await, 404);
+    assert_eq!(shown.iter().filter(|room| room["title"] == "Repaired").count(), 1);
+    problem(&replay(&world, &dead_letter).await, 404);
 
-    // The change feed brings the mended document too, and the bad one may come late.
+    // The change feed delivers the repaired document, too, and the bad one may come late.
     let before = copies(&world).await;
     world.settle().await;
     world.deliver("RoomCopies", &[bad_room("bad")]).await.unwrap();
     assert_eq!(copies(&world).await, before, "not one more write");
-    let again = replay(&world, &letters(&world).await[0]).await.expect(200).json();
+    let again = replay(&world, &dead_letters(&world).await[0]).await.expect(200).json();
     assert_eq!(again["outcome"], "unchanged");
     assert_eq!(copies(&world).await, before);
-    assert!(letters(&world).await.is_empty());
+    assert!(dead_letters(&world).await.is_empty());
 }
 
 #[tokio::test]
-async fn two_replays_at_once_write_one_copy_and_both_are_right() {
+async fn replays_at_once_write_one_copy_and_each_answers_truly() {
     for function in ["RoomCopies", "RoomCounts"] {
-        let (world, letter) = world_with_letter(function).await;
+        let (world, dead_letter) = world_with_dead_letter(function).await;
         world.write_item("rooms", &good_room("bad")).await;
         let second = world.second_instance().await;
         let answers = join_all((0..8).map(|n| {
             let world = if n % 2 == 0 { &world } else { &second };
-            replay(world, &letter)
+            replay(world, &dead_letter)
         }))
         .await;
         let mut applied = 0;
@@ -68,7 +68,7 @@ async fn two_replays_at_once_write_one_copy_and_both_are_right() {
             }
         }
         assert_eq!(applied, 1, "{function}");
-        assert!(letters(&world).await.is_empty());
+        assert!(dead_letters(&world).await.is_empty());
         world.settle().await;
         let count = world.get("/api/people/ann/room-count").await.expect(200).json();
         assert_eq!(count["roomCount"], 2);
@@ -77,83 +77,87 @@ async fn two_replays_at_once_write_one_copy_and_both_are_right() {
 }
 
 #[tokio::test]
-async fn lost_answers_change_nothing_of_it() {
+async fn a_replay_survives_lost_answers() {
     // Once, so that the SDK repeats the request; and until the SDK gives up.
     for (kind, times) in [(Batch, 1), (Batch, 20), (Create, 1), (Read, 1)] {
-        let (world, letter) = world_with_letter("RoomCopies").await;
+        let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
         world.write_item("rooms", &good_room("bad")).await;
         let container = if kind == Batch { "dead-letters" } else { "people" };
         world.endpoint.inject(Fault::AnswerLost, kind, container, times);
-        replay(&world, &letter).await.expect(200);
-        assert!(letters(&world).await.is_empty());
+        replay(&world, &dead_letter).await.expect(200);
+        assert!(dead_letters(&world).await.is_empty());
         assert_eq!(copies(&world).await.len(), 2);
     }
 }
 
 #[tokio::test]
-async fn after_a_crash_between_applying_and_deleting_the_next_replay_ends_it() {
-    let (world, letter) = world_with_letter("RoomCopies").await;
+async fn the_replay_after_a_crash_between_applying_and_deleting_deletes_the_dead_letter() {
+    let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
     world.write_item("rooms", &good_room("bad")).await;
     world.endpoint.inject(Fault::Refused(503), Batch, "dead-letters", 40);
     let mut outages = 0;
     let answer = loop {
-        let answer = replay(&world, &letter).await;
+        let answer = replay(&world, &dead_letter).await;
         if answer.status != 503 {
             break answer;
         }
         outages += 1;
-        assert_eq!(copies(&world).await.len(), 2, "it is applied, and the letter is there still");
-        assert_eq!(letters(&world).await.len(), 1);
+        assert_eq!(
+            copies(&world).await.len(),
+            2,
+            "it is applied, and the dead letter still exists"
+        );
+        assert_eq!(dead_letters(&world).await.len(), 1);
     };
     assert!(outages > 0);
     assert_eq!(answer.expect(200).json()["outcome"], "unchanged");
-    assert!(letters(&world).await.is_empty());
+    assert!(dead_letters(&world).await.is_empty());
 }
 
 #[tokio::test]
-async fn what_fails_again_keeps_its_letter_with_the_new_reason() {
-    let (world, letter) = world_with_letter("RoomCopies").await;
-    let still_bad = json!({"id": "bad", "roomId": "bad", "type": "room", "title": "half mended"});
+async fn a_change_that_fails_again_keeps_its_dead_letter_with_the_new_reason() {
+    let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
+    let still_bad = json!({"id": "bad", "roomId": "bad", "type": "room", "title": "half repaired"});
     world.write_item("rooms", &still_bad).await;
-    let path = format!("{}/replay", path(&letter));
+    let path = format!("{}/replay", path(&dead_letter));
     let invocation = [("x-azure-functions-invocationid", "a-replay")];
     problem(&world.call("POST", &path, &invocation, None).await, 409);
-    let [kept] = <[Value; 1]>::try_from(letters(&world).await).unwrap();
-    assert_eq!(kept["id"], letter["id"]);
+    let [kept] = <[Value; 1]>::try_from(dead_letters(&world).await).unwrap();
+    assert_eq!(kept["id"], dead_letter["id"]);
     assert_eq!(kept["invocationId"], "a-replay");
-    assert_ne!(kept["reason"], letter["reason"]);
-    assert!(kept["failedAt"].as_str() > letter["failedAt"].as_str());
-    assert!(kept["raw"].as_str().unwrap().contains("half mended"));
+    assert_ne!(kept["reason"], dead_letter["reason"]);
+    assert!(kept["failedAt"].as_str() > dead_letter["failedAt"].as_str());
+    assert!(kept["raw"].as_str().unwrap().contains("half repaired"));
 
     world.write_item("rooms", &good_room("bad")).await;
-    replay(&world, &letter).await.expect(200);
+    replay(&world, &dead_letter).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_store_in_trouble_is_a_429_or_503_and_the_letter_stays_as_it_was() {
-    let (world, letter) = world_with_letter("RoomCopies").await;
+async fn a_throttled_or_unavailable_store_is_a_429_or_503_and_the_dead_letter_stays_unchanged() {
+    let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
     world.write_item("rooms", &good_room("bad")).await;
-    let before = letters(&world).await;
+    let before = dead_letters(&world).await;
     world.endpoint.inject(Fault::Refused(429), Read, "rooms", 1_000_000);
-    problem(&replay(&world, &letter).await, 429);
+    problem(&replay(&world, &dead_letter).await, 429);
     world.endpoint.inject(Fault::Refused(503), Read, "dead-letters", 1_000_000);
-    problem(&replay(&world, &letter).await, 503);
-    assert_eq!(letters(&world).await, before);
+    problem(&replay(&world, &dead_letter).await, 503);
+    assert_eq!(dead_letters(&world).await, before);
 }
 
 #[tokio::test]
-async fn a_document_that_is_gone_leaves_nothing_to_copy() {
-    let (world, letter) = world_with_letter("RoomCopies").await;
+async fn a_replay_of_a_deleted_document_writes_no_copy() {
+    let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
     world.container("rooms").await.delete_item("bad", "bad", None).await.unwrap();
-    let answer = replay(&world, &letter).await.expect(200).json();
+    let answer = replay(&world, &dead_letter).await.expect(200).json();
     assert_eq!(answer["outcome"], "gone");
-    assert!(letters(&world).await.is_empty());
+    assert!(dead_letters(&world).await.is_empty());
     assert_eq!(copies(&world).await.len(), 1, "that of the other room");
 }
 
-/// The copy is spoilt, so that the deletion of its room fails; then the mark's time is over.
+/// An unreadable copy makes the deletion of its room fail; then the tombstone expires.
 #[tokio::test]
-async fn a_mark_that_is_gone_still_deletes_the_copies() {
+async fn an_expired_tombstone_still_deletes_the_copies() {
     let world = given::rooms().await;
     world.settle().await;
     let copy = copies(&world).await.remove(0);
@@ -162,12 +166,12 @@ async fn a_mark_that_is_gone_still_deletes_the_copies() {
     world.write_item("people", &spoilt).await;
     world.delete("/api/rooms/r1").await.expect(204);
     world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
-    let letter = letters(&world).await.remove(0);
+    let dead_letter = dead_letters(&world).await.remove(0);
     world.container("rooms").await.delete_item("r1", "r1", None).await.unwrap();
 
-    problem(&replay(&world, &letter).await, 409);
+    problem(&replay(&world, &dead_letter).await, 409);
     world.write_item("people", &copy).await;
-    assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
+    assert_eq!(replay(&world, &dead_letter).await.expect(200).json()["outcome"], "applied");
     assert!(live_copies(&world).await.is_empty());
 }
 
@@ -178,13 +182,13 @@ async fn a_long_document_is_read_again() {
     long["text"] = "x".repeat(600_000).into();
     world.write_item("rooms", &long).await;
     world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
-    let letter = letters(&world).await.remove(0);
-    assert_eq!(letter["rawTruncated"], true);
-    assert_eq!(letter["raw"].as_str().unwrap().len(), 512 * 1024);
-    let mut mended = good_room("long");
-    mended["text"] = "x".repeat(600_000).into();
-    world.write_item("rooms", &mended).await;
-    assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
+    let dead_letter = dead_letters(&world).await.remove(0);
+    assert_eq!(dead_letter["rawTruncated"], true);
+    assert_eq!(dead_letter["raw"].as_str().unwrap().len(), 512 * 1024);
+    let mut repaired = good_room("long");
+    repaired["text"] = "x".repeat(600_000).into();
+    world.write_item("rooms", &repaired).await;
+    assert_eq!(replay(&world, &dead_letter).await.expect(200).json()["outcome"], "applied");
 }
 
 #[tokio::test]
@@ -198,10 +202,10 @@ async fn a_document_whose_id_the_host_rewrote_is_applied_as_it_was_delivered() {
     dated["id"] = "2026-11-21T09:25:54.120Z".into();
     world.write_item("rooms", &dated).await;
     world.deliver("RoomCopies", &[dated]).await.unwrap();
-    let letter = letters(&world).await.remove(0);
-    assert_eq!(letter["documentId"], "2026-11-21T09:25:54.12Z");
+    let dead_letter = dead_letters(&world).await.remove(0);
+    assert_eq!(dead_letter["documentId"], "2026-11-21T09:25:54.12Z");
     world.container("people").await.delete_item("ann", "room:p9", None).await.unwrap();
-    assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
+    assert_eq!(replay(&world, &dead_letter).await.expect(200).json()["outcome"], "applied");
 }
 
 #[tokio::test]
@@ -211,24 +215,27 @@ async fn a_document_without_a_partition_key_fails_again_and_stays() {
     lost.as_object_mut().unwrap().remove("version");
     lost.as_object_mut().unwrap().remove("roomId");
     world.deliver("RoomCopies", &[lost]).await.unwrap();
-    let letter = letters(&world).await.remove(0);
-    assert_eq!((&letter["documentId"], &letter["partitionKey"]), (&json!("lost"), &Value::Null));
-    problem(&replay(&world, &letter).await, 409);
-    assert_eq!(letters(&world).await.len(), 1);
+    let dead_letter = dead_letters(&world).await.remove(0);
+    assert_eq!(
+        (&dead_letter["documentId"], &dead_letter["partitionKey"]),
+        (&json!("lost"), &Value::Null)
+    );
+    problem(&replay(&world, &dead_letter).await, 409);
+    assert_eq!(dead_letters(&world).await.len(), 1);
 }
 
 #[tokio::test]
-async fn only_in_the_state_that_the_caller_has_seen() {
-    let (world, letter) = world_with_letter("RoomCounts").await;
-    let replay = format!("{}/replay", path(&letter));
+async fn a_replay_under_a_condition_replays_only_the_state_that_the_caller_has_seen() {
+    let (world, dead_letter) = world_with_dead_letter("RoomCounts").await;
+    let replay = format!("{}/replay", path(&dead_letter));
     problem(&world.call("POST", &replay, &[("if-match", "\"old\"")], None).await, 412);
-    assert_eq!(letters(&world).await.len(), 1);
+    assert_eq!(dead_letters(&world).await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_letter_of_a_function_that_is_no_more_can_only_be_deleted() {
-    let (world, letter) = world_with_letter("RoomCounts").await;
-    let mut old = letter.clone();
+async fn a_dead_letter_of_a_removed_function_can_only_be_deleted() {
+    let (world, dead_letter) = world_with_dead_letter("RoomCounts").await;
+    let mut old = dead_letter.clone();
     old["id"] = "OldFunction.1".into();
     old["function"] = "OldFunction".into();
     old["raw"] = "{}".into();
@@ -238,13 +245,13 @@ async fn a_letter_of_a_function_that_is_no_more_can_only_be_deleted() {
 }
 
 #[tokio::test]
-async fn a_replay_never_overwrites_a_letter_that_was_stored_meanwhile() {
-    let (world, letter) = world_with_letter("RoomCopies").await;
-    // Refused once as if another had been faster: it starts over and keeps the letter.
+async fn a_replay_never_overwrites_a_dead_letter_that_was_stored_meanwhile() {
+    let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
+    // Refused once like a lost race: the replay starts over and keeps the dead letter.
     world.endpoint.inject(Fault::Refused(412), Replace, "dead-letters", 1);
-    problem(&replay(&world, &letter).await, 409);
+    problem(&replay(&world, &dead_letter).await, 409);
     world.write_item("rooms", &good_room("bad")).await;
     world.endpoint.inject(Fault::Refused(412), Batch, "dead-letters", 1);
-    assert_eq!(replay(&world, &letter).await.expect(200).json()["outcome"], "applied");
-    assert!(letters(&world).await.is_empty());
+    assert_eq!(replay(&world, &dead_letter).await.expect(200).json()["outcome"], "applied");
+    assert!(dead_letters(&world).await.is_empty());
 }

@@ -1,4 +1,4 @@
-//! What becomes of changes that can never be applied.
+//! Changes that can never be applied: they become dead letters.
 
 use std::time::Duration;
 
@@ -20,29 +20,30 @@ async fn world_with_a_bad_item() -> World {
 }
 
 #[tokio::test]
-async fn an_item_that_nobody_can_read_does_not_stop_the_others() {
+async fn an_unreadable_item_does_not_stop_the_others() {
     let world = world_with_a_bad_item().await;
     world.settle().await;
     assert_eq!(world.item("people", "room:good").await["title"], "T");
-    let letters = world.items("dead-letters").await;
-    let mut functions: Vec<_> = letters.iter().map(|letter| letter["function"].clone()).collect();
+    let dead_letters = world.items("dead-letters").await;
+    let mut functions: Vec<_> =
+        dead_letters.iter().map(|dead_letter| dead_letter["function"].clone()).collect();
     functions.sort_by_key(Value::to_string);
     assert_eq!(functions, ["NewestRooms", "RoomCopies", "RoomCounts", "RoomsIntegrity"]);
-    for letter in letters {
-        assert_eq!(letter["container"], "rooms");
-        assert_eq!(letter["documentId"], "bad");
-        assert_eq!(letter["partitionKey"], "bad");
-        let raw: Value = serde_json::from_str(letter["raw"].as_str().unwrap()).unwrap();
+    for dead_letter in dead_letters {
+        assert_eq!(dead_letter["container"], "rooms");
+        assert_eq!(dead_letter["documentId"], "bad");
+        assert_eq!(dead_letter["partitionKey"], "bad");
+        let raw: Value = serde_json::from_str(dead_letter["raw"].as_str().unwrap()).unwrap();
         assert_eq!(raw["text"], "secret", "the whole document is kept");
-        let reason = letter["reason"].as_str().unwrap();
+        let reason = dead_letter["reason"].as_str().unwrap();
         assert_eq!(reason, "not an item of `rooms`: its `type` is none of this container");
-        assert!(!letter["invocationId"].as_str().unwrap().is_empty());
-        assert!(!letter["failedAt"].as_str().unwrap().is_empty());
+        assert!(!dead_letter["invocationId"].as_str().unwrap().is_empty());
+        assert!(!dead_letter["failedAt"].as_str().unwrap().is_empty());
     }
 }
 
 #[tokio::test]
-async fn delivered_again_it_is_still_one_dead_letter() {
+async fn duplicate_deliveries_of_a_bad_item_store_one_dead_letter() {
     let world = world_with_a_bad_item().await;
     let items = world.items("rooms").await;
     for _ in 0..3 {
@@ -54,22 +55,27 @@ async fn delivered_again_it_is_still_one_dead_letter() {
 }
 
 #[tokio::test]
-async fn while_dead_letters_cannot_be_stored_nothing_is_acknowledged() {
+async fn no_batch_is_acknowledged_while_dead_letters_cannot_be_stored() {
     let world = world_with_a_bad_item().await;
     let items = world.items("rooms").await;
-    let letters = world.container("dead-letters").await;
-    let properties: ContainerProperties = letters.read(None).await.unwrap().into_model().unwrap();
-    letters.delete(None).await.unwrap();
+    let dead_letters = world.container("dead-letters").await;
+    let properties: ContainerProperties =
+        dead_letters.read(None).await.unwrap().into_model().unwrap();
+    dead_letters.delete(None).await.unwrap();
     let hasty = world.with_budget(Duration::from_millis(20)).await;
     for function in TRIGGERS {
         hasty.deliver(function, &items).await.unwrap_err();
     }
-    assert_eq!(world.item("people", "room:good").await["title"], "T", "the rest went on");
+    assert_eq!(
+        world.item("people", "room:good").await["title"],
+        "T",
+        "the other changes are applied"
+    );
 
     let database = world.database();
     let again = ContainerProperties::new("dead-letters", properties.partition_key);
     database.create_container(again, None).await.unwrap();
-    // Another instance, for the first one knows the container that was deleted.
+    // The first instance has cached the deleted container.
     let world = world.second_instance().await;
     for function in TRIGGERS {
         world.deliver(function, &items).await.unwrap();

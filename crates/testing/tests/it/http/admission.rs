@@ -1,4 +1,4 @@
-//! What callers see of an instance that works on as many requests as it can.
+//! Answers of an instance at the limit of its admission control.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -25,11 +25,11 @@ async fn world_with(requests: u16, memory_mib: u16, wait: Duration) -> World {
     given::rooms().await.with_app(AppOptions { admission, ..World::options() }).await
 }
 
-/// A page whose items can be large: it may need all the memory that there is for large answers.
+/// A page whose items can be large: it may need all memory of large answers.
 const LARGE: &str = "/api/rooms/r1/bookings";
 
 #[tokio::test]
-async fn a_request_too_many_is_a_503_that_says_when_to_come_back() {
+async fn a_request_too_many_is_a_503_with_retry_after() {
     let world = world_with(1, 32, SOON).await;
     let (hold, first) = held((&world, Read, "rooms"), world.get("/api/rooms/r1")).await;
     for path in ["/api/rooms/r2", "/api/people/ann/rooms", "/api/newest-rooms"] {
@@ -39,7 +39,7 @@ async fn a_request_too_many_is_a_503_that_says_when_to_come_back() {
         assert_eq!(refused.header("retry-after"), "1");
         free_of_charge(&refused);
     }
-    // The change feed is the host's to bound: it does not wait behind callers.
+    // The host bounds the change feed, so a batch does not wait behind callers.
     let rooms = world.items("rooms").await;
     world.deliver("NewestRooms", &rooms).await.unwrap();
     hold.release();
@@ -48,7 +48,7 @@ async fn a_request_too_many_is_a_503_that_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_request_waits_for_its_turn() {
+async fn a_request_waits_for_its_permit() {
     let world = world_with(1, 1, LATE).await;
     for (kind, path) in [(Read, "/api/rooms/r1"), (Query, LARGE)] {
         let (hold, first) = held((&world, kind, "rooms"), world.get(path)).await;
@@ -79,7 +79,7 @@ async fn a_request_that_waits_for_memory_keeps_no_small_one_waiting() {
 }
 
 #[tokio::test]
-async fn a_request_that_waits_for_memory_has_no_place_yet() {
+async fn a_request_that_waits_for_memory_has_no_permit_yet() {
     let world = world_with(2, 1, LATE).await;
     let (hold, page) = held((&world, Query, "rooms"), world.get(LARGE)).await;
     let small = async {
@@ -101,7 +101,7 @@ async fn an_answer_takes_memory_until_it_is_sent() {
     }
     let request = Request::get(format!("{LARGE}?limit=40")).body(Body::empty()).unwrap();
     let unsent = world.router.clone().oneshot(request).await.unwrap();
-    // 400 KB of 1 MiB: there is room for three bookings, and not for 20.
+    // 400 KB of 1 MiB are taken: three bookings fit, and 20 do not.
     world.get(&format!("{LARGE}?limit=3")).await.expect(200);
     problem(&world.get(LARGE).await, 503);
     drop(unsent);
@@ -120,9 +120,9 @@ async fn a_page_is_full_however_little_memory_there_is() {
     assert_ne!(page["nextCursor"], Value::Null);
 }
 
-/// A sender of a body has no place before its body is there.
+/// A request gets its permit only after its body has arrived.
 #[tokio::test]
-async fn a_slow_sender_takes_no_place() {
+async fn a_slow_sender_takes_no_permit() {
     let world = world_with(1, 32, SOON).await;
     let body = stream::iter([Ok::<_, Infallible>(Bytes::from("{"))]).chain(stream::pending());
     let request = Request::put("/api/rooms/r2").header("content-type", "application/json");

@@ -1,4 +1,4 @@
-//! JSON bodies that are taken: in which words, up to which size. Those that are refused are in
+//! Accepted JSON bodies: their content types, sizes and escapes. The refused ones are in
 //! [`refusals`](super::refusals).
 
 use std::convert::Infallible;
@@ -19,7 +19,7 @@ fn body() -> String {
 }
 
 #[tokio::test]
-async fn every_way_to_say_json_is_taken() {
+async fn every_content_type_of_json_is_accepted() {
     let world = given::rooms().await;
     for content_type in [
         "application/json",
@@ -36,7 +36,7 @@ async fn every_way_to_say_json_is_taken() {
 }
 
 #[tokio::test]
-async fn a_body_of_1_mib_is_taken_and_one_byte_more_is_not() {
+async fn a_body_of_1_mib_is_accepted_and_a_larger_one_refused() {
     const LIMIT: usize = 1024 * 1024;
     let world = given::rooms().await;
     let padded = |size: usize| format!("{}{}", " ".repeat(size - body().len()), body());
@@ -69,7 +69,7 @@ async fn escapes_are_read_as_json_says() {
     assert_eq!(room["title"], "Ann😀");
 }
 
-/// A body whose length is not known before its end.
+/// Returns a body without a `Content-Length`.
 fn in_chunks(text: &str) -> Body {
     let chunks: Vec<Result<Bytes, Infallible>> =
         text.as_bytes().chunks(10_000).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();

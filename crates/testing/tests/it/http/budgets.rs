@@ -1,4 +1,4 @@
-//! Requests that reach their budget.
+//! Requests whose budget is spent.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn a_command_that_reaches_its_budget_anywhere_is_a_503_and_can_be_repeated
 }
 
 #[tokio::test]
-async fn a_request_whose_time_or_request_units_are_spent_sends_no_more() {
+async fn a_request_whose_time_or_request_units_are_spent_sends_no_further_store_request() {
     let world = given::rooms().await;
     let spent = [
         Limits { time: Duration::ZERO, ..Limits::REQUEST },

@@ -1,4 +1,4 @@
-//! What callers see of a store that is busy, away, or full.
+//! Answers while the store is throttled, unavailable, or full.
 
 use futures::future::join;
 use serde_json::json;
@@ -17,7 +17,7 @@ fn problem(answer: &Answer, status: u16) {
 }
 
 #[tokio::test]
-async fn a_throttled_store_is_a_429_that_says_when_to_come_back() {
+async fn a_throttled_store_is_a_429_with_retry_after() {
     let world = given::rooms().await;
     for (kind, path) in [(Read, "/api/rooms/r1"), (Query, "/api/rooms/r1/bookings")] {
         world.endpoint.inject(Fault::Refused(429), kind, "rooms", 1_000);
@@ -28,14 +28,14 @@ async fn a_throttled_store_is_a_429_that_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_throttled_for_a_moment_is_waited_for() {
+async fn a_request_outlasts_a_moment_of_throttling() {
     let world = given::rooms().await;
     world.endpoint.inject(Fault::Refused(429), Read, "rooms", 3);
     world.get("/api/rooms/r1").await.expect(200);
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_is_a_503() {
+async fn an_unavailable_store_is_a_503() {
     let world = given::rooms().await;
     for kind in [Read, Query] {
         world.endpoint.inject(Fault::Refused(503), kind, "rooms", 1_000);
@@ -47,7 +47,7 @@ async fn a_store_that_is_away_is_a_503() {
 }
 
 #[tokio::test]
-async fn a_write_that_met_another_is_retried() {
+async fn a_write_that_lost_its_race_is_retried() {
     let world = given::rooms().await;
     for status in [449, 412] {
         world.endpoint.inject(Fault::Refused(status), Batch, "rooms", 2);
@@ -61,7 +61,7 @@ async fn a_write_that_met_another_is_retried() {
 }
 
 #[tokio::test]
-async fn a_logical_partition_that_is_full_is_a_507_that_says_what_to_do() {
+async fn a_full_logical_partition_is_a_507_that_names_the_remedy() {
     let world = given::rooms().await;
     let full = |kind| world.endpoint.inject(Fault::RefusedWith(403, 1014), kind, "rooms", 1);
     let booking = json!({"personId": "ann", "purpose": "P"});
@@ -77,17 +77,17 @@ async fn a_logical_partition_that_is_full_is_a_507_that_says_what_to_do() {
         assert_eq!(problem["type"], "urn:tributary:problem:partition-full");
         assert!(problem["detail"].as_str().unwrap().contains("Delete"), "{problem}");
     }
-    // It is not sent again: that would not help.
+    // No retry follows: the partition stays full.
     given::booking(&world, "r1", "bob").await.expect(201);
 }
 
 #[tokio::test]
-async fn a_container_that_is_not_there_is_no_item_that_is_not_there() {
+async fn a_missing_container_is_a_503_and_not_a_missing_item() {
     let booking = json!({"personId": "ann", "purpose": "P"});
     for (sub_status, kind, method, path, body) in [
         // No replica has the session.
         (1002, Read, "GET", "/api/rooms/r1", None),
-        // There is no container.
+        // The container does not exist.
         (1003, Read, "GET", "/api/rooms/r1", None),
         (1003, Query, "GET", "/api/rooms/r1/bookings", None),
         (1003, Read, "POST", "/api/rooms/r1/bookings", Some(booking.clone())),
@@ -101,12 +101,12 @@ async fn a_container_that_is_not_there_is_no_item_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_delete_of_what_is_not_there_is_a_404_however_often_the_store_was_away_before() {
+async fn a_delete_of_a_missing_item_is_a_404_also_after_an_outage() {
     let world = given::rooms().await;
     given::room(&world, "gone", "ann").await.expect(201);
     world.delete("/api/rooms/gone").await.expect(204);
     for path in ["/api/rooms/gone", "/api/rooms/r1/bookings/b"] {
-        // The SDK tries again some of the times; then the command does.
+        // The SDK retries the first ones, and the command the others.
         for times in 1..=8 {
             world.endpoint.inject(Fault::Refused(503), Read, "rooms", times);
             let answer = world.delete(path).await;
@@ -115,8 +115,8 @@ async fn a_delete_of_what_is_not_there_is_a_404_however_often_the_store_was_away
     }
 }
 
-/// The write of a conditional PUT is carried out and its answer lost, and another command comes before the
-/// first looks at what it has done.
+/// The store carries out the write of a conditional PUT, and its answer is lost. Another command writes
+/// before the PUT reads the item.
 #[tokio::test]
 async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_write() {
     for (kind, is_new) in [(Replace, false), (Create, true)] {
@@ -133,11 +133,11 @@ async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_writ
             let mut write = world.endpoint.hold(kind, "rooms");
             write.arrived().await;
             world.endpoint.inject(Fault::AnswerLost, kind, "rooms", 1);
-            let mut look = world.endpoint.hold(Read, "rooms");
+            let mut read = world.endpoint.hold(Read, "rooms");
             write.release();
-            look.arrived().await;
+            read.arrived().await;
             other_instance.put(path, title("theirs")).await.expect(200);
-            look.release();
+            read.release();
         };
         let put = world.call("PUT", path, &condition, Some(title("ours")));
         let ((), answer) = join(lost, put).await;

@@ -35,7 +35,7 @@ async fn world() -> World {
 }
 
 #[tokio::test]
-async fn a_list_shows_each_item_once_past_unreadable_ones() {
+async fn a_list_shows_each_item_once_and_leaves_unreadable_ones_out() {
     let world = world().await;
     for list in [BOOKINGS, ROOMS] {
         list.shows_each_item_once(&world).await;
@@ -43,9 +43,9 @@ async fn a_list_shows_each_item_once_past_unreadable_ones() {
     }
 }
 
-/// What follows is not looked for in the same request: it may be thousands of items away.
+/// The request does not search for the next readable item, which may be thousands of items away.
 #[tokio::test]
-async fn a_page_of_unreadable_items_is_empty_and_names_where_the_list_goes_on() {
+async fn a_page_of_unreadable_items_is_empty_and_has_a_cursor() {
     let world = world().await;
     for id in &BOOKINGS.ids(&world, 100).await[..2] {
         world.make_unreadable("rooms", id, "purpose").await;

@@ -11,12 +11,12 @@ async fn the_document_says_what_each_function_takes_and_answers() {
     document.has_every_function::<Rooms>();
     assert!(document.examples_fit() > 10);
     let others = document.examples_are_taken(&World::new().await).await;
-    // There is no dead letter.
+    // No dead letter exists.
     assert_eq!(others, ["ReplayDeadLetter"]);
 }
 
 #[tokio::test]
-async fn the_app_serves_it_and_a_caller_who_has_it_gets_nothing_new() {
+async fn the_app_serves_the_document_and_answers_304_to_a_caller_that_has_it() {
     let world = World::new().await;
     let served = world.get("/api/openapi.json").await.expect(200);
     assert_eq!(served.json(), *OpenApiDocument::of::<Rooms>().value());

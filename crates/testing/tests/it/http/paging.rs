@@ -1,4 +1,4 @@
-//! Lists in pages: each item exactly once, in order, whatever the limits and whatever changes.
+//! Lists in pages: each item exactly once, in order, with any limits and any changes between pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use tributary_testing::{answers::free_of_charge, problems::bad_fields};
 
 use crate::{World, given};
 
-/// A creation date and an id: what lists are sorted by.
+/// A creation date and an id, by which lists are sorted.
 type Key = (String, String);
 
 /// A list in a world with [`given::rooms`].
@@ -71,13 +71,13 @@ impl Kind {
     }
 }
 
-/// A key whose date is one of five, so that many items share one.
+/// Returns a key whose date is one of five, so that many items share one.
 fn key(date: u8, id: u16) -> Key {
-    (format!("2026-11-21T09:25:0{}.120Z", date % 5), format!("n{}", letters(id)))
+    (format!("2026-11-21T09:25:0{}.120Z", date % 5), format!("n{}", mixed_text(id)))
 }
 
-/// A number in letters of both cases, with dots and digits: ids that sort in many ways.
-fn letters(n: u16) -> String {
+/// Returns a number in eight characters of several kinds: ids that sort in many ways.
+fn mixed_text(n: u16) -> String {
     let alphabet = ["a", "B", "Z", "z", "0", "-", ".", "_"];
     let mut n = usize::from(n);
     let mut text = String::new();
@@ -111,7 +111,7 @@ async fn world_with(kind: Kind, keys: &BTreeSet<Key>) -> World {
     world
 }
 
-/// Items with dates and ids, where one id has one date.
+/// Generates items with dates and ids, where one id has one date.
 fn keys(items: &[(u8, u16)]) -> BTreeSet<Key> {
     let by_id: BTreeMap<u16, u8> = items.iter().map(|(date, id)| (*id, *date)).collect();
     by_id.into_iter().map(|(id, date)| key(date, id)).collect()
@@ -121,11 +121,11 @@ fn kinds() -> impl Strategy<Value = Kind> {
     prop_oneof![Just(Bookings), Just(Rooms)]
 }
 
-/// What happens between two pages.
+/// A change between two pages.
 #[derive(Debug, Clone)]
 enum Event {
     Insert(u8, u16),
-    /// Deletes one of the items that are there.
+    /// Deletes one of the existing items.
     Delete(prop::sample::Index),
 }
 
@@ -165,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn changes_between_pages_neither_repeat_nor_skip_what_was_there_all_along(
+    fn changes_between_pages_neither_repeat_nor_skip_an_unchanged_item(
         kind in kinds(),
         items in vec((any::<u8>(), 1u16..500), 10..60),
         limits in vec(1usize..9, 1..6),
@@ -328,7 +328,7 @@ async fn a_cursor_ends_with_its_parent() {
     world.get(&format!("/api/rooms/r1/bookings?cursor={cursor}")).await.expect(404);
 }
 
-/// The cursor after the first page.
+/// Returns the cursor after the first page.
 async fn cursor(world: &World, kind: Kind, limit: usize) -> String {
     page(world, kind, limit, None).await.1.unwrap()
 }

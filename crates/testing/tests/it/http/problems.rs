@@ -1,4 +1,4 @@
-//! Errors as problem documents, and the charge that answers carry.
+//! Errors as problem documents, and the charges of answers.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ async fn a_path_that_no_route_has_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_reached_is_a_503_with_retry_after() {
+async fn an_unreachable_store_is_a_503_with_retry_after() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
@@ -74,7 +74,7 @@ async fn each_status_has_its_type() {
 }
 
 #[tokio::test]
-async fn errors_stand_only_in_what_failed_validation() {
+async fn only_problems_of_validation_have_errors() {
     let world = given::rooms().await;
     let invalid = world.put(ROOM.1, json!({"personId": "ann", "title": 1})).await;
     assert_eq!(bad_fields(&invalid), ["title"]);
@@ -84,7 +84,7 @@ async fn errors_stand_only_in_what_failed_validation() {
 }
 
 #[tokio::test]
-async fn an_answer_carries_a_charge_if_it_used_the_store() {
+async fn an_answer_has_a_charge_if_it_used_the_store() {
     let world = given::rooms().await;
     let etag = world.get(ROOM.1).await.header("etag").to_owned();
     let by_etag = [("if-none-match", etag.as_str())];
@@ -133,12 +133,12 @@ async fn the_charge_is_the_sum_over_all_store_requests() {
     let alone = charge(world.get(ROOM.1).await.expect(200));
     let both = charge(world.get(booking.header("location")).await.expect(200));
     assert!(both > alone, "{both} {alone}");
-    // The same read costs the same: nothing of the requests before is counted.
+    // The same read costs the same: earlier requests do not count.
     assert!((charge(world.get(ROOM.1).await.expect(200)) - alone).abs() < 0.001);
 }
 
 #[tokio::test]
-async fn a_bug_has_the_id_of_the_invocation_that_the_log_has_its_cause_under() {
+async fn the_problem_of_a_bug_has_the_invocation_id_of_its_log_line() {
     let world = World::new().await;
     let bad = json!({"id": "bad", "roomId": "bad", "type": "room", "title": "secret"});
     world.write_item("rooms", &bad).await;
@@ -150,9 +150,9 @@ async fn a_bug_has_the_id_of_the_invocation_that_the_log_has_its_cause_under() {
     assert!(answer.json().get("invocationId").is_none());
 }
 
-/// Also where refusals share the requests of one group, whose cost is divided among them.
+/// Refusals that share the requests of one group divide its cost among them.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_refusal_that_asked_the_store_says_what_it_cost() {
+async fn every_refusal_that_used_the_store_has_its_charge() {
     let world = given::rooms().await;
     let paths = (0..60).flat_map(|n| {
         [

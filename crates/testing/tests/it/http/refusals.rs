@@ -5,7 +5,7 @@ use tributary_testing::checks;
 use crate::{World, given};
 
 #[tokio::test]
-async fn no_function_takes_a_bad_request_or_asks_the_store_about_one() {
+async fn every_function_refuses_bad_requests_without_a_store_request() {
     checks::bad_requests_are_refused(&World::new().await).await;
 }
 

@@ -20,7 +20,7 @@ async fn a_delete_that_the_host_repeats_is_carried_out_once() {
     let room = ("DELETE", "/api/rooms/r1");
     answered_as_the_first_time(&world, "3", room, 204).await;
     problem(&world.invoke("4", room).await, 404);
-    // What was created meanwhile stays.
+    // An item that was created meanwhile stays.
     given::room(&world, "r1", "ann").await.expect(201);
     world.invoke("3", room).await.expect(204);
     world.get("/api/rooms/r1").await.expect(200);
@@ -68,17 +68,17 @@ async fn a_replay_or_delete_of_a_dead_letter_that_is_repeated_is_answered_as_the
         let bad = json!({"id": "bad", "roomId": "bad", "type": "poem"});
         world.write_item("rooms", &bad).await;
         deliver(&world, "RoomCopies", &bad).await;
-        let letter = world.list("/api/dead-letters").await.remove(0);
+        let dead_letter = world.list("/api/dead-letters").await.remove(0);
         world.container("rooms").await.delete_item("bad", "bad", None).await.unwrap();
-        let path = format!("/api/dead-letters/{}{path}", letter["id"].as_str().unwrap());
+        let path = format!("/api/dead-letters/{}{path}", dead_letter["id"].as_str().unwrap());
         answered_as_the_first_time(&world, "1", (method, &path), status).await;
         assert!(world.list("/api/dead-letters").await.is_empty());
         problem(&world.invoke("2", (method, &path)).await, 404);
 
-        // It fails anew, and the repetition of the first command leaves it alone.
+        // The change fails anew, and the repeated first command leaves its dead letter alone.
         deliver(&world, "RoomCopies", &bad).await;
         world.invoke("1", (method, &path)).await.expect(status);
         assert_eq!(world.list("/api/dead-letters").await.len(), 1);
-        assert_eq!(world.list("/api/dead-letters").await[0]["id"], letter["id"]);
+        assert_eq!(world.list("/api/dead-letters").await[0]["id"], dead_letter["id"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Answers of an instance whose replica does not show yet what another instance has written.
+//! Answers of an instance whose replica does not show the writes of another instance yet.
 
 use serde_json::json;
 use tributary_testing::{
@@ -9,13 +9,13 @@ use tributary_testing::{
 
 use crate::{World, given};
 
-/// The kinds of the store requests since a mark.
-fn kinds(world: &World, mark: usize) -> Vec<RequestKind> {
-    world.endpoint.requests_since(mark).into_iter().map(|request| request.kind).collect()
+/// Returns the kinds of the store requests after the first `n_before`.
+fn kinds(world: &World, n_before: usize) -> Vec<RequestKind> {
+    world.endpoint.requests_since(n_before).into_iter().map(|request| request.kind).collect()
 }
 
 #[tokio::test]
-async fn what_was_just_created_at_another_instance_is_found() {
+async fn an_item_just_created_at_another_instance_is_found() {
     let world = given::rooms().await;
     let _frozen = ["people", "rooms"].map(|container| world.stale_reads(container));
     given::person(&world, "cy", "Cy").await.expect(201);
@@ -36,33 +36,33 @@ async fn what_was_just_created_at_another_instance_is_found() {
 }
 
 #[tokio::test]
-async fn what_is_nowhere_costs_one_more_read() {
+async fn a_missing_item_costs_one_more_read() {
     let world = given::rooms().await;
-    let mark = world.endpoint.request_count();
+    let n_before = world.endpoint.request_count();
     problem(&world.get("/api/rooms/none").await, 404);
-    assert_eq!(kinds(&world, mark), [Read, Read]);
+    assert_eq!(kinds(&world, n_before), [Read, Read]);
 }
 
 #[tokio::test]
-async fn a_write_upon_a_state_that_is_over_is_made_again_upon_the_newest() {
+async fn a_write_on_an_outdated_state_is_repeated_on_the_newest() {
     let world = given::rooms().await;
     let _frozen = world.stale_reads("rooms");
     let other = world.second_instance().await;
     given::booking(&world, "r1", "bob").await.expect(201);
-    // The refusal tells the session, so one more read is enough, and it has not to ask for more.
-    let mark = world.endpoint.request_count();
+    // The refusal carries the session, so one read of the session is enough.
+    let n_before = world.endpoint.request_count();
     given::titled(&other, "r1", "ann", "edited").await.expect(200);
-    assert_eq!(kinds(&world, mark), [Read, Replace, Read, Replace]);
+    assert_eq!(kinds(&world, n_before), [Read, Replace, Read, Replace]);
     let other = world.second_instance().await;
-    let mark = world.endpoint.request_count();
+    let n_before = world.endpoint.request_count();
     given::booking(&other, "r1", "ann").await.expect(201);
-    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Batch]);
+    assert_eq!(kinds(&world, n_before), [Read, Batch, Read, Batch]);
     let room = other.get("/api/rooms/r1").await.expect(200).json();
     assert_eq!((&room["title"], &room["bookingCount"]), (&json!("edited"), &json!(2)));
 }
 
 #[tokio::test]
-async fn a_command_that_is_repeated_after_a_restart_is_known_also_behind_a_stale_replica() {
+async fn a_command_that_is_repeated_after_a_restart_is_recognised_behind_a_stale_replica() {
     let world = given::rooms().await;
     let booking = given::booking(&world, "r1", "bob").await.expect(201);
     let _frozen = world.stale_reads("rooms");

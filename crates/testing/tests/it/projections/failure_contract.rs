@@ -1,5 +1,5 @@
-//! What a projection does about a store that is busy, away, or loses its answers, and about data
-//! that it can make nothing of.
+//! Projections under a store that is throttled, unavailable, or loses its answers, and under data that
+//! they cannot read.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::{World, given};
 /// More faults than any invocation can meet.
 const ENDLESS: usize = 1_000_000;
 
-/// Trouble that passes, each kind as often as an invocation can wait for. The SDK repeats a request
-/// on its own, so that one refusal is seen by nobody.
-const PASSING: [(Fault, usize); 5] = [
+/// Transient failures, each kind as often as an invocation can retry it. The SDK retries, too, so the app
+/// does not see a single refusal.
+const TRANSIENT: [(Fault, usize); 5] = [
     (Fault::Refused(429), 25),
     (Fault::Refused(449), 1),
     (Fault::Refused(503), 6),
@@ -25,16 +25,16 @@ const PASSING: [(Fault, usize); 5] = [
     (Fault::AnswerLost, 2),
 ];
 
-/// Both copies of the room `r1` are there, and as the room is.
-async fn copies_are_true(world: &World) {
+/// Checks that both copies of the room `r1` equal the room.
+async fn check_copies(world: &World) {
     let room = world.get("/api/rooms/r1").await.expect(200).json();
     let newest = world.get("/api/newest-rooms").await.expect(200).json()["items"].clone();
     assert_eq!(newest, json!([room]));
     assert_eq!(world.list("/api/people/ann/rooms").await, [room]);
-    assert!(world.items("dead-letters").await.is_empty(), "nothing was given up");
+    assert!(world.items("dead-letters").await.is_empty(), "no change became a dead letter");
 }
 
-/// Delivers until it succeeds, and tells how often it failed before.
+/// Delivers until it succeeds, and returns the number of failures before.
 async fn deliver_until_it_succeeds(world: &World, function: &str, items: &[Value]) -> usize {
     let mut failures = 0;
     while world.deliver(function, items).await.is_err() {
@@ -45,9 +45,9 @@ async fn deliver_until_it_succeeds(world: &World, function: &str, items: &[Value
 }
 
 #[tokio::test]
-async fn trouble_that_passes_is_waited_for_within_the_invocation() {
+async fn an_invocation_outlasts_transient_failures() {
     let world = given::rooms().await;
-    for (fault, times) in PASSING {
+    for (fault, times) in TRANSIENT {
         for (kind, container) in [
             (Read, "people"),
             (Create, "people"),
@@ -61,16 +61,16 @@ async fn trouble_that_passes_is_waited_for_within_the_invocation() {
         for function in ["RoomCopies", "NewestRooms", "RoomsIntegrity"] {
             world.deliver(function, &items).await.unwrap();
         }
-        copies_are_true(&world).await;
+        check_copies(&world).await;
         given::titled(&world, "r1", "ann", &format!("{fault:?}")).await.expect(200);
     }
 }
 
 #[tokio::test]
-async fn a_rename_survives_all_kinds_of_trouble() {
+async fn a_rename_survives_every_transient_failure() {
     let world = given::rooms().await;
     given::room(&world, "r2", "ann").await.expect(201);
-    for (n, (fault, times)) in PASSING.into_iter().enumerate() {
+    for (n, (fault, times)) in TRANSIENT.into_iter().enumerate() {
         given::person(&world, "ann", &format!("Ann {n}")).await.expect(200);
         world.endpoint.inject(fault, Query, "rooms", times);
         world.endpoint.inject(fault, Replace, "rooms", times);
@@ -82,7 +82,7 @@ async fn a_rename_survives_all_kinds_of_trouble() {
 }
 
 #[tokio::test]
-async fn what_an_invocation_cannot_apply_in_its_time_is_delivered_again_and_not_lost() {
+async fn changes_that_an_invocation_cannot_apply_in_its_time_are_retried_and_not_lost() {
     let world = given::rooms().await;
     let world = world.with_budget(Duration::from_millis(20)).await;
     let items = world.items("rooms").await;
@@ -93,13 +93,14 @@ async fn what_an_invocation_cannot_apply_in_its_time_is_delivered_again_and_not_
             world.endpoint.inject(Fault::Refused(status), kind, container, 60);
         }
         let failures = deliver_until_it_succeeds(&world, function, &items).await;
-        assert!(failures > 0, "{function} was to fail");
+        assert!(failures > 0, "{function} does not fail");
     }
-    copies_are_true(&world).await;
+    check_copies(&world).await;
 }
 
 #[tokio::test]
-async fn what_a_full_partition_refuses_is_a_dead_letter_and_a_missing_container_is_waited_for() {
+async fn a_write_that_a_full_partition_refuses_is_a_dead_letter_and_a_missing_container_is_retried()
+{
     let world = given::rooms().await;
     let world = world.with_budget(Duration::from_millis(20)).await;
     let items = world.items("rooms").await;
@@ -110,13 +111,13 @@ async fn what_a_full_partition_refuses_is_a_dead_letter_and_a_missing_container_
     given::room(&world, "r2", "ann").await.expect(201);
     world.endpoint.inject(Fault::RefusedWith(403, 1014), Create, "people", 1);
     world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
-    let letters = world.items("dead-letters").await;
-    let [letter] = letters.as_slice() else { panic!("{letters:?}") };
-    assert!(letter["reason"].as_str().unwrap().contains("20 GB"), "{letter}");
+    let dead_letters = world.items("dead-letters").await;
+    let [dead_letter] = dead_letters.as_slice() else { panic!("{dead_letters:?}") };
+    assert!(dead_letter["reason"].as_str().unwrap().contains("20 GB"), "{dead_letter}");
 }
 
 #[tokio::test]
-async fn the_time_is_that_of_the_invocation_and_not_of_each_change() {
+async fn all_changes_of_an_invocation_share_its_retry_budget() {
     let world = given::rooms().await;
     for n in 0..99 {
         given::room(&world, &format!("r{}", n + 2), "ann").await.expect(201);
@@ -125,28 +126,29 @@ async fn the_time_is_that_of_the_invocation_and_not_of_each_change() {
     world.endpoint.inject(Fault::Refused(429), Create, "people", ENDLESS);
     let world = world.with_budget(Duration::ZERO).await;
     let requests = async |items: &[Value]| {
-        let mark = world.endpoint.request_count();
+        let n_before = world.endpoint.request_count();
         world.deliver("RoomCopies", items).await.unwrap_err();
-        world.endpoint.request_count() - mark
+        world.endpoint.request_count() - n_before
     };
-    let _ = requests(&rooms[..1]).await; // It looks the container up.
+    // The first request reads the container itself, too.
+    let _ = requests(&rooms[..1]).await;
     let of_one = requests(&rooms[..1]).await;
     let of_all = requests(&rooms).await;
     assert!(of_all <= 16 * of_one, "{of_all} requests, {of_one} for one change");
 }
 
 #[tokio::test]
-async fn a_batch_may_take_longer_than_that_as_long_as_nothing_fails() {
+async fn a_batch_without_failures_may_take_longer_than_the_retry_budget() {
     let world = given::rooms().await.with_budget(Duration::ZERO).await;
     let items = world.items("rooms").await;
     for function in ["RoomCopies", "NewestRooms", "RoomsIntegrity"] {
         world.deliver(function, &items).await.unwrap();
     }
-    copies_are_true(&world).await;
+    check_copies(&world).await;
 }
 
 #[tokio::test]
-async fn the_removal_of_bookings_fails_in_time_too() {
+async fn the_removal_of_bookings_keeps_to_the_retry_budget() {
     let world = given::rooms().await.with_budget(Duration::from_millis(20)).await;
     given::booking(&world, "r1", "bob").await.expect(201);
     world.delete("/api/rooms/r1").await.expect(204);
@@ -157,7 +159,7 @@ async fn the_removal_of_bookings_fails_in_time_too() {
 }
 
 #[tokio::test]
-async fn a_copy_that_nobody_can_read_is_a_dead_letter_and_the_rest_goes_on() {
+async fn an_unreadable_copy_is_a_dead_letter_and_the_other_changes_are_applied() {
     let world = given::rooms().await;
     given::room(&world, "r2", "ann").await.expect(201);
     let odd = json!({"id": "room:r2", "personId": "ann", "type": "room", "version": "odd"});
@@ -165,15 +167,15 @@ async fn a_copy_that_nobody_can_read_is_a_dead_letter_and_the_rest_goes_on() {
     let items = world.items("rooms").await;
     world.deliver("RoomCopies", &items).await.unwrap();
 
-    let letters = world.items("dead-letters").await;
-    let [letter] = letters.as_slice() else { panic!("{letters:?}") };
-    assert_eq!(letter["function"], "RoomCopies");
-    assert_eq!(letter["documentId"], "r2");
-    assert_eq!(letter["partitionKey"], "r2");
-    assert_eq!(letter["invocationId"], "an-invocation");
-    assert!(letter["reason"].as_str().unwrap().contains("cannot be read"), "{letter}");
+    let dead_letters = world.items("dead-letters").await;
+    let [dead_letter] = dead_letters.as_slice() else { panic!("{dead_letters:?}") };
+    assert_eq!(dead_letter["function"], "RoomCopies");
+    assert_eq!(dead_letter["documentId"], "r2");
+    assert_eq!(dead_letter["partitionKey"], "r2");
+    assert_eq!(dead_letter["invocationId"], "an-invocation");
+    assert!(dead_letter["reason"].as_str().unwrap().contains("cannot be read"), "{dead_letter}");
     let people = world.items("people").await;
-    assert!(people.iter().any(|item| item["id"] == "room:r1"), "the rest went on");
+    assert!(people.iter().any(|item| item["id"] == "room:r1"), "the other change is applied");
 }
 
 #[tokio::test]
@@ -187,16 +189,16 @@ async fn a_dead_letter_that_cannot_be_stored_keeps_its_batch_from_being_acknowle
         let world = world.with_budget(Duration::from_millis(20)).await;
         world.endpoint.inject(fault, Upsert, "dead-letters", times);
         let failures = deliver_until_it_succeeds(&world, "NewestRooms", &items).await;
-        assert!(failures > 0, "{fault:?} was to fail");
+        assert!(failures > 0, "{fault:?} does not fail");
         assert_eq!(world.items("dead-letters").await.len(), 1);
     }
-    // And one that can be stored a moment later is stored within the invocation.
+    // A dead letter that can be stored a moment later is stored within the invocation.
     world.endpoint.inject(Fault::Refused(429), Upsert, "dead-letters", 25);
     world.deliver("NewestRooms", &items).await.unwrap();
 }
 
 #[tokio::test]
-async fn what_spoils_a_transaction_for_all_holds_up_no_other() {
+async fn a_change_that_fails_a_transaction_holds_up_no_other() {
     let world = given::rooms().await;
     for n in 0..9 {
         given::room(&world, &format!("n{n}"), "ann").await.expect(201);
@@ -205,28 +207,31 @@ async fn what_spoils_a_transaction_for_all_holds_up_no_other() {
     let odd = json!({"id": "n7", "type": "room", "version": "odd"});
     world.write_item("newest-rooms", &odd).await;
     let items = world.items("rooms").await;
-    // In one round, for there may be no time for another.
+    // All in one round, since a second one has no time.
     let world = world.with_budget(Duration::ZERO).await;
     world.deliver("NewestRooms", &items).await.unwrap();
-    let letters = world.items("dead-letters").await;
-    let [letter] = letters.as_slice() else { panic!("{letters:?}") };
-    assert_eq!((&letter["function"], &letter["documentId"]), (&json!("NewestRooms"), &json!("n7")));
+    let dead_letters = world.items("dead-letters").await;
+    let [dead_letter] = dead_letters.as_slice() else { panic!("{dead_letters:?}") };
+    assert_eq!(
+        (&dead_letter["function"], &dead_letter["documentId"]),
+        (&json!("NewestRooms"), &json!("n7"))
+    );
     let head = world.item("newest-rooms", "~head").await;
     assert_eq!(head["members"].as_array().unwrap().len(), 9, "all but that one");
 }
 
 #[tokio::test]
-async fn a_group_that_fails_is_tried_again_in_halves() {
+async fn a_group_that_fails_is_retried_in_halves() {
     let world = given::rooms().await;
     for n in 0..39 {
         given::room(&world, &format!("n{n}"), "ann").await.expect(201);
     }
     let items = world.items("rooms").await;
     let batches = async |refused: usize| {
-        let mark = world.endpoint.request_count();
+        let n_before = world.endpoint.request_count();
         world.endpoint.inject(Fault::Refused(412), Batch, "newest-rooms", refused);
         world.deliver("NewestRooms", &items).await.unwrap();
-        let requests = world.endpoint.requests_since(mark);
+        let requests = world.endpoint.requests_since(n_before);
         let of_window = |one: &&StoreRequest| one.container == "newest-rooms" && one.kind == Batch;
         requests.iter().filter(of_window).count()
     };
@@ -234,5 +239,5 @@ async fn a_group_that_fails_is_tried_again_in_halves() {
     assert_eq!(batches(3).await, 3 + 4);
     assert!(world.items("dead-letters").await.is_empty());
     assert_eq!(world.list("/api/newest-rooms").await.len(), 10);
-    assert_eq!(batches(0).await, 0, "delivered again it writes nothing");
+    assert_eq!(batches(0).await, 0, "a duplicate delivery writes nothing");
 }

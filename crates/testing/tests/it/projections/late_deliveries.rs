@@ -1,4 +1,4 @@
-//! Deliveries that come late. The proof has those of whole histories ([`proofs`](crate::proofs)).
+//! Out-of-order deliveries. The proof has those of whole histories ([`proofs`](crate::proofs)).
 
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +8,7 @@ use crate::{World, given};
 
 const COPIES: [&str; 2] = ["RoomCopies", "NewestRooms"];
 
-/// The titles of Ann's rooms, beside her and among the newest.
+/// Returns the titles of Ann's rooms, beside her and among the newest.
 async fn titles(world: &World) -> [Vec<Value>; 2] {
     let title = |room: &Value| room["title"].clone();
     let beside = world.list("/api/people/ann/rooms").await;
@@ -17,12 +17,12 @@ async fn titles(world: &World) -> [Vec<Value>; 2] {
 }
 
 #[tokio::test]
-async fn an_older_version_that_comes_late_changes_nothing() {
+async fn an_out_of_order_delivery_changes_nothing() {
     let world = given::rooms().await;
     let older = world.item("rooms", "r1").await;
     given::titled(&world, "r1", "ann", "edited").await.expect(200);
     let newer = world.item("rooms", "r1").await;
-    // In one batch, and in one after the other.
+    // Both in one batch, and the older one in a later batch.
     for batch in [vec![newer, older.clone()], vec![older]] {
         for function in COPIES {
             world.deliver(function, &batch).await.unwrap();
@@ -31,7 +31,7 @@ async fn an_older_version_that_comes_late_changes_nothing() {
     }
 }
 
-/// How many tombstones of rooms and of their copies there are.
+/// Returns the number of tombstones of rooms and of their copies.
 async fn tombstones(world: &World) -> usize {
     let mut n = 0;
     for container in ["rooms", "people", "newest-rooms"] {

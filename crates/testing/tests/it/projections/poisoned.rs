@@ -1,5 +1,5 @@
-//! One bad item among many: an item that no program can read, or that the store refuses. What stands
-//! before and behind it is right in the end, and a dead letter names what is not.
+//! One bad item among many: an item that no program can read, or that the store refuses. All other items
+//! are right in the end, and a dead letter names the bad one.
 
 use super::window_repairs::{full_window, leave_a_gap};
 use crate::given::{self, dead_letters, deliver};
@@ -64,7 +64,7 @@ async fn a_window_is_filled_up_though_a_copy_in_it_cannot_be_read() {
     given::room(&world, "n11", "ann").await.expect(201);
     let n11 = world.item("rooms", "n11").await;
     deliver(&world, "NewestRooms", &n11).await;
-    // It is the next to come in, where something unreadable stands.
+    // The next room to enter has an unreadable item under its id.
     world.write_item("newest-rooms", &json!({"id": "n01", "type": "room", "version": "x"})).await;
     leave_a_gap(&world, "n09").await;
     deliver(&world, "NewestRooms", &n11).await;
@@ -88,7 +88,7 @@ async fn a_total_that_cannot_be_read_keeps_no_other_total_wrong() {
     };
     assert_eq!(count("ann").await, 1);
     world.write_item("room-counts", &json!({"id": "total", "key": "ann", "value": "x"})).await;
-    // The room comes again under another person.
+    // The room is created anew under another person.
     world.delete("/api/rooms/r1").await.expect(204);
     given::room(&world, "r1", "bob").await.expect(201);
     deliver(&world, "RoomCounts", &world.item("rooms", "r1").await).await;
@@ -100,7 +100,7 @@ async fn a_total_that_cannot_be_read_keeps_no_other_total_wrong() {
 async fn a_copy_that_cannot_be_read_keeps_no_other_copy_of_its_source_wrong() {
     let world = given::rooms().await;
     deliver(&world, "RoomCopies", &world.item("rooms", "r1").await).await;
-    // The room comes again under another person, beside whom the copy cannot be read.
+    // The room is created anew under another person, whose copy of it cannot be read.
     world.delete("/api/rooms/r1").await.expect(204);
     given::room(&world, "r1", "bob").await.expect(201);
     world.write_item("people", &json!({"id": "room:r1", "personId": "bob", "version": "x"})).await;

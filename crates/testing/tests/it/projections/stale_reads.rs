@@ -1,5 +1,5 @@
-//! Projections whose reads are answered by a replica that is behind: session tokens are not shared
-//! between instances. Each story delivers a change to an instance that has seen nothing yet.
+//! Projections behind a stale replica: instances do not share session tokens. Each story delivers a change
+//! to an instance without a session.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::window_repairs::{full_window, the_window_is_right};
 use crate::given::{self, deliver};
 
 #[tokio::test]
-async fn a_rename_is_not_lost_where_the_person_is_read_as_it_was() {
+async fn a_rename_is_not_lost_behind_a_stale_read_of_the_person() {
     let world = given::rooms().await;
     let frozen = world.stale_reads("people");
     given::person(&world, "ann", "Anna").await.expect(200);
@@ -18,7 +18,7 @@ async fn a_rename_is_not_lost_where_the_person_is_read_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_rename_finds_what_a_replica_does_not_show_yet() {
+async fn a_rename_finds_items_that_a_replica_does_not_show_yet() {
     let world = given::rooms().await;
     let frozen = world.stale_reads("rooms");
     // Bob has written nothing else: the write of another item would tell the rename of this one.
@@ -31,7 +31,7 @@ async fn a_rename_finds_what_a_replica_does_not_show_yet() {
 }
 
 #[tokio::test]
-async fn what_is_created_under_an_old_name_gets_the_new_one_where_the_person_is_read_as_it_was() {
+async fn an_item_created_under_an_old_name_gets_the_new_one_behind_a_stale_read_of_the_person() {
     let world = given::rooms().await;
     let frozen = world.stale_reads("people");
     given::person(&world, "ann", "Anna").await.expect(200);
@@ -60,7 +60,7 @@ async fn an_item_that_a_replica_does_not_show_yet_gets_the_new_name() {
 }
 
 #[tokio::test]
-async fn the_bookings_of_a_deleted_room_go_where_a_replica_does_not_show_them_yet() {
+async fn bookings_of_a_deleted_room_are_removed_when_a_replica_does_not_show_them_yet() {
     let world = given::rooms().await;
     let frozen = world.stale_reads("rooms");
     let booking = given::booking(&world, "r1", "bob").await.expect(201).json();
@@ -73,7 +73,7 @@ async fn the_bookings_of_a_deleted_room_go_where_a_replica_does_not_show_them_ye
 }
 
 #[tokio::test]
-async fn a_text_that_the_host_rewrites_is_copied_where_the_room_is_read_as_it_was() {
+async fn a_text_that_the_host_rewrites_is_copied_behind_a_stale_read_of_the_room() {
     let world = given::rooms().await;
     let frozen = world.stale_reads("rooms");
     given::titled(&world, "r1", "ann", "2026-01-02T03:04:05Z").await.expect(200);
@@ -89,7 +89,7 @@ async fn a_text_that_the_host_rewrites_is_copied_where_the_room_is_read_as_it_wa
 }
 
 #[tokio::test]
-async fn a_room_that_a_refill_has_taken_in_is_updated_where_the_head_is_read_as_it_was() {
+async fn a_room_that_a_refill_has_admitted_is_updated_behind_a_stale_read_of_the_head() {
     let world = full_window().await;
     let frozen = world.stale_reads("newest-rooms");
     world.delete("/api/rooms/n05").await.expect(204);
@@ -102,7 +102,7 @@ async fn a_room_that_a_refill_has_taken_in_is_updated_where_the_head_is_read_as_
 }
 
 #[tokio::test]
-async fn a_refill_takes_the_newest_versions_where_a_replica_shows_older_ones() {
+async fn a_refill_takes_the_newest_versions_when_a_replica_shows_older_ones() {
     let world = full_window().await;
     let frozen = world.stale_reads("rooms");
     given::booking(&world, "n00", "bob").await.expect(201);
@@ -115,16 +115,16 @@ async fn a_refill_takes_the_newest_versions_where_a_replica_shows_older_ones() {
 }
 
 #[tokio::test]
-async fn a_replay_applies_the_repaired_document_where_it_is_read_as_it_was() {
+async fn a_replay_applies_the_repaired_document_behind_a_stale_read_of_it() {
     let world = given::rooms().await;
     let good = world.item("rooms", "r1").await;
     let bad = json!({"id": "r1", "roomId": "r1", "type": "poem"});
     world.write_item("rooms", &bad).await;
     deliver(&world, "RoomCopies", &bad).await;
-    let letter = world.list("/api/dead-letters").await.remove(0);
+    let dead_letter = world.list("/api/dead-letters").await.remove(0);
     let frozen = world.stale_reads("rooms");
     world.write_item("rooms", &good).await;
-    let path = format!("/api/dead-letters/{}/replay", letter["id"].as_str().unwrap());
+    let path = format!("/api/dead-letters/{}/replay", dead_letter["id"].as_str().unwrap());
     world.second_instance().await.post(&path, Value::Null).await.expect(200);
     drop(frozen);
     assert_eq!(world.list("/api/people/ann/rooms").await.len(), 1);

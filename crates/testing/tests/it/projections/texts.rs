@@ -1,4 +1,5 @@
-//! Every text, through create, trigger, copies, queries and the replay of a dead letter, under a host that leaves dates alone and under one that rewrites them.
+//! Texts through create, trigger, copies, queries and the replay of a dead letter, under a host that
+//! leaves dates alone and under one that rewrites them.
 
 use std::{fs, path::Path};
 
@@ -10,10 +11,10 @@ use tributary_local::host::{Console, FeedOptions, FeedPump, newtonsoft::rewritte
 
 use crate::{World, given};
 
-/// Stops the trigger of a host that takes it for a date.
+/// A text that stops the trigger of a host that parses dates.
 const KILLER: &str = "/Date(500000000000000)/";
 
-/// The strings of the items that the real trigger was tried with.
+/// Returns the strings of the items that were recorded with the real trigger.
 fn recorded() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = root.join("../local/tests/recorded/trigger-texts.json");
@@ -28,7 +29,7 @@ fn recorded() -> Vec<String> {
     texts
 }
 
-/// A text that Newtonsoft takes for a date, or nearly.
+/// Generates a text that Newtonsoft parses as a date, or one close to it.
 fn date() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[0-9]{4}-(0[1-9]|1[0-3])-[0-3][0-9]T(24:00:00|[0-2][0-9]:[0-5][0-9]:[0-5][0-9]([.][0-9]{0,9})?)\
@@ -38,7 +39,7 @@ fn date() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A title, a name or a purpose: 1 to 100 characters.
+/// Generates a title, a name or a purpose: 1 to 100 characters.
 fn text() -> impl Strategy<Value = String> {
     let texts = prop_oneof![
         3 => select(recorded()),
@@ -49,7 +50,7 @@ fn text() -> impl Strategy<Value = String> {
     texts.prop_filter("1 to 100 characters", |text| (1..=100).contains(&text.chars().count()))
 }
 
-/// What one person writes.
+/// The texts of one person.
 #[derive(Debug, Clone)]
 struct Texts {
     names: [String; 2],
@@ -94,7 +95,7 @@ impl Person<'_> {
         self.world.post(&format!("/api/rooms/{}/bookings", self.id), body).await.expect(201);
     }
 
-    /// Every query shows the texts as they were written.
+    /// Checks that every query shows the texts as they were written.
     async fn is_shown(&self, round: usize) {
         let Self { world, id, texts } = self;
         let room = world.get(&format!("/api/rooms/{id}")).await.expect(200).json();
@@ -130,7 +131,7 @@ async fn live(world: &World, all: &[Texts]) {
     join_all(people.iter().map(|person| person.is_shown(1))).await;
 }
 
-/// Spoils every copy beside its person, delivers the rooms, and replays the dead letters.
+/// Makes every copy beside its person unreadable, delivers the rooms, and replays the dead letters.
 async fn copies_are_replayed(world: &World) {
     let mut copies = world.items("people").await;
     copies.retain(|item| item["type"] == "room");
@@ -142,15 +143,15 @@ async fn copies_are_replayed(world: &World) {
     let mut rooms = world.items("rooms").await;
     rooms.retain(|item| item["type"] == "room");
     world.deliver("RoomCopies", &rooms).await.unwrap();
-    let letters = world.list("/api/dead-letters").await;
-    assert_eq!(letters.len(), copies.len());
+    let dead_letters = world.list("/api/dead-letters").await;
+    assert_eq!(dead_letters.len(), copies.len());
     let people = world.container("people").await;
     for copy in &copies {
         let [person, id] = ["personId", "id"].map(|name| copy[name].as_str().unwrap().to_owned());
         people.delete_item(person, &id, None).await.unwrap();
     }
-    for letter in letters {
-        let path = format!("/api/dead-letters/{}/replay", letter["id"].as_str().unwrap());
+    for dead_letter in dead_letters {
+        let path = format!("/api/dead-letters/{}/replay", dead_letter["id"].as_str().unwrap());
         let outcome = world.post(&path, Value::Null).await.expect(200).json();
         assert_eq!(outcome["outcome"], "applied");
     }
@@ -176,7 +177,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn a_text_that_the_host_has_rewritten_is_known_by_its_form(text in text()) {
+    fn a_text_that_the_host_has_rewritten_is_recognised_by_its_form(text in text()) {
         if let Ok(Some(delivered)) = rewritten_date(&text) {
             prop_assert!(may_be_rewritten_by_host(&delivered), "{text} came as {delivered}");
         }

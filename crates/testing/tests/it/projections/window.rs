@@ -12,7 +12,7 @@ async fn write_rooms(world: &World, numbers: std::ops::Range<u32>) {
     }
 }
 
-/// A world on several partitions with so many rooms, which have been delivered.
+/// Creates a world on several partitions with this number of rooms, and delivers them.
 async fn world_with(rooms: u32) -> World {
     let world = World::with_partitions(3).await;
     given::person(&world, "ann", "Ann").await.expect(201);
@@ -21,14 +21,14 @@ async fn world_with(rooms: u32) -> World {
     world
 }
 
-/// The ids of the rooms that the window shows.
+/// Returns the ids of the rooms that the window shows.
 async fn ids(world: &World) -> Vec<String> {
     let newest = world.list("/api/newest-rooms").await;
     newest.iter().map(|room| room["id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
-async fn sources_that_leave_it_are_gone_from_its_container() {
+async fn copies_of_sources_that_leave_a_window_are_deleted() {
     let world = world_with(13).await;
     the_window_is_right(&world).await;
     let stored = world.items("newest-rooms").await;
@@ -37,7 +37,7 @@ async fn sources_that_leave_it_are_gone_from_its_container() {
 }
 
 #[tokio::test]
-async fn changes_of_members_evict_nothing() {
+async fn a_change_of_a_member_evicts_no_other() {
     let world = world_with(12).await;
     let head = world.item("newest-rooms", "~head").await;
     given::booking(&world, "n05", "ann").await.expect(201);
@@ -46,7 +46,7 @@ async fn changes_of_members_evict_nothing() {
     world.settle().await;
     the_window_is_right(&world).await;
     let untouched = world.item("newest-rooms", "~head").await;
-    assert_eq!(untouched, head, "not even written again");
+    assert_eq!(untouched, head, "the change does not write the head");
 }
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn a_delete_lets_the_next_source_move_up() {
     the_window_is_right(&world).await;
     assert_eq!(ids(&world).await.len(), 9);
     let refill = async || world.item("newest-rooms", "~head").await["refill"].clone();
-    assert_eq!(refill().await, false, "there is nothing to fill it up with");
+    assert_eq!(refill().await, false, "no other source exists");
 
     write_rooms(&world, 20..23).await;
     world.settle().await;
@@ -71,11 +71,11 @@ async fn a_delete_lets_the_next_source_move_up() {
 }
 
 #[tokio::test]
-async fn of_sources_of_one_moment_the_last_by_id_move_up() {
+async fn sources_of_one_moment_move_up_from_the_last_id() {
     let world = world_with(1).await;
     let mut room = world.item("rooms", "n00").await;
     world.container("rooms").await.delete_item("n00", "n00", None).await.unwrap();
-    // The moment of the 8 oldest: which of them fill the window up is decided by their ids.
+    // The 8 oldest have one date, so their ids decide which of them fill the window up.
     for n in (0..16).map(|n| n * 7 % 16) {
         let second = if n < 8 { 0 } else { n };
         for member in ["id", "roomId"] {
@@ -97,9 +97,9 @@ async fn of_sources_of_one_moment_the_last_by_id_move_up() {
 }
 
 #[tokio::test]
-async fn a_source_that_was_deleted_and_written_again_is_as_new_as_it_is() {
+async fn a_source_that_was_deleted_and_created_anew_has_its_new_date() {
     let world = world_with(10).await;
-    // The change feed shows only the latest version: not the delete.
+    // The change feed shows the latest version only, without the delete.
     world.delete("/api/rooms/n03").await.expect(204);
     write_rooms(&world, 3..4).await;
     world.settle().await;
@@ -115,13 +115,13 @@ async fn a_copy_that_the_head_does_not_know_becomes_a_member_when_it_belongs() {
     world.write_item("newest-rooms", &world.item("rooms", "n00").await).await;
     world.delete("/api/rooms/n05").await.expect(204);
     world.settle().await;
-    // The head lists it: a later change could not take it out otherwise.
+    // The head lists it, so that a later change can remove it.
     the_window_is_right(&world).await;
     assert!(ids(&world).await.contains(&"n00".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_instances_that_work_on_it_at_once_agree() {
+async fn two_instances_that_write_a_window_at_once_agree() {
     let world = world_with(12).await;
     let second = world.second_instance().await;
     for round in 0..3 {

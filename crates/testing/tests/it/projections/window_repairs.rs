@@ -6,7 +6,7 @@ use tributary_testing::interleavings::held;
 
 use crate::{World, given};
 
-/// A world with 11 rooms of Ann, `n00` to `n10`, of which the window holds the newest 10.
+/// Creates a world with 11 rooms of Ann, `n00` to `n10`, of which the window holds the newest 10.
 pub(super) async fn full_window() -> World {
     let world = given::rooms().await;
     world.delete("/api/rooms/r1").await.expect(204);
@@ -19,12 +19,12 @@ pub(super) async fn full_window() -> World {
     world
 }
 
-/// A room's copy in the window.
+/// Returns the copy of a room in the window.
 async fn copy(world: &World, id: &str) -> Value {
     world.item("newest-rooms", id).await
 }
 
-/// A room, as the change feed shows it now.
+/// Returns a room, as the change feed shows it now.
 async fn change(world: &World, id: &str) -> Value {
     world.item("rooms", id).await
 }
@@ -33,7 +33,7 @@ async fn deliver(world: &World, change: &Value) {
     given::deliver(world, "NewestRooms", change).await;
 }
 
-/// Deletes a member, and ends the handler before it has filled the window up.
+/// Deletes a member, and kills the handler before it fills the window up.
 pub(super) async fn leave_a_gap(world: &World, id: &str) {
     world.delete(&format!("/api/rooms/{id}")).await.expect(204);
     let tombstone = change(world, id).await;
@@ -45,7 +45,7 @@ async fn delete_copy(world: &World, id: &str) {
     world.container("newest-rooms").await.delete_item("room", id, None).await.unwrap();
 }
 
-/// The window shows the newest 10 rooms, each as it is, and its head lists just them.
+/// Checks that the window shows the newest 10 rooms as they are, and that its head lists just them.
 pub(super) async fn the_window_is_right(world: &World) {
     let mut rooms = world.items("rooms").await;
     rooms.retain(|item| item["type"] == "room");
@@ -71,9 +71,9 @@ async fn a_member_whose_copy_was_deleted_is_written_again_by_a_replay() {
     broken["version"] = json!("broken");
     world.write_item("newest-rooms", &broken).await;
     deliver(&world, &change(&world, "r1").await).await;
-    let letter = world.list("/api/dead-letters").await.remove(0);
+    let dead_letter = world.list("/api/dead-letters").await.remove(0);
     delete_copy(&world, "r1").await;
-    let path = format!("/api/dead-letters/{}/replay", letter["id"].as_str().unwrap());
+    let path = format!("/api/dead-letters/{}/replay", dead_letter["id"].as_str().unwrap());
     let outcome = world.post(&path, Value::Null).await.expect(200).json();
     assert_eq!(outcome["outcome"], "applied");
     assert_eq!(copy(&world, "r1").await["title"], "A title");
@@ -124,7 +124,7 @@ async fn a_refill_that_stalls_takes_in_no_version_older_than_one_acknowledged_me
         refill.await;
     });
     let (second, refill) = second.await;
-    // Another instance acknowledges the second version, which comes in and leaves again.
+    // Another instance acknowledges the second version, which enters and leaves again.
     given::booking(&world, "n00", "bob").await.expect(201);
     deliver(&other, &change(&world, "n00").await).await;
     given::room(&world, "n11", "ann").await.expect(201);
