@@ -9,7 +9,7 @@
 //!
 //! To add an operation: 1. a file in [`commands`] or [`queries`] with one handler and its decision,
 //! and its two lines in the `mod.rs` there; 2. a line in `http_functions`; 3. a story in
-//! `tests/it/blog/`; 4. `cargo xtask functions`.
+//! `tests/blog/`; 4. `cargo xtask functions`.
 
 pub mod model;
 

@@ -2,27 +2,21 @@
 //! shows the text to add. `cargo xtask check` runs these tests; `docs/adding-a-function.md` lists
 //! the files.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs;
 
 use tributary_functions::http::HttpFunction;
 
-use crate::{costs::tables::document, world::World};
-
-/// Panics with all that is missing.
-#[track_caller]
-pub(crate) fn nothing_is_missing(missing: &[String]) {
-    assert!(missing.is_empty(), "\n\n{}\n", missing.join("\n\n"));
-}
+use crate::{
+    budgets::{document, path},
+    common::complete::{files, nothing_is_missing},
+    world::World,
+};
 
 /// A row or a sentence of `docs/costs.md` or `docs/webstore.md`, or `budget(…)` in the story.
 #[test]
 fn every_function_has_a_budget() {
     let tables = [document("docs/costs.md"), document("docs/webstore.md")].concat();
-    let stories = files(&root().join("tests/it"));
+    let stories = files(&path("tests"));
     let mut missing = Vec::new();
     for HttpFunction { name, method, route, .. } in World::http_functions() {
         if route.starts_with("/api/dead-letters") {
@@ -64,46 +58,6 @@ fn budgets(row: &str, method: &str, route: &str) -> bool {
         Some((verb, path)) => verb == method && of_route(path),
         None => row.contains(&format!("| {method} |")) && of_route(text),
     })
-}
-
-/// A new file in a folder whose files are all modules is found when the binary is built, and `cargo` builds it only when
-/// a file that it knows has changed.
-#[test]
-fn every_story_is_run() {
-    let list = Command::new(env::current_exe().unwrap()).arg("--list").output().unwrap();
-    let list = String::from_utf8(list.stdout).unwrap();
-    let stories = root().join("tests/it");
-    let mut missing = Vec::new();
-    for file in files(&stories) {
-        let text = fs::read_to_string(&file).unwrap();
-        let path = file.strip_prefix(&stories).unwrap().with_extension("");
-        let module = path.to_str().unwrap().replace('/', "::");
-        let module = module.trim_end_matches("::mod");
-        let has_tests =
-            text.lines().any(|line| line == "#[test]" || line.starts_with("#[tokio::test"));
-        if has_tests && !list.lines().any(|test| test.starts_with(&format!("{module}::"))) {
-            let list = file.with_file_name("mod.rs");
-            let finds_files = fs::read_to_string(&list).is_ok_and(|text| text.contains("automod"));
-            let list = list.strip_prefix(root()).unwrap().display();
-            let name = file.file_stem().unwrap().to_str().unwrap();
-            missing.push(if finds_files {
-                format!("The story {module} is not built yet. Run: touch {list}")
-            } else {
-                format!("The story {module} is not built. Add to {list}:\nmod {name};")
-            });
-        }
-    }
-    nothing_is_missing(&missing);
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
-}
-
-/// All files below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 /// `PutUser` as the name of a file: `put_user`.

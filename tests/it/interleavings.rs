@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 use tributary_local::cosmos::RequestKind::{Batch, Delete, Replace};
 
-pub(crate) use tributary_testing::interleavings::{amid, held};
+use tributary_testing::interleavings::amid;
 
-use crate::{blog::given, http::expect::problem, world::World};
+use crate::{blog as given, expect::problem, world::World};
 
 /// The post `p1` under another title, as the change feed shows it.
 async fn edited(world: &World, title: &str) -> Value {

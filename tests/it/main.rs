@@ -1,5 +1,6 @@
-//! Stories told through the front door: the app's router or the handler's process, the real SDK,
-//! the local Cosmos DB endpoint. The tree mirrors `functions/`.
+//! Stories of the app as a whole, told through the front door: the app's router or the handler's process,
+//! the real SDK, the local Cosmos DB endpoint. Those of one domain's functions are in `tests/blog`,
+//! `tests/webstore` and `tests/news`.
 
 #![expect(
     clippy::panic,
@@ -7,9 +8,19 @@
     reason = "a test ends where what it needs is not there"
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
+use common::blog;
+use common::budgets;
+use common::callers;
+use common::expect;
+use common::handler;
+use common::news;
+use common::webstore;
+use common::world;
+
 mod access;
 mod audit;
-mod blog;
 mod chaos;
 mod complete;
 mod costs;
@@ -21,11 +32,8 @@ mod hosted;
 mod http;
 mod infra;
 mod interleavings;
-mod news;
 mod openapi;
 mod process;
 mod projections;
 mod settings;
 mod telemetry;
-mod webstore;
-mod world;

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use tributary_functions::http::HttpFunction;
 use tributary_local::cosmos::{Fault, RequestKind};
 
-use super::{blog, call_as};
+use super::blog;
 use crate::{
-    complete::nothing_is_missing,
-    http::expect::{free_of_charge, problem},
-    openapi,
+    callers::{PRINCIPAL_ID, call_as},
+    common::complete::nothing_is_missing,
+    common::openapi,
+    expect::{free_of_charge, problem},
     world::World,
 };
 
@@ -171,7 +172,7 @@ async fn what_is_not_there_is_not_found_by_anybody() {
     let path = format!("/api/posts/p1/comments/{comment}");
     problem(&call_as(&world, Some("ann"), ("DELETE", &path, None)).await, 403);
     // The condition of a caller without permission does not matter.
-    let headers = [(super::PRINCIPAL_ID, "eve"), ("if-match", "\"another\"")];
+    let headers = [(PRINCIPAL_ID, "eve"), ("if-match", "\"another\"")];
     problem(&world.call("DELETE", "/api/posts/p1", &headers, None).await, 403);
     problem(&world.call("DELETE", &path, &headers, None).await, 403);
 }

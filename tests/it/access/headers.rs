@@ -4,10 +4,11 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::{PRINCIPAL_ID, blog};
+use super::blog;
 use crate::{
-    blog::given,
-    http::expect::{is_problem, problem},
+    blog as given,
+    callers::PRINCIPAL_ID,
+    expect::{is_problem, problem},
 };
 
 const LIKE: (&str, &str) = ("PUT", "/api/posts/p1/likes/ann");

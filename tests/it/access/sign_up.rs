@@ -4,9 +4,10 @@ use futures::future::join_all;
 use serde_json::json;
 use tributary_local::cosmos::{Fault, RequestKind};
 
-use super::{blog, call_as};
+use super::blog;
 use crate::{
-    http::expect::{created, problem},
+    callers::call_as,
+    expect::{created, problem},
     world::{Answer, World},
 };
 

@@ -6,7 +6,7 @@ use tributary_testing::budget::kind;
 
 use super::audit_within;
 use crate::{
-    blog::given::{comment, like, post, user},
+    blog::{comment, like, post, user},
     world::World,
 };
 

@@ -7,7 +7,7 @@ use super::{
     LONG_AGO, audit_within, change, findings, in_short, insert, item, remove, reserve,
     reserve_in_a_ring, small_blog, stray_like,
 };
-use crate::{blog::given::user, world::World};
+use crate::{blog::user, world::World};
 
 const COPY: (&str, &str, &str) = ("users", "ann", "post:p1");
 const IN_FEED: (&str, &str, &str) = ("feed", "post", "p1");

@@ -9,7 +9,7 @@ use tributary_functions::audit::{AuditOptions, Finding, Listener};
 
 use super::{audit_within, findings, in_short, insert, remove, stray_like};
 use crate::{
-    blog::given::{comment, like, post, user},
+    blog::{comment, like, post, user},
     world::World,
 };
 

@@ -17,7 +17,7 @@ use tributary_functions::audit::{AuditOptions, AuditSummary, Finding, Listener};
 use tributary_simulator::blog::NameReservation;
 
 use crate::{
-    blog::given::{comment, like, post, user},
+    blog::{comment, like, post, user},
     world::World,
 };
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{audit_within, findings};
 use crate::{
-    blog::given::{comment, like, post, user},
+    blog::{comment, like, post, user},
     world::World,
 };
 

@@ -12,9 +12,10 @@ use super::{
     LONG_AGO, audit_within, change, findings, in_short, insert, item, remove, reserve,
     reserve_in_a_ring, small_blog, stray_like,
 };
+use tributary_testing::interleavings::amid;
+
 use crate::{
-    blog::given::{self, comment, like, post, user},
-    interleavings::amid,
+    blog::{self as given, comment, like, post, user},
     world::World,
 };
 

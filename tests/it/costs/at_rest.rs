@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tributary_functions::app::App;
 use tributary_testing::budget::hold_table;
 
-use super::tables::path;
+use crate::budgets::path;
 use crate::world::World;
 
 /// The cost of a trigger's leases for each physical partition, in request units a second.

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use serde_json::Value;
 use tributary_testing::budget::{hold_table, kind};
 
-use super::tables::path;
-use crate::{blog::given, world::World};
+use crate::budgets::path;
+use crate::{blog as given, world::World};
 
 /// Delivers changes to a projection, and gives a row of the table.
 async fn row(world: &World, what: &str, function: &str, changes: &[Value]) -> String {

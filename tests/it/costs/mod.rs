@@ -5,14 +5,14 @@
 mod at_rest;
 mod background;
 mod blog;
-pub(crate) mod tables;
+mod tables;
 
 use axum::http::Method;
 use serde_json::{Value, json};
 use tributary_testing::budget::{self, request_units};
 
 use self::blog::{AUTHOR, EDITED, POST, READER, RENAMED, WRITER, blog, comment, text};
-use crate::{openapi, world::World};
+use crate::world::World;
 
 /// A request, as the tables name it.
 struct Asked {
@@ -124,29 +124,5 @@ async fn cost(world: &World, asked: Asked) -> Cost {
         store_requests: foreground.iter().map(budget::kind).collect(),
         foreground_ru: request_units(&foreground),
         background_ru: request_units(&background),
-    }
-}
-
-/// Holds a request against its budget, and its answer against the OpenAPI document.
-pub(crate) async fn budget(
-    world: &World,
-    (method, path, body): (&str, &str, Option<Value>),
-    budget: &str,
-) {
-    let answer = budget::budget(world, (method, path, body), budget).await;
-    openapi::check(method, path, &answer);
-}
-
-/// Holds requests against a table of a document, and their answers against the OpenAPI document.
-pub(crate) async fn budget_table(
-    world: &World,
-    of: &str,
-    requests: impl IntoIterator<Item = (&str, &str, String, Option<Value>)>,
-    document: &str,
-) {
-    let requests: Vec<_> = requests.into_iter().collect();
-    let answers = budget::budget_table(world, of, requests.clone(), document).await;
-    for ((method, _, path, _), answer) in requests.iter().zip(&answers) {
-        openapi::check(method, path, answer);
     }
 }

@@ -1,14 +1,11 @@
 //! The tables of `docs/costs.md`, made from what was measured, and compared with what stands there.
 
-use std::{
-    fmt::Write,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fmt::Write;
 
 use tributary_testing::budget::hold_table;
 
 use super::Cost;
+use crate::budgets::{document, path};
 
 /// The costs of the third model of the seed article, each with its request.
 const ARTICLE: [(&str, f64); 10] = [
@@ -29,15 +26,6 @@ pub(super) fn hold(costs: &[Cost]) {
     for table in [requests(costs), million(costs), article(costs)] {
         hold_table(path("docs/costs.md"), &table);
     }
-}
-
-pub(crate) fn document(of: &str) -> String {
-    fs::read_to_string(path(of)).unwrap()
-}
-
-/// Returns the path of a document of this repository.
-pub(crate) fn path(document: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(document)
 }
 
 fn requests(costs: &[Cost]) -> String {

@@ -7,8 +7,8 @@ use futures::{future::join_all, join};
 use serde_json::json;
 use tributary_functions::{app::AppOptions, http::AdmissionOptions};
 
-use super::expect::{free_of_charge, problem};
-use crate::{blog::given, webstore, world::World};
+use crate::expect::{free_of_charge, problem};
+use crate::{blog as given, webstore, world::World};
 
 const SOON: Duration = Duration::from_millis(20);
 const LATE: Duration = Duration::from_secs(10);

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tributary_testing::checks::conditions::{self, etag};
 
-use super::expect::problem;
-use crate::{blog::given, world::World};
+use crate::expect::problem;
+use crate::{blog as given, world::World};
 
 const USER: &str = "/api/users/ann";
 const POST: &str = "/api/posts/p1";

@@ -8,7 +8,7 @@ use tributary_testing::{
 };
 
 use crate::{
-    blog::given::{comment, like, post, user},
+    blog::{comment, like, post, user},
     news::given::{HYBRID, Newsroom},
     webstore::{
         given::{line, order_of, product, shop_in},

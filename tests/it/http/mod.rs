@@ -11,5 +11,3 @@ mod random_requests;
 mod refusals;
 mod repeats;
 mod stale_replicas;
-
-pub(crate) mod expect;

@@ -14,8 +14,8 @@ use axum::{
 use futures::{FutureExt, future::join_all};
 use serde_json::{Value, json};
 
-use super::expect::is_problem;
-use crate::{blog::given, hosted::Hosted, world::Answer};
+use crate::expect::is_problem;
+use crate::{blog as given, hosted::Hosted, world::Answer};
 
 /// Worlds that are used at once, each with few enough items to stay quick.
 const N_WORLDS: usize = 5;

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use tributary_testing::checks::answered_as_the_first_time;
 
-use crate::{blog::given, http::expect::problem, world::Answer};
+use crate::{blog as given, expect::problem, world::Answer};
 
 #[tokio::test]
 async fn a_command_that_the_host_repeats_is_carried_out_once_and_answered_as_the_first_time() {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tributary_testing::{FrozenReplica, checks::at_other_instances};
 
-use super::expect::problem;
-use crate::{blog::given, world::World};
+use crate::expect::problem;
+use crate::{blog as given, world::World};
 
 /// The blog, as instances without its session see it from now on.
 async fn frozen() -> (World, [FrozenReplica; 2]) {

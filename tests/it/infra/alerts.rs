@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::{bicep::Bicep, root, text};
-use crate::{openapi, world::World};
+use crate::{common::openapi, world::World};
 
 /// The functions that never answer 201, or write to no container that a trigger reads.
 const WRITE_NOTHING_WATCHED: [&str; 7] = [

@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 use super::{root, text};
 use crate::{
     audit,
-    blog::given::{comment, like, post, user},
-    news, webstore,
+    blog::{comment, like, post, user},
     world::World,
 };
 
@@ -127,8 +126,8 @@ async fn asked() -> Vec<Asked> {
     world.get("/api/feed").await.expect(200);
     world.delete("/api/posts/p2").await.expect(204);
     world.settle().await;
-    webstore::every_query::ask(&world).await;
-    news::every_query::ask(&world).await;
+    super::webstore_queries::ask(&world).await;
+    super::news_queries::ask(&world).await;
     audit::repair_all(&world).await;
     audit::run_all(&world).await;
     let requests = world.endpoint.requests().into_iter();

@@ -8,7 +8,9 @@ mod bicep;
 mod containers;
 mod deployment;
 mod indexes;
+mod news_queries;
 mod parameters;
+mod webstore_queries;
 
 use std::{fs, path::PathBuf};
 

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value, json};
 
-use crate::{blog::given, world::World};
+use crate::{blog as given, world::World};
 
 const POSTS: u8 = 6;
 const USERS: u8 = 3;

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use tributary_functions::{app::AppOptions, cosmos::metered, projection::BackgroundOptions};
 use tributary_local::cosmos::RequestKind::{self, Batch, Query, Replace};
 
-use crate::{blog::given, http::expect::problem, interleavings::held, world::World};
+use tributary_testing::interleavings::held;
+
+use crate::{blog as given, expect::problem, world::World};
 
 /// A world whose post `p1` was deleted and has left so many likes.
 async fn deleted_post(likes: usize) -> World {

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::RequestKind;
 
-use crate::{blog::given, world::World};
+use crate::{blog as given, world::World};
 
 #[tokio::test]
 async fn a_new_name_reaches_everything_that_the_user_has_written() {

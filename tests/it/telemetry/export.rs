@@ -12,7 +12,7 @@ use prost::Message;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::handler::{Handler, wait_for};
+use crate::handler::{Handler, wait_for};
 use crate::world::World;
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";

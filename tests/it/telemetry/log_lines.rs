@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 use serde_json::{Value, json};
 use tributary_local::cosmos::{Fault, RequestKind};
 
-use super::handler::{Handler, wait_for};
-use crate::{blog::given, world::World};
+use crate::handler::{Handler, wait_for};
+use crate::{blog as given, world::World};
 
 const ID: &str = "6f1f0f3a-0000-4000-8000-000000000001";
 

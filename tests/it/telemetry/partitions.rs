@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::handler::Handler;
-use crate::{blog::given, world::World};
+use crate::handler::Handler;
+use crate::{blog as given, world::World};
 
 const LINE: &str = "Measured the use of logical partitions";
 

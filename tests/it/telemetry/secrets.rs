@@ -9,8 +9,8 @@ use tributary_local::{
     host::{FunctionApp, FunctionTrigger, Settings, wire},
 };
 
-use super::handler::Handler;
-use crate::{news, openapi, webstore, world::World};
+use crate::handler::Handler;
+use crate::{common::openapi, news, webstore, world::World};
 
 /// It is in every key and every content that a test sends, in one part of it or another.
 const SECRET: &str = "sesame";

@@ -11,7 +11,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -63,7 +63,7 @@ fn build_and_test(tree: &Tree, left: &Left) -> anyhow::Result<()> {
         check.extend(["--exclude", tool]);
     }
     cargo(&check)?;
-    cargo(&["test", "--quiet", "--package", "tributary", "--lib", "--bins", "--test", "it"])
+    cargo(&["test", "--quiet", "--package", "tributary", "--lib", "--bins", "--tests"])
 }
 
 fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
@@ -86,7 +86,7 @@ fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
         }
     }
     remove_containers(&root.join("infra/containers.json"), &containers)?;
-    let tests = remove_tests(&root.join("tests/it"), name, &needles)?;
+    let tests = remove_tests(&root.join("tests"), name, &needles)?;
     let tools = tools(root, name)?;
     Ok(Left { tests, tools })
 }
@@ -119,21 +119,21 @@ fn remove_containers(file: &Path, ids: &BTreeSet<&str>) -> anyhow::Result<()> {
 /// Removes the tests of a domain and all that use them; returns the number of the remaining files.
 fn remove_tests(root: &Path, name: &str, needles: &[String]) -> anyhow::Result<usize> {
     let mut modules: Vec<TestModule> = Vec::new();
-    let folder = root.join(name);
-    if folder.exists() {
-        remove_module(&folder.join("mod.rs"))?;
+    let program = root.join(name);
+    if program.exists() {
+        fs::remove_dir_all(program)?;
     }
     loop {
         let mut files = Vec::new();
         files_of(root, &mut files)?;
-        files.retain(|file| file.parent() != Some(root) || !is_shared(file));
+        files.retain(|file| !is_shared(file));
         let mut removed = false;
         for file in &files {
             let Ok(text) = fs::read_to_string(file) else { continue };
             let is_named = needles.iter().any(|needle| has(&text, needle));
             let is_user = |module: &TestModule| module.is_used_by(root, file, &text);
             if is_named || modules.iter().any(is_user) {
-                modules.push(remove_module(file)?);
+                modules.push(remove_module(root, file)?);
                 removed = true;
             }
         }
@@ -150,15 +150,14 @@ struct TestModule {
 }
 
 impl TestModule {
-    /// Returns true if the text of a file uses this module: from anywhere if it is at the root, and
-    /// otherwise beside it.
+    /// Returns true if the text of a file uses this module: from anywhere in its test program if it is
+    /// at its root, from any program if it is common, and otherwise beside it.
     fn is_used_by(&self, root: &Path, file: &Path, text: &str) -> bool {
         let Self { parent, name } = self;
-        if parent == root {
-            imports(text, "crate", name)
-        } else {
-            file.parent() == Some(parent) && imports(text, "super", name)
-        }
+        let is_common = *parent == root.join("common");
+        let is_at_root = parent.join("main.rs").exists() && file.starts_with(parent);
+        (is_common || is_at_root) && imports(text, "crate", name)
+            || file.parent() == Some(parent) && imports(text, "super", name)
     }
 }
 
@@ -171,13 +170,13 @@ fn imports(text: &str, base: &str, module: &str) -> bool {
         || imports.any(|import| import.split(|c| !is_word(c)).any(|word| word == module))
 }
 
-/// Returns true for the two files that every test needs.
+/// Returns true for the files that every test needs.
 fn is_shared(file: &Path) -> bool {
-    file.ends_with("main.rs") || file.ends_with("world.rs")
+    ["main.rs", "common/mod.rs", "common/world.rs"].iter().any(|shared| file.ends_with(shared))
 }
 
-/// Removes a module of the tests with its line in its parent.
-fn remove_module(file: &Path) -> anyhow::Result<TestModule> {
+/// Removes a module of the tests with the lines that declare and import it.
+fn remove_module(root: &Path, file: &Path) -> anyhow::Result<TestModule> {
     let is_folder = file.ends_with("mod.rs");
     let path = if is_folder { file.parent().context("a folder")? } else { file };
     let name = path.file_stem().context("a name")?.to_string_lossy().into_owned();
@@ -187,10 +186,15 @@ fn remove_module(file: &Path) -> anyhow::Result<TestModule> {
     } else {
         fs::remove_file(path)?;
     }
-    let main = parent.join("main.rs");
-    let declared = if main.exists() { main } else { parent.join("mod.rs") };
-    let declarations = [format!("mod {name};"), format!("pub(crate) mod {name};")];
-    without_lines(&declared, |line| declarations.iter().any(|one| one == line))?;
+    let declarations =
+        [format!("mod {name};"), format!("pub(crate) mod {name};"), format!("use common::{name};")];
+    let programs = fs::read_dir(root)?.map(|entry| Ok(entry?.path().join("main.rs")));
+    let mut declaring = programs.collect::<io::Result<Vec<_>>>()?;
+    declaring.retain(|main| parent.ends_with("common") || main.parent() == Some(&parent));
+    declaring.push(parent.join("mod.rs"));
+    for file in declaring.iter().filter(|file| file.exists()) {
+        without_lines(file, |line| declarations.iter().any(|one| one == line))?;
+    }
     Ok(TestModule { parent, name })
 }
 

@@ -117,9 +117,8 @@ impl Guard {
     /// Returns the suite of one of the tests.
     fn suite(&self, test: &str) -> &'static Suite {
         let of = |suite: &&Suite| suite.sources.iter().any(|start| self.file.starts_with(start));
-        let has_test = |suite: &&&Suite| suite.has(test);
-        let own = [&FRAMEWORK, &EXAMPLE].iter().find(has_test).copied().unwrap_or(&APP);
-        SUITES.iter().find(of).unwrap_or(own)
+        let has_test = |suite: &&Suite| suite.sources.is_empty() && suite.has(test);
+        SUITES.iter().find(of).or_else(|| SUITES.iter().find(has_test)).unwrap_or(&SUITES[0])
     }
 
     /// Returns the tests in a suite.
@@ -131,34 +130,13 @@ impl Guard {
 
 /// Tests that are built into one binary.
 struct Suite {
-    /// The prefixes of the files whose guards it tests. The tests of all other files, which are of the
-    /// framework, are in the suites of the framework, of the example and of the app.
+    /// The prefixes of the files whose guards it tests. Those of all other files, which are of the app and
+    /// of the framework, are in the suites without prefixes.
     sources: &'static [&'static str],
     package: &'static str,
     target: &'static str,
     tests: &'static str,
 }
-
-const APP: Suite = Suite {
-    sources: &["src/", "infra/", "host.json"],
-    package: "tributary",
-    target: "it",
-    tests: "tests/it",
-};
-
-const FRAMEWORK: Suite = Suite {
-    sources: &[],
-    package: "tributary-testing",
-    target: "it",
-    tests: "crates/testing/tests/it",
-};
-
-const EXAMPLE: Suite = Suite {
-    sources: &[],
-    package: "cargo-tributary",
-    target: "rooms",
-    tests: "crates/cargo-tributary/rooms/tests/it",
-};
 
 impl Suite {
     /// Returns the file of a test.
@@ -175,10 +153,23 @@ impl Suite {
     }
 }
 
-const SUITES: [Suite; 7] = [
-    APP,
-    FRAMEWORK,
-    EXAMPLE,
+const SUITES: [Suite; 10] = [
+    Suite { sources: &[], package: "tributary", target: "it", tests: "tests/it" },
+    Suite { sources: &[], package: "tributary", target: "blog", tests: "tests/blog" },
+    Suite { sources: &[], package: "tributary", target: "webstore", tests: "tests/webstore" },
+    Suite { sources: &[], package: "tributary", target: "news", tests: "tests/news" },
+    Suite {
+        sources: &[],
+        package: "tributary-testing",
+        target: "it",
+        tests: "crates/testing/tests/it",
+    },
+    Suite {
+        sources: &[],
+        package: "cargo-tributary",
+        target: "rooms",
+        tests: "crates/cargo-tributary/rooms/tests/it",
+    },
     Suite {
         sources: &["crates/local/src/host"],
         package: "tributary-local",

@@ -67,13 +67,21 @@ pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
         anyhow::Ok(())
     };
     cargo(&["run", "--quiet", "--package", "xtask", "--", "check"])?;
-    let stories = steps.iter().filter_map(|step| step.file.strip_prefix("tests/it/"));
-    let stories: BTreeSet<String> = stories
-        .filter(|file| *file != "main.rs" && !file.ends_with("/mod.rs"))
-        .map(|file| format!("{}::", file.trim_end_matches(".rs").replace('/', "::")))
-        .collect();
-    let stories: Vec<&str> = stories.iter().map(String::as_str).collect();
-    cargo(&[&["test", "--package", "tributary", "--test", "it", "--"], &stories[..]].concat())
+    let stories = steps.iter().filter_map(|step| step.file.strip_prefix("tests/")?.split_once('/'));
+    let mut programs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (program, file) in stories {
+        let modules = programs.entry(program).or_default();
+        if !file.ends_with("main.rs") && !file.ends_with("mod.rs") {
+            modules.insert(format!("{}::", file.trim_end_matches(".rs").replace('/', "::")));
+        }
+    }
+    for (program, modules) in programs {
+        let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
+        cargo(
+            &[&["test", "--package", "tributary", "--test", program, "--"], &modules[..]].concat(),
+        )?;
+    }
+    Ok(())
 }
 
 impl GuideStep {

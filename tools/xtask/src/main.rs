@@ -176,8 +176,7 @@ fn check(with_tests: bool) -> anyhow::Result<()> {
     if !with_tests {
         return Ok(());
     }
-    // Not `--package`: this shares one build with `cargo test`.
-    cargo(&[&["test", "--test", "it", "--"], COMPLETENESS_TESTS].concat())
+    cargo(&[&["test", "--package", "tributary", "--tests", "--"], COMPLETENESS_TESTS].concat())
 }
 
 fn functions(check: bool) -> anyhow::Result<()> {
@@ -191,7 +190,7 @@ fn functions(check: bool) -> anyhow::Result<()> {
 
 fn costs(write: bool) -> anyhow::Result<()> {
     // One after the other: several write one page.
-    let tests = ["test", "--test", "it", "costs", "--", "--test-threads=1"];
+    let tests = ["test", "--package", "tributary", "--tests", "costs", "--", "--test-threads=1"];
     let mut command = Command::new(env!("CARGO"));
     if write {
         command.env("UPDATE_BUDGETS", "1");
@@ -206,7 +205,7 @@ const COMPLETENESS_TESTS: &[&str] =
     &["complete::", "functions::", "access::", "costs", "infra::", "secrets"];
 
 /// Checks that all files are formatted. `cargo fmt` does not know those that a macro finds
-/// (`tests/it/blog/mod.rs`).
+/// (`tests/blog/main.rs`).
 fn formatted() -> anyhow::Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
     let mut stories: Vec<PathBuf> = Vec::new();
@@ -220,7 +219,7 @@ fn formatted() -> anyhow::Result<()> {
     Ok(())
 }
 
-const STORIES: &str = "tests/it/blog";
+const STORIES: &str = "tests/blog";
 
 fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
     build_beside_handler(program)?;

@@ -1,0 +1,183 @@
+//! C3: `POST /posts/{postId}/comments`.
+
+use futures::future::join_all;
+use serde_json::json;
+
+use super::given::{self, comment, comment_once};
+use crate::expect::{
+    bad_fields, charged, created, free_of_charge, is_timestamp, is_uuid_v7, problem,
+};
+
+#[tokio::test]
+async fn a_comment_is_found_at_its_location() {
+    let world = given::blog().await;
+    let answer = comment(&world, "p1", "bob", "Nice").await;
+    let id = answer.json()["id"].clone();
+    is_uuid_v7(&id);
+    let location = format!("/api/posts/p1/comments/{}", id.as_str().unwrap());
+    let stored = created(&world, &answer, &location).await;
+    is_timestamp(&stored["creationDate"]);
+    let expected = json!({
+        "id": id, "postId": "p1", "userId": "bob", "userUsername": "Bob", "content": "Nice",
+    });
+    for (member, value) in expected.as_object().unwrap() {
+        assert_eq!(&stored[member], value, "{member}");
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
+}
+
+#[tokio::test]
+async fn the_server_chooses_what_it_owns() {
+    let world = given::blog().await;
+    let body = json!({
+        "userId": "bob", "content": "C", "id": "mine", "postId": "p9", "userUsername": "Eve",
+        "creationDate": "2001-01-01T00:00:00.000Z", "type": "post", "unknown": null,
+    });
+    let stored = world.post("/api/posts/p1/comments", body).await.expect(201).json();
+    is_uuid_v7(&stored["id"]);
+    assert_eq!(
+        (stored["postId"].as_str(), stored["userUsername"].as_str()),
+        (Some("p1"), Some("Bob"))
+    );
+    assert!(stored["creationDate"].as_str().unwrap() > "2020");
+}
+
+#[tokio::test]
+async fn a_content_has_1_to_10_000_code_points() {
+    let world = given::blog().await;
+    for content in ["x".into(), "é".repeat(10_000), "😀".repeat(10_000)] {
+        let answer = comment(&world, "p1", "bob", &content).await.expect(201);
+        assert!(answer.json()["content"] == content);
+    }
+    for content in [String::new(), "é".repeat(10_001)] {
+        assert_eq!(bad_fields(&comment(&world, "p1", "bob", &content).await), ["content"]);
+    }
+}
+
+#[tokio::test]
+async fn all_bad_fields_are_reported_at_once() {
+    let world = given::blog().await;
+    for body in
+        [json!({}), json!({"userId": "", "content": 1}), json!({"userId": {}, "content": ""})]
+    {
+        let answer = world.post("/api/posts/p1/comments", body).await;
+        assert_eq!(bad_fields(&answer), ["content", "userId"]);
+        free_of_charge(&answer);
+    }
+    bad_fields(&comment(&world, "-p", "bob", "Nice").await);
+    assert_eq!(bad_fields(&comment(&world, "p1", &"b".repeat(129), "Nice").await), ["userId"]);
+}
+
+#[tokio::test]
+async fn an_unknown_post_or_user_is_not_found() {
+    let world = given::blog().await;
+    for (post_id, user_id) in [("p2", "bob"), ("p1", "nobody"), ("p2", "nobody")] {
+        let answer = comment(&world, post_id, user_id, "Nice").await;
+        problem(&answer, 404);
+        charged(&answer);
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn the_same_key_gives_the_same_answer_and_one_comment() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    let first = comment_once(&world, "key 1", "p1", "bob", "Nice").await;
+    let location = first.header("location").to_owned();
+    created(&world, &first, &location).await;
+    for world in [&world, &other, &world] {
+        let again = comment_once(world, "key 1", "p1", "bob", "Nice").await.expect(201);
+        assert_eq!(again.json(), first.json());
+        assert_eq!(again.header("location"), location);
+        assert_eq!(again.header("etag"), first.header("etag"));
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
+}
+
+#[tokio::test]
+async fn the_same_key_with_another_body_is_a_conflict() {
+    let world = given::blog().await;
+    comment_once(&world, "key", "p1", "bob", "Nice").await.expect(201);
+    problem(&comment_once(&world, "key", "p1", "bob", "Not nice").await, 409);
+    assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
+    // What the server ignores does not make another body.
+    let body = json!({"content": "Nice", "userId": "bob", "unknown": 1});
+    let key = [("idempotency-key", "key")];
+    world.call("POST", "/api/posts/p1/comments", &key, Some(body)).await.expect(201);
+    assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_the_post_and_the_user() {
+    let world = given::blog().await;
+    given::post(&world, "p2", "ann").await.expect(201);
+    let mut ids = Vec::new();
+    for (key, post_id, user_id) in [
+        ("key", "p1", "bob"),
+        ("key", "p1", "ann"),
+        ("key", "p2", "bob"),
+        ("KEY", "p1", "bob"),
+        ("key ", "p2", "ann"),
+        ("bob key", "p1", "ann"),
+    ] {
+        let answer = comment_once(&world, key, post_id, user_id, "Nice").await.expect(201);
+        ids.push(answer.json()["id"].as_str().unwrap().to_owned());
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 6);
+    assert_eq!(given::counts(&world, "p1").await, [(4, 0), (4, 0)]);
+}
+
+#[tokio::test]
+async fn a_key_has_1_to_255_printable_characters() {
+    let world = given::blog().await;
+    for key in ["!", "~", "a b", "{\"a\": 1}, x", &"k".repeat(255)] {
+        comment_once(&world, key, "p1", "bob", "Nice").await.expect(201);
+    }
+    for key in ["", "a\tb", "é", &"k".repeat(256)] {
+        let answer = comment_once(&world, key, "p1", "bob", "Nice").await;
+        assert_eq!(bad_fields(&answer), ["Idempotency-Key"], "{key:?}");
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(5, 0), (5, 0)]);
+}
+
+#[tokio::test]
+async fn a_post_that_is_repeated_after_a_delete_brings_no_comment_back() {
+    let world = given::blog().await;
+    let first = comment_once(&world, "key", "p1", "bob", "Nice").await.expect(201);
+    world.delete(first.header("location")).await.expect(204);
+    // The answer to the first was lost, and the comment was deleted meanwhile.
+    for content in ["Nice", "Another"] {
+        let again = comment_once(&world.second_instance().await, "key", "p1", "bob", content).await;
+        assert!(problem(&again, 409)["detail"].as_str().unwrap().contains("deleted"));
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+    comment_once(&world, "another key", "p1", "bob", "Nice").await.expect(201);
+}
+
+#[tokio::test]
+async fn without_a_key_the_same_text_makes_two_comments() {
+    let world = given::blog().await;
+    comment(&world, "p1", "bob", "Nice").await.expect(201);
+    comment(&world, "p1", "bob", "Nice").await.expect(201);
+    assert_eq!(given::counts(&world, "p1").await, [(2, 0), (2, 0)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_key_sent_many_times_at_once_makes_one_comment() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    for n in 1..=5 {
+        let answers = join_all((0..8).map(|k| {
+            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
+            let key = format!("key {n}");
+            tokio::spawn(async move { comment_once(&world, &key, "p1", "bob", "Nice").await })
+        }))
+        .await;
+        let answers: Vec<_> = answers.into_iter().map(|a| a.unwrap().expect(201).text).collect();
+        assert!(answers.iter().all(|text| *text == answers[0]), "{answers:?}");
+        assert_eq!(given::counts(&world, "p1").await, [(n, 0), (n, 0)]);
+    }
+}

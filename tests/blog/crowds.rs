@@ -1,0 +1,564 @@
+//! Comments and likes of one post that come at the same time go to the store together.
+
+use std::time::Duration;
+
+use futures::{
+    FutureExt,
+    future::{LocalBoxFuture, join, join_all},
+    poll,
+};
+use proptest::prelude::*;
+use serde_json::json;
+use tributary_functions::cosmos::metered;
+use tributary_local::cosmos::{
+    Fault::{self, AnswerLost, Refused},
+    RequestKind::{self, Batch, Query, Read, Replace},
+};
+
+use super::given;
+use tributary_testing::interleavings::held;
+
+use crate::{
+    expect::problem, world::{Answer, World},
+};
+
+type Command<'a> = LocalBoxFuture<'a, Answer>;
+
+/// Sends the first command, which goes to the store at once, and the others while it is on its way.
+/// What `meanwhile` does happens when they are waiting.
+async fn crowd_amid(
+    world: &World,
+    first: Command<'_>,
+    others: Vec<Command<'_>>,
+    meanwhile: impl Future<Output = ()>,
+) -> (Answer, Vec<Answer>) {
+    let (hold, first) = held((world, Batch, "posts"), first).await;
+    let mut others = join_all(others).boxed_local();
+    assert!(poll!(&mut others).is_pending(), "they wait for the first");
+    meanwhile.await;
+    hold.release();
+    join(first, others).await
+}
+
+async fn crowd(
+    world: &World,
+    first: Command<'_>,
+    others: Vec<Command<'_>>,
+) -> (Answer, Vec<Answer>) {
+    crowd_amid(world, first, others, async {}).await
+}
+
+fn like<'a>(world: &'a World, user: &'a str) -> Command<'a> {
+    given::like(world, "p1", user).boxed_local()
+}
+
+fn unlike<'a>(world: &'a World, user: &'a str) -> Command<'a> {
+    async move { world.delete(&format!("/api/posts/p1/likes/{user}")).await }.boxed_local()
+}
+
+fn comment<'a>(world: &'a World, user: &'a str) -> Command<'a> {
+    given::comment(world, "p1", user, "Well.").boxed_local()
+}
+
+fn edit<'a>(world: &'a World, title: &'a str) -> Command<'a> {
+    let body = json!({"userId": "ann", "title": title, "content": "C"});
+    async move { world.put("/api/posts/p1", body).await }.boxed_local()
+}
+
+fn delete<'a>(world: &'a World, path: &'a str) -> Command<'a> {
+    world.delete(path).boxed_local()
+}
+
+/// The world of `given::blog` with users u0 to u(n-1), which the app has just seen.
+async fn world_with_users(n: usize) -> (World, Vec<String>) {
+    let world = given::blog().await;
+    let users: Vec<_> = (0..n).map(|n| format!("u{n}")).collect();
+    for user in &users {
+        given::user(&world, user, &format!("User {user}")).await.expect(201);
+    }
+    (world, users)
+}
+
+fn statuses(answers: &[Answer]) -> Vec<u16> {
+    answers.iter().map(|answer| answer.status.as_u16()).collect()
+}
+
+/// The kinds of the store requests since `mark`.
+fn kinds(world: &World, mark: usize) -> Vec<RequestKind> {
+    world.endpoint.requests_since(mark).iter().map(|request| request.kind).collect()
+}
+
+fn charge(answer: &Answer) -> f64 {
+    answer.header("x-ms-request-charge").parse().unwrap()
+}
+
+#[tokio::test]
+async fn sixty_four_who_like_at_once_are_all_counted_with_three_store_requests() {
+    let (world, users) = world_with_users(64).await;
+    let others = users[1..].iter().map(|user| like(&world, user)).collect();
+    let mark = world.endpoint.request_count();
+    let (first, others) = crowd(&world, like(&world, &users[0]), others).await;
+    assert_eq!(kinds(&world, mark), [Read, Batch, Batch]);
+    first.expect(201);
+    assert_eq!(statuses(&others), [201; 63]);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 64), (0, 64)]);
+    let mut likers: Vec<_> = world.list("/api/posts/p1/likes").await;
+    likers.dedup_by_key(|like| like["userId"].clone());
+    assert_eq!(likers.len(), 64);
+}
+
+#[tokio::test]
+async fn what_a_crowd_costs_is_shared_to_the_hundredth() {
+    let (world, users) = world_with_users(8).await;
+    let others = users[1..].iter().map(|user| like(&world, user)).collect();
+    let work = crowd(&world, like(&world, &users[0]), others);
+    let ((first, others), whole) = metered(work).await;
+    assert_eq!(whole.requests(), 3);
+    let charges: Vec<_> = others.iter().map(charge).collect();
+    let (most, least) =
+        charges.iter().fold((0.0, f64::MAX), |(most, least), &one| (one.max(most), one.min(least)));
+    assert!(least > 0.0 && most - least < 0.011, "{charges:?}");
+
+    // Alone, each of them costs a read and a write of the post more.
+    let alone = charge(&first);
+    let sum: f64 = charges.iter().sum();
+    assert!((alone + sum - whole.request_units()).abs() < 1e-9, "{charges:?}, alone {alone}");
+    assert!(most < alone && sum > alone, "{charges:?}, alone {alone}");
+}
+
+#[tokio::test]
+async fn a_member_of_a_crowd_carries_a_charge_also_when_its_share_is_nothing() {
+    let world = given::blog().await;
+    let paths = ["a", "b", "c", "d"].map(|id| format!("/api/posts/p2/comments/{id}"));
+    let (hold, first) = held((&world, Read, "posts"), delete(&world, &paths[0])).await;
+    let mut others = join_all(paths[1..].iter().map(|path| delete(&world, path))).boxed_local();
+    assert!(poll!(&mut others).is_pending());
+    // No charge, and one request for three.
+    world.endpoint.inject(Refused(404), Read, "posts", 10);
+    hold.release();
+    let (first, others) = join(first, others).await;
+    for answer in others.iter().chain([&first]) {
+        problem(answer, 404);
+        assert_eq!(charge(answer).to_string(), "0");
+    }
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_done_does_not_fail_the_others() {
+    let (world, users) = world_with_users(4).await;
+    given::like(&world, "p1", "bob").await.expect(201);
+    given::like(&world, "p1", "ann").await.expect(201);
+    let keyed = given::comment_once(&world, "k", "p1", "bob", "Once").await.expect(201);
+    let old = given::comment(&world, "p1", "bob", "Old").await.expect(201);
+    let path = "/api/posts/p1/likes/ann";
+    let others: Vec<(u16, Command<'_>)> = vec![
+        (200, like(&world, "bob")),
+        (409, given::comment_once(&world, "k", "p1", "bob", "Other").boxed_local()),
+        (201, like(&world, "u1")),
+        (404, unlike(&world, "u2")),
+        (404, delete(&world, "/api/posts/p1/comments/none")),
+        (412, world.call("PUT", path, &[("if-none-match", "*")], None).boxed_local()),
+        (201, comment(&world, "u3")),
+        (204, delete(&world, old.header("location"))),
+    ];
+    let (expected, others): (Vec<u16>, Vec<_>) = others.into_iter().unzip();
+    let mark = world.endpoint.request_count();
+    let (first, answers) = crowd(&world, like(&world, &users[0]), others).await;
+    first.expect(201);
+    assert_eq!(statuses(&answers), expected);
+    // Those that are refused are then decided upon the latest state, each by itself.
+    let kinds = kinds(&world, mark);
+    assert_eq!(kinds[..6], [Read, Batch, Batch, Read, Query, Batch]);
+    assert!(kinds.len() <= 6 + 4 * 3, "{kinds:?}");
+    assert_eq!(given::counts(&world, "p1").await, [(2, 4), (2, 4)]);
+
+    // Sent again in a crowd, a comment with a key is the one that is there.
+    let again = given::comment_once(&world, "k", "p1", "bob", "Once").boxed_local();
+    let (_, answers) =
+        crowd(&world, comment(&world, "ann"), vec![again, unlike(&world, "ann")]).await;
+    assert_eq!(statuses(&answers), [201, 204]);
+    assert_eq!(answers[0].json()["id"], keyed.json()["id"]);
+    assert_eq!(given::counts(&world, "p1").await, [(3, 3), (3, 3)]);
+}
+
+#[tokio::test]
+async fn a_crowd_that_likes_again_costs_a_few_store_requests() {
+    let (world, users) = world_with_users(30).await;
+    for user in &users {
+        given::like(&world, "p1", user).await.expect(201);
+    }
+    let others = users[1..].iter().map(|user| like(&world, user)).collect();
+    let mark = world.endpoint.request_count();
+    let (first, others) = crowd(&world, like(&world, &users[0]), others).await;
+    first.expect(200);
+    assert_eq!(statuses(&others), [200; 29]);
+    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Read, Batch, Read, Query]);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 30), (0, 30)]);
+}
+
+#[tokio::test]
+async fn one_user_who_changes_their_mind_at_once_is_served_in_order() {
+    let (world, _) = world_with_users(2).await;
+    let others =
+        vec![like(&world, "u1"), unlike(&world, "u1"), like(&world, "u1"), like(&world, "u1")];
+    let (first, others) = crowd(&world, like(&world, "u0"), others).await;
+    first.expect(201);
+    assert_eq!(statuses(&others), [201, 204, 201, 200]);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 2), (0, 2)]);
+}
+
+#[tokio::test]
+async fn who_goes_away_takes_nobody_along() {
+    let (world, users) = world_with_users(4).await;
+    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
+    let mut gone = like(&world, &users[1]);
+    let mut others = join_all(users[2..].iter().map(|user| like(&world, user))).boxed_local();
+    assert!(poll!(&mut gone).is_pending() && poll!(&mut others).is_pending());
+    // The request that all others wait for, and one of the waiting requests.
+    drop((first, gone));
+    hold.release();
+    let others = tokio::time::timeout(Duration::from_secs(30), others).await;
+    assert_eq!(statuses(&others.unwrap()), [201, 201]);
+    // The first was on its way; the other is not sent any more.
+    assert_eq!(given::counts(&world, "p1").await, [(0, 3), (0, 3)]);
+    given::like(&world, "p1", &users[0]).await.expect(200);
+    given::like(&world, "p1", &users[1]).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_crowd_whose_answer_was_lost_is_carried_out_once_and_answered_as_ever() {
+    // The SDK repeats a write by itself a few times; then the app does.
+    for times in [1, 8] {
+        let (world, _) = world_with_users(3).await;
+        given::like(&world, "p1", "bob").await.expect(201);
+        let old = given::comment(&world, "p1", "ann", "Old").await.expect(201);
+        let others = vec![
+            like(&world, "u1"),
+            unlike(&world, "bob"),
+            comment(&world, "u2"),
+            delete(&world, old.header("location")),
+            given::comment_once(&world, "k", "p1", "u1", "Once").boxed_local(),
+        ];
+        let (hold, first) = held((&world, Batch, "posts"), like(&world, "u0")).await;
+        let mut others = join_all(others).boxed_local();
+        assert!(poll!(&mut others).is_pending());
+        let mut crowd = world.endpoint.hold(Batch, "posts");
+        hold.release();
+        let lose = async {
+            crowd.arrived().await;
+            world.endpoint.inject(AnswerLost, Batch, "posts", times);
+            crowd.release();
+        };
+        let ((first, others), ()) = join(join(first, others), lose).await;
+        first.expect(201);
+        assert_eq!(statuses(&others), [201, 204, 201, 204, 201]);
+        assert_eq!(given::counts(&world, "p1").await, [(2, 2), (2, 2)]);
+    }
+}
+
+#[tokio::test]
+async fn a_crowd_on_a_post_that_is_deleted_meanwhile_finds_no_post() {
+    let (world, users) = world_with_users(6).await;
+    let other = world.second_instance().await;
+    let deleted = async {
+        other.delete("/api/posts/p1").await.expect(204);
+    };
+    let others = vec![like(&world, &users[1]), comment(&world, &users[2]), unlike(&world, "bob")];
+    let (first, others) = crowd_amid(&world, comment(&world, &users[0]), others, deleted).await;
+    problem(&first, 404);
+    for answer in &others {
+        problem(answer, 404);
+    }
+    let left = world.items("posts").await;
+    assert!(left.iter().all(|item| item["type"] == "deletedPost"), "{left:?}");
+}
+
+#[tokio::test]
+async fn who_likes_again_when_the_post_was_deleted_meanwhile_finds_no_post() {
+    let (world, users) = world_with_users(2).await;
+    let other = world.second_instance().await;
+    given::like(&world, "p1", "bob").await.expect(201);
+    let comment = given::comment_once(&world, "k", "p1", "bob", "Once").await.expect(201);
+    let again = given::comment_once(&world, "k", "p1", "bob", "Once").boxed_local();
+    let others = vec![like(&world, "bob"), again, like(&world, &users[1])];
+    // The first is done; what comes behind it meets the likes and comments of a deleted post.
+    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
+    let mut others = join_all(others).boxed_local();
+    assert!(poll!(&mut others).is_pending());
+    let mut next = world.endpoint.hold(Batch, "posts");
+    hold.release();
+    let deleted = async {
+        next.arrived().await;
+        other.delete("/api/posts/p1").await.expect(204);
+        next.release();
+    };
+    let ((first, others), ()) = join(join(first, others), deleted).await;
+    first.expect(201);
+    for answer in &others {
+        problem(answer, 404);
+    }
+    problem(&world.get(comment.header("location")).await, 404);
+}
+
+#[tokio::test]
+async fn a_crowd_beside_another_instance_and_an_edit_loses_nothing() {
+    let (world, users) = world_with_users(6).await;
+    let other = world.second_instance().await;
+    let meanwhile = async {
+        given::like(&other, "p1", "bob").await.expect(201);
+        let body = json!({"userId": "ann", "title": "edited", "content": "C"});
+        other.put("/api/posts/p1", body).await.expect(200);
+    };
+    let others = users[1..].iter().map(|user| like(&world, user)).collect();
+    let (first, others) = crowd_amid(&world, like(&world, &users[0]), others, meanwhile).await;
+    first.expect(201);
+    assert_eq!(statuses(&others), [201; 5]);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 7), (0, 7)]);
+    assert_eq!(world.get("/api/posts/p1").await.expect(200).json()["title"], "edited");
+
+    // Written by another while a group was under way, the post is read again.
+    let mark = world.endpoint.request_count();
+    let (hold, first) = held((&world, Batch, "posts"), unlike(&world, &users[0])).await;
+    let mut others = join_all(users[1..].iter().map(|user| unlike(&world, user))).boxed_local();
+    assert!(poll!(&mut others).is_pending());
+    let mut next = world.endpoint.hold(Batch, "posts");
+    hold.release();
+    let change = async {
+        next.arrived().await;
+        unlike(&other, "bob").await.expect(204);
+        next.release();
+    };
+    let ((first, others), ()) = join(join(first, others), change).await;
+    first.expect(204);
+    assert_eq!(statuses(&others), [204; 5]);
+    assert_eq!(kinds(&world, mark), [Read, Batch, Batch, Read, Batch, Read, Batch]);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn an_edit_goes_with_the_crowd_and_loses_no_race() {
+    let (world, users) = world_with_users(64).await;
+    let mut others: Vec<_> = users[1..].iter().map(|user| like(&world, user)).collect();
+    let mark = world.endpoint.request_count();
+    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
+    let (read, edited) = held((&world, Read, "posts"), edit(&world, "edited")).await;
+    others.push(edited);
+    let mut others = join_all(others).boxed_local();
+    assert!(poll!(&mut others).is_pending());
+    read.release();
+    // The edit joins the waiting requests, when it has read the post.
+    while world.endpoint.requests_since(mark).iter().filter(|one| one.answer.is_some()).count() < 2
+    {
+        assert!(poll!(&mut others).is_pending());
+        tokio::task::yield_now().await;
+    }
+    assert!(poll!(&mut others).is_pending());
+    hold.release();
+    let (first, mut others) = join(first, others).await;
+    first.expect(201);
+    let edited = others.pop().unwrap().expect(200);
+    assert_eq!(statuses(&others), [201; 63]);
+    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Batch]);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 64), (0, 64)]);
+    // The answer is the post as the whole group has left it.
+    let post = world.get("/api/posts/p1").await.expect(200);
+    assert_eq!((post.json(), post.header("etag")), (edited.json(), edited.header("etag")));
+    assert_eq!(post.json()["title"], "edited");
+}
+
+#[tokio::test]
+async fn edits_of_one_post_at_once_are_each_made_on_the_state_that_they_ask_for() {
+    let (world, users) = world_with_users(2).await;
+    let etag = world.get("/api/posts/p1").await.header("etag").to_owned();
+    let put = |title: &str, etag: &str| {
+        let body = json!({"userId": "ann", "title": title, "content": "C"});
+        let (world, etag) = (world.clone(), etag.to_owned());
+        let if_match = async move {
+            let headers = [("if-match", etag.as_str())];
+            world.call("PUT", "/api/posts/p1", &headers, Some(body)).await
+        };
+        if_match.boxed_local()
+    };
+    // The like changes the state that two of them ask for.
+    let others = vec![put("a", &etag), put("b", "*"), edit(&world, "c"), put("d", &etag)];
+    let (first, answers) = crowd(&world, like(&world, &users[0]), others).await;
+    first.expect(201);
+    assert_eq!(statuses(&answers), [412, 200, 200, 412]);
+    let now = world.get("/api/posts/p1").await;
+    assert_eq!(now.json()["title"], "c");
+
+    let answers = join_all([put("e", now.header("etag")), like(&world, &users[1])]).await;
+    assert_eq!(statuses(&answers), [200, 201]);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 2), (0, 2)]);
+
+    // Another instance has changed what the group before has read and remembers.
+    let other = world.second_instance().await;
+    let (hold, again) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
+    let etag = edit(&other, "f").await.expect(200).header("etag").to_owned();
+    let mut last = put("g", &etag);
+    assert!(poll!(&mut last).is_pending());
+    hold.release();
+    let (again, last) = join(again, last).await;
+    assert_eq!(statuses(&[again, last]), [200, 200]);
+    assert_eq!(world.get("/api/posts/p1").await.json()["title"], "g");
+}
+
+#[tokio::test]
+async fn an_edit_of_a_post_that_is_deleted_meanwhile_is_decided_anew() {
+    let (world, users) = world_with_users(1).await;
+    let other = world.second_instance().await;
+    // The author of the post that takes its place, and the statuses of the edit and of the like.
+    for (author, edited, liked) in
+        [(None, 201, 404), (Some("ann"), 200, 201), (Some("bob"), 409, 201)]
+    {
+        let meanwhile = async {
+            other.delete("/api/posts/p1").await.expect(204);
+            if let Some(author) = author {
+                given::post(&other, "p1", author).await.expect(201);
+            }
+        };
+        let others = vec![edit(&world, author.unwrap_or("nobody"))];
+        let first = like(&world, &users[0]);
+        let (first, others) = crowd_amid(&world, first, others, meanwhile).await;
+        assert_eq!((first.status.as_u16(), statuses(&others)), (liked, vec![edited]));
+    }
+}
+
+#[tokio::test]
+async fn a_crowd_too_large_for_a_transaction_is_sent_in_parts() {
+    let (world, users) = world_with_users(1).await;
+    let other = world.second_instance().await;
+    // JSON writes each of these characters with six.
+    let long = "\u{1}".repeat(10_000);
+    let mut others: Vec<Command<'_>> =
+        (0..39).map(|_| given::comment(&world, "p1", "bob", &long).boxed_local()).collect();
+    others.insert(20, unlike(&world, "bob"));
+    given::like(&world, "p1", "bob").await.expect(201);
+    let mark = world.endpoint.request_count();
+    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
+    let mut others = join_all(others).boxed_local();
+    assert!(poll!(&mut others).is_pending());
+    let mut whole = world.endpoint.hold(Batch, "posts");
+    hold.release();
+    let edited = async {
+        whole.arrived().await;
+        let mut half = world.endpoint.hold(Batch, "posts");
+        whole.release();
+        half.arrived().await;
+        let body = json!({"userId": "ann", "title": "edited", "content": "C"});
+        other.put("/api/posts/p1", body).await.expect(200);
+        half.release();
+    };
+    let ((first, others), ()) = join(join(first, others), edited).await;
+    first.expect(201);
+    let mut expected = [201; 40];
+    expected[20] = 204;
+    assert_eq!(statuses(&others), expected);
+    let sent = [Read, Batch, Batch, Batch, Read, Replace, Read, Batch, Batch];
+    assert_eq!(kinds(&world, mark), sent);
+    assert_eq!(given::counts(&world, "p1").await, [(39, 1), (39, 1)]);
+}
+
+#[tokio::test]
+async fn a_crowd_at_a_store_that_is_busy_is_told_when_to_come_back() {
+    let (world, users) = world_with_users(4).await;
+    let others = users[1..].iter().map(|user| like(&world, user)).collect();
+    let busy = async { world.endpoint.inject(Refused(429), Batch, "posts", 1_000) };
+    let (first, others) = crowd_amid(&world, like(&world, &users[0]), others, busy).await;
+    for answer in others.iter().chain([&first]) {
+        problem(answer, 429);
+        assert_eq!(answer.header("retry-after"), "1");
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+/// The request of one of the users in a random crowd.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    user: usize,
+    second_instance: bool,
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Like,
+    Unlike,
+    Comment,
+    DeleteComment,
+}
+
+fn steps() -> impl Strategy<Value = (Vec<Step>, Vec<(Fault, usize)>)> {
+    use What::{Comment, DeleteComment, Like, Unlike};
+    let what = prop_oneof![Just(Like), Just(Unlike), Just(Comment), Just(DeleteComment)];
+    let step = (0..4_usize, any::<bool>(), what).prop_map(|(user, second_instance, what)| Step {
+        user,
+        second_instance,
+        what,
+    });
+    let fault = prop_oneof![Just(AnswerLost), Just(Refused(412)), Just(Refused(449))];
+    (proptest::collection::vec(step, 1..40), proptest::collection::vec((fault, 1..3_usize), 0..2))
+}
+
+/// Carries all steps out at once. Each answer of 201 must stand for an item that was created, and each
+/// of 204 for one that was deleted.
+async fn carry_out(steps: Vec<Step>, faults: Vec<(Fault, usize)>) {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    let users: Vec<_> = (0..4).map(|n| format!("u{n}")).collect();
+    for user in &users {
+        given::user(&world, user, &format!("User {user}")).await.expect(201);
+    }
+    // Of each user, one comment that may be deleted.
+    let mut comments = Vec::new();
+    for user in &users {
+        let comment = given::comment(&world, "p1", user, "Old").await.expect(201);
+        comments.push(comment.header("location").to_owned());
+    }
+    let lost = faults.iter().any(|(fault, _)| *fault == AnswerLost);
+    for (fault, times) in faults {
+        world.endpoint.inject(fault, Batch, "posts", times);
+    }
+    let sent = steps.iter().map(|&Step { user, second_instance, what }| {
+        let world = if second_instance { &other } else { &world };
+        let (name, path) = (&users[user], &comments[user]);
+        match what {
+            What::Like => like(world, name),
+            What::Unlike => unlike(world, name),
+            What::Comment => comment(world, name),
+            What::DeleteComment => delete(world, path),
+        }
+    });
+    let answers = join_all(sent).await;
+
+    let (mut liked, mut commented) = ([0_i32; 4], 4_i32);
+    for (step, status) in steps.iter().zip(statuses(&answers)) {
+        match (step.what, status) {
+            (What::Like, 201) => liked[step.user] += 1,
+            (What::Unlike, 204) => liked[step.user] -= 1,
+            (What::Comment, 201) => commented += 1,
+            (What::DeleteComment, 204) => commented -= 1,
+            (What::Like, 200) | (What::Unlike | What::DeleteComment, 404) => {}
+            (what, status) => panic!("{what:?}: {status}"),
+        }
+    }
+    let [counts, lists] = given::counts(&world, "p1").await;
+    assert_eq!(counts, lists);
+    // After a lost answer, a delete is taken for done when there is nothing left.
+    if !lost {
+        let n_likes: i32 = liked.iter().sum();
+        assert!(liked.iter().all(|n| (0..=1).contains(n)), "{liked:?}");
+        assert_eq!(
+            (lists.0, lists.1),
+            (commented.try_into().unwrap(), n_likes.try_into().unwrap())
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 50, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_comes_at_once_is_counted_as_it_is_answered((steps, faults) in steps()) {
+        tokio::runtime::Runtime::new().unwrap().block_on(carry_out(steps, faults));
+    }
+}

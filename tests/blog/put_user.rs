@@ -1,0 +1,155 @@
+//! C1: `PUT /users/{userId}`.
+
+use futures::future::join_all;
+use serde_json::json;
+
+use super::given;
+use crate::{
+    expect::{bad_fields, charged, created, problem},
+    world::World,
+};
+
+#[tokio::test]
+async fn the_first_put_creates_and_the_next_renames() {
+    let world = World::new().await;
+    let answer = given::user(&world, "ann", "Ann").await;
+    let user = created(&world, &answer, "/api/users/ann").await;
+    assert_eq!((user["id"].as_str(), user["username"].as_str()), (Some("ann"), Some("Ann")));
+    let renamed = given::user(&world, "ann", "Anna").await.expect(200);
+    charged(&renamed);
+    assert_eq!(renamed.header("location"), "");
+    assert_eq!(renamed.json()["creationDate"], user["creationDate"]);
+}
+
+#[tokio::test]
+async fn the_id_may_be_1_to_128_characters() {
+    let world = World::new().await;
+    for (n, id) in ["A", "0._-", &"z".repeat(128)].into_iter().enumerate() {
+        let answer = given::user(&world, id, &format!("name {n}")).await;
+        created(&world, &answer, &format!("/api/users/{id}")).await;
+    }
+    for id in ["-", "a%0Ab", "%2e%2e", &"z".repeat(129)] {
+        bad_fields(&given::user(&world, id, "Zoe").await);
+    }
+    given::user(&world, "zoe", "Zoe").await.expect(201);
+}
+
+#[tokio::test]
+async fn the_id_in_the_path_wins_over_one_in_the_body() {
+    let world = World::new().await;
+    let body = json!({"id": "bob", "userId": "bob", "username": "Ann", "creationDate": "x"});
+    let user = world.put("/api/users/ann", body).await.expect(201).json();
+    assert_eq!(user["id"], "ann");
+    world.get("/api/users/bob").await.expect(404);
+}
+
+#[tokio::test]
+async fn a_rename_to_the_same_name_changes_nothing() {
+    let world = given::blog().await;
+    let before = world.get("/api/users/ann").await.expect(200);
+    for name in ["Ann", " Ann "] {
+        let again = given::user(&world, "ann", name).await.expect(200);
+        assert_eq!(again.json(), before.json());
+        assert_eq!(again.header("etag"), before.header("etag"));
+    }
+    let after = world.get("/api/users/ann").await.expect(200);
+    assert_eq!(after.header("etag"), before.header("etag"));
+}
+
+#[tokio::test]
+async fn a_rename_that_is_refused_changes_nothing() {
+    let world = given::blog().await;
+    let before = world.get("/api/users/ann").await.expect(200);
+    problem(&given::user(&world, "ann", "BOB").await, 409);
+    bad_fields(&given::user(&world, "ann", "").await);
+    let after = world.get("/api/users/ann").await.expect(200);
+    assert_eq!(after.header("etag"), before.header("etag"));
+}
+
+#[tokio::test]
+async fn a_name_that_looks_like_another_is_refused_and_an_emoji_is_not() {
+    let world = given::blog().await;
+    for name in
+        ["An\u{200b}n", "Ann\u{2060}", "\u{202e}nnA", "Ann\u{fe0f}", "A\u{3164}nn", "\u{ad}"]
+    {
+        let refused = given::user(&world, "eve", name).await;
+        assert_eq!(bad_fields(&refused), ["username"], "{name:?}");
+        assert!(refused.text.contains("invisible"), "{}", refused.text);
+    }
+    for name in ["Ann ❤\u{fe0f}", "👩🏽\u{200d}💻 Ann"] {
+        let user = given::user(&world, "eve", name).await.json();
+        assert_eq!(user["username"], name);
+    }
+}
+
+#[tokio::test]
+async fn a_name_of_before_this_rule_is_read_copied_and_can_be_changed() {
+    let world = given::blog().await;
+    let users = world.container("users").await;
+    let mut items = world.items("users").await.into_iter();
+    let mut ann = items.find(|item| item["id"] == "ann").unwrap();
+    ann["username"] = "An\u{200b}n".into();
+    users.upsert_item("ann", "ann", &ann, None).await.unwrap();
+    // An instance that does not remember her other name.
+    let world = world.second_instance().await;
+    assert_eq!(world.get("/api/users/ann").await.expect(200).json()["username"], "An\u{200b}n");
+    given::post(&world, "p2", "ann").await.expect(201);
+    given::comment(&world, "p1", "ann", "Mine.").await.expect(201);
+    world.settle().await;
+    let feed = world.get("/api/feed").await.expect(200).json();
+    assert_eq!(feed["items"][0]["userUsername"], "An\u{200b}n");
+    assert!(world.items("dead-letters").await.is_empty());
+    given::user(&world, "ann", "Anna").await.expect(200);
+    world.settle().await;
+    let comments = world.get("/api/posts/p1/comments").await.expect(200).json();
+    assert_eq!(comments["items"][0]["userUsername"], "Anna");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_who_create_one_user_at_once_exactly_one_does() {
+    let world = World::new().await;
+    let other = world.second_instance().await;
+    for n in 0..20 {
+        let path = format!("/api/users/u{n}");
+        let puts = (0..6).map(|k| {
+            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
+            let path = path.clone();
+            let body = json!({"username": format!("name {n} {k}")});
+            tokio::spawn(async move {
+                world.call("PUT", &path, &[("if-none-match", "*")], Some(body)).await
+            })
+        });
+        let answers = join_all(puts).await.into_iter().map(Result::unwrap);
+        let there = world.get(&path).await.expect(200).json();
+        let mut n_created = 0;
+        for answer in answers {
+            if answer.status == 201 {
+                n_created += 1;
+                assert_eq!(answer.json(), there);
+            } else {
+                problem(&answer, 412);
+            }
+        }
+        assert_eq!(n_created, 1, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_put_of_many_at_once_is_answered_with_its_own_name() {
+    let world = World::new().await;
+    let other = world.second_instance().await;
+    for n in 0..20 {
+        let puts = (0..6).map(|k| {
+            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
+            let (id, name) = (format!("u{n}"), format!("name {n} {k}"));
+            tokio::spawn(async move {
+                let answer = given::user(&world, &id, &name).await;
+                assert!(answer.status.is_success(), "{}", answer.text);
+                assert_eq!(answer.json()["username"], name);
+                answer.status == 201
+            })
+        });
+        let created = join_all(puts).await.into_iter().filter(|put| *put.as_ref().unwrap()).count();
+        assert_eq!(created, 1);
+    }
+}

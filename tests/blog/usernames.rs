@@ -1,0 +1,379 @@
+//! Usernames are unique, regardless of case and of how accents are written.
+
+use azure_data_cosmos::options::{ItemWriteOptions, Precondition};
+use futures::future::join_all;
+use serde_json::{Value, json};
+use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
+use tributary_local::cosmos::{Fault, RequestKind};
+
+use super::given::{self, user};
+use crate::{
+    expect::problem,
+    world::{Answer, World},
+};
+
+/// The partitions of the reservations that ann has, in order.
+async fn reserved_for_ann(world: &World) -> Vec<String> {
+    let users = world.items("users").await;
+    let mut reserved: Vec<_> = users
+        .iter()
+        .filter(|item| item["owner"] == "ann")
+        .map(|item| item["userId"].as_str().unwrap().to_owned())
+        .collect();
+    reserved.sort();
+    reserved
+}
+
+#[tokio::test]
+async fn a_name_is_taken_whatever_its_case_and_its_form() {
+    let world = World::new().await;
+    for (n, (name, same)) in [
+        ("Bob", "bOB"),
+        ("Zo\u{eb}", "ZOE\u{308}"),
+        ("E\u{301}mile", "\u{c9}MILE"),
+        ("\u{212b}ngstr\u{f6}m", "a\u{30a}NGSTRO\u{308}M"),
+        ("\u{393}\u{39d}\u{3a9}", "\u{3b3}\u{3bd}\u{3c9}"),
+        ("a name/with?odd#letters \"\\", " A NAME/with?odd#letters \"\\ "),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (first, second) = (format!("first{n}"), format!("second{n}"));
+        user(&world, &first, name).await.expect(201);
+        problem(&user(&world, &second, same).await, 409);
+        problem(&world.post("/api/users", json!({"username": same})).await, 409);
+        world.get(&format!("/api/users/{second}")).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn names_that_only_look_alike_are_different() {
+    let world = World::new().await;
+    for (n, name) in ["Zoe", "Zo\u{eb}", "Z\u{43e}e", "Zo e", "Zoe."].into_iter().enumerate() {
+        user(&world, &format!("u{n}"), name).await.expect(201);
+    }
+}
+
+#[tokio::test]
+async fn a_freed_name_can_be_taken_at_once() {
+    let world = given::blog().await;
+    user(&world, "ann", "Anna").await.expect(200);
+    user(&world, "carl", "ann").await.expect(201);
+    problem(&user(&world, "ann", "Ann").await, 409);
+    user(&world, "carl", "Carl").await.expect(200);
+    user(&world, "ann", "Ann").await.expect(200);
+    user(&world, "carl", "Anna").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_rename_whose_answer_was_lost_frees_the_old_name_all_the_same() {
+    let world = given::blog().await;
+    world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "users", 1);
+    user(&world, "ann", "Anna").await.expect(200);
+    let users = world.items("users").await;
+    assert!(users.iter().all(|item| item["userId"] != "username:ann"), "{users:#?}");
+    assert_eq!(name_of(&world, "ann").await, "Anna");
+}
+
+#[tokio::test]
+async fn an_old_name_that_the_store_does_not_give_back_at_once_is_given_back_later() {
+    let world = given::blog().await;
+    world.endpoint.inject(Fault::Refused(503), RequestKind::Delete, "users", 6);
+    user(&world, "ann", "Anna").await.expect(200);
+    assert_eq!(reserved_for_ann(&world).await, ["username:ann", "username:anna"], "shows nothing");
+    world.settle().await;
+    assert_eq!(reserved_for_ann(&world).await, ["username:anna"]);
+    assert_eq!(name_of(&world, "ann").await, "Anna");
+}
+
+#[tokio::test]
+async fn an_old_name_is_given_back_though_its_user_has_changed_the_new_one_since() {
+    let world = given::blog().await;
+    world.endpoint.inject(Fault::Refused(503), RequestKind::Delete, "users", 6);
+    for name in ["Anna", "Anne", "Anja"] {
+        user(&world, "ann", name).await.expect(200);
+    }
+    let reserved = reserved_for_ann(&world).await;
+    assert!(reserved.contains(&"username:ann".to_owned()), "the test would show nothing");
+    // The change feed brings the newest version of the user only.
+    world.settle().await;
+    assert_eq!(reserved_for_ann(&world).await, ["username:anja"]);
+}
+
+#[tokio::test]
+async fn a_name_that_comes_back_to_its_user_is_not_given_back() {
+    let world = given::blog().await;
+    for name in ["Anna", "Ann", "ANN"] {
+        user(&world, "ann", name).await.expect(200);
+    }
+    world.settle().await;
+    problem(&user(&world, "bob", "Ann").await, 409);
+}
+
+#[tokio::test]
+async fn a_name_freed_at_another_instance_can_be_taken_at_once() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    user(&other, "ann", "Anna").await.expect(200);
+    user(&world, "bob", "ANN").await.expect(200);
+    user(&other, "ann", "Bob").await.expect(200);
+}
+
+#[tokio::test]
+async fn ones_own_name_in_another_case_works_and_stays_reserved() {
+    let world = given::blog().await;
+    for name in ["ANN", "ann", "aNN"] {
+        assert_eq!(user(&world, "ann", name).await.expect(200).json()["username"], name);
+        problem(&user(&world, "bob", "Ann").await, 409);
+    }
+    user(&world, "ann", "Anna").await.expect(200);
+    user(&world, "bob", "Ann").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_name_whose_taking_was_refused_stays_free() {
+    let world = given::blog().await;
+    let body = json!({"username": "Zoe"});
+    let conditions: [&[(&str, &str)]; 2] = [&[("if-none-match", "*")], &[("if-match", "\"0\"")]];
+    for headers in conditions {
+        problem(&world.call("PUT", "/api/users/ann", headers, Some(body.clone())).await, 412);
+    }
+    user(&world, "zoe", "Zoe").await.expect(201);
+}
+
+#[tokio::test]
+async fn a_refused_creation_does_not_keep_the_users_name_from_being_freed() {
+    let world = given::blog().await;
+    let body = json!({"username": "Ann"});
+    let only_new = [("if-none-match", "*")];
+    problem(&world.call("PUT", "/api/users/ann", &only_new, Some(body)).await, 412);
+    user(&world, "ann", "Anna").await.expect(200);
+    user(&world, "zoe", "Ann").await.expect(201);
+}
+
+#[tokio::test]
+async fn a_user_who_exists_is_a_failed_precondition_even_if_the_name_is_taken() {
+    let world = given::blog().await;
+    let body = json!({"username": "Bob"});
+    let only_new = [("if-none-match", "*")];
+    problem(&world.call("PUT", "/api/users/ann", &only_new, Some(body)).await, 412);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_who_want_one_name_at_once_exactly_one_gets_it() {
+    let world = World::new().await;
+    let other = world.second_instance().await;
+    for n in 0..60 {
+        // In turn: two new users, a new user and a renamed one, two renamed ones.
+        let (a, b) = (format!("a{n}"), format!("b{n}"));
+        if n % 3 > 0 {
+            user(&world, &a, &format!("old {a}")).await.expect(201);
+        }
+        if n % 3 > 1 {
+            user(&other, &b, &format!("old {b}")).await.expect(201);
+        }
+        let (upper, lower) = (format!("NAME{n}"), format!("name{n}"));
+        let (first, second) = tokio::join!(
+            tokio::spawn(wish(world.clone(), a.clone(), upper)),
+            tokio::spawn(wish(other.clone(), b.clone(), lower.clone())),
+        );
+        let (first, second) = (first.unwrap(), second.unwrap());
+        let (winner, loser) =
+            if first.status.is_success() { (first, second) } else { (second, first) };
+        assert!(winner.status.is_success(), "nobody got {lower}: {}", winner.text);
+        problem(&loser, 409);
+        let names = join_all([&a, &b].map(|id| name_of(&world, id))).await;
+        let holders = names.iter().filter(|name| name.to_lowercase() == lower).count();
+        assert_eq!(holders, 1, "{names:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_who_want_the_names_of_each_other_never_share_one() {
+    let world = World::new().await;
+    let other = world.second_instance().await;
+    for n in 0..4 {
+        user(&world, &format!("u{n}"), &format!("name{n}")).await.expect(201);
+    }
+    for round in 0..20 {
+        let wishes = (0..4).map(|n| {
+            let world = if n % 2 == 0 { world.clone() } else { other.clone() };
+            let name = format!("name{}", (n + round) % 5);
+            tokio::spawn(async move { user(&world, &format!("u{n}"), &name).await })
+        });
+        for answer in join_all(wishes).await {
+            let answer = answer.unwrap();
+            assert!(matches!(answer.status.as_u16(), 200 | 409), "{}", answer.text);
+        }
+        let ids = ["u0", "u1", "u2", "u3"];
+        let mut names = join_all(ids.map(|id| name_of(&world, id))).await;
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 4, "{names:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reservation_that_a_crash_left_behind_is_taken_over() {
+    let world = given::blog().await;
+    // The crash came before the owner was created.
+    reserve(&world, "zoë", "nobody", Duration::HOUR).await;
+    user(&world, "zoe", "Zo\u{eb}").await.expect(201);
+    // The crash came before the owner was renamed, or after, before the old name was released.
+    reserve(&world, "carl", "ann", Duration::HOUR).await;
+    user(&world, "carl", "Carl").await.expect(201);
+    problem(&user(&world, "nobody", "Zoe\u{308}").await, 409);
+    problem(&user(&world, "ann", "carl").await, 409);
+}
+
+#[tokio::test]
+async fn the_owner_of_a_reservation_left_behind_can_complete_it() {
+    let world = given::blog().await;
+    reserve(&world, "zoe", "zoe", Duration::HOUR).await;
+    reserve(&world, "anna", "ann", Duration::ZERO).await;
+    user(&world, "zoe", "Zoe").await.expect(201);
+    user(&world, "ann", "Anna").await.expect(200);
+    problem(&user(&world, "bob", "Anna").await, 409);
+    problem(&user(&world, "bob", "Zoe").await, 409);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_left_behind_that_many_want_at_once_goes_to_one_of_them() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    for n in 0..30 {
+        // The owner comes back at the same moment; every other time it is new itself.
+        let ids = [format!("owner{n}"), format!("a{n}"), format!("b{n}")];
+        if n % 2 == 0 {
+            user(&world, &ids[0], &format!("old name {n}")).await.expect(201);
+        }
+        reserve(&world, &format!("name{n}"), &ids[0], Duration::HOUR).await;
+        let wishes = ids.iter().enumerate().map(|(k, id)| {
+            let world = if k == 1 { other.clone() } else { world.clone() };
+            tokio::spawn(wish(world, id.clone(), format!("Name{n}")))
+        });
+        for answer in join_all(wishes).await.into_iter().map(Result::unwrap) {
+            if !answer.status.is_success() {
+                problem(&answer, 409);
+            }
+        }
+        let names = join_all(ids.iter().map(|id| name_of(&world, id))).await;
+        let holders = names.iter().filter(|name| **name == format!("Name{n}")).count();
+        assert_eq!(holders, 1, "{names:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_command_cannot_write_its_user_after_its_name_was_taken_over() {
+    let world = given::blog().await;
+    let users = given::container(&world, "users").await;
+    // Two commands read their users, reserved names, and then stood still for an hour: one was to
+    // rename Ann, the other to create a user.
+    let read = users.read_item("ann", "ann", None).await.unwrap();
+    let etag = read.headers().etag().unwrap().clone();
+    let mut ann: Value = read.into_model().unwrap();
+    reserve(&world, "zoe", "ann", Duration::HOUR).await;
+    reserve(&world, "carl", "nobody", Duration::HOUR).await;
+    user(&world, "u1", "Zoe").await.expect(201);
+    user(&world, "u2", "Carl").await.expect(201);
+
+    // Now they go on with their second write.
+    ann["username"] = json!("Zoe");
+    let as_read = ItemWriteOptions::default().with_precondition(Precondition::if_match(etag));
+    let late = users.replace_item("ann", "ann", &ann, Some(as_read)).await;
+    assert_eq!(u16::from(late.unwrap_err().status()), 412);
+    let nobody = json!({"type": "user", "id": "nobody", "userId": "nobody", "username": "Carl"});
+    let late = users.create_item("nobody", "nobody", &nobody, None).await;
+    assert_eq!(u16::from(late.unwrap_err().status()), 409);
+    assert_eq!(name_of(&world, "ann").await, "Ann");
+}
+
+#[tokio::test]
+async fn a_fresh_reservation_is_respected() {
+    let world = given::blog().await;
+    reserve(&world, "zoe", "nobody", Duration::ZERO).await;
+    reserve(&world, "carl", "ann", Duration::ZERO).await;
+    problem(&user(&world, "zoe", "Zoe").await, 409);
+    problem(&user(&world, "carl", "Carl").await, 409);
+}
+
+#[tokio::test]
+async fn an_old_reservation_in_use_is_respected() {
+    let world = given::blog().await;
+    let reservation = json!({
+        "type": "username", "id": "username", "userId": "username:ann", "owner": "ann",
+        "reservedAt": "2020-01-01T00:00:00.000Z",
+    });
+    let users = given::container(&world, "users").await;
+    users.upsert_item("username:ann", "username", &reservation, None).await.unwrap();
+    problem(&user(&world, "carl", "ANN").await, 409);
+}
+
+#[tokio::test]
+async fn who_lost_a_reservation_before_being_created_can_still_be_created() {
+    let world = given::blog().await;
+    reserve(&world, "zoe", "late", Duration::HOUR).await;
+    user(&world, "zoe", "Zoe").await.expect(201);
+    problem(&world.get("/api/users/late").await, 404);
+    problem(&world.get("/api/users/late/posts").await, 404);
+    problem(&given::post(&world, "p2", "late").await, 404);
+    problem(&given::like(&world, "p1", "late").await, 404);
+    let body = json!({"username": "Late"});
+    let must_exist = [("if-match", "*")];
+    problem(&world.call("PUT", "/api/users/late", &must_exist, Some(body.clone())).await, 412);
+    let only_new = [("if-none-match", "*")];
+    world.call("PUT", "/api/users/late", &only_new, Some(body)).await.expect(201);
+    world.get("/api/users/late").await.expect(200);
+}
+
+async fn wish(world: World, id: String, name: String) -> Answer {
+    user(&world, &id, &name).await
+}
+
+async fn name_of(world: &World, id: &str) -> String {
+    let user = world.get(&format!("/api/users/{id}")).await;
+    if user.status == 404 { String::new() } else { text(&user.json()["username"]) }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// Writes a reservation as a command does that crashes right after.
+async fn reserve(world: &World, key: &str, owner: &str, age: Duration) {
+    let partition = format!("username:{key}");
+    let reserved_at = (OffsetDateTime::now_utc() - age).format(&Rfc3339).unwrap();
+    let reservation = json!({
+        "type": "username", "id": "username", "userId": partition, "owner": owner,
+        "reservedAt": reserved_at,
+    });
+    let users = given::container(world, "users").await;
+    users.create_item(partition, "username", &reservation, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_rename_that_came_too_late_leaves_its_name_to_others() {
+    let world = World::new().await;
+    world.put("/api/users/bob", json!({"username": "Bob"})).await.expect(201);
+    for round in 0..10 {
+        let etag = world.get("/api/users/ann").await.header("etag").to_owned();
+        let etag = if etag.is_empty() {
+            let ann = world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
+            ann.header("etag").to_owned()
+        } else {
+            etag
+        };
+        let rename = async |name: String| {
+            let body = Some(json!({"username": name}));
+            world.call("PUT", "/api/users/ann", &[("if-match", &etag)], body).await
+        };
+        let names = [format!("left {round}"), format!("right {round}")];
+        let (left, right) = futures::join!(rename(names[0].clone()), rename(names[1].clone()));
+        let (mut statuses, loser) =
+            ([left.status.as_u16(), right.status.as_u16()], left.status == 200);
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 412]);
+        let lost_name = &names[usize::from(loser)];
+        world.put("/api/users/bob", json!({"username": lost_name})).await.expect(200);
+    }
+}

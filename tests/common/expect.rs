@@ -1,0 +1,33 @@
+//! The rules of the spec for every answer.
+
+use serde_json::Value;
+
+use tributary_testing::problems;
+pub(crate) use tributary_testing::{
+    answers::{charged, created, free_of_charge, is_etag, is_timestamp, members},
+    problems::bad_fields,
+};
+
+use super::world::Answer;
+
+/// The problem document of this app in an answer that must have this status.
+#[track_caller]
+pub(crate) fn problem(answer: &Answer, status: u16) -> Value {
+    assert_eq!(answer.status.as_u16(), status, "{}", answer.text);
+    is_problem(answer).unwrap_or_else(|why| panic!("{why}: {}", answer.text))
+}
+
+/// Checks that an answer is a problem document of this app. The error has the reason.
+pub(crate) fn is_problem(answer: &Answer) -> Result<Value, String> {
+    let problem = problems::parse_problem(answer)?;
+    let is_ours = problem["type"].as_str().is_some_and(|it| it.starts_with("urn:tributary:"));
+    if is_ours { Ok(problem) } else { Err("`type` is not of this app".into()) }
+}
+
+/// A UUIDv7 in the usual form.
+#[track_caller]
+pub(crate) fn is_uuid_v7(value: &Value) {
+    let text = value.as_str().unwrap_or_else(|| panic!("not a text: {value}"));
+    let uuid = uuid::Uuid::parse_str(text).unwrap_or_else(|_| panic!("not a UUID: {text}"));
+    assert_eq!((uuid.get_version_num(), uuid.to_string().as_str()), (7, text));
+}

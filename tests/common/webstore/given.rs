@@ -1,0 +1,94 @@
+//! Worlds that stories of customers begin in, and short words for what happens in them.
+
+use serde_json::{Value, json};
+
+use super::super::world::{Answer, World};
+use super::shop;
+
+/// A world with the customers `ann` and `bob`, and the products `p1` (19.99) and `p2` (0.1) of the
+/// category `c1` and `p1` (5) of `c2`.
+pub(crate) async fn shop() -> World {
+    shop_in(World::new().await).await
+}
+
+/// The same in a world of another kind.
+pub(crate) async fn shop_in(world: World) -> World {
+    for id in ["ann", "bob"] {
+        customer(&world, id).await.expect(201);
+    }
+    for category in ["categories/c1", "categories/c2"] {
+        shop::label(&world, category, "A category").await.expect(201);
+    }
+    for (category, id, price) in [("c1", "p1", 19.99), ("c1", "p2", 0.1), ("c2", "p1", 5.0)] {
+        product(&world, category, id, price).await.expect(201);
+    }
+    world
+}
+
+/// Returns the details of a customer; the first name is the id.
+pub(crate) fn details(id: &str) -> Value {
+    json!({
+        "title": "Dr.", "firstName": id, "lastName": "Lee", "emailAddress": format!("{id}@example.com"),
+        "phoneNumber": "555-0100",
+        "addresses": [{"addressLine1": "1 Main Street", "city": "Redmond", "state": "WA",
+            "country": "USA", "zipCode": "98052"}],
+    })
+}
+
+/// Creates or edits a customer.
+pub(crate) async fn customer(world: &World, id: &str) -> Answer {
+    world.put(&format!("/api/customers/{id}"), details(id)).await
+}
+
+/// Creates or edits a product.
+pub(crate) async fn product(world: &World, category_id: &str, id: &str, price: f64) -> Answer {
+    let body = json!({"sku": format!("SKU-{id}"), "name": format!("Product {id}"), "price": price,
+        "tagIds": []});
+    world.put(&shop::path(category_id, id), body).await
+}
+
+/// A line of an order.
+pub(crate) fn line(category_id: &str, product_id: &str, quantity: u32) -> Value {
+    json!({"categoryId": category_id, "productId": product_id, "quantity": quantity})
+}
+
+/// Orders one piece of `c1/p1`.
+pub(crate) async fn order(world: &World, customer_id: &str) -> Answer {
+    order_of(world, customer_id, &[line("c1", "p1", 1)]).await
+}
+
+/// Orders these lines.
+pub(crate) async fn order_of(world: &World, customer_id: &str, lines: &[Value]) -> Answer {
+    world.post(&format!("/api/customers/{customer_id}/orders"), json!({"items": lines})).await
+}
+
+/// Orders these lines under an `Idempotency-Key`.
+pub(crate) async fn order_once(
+    world: &World,
+    key: &str,
+    customer_id: &str,
+    lines: &[Value],
+) -> Answer {
+    let path = format!("/api/customers/{customer_id}/orders");
+    let body = Some(json!({"items": lines}));
+    world.call("POST", &path, &[("idempotency-key", key)], body).await
+}
+
+/// The count of orders that a customer shows, and the number of orders in the list.
+pub(crate) async fn counts(world: &World, customer_id: &str) -> (u64, u64) {
+    let path = format!("/api/customers/{customer_id}");
+    let customer = world.get(&path).await.expect(200).json();
+    let orders = world.list(&format!("{path}/orders")).await.len();
+    (customer["salesOrderCount"].as_u64().unwrap(), orders as u64)
+}
+
+/// Sets a password.
+pub(crate) async fn set_password(world: &World, id: &str, password: &str) -> Answer {
+    world.put(&format!("/api/customers/{id}/password"), json!({"password": password})).await
+}
+
+/// Verifies a password: the status.
+pub(crate) async fn verify(world: &World, id: &str, password: &str) -> u16 {
+    let path = format!("/api/customers/{id}/password/verify");
+    world.post(&path, json!({"password": password})).await.status.as_u16()
+}

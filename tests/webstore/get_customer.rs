@@ -1,0 +1,62 @@
+use serde_json::json;
+use tributary_local::cosmos::RequestKind;
+
+use super::given;
+use crate::expect::{bad_fields, problem};
+
+#[tokio::test]
+async fn a_customer_is_read_without_its_orders_or_with_them() {
+    let world = given::shop().await;
+    let path = "/api/customers/ann";
+    let none = world.get(&format!("{path}?include=orders")).await.expect(200).json();
+    let customer = world.get(path).await.expect(200).json();
+    assert_eq!(none, json!({"customer": customer, "orders": []}));
+
+    let mut orders = Vec::new();
+    for _ in 0..3 {
+        orders.insert(0, given::order(&world, "ann").await.expect(201).json());
+    }
+    given::order(&world, "bob").await.expect(201);
+    let mark = world.endpoint.request_count();
+    let with_orders = world.get(&format!("{path}?include=orders")).await.expect(200).json();
+    let requests = world.endpoint.requests_since(mark);
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(requests[0].kind == RequestKind::Query && requests[0].names_partition_key);
+    let customer = world.get(path).await.expect(200).json();
+    assert_eq!(customer["salesOrderCount"], 3);
+    assert_eq!(with_orders, json!({"customer": customer, "orders": orders}));
+}
+
+#[tokio::test]
+async fn at_most_the_100_newest_orders_are_included() {
+    let world = given::shop().await;
+    let mut ids = Vec::new();
+    for _ in 0..102 {
+        let order = given::order(&world, "ann").await.expect(201).json();
+        ids.push(order["id"].clone());
+    }
+    let answer = world.get("/api/customers/ann?include=orders").await.expect(200).json();
+    let orders = answer["orders"].as_array().unwrap();
+    assert_eq!((orders.len(), &orders[0]["id"]), (100, ids.last().unwrap()));
+    assert_eq!(answer["customer"]["salesOrderCount"], 102);
+}
+
+#[tokio::test]
+async fn a_customer_that_is_not_there_is_a_404() {
+    let world = given::shop().await;
+    for path in ["", "?include=orders", "/orders", "/orders/o1"] {
+        problem(&world.get(&format!("/api/customers/eve{path}")).await, 404);
+    }
+    for include in ["", "addresses", "Orders"] {
+        let path = format!("/api/customers/ann?include={include}");
+        assert_eq!(bad_fields(&world.get(&path).await), ["include"]);
+    }
+}
+
+#[tokio::test]
+async fn who_has_a_customer_already_is_told_so() {
+    let world = given::shop().await;
+    let etag = world.get("/api/customers/ann").await.header("etag").to_owned();
+    let headers = [("if-none-match", etag.as_str())];
+    world.call("GET", "/api/customers/ann", &headers, None).await.expect(304);
+}

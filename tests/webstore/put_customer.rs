@@ -1,0 +1,150 @@
+use serde_json::{Value, json};
+use tributary_local::cosmos::{Fault, RequestKind};
+
+use super::given;
+use tributary_testing::interleavings::amid;
+
+use crate::{
+    expect::{bad_fields, created, is_timestamp, members, problem},
+    world::World,
+};
+
+#[tokio::test]
+async fn a_customer_is_created_then_edited() {
+    let world = World::new().await;
+    let answer = given::customer(&world, "ann").await;
+    let customer = created(&world, &answer, "/api/customers/ann").await;
+    assert_eq!(
+        members(&customer),
+        [
+            "addresses",
+            "creationDate",
+            "customerId",
+            "emailAddress",
+            "firstName",
+            "id",
+            "lastName",
+            "phoneNumber",
+            "salesOrderCount",
+            "title"
+        ]
+    );
+    assert_eq!((&customer["id"], &customer["customerId"]), (&json!("ann"), &json!("ann")));
+    assert_eq!(customer["salesOrderCount"], 0);
+    is_timestamp(&customer["creationDate"]);
+    assert_eq!(customer["addresses"][0]["addressLine2"], Value::Null);
+
+    let mut other = json!({"firstName": "Ann", "lastName": "Li", "emailAddress": "a@b",
+        "addresses": [], "salesOrderCount": 9, "password": "not here", "id": "eve"});
+    let edited = world.put("/api/customers/ann", other.clone()).await.expect(200);
+    let there = world.get("/api/customers/ann").await.expect(200);
+    assert_eq!((edited.json(), edited.header("etag")), (there.json(), there.header("etag")));
+    let edited = edited.json();
+    assert_eq!((&edited["title"], &edited["phoneNumber"]), (&Value::Null, &Value::Null));
+    assert_eq!(edited["creationDate"], customer["creationDate"]);
+    assert_eq!((&edited["id"], &edited["salesOrderCount"]), (&json!("ann"), &json!(0)));
+
+    // The same again writes nothing.
+    let mark = world.endpoint.request_count();
+    other["title"] = Value::Null;
+    let again = world.put("/api/customers/ann", other).await.expect(200);
+    assert_eq!(again.header("etag"), there.header("etag"));
+    let requests = world.endpoint.requests_since(mark);
+    assert!(requests.iter().all(|request| request.kind == RequestKind::Read), "{requests:?}");
+}
+
+#[tokio::test]
+async fn all_bad_fields_are_named_at_once() {
+    let world = World::new().await;
+    let long = "x".repeat(201);
+    let bad = json!({"title": "", "firstName": 5, "emailAddress": "a@b@c",
+        "phoneNumber": "5".repeat(41), "addresses": [given::details("ann")["addresses"][0],
+            {"addressLine1": long, "addressLine2": "", "city": null, "state": "WA"}, "home"]});
+    let answer = world.put("/api/customers/ann", bad).await;
+    assert_eq!(
+        bad_fields(&answer),
+        [
+            "addresses[1].addressLine1",
+            "addresses[1].addressLine2",
+            "addresses[1].city",
+            "addresses[1].country",
+            "addresses[1].zipCode",
+            "addresses[2]",
+            "emailAddress",
+            "firstName",
+            "lastName",
+            "phoneNumber",
+            "title"
+        ]
+    );
+    let mut many = given::details("ann");
+    many["addresses"] = vec![many["addresses"][0].clone(); 11].into();
+    assert_eq!(bad_fields(&world.put("/api/customers/ann", many).await), ["addresses"]);
+    assert_eq!(bad_fields(&given::customer(&world, "-").await), ["customerId"]);
+    problem(&world.get("/api/customers/ann").await, 404);
+}
+
+#[tokio::test]
+async fn conditions_are_kept() {
+    let world = given::shop().await;
+    let path = "/api/customers/ann";
+    let put = async |name: &str, value: &str, first_name: &str| {
+        let body = given::details(first_name);
+        world.call("PUT", path, &[(name, value)], Some(body)).await
+    };
+    let etag = world.get(path).await.header("etag").to_owned();
+    problem(&put("if-none-match", "*", "Ann").await, 412);
+    problem(&put("if-match", "\"another\"", "Ann").await, 412);
+    put("if-match", &etag, "Ann").await.expect(200);
+    problem(&put("if-match", &etag, "Anna").await, 412);
+    put("if-match", "*", "Anna").await.expect(200);
+    let headers = [("if-match", "*")];
+    let body = given::details("eve");
+    problem(&world.call("PUT", "/api/customers/eve", &headers, Some(body)).await, 412);
+}
+
+#[tokio::test]
+async fn a_customer_whose_answer_was_lost_is_created_once() {
+    let world = World::new().await;
+    world.endpoint.inject(Fault::AnswerLost, RequestKind::Create, "customer", 1);
+    let answer = given::customer(&world, "ann").await;
+    created(&world, &answer, "/api/customers/ann").await;
+    world.endpoint.inject(Fault::AnswerLost, RequestKind::Create, "customer", 1);
+    let headers = [("if-none-match", "*")];
+    let body = Some(given::details("bob"));
+    let answer = world.call("PUT", "/api/customers/bob", &headers, body).await;
+    created(&world, &answer, "/api/customers/bob").await;
+}
+
+#[tokio::test]
+async fn an_edit_whose_answer_was_lost_succeeds_under_its_condition() {
+    let world = given::shop().await;
+    let etag = world.get("/api/customers/ann").await.header("etag").to_owned();
+    world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "customer", 1);
+    let body = Some(given::details("Anna"));
+    world.call("PUT", "/api/customers/ann", &[("if-match", &etag)], body).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_edit_keeps_the_order_and_the_password_that_come_meanwhile() {
+    let world = given::shop().await;
+    let other = world.second_instance().await;
+    let edit = world.put("/api/customers/ann", given::details("Anna"));
+    amid((&world, RequestKind::Replace, "customer"), edit, async {
+        given::order(&other, "ann").await.expect(201);
+        given::set_password(&other, "ann", "correct horse battery").await.expect(204);
+    })
+    .await
+    .expect(200);
+    assert_eq!(given::counts(&world, "ann").await, (1, 1));
+    assert_eq!(world.get("/api/customers/ann").await.json()["firstName"], "Anna");
+    assert_eq!(given::verify(&world, "ann", "correct horse battery").await, 204);
+}
+
+#[tokio::test]
+async fn a_customer_cannot_be_deleted() {
+    let world = given::shop().await;
+    let answer = world.delete("/api/customers/ann").await;
+    problem(&answer, 405);
+    assert_eq!(answer.header("allow"), "PUT,GET,HEAD");
+}
