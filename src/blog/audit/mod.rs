@@ -35,10 +35,10 @@ pub struct Kinds;
 impl Kinds {
     /// A post, comment or like of a user who does not exist.
     pub const USER_MISSING: FindingKind =
-        FindingKind::new("user-missing").of_matter(FindingKind::NAME_DIFFERS);
+        FindingKind::new("user-missing").in_class_of(FindingKind::NAME_DIFFERS);
     /// A comment or like of an earlier post with the same id.
     pub const STALE_REACTION: FindingKind =
-        FindingKind::new("stale-reaction").of_matter(FindingKind::ORPHAN);
+        FindingKind::new("stale-reaction").in_class_of(FindingKind::ORPHAN);
     /// A username that is reserved for a user who does not have it. A user whose name is reserved
     /// for another takes the reservation over: that must come before its deletion.
     pub const RESERVATION_LEAKED: FindingKind =
@@ -47,10 +47,10 @@ impl Kinds {
     pub const RESERVATION_MISSING: FindingKind = FindingKind::new("reservation-missing");
     /// A user whose name is reserved for another user, who does not have it.
     pub const RESERVATION_FOREIGN: FindingKind =
-        FindingKind::new("reservation-foreign").of_matter(Self::RESERVATION_MISSING);
+        FindingKind::new("reservation-foreign").in_class_of(Self::RESERVATION_MISSING);
     /// A user whose name another user has too.
     pub const NAME_TWICE: FindingKind =
-        FindingKind::new("name-twice").of_matter(Self::RESERVATION_MISSING);
+        FindingKind::new("name-twice").in_class_of(Self::RESERVATION_MISSING);
 
     pub const ALL: [FindingKind; 6] = [
         Self::USER_MISSING,

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use tributary_functions::{
     audit::{
-        AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, compare, read,
-        version,
+        AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, compare, read_slot,
+        version_text,
     },
     cosmos::{Query, Scope, StoreError, Stored},
     values::Timestamp,
@@ -71,7 +71,7 @@ impl BlogChecks {
         let stated = |post: &PublicPost| [post.comment_count, post.like_count];
         let count = |post: PublicPost| self.count(id, post.creation_date);
         let read = || async {
-            let post = read::<PostsItem>(&self.blog.posts, id.as_str(), id.as_str()).await?;
+            let post = read_slot::<PostsItem>(&self.blog.posts, id.as_str(), id.as_str()).await?;
             let Slot::Item(post) = post else { return Ok(None) };
             Ok(post.of_type::<Post>().and_then(|post| post.filter_map(|it| Some(it.public))))
         };
@@ -117,7 +117,7 @@ impl BlogChecks {
         fresh: bool,
     ) -> CheckResult {
         let quoted = |name: &Username| format!("{:?}", name.as_str());
-        let found = format!("{} of {}", quoted(username), version(name_version));
+        let found = format!("{} of {}", quoted(username), version_text(name_version));
         Ok(match self.author(user_id, fresh).await? {
             ReferencedItem::Live(user)
                 if (&user.username, user.version) == (username, name_version) =>
@@ -125,7 +125,8 @@ impl BlogChecks {
                 None
             }
             ReferencedItem::Live(user) => {
-                let expected = format!("{} of {}", quoted(&user.username), version(user.version));
+                let expected =
+                    format!("{} of {}", quoted(&user.username), version_text(user.version));
                 let evidence = format!("{expected} {found}");
                 Some(audited.suspect(FindingKind::NAME_DIFFERS, (expected, found), evidence))
             }
@@ -160,9 +161,9 @@ impl BlogChecks {
         let public = &post.public;
         let id = PostCopy::id_in_users(&public.post_id);
         let at = ("users", public.user_id.to_string(), id.clone());
-        let copy: Slot<Value> = read(&self.blog.users, public.user_id.as_str(), &id).await?;
+        let copy: Slot<Value> = read_slot(&self.blog.users, public.user_id.as_str(), &id).await?;
         let missing = |found: String, evidence: String| {
-            let words = (version(post.version), found);
+            let words = (version_text(post.version), found);
             Some(audited.suspect_at(FindingKind::COPY_MISSING, at.clone(), words, evidence))
         };
         Ok(match copy {
@@ -175,7 +176,7 @@ impl BlogChecks {
                 Ok(UsersItem::DeletedPost(tombstone)) => {
                     let found = format!(
                         "the tombstone of a deleted post of {}",
-                        version(tombstone.version)
+                        version_text(tombstone.version)
                     );
                     missing(found, etag.to_string())
                 }

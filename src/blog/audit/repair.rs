@@ -1,7 +1,7 @@
 //! Repairs of posts and users, with the guards that commands and projections use.
 
 use tributary_functions::{
-    audit::{FindingKind, Obstacle, ReferencedItem, RepairResult, Slot, Suspect, read},
+    audit::{FindingKind, Obstacle, ReferencedItem, RepairResult, Slot, Suspect, read_slot},
     cosmos::{ETag, Stored},
     projection::removal::remove_some,
 };
@@ -31,9 +31,9 @@ pub(super) async fn repair(
             blog.users.delete(partition, id, &seen).await?;
             Ok("deleted the copy")
         }
-        kind if kind.is_of_copy() => checks.write_copy(&post_id(partition)?).await,
+        kind if kind.concerns_copy() => checks.write_copy(&post_id(partition)?).await,
         Kinds::RESERVATION_LEAKED => {
-            match read::<UsersItem>(&blog.users, partition, Reservation::ID).await? {
+            match read_slot::<UsersItem>(&blog.users, partition, Reservation::ID).await? {
                 Slot::Item(Stored { item: UsersItem::Username(item), etag }) => {
                     free_name(blog, &Stored { item, etag }).await?;
                     Ok("deleted the reservation")
@@ -48,10 +48,12 @@ pub(super) async fn repair(
             Ok("reserved the name")
         }
         Kinds::NAME_TWICE => {
-            Err(Obstacle::ForAPerson("two users have this name: rename one of them"))
+            Err(Obstacle::NeedsOperator("two users have this name: rename one of them"))
         }
-        Kinds::USER_MISSING => Err(Obstacle::ForAPerson("its user is gone: restore or delete it")),
-        _ => Err(Obstacle::ForAPerson("nobody can say what it was: restore or delete it")),
+        Kinds::USER_MISSING => {
+            Err(Obstacle::NeedsOperator("its user is gone: restore or delete it"))
+        }
+        _ => Err(Obstacle::NeedsOperator("nobody can say what it was: restore or delete it")),
     }
 }
 
@@ -67,7 +69,8 @@ impl BlogChecks {
     }
 
     async fn write_name(&self, partition: &str, id: &str) -> RepairResult {
-        let Slot::Item(stored) = read::<PostsItem>(&self.blog.posts, partition, id).await? else {
+        let Slot::Item(stored) = read_slot::<PostsItem>(&self.blog.posts, partition, id).await?
+        else {
             return Err(Obstacle::Race);
         };
         // Read after the item: it is at least as new.
@@ -95,7 +98,7 @@ impl BlogChecks {
         // The author never changes, but for a post of another user under the id of a deleted one.
         let author = self.blog.post(post_id).await?.item.public.user_id;
         let id = PostCopy::id_in_users(post_id);
-        let etag = match read::<UsersItem>(&self.blog.users, author.as_str(), &id).await? {
+        let etag = match read_slot::<UsersItem>(&self.blog.users, author.as_str(), &id).await? {
             Slot::Empty => None,
             Slot::Unreadable(etag) | Slot::Item(Stored { etag, .. }) => Some(etag),
         };
@@ -111,5 +114,5 @@ impl BlogChecks {
 
 fn post_id(partition: &str) -> Result<PostId, Obstacle> {
     let reason = "its partition key is no id of a post: delete it";
-    PostId::parse(partition.to_owned()).map_err(|_| Obstacle::ForAPerson(reason))
+    PostId::parse(partition.to_owned()).map_err(|_| Obstacle::NeedsOperator(reason))
 }

@@ -1,7 +1,7 @@
 //! Checks of `users`: reservations of names both ways, and copies without a post.
 
 use tributary_functions::{
-    audit::{AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, read},
+    audit::{AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, read_slot},
     cosmos::{StoreError, Stored},
 };
 
@@ -32,7 +32,8 @@ impl BlogChecks {
         let name = &user.public.username;
         let expected = format!("{:?} reserved for {}", name.as_str(), user.user_id);
         let partition = Reservation::partition(&name.key());
-        let slot: Slot<UsersItem> = read(&self.blog.users, &partition, Reservation::ID).await?;
+        let slot: Slot<UsersItem> =
+            read_slot(&self.blog.users, &partition, Reservation::ID).await?;
         let (kind, found, etag) = match slot {
             Slot::Item(Stored { item: UsersItem::Username(held), .. })
                 if held.owner == user.user_id =>

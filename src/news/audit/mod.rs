@@ -49,7 +49,7 @@ impl Kinds {
     pub const LOCATION_MISSING: FindingKind = FindingKind::new("location-missing");
     /// An item in another place than its location names.
     pub const LOCATION_DIFFERS: FindingKind =
-        FindingKind::new("location-differs").of_matter(Self::LOCATION_MISSING);
+        FindingKind::new("location-differs").in_class_of(Self::LOCATION_MISSING);
     /// An unreadable item of `feeds_locations`. If a news item has this id, the repair writes the
     /// location anew.
     pub const LOCATION_UNREADABLE: FindingKind =

@@ -26,7 +26,7 @@ pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResu
     let Target::Item { container, partition_key, id } = &suspect.target else {
         return Err(Obstacle::Race);
     };
-    let unreadable = Obstacle::ForAPerson("no program knows what it was: restore or delete it");
+    let unreadable = Obstacle::NeedsOperator("no program knows what it was: restore or delete it");
     let (Some(tier), Ok(partition_key), Ok(id)) = (
         checks.tier(container),
         PartitionKey::parse(partition_key.clone()),
@@ -45,7 +45,7 @@ pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResu
             Ok("ended the move, or took it back")
         }
         Kinds::KEYS_MISSING => repair.note_keys().await,
-        Kinds::KEY_FOREIGN => Err(Obstacle::ForAPerson(
+        Kinds::KEY_FOREIGN => Err(Obstacle::NeedsOperator(
             "lists do not find it there: read it by its id, delete it with its location, and post it",
         )),
         _ => Err(unreadable),
@@ -108,7 +108,7 @@ impl Repairs<'_> {
                 Ok("left a tombstone: the item is where its location says")
             }
             Twice::Unknown => {
-                Err(Obstacle::ForAPerson("nothing says which is right: delete one of them"))
+                Err(Obstacle::NeedsOperator("nothing says which is right: delete one of them"))
             }
         }
     }
@@ -131,7 +131,7 @@ impl Repairs<'_> {
                 self.news.vacate(colder, copy.vacated(key), Some(&etag)).await?;
                 Ok("left a tombstone in the colder container: the item is too young for it")
             }
-            Some(_) => Err(Obstacle::ForAPerson(
+            Some(_) => Err(Obstacle::NeedsOperator(
                 "it is too young for the colder container, which has the newer copy: delete one",
             )),
             None => Err(Obstacle::Race),

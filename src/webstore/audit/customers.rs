@@ -4,7 +4,7 @@ use serde_json::Value;
 use tributary_functions::{
     audit::{
         AuditedItem, CheckResult, FindingKind, Obstacle, RepairResult, Slot, Suspect, compare,
-        read, version,
+        read_slot, version_text,
     },
     cosmos::{Container, Reads, StoreError, Stored},
     engines::child_list::{DateRange, SortKey},
@@ -50,7 +50,7 @@ impl StoreChecks {
 
     async fn check_parent(&self, order: &SalesOrder, item: &AuditedItem) -> CheckResult {
         let id = order.public.customer_id.as_str();
-        let parent = read::<CustomerChange>(&self.customers.customers, id, id).await?;
+        let parent = read_slot::<CustomerChange>(&self.customers.customers, id, id).await?;
         let is_orphan =
             matches!(parent, Slot::Empty | Slot::Item(Stored { item: CustomerChange::Other, .. }));
         let words = (format!("customer {id}"), "none");
@@ -64,9 +64,9 @@ impl StoreChecks {
         let id = customer.ranked.id.as_str();
         let leaderboard = &self.customers.leaderboard;
         let (kind, words, evidence) =
-            match read::<Value>(leaderboard, LEADERBOARD_PARTITION, id).await? {
+            match read_slot::<Value>(leaderboard, LEADERBOARD_PARTITION, id).await? {
                 Slot::Empty | Slot::Unreadable(_) => {
-                    let words = (version(customer.version), "no copy".to_owned());
+                    let words = (version_text(customer.version), "no copy".to_owned());
                     (FindingKind::COPY_MISSING, words, String::new())
                 }
                 Slot::Item(Stored { item: stored, etag }) => {
@@ -89,7 +89,8 @@ impl StoreChecks {
         if let Err(unreadable) = item.parse::<LeaderboardItem>() {
             return Ok(unreadable);
         }
-        let source = read::<CustomerChange>(&self.customers.customers, &item.id, &item.id).await?;
+        let source =
+            read_slot::<CustomerChange>(&self.customers.customers, &item.id, &item.id).await?;
         let is_extra = matches!(source, Slot::Empty);
         let words = ("no copy", "a copy without a customer");
         Ok(is_extra

@@ -87,11 +87,11 @@ impl Checks for StoreChecks {
             FindingKind::NAME_DIFFERS | Kinds::LABEL_MISSING => self.write_names(place).await,
             Kinds::MOVE_PENDING => self.end_move(place).await,
             FindingKind::COUNT_DIFFERS => self.write_count(place.1).await,
-            kind if kind.is_of_copy() => self.write_copy(place.1).await,
+            kind if kind.concerns_copy() => self.write_copy(place.1).await,
             FindingKind::ORPHAN => {
-                Err(Obstacle::ForAPerson("restore the customer, or delete the order"))
+                Err(Obstacle::NeedsOperator("restore the customer, or delete the order"))
             }
-            _ => Err(Obstacle::ForAPerson("no program knows what it was: restore or delete it")),
+            _ => Err(Obstacle::NeedsOperator("no program knows what it was: restore or delete it")),
         }
     }
 }

@@ -152,7 +152,7 @@ impl<A: Aggregate> Checks for AggregateChecks<A> {
     async fn repair(&self, suspect: &Suspect) -> RepairResult {
         let finding = &suspect.finding;
         if finding.container != self.totals().id() || matches!(suspect.target, Target::Group(_)) {
-            return Err(Obstacle::ForAPerson("this is not a part of the aggregate"));
+            return Err(Obstacle::NeedsOperator("this is not a part of the aggregate"));
         }
         match finding.kind {
             FindingKind::COUNT_DIFFERS => {
@@ -162,7 +162,9 @@ impl<A: Aggregate> Checks for AggregateChecks<A> {
             FindingKind::COPY_MISSING | FindingKind::COPY_DIFFERENT | FindingKind::COPY_EXTRA => {
                 self.repair_share(&finding.partition_key, &finding.id).await
             }
-            _ => Err(Obstacle::ForAPerson("it cannot be read: delete it, and replay its source")),
+            _ => {
+                Err(Obstacle::NeedsOperator("it cannot be read: delete it, and replay its source"))
+            }
         }
     }
 }

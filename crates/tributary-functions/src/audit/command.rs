@@ -16,14 +16,14 @@ use super::{
 use crate::brand::brand;
 
 /// Nothing found, or everything repaired.
-const CLEAN: u8 = 0;
+const EXIT_CLEAN: u8 = 0;
 /// Divergences found, or some not repaired.
-const DIVERGES: u8 = 1;
+const EXIT_DIVERGENT: u8 = 1;
 /// The audit itself failed.
-const FAILED: u8 = 2;
+const EXIT_FAILED: u8 = 2;
 
 /// The longest pause that makes sense, in seconds: a day.
-const LONGEST_SETTLE: f64 = 86_400.0;
+const MAX_SETTLE_SECONDS: f64 = 86_400.0;
 
 /// Reports copies, counts and names that differ from their source
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -56,7 +56,7 @@ pub async fn run(audits: &[(&str, Audit)], arguments: &Arguments) -> ExitCode {
 /// Reports in one sentence why the process cannot do its work.
 pub fn fail(error: impl fmt::Display) -> ExitCode {
     eprintln!("{}: {error}", brand().name);
-    ExitCode::from(FAILED)
+    ExitCode::from(EXIT_FAILED)
 }
 
 async fn report(audits: &[(&str, Audit)], arguments: &Arguments) -> Result<u8, String> {
@@ -88,7 +88,7 @@ async fn report(audits: &[(&str, Audit)], arguments: &Arguments) -> Result<u8, S
         })?;
     }
     report.end(&all).map_err(|error| format!("the report cannot be written: {error}"))?;
-    Ok(if all.is_clean() { CLEAN } else { DIVERGES })
+    Ok(if all.is_clean() { EXIT_CLEAN } else { EXIT_DIVERGENT })
 }
 
 fn no_color() -> bool {
@@ -98,7 +98,7 @@ fn no_color() -> bool {
 fn seconds(text: &str) -> Result<Duration, String> {
     text.parse::<f64>()
         .ok()
-        .filter(|seconds| (0.0..=LONGEST_SETTLE).contains(seconds))
+        .filter(|seconds| (0.0..=MAX_SETTLE_SECONDS).contains(seconds))
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .ok_or_else(|| "it must be a number of seconds, 0 to 86400".into())
 }

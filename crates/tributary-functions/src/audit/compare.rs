@@ -16,18 +16,18 @@ pub fn compare(
     (found_version, stored): (u64, &Value),
 ) -> Option<(FindingKind, (String, String))> {
     let (kind, words) = match found_version.cmp(&expected_version) {
-        Ordering::Less => (FindingKind::COPY_OLDER, version(found_version)),
-        Ordering::Greater => (FindingKind::COPY_NEWER, version(found_version)),
+        Ordering::Less => (FindingKind::COPY_OLDER, version_text(found_version)),
+        Ordering::Greater => (FindingKind::COPY_NEWER, version_text(found_version)),
         Ordering::Equal => match differing_fields(expected, stored).as_slice() {
             [] => return None,
             fields => (FindingKind::COPY_DIFFERENT, format!("another {}", fields.join(", "))),
         },
     };
-    Some((kind, (version(expected_version), words)))
+    Some((kind, (version_text(expected_version), words)))
 }
 
 /// Returns a version in words.
-pub fn version(version: u64) -> String {
+pub fn version_text(version: u64) -> String {
     format!("version {version}")
 }
 

@@ -4,7 +4,7 @@ use super::{AuditedItem, CheckResult, FindingKind};
 use crate::cosmos::{ReadResult, StoreError};
 
 /// The most counts of the children of a busy parent, each of which a write may overtake.
-const SNAPSHOTS: usize = 5;
+const MAX_COUNTS: usize = 5;
 
 impl AuditedItem {
     /// Compares what this item, a parent, says of its children with what there is.
@@ -29,7 +29,7 @@ impl AuditedItem {
         R: Future<Output = ReadResult<P>>,
     {
         let mut etag = self.etag.clone();
-        for _ in 0..SNAPSHOTS {
+        for _ in 0..MAX_COUNTS {
             let stated = stated(&parent);
             let counted = count(parent).await?;
             if stated == counted {

@@ -41,7 +41,7 @@ pub struct Repair {
 pub struct FindingKind {
     /// The kind as tables and JSON show it.
     pub name: &'static str,
-    matter: &'static str,
+    class: &'static str,
     repaired_last: bool,
 }
 
@@ -55,20 +55,20 @@ impl FindingKind {
     /// A source without its copy.
     pub const COPY_MISSING: Self = Self::new("copy-missing");
     /// A copy that should not exist.
-    pub const COPY_EXTRA: Self = Self::new("copy-extra").of_matter(Self::COPY_MISSING);
+    pub const COPY_EXTRA: Self = Self::new("copy-extra").in_class_of(Self::COPY_MISSING);
     /// A copy of an older version.
-    pub const COPY_OLDER: Self = Self::new("copy-older").of_matter(Self::COPY_MISSING);
+    pub const COPY_OLDER: Self = Self::new("copy-older").in_class_of(Self::COPY_MISSING);
     /// A copy of a version that the source has not reached.
-    pub const COPY_NEWER: Self = Self::new("copy-newer").of_matter(Self::COPY_MISSING);
+    pub const COPY_NEWER: Self = Self::new("copy-newer").in_class_of(Self::COPY_MISSING);
     /// A copy of the right version with another content.
-    pub const COPY_DIFFERENT: Self = Self::new("copy-different").of_matter(Self::COPY_MISSING);
+    pub const COPY_DIFFERENT: Self = Self::new("copy-different").in_class_of(Self::COPY_MISSING);
     /// A source that belongs into a window and is no member.
     pub const MEMBER_MISSING: Self = Self::new("member-missing");
     /// A member of a window under another date than the source's.
     pub const MEMBER_DIFFERENT: Self =
-        Self::new("member-different").of_matter(Self::MEMBER_MISSING);
+        Self::new("member-different").in_class_of(Self::MEMBER_MISSING);
     /// A member of a window without a source.
-    pub const MEMBER_EXTRA: Self = Self::new("member-extra").of_matter(Self::MEMBER_MISSING);
+    pub const MEMBER_EXTRA: Self = Self::new("member-extra").in_class_of(Self::MEMBER_MISSING);
     /// A note that a window has to be refilled, which no projection has answered.
     pub const REFILL_PENDING: Self = Self::new("refill-pending");
     /// An item that cannot be read.
@@ -93,18 +93,18 @@ impl FindingKind {
 
     /// Creates a kind.
     pub const fn new(name: &'static str) -> Self {
-        Self { name, matter: name, repaired_last: false }
+        Self { name, class: name, repaired_last: false }
     }
 
     /// Returns a kind that turns into `first`, and back, with another write: as long as an item has
     /// one of them, the other is not repaired.
-    pub const fn of_matter(self, first: Self) -> Self {
-        Self { matter: first.matter, ..self }
+    pub const fn in_class_of(self, first: Self) -> Self {
+        Self { class: first.class, ..self }
     }
 
     /// Returns true if it is about a copy: missing, extra, older, newer or different.
-    pub fn is_of_copy(self) -> bool {
-        self.matter == Self::COPY_MISSING.matter
+    pub fn concerns_copy(self) -> bool {
+        self.class == Self::COPY_MISSING.class
     }
 
     /// Returns a kind that is repaired after all others that were found with it.
@@ -178,14 +178,14 @@ impl Finding {
 
 impl Suspect {
     /// Returns true if `other` is the same divergence in the same state.
-    pub(super) fn stands_in(&self, other: &Self) -> bool {
+    pub(super) fn is_unchanged_from(&self, other: &Self) -> bool {
         self.finding.is_same(&other.finding) && self.evidence == other.evidence
     }
 
     /// Returns true if `other`, or another kind of its matter, is still wrong here.
-    pub(super) fn remains_of(&self, other: &Self) -> bool {
+    pub(super) fn remains_from(&self, other: &Self) -> bool {
         let (now, before) = (&self.finding, &other.finding);
-        let same_matter = now.kind.matter == before.kind.matter;
-        now.place() == before.place() && (same_matter || now.kind == FindingKind::UNREADABLE)
+        let same_class = now.kind.class == before.kind.class;
+        now.place() == before.place() && (same_class || now.kind == FindingKind::UNREADABLE)
     }
 }

@@ -33,7 +33,7 @@ pub enum Slot<T> {
 }
 
 /// Reads an item of which nothing is expected.
-pub async fn read<T: DeserializeOwned>(
+pub async fn read_slot<T: DeserializeOwned>(
     container: &Container,
     partition_key: &str,
     id: &str,

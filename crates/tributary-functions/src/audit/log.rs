@@ -18,7 +18,7 @@ impl Audit {
             store.requests = summary.store_requests,
             duration_ms = summary.duration_ms,
             "Audited: {}",
-            report::in_words(&summary)
+            report::summary_line(&summary)
         );
         Ok(())
     }

@@ -25,10 +25,10 @@ mod compare;
 mod counts;
 mod finding;
 mod item;
-mod known;
+mod referenced;
 mod window;
 
-mod again;
+mod recheck;
 mod repair;
 mod settle;
 
@@ -49,22 +49,22 @@ use serde_json::Value;
 
 use self::settle::Suspects;
 pub use self::{
-    again::patiently,
     aggregate::AggregateChecks,
-    compare::{compare, version},
+    compare::{compare, version_text},
     finding::{CheckResult, Finding, FindingKind, Repair, Suspect, Target},
-    item::{AuditedItem, Slot, read},
-    known::{ReferencedItem, ReferencedItems},
+    item::{AuditedItem, Slot, read_slot},
+    recheck::retry_transient,
+    referenced::{ReferencedItem, ReferencedItems},
     repair::{Obstacle, RepairResult},
     window::WindowChecks,
 };
 use crate::cosmos::{Container, Query, Scope, StoreError, metered};
 
 /// The items that are read at a time; a page is at most 4 MB (service limit).
-const PAGE: u32 = 100;
+const PAGE_ITEMS: u32 = 100;
 
 /// The items that are checked at a time.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT_CHECKS: usize = 16;
 
 /// The checks of a domain's audit. One value serves one audit, so it may remember.
 pub trait Checks: Send + Sync + 'static {
@@ -267,7 +267,7 @@ impl<C: Checks> Pass<'_, C> {
             self.container(container, partition_key).await?;
         }
         for group in C::GROUPS {
-            let suspects = patiently(|| self.checks.check_group(group)).await?;
+            let suspects = retry_transient(|| self.checks.check_group(group)).await?;
             self.suspects.add(suspects);
         }
         self.settle().await
@@ -279,22 +279,22 @@ impl<C: Checks> Pass<'_, C> {
         partition_key: &str,
     ) -> Result<(), StoreError> {
         let query = Query::from("SELECT * FROM c");
-        let mut pages = pin!(container.pages::<Value>(query, Scope::Container, PAGE).await?);
+        let mut pages = pin!(container.pages::<Value>(query, Scope::Container, PAGE_ITEMS).await?);
         while let Some(page) = pages.try_next().await? {
             self.summary.items += page.len() as u64;
             let checks = self.checks;
             let audited = |item| AuditedItem::new(container.id(), partition_key, item);
             let page: Vec<AuditedItem> = page.into_iter().map(audited).collect();
-            patiently(|| checks.read_page(&page)).await?;
-            let checked = page
-                .into_iter()
-                .map(async |item: AuditedItem| patiently(|| checks.check_item(&item, false)).await);
-            let mut checked = stream::iter(checked).buffer_unordered(AT_ONCE);
+            retry_transient(|| checks.read_page(&page)).await?;
+            let checked = page.into_iter().map(async |item: AuditedItem| {
+                retry_transient(|| checks.check_item(&item, false)).await
+            });
+            let mut checked = stream::iter(checked).buffer_unordered(MAX_CONCURRENT_CHECKS);
             while let Some(suspects) = checked.try_next().await? {
                 self.suspects.add(suspects);
             }
             self.listener.progress(self.summary.items);
-            if self.suspects.are_many() {
+            if self.suspects.is_full() {
                 self.settle().await?;
             }
         }

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use super::{
     Checks,
-    again::{check_again, patiently},
     finding::{Repair, Suspect},
+    recheck::{recheck, retry_transient},
 };
 use crate::cosmos::{Reason, Refusal, StoreError};
 
 /// The attempts at a repair that loses races.
-const ATTEMPTS: usize = 10;
+const MAX_REPAIR_ATTEMPTS: usize = 10;
 
 /// The pause before that.
-const PAUSE: Duration = Duration::from_millis(20);
+const REPAIR_PAUSE: Duration = Duration::from_millis(20);
 
 /// The reason for which a repair did nothing.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub enum Obstacle {
     /// A lost race: check again.
     Race,
     /// No program can decide this; a sentence that says what to do.
-    ForAPerson(&'static str),
+    NeedsOperator(&'static str),
     /// The store refused it.
     Store(StoreError),
 }
@@ -38,15 +38,15 @@ pub type RepairResult = Result<&'static str, Obstacle>;
 pub(super) async fn repair<C: Checks>(checks: &C, suspect: &Suspect) -> Result<Repair, StoreError> {
     let not_repaired = |why: String| Repair { repaired: false, what: why };
     let mut what = "it was repaired meanwhile";
-    for _ in 0..ATTEMPTS {
-        let now = patiently(|| check_again(checks, &suspect.target)).await?;
-        let Some(remains) = now.iter().find(|now| now.remains_of(suspect)) else {
+    for _ in 0..MAX_REPAIR_ATTEMPTS {
+        let now = retry_transient(|| recheck(checks, &suspect.target)).await?;
+        let Some(remains) = now.iter().find(|now| now.remains_from(suspect)) else {
             return Ok(Repair { repaired: true, what: what.to_owned() });
         };
         match checks.repair(remains).await {
             Ok(done) => what = done,
-            Err(Obstacle::Race) => tokio::time::sleep(PAUSE).await,
-            Err(Obstacle::ForAPerson(why)) => return Ok(not_repaired(why.to_owned())),
+            Err(Obstacle::Race) => tokio::time::sleep(REPAIR_PAUSE).await,
+            Err(Obstacle::NeedsOperator(why)) => return Ok(not_repaired(why.to_owned())),
             Err(Obstacle::Store(error)) if error.is_transient() => return Err(error),
             Err(Obstacle::Store(error)) => {
                 return Ok(not_repaired(format!("the store refused it: {:?}", error.reason)));

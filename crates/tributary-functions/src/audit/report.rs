@@ -9,7 +9,7 @@ use std::{
 use super::{AuditSummary, Finding, Listener};
 
 /// The interval between two reports of the progress.
-const PROGRESS: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,19 +28,19 @@ pub(super) struct Report<O, E> {
     err: E,
     format: ReportFormat,
     begin: Instant,
-    told: Instant,
-    broken: Option<io::Error>,
+    last_progress: Instant,
+    write_error: Option<io::Error>,
 }
 
 impl<O: Write + Send, E: Write + Send> Report<O, E> {
     pub(super) fn new(out: O, err: E, format: ReportFormat) -> Self {
         let now = Instant::now();
-        Self { out, err, format, begin: now, told: now, broken: None }
+        Self { out, err, format, begin: now, last_progress: now, write_error: None }
     }
 
     /// Writes the summary. An error means that the report is not complete.
     pub(super) fn end(mut self, summary: &AuditSummary) -> io::Result<()> {
-        if let Some(error) = self.broken.take() {
+        if let Some(error) = self.write_error.take() {
             return Err(error);
         }
         match self.format {
@@ -49,7 +49,7 @@ impl<O: Write + Send, E: Write + Send> Report<O, E> {
                 writeln!(self.out, "{line}")?;
             }
             ReportFormat::Plain | ReportFormat::Colours => {
-                writeln!(self.out, "{}", in_words(summary))?;
+                writeln!(self.out, "{}", summary_line(summary))?;
             }
         }
         self.out.flush()
@@ -64,16 +64,16 @@ impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
             ReportFormat::Colours => table(findings, true),
         };
         if let Err(error) = self.out.write_all(text.as_bytes()) {
-            self.broken.get_or_insert(error);
+            self.write_error.get_or_insert(error);
         }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate needs no 53 bits")]
     fn progress(&mut self, items: u64) {
-        if self.told.elapsed() < PROGRESS {
+        if self.last_progress.elapsed() < PROGRESS_INTERVAL {
             return;
         }
-        self.told = Instant::now();
+        self.last_progress = Instant::now();
         let rate = items as f64 / self.begin.elapsed().as_secs_f64();
         // A closed stderr is not an error.
         let _ = writeln!(self.err, "{items} items read, {rate:.0} a second");
@@ -81,7 +81,7 @@ impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
 }
 
 /// The summary as one line.
-pub(super) fn in_words(summary: &AuditSummary) -> String {
+pub(super) fn summary_line(summary: &AuditSummary) -> String {
     let AuditSummary { items, findings, repaired, unsettled, request_units, duration_ms, .. } =
         summary;
     let mut line = match findings {
@@ -240,7 +240,7 @@ mod tests {
         let mut said = Vec::new();
         let mut report = Report::new(Vec::new(), &mut said, ReportFormat::Plain);
         report.progress(100);
-        report.told = Instant::now().checked_sub(PROGRESS).unwrap();
+        report.last_progress = Instant::now().checked_sub(PROGRESS_INTERVAL).unwrap();
         report.progress(200);
         report.progress(300);
         drop(report);

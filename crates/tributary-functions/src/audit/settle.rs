@@ -5,21 +5,21 @@ use std::{collections::HashMap, time::Instant};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{
-    AT_ONCE, AuditOptions, Checks, Finding,
-    again::{check_again, patiently},
+    AuditOptions, Checks, Finding, MAX_CONCURRENT_CHECKS,
     finding::{Suspect, Target},
+    recheck::{recheck, retry_transient},
     repair::repair,
 };
 use crate::cosmos::StoreError;
 
 /// The most suspects that wait together; some 500 bytes each.
-const TOGETHER: usize = 1_000;
+const MAX_WAITING_SUSPECTS: usize = 1_000;
 
 /// Into how many parts the pause is divided, with a check after each.
-const PARTS: u32 = 2;
+const CHECKS_PER_PAUSE: u32 = 2;
 
 /// After how many pauses a suspect that keeps changing is left alone.
-const PATIENCE: u32 = 4;
+const MAX_PAUSES: u32 = 4;
 
 /// The suspects that wait.
 pub(super) struct Suspects<'a, C> {
@@ -45,27 +45,27 @@ impl<'a, C: Checks> Suspects<'a, C> {
         self.waiting.extend(suspects.into_iter().map(|suspect| (suspect, now)));
     }
 
-    pub(super) fn are_many(&self) -> bool {
-        self.waiting.len() >= TOGETHER
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting.len() >= MAX_WAITING_SUSPECTS
     }
 
     /// Checks again until each suspect is cleared, or has stood for the whole pause: then it is a
     /// finding, and repaired if the options say so.
     pub(super) async fn settle(&mut self) -> Result<Settled, StoreError> {
         let AuditOptions { settle, repair: repairs } = self.options;
-        let part = settle / PARTS;
+        let part = settle / CHECKS_PER_PAUSE;
         let mut settled = Settled::default();
-        for round in 1..=PARTS * PATIENCE {
+        for round in 1..=CHECKS_PER_PAUSE * MAX_PAUSES {
             if self.waiting.is_empty() {
                 return Ok(settled);
             }
             tokio::time::sleep(part).await;
             let checked = Instant::now();
-            self.check_again(&settled.findings).await?;
+            self.recheck(&settled.findings).await?;
             // A suspect has been checked in each part of its pause, and after it.
             let (mut stood, waiting): (Vec<_>, _) =
                 std::mem::take(&mut self.waiting).into_iter().partition(|(_, since)| {
-                    round >= PARTS && checked.saturating_duration_since(*since) >= settle
+                    round >= CHECKS_PER_PAUSE && checked.saturating_duration_since(*since) >= settle
                 });
             self.waiting = waiting;
             stood.sort_by_key(|(suspect, _)| suspect.finding.kind.is_repaired_last());
@@ -82,14 +82,14 @@ impl<'a, C: Checks> Suspects<'a, C> {
 
     /// Keeps what is still wrong. A divergence that differs from the one before begins its pause anew,
     /// unless it was reported and not repaired.
-    async fn check_again(&mut self, reported: &[Finding]) -> Result<(), StoreError> {
+    async fn recheck(&mut self, reported: &[Finding]) -> Result<(), StoreError> {
         let mut targets: HashMap<Target, Vec<(Suspect, Instant)>> = HashMap::new();
         for (suspect, since) in self.waiting.drain(..) {
             targets.entry(suspect.target.clone()).or_default().push((suspect, since));
         }
         let checks = self.checks;
         let checked = targets.into_iter().map(async |(target, before)| {
-            let now = patiently(|| check_again(checks, &target)).await?;
+            let now = retry_transient(|| recheck(checks, &target)).await?;
             Ok::<_, StoreError>(
                 now.into_iter()
                     .filter(|suspect| {
@@ -98,14 +98,16 @@ impl<'a, C: Checks> Suspects<'a, C> {
                         !reported.iter().any(stays)
                     })
                     .map(move |suspect| {
-                        let known = before.iter().find(|(before, _)| suspect.stands_in(before));
+                        let known =
+                            before.iter().find(|(before, _)| suspect.is_unchanged_from(before));
                         let since = known.map_or_else(Instant::now, |(_, since)| *since);
                         (suspect, since)
                     })
                     .collect::<Vec<_>>(),
             )
         });
-        self.waiting = stream::iter(checked).buffer_unordered(AT_ONCE).try_concat().await?;
+        self.waiting =
+            stream::iter(checked).buffer_unordered(MAX_CONCURRENT_CHECKS).try_concat().await?;
         Ok(())
     }
 }

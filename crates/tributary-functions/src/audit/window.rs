@@ -20,8 +20,8 @@ use serde_json::Value;
 
 use super::{
     Finding, FindingKind, Obstacle, RepairResult, Slot, Suspect, Target,
-    compare::{compare, version},
-    read,
+    compare::{compare, version_text},
+    read_slot,
 };
 use crate::{
     cosmos::{Container, ETag, Query, Scope, StoreError, Stored, Transaction},
@@ -34,10 +34,10 @@ use crate::{
 };
 
 /// The most copies that one audit checks. The next audit finds the remaining ones.
-const COPIES: u32 = 1_000;
+const MAX_COPIES: u32 = 1_000;
 
 /// The items of a page.
-const PAGE: u32 = 100;
+const PAGE_ITEMS: u32 = 100;
 
 /// The checks of one window.
 pub struct WindowChecks<W> {
@@ -61,7 +61,7 @@ struct StoredMember {
 }
 
 impl ExpectedMember {
-    fn of<W: Window>(change: &W::Change) -> Option<Self> {
+    fn from_change<W: Window>(change: &W::Change) -> Option<Self> {
         let (origin, source) = (W::origin(change)?, W::source(change)?);
         let member = Member { creation_date: W::creation_date(source), id: origin.name() };
         let copy = serde_json::to_value(W::copy(source)).ok()?;
@@ -93,7 +93,7 @@ where
     pub async fn check(&self) -> Result<Vec<Suspect>, StoreError> {
         let newest = self.newest().await?;
         let (head, head_etag) =
-            match read::<WindowHead>(self.window(), W::PARTITION, WindowHead::ID).await? {
+            match read_slot::<WindowHead>(self.window(), W::PARTITION, WindowHead::ID).await? {
                 Slot::Item(Stored { item, etag }) => (item, etag.to_string()),
                 Slot::Empty => (WindowHead::default(), String::new()),
                 Slot::Unreadable(etag) => {
@@ -132,15 +132,15 @@ where
                 }
                 suspects.extend(self.check_member(expected, copies.remove(id)));
             } else if head.admits(&expected.member, W::CAPACITY as usize) && !head.refill {
-                let words = (version(expected.version), "no member");
+                let words = (version_text(expected.version), "no member");
                 suspects.push(self.suspect(FindingKind::MEMBER_MISSING, id, words, date));
             }
         }
         let others = head.members().iter().filter(|m| newest.iter().all(|n| n.member.id != m.id));
         for Member { id, creation_date } in others {
             let (copy, (partition, source)) = (copies.remove(id), Origin::place(id));
-            let source = match read::<W::Change>(self.sources(), partition, source).await? {
-                Slot::Item(Stored { item, .. }) => ExpectedMember::of::<W>(&item),
+            let source = match read_slot::<W::Change>(self.sources(), partition, source).await? {
+                Slot::Item(Stored { item, .. }) => ExpectedMember::from_change::<W>(&item),
                 Slot::Unreadable(_) => continue,
                 Slot::Empty => None,
             };
@@ -155,7 +155,7 @@ where
         // Copies of no members come first: one may stand where a source has to be taken in.
         let strays = copies.into_iter().map(|(id, copy)| match copy.version {
             Some(known) => {
-                let words = ("none", format!("{} of no member", version(known)));
+                let words = ("none", format!("{} of no member", version_text(known)));
                 self.suspect(FindingKind::COPY_EXTRA, &id, words, copy.etag)
             }
             None => self.unreadable(&id, copy.etag),
@@ -166,7 +166,7 @@ where
     async fn newest(&self) -> Result<Vec<ExpectedMember>, StoreError> {
         // The copy is made at once: it may be much smaller than its source.
         let expected =
-            |source: Value| ExpectedMember::of::<W>(&W::Change::deserialize(source).ok()?);
+            |source: Value| ExpectedMember::from_change::<W>(&W::Change::deserialize(source).ok()?);
         let member = |expected: &ExpectedMember| expected.member.clone();
         newest::<W, _, _>(self.sources(), W::CAPACITY, expected, member).await
     }
@@ -174,9 +174,9 @@ where
     /// Returns the copies in the window, by id, without the tombstones.
     async fn copies(&self) -> Result<HashMap<String, StoredMember>, StoreError> {
         let query = Query::from("SELECT TOP @copies * FROM c WHERE IS_DEFINED(c.creationDate)")
-            .with_parameter("@copies", COPIES)?;
+            .with_parameter("@copies", MAX_COPIES)?;
         let scope = Scope::Partition(W::PARTITION);
-        let items: Vec<Value> = self.window().query(query, scope, PAGE).await?;
+        let items: Vec<Value> = self.window().query(query, scope, PAGE_ITEMS).await?;
         let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
         let copies = items.into_iter().map(|stored| {
             let (id, etag) = (text(&stored, "id"), text(&stored, "_etag"));
@@ -194,7 +194,7 @@ where
     ) -> Option<Suspect> {
         let Member { creation_date, id } = &expected.member;
         let Some(StoredMember { version: found, stored, etag }) = copy else {
-            let words = (version(expected.version), "none");
+            let words = (version_text(expected.version), "none");
             return Some(self.suspect(
                 FindingKind::COPY_MISSING,
                 id,
@@ -241,22 +241,22 @@ where
                 Ok("refilled the window")
             }
             FindingKind::MEMBER_MISSING => {
-                self.projection.apply(&self.live(id).await?).await?;
+                self.projection.apply(&self.live_source(id).await?).await?;
                 Ok("took the source in")
             }
             FindingKind::MEMBER_DIFFERENT => self.readmit(id).await,
-            FindingKind::MEMBER_EXTRA => self.take_out(id).await,
+            FindingKind::MEMBER_EXTRA => self.remove_member(id).await,
             FindingKind::COPY_EXTRA => {
                 // Of no member: readers should not see it.
                 let seen = ETag::from(suspect.evidence.clone());
                 self.window().delete(W::PARTITION, id, &seen).await?;
                 Ok("deleted the copy")
             }
-            FindingKind::UNREADABLE if id == WindowHead::ID => Err(Obstacle::ForAPerson(
+            FindingKind::UNREADABLE if id == WindowHead::ID => Err(Obstacle::NeedsOperator(
                 "nobody can say who the members were: delete the head and all copies, and restart the lease of the projection",
             )),
-            FindingKind::UNREADABLE if !self.head().await?.0.contains(id) => {
-                Err(Obstacle::ForAPerson("it is no copy of a member: delete it"))
+            FindingKind::UNREADABLE if !self.read_head().await?.0.contains(id) => {
+                Err(Obstacle::NeedsOperator("it is no copy of a member: delete it"))
             }
             _ => self.write_member(id).await,
         }
@@ -265,22 +265,22 @@ where
     /// Takes a member out and in again under its right date. If the window was full, others may
     /// belong into it now.
     async fn readmit(&self, id: &str) -> RepairResult {
-        let ((head, etag), copy) = (self.head().await?, self.in_window(id).await?);
-        let (source, capacity) = (self.live(id).await?, W::CAPACITY as usize);
+        let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
+        let (source, capacity) = (self.live_source(id).await?, W::CAPACITY as usize);
         let ExpectedMember { member, .. } =
-            ExpectedMember::of::<W>(&source).ok_or(Obstacle::Race)?;
+            ExpectedMember::from_change::<W>(&source).ok_or(Obstacle::Race)?;
         let head = head.remove(id, capacity).admit(member, capacity);
-        let transaction = replace::<W>(head, &etag)?;
+        let transaction = replace_head::<W>(head, &etag)?;
         self.window().transact(put_copy::<W>(transaction, id, &source, copy.as_ref())?).await?;
         self.projection.refill().await?;
         Ok("wrote the member")
     }
 
     /// Takes a member out that has no source, and refills the window.
-    async fn take_out(&self, id: &str) -> RepairResult {
-        let ((head, etag), copy) = (self.head().await?, self.in_window(id).await?);
-        let transaction = replace::<W>(head.remove(id, W::CAPACITY as usize), &etag)?;
-        let transaction = match (self.source(id).await?, copy) {
+    async fn remove_member(&self, id: &str) -> RepairResult {
+        let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
+        let transaction = replace_head::<W>(head.remove(id, W::CAPACITY as usize), &etag)?;
+        let transaction = match (self.read_source(id).await?, copy) {
             (Some(source), _) if W::source(&source).is_some() => return Err(Obstacle::Race),
             (Some(tombstone), copy) => {
                 let origin = W::origin(&tombstone).ok_or(Obstacle::Race)?;
@@ -298,52 +298,52 @@ where
 
     /// Writes the copy of a member, as long as it is one.
     async fn write_member(&self, id: &str) -> RepairResult {
-        let ((head, etag), copy) = (self.head().await?, self.in_window(id).await?);
-        let source = self.live(id).await?;
+        let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
+        let source = self.live_source(id).await?;
         if !head.contains(id) {
             return Err(Obstacle::Race);
         }
-        let transaction = replace::<W>(head, &etag)?;
+        let transaction = replace_head::<W>(head, &etag)?;
         self.window().transact(put_copy::<W>(transaction, id, &source, copy.as_ref())?).await?;
         Ok("wrote the copy")
     }
 
-    async fn head(&self) -> Result<(WindowHead, ETag), Obstacle> {
-        match read(self.window(), W::PARTITION, WindowHead::ID).await? {
+    async fn read_head(&self) -> Result<(WindowHead, ETag), Obstacle> {
+        match read_slot(self.window(), W::PARTITION, WindowHead::ID).await? {
             Slot::Item(Stored { item, etag }) => Ok((item, etag)),
             _ => Err(Obstacle::Race),
         }
     }
 
     /// Returns the ETag of the copy or tombstone of a source in the window.
-    async fn in_window(&self, id: &str) -> Result<Option<ETag>, StoreError> {
-        Ok(match read::<Value>(self.window(), W::PARTITION, id).await? {
+    async fn copy_etag(&self, id: &str) -> Result<Option<ETag>, StoreError> {
+        Ok(match read_slot::<Value>(self.window(), W::PARTITION, id).await? {
             Slot::Item(Stored { etag, .. }) | Slot::Unreadable(etag) => Some(etag),
             Slot::Empty => None,
         })
     }
 
     /// Reads what stands in the place of a source: itself, its tombstone, or nothing.
-    async fn source(&self, name: &str) -> Result<Option<W::Change>, Obstacle> {
+    async fn read_source(&self, name: &str) -> Result<Option<W::Change>, Obstacle> {
         let (partition, id) = Origin::place(name);
-        match read(self.sources(), partition, id).await? {
+        match read_slot(self.sources(), partition, id).await? {
             Slot::Item(Stored { item, .. }) => Ok(Some(item)),
             Slot::Empty => Ok(None),
-            Slot::Unreadable(_) => {
-                Err(Obstacle::ForAPerson("its source cannot be read: repair or delete that first"))
-            }
+            Slot::Unreadable(_) => Err(Obstacle::NeedsOperator(
+                "its source cannot be read: repair or delete that first",
+            )),
         }
     }
 
     /// Reads a source that exists.
-    async fn live(&self, name: &str) -> Result<W::Change, Obstacle> {
-        let source = self.source(name).await?.filter(|change| W::source(change).is_some());
+    async fn live_source(&self, name: &str) -> Result<W::Change, Obstacle> {
+        let source = self.read_source(name).await?.filter(|change| W::source(change).is_some());
         source.ok_or(Obstacle::Race)
     }
 }
 
 /// Begins a transaction that replaces the head.
-fn replace<W: Window>(head: WindowHead, etag: &ETag) -> Result<Transaction, StoreError> {
+fn replace_head<W: Window>(head: WindowHead, etag: &ETag) -> Result<Transaction, StoreError> {
     let head = WindowItem::new(W::PARTITION, head);
     Transaction::new(W::PARTITION).replace(WindowHead::ID, &head, etag)
 }

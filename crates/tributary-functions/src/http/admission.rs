@@ -171,12 +171,12 @@ struct Admitted {
 }
 
 /// Bytes of an answer, and the reservation that ends when nobody has them any more.
-struct DescribedAnswer {
+struct ReservedBytes {
     bytes: Bytes,
     _memory: OwnedSemaphorePermit,
 }
 
-impl AsRef<[u8]> for DescribedAnswer {
+impl AsRef<[u8]> for ReservedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -280,7 +280,7 @@ impl Admitted {
         // It is in memory as one piece, which is handed on and not copied.
         match body.collect().await {
             Ok(body) => {
-                let answer = DescribedAnswer { bytes: body.to_bytes(), _memory: memory };
+                let answer = ReservedBytes { bytes: body.to_bytes(), _memory: memory };
                 Response::from_parts(parts, Body::from(Bytes::from_owner(answer)))
             }
             Err(_) => ApiError::Internal.into_response(),

@@ -9,7 +9,7 @@ use super::{
 use crate::cosmos::{Retryable, StoreError, Stored, retry};
 
 /// Checks a target again, with nothing remembered.
-pub(super) async fn check_again<C: Checks>(
+pub(super) async fn recheck<C: Checks>(
     checks: &C,
     target: &Target,
 ) -> Result<Vec<Suspect>, StoreError> {
@@ -30,7 +30,7 @@ pub(super) async fn check_again<C: Checks>(
 }
 
 /// Retries when the store was throttled or unavailable: an audit of an hour does not end for that.
-pub async fn patiently<T, A>(check: impl Fn() -> A) -> Result<T, StoreError>
+pub async fn retry_transient<T, A>(check: impl Fn() -> A) -> Result<T, StoreError>
 where
     A: Future<Output = Result<T, StoreError>>,
 {

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use quick_cache::sync::Cache;
 use serde::de::DeserializeOwned;
 
-use super::{Slot, read};
+use super::{Slot, read_slot};
 use crate::cosmos::{Container, StoreError};
 
 /// The known state of an item that others refer to.
@@ -43,7 +43,7 @@ impl<K: Hash + Eq + Clone, T: Clone> ReferencedItems<K, T> {
         if !fresh && let Some(known) = self.0.get(key) {
             return Ok(known);
         }
-        let part = match read(container, partition_key, id).await? {
+        let part = match read_slot(container, partition_key, id).await? {
             Slot::Item(stored) => part(stored.item),
             Slot::Empty => None,
             Slot::Unreadable(_) => return Ok(ReferencedItem::Unreadable),
