@@ -87,6 +87,7 @@ impl ProgressRecord {
 
     /// Returns the progress that readers use.
     pub(super) fn believed(&self, now: Timestamp) -> Migrated {
+        // guard: news: readers believe the progress of the migration later => `true`
         let all_before = if self.is_settled(now) { self.migrated_before } else { self.formerly };
         Migrated { all_before, none_since: self.none_since }
     }

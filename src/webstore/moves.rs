@@ -129,16 +129,19 @@ async fn decide(
     target: Option<Stored<ProductItem>>,
 ) -> Result<Result<Stored<ProductItem>, StoreError>, StoreError> {
     if let Some(earlier) = target.as_ref().and_then(|target| target.item.arrival()) {
+        // guard: move: an earlier move ends before its outcome is replaced
         end_earlier(catalog, earlier, &departure.to, &source.id).await?;
     }
     let item = match target.as_ref().map(|target| &target.item) {
         None => source.arriving(departure, None),
         Some(ProductItem::DeletedProduct(it)) => source.arriving(departure, Some(it)),
+        // guard: move: a taken id refuses => `source.arriving(departure, None)`
         Some(ProductItem::Product(other)) => other.refusing(departure, &source.category_id),
     };
     let item = ProductItem::from(item);
     match catalog.write(item, target.as_ref().map(|target| &target.etag)).await {
         Ok(decided) => Ok(Ok(decided)),
+        // guard: a move to a full category is taken back
         Err(error) if error.reason == Reason::PartitionFull => Ok(Err(error)),
         Err(error) => Err(error),
     }
@@ -153,6 +156,7 @@ async fn withdraw(
 ) -> Result<(), StoreError> {
     let place = catalog.latest_committed().place(&source.category_id, &source.id).await?;
     match (&arrived.item, place) {
+        // guard: a late arrival of a move that was taken back is withdrawn => `if false`
         (ProductItem::Product(product), Some(place)) if place.item.has_taken_back(departure) => {
             let tombstone = product.deleted(&departure.move_id);
             catalog.write(tombstone, Some(&arrived.etag)).await.map(drop)

@@ -39,6 +39,8 @@ impl Family for Orders {
 
     fn after(customer: &Customer, changes: &Changes<'_, Self>) -> Customer {
         let count = changes.count(customer.public.sales_order_count, |_| true);
+        // guard: orders: a customer counts its orders =>
+        //     `customer.counted(customer.public.sales_order_count)`
         let customer = customer.counted(count);
         if let Some(edit) = changes.edit { customer.with(edit) } else { customer }
     }

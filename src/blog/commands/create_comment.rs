@@ -39,6 +39,7 @@ pub async fn create_comment(
     actor.must_be(body.user_id.as_str())?;
     let author = blog.confirmed_author(&body.user_id).await?;
     let id = match &key {
+        // guard: a comment's id comes from its key => `CommentId::fresh()`
         Some(key) => CommentId::from_key(&post_id, &body.user_id, key),
         None => CommentId::fresh(),
     };

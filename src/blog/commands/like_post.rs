@@ -50,6 +50,7 @@ pub async fn like_post(
                 }
                 // An earlier attempt has created it, or an earlier delivery of this request by the
                 // host.
+                // guard: a like knows the command that created it => `if false`
                 CreateOutcome::Exists(stored) if stored.item.command == like.command => {
                     Ok(WrittenItem::created(stored))
                 }

@@ -73,7 +73,9 @@ impl Wanted {
         };
         // The remaining items of the deleted post must not count for the new one: the change feed
         // shows the newest version only, and may never show the tombstone that goes now.
+        // guard: a new post begins without the old reactions => `false`
         if remove_some(blog, &tombstone.item).await? == Remaining::Some {
+            // guard: removal: a new post waits for its end
             return Err(ApiError::OfDomain(&REMOVAL_PENDING));
         }
         let post = post.following(&tombstone.item).remembering(&self.command.id);
@@ -94,6 +96,10 @@ impl Wanted {
             ));
         }
         let request = command.edit_request(post, reads);
+        // guard: edit: in its turn =>
+        //     `{ use tributary_functions::engines::counted_children::CountedChildren;
+        //     let alone = CountedChildren::<crate::blog::reactions::PostFamily>::new(blog.posts.clone());
+        //     alone.edit(id, text.clone(), request).await? }`
         match blog.reactions.edit(id, text.clone(), request).await? {
             EditOutcome::Edited(post) => Ok(WrittenItem::edited(post)),
             // Deleted meanwhile: to be decided anew.

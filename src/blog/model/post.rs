@@ -30,6 +30,7 @@ values::checked_text!(
 /// The most extended grapheme clusters of the content that a summary keeps.
 pub(super) const SUMMARY_CLUSTERS: usize = 200;
 
+// guard: bytes of a summary => `1024 * 1024`
 /// The most bytes of the content that a summary keeps, in UTF-8: one cluster may be as long as the
 /// whole content.
 pub(super) const SUMMARY_BYTES: usize = 8 * 1024;
@@ -115,11 +116,14 @@ impl Post {
     /// Returns the post in the place of a deleted one with the same id: copies of that one are
     /// older. So is its creation date, also where its clock was ahead of this one.
     pub fn following(mut self, deleted: &DeletedPost) -> Self {
+        // guard: a new post continues the version of the tombstone
         self.version = deleted.version + 1;
+        // guard: delete of a post: a new post keeps the memory
         self.recent = deleted.recent.clone();
         let (before, now) = (deleted.user_id.as_str(), self.public.user_id.as_str());
         self.former_authors = deleted.former_authors.followed_by(before, deleted.version, now);
         if let Some(earlier) = deleted.post_creation_date {
+            // guard: a new post is newer than the tombstone
             self.public.creation_date = self.public.creation_date.max(earlier.next());
         }
         self
@@ -159,10 +163,12 @@ impl Post {
             id: self.public.id.clone(),
             post_id: self.public.post_id.clone(),
             user_id: self.public.user_id.clone(),
+            // guard: the version of a tombstone => `self.version`
             version: self.version + 1,
             post_creation_date: Some(self.public.creation_date),
             recent: self.recent.clone(),
             former_authors: self.former_authors.clone(),
+            // guard: the time to live of a tombstone => `tombstone::TTL_SECONDS / 30`
             ttl: tombstone::TTL_SECONDS,
         }
     }
@@ -176,6 +182,7 @@ impl Post {
     }
 
     fn next(&self) -> Self {
+        // guard: every write of a post raises its version => `self.clone()`
         Self { version: self.version + 1, ..self.clone() }
     }
 }

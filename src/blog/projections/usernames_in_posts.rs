@@ -56,8 +56,12 @@ impl FanOut for Usernames {
     fn update(item: &PostsItem, user: &User) -> Option<Update<PostsItem>> {
         let name = item.name()?;
         // Under the id of a deleted post there may be one of another author by now.
-        let is_older = *item.user_id() == user.user_id && name.version < user.version;
-        is_older.then(|| Update::new(name.post_id.as_str(), name.id, item.renamed(&user.author())))
+        // guard: rename: only the author's items => `true`
+        let is_author = *item.user_id() == user.user_id;
+        // guard: rename: only over an older name => `name.version != user.version`
+        let is_older = name.version < user.version;
+        (is_author && is_older)
+            .then(|| Update::new(name.post_id.as_str(), name.id, item.renamed(&user.author())))
     }
 
     fn continuation(user: &User) -> (String, UsersItem) {
@@ -67,6 +71,7 @@ impl FanOut for Usernames {
     /// Releases the names that the user has given up.
     async fn prepare(&self, user: &User) -> Result<(), StoreError> {
         for former in &user.former {
+            // guard: username: the change feed gives the old name back
             release(&self.0, former).await?;
         }
         Ok(())

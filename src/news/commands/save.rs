@@ -73,6 +73,7 @@ impl Save<'_> {
                     let latest = news.latest_committed();
                     for tier in tiers {
                         let hotter = latest.container(tier);
+                        // guard: news: carried copies go before a date changes
                         remove_carried::<NewsItem>(hotter, partition_key.as_ref(), id).await?;
                     }
                     seen.has_no_carried_copy = true;
@@ -96,6 +97,7 @@ impl Save<'_> {
                 Step::CreateAgain { place, former, location } => {
                     news.note_class(&self.new.feed_provider_id).await?;
                     if let Some(former) = former {
+                        // guard: news: the tombstone at a former location keeps a late item out
                         self.keep_out_of(news, &former, &place).await?;
                     }
                     let found = news.slot(&place, id).await?.map(vacant).transpose()?;

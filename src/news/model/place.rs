@@ -103,6 +103,8 @@ impl Ages {
     }
 
     fn leaves_hot_before(&self, at: Progress) -> Timestamp {
+        // guard: news: writers heed the progress of the migration =>
+        //     `at.now.before(self.migrate_after + Self::SLACK)`
         at.now.before(self.migrate_after + Self::SLACK).max(at.migrated_before)
     }
 

@@ -95,6 +95,7 @@ impl<const SEARCH: bool> NewsFilter<SEARCH> {
     /// page, and a list whose position has left the window ends.
     pub(super) fn has(&self, window: &Range<Timestamp>, SortKey(date, _): &SortKey) -> bool {
         let is_fixed = self.from.is_some() || self.to.is_some();
+        // guard: cursors: a position lies in the window of its request => `true`
         (!is_fixed || window.start <= *date) && self.to.is_none_or(|to| *date <= to)
     }
 }

@@ -150,6 +150,7 @@ impl Items {
 
     /// Returns the row of an item, which the list shows unless the item is in the archive.
     fn shown(&self, item: StoredItem) -> PartRow<StoredItem> {
+        // guard: news: a copy that was carried to the archive is not listed => `false`
         let is_archived = self.tier == Tier::Warm && item.state == CopyState::Carried;
         let key = SortKey(item.public.published_date, item.public.id.to_string());
         PartRow { key, version: item.version, item: Some(item).filter(|_| !is_archived) }
@@ -185,6 +186,7 @@ impl ListPart for Items {
     }
 
     async fn keep(&self, item: &StoredItem) -> Result<bool, StoreError> {
+        // guard: news: a reader looks where a departing item goes => `Ok(true)`
         Ok(item.departure.is_none() || !item_move::has_arrived(&self.news, item).await?)
     }
 }

@@ -99,12 +99,14 @@ impl Wanted {
         if let Some(DeletedProduct { moved_to: Some(to), recent, .. }) = &tombstone
             && match follows {
                 Follows::OwnEdit => recent.knows(command),
+                // guard: move: an edit follows the product => `recent.knows(command)`
                 Follows::Always => true,
                 Follows::Never => false,
             }
         {
             return self.follow_to(to);
         }
+        // guard: an edit that follows a deleted product goes back => `false`
         if category_id != self.category_id {
             return self.go_back();
         }
@@ -138,6 +140,7 @@ impl Wanted {
         let Self { id, text, command, .. } = self;
         let product = &found.item;
         self.has_seen();
+        // guard: move: a departing product waits
         if let Some(departure) = &product.departure {
             let from = &product.category_id;
             return match moves::end(catalog, from, id, departure).await? {

@@ -75,6 +75,8 @@ impl PasswordHash {
     /// instead: both take one way, and the same time.
     pub fn is_of(known: Option<&Self>, password: &Password) -> Result<bool, HashError> {
         let nobody = Self::encoded(CURRENT, &[0; SALT_BYTES], &[0; HASH_BYTES]);
+        // guard: passwords: a hash is computed also for a customer without one =>
+        //     `match known { Some(known) => known, None => return Ok(false) }`
         let Self { scheme, salt, hash } = known.unwrap_or(&nobody);
         let [salt, hash] =
             [salt, hash].map(|text| BASE64_STANDARD_NO_PAD.decode(text).map_err(|_| HashError));

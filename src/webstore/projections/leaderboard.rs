@@ -22,6 +22,7 @@ pub struct RankedCustomers(pub Customers);
 impl Copies for RankedCustomers {
     const FUNCTION: &'static str = "Leaderboard";
     const PARTITION_KEY: &'static str = "customerId";
+    // guard: passwords: a dead letter leaves them out
     const SECRETS: &'static [&'static str] = &["password"];
     type Change = CustomerChange;
     type Copy = LeaderboardItem;

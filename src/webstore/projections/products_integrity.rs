@@ -79,6 +79,7 @@ impl Projection for ProductsIntegrity {
 impl ProductsIntegrity {
     async fn look_after(&self, product: &Product, labels: &Labels) -> Result<Effect, StoreError> {
         let (category_id, id) = (&product.category_id, &product.id);
+        // guard: move: the change feed ends it
         if let Some(departure) = &product.departure {
             return match moves::end(&self.0, category_id, id, departure).await? {
                 MoveOutcome::Over => Ok(Effect::Unchanged),
@@ -88,6 +89,8 @@ impl ProductsIntegrity {
             };
         }
         let is_true = |(kind, copy): (LabelKind, LabelCopy)| {
+            // guard: catalog: a missing label is found by the change of its product =>
+            //     `labels.get(&(kind, copy.id)).is_none_or(|label| label.version <= copy.version)`
             labels.get(&(kind, copy.id)).is_some_and(|label| label.version <= copy.version)
         };
         if product.labels().all(is_true) {

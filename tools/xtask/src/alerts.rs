@@ -53,10 +53,14 @@ fn triggers() -> anyhow::Result<BTreeMap<String, Value>> {
     Ok(triggers)
 }
 
-/// Returns the query with these rows in a table; `None` if it has no such table.
+/// Returns the query with these rows in a table, behind the table's first comment; `None` if it has no
+/// such table.
 fn with_rows(query: &str, table: &str, rows: &str) -> Option<String> {
     let table = query.find(&format!("let {table} = datatable("))?;
-    let begin = table + query[table..].find("[\n")? + 2;
+    let first = table + query[table..].find("[\n")? + 2;
+    let lines = query[first..].split_inclusive('\n');
+    let comment = lines.take_while(|line| line.trim_start().starts_with("//"));
+    let begin = first + comment.map(str::len).sum::<usize>();
     let end = begin + query[begin..].find("];")?;
     Some([&query[..begin], rows, &query[end..]].concat())
 }
@@ -66,9 +70,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rows_of_one_table_are_written() {
-        let query = "let a = datatable(F: string) [\n    \"Old\",\n];\nlet b = datatable(F: string) [\n];\n";
-        let wanted = "let a = datatable(F: string) [\n    \"New\",\n];\nlet b = datatable(F: string) [\n];\n";
+    fn the_rows_of_one_table_are_written_behind_its_comment() {
+        let query = "let a = datatable(F: string) [\n    // Why.\n    \"Old\",\n];\nlet b = datatable(F: string) [\n];\n";
+        let wanted = "let a = datatable(F: string) [\n    // Why.\n    \"New\",\n];\nlet b = datatable(F: string) [\n];\n";
         assert_eq!(with_rows(query, "a", "    \"New\",\n").as_deref(), Some(wanted));
         assert_eq!(with_rows(query, "c", ""), None);
     }

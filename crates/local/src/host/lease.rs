@@ -160,6 +160,8 @@ impl Leases {
             lease.item.owner.clone_from(&self.owner);
             match self.replace(&mut lease).await {
                 // Its last owner has written it, or a replica that lags was read.
+                // guard: host: a lease is taken again when its last owner has written it =>
+                //     `if false`
                 Err(error @ FeedError::LeaseLost(_)) if attempt < MAX_ACQUIRE_ATTEMPTS => {
                     lease = self.read(&id).await?.ok_or(error)?;
                     attempt += 1;
@@ -209,6 +211,7 @@ impl Leases {
     async fn written(&self, wanted: &LeaseItem) -> Result<Option<Lease>, FeedError> {
         let stored = self.read(&wanted.id).await?;
         Ok(stored.filter(|Lease { item, .. }| {
+            // guard: host: a lost answer to a checkpoint is recognised => `false`
             item.owner == wanted.owner && item.timestamp == wanted.timestamp
         }))
     }
@@ -216,6 +219,7 @@ impl Leases {
     async fn replace(&self, lease: &mut Lease) -> Result<(), FeedError> {
         lease.item.timestamp = now();
         let mut options = ItemWriteOptions::default();
+        // guard: host: If-Match on a lease
         if let Some(etag) = &lease.etag {
             options = options.with_precondition(Precondition::if_match(etag.clone()));
         }

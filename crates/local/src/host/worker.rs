@@ -88,6 +88,7 @@ impl Worker {
         // A page that was read while its partition split is not delivered: the position after it would
         // be one in each child. The children continue from the last checkpoint instead, which is a
         // position in the parent.
+        // guard: host: a page read across a split is dropped => `false`
         if *feed_ranges(&self.container).await? != *self.topology {
             return Err(FeedError::Split);
         }
@@ -99,6 +100,9 @@ impl Worker {
         }
         let Some(chaos) = self.delivery.options.chaos.clone() else {
             let batch = self.read(&documents)?;
+            // guard: host: a checkpoint only after success =>
+            //     `{ self.checkpoint().await?;
+            //     self.delivery.deliver(&batch, give_up_after).await? }`
             let delivered = self.delivery.deliver(&batch, give_up_after).await?;
             self.checkpoint().await?;
             return Ok(Some(delivered));

@@ -129,6 +129,7 @@ impl Future for DrivenRun {
 impl Drop for DrivenRun {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
+            // guard: group: a run outlives the caller that started it => `drop(work)`
             self.runtime.spawn(work);
         }
     }
@@ -170,6 +171,7 @@ impl<C: Combine> Combiner<C> {
             answered.await
         };
         let (outcome, share) = answer.map_err(|_| GroupPanicked)?;
+        // guard: group: each member is charged its share
         share.charge();
         Ok(outcome)
     }
@@ -228,6 +230,8 @@ impl<C: Combine> Shared<C> {
         let work = place.around(self.groups.carry_out(key, operations, memory));
         // Apart from the meter and the limits of the caller that drives the run: each member is charged
         // its own share.
+        // guard: group: the task that drives a run pays its own share only =>
+        //     `without_limits(super::meter::metered(work)).await`
         let (outcomes, meter) = without_limits(metered_apart(work)).await;
         let shares = meter.shares(members.len());
         let members = members.into_iter().map(|(_, to)| to);
@@ -243,11 +247,19 @@ impl<C: Combine> Shared<C> {
         let queue = queues.get_mut(key)?;
         let (mut group, mut later) = (Vec::new(), VecDeque::new());
         let (mut targets, mut size, mut full) = (HashSet::new(), 0, false);
-        for waiting in queue.drain(..).filter(|one| !one.answer.is_closed()) {
+        let waiting_callers = queue
+            .drain(..)
+            // guard: group: commands of disconnected callers are left out
+            .filter(|one| !one.answer.is_closed());
+        for waiting in waiting_callers {
             let larger = size + C::size(&waiting.operation);
             // Once it is full, all others wait: nothing overtakes.
             full |= !group.is_empty() && (larger > C::LARGEST || group.len() == C::MOST);
-            if !full && targets.insert(C::target(&waiting.operation)) {
+            if !full
+                // guard: group: two on one item wait for each other =>
+                //     `&& { targets.insert(C::target(&waiting.operation)); true }`
+                && targets.insert(C::target(&waiting.operation))
+            {
                 size = larger;
                 group.push(waiting);
             } else {

@@ -114,6 +114,7 @@ impl Container {
     /// written or read before, which may be older than what another instance has written.
     pub fn latest_committed(&self) -> Self {
         let mut options = (*self.options).clone();
+        // guard: latest committed state => `options.read_consistency_strategy = None`
         options.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
         Self { options: options.into(), ..self.clone() }
     }
@@ -191,7 +192,11 @@ impl Container {
         etag: Option<&ETag>,
     ) -> Result<ETag, StoreError> {
         match etag {
+            // guard: If-Match on a write =>
+            //     `self.upsert(partition_key, id, item).await.map(|()| ETag::from(""))`
             Some(etag) => self.replace(partition_key, id, item, etag).await,
+            // guard: a create never replaces an item =>
+            //     `self.upsert(partition_key, id, item).await.map(|()| ETag::from(""))`
             None => self.create(partition_key, id, item).await,
         }
     }
@@ -217,6 +222,7 @@ impl Container {
         id: &str,
         etag: &ETag,
     ) -> Result<(), StoreError> {
+        // guard: If-Match on a delete => `self.write_options()`
         let unchanged = self.write_options().with_precondition(if_match(etag));
         let client = self.client().await?;
         let call = client.delete_item(partition_key.to_owned(), id, Some(unchanged));
@@ -388,6 +394,7 @@ impl Container {
         let pages = timed(client.query_items(query, scope, Some(options))).await;
         let pages = pages.map_err(StoreError::of_look)?;
         // Work in the background may ask all partitions, and would be most queries of a quiet hour.
+        // guard: logical partitions: queries in the background are not counted => `true`
         let is_foreground = self.options.throughput_control.is_none();
         let query = (pages.into_pages(), partition, is_foreground);
         let id = self.id;
@@ -416,6 +423,7 @@ impl Container {
 
     /// Returns the client for one operation, if the budget of the request allows it.
     async fn client(&self) -> Result<&ContainerClient, StoreError> {
+        // guard: budget: the limits of a request are checked before each store request
         check_ceiling()?;
         self.client.get_or_try_init(|| self.cosmos.container_client(self.id).boxed()).await
     }

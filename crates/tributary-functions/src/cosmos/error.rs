@@ -143,6 +143,7 @@ impl StoreError {
 
     /// The error of a look at the store, which carries nothing out.
     pub(super) fn of_look(error: CosmosError) -> Self {
+        // guard: a read has no answer to lose => `error.into()`
         Self { answer_lost: false, ..error.into() }
     }
 
@@ -166,6 +167,7 @@ impl StoreError {
 impl Reason {
     fn from_status(status: u16, sub_status: Option<u32>) -> Self {
         match status {
+            // guard: a full partition is permanent
             403 if sub_status == Some(PARTITION_FULL) => Self::PartitionFull,
             404 if sub_status.is_some_and(|sub_status| sub_status != 0) => Self::Unavailable,
             404 => Self::NotFound,
@@ -203,6 +205,7 @@ fn lost_an_answer(diagnostics: &DiagnosticsContext) -> bool {
     let repeated = requests.iter().rev().skip(1);
     repeated.map(|request| u16::from(*request.status())).any(|status| {
         // All others say that nothing was done.
+        // guard: a lost answer is noticed => `false`
         matches!(status, 408 | 500 | 502..=504)
     })
 }

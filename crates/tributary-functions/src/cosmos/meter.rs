@@ -92,6 +92,8 @@ impl Meter {
     }
 
     fn add(&self, share: CostShare) {
+        // guard: group: a share of nothing is a use of the store =>
+        //     `self.used.store(share.requests > 0 || share.hundredths_of_ru > 0, Relaxed)`
         self.used.store(true, Relaxed);
         self.hundredths_of_ru.fetch_add(share.hundredths_of_ru, Relaxed);
         self.requests.fetch_add(share.requests, Relaxed);

@@ -35,6 +35,7 @@ impl Pacer {
     /// The first operation whose turn it is runs even after the deadline, so work that is given no
     /// time at all still gets on.
     pub async fn run<F: Future>(&self, deadline: Instant, operation: F) -> Option<F::Output> {
+        // guard: rename: its turn
         timeout_at(deadline, self.turn()).await.ok()?;
         Some(self.charge(operation).await)
     }

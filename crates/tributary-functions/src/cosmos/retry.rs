@@ -52,6 +52,7 @@ impl Reads {
     /// Refuses a decision to do nothing unless it was made upon the latest state: no write follows
     /// that the store could refuse.
     pub fn confirmed(self) -> Result<(), Unconfirmed> {
+        // guard: an edit that looks unchanged is confirmed => `true`
         if self == Self::Latest { Ok(()) } else { Err(Unconfirmed) }
     }
 }
@@ -82,6 +83,7 @@ where
     A: Future<Output = Result<T, E>>,
 {
     match decide(Reads::Session).await {
+        // guard: a refusal is confirmed upon the latest state => `if false`
         Err(error) if error.may_be_stale() => decide(Reads::Latest).await,
         decided => decided,
     }
@@ -115,7 +117,15 @@ where
     let one = || {
         let (answer_lost, is_first) = (answer_lost.load(Relaxed), is_first.swap(false, Relaxed));
         let attempt = move |reads| attempt(Attempt { answer_lost, reads });
-        async move { if is_first { confirm(attempt).await } else { attempt(Reads::Latest).await } }
+        async move {
+            if is_first {
+                confirm(attempt).await
+            } else {
+                // guard: an attempt after a lost race reads the latest state =>
+                //     `attempt(Reads::Session).await`
+                attempt(Reads::Latest).await
+            }
+        }
     };
     one.retry(pauses)
         .when(|error: &E| {
@@ -124,6 +134,7 @@ where
             let silent = store.is_some_and(StoreError::is_unanswered);
             let before = unanswered.fetch_add(u32::from(silent), Relaxed);
             let is_silent = silent && before >= UNANSWERED;
+            // guard: a lost race is run again => `false`
             error.is_retryable() && !is_silent && check_ceiling().is_ok()
         })
         .await

@@ -84,6 +84,9 @@ impl Replay<'_> {
             self.projections.of_function(&letter.item.function).ok_or(ApiError::Conflict(
                 "The app no longer has the function of this dead letter. Delete the dead letter.",
             ))?;
+        // guard: replay: apply, then delete =>
+        //     `{ letters.settle(&letter, self.command, None).await?;
+        //     projection.replay(&letter.item, self.invocation).await }`
         match projection.replay(&letter.item, self.invocation).await {
             Ok(outcome) => {
                 let outcome = *self.reached.get_or_init(|| outcome);

@@ -135,6 +135,7 @@ pub async fn merge<P: ListPart>(
         }
         if is_short || due.is_some() {
             let is_full = !is_short && open.len() + merged.asked.len() >= page.parts;
+            // guard: merged list: a page ends at its budget => `false`
             if !is_first && (is_full || page.budget.is_spent()) {
                 merged.rest = position;
                 break;
@@ -152,6 +153,8 @@ pub async fn merge<P: ListPart>(
         let Some(newest) = newest else { break };
         let copies = open.iter_mut().filter_map(|part| part.take(&newest));
         if let Some((part, PartRow { item: Some(item), .. })) =
+            // guard: merged list: the newest copy stays =>
+            //     `copies.min_by_key(|(_, row)| row.version)`
             copies.max_by_key(|(_, row)| row.version)
             && !ids.contains(&newest.1)
             && part.keep(&item).await?

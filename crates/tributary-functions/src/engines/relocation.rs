@@ -107,6 +107,8 @@ pub async fn carry<T: Carried>(
         let etag = target.as_ref().map(|target| &target.etag);
         to.put(partition, id, &source.item, etag).await?;
     }
+    // guard: relocation: the tombstone replaces only the version that was copied =>
+    //     `from.replace(partition, id, &source.item.carried(), &ETag::from("*")).await?`
     from.replace(partition, id, &source.item.carried(), &source.etag).await?;
     Ok(if is_there { RelocationOutcome::AlreadyThere } else { RelocationOutcome::Moved })
 }

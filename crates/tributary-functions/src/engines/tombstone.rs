@@ -12,6 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
+// guard: the end of a tombstone => `300 * 24 * 60 * 60`
 /// How long a tombstone stays, in seconds: 30 days.
 ///
 /// It must outlast every delivery of an older version of the item: a change feed that is further

@@ -94,6 +94,7 @@ impl ItemCommand {
     /// Returns the item, which remembers the command if that has conditions: they hold no longer once it
     /// is carried out.
     pub fn sign<T: RemembersCommands>(&self, item: T) -> T {
+        // guard: a rename under a condition leaves its command => `true`
         if self.conditions.is_empty() { item } else { item.remembering(&self.id) }
     }
 

@@ -56,6 +56,7 @@ pub async fn run<P: Projection>(
 ) -> Result<InvocationOutcome, IncompleteBatch> {
     let started = Instant::now();
     let stamps: Vec<DocumentStamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
+    // guard: a host that rewrites dates is reported
     host_dates::report(&stamps);
     let (delivered, lag_ms) = (documents.len(), lag_ms(&stamps));
     let Collapsed { tasks, older } = collapse::<P>(projection.container().id(), documents);
@@ -94,6 +95,7 @@ pub async fn run<P: Projection>(
     telemetry::batch(P::FUNCTION, &telemetry::BatchMetrics { outcomes, lag, cost });
     match failures.first() {
         None => Ok(InvocationOutcome::new().done(in_words(applied, dead_letters))),
+        // guard: a batch that is not applied is not acknowledged => `Ok(InvocationOutcome::new())`
         Some(first) => Err(IncompleteBatch { failed: failures.len(), changes, first: *first }),
     }
 }
@@ -203,6 +205,8 @@ impl<P: Projection> BatchWork<'_, P> {
                 let again = |_| Err(FailedAttempt { reason, try_again: true });
                 Some(tasks.iter().map(again).collect())
             }
+            // guard: the change that fails a group is found =>
+            //     `Some(tasks.iter().map(|_| Err(FailedAttempt::NOT_BEGUN)).collect())`
             Ok(_) | Err(ApplyError::Permanent(_)) => None,
         }
     }
@@ -218,6 +222,7 @@ impl<P: Projection> BatchWork<'_, P> {
             Err(reason) => reason.clone(),
         };
         let letter = DeadLetter::new(self.projection, self.invocation, &task.document, reason);
+        // guard: dead letter before acknowledgement => `self.letters.store(&letter).await.ok()`
         self.letters.store(&letter).await?;
         Ok(ChangeOutcome::DeadLetter)
     }

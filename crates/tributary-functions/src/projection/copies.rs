@@ -76,6 +76,8 @@ impl<C: Copies> Projection for CopyProjection<C> {
         // A copy that cannot be written keeps no other from being written.
         let (mut effect, mut errors) = (Effect::Unchanged, NotedErrors::default());
         for copy in C::copies_of(&change) {
+            // guard: copies: a copy that cannot be written keeps no other from being written =>
+            //     `Some(copy.write(self.0.copies()).await?)`
             match errors.note(copy.write(self.0.copies()).await) {
                 None | Some(Effect::Unchanged) => {}
                 Some(written) => effect = written,

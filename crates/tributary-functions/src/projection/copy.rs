@@ -27,6 +27,8 @@ impl<T: Serialize + Sync> VersionedCopy<T> {
     /// any order, and with any number of deliveries.
     pub async fn write(&self, container: &Container) -> Result<Effect, StoreError> {
         if self.version == 1 {
+            // guard: the first version is only created, never written over an item =>
+            //     `container.upsert(&self.partition, &self.id, &self.item).await`
             match container.create(&self.partition, &self.id, &self.item).await {
                 Ok(_) => return Ok(Effect::Applied),
                 Err(error) if error.reason == Reason::Conflict => {}
@@ -92,7 +94,10 @@ impl CopySlot {
     /// Returns the place of a copy of `version`, where `there` is stored.
     pub fn of(there: Option<&StoredCopy>, version: u64) -> Self {
         match there {
+            // guard: version check of a copy => `Self::Open(Some(copy.etag.clone()))`
             Some(copy) if copy.version > version => Self::Taken(Effect::Older),
+            // guard: a copy of the same version is left alone =>
+            //     `Self::Open(Some(copy.etag.clone()))`
             Some(copy) if copy.version == version => Self::Taken(Effect::Unchanged),
             older => Self::Open(older.map(|copy| copy.etag.clone())),
         }

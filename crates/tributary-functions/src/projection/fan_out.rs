@@ -180,6 +180,9 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
         let place = (origin.partition.as_str(), origin.id.as_str());
         let read = DeliveredVersion(origin.version).read(&self.sources, place, version);
         let stored = pacer.charge(read).await?;
+        // guard: rename: the user is read again =>
+        //     `stored.and_then(|_|
+        //     F::source(serde_json::from_value(serde_json::to_value(change).unwrap()).unwrap()))`
         let Some(source) = stored.and_then(|stored| F::source(stored.item)) else {
             return Ok(Effect::Unchanged);
         };
@@ -190,6 +193,7 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
                 Pass::Idle => return Ok(effect),
                 Pass::Complete if Instant::now() < deadline => effect = Effect::Applied,
                 Pass::Complete | Pass::OutOfTime => {
+                    // guard: rename: its source is written again before the acknowledgement
                     self.continue_later(&origin, &source).await?;
                     return Ok(Effect::Applied);
                 }
@@ -240,6 +244,7 @@ impl<F: FanOut> FanOutProjection<F> {
                 };
             };
             let targets = page.into_iter().filter_map(|row| {
+                // guard: rename: a target that cannot be read is reported => `row.ok()?`
                 let FoundTarget { item, etag } =
                     errors.note(row.map_err(|_| StoreError::unreadable()))?;
                 Some(Stored { item, etag: ETag::from(etag) })
@@ -258,6 +263,8 @@ impl<F: FanOut> FanOutProjection<F> {
             while let Some(written) = writes.next().await {
                 match written {
                     Ok(Some(written)) => {
+                        // guard: rename: a target that the store refuses is passed over =>
+                        //     `page_updated |= written? == Effect::Applied`
                         page_updated |= errors.pass_over(written)? == Some(Effect::Applied);
                     }
                     Ok(None) => all_in_time = false,
@@ -311,6 +318,7 @@ pub async fn repair<F: FanOut>(
         return Ok(Effect::Unchanged);
     };
     let is_newer = F::origin(&newest).is_some_and(|origin| origin.version > copied);
+    // guard: name repair => `None`
     let Some(source) = F::source(newest).filter(|_| is_newer) else {
         return Ok(Effect::Unchanged);
     };
@@ -336,6 +344,7 @@ async fn update<F: FanOut>(
         .with_jitter()
         .build();
     while let Some(Update { partition, id, item }) = F::update(&stored.item, source) {
+        // guard: rename: If-Match => `targets.upsert(&partition, &id, &item).await`
         let lost_race = match targets.replace(&partition, &id, &item, &stored.etag).await {
             Ok(_) => return Ok(Effect::Applied),
             // Gone meanwhile, and its copy with it.
@@ -344,6 +353,8 @@ async fn update<F: FanOut>(
             Err(error) if error.is_race() => error,
             Err(error) => return Err(error),
         };
+        // guard: rename: an item under constant writes is passed over =>
+        //     `sleep(pauses.next().unwrap_or_default()).await`
         sleep(pauses.next().ok_or(lost_race)?).await;
         match targets.latest_committed().read(&partition, &id).await? {
             Some(newer) => stored = newer,

@@ -66,6 +66,7 @@ async fn document<P: Projection>(
         }
         // A tombstone expires, and its statement still holds: the item is deleted. Any other document
         // that is gone leaves nothing to copy.
+        // guard: replay: an expired tombstone still deletes => `true`
         if !letter.is_of_a_mark() {
             return Ok(None);
         }

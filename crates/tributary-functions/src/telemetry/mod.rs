@@ -89,6 +89,7 @@ impl Telemetry {
     pub async fn stop(self) {
         AFTERWARDS.close();
         AFTERWARDS.wait().await;
+        // guard: logical partitions: the last minute is told at the end
         partitions::stop();
         if let Some(providers) = self.0 {
             // It waits for the collector, on a thread where that is allowed.

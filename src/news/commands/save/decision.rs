@@ -143,6 +143,7 @@ impl Decision<'_> {
         } else {
             // The item is about to change its position in lists.
             let Some(progress) = self.progress(seen, published) else { return Step::ReadProgress };
+            // guard: news: an item that may be on its way arrives first
             if self.ages.may_be_leaving(*tier, published, progress)
                 && let Some(to) = tier.colder()
             {

@@ -45,6 +45,7 @@ pub async fn depart<P: Places>(
         found.item.copy().is_some_and(|(state, _)| state == CopyState::Departing)
     };
     if found.as_ref().is_some_and(departs) {
+        // guard: news: an item goes back when it departs from there no more
         end(places, to, id).await?;
         return Err(StoreError::race(false));
     }
@@ -112,6 +113,7 @@ async fn finish<P: Places>(
             item.current().map(|item| Stored { item, etag })
         }
         // It has been there, and has moved on.
+        // guard: news: an abandoned move is not made twice
         _ if is_located => None,
         Some(Stored { item: MovableSlot::Vacated(reserved), etag })
             if reserved.is_reserved_for(departure) =>
@@ -120,6 +122,7 @@ async fn finish<P: Places>(
             match places.write(to.tier, arriving, Some(&etag)).await {
                 Ok(arrived) => Some(arrived),
                 Err(refusal) if is_refusal(&refusal) => {
+                    // guard: news: a reservation is given up before a move is taken back
                     give_up(places, to, Stored { item: reserved, etag }).await?;
                     return take_back(places, here, &source, Some(refusal)).await;
                 }
@@ -137,6 +140,8 @@ async fn finish<P: Places>(
         places.locate(id, (to, version), etag).await?;
     }
     let tombstone = source.item.vacated(&to.partition_key);
+    // guard: news: a moved item leaves a tombstone =>
+    //     `places.empty_slot(here, id, &source.etag).await?`
     places.vacate(here.tier, tombstone, Some(&source.etag)).await?;
     Ok(arrived.map_or(MoveOutcome::Over, |arrived| MoveOutcome::Arrived(Box::new(arrived))))
 }
@@ -207,6 +212,7 @@ pub fn left_at<C: Content>(
 ) -> Option<ItemPlaceOf<C>> {
     match &item.arrived_from {
         _ if item.departure.is_some() => Some(here.clone()),
+        // guard: news: a command ends the move that has brought the item
         Some(arrival) if location.version < arrival.version => Some(arrival.place.clone()),
         _ => None,
     }

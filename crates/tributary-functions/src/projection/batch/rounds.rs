@@ -93,6 +93,7 @@ impl<C> Rounds<C> {
                 Err(FailedAttempt { reason, .. }) => self.tally.failures.push(reason),
             }
         }
+        // guard: groups are halved
         self.group = (self.group / 2).max(1);
     }
 
@@ -145,6 +146,7 @@ pub(super) fn collapse<P: Projection>(
         let change = match read::<P>(container, &document) {
             Ok(change) => change,
             Err(reason) => {
+                // guard: a change that cannot be read is a dead letter
                 tasks.push(Task { document, change: Err(reason) });
                 continue;
             }
@@ -161,6 +163,7 @@ pub(super) fn collapse<P: Projection>(
             Entry::Occupied(mut entry) => {
                 older += 1;
                 let (place, known) = entry.get_mut();
+                // guard: newest version of a batch => `true`
                 if version >= *known {
                     *known = version;
                     tasks[*place] = task;

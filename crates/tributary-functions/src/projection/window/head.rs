@@ -66,8 +66,9 @@ impl WindowHead {
     /// window is to be refilled: a late older version of a source could come in where the newest one
     /// did not.
     pub fn admits(&self, member: &Member, capacity: usize) -> bool {
-        !self.refill
-            && !self.holds(member)
+        !self.holds(member)
+            // guard: only the refill fills a gap
+            && !self.refill
             && (!self.is_full(capacity)
                 || self.members.last().is_some_and(|oldest| member > oldest))
     }
@@ -92,6 +93,7 @@ impl WindowHead {
     pub fn remove(&self, id: &str, capacity: usize) -> Self {
         let mut head = self.clone();
         head.members.retain(|member| member.id != id);
+        // guard: the refill note
         head.refill |= self.is_full(capacity) && !head.is_full(capacity);
         head
     }

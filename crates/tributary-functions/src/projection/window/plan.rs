@@ -81,10 +81,13 @@ fn place<C>(
     let version = state.version;
     match state.member() {
         // Where its copy is missing, an operator has deleted it.
+        // guard: a member's missing copy is created =>
+        //     `there.map_or(CopySlot::Taken(Effect::Unchanged), |_| CopySlot::of(there, version))`
         Some(member) if head.holds(&member) => CopySlot::of(there, version),
         // There may be the tombstone of this source, or of an earlier one with its id; or the copy of
         // a later one, which is a member already. A copy of this very version is no member, so it is
         // overwritten, too.
+        // guard: a copy that is no member is replaced => `CopySlot::of(there, version)`
         Some(member) if head.admits(&member, capacity) => CopySlot::of(there, version + 1),
         Some(_) => CopySlot::Taken(Effect::Unchanged),
         None => CopySlot::of(there, version),

@@ -151,6 +151,7 @@ impl PartitionCounter {
 
 impl PartitionNames {
     fn name(self, key: &str) -> Cow<'_, str> {
+        // guard: logical partitions: a log line has the hash of a key => `Self::Plain`
         match self {
             Self::Plain if key.len() <= LONGEST => key.into(),
             _ => format!("{:016x}", XxHash64::oneshot(0, key.as_bytes())).into(),

@@ -1,59 +1,48 @@
-//! Removes each guard of `guards.toml`, one at a time, and sees its tests fail.
+//! Removes each guard, one at a time, and sees its tests fail.
 //!
-//! It works in a work tree at HEAD below the target directory, so it touches no file of yours, and an
-//! interruption leaves nothing to tidy up.
+//! A guard is labelled in the source, and has a row in the table of `docs/guards.md`. The tests run in a
+//! work tree at HEAD below the target directory, so no file of yours is touched, and an interruption
+//! leaves nothing to tidy up.
+
+mod labels;
+mod removal;
+mod table;
+#[cfg(test)]
+mod tests;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
 };
 
 use anyhow::{Context, bail, ensure};
-use serde::Deserialize;
 
+use self::{
+    labels::GuardLabel,
+    table::{GUARDS_PAGE, GuardRow},
+};
 use crate::tree::{Tree, run};
 
-/// The guards, beside this crate's manifest.
-const GUARDS_FILE: &str = "tools/xtask/guards.toml";
-/// The page with their table.
-const GUARDS_PAGE: &str = "docs/guards.md";
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Guards {
-    guard: Vec<Guard>,
-}
-
-/// A line of code that keeps an invariant, and the tests that fail without it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Code that keeps an invariant, and the tests that fail without it.
 struct Guard {
-    name: String,
-    /// The effect of its absence.
-    without: String,
-    file: PathBuf,
-    /// The guard: a piece of text that is in the file once.
-    text: String,
-    /// The text in its place.
-    instead: String,
-    /// The names of the tests, as `cargo test` takes them.
+    label: GuardLabel,
     tests: Vec<String>,
 }
 
 /// Removes each guard whose name contains one of the filters; all guards without a filter.
 pub(crate) fn guards(filters: &[String]) -> anyhow::Result<()> {
-    let guards = read()?;
+    let tree = Tree::at_head()?;
+    let guards = read(&tree.path)?;
     for filter in filters {
-        let is_there = guards.iter().any(|guard| guard.name.contains(filter));
-        ensure!(is_there, "no guard of {GUARDS_FILE} has a name with {filter:?} in it");
+        let is_there = guards.iter().any(|guard| guard.label.name.contains(filter));
+        ensure!(is_there, "no guard has a name with {filter:?} in it");
     }
     let is_chosen = |guard: &&Guard| {
-        filters.is_empty() || filters.iter().any(|filter| guard.name.contains(filter))
+        filters.is_empty() || filters.iter().any(|filter| guard.label.name.contains(filter))
     };
     let guards: Vec<_> = guards.iter().filter(is_chosen).collect();
-    let tree = Tree::at_head()?;
     eprintln!("With every guard in its place:");
     for suite in &SUITES {
         let tests: BTreeSet<&str> = guards.iter().flat_map(|guard| guard.tests_in(suite)).collect();
@@ -66,57 +55,67 @@ pub(crate) fn guards(filters: &[String]) -> anyhow::Result<()> {
     for guard in guards {
         let held = tree.without(guard)?;
         idle += usize::from(!held);
-        println!("{} {}", if held { "held   " } else { "NOT HELD" }, guard.name);
+        println!("{} {}", if held { "held   " } else { "NOT HELD" }, guard.label.name);
     }
     ensure!(idle == 0, "{idle} guards can be removed and a test of theirs still passes");
     Ok(())
 }
 
-/// Checks that the table fits the code, and that `docs/guards.md` shows it.
+/// Checks that labels and table fit each other, that each guard can be removed, and that its tests exist.
 pub(crate) fn check() -> anyhow::Result<()> {
-    let guards = read()?;
-    for guard in &guards {
-        without(guard, Path::new("."))?;
+    for guard in read(Path::new("."))? {
+        guard.label.without(&fs::read_to_string(&guard.label.file)?)?;
         for test in &guard.tests {
-            ensure!(guard.suite(test).has(test), "{}: there is no test {test}", guard.name);
+            ensure!(guard.suite(test).has(test), "{}: there is no test {test}", guard.label.name);
         }
     }
-    let page = fs::read_to_string(GUARDS_PAGE).context(GUARDS_PAGE)?;
-    let table = table(&guards);
-    ensure!(
-        page.contains(&table),
-        "{GUARDS_PAGE} does not show the table of {GUARDS_FILE}:\n\n{table}"
-    );
     Ok(())
 }
 
-fn read() -> anyhow::Result<Vec<Guard>> {
-    let text = fs::read_to_string(GUARDS_FILE).context("run this in the workspace's root")?;
-    Ok(toml::from_str::<Guards>(&text).context(GUARDS_FILE)?.guard)
+/// Reads the guards of a checkout, in the order of the table.
+fn read(root: &Path) -> anyhow::Result<Vec<Guard>> {
+    let page = fs::read_to_string(root.join(GUARDS_PAGE));
+    let page = page.context("run this in the workspace's root")?;
+    paired(table::rows(&page)?, labels::read(root)?)
 }
 
-fn table(guards: &[Guard]) -> String {
-    let mut table = String::from("| guard | without it | held by |\n| --- | --- | --- |\n");
-    for Guard { name, without, tests, .. } in guards {
-        let tests: Vec<_> = tests.iter().map(|test| format!("`{test}`")).collect();
-        table += &["| ", name, " | ", without, " | ", &tests.join(", "), " |\n"].concat();
+/// Returns each row with its label.
+fn paired(rows: Vec<GuardRow>, labels: Vec<GuardLabel>) -> anyhow::Result<Vec<Guard>> {
+    let mut faults = Vec::new();
+    let mut by_name = BTreeMap::new();
+    for label in labels {
+        if let Some(label) = by_name.insert(label.name.clone(), label) {
+            faults.push(format!(
+                "{}: another label has the name {:?}, too",
+                label.place(),
+                label.name
+            ));
+        }
     }
-    table
-}
-
-/// Returns the guard's file without the guard.
-fn without(guard: &Guard, tree: &Path) -> anyhow::Result<String> {
-    let Guard { name, file, text, instead, .. } = guard;
-    let source = fs::read_to_string(tree.join(file)).with_context(|| file.display().to_string())?;
-    let times = source.matches(text.as_str()).count();
-    ensure!(times == 1, "{name}: {} has this {times} times, not once:\n{text}", file.display());
-    Ok(source.replace(text.as_str(), instead))
+    let mut guards = Vec::new();
+    let mut names = BTreeSet::new();
+    for GuardRow { name, tests } in rows {
+        if let Some(label) = by_name.remove(&name) {
+            guards.push(Guard { label, tests });
+        } else if names.contains(&name) {
+            faults.push(format!("{GUARDS_PAGE} has two rows for {name:?}"));
+        } else {
+            faults.push(format!("{GUARDS_PAGE}: no code is labelled with // guard: {name}"));
+        }
+        names.insert(name);
+    }
+    for label in by_name.values() {
+        faults.push(format!("{}: {GUARDS_PAGE} has no row for {:?}", label.place(), label.name));
+    }
+    ensure!(faults.is_empty(), "guards:\n{}", faults.join("\n"));
+    Ok(guards)
 }
 
 impl Guard {
     /// Returns the suite of one of the tests.
     fn suite(&self, test: &str) -> &'static Suite {
-        let of = |suite: &&Suite| suite.sources.iter().any(|start| self.file.starts_with(start));
+        let of =
+            |suite: &&Suite| suite.sources.iter().any(|start| self.label.file.starts_with(start));
         let has_test = |suite: &&Suite| suite.sources.is_empty() && suite.has(test);
         SUITES.iter().find(of).or_else(|| SUITES.iter().find(has_test)).unwrap_or(&SUITES[0])
     }
@@ -199,9 +198,9 @@ const SUITES: [Suite; 10] = [
 impl Tree {
     /// Removes a guard, and returns true if all of its tests fail then.
     fn without(&self, guard: &Guard) -> anyhow::Result<bool> {
-        let file = self.path.join(&guard.file);
+        let file = self.path.join(&guard.label.file);
         let source = fs::read_to_string(&file)?;
-        fs::write(&file, without(guard, &self.path)?)?;
+        fs::write(&file, guard.label.without(&source)?)?;
         let mut all_failed = Ok(true);
         for suite in &SUITES {
             let tests = guard.tests_in(suite);
@@ -212,7 +211,7 @@ impl Tree {
             }
         }
         fs::write(&file, source)?;
-        all_failed.with_context(|| guard.name.clone())
+        all_failed.with_context(|| guard.label.name.clone())
     }
 
     /// Runs these tests, and returns the names of those that fail.
