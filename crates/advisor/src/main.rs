@@ -11,11 +11,11 @@ mod command;
 #[command(version, propagate_version = true)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: AdvisorCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum AdvisorCommand {
     Advise(Box<command::advise_arguments::AdviseArguments>),
     #[cfg(feature = "cosmos")]
     Monitor(command::monitor::MonitorArguments),
@@ -25,11 +25,11 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Advise(arguments) => command::advise::run(&arguments),
+        AdvisorCommand::Advise(arguments) => command::advise::run(&arguments),
         #[cfg(feature = "cosmos")]
-        Command::Monitor(arguments) => command::monitor::run(&arguments),
+        AdvisorCommand::Monitor(arguments) => command::monitor::run(&arguments),
         #[cfg(feature = "cosmos")]
-        Command::Sample(arguments) => command::sample::run(&arguments),
+        AdvisorCommand::Sample(arguments) => command::sample::run(&arguments),
     };
     // 2 is the exit code of clap for wrong arguments, too.
     outcome.unwrap_or_else(|error| {

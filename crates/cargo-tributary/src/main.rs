@@ -7,17 +7,17 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tributary_package::BuildOptions;
 
-/// Cargo calls `cargo-tributary tributary …`.
+/// The command line of the plugin: Cargo calls `cargo-tributary tributary …`.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo", version)]
 enum Cargo {
     /// Back ends on Azure Functions and Azure Cosmos DB.
     #[command(subcommand)]
-    Tributary(Command),
+    Tributary(TributaryCommand),
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum TributaryCommand {
     New(New),
     Package(Package),
 }
@@ -29,7 +29,7 @@ pub(crate) struct New {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// The name of the app: small letters, digits and hyphens; without it that of the folder.
+    /// The name of the app: lowercase letters, digits and hyphens; the name of the folder by default.
     #[arg(long)]
     name: Option<String>,
 
@@ -37,7 +37,7 @@ pub(crate) struct New {
     #[arg(long, value_enum, default_value_t)]
     example: Example,
 
-    /// Take the framework from this checkout of Tributary, and not from crates.io.
+    /// Checkout of Tributary that has the framework, instead of crates.io.
     #[arg(long, value_name = "DIR")]
     checkout: Option<PathBuf>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct New {
 /// The example that an app begins with.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Example {
-    /// Notes of owners, and their number: the least that an app has.
+    /// Notes of owners, and their number: the smallest app.
     #[default]
     Notes,
     /// Meeting rooms: bookings that exclude each other, copies, counts, and names that follow a rename.
@@ -57,7 +57,7 @@ pub(crate) enum Example {
 /// Prints the sizes and the glibc that the handler needs, and refuses a handler that the images cannot run.
 #[derive(Debug, Args)]
 struct Package {
-    /// Install what is missing: the compiler's target with rustup, and cargo-zigbuild with zig from
+    /// Install the missing tools: the compiler's target with rustup, and cargo-zigbuild with zig from
     /// PyPI into target/tools.
     #[arg(long)]
     install_tools: bool,
@@ -74,8 +74,8 @@ struct Package {
 fn main() -> ExitCode {
     let Cargo::Tributary(command) = Cargo::parse();
     let result = match command {
-        Command::New(new) => new::create(&new),
-        Command::Package(options) => package(options),
+        TributaryCommand::New(new) => new::create(&new),
+        TributaryCommand::Package(options) => package(options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

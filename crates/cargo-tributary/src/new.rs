@@ -31,10 +31,10 @@ const NAME: [&str; 2] = ["my-app", "my_app"];
 const DEPENDENCIES: [(&str, &str); 3] =
     [("FRAMEWORK", "tributary-functions"), ("LOCAL", "local"), ("TESTING", "testing")];
 
-/// The longest name of a package that crates.io takes.
+/// The longest name of a package on crates.io.
 const MAX_NAME_LENGTH: usize = 64;
 
-/// Files whose own names would mean something in the template.
+/// Files of the template that Cargo and git would read under their own names.
 const RENAMED: [(&str, &str); 2] =
     [("Cargo.toml.in", "Cargo.toml"), ("gitignore.in", ".gitignore")];
 
@@ -81,8 +81,8 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     ensure!(
         is_valid,
-        "{name:?} is no name of an app: 1 to {MAX_NAME_LENGTH} small letters, digits and hyphens, a letter \
-         first; give one with --name"
+        "{name:?} is no name of an app: 1 to {MAX_NAME_LENGTH} lowercase letters, digits and hyphens, and no \
+         digit or hyphen at the start; give one with --name"
     );
     // The crates that the app uses, and those of the language.
     let taken = [
@@ -112,8 +112,8 @@ fn check_empty(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns how `Cargo.toml` names a crate: the version of this program, as all are released together, or a
-/// folder of the checkout.
+/// Returns a dependency for `Cargo.toml`: the version of this program, since all crates are released
+/// together, or a folder of the checkout.
 fn dependency(checkout: Option<&Path>, folder: &str) -> anyhow::Result<String> {
     let Some(checkout) = checkout else {
         return Ok(format!("{:?}", env!("CARGO_PKG_VERSION")));
@@ -124,7 +124,7 @@ fn dependency(checkout: Option<&Path>, folder: &str) -> anyhow::Result<String> {
     Ok(format!("{{ path = {path:?} }}"))
 }
 
-/// Writes the files of a folder that are wanted, by their paths in the template.
+/// Writes the wanted files of a folder, chosen by their paths in the template.
 fn write(
     from: &Dir<'_>,
     is_wanted: &impl Fn(&Path) -> bool,

@@ -1,4 +1,4 @@
-//! `cargo tributary new`, as a user types it.
+//! `cargo tributary new` on the command line.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
 
@@ -33,7 +33,7 @@ impl Folder {
     }
 }
 
-/// All files below a folder.
+/// Returns the paths and texts of all files below a folder.
 fn texts(folder: &Path) -> Vec<String> {
     let mut texts = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -107,8 +107,8 @@ fn a_bad_name_or_a_folder_with_files_is_refused_and_nothing_is_written() {
     fs::create_dir(folder.0.join("full")).unwrap();
     fs::write(folder.0.join("full/file"), "mine").unwrap();
     for (arguments, reason) in [
-        (&["My App"][..], "small letters"),
-        (&["other", "--name", "1st"], "small letters"),
+        (&["My App"][..], "lowercase letters"),
+        (&["other", "--name", "1st"], "lowercase letters"),
         (&["serde"], "another crate"),
         (&["full"], "not empty"),
         (&["other", "--checkout", "nowhere"], "no checkout of Tributary"),

@@ -1,4 +1,4 @@
-//! `cargo tributary package`, as a user types it, with a compiler that is not there. `cargo xtask package`
+//! `cargo tributary package` on the command line, with a stand-in for the compiler. `cargo xtask package`
 //! builds and runs the same package with a real one.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -152,7 +152,7 @@ impl StrategyKind {
     pub(super) fn trade_offs(self) -> Vec<&'static str> {
         match self {
             Self::ItemId => vec![
-                "every query that is not a point read goes to all physical partitions (the guide's hyperfragmentation)",
+                "every query that is not a point read is a fan-out (the guide's hyperfragmentation)",
                 "no transaction spans two items",
             ],
             Self::EntityId => vec![
@@ -161,7 +161,7 @@ impl StrategyKind {
             ],
             Self::Time => vec![
                 "all writes of now go to one partition, which takes 10,000 RU/s at most",
-                "a query without a time goes to all partitions",
+                "a query without a time is a fan-out",
             ],
             Self::Hybrid => vec![
                 "a query over several periods visits a partition each; over several entities, all",
@@ -173,7 +173,7 @@ impl StrategyKind {
             ],
             Self::Tenant => vec![
                 "one large tenant meets 20 GB and 10,000 RU/s: it then needs a second level",
-                "reports over all tenants go to all partitions",
+                "reports over all tenants are fan-outs",
             ],
             Self::Hierarchical => vec![
                 "a query of a tenant visits the few physical partitions that hold it, not one logical partition",

@@ -101,8 +101,8 @@ async fn a_body_that_breaks_off_is_awaited_no_longer() {
     assert_eq!(answer.await.unwrap().unwrap().status(), StatusCode::NOT_FOUND);
 }
 
-/// As the Functions host does it: the whole request first, and only then the answer. The
-/// connection is good for another request afterwards.
+/// Sends like the Functions host: the whole request, and only then it reads the answer. The connection
+/// then takes another request.
 #[tokio::test]
 async fn over_a_socket_the_whole_body_can_be_sent_before_the_answer_is_read() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

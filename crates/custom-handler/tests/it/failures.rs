@@ -9,7 +9,7 @@ fn app() -> TestApp {
     TestApp::new(
         CustomHandler::new()
             .trigger("Changes", async |_: Documents| {})
-            .trigger("Fails", async || Err::<(), _>("the store is away"))
+            .trigger("Fails", async || Err::<(), _>("the store is unavailable"))
             .trigger("Panics", async || -> () { panic!("on {}", "purpose") })
             .trigger("PanicsLater", async || {
                 tokio::task::yield_now().await;
@@ -57,7 +57,7 @@ async fn a_body_that_is_no_invocation_fails() {
 
 #[tokio::test]
 async fn a_handlers_error_is_a_500_with_its_reason() {
-    assert_eq!(app().invoke("Fails", "{}").await.failure(500).trim(), "the store is away");
+    assert_eq!(app().invoke("Fails", "{}").await.failure(500).trim(), "the store is unavailable");
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ const JSON: &str = "CUSTOM_HANDLER_TEST_JSON";
 const PARENT: &str = "b7ad6b7169203331";
 const ROLE: &str = "CUSTOM_HANDLER_TEST_ROLE";
 
-/// The process that the other tests start: this binary again, with this test alone.
+/// Serves the handler of the other tests: they start this binary again, with this test alone.
 #[test]
 #[ignore = "the other tests of this module start it"]
 fn handler_process() {
@@ -41,7 +41,7 @@ fn handler_process() {
                 .route("/api/posts/{id}", get(verbose)),
         )
         .trigger("Changes", async |_: Documents| tracing::info!("a batch"))
-        .trigger("Fails", async || Err::<(), _>("the store is away"))
+        .trigger("Fails", async || Err::<(), _>("the store is unavailable"))
         .trigger("Panics", async || -> () { panic!("on purpose") });
     let runtime = tokio::runtime::Runtime::new().unwrap();
     match runtime.block_on(app.serve()) {
@@ -54,9 +54,9 @@ fn handler_process() {
 }
 
 async fn verbose() {
-    tracing::trace!(target: "somebody::wire", "authorization: key");
+    tracing::trace!(target: "library::wire", "authorization: key");
     tracing::debug!(n = 1_u128, share = 0.5, text = "\"é\"", "details");
-    tracing::info!(target: "somebody", method = "of the event", target = 1, "the end");
+    tracing::info!(target: "library", method = "of the event", target = 1, "the end");
 }
 
 fn handler() -> Command {
@@ -184,7 +184,7 @@ fn the_reason_of_a_failure_goes_to_stdout_with_its_id_for_any_rust_log() {
         let mut running = Running::start(rust_log);
         for (function, body, reason) in [
             ("Changes", r#"{"Data":{"x":"se-cr-et"}}"#, "the batch of documents is not valid JSON"),
-            ("Fails", "{}", "the store is away"),
+            ("Fails", "{}", "the store is unavailable"),
             ("Panics", "{}", "the handler panicked: on purpose"),
         ] {
             running.send("POST", &format!("/{function}"), "the-id", body);
@@ -217,7 +217,7 @@ fn json_lines_have_the_fields_of_their_spans_and_nothing_of_libraries_below_info
     assert_eq!((&debug["level"], &debug["target"]), (&"DEBUG".into(), &"it::process".into()));
     assert_eq!((&debug["n"], &debug["share"]), (&1.into(), &0.5.into()));
     assert_eq!((&debug["text"], &debug["method"]), (&"\"é\"".into(), &"GET".into()));
-    assert_eq!((&info["method"], &info["target"]), (&"of the event".into(), &"somebody".into()));
+    assert_eq!((&info["method"], &info["target"]), (&"of the event".into(), &"library".into()));
     assert!(!running.lines.iter().any(|line| line.contains("key") || line.contains("/p1")));
     running.send("POST", "/Fails", "the-id", "{}");
     let stderr = running.stop();

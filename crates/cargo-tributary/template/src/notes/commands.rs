@@ -1,6 +1,6 @@
-//! The commands. Each reads the note, decides, and writes it under the ETag that was read; after a lost
-//! race or a lost answer it does so again. A note remembers its latest commands, so a command that comes
-//! twice is carried out once.
+//! The commands. Each reads the note, decides, and writes the note under the ETag that it read. After a
+//! lost race or a lost answer it retries. A note has the ids of its latest commands, so a repeated command
+//! is carried out once.
 
 use axum::{extract::State, http::StatusCode};
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ impl From<&Note> for PublicNote {
     }
 }
 
-/// A first version is the creation; a later one is an edit.
+/// A new note, told from an edited one by its version.
 struct FirstVersion;
 
 impl DesiredItem<Note> for FirstVersion {

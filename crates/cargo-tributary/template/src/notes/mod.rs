@@ -1,9 +1,9 @@
-//! Notes, each of an owner, and how many notes an owner has.
+//! Notes of owners, and the number of notes of each owner.
 //!
 //! | container | logical partition | items |
 //! | --- | --- | --- |
 //! | `notes` | an owner | the owner's notes, and tombstones of deleted ones |
-//! | `note-counts` | an owner | the number of notes, a copy by the change feed |
+//! | `note-counts` | an owner | the number of notes, which the change feed keeps |
 
 mod commands;
 mod model;

@@ -1,4 +1,4 @@
-//! Notes as they are stored, and the rules of their values.
+//! The stored items of notes, and the rules of their values.
 
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
@@ -7,8 +7,8 @@ use tributary_functions::{
     values::{CommandId, Timestamp, check_id, check_length, checked_text},
 };
 
-/// The lifetime of a tombstone in seconds: 30 days. Until then a late delivery of the change feed finds
-/// out that the note was deleted.
+/// The lifetime of a tombstone in seconds: 30 days. In that time a late delivery of the change feed finds
+/// the tombstone instead of the note.
 const TOMBSTONE_TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
 
 checked_text!(
@@ -58,14 +58,14 @@ pub struct Note {
     pub owner_id: OwnerId,
     /// The text.
     pub text: NoteText,
-    /// Rises with each write, also over a deletion.
+    /// The version, which rises with each write, also over a deletion.
     pub version: u64,
-    /// The commands that were lately carried out.
+    /// The latest commands.
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
     pub recent: RecentCommands,
 }
 
-/// The tombstone of a deleted note. It tells the projections of the deletion, and goes away by itself.
+/// The tombstone of a deleted note. The change feed delivers it to the projections, and it expires.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedNote {
@@ -75,17 +75,17 @@ pub struct DeletedNote {
     pub owner_id: OwnerId,
     /// The version of the deletion.
     pub version: u64,
-    /// The commands that were lately carried out.
+    /// The latest commands.
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
     pub recent: RecentCommands,
-    /// Seconds until it goes away.
+    /// The time to live, in seconds.
     pub ttl: u32,
 }
 
 remembers!(Note, DeletedNote);
 
 impl Note {
-    /// Creates a note, in the place of a deleted one if there was one.
+    /// Creates a note; `before` is the tombstone of a deleted one with its id.
     pub fn new(
         (owner_id, id): (OwnerId, NoteId),
         text: NoteText,

@@ -1,4 +1,4 @@
-//! The promises of the framework, held for the functions of this app.
+//! Checks of the framework's promises for the functions of this app.
 
 use serde_json::json;
 use tributary_testing::checks::{self, RepeatableCommand, conditions, openapi::OpenApiDocument};
@@ -16,7 +16,7 @@ async fn every_function_refuses_bad_requests_without_a_store_request() {
 async fn the_openapi_document_says_what_each_function_takes_and_answers() {
     let document = OpenApiDocument::of::<App>();
     document.has_every_function::<App>();
-    // There is no dead letter.
+    // No dead letter exists.
     let others = document.examples_are_taken(&World::new().await).await;
     assert_eq!(others, ["ReplayDeadLetter"]);
 }

@@ -1,4 +1,4 @@
-//! Stories told through the front door: the app's router, the real SDK, the local Cosmos DB endpoint.
+//! Stories over HTTP, with the app's router, the real SDK and the local Cosmos DB endpoint.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
 

@@ -53,7 +53,7 @@ async fn the_count_follows_writes_and_deletes() {
 #[tokio::test]
 async fn each_request_costs_what_its_budget_says() {
     let world = World::new().await;
-    // The containers are known.
+    // The SDK has read the containers before.
     world.put("/api/owners/ann/notes/n2", json!({"text": "b"})).await.expect(201);
     world.settle().await;
     let text = |text| Some(json!({"text": text}));

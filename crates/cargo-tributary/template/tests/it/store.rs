@@ -1,4 +1,4 @@
-//! Trouble in the store: items that no program can read, and replicas that are behind.
+//! Poisoned and stale stores: unreadable items, and replicas that are behind.
 
 use serde_json::json;
 
