@@ -301,7 +301,7 @@ async fn a_watch_ends_when_its_request_units_are_spent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_used_is_said_in_a_sentence() {
+async fn unusable_input_is_an_error_in_a_sentence() {
     let world = MonitorWorld::new().await;
     let url = world.server.url();
     for (arguments, sentence) in [

@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn of_any_times_at_most_one_in_a_hundred_is_left_out(
+        fn at_most_one_in_a_hundred_times_is_left_out(
             times in prop::collection::vec(any::<i64>(), 0..400),
         ) {
             let believed = believed(times.clone());

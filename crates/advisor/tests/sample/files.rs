@@ -66,7 +66,7 @@ async fn items_go_to_stdout_and_what_is_said_to_stderr() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_used_is_said_in_a_sentence() {
+async fn unusable_input_is_an_error_in_a_sentence() {
     let world = ContainerWorld::new(Vec::new()).await;
     let url = world.server.url();
     for (arguments, sentence) in [

@@ -130,7 +130,7 @@ async fn a_small_container_is_drawn_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_hierarchical_key_whole_values_of_the_first_level_are_drawn() {
+async fn whole_values_of_the_first_level_of_a_hierarchical_key_are_drawn() {
     let tenant = |n: u64| format!("tenant-{}", n % 60);
     let orders = (0..900).map(|n| {
         let mut order = order(n, &format!("customer-{}", n % 300));

@@ -154,7 +154,7 @@ fn ids_of(page: &Value) -> Vec<String> {
 }
 
 /// The limit of the pages that forged cursors lead to.
-const LIMIT: usize = 2;
+const PAGE_LIMIT: usize = 2;
 
 /// Checks that a forged cursor is refused, or shows a part of the same list for the price of a page. A
 /// cursor of another list is refused.
@@ -170,7 +170,8 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
         }
         for one in &honest {
             for other in honest.iter().filter(|other| other.list.path != one.list.path) {
-                let answer = one.list.page(world, LIMIT, other.cursors.first().map(String::as_str));
+                let answer =
+                    one.list.page(world, PAGE_LIMIT, other.cursors.first().map(String::as_str));
                 assert_eq!(bad_fields(&answer.await), ["cursor"], "{}", one.list.path);
             }
         }
@@ -191,7 +192,7 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
             return Ok(());
         }
         let found = ids_of(&answer.json());
-        prop_assert!(found.len() <= LIMIT);
+        prop_assert!(found.len() <= PAGE_LIMIT);
         let is_part = found.is_empty() || ids.windows(found.len()).any(|part| part == found);
         prop_assert!(is_part, "{found:?} of {ids:?} by {cursor}");
         // An empty page may read its parent, too, and a list may read its layout now and then.
@@ -301,7 +302,7 @@ async fn page_and_cost<A: AppUnderTest>(
     cursor: Option<&str>,
 ) -> (Answer, (usize, f64)) {
     let n_before = world.endpoint.request_count();
-    let answer = list.page(world, LIMIT, cursor).await;
+    let answer = list.page(world, PAGE_LIMIT, cursor).await;
     let requests = world.endpoint.request_count() - n_before;
     let units = answer.header("x-ms-request-charge").parse().unwrap_or(0.0);
     (answer, (requests, units))

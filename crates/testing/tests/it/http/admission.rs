@@ -17,8 +17,8 @@ use tributary_testing::{
 
 use crate::{World, given};
 
-const SOON: Duration = Duration::from_millis(20);
-const LATE: Duration = Duration::from_secs(10);
+const SHORT_WAIT: Duration = Duration::from_millis(20);
+const LONG_WAIT: Duration = Duration::from_secs(10);
 
 async fn world_with(requests: u16, memory_mib: u16, wait: Duration) -> World {
     let admission = AdmissionOptions { requests, memory_mib, wait };
@@ -30,7 +30,7 @@ const LARGE: &str = "/api/rooms/r1/bookings";
 
 #[tokio::test]
 async fn a_request_too_many_is_a_503_with_retry_after() {
-    let world = world_with(1, 32, SOON).await;
+    let world = world_with(1, 32, SHORT_WAIT).await;
     let (hold, first) = held((&world, Read, "rooms"), world.get("/api/rooms/r1")).await;
     for path in ["/api/rooms/r2", "/api/people/ann/rooms", "/api/newest-rooms"] {
         let refused = world.get(path).await;
@@ -49,7 +49,7 @@ async fn a_request_too_many_is_a_503_with_retry_after() {
 
 #[tokio::test]
 async fn a_request_waits_for_its_permit() {
-    let world = world_with(1, 1, LATE).await;
+    let world = world_with(1, 1, LONG_WAIT).await;
     for (kind, path) in [(Read, "/api/rooms/r1"), (Query, LARGE)] {
         let (hold, first) = held((&world, kind, "rooms"), world.get(path)).await;
         let first = async {
@@ -65,7 +65,7 @@ async fn a_request_waits_for_its_permit() {
 
 #[tokio::test]
 async fn a_request_that_waits_for_memory_keeps_no_small_one_waiting() {
-    let world = world_with(2, 1, SOON).await;
+    let world = world_with(2, 1, SHORT_WAIT).await;
     let (hold, page) = held((&world, Query, "rooms"), world.get(LARGE)).await;
     problem(&world.get(&format!("{LARGE}?limit=50")).await, 503);
     world.get("/api/newest-rooms").await.expect(200);
@@ -80,7 +80,7 @@ async fn a_request_that_waits_for_memory_keeps_no_small_one_waiting() {
 
 #[tokio::test]
 async fn a_request_that_waits_for_memory_has_no_permit_yet() {
-    let world = world_with(2, 1, LATE).await;
+    let world = world_with(2, 1, LONG_WAIT).await;
     let (hold, page) = held((&world, Query, "rooms"), world.get(LARGE)).await;
     let small = async {
         world.get("/api/rooms/r1").await.expect(200);
@@ -94,7 +94,7 @@ async fn a_request_that_waits_for_memory_has_no_permit_yet() {
 
 #[tokio::test]
 async fn an_answer_takes_memory_until_it_is_sent() {
-    let world = world_with(2, 1, SOON).await;
+    let world = world_with(2, 1, SHORT_WAIT).await;
     let purpose = "x".repeat(10_000);
     for _ in 0..40 {
         given::booking_for(&world, "r1", "bob", &purpose).await.expect(201);
@@ -110,7 +110,7 @@ async fn an_answer_takes_memory_until_it_is_sent() {
 
 #[tokio::test]
 async fn a_page_is_full_however_little_memory_there_is() {
-    let world = world_with(1, 1, SOON).await;
+    let world = world_with(1, 1, SHORT_WAIT).await;
     let purpose = "\u{1}".repeat(10_000);
     for _ in 0..30 {
         given::booking_for(&world, "r1", "bob", &purpose).await.expect(201);
@@ -123,7 +123,7 @@ async fn a_page_is_full_however_little_memory_there_is() {
 /// A request gets its permit only after its body has arrived.
 #[tokio::test]
 async fn a_slow_sender_takes_no_permit() {
-    let world = world_with(1, 32, SOON).await;
+    let world = world_with(1, 32, SHORT_WAIT).await;
     let body = stream::iter([Ok::<_, Infallible>(Bytes::from("{"))]).chain(stream::pending());
     let request = Request::put("/api/rooms/r2").header("content-type", "application/json");
     let request = request.body(Body::from_stream(body)).unwrap();

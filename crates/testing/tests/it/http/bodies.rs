@@ -37,17 +37,17 @@ async fn every_content_type_of_json_is_accepted() {
 
 #[tokio::test]
 async fn a_body_of_1_mib_is_accepted_and_a_larger_one_refused() {
-    const LIMIT: usize = 1024 * 1024;
+    const MAX_BODY_BYTES: usize = 1024 * 1024;
     let world = given::rooms().await;
     let padded = |size: usize| format!("{}{}", " ".repeat(size - body().len()), body());
     // With Content-Length and without, in chunks.
-    for body in [Body::from(padded(LIMIT + 1)), in_chunks(&padded(LIMIT + 1))] {
+    for body in [Body::from(padded(MAX_BODY_BYTES + 1)), in_chunks(&padded(MAX_BODY_BYTES + 1))] {
         let answer = world.send_body(ROOM, JSON, body).await;
         problem(&answer, 413);
         free_of_charge(&answer);
     }
-    world.send_body(ROOM, JSON, padded(LIMIT)).await.expect(201);
-    world.send_body(ROOM, JSON, in_chunks(&padded(LIMIT))).await.expect(200);
+    world.send_body(ROOM, JSON, padded(MAX_BODY_BYTES)).await.expect(201);
+    world.send_body(ROOM, JSON, in_chunks(&padded(MAX_BODY_BYTES))).await.expect(200);
 }
 
 #[tokio::test]
