@@ -4,13 +4,11 @@
 //! - [`webstore`]: customers, orders, products, categories and tags;
 //! - [`news`]: the news feeds of the partitioning guide.
 
-#![allow(missing_docs, reason = "an app, whose domains are no library: a name may say it all")]
-
 use tributary_functions::program::Program;
 
-pub mod blog;
-pub mod news;
-pub mod webstore;
+pub use tributary_blog as blog;
+pub use tributary_news as news;
+pub use tributary_webstore as webstore;
 
 /// Returns the app with its domains, one line each.
 #[rustfmt::skip]

@@ -11,6 +11,8 @@
 //! and its two lines in the `mod.rs` there; 2. a line in `http_functions`; 3. a story in
 //! `tests/blog/`; 4. `cargo xtask functions`.
 
+#![allow(missing_docs, reason = "a domain is no library: a name may say it all")]
+
 pub mod model;
 
 pub mod commands;

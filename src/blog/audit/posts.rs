@@ -15,7 +15,7 @@ use tributary_functions::{
 };
 
 use super::{BlogChecks, Kinds};
-use crate::blog::model::{
+use crate::model::{
     Comment, CopiedName, Like, Post, PostCopy, PostId, PostsItem, PublicPost, UserId, Username,
     UsersItem,
 };

@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use super::{BlogChecks, Kinds};
-use crate::blog::{
+use crate::{
     model::{PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
     state::PostSlot,
     usernames::{free_name, take_name},

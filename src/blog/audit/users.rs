@@ -6,7 +6,7 @@ use tributary_functions::{
 };
 
 use super::{BlogChecks, Kinds};
-use crate::blog::model::{PostCopy, Reservation, User, UserId, UsersItem};
+use crate::model::{PostCopy, Reservation, User, UserId, UsersItem};
 
 impl BlogChecks {
     pub(super) async fn check_users_item(

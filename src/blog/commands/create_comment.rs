@@ -11,7 +11,7 @@ use tributary_functions::{
     values::{CommandId, Timestamp},
 };
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{Comment, CommentContent, CommentId, PostId, PublicComment, UserId},
 };

@@ -9,7 +9,7 @@ use tributary_functions::{
 use uuid::Uuid;
 
 use super::put_post::{create, location};
-use crate::blog::{
+use crate::{
     Blog,
     model::{Post, PostId, PostText, PublicPost},
 };

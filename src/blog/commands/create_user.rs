@@ -9,7 +9,7 @@ use tributary_functions::{
 use uuid::Uuid;
 
 use super::put_user::{NewName, answer, create, save};
-use crate::blog::{
+use crate::{
     Blog,
     model::{PublicUser, User, UserId},
 };

@@ -7,7 +7,7 @@ use tributary_functions::{
     http::{Actor, ApiError, ItemCommand, Params},
 };
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{PostId, PostsItem},
 };

@@ -11,7 +11,7 @@ use tributary_functions::{
     values::Timestamp,
 };
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{Like, PostId, PublicLike, UserId, like_id},
 };

@@ -15,7 +15,7 @@ use tributary_functions::{
     values::Timestamp,
 };
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId},
 };

@@ -7,7 +7,7 @@ use tributary_functions::{
     http::{Actor, ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{PublicUser, User, UserId, Username},
     usernames::{release, take_name},

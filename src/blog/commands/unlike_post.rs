@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::http::{Actor, ApiError, ItemCommand, Params};
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{PostId, UserId},
     reactions::{Reaction, ReactionId},

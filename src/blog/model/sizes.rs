@@ -28,7 +28,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::blog::model::{PublicComment, PublicLike, PublicPost, summary};
+    use crate::model::{PublicComment, PublicLike, PublicPost, summary};
 
     /// The bytes of an item as it stands in a page, with the comma behind it.
     fn size<T: serde::de::DeserializeOwned + serde::Serialize>(item: &Value) -> usize {

@@ -11,7 +11,7 @@ use tributary_functions::{
 };
 
 use super::PostCopies;
-use crate::blog::{
+use crate::{
     Blog,
     model::{Post, PostCopy, PostsItem},
 };

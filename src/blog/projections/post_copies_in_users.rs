@@ -9,7 +9,7 @@ use tributary_functions::{
     },
 };
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{DeletedPost, PostCopy, PostsItem, UserId, UsersItem},
 };

@@ -6,7 +6,7 @@ use tributary_functions::{
 };
 
 use super::usernames_in_posts::Usernames;
-use crate::blog::{
+use crate::{
     Blog,
     model::{CopiedName, PostsItem},
 };

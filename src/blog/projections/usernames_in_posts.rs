@@ -5,7 +5,7 @@ use tributary_functions::{
     projection::fan_out::{FanOut, FanOutProjection, Origin, Update},
 };
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{PostsItem, Renaming, User, UsersItem},
     usernames::release,

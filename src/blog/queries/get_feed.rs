@@ -7,7 +7,7 @@ use tributary_functions::{
     projection::window::Window,
 };
 
-use crate::blog::{Blog, model::PublicPost, projections::NewestPosts};
+use crate::{Blog, model::PublicPost, projections::NewestPosts};
 
 /// Returns the newest posts, at most 100: one query in one logical partition. The copies in the
 /// feed have the public form of posts, so they are handed through.

@@ -6,7 +6,7 @@ use tributary_functions::{
     http::{ApiError, Conditions, ItemResponse, Params, found},
 };
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{Like, PostId, PublicLike, UserId, like_id},
 };

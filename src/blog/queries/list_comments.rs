@@ -6,7 +6,7 @@ use tributary_functions::{
     http::{ApiError, List, PageRequest, Params},
 };
 
-use crate::blog::{
+use crate::{
     Blog,
     model::{PostId, PublicComment},
 };

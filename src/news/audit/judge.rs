@@ -8,7 +8,7 @@ use std::time::Duration;
 use tributary_functions::{engines::relocation::CopyState, values::Timestamp};
 
 use super::known::{Copy, Known, KnownLocation, Seen};
-use crate::news::model::{StoredItem, Tier};
+use crate::model::{StoredItem, Tier};
 
 /// The time after which a move counts as unsettled work. A command makes a move in a second. The
 /// host ends a function after 10 minutes; then another command or run has to end the move.

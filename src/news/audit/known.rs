@@ -10,7 +10,7 @@ use tributary_functions::{
     values::Timestamp,
 };
 
-use crate::news::{
+use crate::{
     model::{Departure, Place, Tier},
     state::News,
 };

@@ -14,7 +14,7 @@ use super::{
     Kinds, NewsChecks,
     judge::{Twice, Wrong},
 };
-use crate::news::{
+use crate::{
     model::{ItemId, NewsItem, PartitionKey, Place, StoredItem, Tier},
     state::News,
 };

@@ -12,7 +12,7 @@ use tributary_functions::{
     http::{ApiError, parameter_of},
 };
 
-use crate::news::{
+use crate::{
     model::PartitionKey,
     state::News,
     timers::{archive, archive_run},

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{engines::relocation_run::RunSlice, http::ApiError};
 
-use crate::news::{state::News, timers::migrate};
+use crate::{state::News, timers::migrate};
 
 /// The result of a run of the migration.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use super::save::{Saved, save};
-use crate::news::{
+use crate::{
     model::{Content, FeedItem, MAX_TAGS, Metadata, NewItem, ProviderId, SourceUrl, Tag, Title},
     state::News,
 };

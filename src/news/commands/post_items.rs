@@ -23,7 +23,7 @@ use tributary_functions::{
 };
 
 use super::save::{Saved, save};
-use crate::news::{
+use crate::{
     model::{ItemId, NewItem, NewsItem, PartitionKey, Place, StoredItem},
     state::News,
 };

@@ -20,7 +20,7 @@ use tributary_functions::{
 };
 
 use self::decision::{Decision, Seen, Step};
-use crate::news::{
+use crate::{
     model::{FeedItem, ItemId, NewItem, NewsItem, Place, StoredItem, Vacated},
     state::News,
 };

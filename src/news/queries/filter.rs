@@ -9,7 +9,7 @@ use tributary_functions::{
     values::{Timestamp, check_length},
 };
 
-use crate::news::model::ProviderId;
+use crate::model::ProviderId;
 
 const DAY: Duration = Duration::from_hours(24);
 

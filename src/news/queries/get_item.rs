@@ -8,7 +8,7 @@ use tributary_functions::{
 };
 
 use super::router::headers;
-use crate::news::{
+use crate::{
     model::{FeedItem, ItemId, PartitionKey, Tier},
     state::News,
 };

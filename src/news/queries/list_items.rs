@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use super::{filter::NewsFilter, router};
-use crate::news::{model::FeedItem, state::News};
+use crate::{model::FeedItem, state::News};
 
 /// Returns the items of a window, newest first.
 pub async fn list_items(

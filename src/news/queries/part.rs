@@ -22,7 +22,7 @@ use tributary_functions::{
 };
 
 use super::filter::NewsFilter;
-use crate::news::{
+use crate::{
     model::{ItemId, NewsItem, PartitionKey, StoredItem, Tier},
     state::News,
 };

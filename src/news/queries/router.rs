@@ -36,7 +36,7 @@ use tributary_functions::{
 use tributary_partitioning::period::Period;
 
 use super::{filter::NewsFilter, part::Items};
-use crate::news::{
+use crate::{
     model::{FeedItem, PartitionKey, Strategy, Tier},
     state::News,
 };

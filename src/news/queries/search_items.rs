@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use super::{filter::NewsFilter, router};
-use crate::news::{model::FeedItem, state::News};
+use crate::{model::FeedItem, state::News};
 
 /// Returns the items of a window whose title, content or tags contain a text, newest first.
 pub async fn search_items(

@@ -9,7 +9,7 @@ use tributary_functions::{
     values::Timestamp,
 };
 
-use crate::news::{
+use crate::{
     model::{PartitionKey, Tier},
     progress::RECORDS,
     state::News,
@@ -29,14 +29,14 @@ struct ArchiveRecord {
 }
 
 /// Begins a run of the archive.
-pub(in crate::news) fn archive_run(news: &News, slice: RunSlice) -> RelocationRun<'_, News> {
+pub(crate) fn archive_run(news: &News, slice: RunSlice) -> RelocationRun<'_, News> {
     let before = news.ages.archived_before(news.now());
     let dues = DueItems { from: Tier::Warm, to: Tier::Archive, before };
     RelocationRun::begin(news.latest_committed().in_background(), &news.background, slice, dues)
 }
 
 /// Brings the due partitions to the archive, and writes a record for each.
-pub(in crate::news) async fn archive(
+pub(crate) async fn archive(
     news: &News,
     slice: RunSlice,
 ) -> Result<RunOutcome<PartitionKey>, StoreError> {

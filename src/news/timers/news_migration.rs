@@ -7,14 +7,14 @@ use tributary_functions::{
 };
 
 use super::metrics;
-use crate::news::{
+use crate::{
     model::{PartitionKey, Tier},
     progress::{PROGRESS, ProgressRecord, RECORDS},
     state::News,
 };
 
 /// Brings the due items to the warm container.
-pub(in crate::news) async fn migrate(
+pub(crate) async fn migrate(
     news: &News,
     slice: RunSlice,
 ) -> Result<RunOutcome<PartitionKey>, StoreError> {

@@ -12,7 +12,7 @@ use tributary_functions::{
 };
 
 use super::StoreChecks;
-use crate::webstore::{
+use crate::{
     model::{
         Customer, CustomerChange, CustomerId, CustomerItem, LEADERBOARD_PARTITION, LeaderboardItem,
         SalesOrder,

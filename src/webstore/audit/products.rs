@@ -6,7 +6,7 @@ use tributary_functions::{
 };
 
 use super::{Kinds, StoreChecks};
-use crate::webstore::{
+use crate::{
     model::{CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId},
     moves,
 };

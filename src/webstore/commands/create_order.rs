@@ -11,7 +11,7 @@ use tributary_functions::{
     values::CommandId,
 };
 
-use crate::webstore::{
+use crate::{
     Customers,
     model::{
         CategoryId, CustomerId, MAX_LINES, NewLine, NewOrder, OrderId, ProductId, PublicOrder,

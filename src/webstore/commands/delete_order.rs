@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::http::{Actor, ApiError, FamilyOfChild, ItemCommand, Params};
 
-use crate::webstore::{
+use crate::{
     Customers,
     model::{CustomerId, OrderId, SalesOrder},
 };

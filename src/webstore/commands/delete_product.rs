@@ -6,7 +6,7 @@ use tributary_functions::{
     http::{ApiError, ItemCommand, Params},
 };
 
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{CategoryId, ProductId},
     moves,

@@ -6,7 +6,7 @@ use tributary_functions::{
     http::{self, ApiError, ItemResponse, JsonBody, Params, from_form},
 };
 
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{CategoryId, Departure, LabelKind, Product, ProductId, ProductItem, PublicProduct},
     moves::{self, MoveOutcome},

@@ -10,7 +10,7 @@ use tributary_functions::{
     http::{Actor, ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
-use crate::webstore::{
+use crate::{
     Customers,
     model::{
         Address, AddressPart, Customer, CustomerDetails, CustomerEdit, CustomerId, CustomerItem,

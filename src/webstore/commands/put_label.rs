@@ -7,7 +7,7 @@ use tributary_functions::{
     http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{Label, LabelId, LabelKind, Name, PublicLabel},
     state::LabelPlace,

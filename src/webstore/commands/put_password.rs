@@ -7,7 +7,7 @@ use tributary_functions::{
     http::{Actor, ApiError, ItemCommand, JsonBody, Params, from_form},
 };
 
-use crate::webstore::{
+use crate::{
     Customers,
     model::{CustomerEdit, CustomerId, HashError, Password},
 };

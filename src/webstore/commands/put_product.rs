@@ -9,7 +9,7 @@ use tributary_functions::{
     http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{
         CategoryId, DeletedProduct, Description, Label, LabelCopy, LabelKind, MAX_TAGS, Name,

@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use super::put_password::not_hashed;
-use crate::webstore::{
+use crate::{
     Customers,
     model::{CustomerId, Password},
 };

@@ -29,7 +29,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::webstore::model::{PublicCustomer, PublicOrder, PublicProduct, RankedCustomer};
+    use crate::model::{PublicCustomer, PublicOrder, PublicProduct, RankedCustomer};
 
     fn size<T: serde::de::DeserializeOwned + serde::Serialize>(item: &serde_json::Value) -> usize {
         let item: T = serde_json::from_value(item.clone()).unwrap();

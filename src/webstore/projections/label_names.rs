@@ -6,7 +6,7 @@ use tributary_functions::{
 };
 
 use super::names_in_products::NamesInProducts;
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{DeletedLabel, LabelCopy, LabelItem},
 };

@@ -8,7 +8,7 @@ use tributary_functions::{
     },
 };
 
-use crate::webstore::{
+use crate::{
     Customers,
     model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem},
 };

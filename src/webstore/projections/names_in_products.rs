@@ -5,7 +5,7 @@ use tributary_functions::{
     projection::fan_out::{FanOut, Origin, Update},
 };
 
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{Label, LabelItem, LabelKind, LabelRenaming, ProductItem},
 };

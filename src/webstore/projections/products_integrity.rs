@@ -8,7 +8,7 @@ use tributary_functions::{
     projection::{Effect, Projection},
 };
 
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{
         CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId, ProductItem, TagId,

@@ -13,7 +13,7 @@ use tributary_functions::{
 };
 
 use super::list_orders::ORDERS;
-use crate::webstore::{
+use crate::{
     Customers,
     model::{CustomerId, PublicCustomer, PublicOrder},
 };

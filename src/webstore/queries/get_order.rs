@@ -6,7 +6,7 @@ use tributary_functions::{
     http::{Actor, ApiError, Conditions, ItemResponse, Params, found},
 };
 
-use crate::webstore::{
+use crate::{
     Customers,
     model::{CustomerId, OrderId, PublicOrder},
 };

@@ -6,7 +6,7 @@ use tributary_functions::{
     http::{ApiError, Conditions, ItemResponse, Params, found},
 };
 
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{CategoryId, ProductId, PublicProduct},
 };

@@ -6,7 +6,7 @@ use tributary_functions::{
     http::{ApiError, StoredItems, limit_of, parameter_of},
 };
 
-use crate::webstore::{
+use crate::{
     Customers,
     model::{LEADERBOARD_PARTITION, RankedCustomer},
 };

@@ -6,7 +6,7 @@ use tributary_functions::{
     http::{ApiError, List, PageRequest},
 };
 
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{LabelId, Name, PublicLabel},
 };

@@ -6,13 +6,13 @@ use tributary_functions::{
     http::{Actor, ApiError, List, PageRequest, Params},
 };
 
-use crate::webstore::{
+use crate::{
     Customers,
     model::{CustomerId, PublicOrder},
 };
 
 /// The orders of a customer, newest first. In the alphabet a `salesOrder` comes after its `customer`.
-pub(in crate::webstore) const ORDERS: ChildList = ChildList {
+pub(crate) const ORDERS: ChildList = ChildList {
     key: "customerId",
     parent: "customer",
     child: "salesOrder",

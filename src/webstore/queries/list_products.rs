@@ -7,7 +7,7 @@ use tributary_functions::{
     http::{ApiError, List, PageRequest, Params},
 };
 
-use crate::webstore::{
+use crate::{
     Catalog,
     model::{CategoryId, LabelKind, Name, PublicProduct},
 };

@@ -77,8 +77,14 @@ fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
     needles.extend(names.map(|name| format!("\"{name}\"")));
 
     fs::remove_dir_all(&sources)?;
-    let lines = [format!("pub mod {name};"), format!(".domain({name}::domain)")];
+    let package = format!("tributary-{name}");
+    let lines =
+        [format!("pub use tributary_{name} as {name};"), format!(".domain({name}::domain)")];
     without_lines(&root.join("src/lib.rs"), |line| lines.iter().any(|own| own == line))?;
+    let manifest = root.join("Cargo.toml");
+    without_lines(&manifest, |line| line.starts_with(&package))?;
+    let members = fs::read_to_string(&manifest)?.replace(&format!("\"src/{name}\", "), "");
+    fs::write(&manifest, members)?;
     for function in &functions {
         fs::remove_dir_all(root.join("functions").join(function))?;
         for query in fs::read_dir(root.join("infra/kql"))? {

@@ -11,7 +11,7 @@ use tributary_functions::{
     values::{CommandId, Timestamp},
 };
 
-use crate::news::model::{
+use crate::model::{
     Ages, Departure, FeedItem, Location, NewItem, PartitionKey, Place, Progress, StoredItem,
     Strategy, Tier,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::news::model::{Content, Metadata, ProviderId, SourceUrl, Title};
+use crate::model::{Content, Metadata, ProviderId, SourceUrl, Title};
 
 const NOW: &str = "2026-11-20T12:00:00Z";
 
