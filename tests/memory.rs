@@ -76,7 +76,7 @@ async fn no_body_takes_more_memory_than_was_reserved_for_it() {
         for (what, body) in worst_bodies(largest) {
             let bytes = body.len();
             let request = request(&function, body);
-            let reserved = function.footprint.of(&request).max(SMALL);
+            let reserved = function.footprint.memory_bytes(&request).max(SMALL);
             let (response, peak) = sent(&router, request).await;
             assert!(response.status().is_client_error() || response.status().is_success());
             let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();

@@ -22,14 +22,14 @@ pub(super) enum BlogError {
 
 impl Retryable for BlogError {
     fn is_retryable(&self) -> bool {
-        self.of_store().is_some_and(|error| error.is_race() || error.is_unanswered())
+        self.store_error().is_some_and(|error| error.is_race() || error.is_unanswered())
     }
 
     fn may_be_stale(&self) -> bool {
         matches!(self, Self::NoUser | Self::NoPost | Self::NameTaken)
     }
 
-    fn of_store(&self) -> Option<&StoreError> {
+    fn store_error(&self) -> Option<&StoreError> {
         if let Self::Store(error) = self { Some(error) } else { None }
     }
 }

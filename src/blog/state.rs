@@ -90,7 +90,7 @@ impl Blog {
 
     pub(super) async fn user_slot(&self, user_id: &UserId) -> Result<UserSlot, StoreError> {
         let id = user_id.as_str();
-        Ok(UserSlot::of(self.users.read::<UsersItem>(id, id).await?))
+        Ok(UserSlot::from_item(self.users.read::<UsersItem>(id, id).await?))
     }
 
     pub(super) async fn write_user(
@@ -104,7 +104,7 @@ impl Blog {
 
     pub(super) async fn post_slot(&self, post_id: &PostId) -> Result<PostSlot, StoreError> {
         let id = post_id.as_str();
-        Ok(PostSlot::of(self.posts.read::<PostsItem>(id, id).await?))
+        Ok(PostSlot::from_item(self.posts.read::<PostsItem>(id, id).await?))
     }
 
     pub(super) async fn post(&self, post_id: &PostId) -> Result<Stored<Post>, BlogError> {

@@ -22,10 +22,10 @@ use super::{
 };
 
 /// What a command finds where a label would be. No label has the id of a continuation.
-pub(super) type LabelPlace = ItemSlot<Label, DeletedLabel>;
+pub(super) type LabelSlot = ItemSlot<Label, DeletedLabel>;
 
 /// What a command finds where a product would be.
-pub(super) type ProductPlace = ItemSlot<Product, DeletedProduct>;
+pub(super) type ProductSlot = ItemSlot<Product, DeletedProduct>;
 
 /// What the handlers of the WebStore take as their `State`: a part of it.
 #[derive(Clone)]
@@ -102,10 +102,10 @@ impl Catalog {
         copy: &LabelCopy,
         found: Option<Stored<LabelItem>>,
     ) -> Result<Label, StoreError> {
-        let (label, read) = match LabelPlace::of(found) {
-            LabelPlace::Live(label) => return Ok(label.item),
-            LabelPlace::Deleted(it) => (it.item.revived(), Some(it.etag)),
-            LabelPlace::Empty => (copy.proved(kind), None),
+        let (label, read) = match LabelSlot::from_item(found) {
+            LabelSlot::Live(label) => return Ok(label.item),
+            LabelSlot::Deleted(it) => (it.item.revived(), Some(it.etag)),
+            LabelSlot::Empty => (copy.proved(kind), None),
         };
         let label = self.write_label(label, read.as_ref()).await?.item;
         tracing::info!(

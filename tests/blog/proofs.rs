@@ -66,7 +66,7 @@ impl Aggregate for PostCounts {
 
     fn contribution(change: &PostsItem) -> Option<Contribution> {
         match change {
-            PostsItem::Post(post) => Some(Contribution::one(post.public.user_id.as_str())),
+            PostsItem::Post(post) => Some(Contribution::new(post.public.user_id.as_str(), 1)),
             _ => None,
         }
     }
@@ -116,8 +116,8 @@ impl Window for TwoNewestPosts {
         NewestPosts::newest(at_most)
     }
 
-    fn of_one_moment(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
-        NewestPosts::of_one_moment(creation_date, at_most)
+    fn created_at(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
+        NewestPosts::created_at(creation_date, at_most)
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 use axum::http::Method;
 use serde_json::Value;
 use tributary_functions::{
-    app::{Trigger, UNMATCHED},
+    app::{Trigger, UNMATCHED_FUNCTION},
     http::AuthLevel,
 };
 use tributary_local::host::{FunctionApp, Settings};
@@ -58,7 +58,7 @@ fn the_command_writes_the_folder_and_names_each_file_that_differs() {
     command(&folder, true).unwrap();
     command(&root().join("functions"), true).unwrap();
 
-    fs::write(folder.join(UNMATCHED).join("function.json"), "{}").unwrap();
+    fs::write(folder.join(UNMATCHED_FUNCTION).join("function.json"), "{}").unwrap();
     fs::create_dir(folder.join("Old")).unwrap();
     fs::write(folder.join("Old/function.json"), "{}").unwrap();
     let reported = command(&folder, true).unwrap_err();
@@ -150,9 +150,9 @@ fn no_two_triggers_share_a_lease_and_none_can_lose_a_change() {
 #[test]
 fn the_function_for_unmatched_routes_sorts_last_and_opens_nothing() {
     let folders = folders();
-    assert_eq!(trigger(&folders[UNMATCHED])["authLevel"], "function");
+    assert_eq!(trigger(&folders[UNMATCHED_FUNCTION])["authLevel"], "function");
     let last = folders.keys().max_by_key(|name| name.to_lowercase()).unwrap();
-    assert_eq!(last, UNMATCHED);
+    assert_eq!(last, UNMATCHED_FUNCTION);
 }
 
 /// Without these two a text of a user can stop the change feed.

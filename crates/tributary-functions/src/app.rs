@@ -36,8 +36,8 @@ use crate::{
 #[rustfmt::skip]
 fn shared_functions() -> Vec<HttpFunction<Projections>> {
     use AuthLevel::Function;
-    let letter  = Footprint::Item(DeadLetter::MAX_RAW);
-    let letters = Footprint::Page { item: DeadLetter::MAX_SUMMARY, limit: 20 };
+    let letter  = Footprint::Item(DeadLetter::MAX_RAW_BYTES);
+    let letters = Footprint::Page { item: DeadLetter::MAX_SUMMARY_BYTES, limit: 20 };
     // A replay retries for as long as a trigger does, with pauses.
     let replays = WorkQueue::new(4, 16);
     // It is work of the change feed, such as a slice of a rename.
@@ -55,7 +55,7 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
 /// The Functions host tries routes in the order of the functions' names and takes the first that
 /// fits, so this name must sort last. It asks for a key: the router behind it has all routes, and a
 /// host with another order must not open the commands to everybody.
-pub const UNMATCHED: &str = "ZUnmatchedRoute";
+pub const UNMATCHED_FUNCTION: &str = "ZUnmatchedRoute";
 
 /// Settings of the app that belong to no domain.
 #[derive(Debug, Clone, Copy)]
@@ -200,13 +200,13 @@ impl App {
         let app = self.timers().fold(CustomHandler::new(), serve_timer);
         let app = self.projections.serve(app);
         let routes = self.http_functions().map(|function| (function.name, function.route));
-        app.http_functions(routes.chain([(UNMATCHED, "/api/{*rest}")])).http(self.router())
+        app.http_functions(routes.chain([(UNMATCHED_FUNCTION, "/api/{*rest}")])).http(self.router())
     }
 
     fn router(&self) -> Router {
         let functions = self.http_functions();
         let names = functions.map(|one| (one.method.clone(), one.route, one.name));
-        let names = FunctionNames::new(names, UNMATCHED);
+        let names = FunctionNames::new(names, UNMATCHED_FUNCTION);
         let admission = Admission::new(self.options.admission);
         self.http_functions()
             .cloned()
@@ -237,7 +237,7 @@ fn unmatched() -> Declaration {
     ];
     let (route, auth_level) = ("/api/{*path}", AuthLevel::Function);
     let trigger = Trigger::Http { methods: methods.into(), route, auth_level };
-    Declaration { name: UNMATCHED, trigger }
+    Declaration { name: UNMATCHED_FUNCTION, trigger }
 }
 
 /// Work that a timer starts.

@@ -32,19 +32,19 @@ pub struct CommandId(String);
 impl CommandId {
     /// Returns the id that a text stands for: 48 bits of its hash, since each id is stored and the
     /// commands on one item are few.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes());
         Self(BASE64_URL_SAFE_NO_PAD.encode(&hash.as_bytes()[10..]))
     }
 
     /// Returns the id of a part of this command.
     pub fn part(&self, index: usize) -> Self {
-        Self::of(&format!("{} {index}", self.0))
+        Self::from_text(&format!("{} {index}", self.0))
     }
 
     /// Returns an id that no other command has.
     pub fn fresh() -> Self {
-        Self::of(&fresh_id())
+        Self::from_text(&fresh_id())
     }
 }
 

@@ -76,7 +76,7 @@ impl Wanted {
         // guard: a new post begins without the old reactions => `false`
         if remove_some(blog, &tombstone.item).await? == Remaining::Some {
             // guard: removal: a new post waits for its end
-            return Err(ApiError::OfDomain(&REMOVAL_PENDING));
+            return Err(ApiError::Domain(&REMOVAL_PENDING));
         }
         let post = post.following(&tombstone.item).remembering(&self.command.id);
         create(blog, post, Some(&tombstone.etag)).await
@@ -114,11 +114,11 @@ impl command::DesiredItem<Post> for Wanted {
         post.public.creation_date >= self.now
     }
 
-    fn is(&self, post: &Post) -> bool {
-        post.public.creation_date == self.now && self.is_met_by(post)
+    fn matches_new(&self, post: &Post) -> bool {
+        post.public.creation_date == self.now && self.is_satisfied_by(post)
     }
 
-    fn is_met_by(&self, post: &Post) -> bool {
+    fn is_satisfied_by(&self, post: &Post) -> bool {
         post.public.user_id == self.text.user_id && post.has(&self.text)
     }
 }

@@ -64,11 +64,11 @@ impl DesiredItem<Self> for User {
         user.public.creation_date == self.public.creation_date
     }
 
-    fn is(&self, user: &Self) -> bool {
+    fn matches_new(&self, user: &Self) -> bool {
         user.public == self.public
     }
 
-    fn is_met_by(&self, user: &Self) -> bool {
+    fn is_satisfied_by(&self, user: &Self) -> bool {
         user.public.username == self.public.username
     }
 }

@@ -19,7 +19,7 @@ pub async fn unlike_post(
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(user_id.as_str())?;
     // The id says whose like it is.
-    let actor = Actor::ANYBODY;
+    let actor = Actor::ANY_USER;
     let id = ReactionId::Like(user_id);
     command.delete_child(blog.children("like"), (&post_id, id), &actor, Reaction::user_id).await
 }

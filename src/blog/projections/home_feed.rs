@@ -66,7 +66,7 @@ impl Window for NewestPosts {
         Ok(query.with_parameter("@capacity", at_most)?)
     }
 
-    fn of_one_moment(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
+    fn created_at(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
         let query = Query::from(
             "SELECT TOP @capacity * FROM c WHERE c.type = 'post' AND c.creationDate = @date \
              ORDER BY c.id DESC",

@@ -6,7 +6,7 @@ use tributary_functions::{
     cosmos::{ETag, StoreError, Stored},
     engines::{
         item_move::{self, Places},
-        relocation::carry,
+        relocation::relocate,
     },
 };
 
@@ -122,7 +122,7 @@ impl Repairs<'_> {
         let progress = self.news.progress_for(published).await?;
         if colder <= self.news.ages.coldest(published, progress) {
             let (from, to) = (self.news.container(self.at.tier), self.news.container(colder));
-            carry::<NewsItem>(from, to, key.as_str(), id).await?;
+            relocate::<NewsItem>(from, to, key.as_str(), id).await?;
             return Ok("brought it to the colder container");
         }
         let there = Place { tier: colder, partition_key: key.clone() };

@@ -226,7 +226,7 @@ impl Batch<'_> {
                 Outcome::Stored { status, id, partition_key }
             }
             Some(Err(error)) => {
-                let (status, message) = error.in_short();
+                let (status, message) = error.status_and_detail();
                 failed(status, message)
             }
             None => failed(

@@ -13,7 +13,7 @@ use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, Stored, Unconfirmed, retry},
     engines::{
         item_move::{self, Places, vacant},
-        relocation::{carry, remove_carried},
+        relocation::{relocate, remove_carried_copy},
     },
     http::ApiError,
     values::CommandId,
@@ -74,7 +74,7 @@ impl Save<'_> {
                     for tier in tiers {
                         let hotter = latest.container(tier);
                         // guard: news: carried copies go before a date changes
-                        remove_carried::<NewsItem>(hotter, partition_key.as_ref(), id).await?;
+                        remove_carried_copy::<NewsItem>(hotter, partition_key.as_ref(), id).await?;
                     }
                     seen.has_no_carried_copy = true;
                 }
@@ -86,7 +86,7 @@ impl Save<'_> {
                 Step::EndRelocation { from, to } => {
                     let (latest, key) = (news.latest_committed(), from.partition_key.as_ref());
                     let (from, to) = (latest.container(from.tier), latest.container(to));
-                    carry::<NewsItem>(from, to, key, id).await?;
+                    relocate::<NewsItem>(from, to, key, id).await?;
                     return Err(StoreError::race(false).into());
                 }
                 Step::Create(place) => {

@@ -58,10 +58,12 @@ pub(super) async fn page<const SEARCH: bool>(
     let limits = PageLimits { items: page.fetch(), parts: news.pages.partitions, budget };
     let to = after.as_ref().map_or(window.end, |after| window.end.min(after.end()));
     let parts = parts(news, &page.filter, window.start..to).await?;
-    let MergedPage { items, asked, rest } = merge(parts, after.as_ref(), &limits).await?;
-    let places: Vec<Tier> = asked.iter().map(Items::tier).collect();
+    let MergedPage { items, opened_parts, continues_after } =
+        merge(parts, after.as_ref(), &limits).await?;
+    let places: Vec<Tier> = opened_parts.iter().map(Items::tier).collect();
     let items: Vec<FeedItem> = items.into_iter().map(|item| item.public).collect();
-    let list = page.page(items, rest, |item| SortKey(item.published_date, item.id.to_string()));
+    let list =
+        page.page(items, continues_after, |item| SortKey(item.published_date, item.id.to_string()));
     Ok((headers(&places), Json(list)))
 }
 

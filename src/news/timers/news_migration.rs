@@ -55,8 +55,8 @@ async fn run_to_end(
     let all = [Tier::Hot, Tier::Warm, Tier::Archive];
     let moves = run.end_moves(if is_noted { &all } else { &all[..1] }, passed).await?;
     while run.next_page().await?.is_some() {}
-    // guard: news: the progress of the migration waits for moves => `Ok(run.all_done_before())`
-    Ok(moves.hold(run.all_done_before()))
+    // guard: news: the progress of the migration waits for moves => `Ok(run.relocated_before())`
+    Ok(moves.hold(run.relocated_before()))
 }
 
 /// Records the progress of the migration over the one known before.

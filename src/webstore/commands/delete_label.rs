@@ -9,7 +9,7 @@ use tributary_functions::{
 use crate::{
     Catalog,
     model::{LabelId, LabelKind},
-    state::LabelPlace,
+    state::LabelSlot,
 };
 
 /// How many products of a label are counted.
@@ -27,7 +27,7 @@ pub async fn delete_label<Id: LabelId>(
     let (kind, id) = (Id::KIND, id.as_ref());
     retry(async |attempt: Attempt| {
         let catalog = catalog.reading(attempt.reads);
-        let place = LabelPlace::of(catalog.label(kind, id).await?);
+        let place = LabelSlot::from_item(catalog.label(kind, id).await?);
         let Some(Stored { item: label, etag }) = command.delete(place, kind.as_str())? else {
             return Ok(StatusCode::NO_CONTENT);
         };

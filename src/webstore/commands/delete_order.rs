@@ -24,5 +24,5 @@ pub async fn delete_order(
         parent: "customer",
     };
     let owner: fn(&SalesOrder) -> &str = |order| order.public.customer_id.as_str();
-    command.delete_child(orders, (&customer_id, id), &Actor::ANYBODY, owner).await
+    command.delete_child(orders, (&customer_id, id), &Actor::ANY_USER, owner).await
 }

@@ -10,7 +10,7 @@ use crate::{
     Catalog,
     model::{CategoryId, ProductId},
     moves,
-    state::ProductPlace,
+    state::ProductSlot,
 };
 
 /// Deletes a product: two store requests. A tombstone takes its place.
@@ -21,7 +21,7 @@ pub async fn delete_product(
 ) -> Result<StatusCode, ApiError> {
     retry(async |attempt: Attempt| {
         let catalog = catalog.reading(attempt.reads);
-        let place = ProductPlace::of(catalog.place(&category_id, &id).await?);
+        let place = ProductSlot::from_item(catalog.place(&category_id, &id).await?);
         let Some(Stored { item: product, etag }) = command.delete(place, "product")? else {
             return Ok(StatusCode::NO_CONTENT);
         };

@@ -81,11 +81,11 @@ impl DesiredItem<Self> for Customer {
         customer.public.creation_date == self.public.creation_date
     }
 
-    fn is(&self, customer: &Self) -> bool {
+    fn matches_new(&self, customer: &Self) -> bool {
         customer.public == self.public
     }
 
-    fn is_met_by(&self, customer: &Self) -> bool {
+    fn is_satisfied_by(&self, customer: &Self) -> bool {
         customer.public.details == self.public.details
     }
 }

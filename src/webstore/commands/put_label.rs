@@ -10,7 +10,7 @@ use tributary_functions::{
 use crate::{
     Catalog,
     model::{Label, LabelId, LabelKind, Name, PublicLabel},
-    state::LabelPlace,
+    state::LabelSlot,
 };
 
 pub struct LabelName(Name);
@@ -27,7 +27,7 @@ pub async fn put_label<Id: LabelId>(
     let label = Label::new(Id::KIND, id.as_ref().to_owned(), name, &command.id);
     retry(async |attempt: Attempt| {
         let catalog = catalog.reading(attempt.reads);
-        let place = LabelPlace::of(catalog.label(label.kind, id.as_ref()).await?);
+        let place = LabelSlot::from_item(catalog.label(label.kind, id.as_ref()).await?);
         let written = match command.put(place, attempt, &label)? {
             PutStep::Done(written) => written,
             PutStep::Edit(found) => {
@@ -52,7 +52,7 @@ impl DesiredItem<Self> for Label {
         label.created_by == self.created_by
     }
 
-    fn is_met_by(&self, label: &Self) -> bool {
+    fn is_satisfied_by(&self, label: &Self) -> bool {
         label.public.name == self.public.name
     }
 }

@@ -35,7 +35,7 @@ pub async fn put_password(
                 return Ok(StatusCode::NO_CONTENT);
             }
             conditions.check(Some(&stored.etag))?;
-            request = request.if_match(Some(stored.etag.clone())).seen(stored);
+            request = request.if_match(Some(stored.etag.clone())).with_parent(stored);
         }
         match customers.orders.edit(&id, CustomerEdit::Password(hash.clone()), request).await? {
             EditOutcome::Edited(_) => Ok(StatusCode::NO_CONTENT),

@@ -16,7 +16,7 @@ use crate::{
         Price, Product, ProductId, ProductText, PublicProduct, Sku, TagId,
     },
     moves::{self, MoveOutcome},
-    state::ProductPlace,
+    state::ProductSlot,
 };
 
 from_form!(ProductText {
@@ -86,7 +86,7 @@ impl Wanted {
     ) -> Result<WrittenItem<Product>, ApiError> {
         let Self { id, command: ItemCommand { id: command, conditions }, .. } = self;
         let (category_id, follows) = self.at();
-        let place = ProductPlace::of(catalog.place(&category_id, id).await?);
+        let place = ProductSlot::from_item(catalog.place(&category_id, id).await?);
         let (tombstone, etag) = match place.put(command, attempt, self) {
             PutStep::Done(written) => return Ok(written),
             PutStep::Edit(found) => {

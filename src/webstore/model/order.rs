@@ -106,7 +106,7 @@ impl NewOrder {
         let line = |NewLine { product_id, category_id, quantity }: &NewLine| {
             format!("{category_id} {product_id} {}", u64::from(*quantity))
         };
-        CommandId::of(&self.0.iter().map(line).collect::<Vec<_>>().join("\n"))
+        CommandId::from_text(&self.0.iter().map(line).collect::<Vec<_>>().join("\n"))
     }
 
     /// Returns the order with names and prices; `None` when a product is missing.

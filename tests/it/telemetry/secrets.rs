@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Value, json};
-use tributary_functions::app::UNMATCHED;
+use tributary_functions::app::UNMATCHED_FUNCTION;
 use tributary_local::{
     cosmos::{Fault, RequestKind, WELL_KNOWN_KEY},
     host::{FunctionApp, FunctionTrigger, Settings, wire},
@@ -296,5 +296,5 @@ fn everything_was_called(lines: &[String]) {
             );
         }
     }
-    assert!(seen.contains(&(UNMATCHED.to_owned(), false)));
+    assert!(seen.contains(&(UNMATCHED_FUNCTION.to_owned(), false)));
 }

@@ -48,7 +48,7 @@ impl Retryable for Transient {
         self.0.is_transient()
     }
 
-    fn of_store(&self) -> Option<&StoreError> {
+    fn store_error(&self) -> Option<&StoreError> {
         Some(&self.0)
     }
 }

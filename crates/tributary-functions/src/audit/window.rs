@@ -138,7 +138,7 @@ where
         }
         let others = head.members().iter().filter(|m| newest.iter().all(|n| n.member.id != m.id));
         for Member { id, creation_date } in others {
-            let (copy, (partition, source)) = (copies.remove(id), Origin::place(id));
+            let (copy, (partition, source)) = (copies.remove(id), Origin::split_name(id));
             let source = match read_slot::<W::Change>(self.sources(), partition, source).await? {
                 Slot::Item(Stored { item, .. }) => ExpectedMember::from_change::<W>(&item),
                 Slot::Unreadable(_) => continue,
@@ -325,7 +325,7 @@ where
 
     /// Reads what stands in the place of a source: itself, its tombstone, or nothing.
     async fn read_source(&self, name: &str) -> Result<Option<W::Change>, Obstacle> {
-        let (partition, id) = Origin::place(name);
+        let (partition, id) = Origin::split_name(name);
         match read_slot(self.sources(), partition, id).await? {
             Slot::Item(Stored { item, .. }) => Ok(Some(item)),
             Slot::Empty => Ok(None),

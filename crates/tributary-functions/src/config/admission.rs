@@ -5,13 +5,17 @@ use std::ops::RangeInclusive;
 use super::{ConfigError, Settings};
 use crate::http::AdmissionOptions;
 
-const LIMITS: RangeInclusive<u16> = 1..=10_000;
+const ALLOWED_LIMITS: RangeInclusive<u16> = 1..=10_000;
 
 pub(super) fn read(settings: Settings<'_>) -> Result<AdmissionOptions, ConfigError> {
     let default = AdmissionOptions::default();
     Ok(AdmissionOptions {
-        requests: settings.number("Admission__Requests", LIMITS)?.unwrap_or(default.requests),
-        memory_mib: settings.number("Admission__MemoryMiB", LIMITS)?.unwrap_or(default.memory_mib),
+        requests: settings
+            .number("Admission__Requests", ALLOWED_LIMITS)?
+            .unwrap_or(default.requests),
+        memory_mib: settings
+            .number("Admission__MemoryMiB", ALLOWED_LIMITS)?
+            .unwrap_or(default.memory_mib),
         ..default
     })
 }

@@ -92,30 +92,30 @@ impl Budget {
 
 tokio::task_local! {
     /// The budget of the request that the current task works for.
-    static CEILING: Option<Budget>;
+    static REQUEST_BUDGET: Option<Budget>;
 }
 
 /// Runs `work` within limits: when one is reached, each further store request of `work` fails with
 /// [`Reason::BudgetSpent`](super::Reason) and is not sent.
 pub async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
-    CEILING.scope(Some(Budget::start(limits)), work).await
+    REQUEST_BUDGET.scope(Some(Budget::start(limits)), work).await
 }
 
 /// Returns when the time of the current task's limits is over; `None` without limits.
 pub fn deadline() -> Option<Instant> {
-    CEILING.try_with(|ceiling| ceiling.as_ref().map(Budget::deadline)).ok().flatten()
+    REQUEST_BUDGET.try_with(|budget| budget.as_ref().map(Budget::deadline)).ok().flatten()
 }
 
 /// Runs `work` without the limits of the current task: it is for several requests.
 pub(super) fn without_limits<F: Future>(work: F) -> impl Future<Output = F::Output> {
-    CEILING.scope(None, work)
+    REQUEST_BUDGET.scope(None, work)
 }
 
 /// Fails if the current task has limits and has reached one.
-pub(super) fn check_ceiling() -> Result<(), StoreError> {
-    let check = |ceiling: &Option<Budget>| ceiling.as_ref().map_or(Ok(()), Budget::check);
+pub(super) fn check_request_budget() -> Result<(), StoreError> {
+    let check = |budget: &Option<Budget>| budget.as_ref().map_or(Ok(()), Budget::check);
     // A trigger has no limits here: its slice bounds it.
-    CEILING.try_with(check).unwrap_or(Ok(()))
+    REQUEST_BUDGET.try_with(check).unwrap_or(Ok(()))
 }
 
 #[cfg(test)]
@@ -127,7 +127,7 @@ mod tests {
         Limits { store_requests: 3, request_units: 10, time: Duration::from_mins(1) };
 
     fn used(hundredths_of_ru: u64) {
-        CostShare::of_request(hundredths_of_ru).charge();
+        CostShare::for_request(hundredths_of_ru).charge();
     }
 
     #[tokio::test]
@@ -156,13 +156,13 @@ mod tests {
     #[tokio::test]
     async fn work_beyond_its_limits_is_refused_a_store_request() {
         let work = within(LIMITS, async {
-            check_ceiling().unwrap();
+            check_request_budget().unwrap();
             used(1_000);
-            without_limits(async { check_ceiling().unwrap() }).await;
-            check_ceiling()
+            without_limits(async { check_request_budget().unwrap() }).await;
+            check_request_budget()
         });
         let (refused, _) = metered(work).await;
         assert_eq!(refused.unwrap_err().reason, Reason::BudgetSpent);
-        assert!(check_ceiling().is_ok(), "without limits");
+        assert!(check_request_budget().is_ok(), "without limits");
     }
 }

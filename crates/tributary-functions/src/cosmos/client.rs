@@ -21,7 +21,7 @@ const OPERATION_TIMEOUT: Duration = Duration::from_secs(20);
 ///
 /// Its own 30 s would hold requests and their memory while more come in. Five seconds outlast a
 /// burst, since the store asks for milliseconds at a time.
-const THROTTLED_FOR: Duration = Duration::from_secs(5);
+const MAX_THROTTLED_WAIT: Duration = Duration::from_secs(5);
 
 /// One database of a Cosmos DB account.
 ///
@@ -72,7 +72,7 @@ impl Cosmos {
     ) -> Result<azure_data_cosmos::clients::ContainerClient, StoreError> {
         let client = self.client.get_or_try_init(|| self.connect()).await?;
         let container = client.database_client(&self.database).container_client(id, None).await;
-        container.map_err(|error| StoreError::of_container(id, error))
+        container.map_err(|error| StoreError::from_lookup(id, error))
     }
 
     /// Connects to the account. The SDK's defaults stay for the other settings:
@@ -87,8 +87,9 @@ impl Cosmos {
     /// - Binary encoding and session tokens are on. `AZURE_COSMOS_BINARY_ENCODING_ENABLED=false` is
     ///   for the vNext emulator.
     async fn connect(&self) -> Result<CosmosClient, StoreError> {
-        let throttling =
-            ThrottlingRetryOptionsBuilder::new().with_max_retry_wait_time(THROTTLED_FOR).build();
+        let throttling = ThrottlingRetryOptionsBuilder::new()
+            .with_max_retry_wait_time(MAX_THROTTLED_WAIT)
+            .build();
         let options = OperationOptionsBuilder::new()
             .with_end_to_end_latency_policy(OPERATION_TIMEOUT.into())
             .with_throttling_retry_options(throttling)
@@ -104,6 +105,6 @@ impl Cosmos {
             builder = builder.with_runtime(runtime.clone());
         }
         let client = builder.build(self.account.clone(), self.routing.clone()).await;
-        client.map_err(StoreError::of_look)
+        client.map_err(StoreError::from_read)
     }
 }

@@ -54,9 +54,9 @@ pub trait Combine: Sized + Send + Sync + 'static {
     type Memory: Default + Send;
 
     /// The most operations of a group.
-    const MOST: usize;
+    const MAX_GROUP_OPERATIONS: usize;
     /// The largest size of a group, by [`Self::size`]; one operation may be larger.
-    const LARGEST: usize;
+    const MAX_GROUP_BYTES: usize;
 
     /// Returns the target of the operation: no two operations of a group have the same one.
     fn target(operation: &Self::Operation) -> String;
@@ -85,20 +85,20 @@ struct Shared<C: Combine> {
 /// An operation in a queue.
 struct QueuedOperation<C: Combine> {
     operation: C::Operation,
-    place: TraceScope,
+    scope: TraceScope,
     answer: oneshot::Sender<(C::Outcome, CostShare)>,
 }
 
 /// The outcome for a member of a group, and its share of the costs.
 struct MemberOutcome<C: Combine> {
-    to: oneshot::Sender<(C::Outcome, CostShare)>,
-    what: (C::Outcome, CostShare),
+    member: oneshot::Sender<(C::Outcome, CostShare)>,
+    outcome: (C::Outcome, CostShare),
 }
 
 impl<C: Combine> MemberOutcome<C> {
-    fn give(self) {
+    fn send(self) {
         // A member that was dropped meanwhile is charged nothing: no response would report the charge.
-        let _ = self.to.send(self.what);
+        let _ = self.member.send(self.outcome);
     }
 }
 
@@ -154,13 +154,13 @@ impl<C: Combine> Combiner<C> {
 
     /// Carries out an operation together with the operations that come at the same time. The caller
     /// must poll or drop the future: other callers may wait for the same group.
-    pub async fn together(
+    pub async fn submit(
         &self,
         key: C::Key,
         operation: C::Operation,
     ) -> Result<C::Outcome, GroupPanicked> {
         let (answer, answered) = oneshot::channel();
-        let waiting = QueuedOperation { operation, place: TraceScope::here(), answer };
+        let waiting = QueuedOperation { operation, scope: TraceScope::current(), answer };
         let answer = if self.0.enqueue(&key, waiting) {
             let run = DrivenRun::new(Arc::clone(&self.0).run(key));
             match select(run, answered).await {
@@ -203,7 +203,7 @@ impl<C: Combine> Shared<C> {
             // if nothing waits.
             next = self.next_group(&key);
             if let Ok(answers) = answers {
-                answers.into_iter().for_each(MemberOutcome::give);
+                answers.into_iter().for_each(MemberOutcome::send);
             } else {
                 // The reason is on standard error, where Rust puts it.
                 tracing::error!("A group of commands panicked");
@@ -223,21 +223,21 @@ impl<C: Combine> Shared<C> {
         memory: &mut C::Memory,
     ) -> Vec<MemberOutcome<C>> {
         let (operations, members): (Vec<_>, Vec<_>) =
-            group.into_iter().map(|one| (one.operation, (one.place, one.answer))).unzip();
-        let Some((place, _)) = members.first() else {
+            group.into_iter().map(|one| (one.operation, (one.scope, one.answer))).unzip();
+        let Some((scope, _)) = members.first() else {
             return Vec::new();
         };
-        let work = place.around(self.groups.carry_out(key, operations, memory));
+        let work = scope.around(self.groups.carry_out(key, operations, memory));
         // Apart from the meter and the limits of the caller that drives the run: each member is charged
         // its own share.
         // guard: group: the task that drives a run pays its own share only =>
         //     `without_limits(super::meter::metered(work)).await`
         let (outcomes, meter) = without_limits(metered_apart(work)).await;
         let shares = meter.shares(members.len());
-        let members = members.into_iter().map(|(_, to)| to);
+        let members = members.into_iter().map(|(_, member)| member);
         members
             .zip(outcomes.into_iter().zip(shares))
-            .map(|(to, what)| MemberOutcome { to, what })
+            .map(|(member, outcome)| MemberOutcome { member, outcome })
             .collect()
     }
 
@@ -254,7 +254,8 @@ impl<C: Combine> Shared<C> {
         for waiting in waiting_callers {
             let larger = size + C::size(&waiting.operation);
             // Once it is full, all others wait: nothing overtakes.
-            full |= !group.is_empty() && (larger > C::LARGEST || group.len() == C::MOST);
+            full |= !group.is_empty()
+                && (larger > C::MAX_GROUP_BYTES || group.len() == C::MAX_GROUP_OPERATIONS);
             if !full
                 // guard: group: two on one item wait for each other =>
                 //     `&& { targets.insert(C::target(&waiting.operation)); true }`
@@ -293,8 +294,8 @@ mod tests {
         type Outcome = (usize, i32);
         type Memory = i32;
 
-        const MOST: usize = 3;
-        const LARGEST: usize = 100;
+        const MAX_GROUP_OPERATIONS: usize = 3;
+        const MAX_GROUP_BYTES: usize = 100;
 
         fn target(operation: &i32) -> String {
             operation.to_string()
@@ -314,7 +315,7 @@ mod tests {
     }
 
     async fn at_once(combiner: &Combiner<Sums>, operations: &[i32]) -> Vec<Option<(usize, i32)>> {
-        let sent = operations.iter().map(async |one| combiner.together(0, *one).await.ok());
+        let sent = operations.iter().map(async |one| combiner.submit(0, *one).await.ok());
         let outcomes = join_all(sent).await;
         assert!(combiner.0.queues().is_empty(), "a key without operations has no queue");
         outcomes
@@ -336,16 +337,16 @@ mod tests {
     async fn who_comes_after_an_answer_has_met_nobody() {
         let combiner = Combiner::new(Sums);
         for _ in 0..2_000 {
-            assert_eq!(combiner.together(0, 1).await.ok(), Some((1, 1)), "nothing is remembered");
+            assert_eq!(combiner.submit(0, 1).await.ok(), Some((1, 1)), "nothing is remembered");
         }
     }
 
     #[tokio::test]
     async fn a_run_goes_on_without_who_started_it() {
         let combiner = Combiner::new(Sums);
-        let mut first = Box::pin(combiner.together(0, 1));
+        let mut first = Box::pin(combiner.submit(0, 1));
         // One after the other: they are on the same.
-        let mut later = [(); 2].map(|()| Box::pin(combiner.together(0, 2)));
+        let mut later = [(); 2].map(|()| Box::pin(combiner.submit(0, 2)));
         assert!(first.as_mut().now_or_never().is_none(), "its group is under way");
         for waiting in &mut later {
             assert!(waiting.as_mut().now_or_never().is_none());

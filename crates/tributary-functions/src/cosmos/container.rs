@@ -20,7 +20,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     Cosmos, ETag, JsonText, Reads, Reason, Refusal, StoreError, Transaction,
-    budget::check_ceiling,
+    budget::check_request_budget,
     meter::{metered, timed},
     transaction::if_match,
 };
@@ -29,7 +29,7 @@ use crate::telemetry::{Cost, PartitionUse};
 /// By itself, the SDK refuses a query of more than 100 physical partitions, some 5 TB: what works in a
 /// small container would fail on the day that it is large. Which requests may ask all of them is decided
 /// where they are written, and a test names them.
-const ANY_FAN_OUT: u32 = u32::MAX;
+const UNLIMITED_FAN_OUT: u32 = u32::MAX;
 
 /// A container, looked up in the account on first use. Cloning is cheap.
 #[derive(Clone)]
@@ -141,15 +141,15 @@ impl Container {
         let client = self.client().await?;
         let options = ItemReadOptions::default().with_operation_options((*self.options).clone());
         let call = client.read_item(partition_key.to_owned(), id, Some(options));
-        let read = self.used(partition_key, async {
+        let read = self.measured_in_partition(partition_key, async {
             let response = call.await?;
             let etag = response.headers().etag().cloned();
             response.into_model().map(|item| (item, etag))
         });
         match read.await {
-            Ok((item, etag)) => Ok(Some(Stored { item, etag: given(etag.as_ref())? })),
+            Ok((item, etag)) => Ok(Some(Stored { item, etag: required_etag(etag.as_ref())? })),
             Err(error) if error.status().is_not_found() => Ok(None),
-            Err(error) => Err(StoreError::of_look(error)),
+            Err(error) => Err(StoreError::from_read(error)),
         }
     }
 
@@ -163,8 +163,8 @@ impl Container {
         let client = self.client().await?;
         let options = Some(self.write_options());
         let call = client.create_item(partition_key.to_owned(), id, item, options);
-        let response = self.used(partition_key, call).await?;
-        given(response.headers().etag())
+        let response = self.measured_in_partition(partition_key, call).await?;
+        required_etag(response.headers().etag())
     }
 
     /// Replaces an item; `PreconditionFailed` when it has changed since `etag`, `NotFound` when it
@@ -179,8 +179,8 @@ impl Container {
         let unchanged = self.write_options().with_precondition(if_match(etag));
         let client = self.client().await?;
         let call = client.replace_item(partition_key.to_owned(), id, item, Some(unchanged));
-        let response = self.used(partition_key, call).await?;
-        given(response.headers().etag())
+        let response = self.measured_in_partition(partition_key, call).await?;
+        required_etag(response.headers().etag())
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
@@ -211,7 +211,7 @@ impl Container {
         let client = self.client().await?;
         let options = Some(self.write_options());
         let call = client.upsert_item(partition_key.to_owned(), id, item, options);
-        self.used(partition_key, call).await?;
+        self.measured_in_partition(partition_key, call).await?;
         Ok(())
     }
 
@@ -226,7 +226,7 @@ impl Container {
         let unchanged = self.write_options().with_precondition(if_match(etag));
         let client = self.client().await?;
         let call = client.delete_item(partition_key.to_owned(), id, Some(unchanged));
-        self.used(partition_key, call).await?;
+        self.measured_in_partition(partition_key, call).await?;
         Ok(())
     }
 
@@ -237,22 +237,22 @@ impl Container {
         let client = self.client().await.map_err(whole)?;
         let options = BatchOptions::default().with_operation_options((*self.options).clone());
         let call = client.execute_transactional_batch(transaction.batch, Some(options));
-        let done = self.used(&transaction.partition, async {
+        let sent = self.measured_in_partition(&transaction.partition, async {
             let response = call.await?;
             let diagnostics = response.diagnostics();
             response.into_model().map(|response| (response, diagnostics))
         });
-        let (response, diagnostics) = done.await.map_err(|error| whole(error.into()))?;
+        let (response, diagnostics) = sent.await.map_err(|error| whole(error.into()))?;
         // The store marks the operation that failed with its status and all others with 424.
-        let culprit = response
+        let failing_operation = response
             .results()
             .iter()
             .enumerate()
             .find(|(_, result)| !result.is_success() && result.status_code() != 424);
-        match culprit {
+        match failing_operation {
             Some((operation, result)) => Err(Refusal {
                 operation: Some(operation),
-                error: StoreError::refused(
+                error: StoreError::from_status(
                     (result.status_code(), result.substatus_code()),
                     &diagnostics,
                 ),
@@ -363,7 +363,7 @@ impl Container {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let names: Vec<_> = (0..limit).map(|place| format!("@id{place}")).collect();
+        let names: Vec<_> = (0..limit).map(|index| format!("@id{index}")).collect();
         let text = format!("SELECT {select} FROM c WHERE c.id IN ({})", names.join(", "));
         let query =
             names.into_iter().zip(&ids).try_fold(Query::from(text), |query, (name, id)| {
@@ -386,30 +386,30 @@ impl Container {
         let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
         let feed = FeedOptions::default()
             .with_max_item_count(MaxItemCountHint::Limit(page_size))
-            .with_max_fan_out(ANY_FAN_OUT);
+            .with_max_fan_out(UNLIMITED_FAN_OUT);
         let options = QueryOptions::default()
             .with_operation_options((*self.options).clone())
             .with_feed_options(feed);
         let client = self.client().await?;
         let pages = timed(client.query_items(query, scope, Some(options))).await;
-        let pages = pages.map_err(StoreError::of_look)?;
+        let pages = pages.map_err(StoreError::from_read)?;
         // Work in the background may ask all partitions, and would be most queries of a quiet hour.
         // guard: logical partitions: queries in the background are not counted => `true`
         let is_foreground = self.options.throughput_control.is_none();
         let query = (pages.into_pages(), partition, is_foreground);
         let id = self.id;
         let pages = stream::try_unfold(query, async move |(mut pages, partition, begins_query)| {
-            check_ceiling()?;
+            check_request_budget()?;
             let call = timed(pages.try_next());
             let page = measured(id, partition.as_deref(), begins_query, call).await;
-            let page = page.map_err(StoreError::of_look)?;
+            let page = page.map_err(StoreError::from_read)?;
             Ok(page.map(|page| (page.into_items(), (pages, partition, false))))
         });
         Ok(pages.boxed())
     }
 
     /// Waits for a call that uses one logical partition.
-    fn used<'a, F: Future + Send + 'a>(
+    fn measured_in_partition<'a, F: Future + Send + 'a>(
         &self,
         partition: &'a str,
         call: F,
@@ -424,7 +424,7 @@ impl Container {
     /// Returns the client for one operation, if the budget of the request allows it.
     async fn client(&self) -> Result<&ContainerClient, StoreError> {
         // guard: budget: the limits of a request are checked before each store request
-        check_ceiling()?;
+        check_request_budget()?;
         self.client.get_or_try_init(|| self.cosmos.container_client(self.id).boxed()).await
     }
 }
@@ -459,6 +459,6 @@ async fn rows_while<P, T>(
 }
 
 /// The ETag of a response: every item has one.
-fn given(etag: Option<&ETag>) -> Result<ETag, StoreError> {
+fn required_etag(etag: Option<&ETag>) -> Result<ETag, StoreError> {
     etag.cloned().ok_or_else(StoreError::unexpected)
 }

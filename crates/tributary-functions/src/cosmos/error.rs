@@ -112,7 +112,7 @@ impl StoreError {
     }
 
     /// The error of an operation that an earlier answer may have been lost of.
-    pub fn after(&self, answer_lost: bool) -> Self {
+    pub fn with_lost_answer(&self, answer_lost: bool) -> Self {
         Self { answer_lost: self.answer_lost || answer_lost, ..self.clone() }
     }
 
@@ -142,20 +142,20 @@ impl StoreError {
     }
 
     /// The error of a look at the store, which carries nothing out.
-    pub(super) fn of_look(error: CosmosError) -> Self {
+    pub(super) fn from_read(error: CosmosError) -> Self {
         // guard: a read has no answer to lose => `error.into()`
         Self { answer_lost: false, ..error.into() }
     }
 
     /// The error of looking a container up.
-    pub(super) fn of_container(id: &'static str, error: CosmosError) -> Self {
+    pub(super) fn from_lookup(id: &'static str, error: CosmosError) -> Self {
         let is_missing = u16::from(error.status()) == 404;
-        let error = Self::of_look(error);
+        let error = Self::from_read(error);
         if is_missing { Self { reason: Reason::NoContainer(id), ..error } } else { error }
     }
 
     /// An operation of a transaction that was refused with this status.
-    pub(super) fn refused(
+    pub(super) fn from_status(
         (status, sub_status): (u16, Option<u32>),
         diagnostics: &DiagnosticsContext,
     ) -> Self {

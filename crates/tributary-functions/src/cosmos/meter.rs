@@ -29,7 +29,7 @@ pub struct Meter {
     nanoseconds: AtomicU64,
     used: AtomicBool,
     /// The meter of the work that this one's is a part of.
-    whole: Option<Arc<Meter>>,
+    parent: Option<Arc<Meter>>,
 }
 
 impl From<&Meter> for Cost {
@@ -99,8 +99,8 @@ impl Meter {
         self.requests.fetch_add(share.requests, Relaxed);
         self.throttled.fetch_add(share.throttled, Relaxed);
         self.nanoseconds.fetch_add(share.nanoseconds, Relaxed);
-        if let Some(whole) = &self.whole {
-            whole.add(share);
+        if let Some(parent) = &self.parent {
+            parent.add(share);
         }
     }
 }
@@ -128,7 +128,7 @@ impl CostShare {
 
     /// Returns the share of one store request.
     #[cfg(test)]
-    pub(super) fn of_request(hundredths_of_ru: u64) -> Self {
+    pub(super) fn for_request(hundredths_of_ru: u64) -> Self {
         Self { hundredths_of_ru, requests: 1, ..Self::default() }
     }
 }
@@ -147,8 +147,8 @@ pub(super) fn metered_apart<F: Future>(work: F) -> impl Future<Output = (F::Outp
     metered_within(None, work)
 }
 
-async fn metered_within<F: Future>(whole: Option<Arc<Meter>>, work: F) -> (F::Output, Arc<Meter>) {
-    let meter = Arc::new(Meter { whole, ..Meter::default() });
+async fn metered_within<F: Future>(parent: Option<Arc<Meter>>, work: F) -> (F::Output, Arc<Meter>) {
+    let meter = Arc::new(Meter { parent, ..Meter::default() });
     let output = METER.scope(Arc::clone(&meter), work).await;
     (output, meter)
 }
@@ -171,7 +171,7 @@ pub(super) fn timed<'a, F: Future + Send + 'a>(call: F) -> BoxFuture<'a, F::Outp
 }
 
 /// As [`timed`], of a call that waits for nothing: it makes JSON of an item.
-pub(super) fn timed_at_once<T>(call: impl FnOnce() -> T) -> T {
+pub(super) fn timed_sync<T>(call: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let output = call();
     charge_since(started);
@@ -223,28 +223,28 @@ mod tests {
     use super::*;
 
     fn share(hundredths_of_ru: u64) -> CostShare {
-        CostShare { nanoseconds: 1_000, ..CostShare::of_request(hundredths_of_ru) }
+        CostShare { nanoseconds: 1_000, ..CostShare::for_request(hundredths_of_ru) }
     }
 
     #[tokio::test]
     async fn the_whole_sees_what_its_parts_cost() {
-        let ((first, second), whole) = metered(async {
+        let ((first, second), parent) = metered(async {
             share(100).charge();
             let part = async |hundredths| metered(async { share(hundredths).charge() }).await.1;
             (part(25).await, part(50).await)
         })
         .await;
-        let units = [&first, &second, &whole].map(|meter| meter.request_units());
+        let units = [&first, &second, &parent].map(|meter| meter.request_units());
         assert!(units.iter().zip([0.25, 0.5, 1.75]).all(|(unit, sum)| (unit - sum).abs() < 1e-9));
-        assert_eq!((first.requests(), whole.requests()), (1, 3));
-        assert_eq!((first.duration().as_micros(), whole.duration().as_micros()), (1, 3));
+        assert_eq!((first.requests(), parent.requests()), (1, 3));
+        assert_eq!((first.duration().as_micros(), parent.duration().as_micros()), (1, 3));
     }
 
     #[tokio::test]
     async fn what_was_spent_for_several_is_divided_without_a_rest() {
-        let whole = Meter::default();
-        whole.add(CostShare { requests: 2, throttled: 1, ..share(1_000) });
-        let shares: Vec<_> = whole.shares(7).collect();
+        let parent = Meter::default();
+        parent.add(CostShare { requests: 2, throttled: 1, ..share(1_000) });
+        let shares: Vec<_> = parent.shares(7).collect();
         assert!(shares.iter().all(|share| matches!(share.hundredths_of_ru, 142 | 143)));
         assert!(shares.iter().all(|share| share.nanoseconds == 1_000));
         let ((), meter) = metered(async {
@@ -259,9 +259,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_member_whose_share_is_nothing_has_used_the_store() {
-        let whole = Meter::default();
-        whole.add(share(1));
-        let last = whole.shares(2).last().unwrap_or(share(1));
+        let parent = Meter::default();
+        parent.add(share(1));
+        let last = parent.shares(2).last().unwrap_or(share(1));
         let ((), meter) = metered(async { last.charge() }).await;
         assert_eq!((meter.requests(), meter.used_the_store()), (0, true));
         let ((), unused) = metered(async {}).await;

@@ -7,10 +7,10 @@ use std::{
 
 use backon::{ExponentialBuilder, Retryable as _};
 
-use super::{StoreError, budget::check_ceiling};
+use super::{StoreError, budget::check_request_budget};
 
 /// The most attempts without an answer that a further attempt may follow.
-const UNANSWERED: u32 = 3;
+const MAX_RETRIED_UNANSWERED: u32 = 3;
 
 /// An error that says whether a retry can help.
 pub trait Retryable {
@@ -23,7 +23,7 @@ pub trait Retryable {
     }
 
     /// Returns the error of the store behind this error.
-    fn of_store(&self) -> Option<&StoreError>;
+    fn store_error(&self) -> Option<&StoreError>;
 }
 
 impl Retryable for StoreError {
@@ -31,7 +31,7 @@ impl Retryable for StoreError {
         self.is_race() || self.is_unanswered()
     }
 
-    fn of_store(&self) -> Option<&StoreError> {
+    fn store_error(&self) -> Option<&StoreError> {
         Some(self)
     }
 }
@@ -114,7 +114,7 @@ where
         .with_max_times(100)
         .with_jitter();
     let (attempt, is_first) = (&attempt, AtomicBool::new(true));
-    let one = || {
+    let attempt_once = || {
         let (answer_lost, is_first) = (answer_lost.load(Relaxed), is_first.swap(false, Relaxed));
         let attempt = move |reads| attempt(Attempt { answer_lost, reads });
         async move {
@@ -127,15 +127,16 @@ where
             }
         }
     };
-    one.retry(pauses)
+    attempt_once
+        .retry(pauses)
         .when(|error: &E| {
-            let store = error.of_store();
+            let store = error.store_error();
             answer_lost.fetch_or(store.is_some_and(|error| error.answer_lost), Relaxed);
             let silent = store.is_some_and(StoreError::is_unanswered);
             let before = unanswered.fetch_add(u32::from(silent), Relaxed);
-            let is_silent = silent && before >= UNANSWERED;
+            let is_silent = silent && before >= MAX_RETRIED_UNANSWERED;
             // guard: a lost race is run again => `false`
-            error.is_retryable() && !is_silent && check_ceiling().is_ok()
+            error.is_retryable() && !is_silent && check_request_budget().is_ok()
         })
         .await
 }

@@ -6,7 +6,7 @@ use azure_data_cosmos::{
 };
 use serde::Serialize;
 
-use super::{ETag, StoreError, meter::timed_at_once};
+use super::{ETag, StoreError, meter::timed_sync};
 
 /// The most operations of a transaction (service limit).
 const MAX_OPERATIONS: usize = 100;
@@ -63,7 +63,7 @@ impl Transaction {
 
     /// Creates an item; refused with `Conflict` when there is one with its id.
     pub fn create<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
-        Ok(Self { batch: timed_at_once(|| self.batch.create_item(item))?, ..self })
+        Ok(Self { batch: timed_sync(|| self.batch.create_item(item))?, ..self })
     }
 
     /// Replaces an item that has not changed since `etag` was read.
@@ -75,7 +75,7 @@ impl Transaction {
     ) -> Result<Self, StoreError> {
         let unchanged = BatchReplaceOptions::default().with_precondition(if_match(etag));
         let add = || self.batch.replace_item(id.to_owned(), item, Some(unchanged));
-        Ok(Self { batch: timed_at_once(add)?, ..self })
+        Ok(Self { batch: timed_sync(add)?, ..self })
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
@@ -95,7 +95,7 @@ impl Transaction {
     /// Writes an item whether it is there or not.
     pub fn upsert<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
         let add = || self.batch.upsert_item(item, None::<BatchUpsertOptions>);
-        Ok(Self { batch: timed_at_once(add)?, ..self })
+        Ok(Self { batch: timed_sync(add)?, ..self })
     }
 
     /// Deletes an item, with `etag` only when it has not changed since.

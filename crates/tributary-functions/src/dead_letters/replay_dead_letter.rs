@@ -81,7 +81,7 @@ impl Replay<'_> {
         };
         self.conditions.check(Some(&letter.etag))?;
         let projection =
-            self.projections.of_function(&letter.item.function).ok_or(ApiError::Conflict(
+            self.projections.by_function(&letter.item.function).ok_or(ApiError::Conflict(
                 "The app no longer has the function of this dead letter. Delete the dead letter.",
             ))?;
         // guard: replay: apply, then delete =>

@@ -44,12 +44,12 @@ pub trait DesiredItem<T> {
 
     /// Returns true if the item is as this command creates it. An item that keeps the command that
     /// created it [knows](RemembersCommands::knows) it, and needs no comparison.
-    fn is(&self, _item: &T) -> bool {
+    fn matches_new(&self, _item: &T) -> bool {
         false
     }
 
     /// Returns true if the item is as the command wants it: an edit would change nothing.
-    fn is_met_by(&self, _item: &T) -> bool {
+    fn is_satisfied_by(&self, _item: &T) -> bool {
         false
     }
 }
@@ -100,7 +100,7 @@ impl<T> WrittenItem<T> {
 impl<T, D> ItemSlot<T, D> {
     /// Returns what an item of the container is to a command: the item itself, its tombstone, or nothing
     /// that matters. [`item_types`](crate::values::item_types) implements the conversions.
-    pub fn of<I>(stored: Option<Stored<I>>) -> Self
+    pub fn from_item<I>(stored: Option<Stored<I>>) -> Self
     where
         T: TryFrom<I, Error = I>,
         D: TryFrom<I>,
@@ -132,7 +132,7 @@ impl<T: RemembersCommands, D> ItemSlot<T, D> {
                 let is_new = wanted.has_created(&stored.item);
                 PutStep::Done(WrittenItem { stored, is_new })
             }
-            Self::Live(stored) if attempt.answer_lost && wanted.is(&stored.item) => {
+            Self::Live(stored) if attempt.answer_lost && wanted.matches_new(&stored.item) => {
                 PutStep::Done(WrittenItem::created(stored))
             }
             Self::Live(stored) => PutStep::Edit(stored),

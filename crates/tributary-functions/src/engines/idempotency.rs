@@ -104,7 +104,7 @@ const KEPT_SECONDS: i64 = 10;
 const DELETED_KEPT_SECONDS: i64 = 10 * 60;
 
 /// The most commands and deleted children that are remembered: about 6 KB.
-const MOST: usize = 256;
+const MAX_REMEMBERED_ENTRIES: usize = 256;
 
 /// The commands that were lately carried out on an item, and that the item itself does not show: a
 /// deleted child is gone, and an edit may have been followed by others.
@@ -150,14 +150,14 @@ impl RecentCommands {
         let now = now.unix_seconds();
         self.0.retain(|(_, until)| now <= *until);
         self.0.extend(entries.into_iter().map(|entry| (entry, now + kept)));
-        let too_many = self.0.len().saturating_sub(MOST);
+        let too_many = self.0.len().saturating_sub(MAX_REMEMBERED_ENTRIES);
         self.0.drain(..too_many);
     }
 }
 
 /// Returns what stands in the list for a deleted child. The text of a command has more than two words.
 fn deletion_of(id: &str) -> CommandId {
-    CommandId::of(&format!("deleted {id}"))
+    CommandId::from_text(&format!("deleted {id}"))
 }
 
 #[cfg(test)]
@@ -180,7 +180,7 @@ mod tests {
     fn a_command_is_remembered_for_a_while_and_the_list_stays_small() {
         let later = Timestamp::now();
         let first = later.before(Duration::from_secs(11));
-        let [old, new] = ["old", "new"].map(CommandId::of);
+        let [old, new] = ["old", "new"].map(CommandId::from_text);
         let mut recent = RecentCommands::default();
         recent.remember([old.clone()], first);
         assert!(recent.knows(&old) && !recent.knows(&new));
@@ -197,7 +197,7 @@ mod tests {
         old.remember_deleted(["child".to_owned()], long_ago);
         assert!(!old.has_deleted("child", later));
 
-        let many: Vec<_> = (0..300).map(|n| CommandId::of(&n.to_string())).collect();
+        let many: Vec<_> = (0..300).map(|n| CommandId::from_text(&n.to_string())).collect();
         recent.remember(many.clone(), later);
         assert!(!recent.knows(&many[43]) && many[44..].iter().all(|one| recent.knows(one)));
         assert!(serde_json::to_string(&recent).unwrap().len() < 6_500);

@@ -102,9 +102,9 @@ pub struct MergedPage<P: ListPart> {
     /// The items, newest first.
     pub items: Vec<P::Item>,
     /// The parts that were asked.
-    pub asked: Vec<P>,
+    pub opened_parts: Vec<P>,
     /// Where the list goes on, if the page has ended before it was full.
-    pub rest: Option<SortKey>,
+    pub continues_after: Option<SortKey>,
 }
 
 /// Returns the first items of all parts, from the beginning or after `after`. The parts come from the
@@ -116,12 +116,15 @@ pub async fn merge<P: ListPart>(
 ) -> Result<MergedPage<P>, StoreError> {
     let mut waiting = parts.peekable();
     let mut open: Vec<OpenPart<P>> = Vec::new();
-    let mut merged = MergedPage { items: Vec::new(), asked: Vec::new(), rest: None };
+    let mut merged =
+        MergedPage { items: Vec::new(), opened_parts: Vec::new(), continues_after: None };
     let mut ids = HashSet::new();
     let mut position = after.cloned();
     let mut is_first = true;
-    while let Some(missing) = missing(&merged, page) {
-        merged.asked.extend(open.extract_if(.., |part| part.is_done()).map(|part| part.part));
+    while let Some(missing) = missing_items(&merged, page) {
+        merged
+            .opened_parts
+            .extend(open.extract_if(.., |part| part.is_done()).map(|part| part.part));
         let newest = open.iter().filter_map(OpenPart::head).max().cloned();
         let next = waiting.peek().map(|part| end(part, after));
         // A part that ends where the newest row is may have it, too.
@@ -134,10 +137,10 @@ pub async fn merge<P: ListPart>(
             }
         }
         if is_short || due.is_some() {
-            let is_full = !is_short && open.len() + merged.asked.len() >= page.parts;
+            let is_full = !is_short && open.len() + merged.opened_parts.len() >= page.parts;
             // guard: merged list: a page ends at its budget => `false`
             if !is_first && (is_full || page.budget.is_spent()) {
-                merged.rest = position;
+                merged.continues_after = position;
                 break;
             }
             if !is_short {
@@ -164,12 +167,12 @@ pub async fn merge<P: ListPart>(
         }
         position = Some(newest);
     }
-    merged.asked.extend(open.into_iter().map(|part| part.part));
+    merged.opened_parts.extend(open.into_iter().map(|part| part.part));
     Ok(merged)
 }
 
 /// Returns how many items a page still takes; `None` when it is full.
-fn missing<P: ListPart>(merged: &MergedPage<P>, page: &PageLimits) -> Option<u32> {
+fn missing_items<P: ListPart>(merged: &MergedPage<P>, page: &PageLimits) -> Option<u32> {
     let found = u32::try_from(merged.items.len()).unwrap_or(u32::MAX);
     page.items.checked_sub(found).filter(|missing| *missing > 0)
 }
@@ -345,7 +348,7 @@ mod tests {
             let (mut found, mut after) = (Vec::new(), None);
             loop {
                 let merged = block_on(page(&parts, after.as_ref(), &ample(most)));
-                prop_assert!(merged.items.len() <= most as usize && merged.rest.is_none());
+                prop_assert!(merged.items.len() <= most as usize && merged.continues_after.is_none());
                 let Some(last) = merged.items.last() else { break };
                 after = Some(key(last));
                 found.extend(merged.items);
@@ -372,8 +375,8 @@ mod tests {
                 }
                 let last = merged.items.last().map(key);
                 found.extend(merged.items);
-                let is_full = found.len() >= most as usize && merged.rest.is_none();
-                let next = merged.rest.or(last.filter(|_| is_full));
+                let is_full = found.len() >= most as usize && merged.continues_after.is_none();
+                let next = merged.continues_after.or(last.filter(|_| is_full));
                 prop_assert!(next.is_none() || after.is_none() || next < after, "it goes on");
                 pages += 1;
                 prop_assert!(pages < 500);
@@ -408,9 +411,9 @@ mod tests {
         let parts = [part(0), part(2), part(1)];
         let reads = || parts.each_ref().map(|part| part.reads.load(Relaxed));
         let merged = page(&parts, None, &ample(4)).await;
-        assert_eq!((merged.items.len(), merged.asked.len(), reads()), (4, 1, [0, 1, 0]));
+        assert_eq!((merged.items.len(), merged.opened_parts.len(), reads()), (4, 1, [0, 1, 0]));
         let merged = page(&parts, None, &ample(6)).await;
-        assert_eq!((merged.items.len(), merged.asked.len(), reads()), (6, 2, [0, 2, 1]));
+        assert_eq!((merged.items.len(), merged.opened_parts.len(), reads()), (6, 2, [0, 2, 1]));
     }
 
     #[tokio::test]
@@ -418,7 +421,7 @@ mod tests {
         let part = |n: u32| Days { before: 1_000 - n, copies: vec![], reads: AtomicU32::new(0) };
         let parts: Vec<Days> = (0..900).map(part).collect();
         let merged = page(&parts, None, &ample(1)).await;
-        assert_eq!((merged.asked.len(), merged.rest), (900, None));
+        assert_eq!((merged.opened_parts.len(), merged.continues_after), (900, None));
         assert!(parts.iter().all(|part| part.reads.load(Relaxed) == 1));
     }
 }

@@ -81,7 +81,7 @@ impl<N: AsRef<str> + Clone + DeserializeOwned> NameKey<N> {
     }
 
     /// Returns the key of an item that is unreadable.
-    pub fn of_row(row: &JsonText) -> Option<Self> {
+    pub fn from_row(row: &JsonText) -> Option<Self> {
         Some(Self(row.field("name")?, row.field("id")?))
     }
 }

@@ -12,12 +12,12 @@
 //!
 //! # How a domain uses it
 //!
-//! 1. The items implement [`Carried`].
+//! 1. The items implement [`Relocatable`].
 //! 2. Whoever looks for an item asks the hotter container first, and takes what is there unless it is
 //!    carried. Whoever lists items asks both containers, and takes the newest version of each item.
 //! 3. A command that changes where an item stands in a list, or its place, first brings it to the end
-//!    of a relocation that may be under way ([`carry`]), and then deletes the carried copy
-//!    ([`remove_carried`]). It leaves a tombstone in a place from which the item moves.
+//!    of a relocation that may be under way ([`relocate`]), and then deletes the carried copy
+//!    ([`remove_carried_copy`]). It leaves a tombstone in a place from which the item moves.
 //!
 //! # Why it ends right
 //!
@@ -47,7 +47,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::cosmos::{Container, Reason, StoreError, Stored};
 
 /// An item that can be brought to a colder container.
-pub trait Carried: Clone + Serialize + DeserializeOwned + Send + Sync {
+pub trait Relocatable: Clone + Serialize + DeserializeOwned + Send + Sync {
     /// What this copy is, and the version of the item that it has; `None` of the tombstone of an item that
     /// has moved to another partition.
     fn copy(&self) -> Option<(CopyState, u64)>;
@@ -88,7 +88,7 @@ pub enum RelocationOutcome {
 ///
 /// Four store requests: two reads, two writes. An error leaves it in any valid state; a lost race is
 /// one ([`StoreError::is_race`]).
-pub async fn carry<T: Carried>(
+pub async fn relocate<T: Relocatable>(
     from: &Container,
     to: &Container,
     partition: &str,
@@ -114,7 +114,7 @@ pub async fn carry<T: Carried>(
 }
 
 /// Deletes the carried copy of an item, if there is one.
-pub async fn remove_carried<T: Carried>(
+pub async fn remove_carried_copy<T: Relocatable>(
     container: &Container,
     partition: &str,
     id: &str,

@@ -1,6 +1,6 @@
 //! A run that brings due items to a colder container, in a slice of time.
 //!
-//! A run ends the moves that a crash has left ([`item_move::end_left`]). Then it asks for the due items,
+//! A run ends the moves that a crash has left ([`item_move::end_unfinished`]). Then it asks for the due items,
 //! oldest first, and brings them over one by one ([`relocation`](super::relocation)). An item that was
 //! brought over is due no more, so the next run goes on where this one has stopped, whatever stopped it.
 //!
@@ -14,7 +14,7 @@
 //! that it is there. So a run that is late, or is never made, loses nothing.
 //!
 //! *A reader that asks the colder container alone misses nothing* before the moment that
-//! [`RelocationRun::all_done_before`] says: the oldest item that the run had to leave bounds it. A domain that
+//! [`RelocationRun::relocated_before`] says: the oldest item that the run had to leave bounds it. A domain that
 //! writes this moment down also holds it before the moves that could not be ended
 //! ([`UnfinishedMoves::hold`](item_move::UnfinishedMoves::hold)).
 
@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 
 use super::{
     item_move::{self, Content, ItemPlaceOf, MovableSlot, Places, UnfinishedMoves},
-    relocation::{RelocationOutcome, carry},
+    relocation::{RelocationOutcome, relocate},
 };
 use crate::{
     cosmos::{Background, Query, Scope, StoreError, Turns, retry},
@@ -34,8 +34,8 @@ use crate::{
 };
 
 /// How many due items are asked for at once, and how many of them are worked on at a time.
-const PAGE: u32 = 100;
-const AT_A_TIME: usize = 8;
+const PAGE_ITEMS: u32 = 100;
+const MAX_CONCURRENT_MOVES: usize = 8;
 
 /// How long a run may take, in slices of the background, which are 15 s.
 #[derive(Debug, Clone, Copy)]
@@ -169,7 +169,7 @@ impl<'a, P: Places> RelocationRun<'a, P> {
         passed: Timestamp,
     ) -> Result<UnfinishedMoves, StoreError> {
         let turns = &self.turns_of_moves;
-        let left = item_move::end_left(&self.places, turns, tiers, passed).await?;
+        let left = item_move::end_unfinished(&self.places, turns, tiers, passed).await?;
         self.outcome.failed += left.failed;
         Ok(left)
     }
@@ -190,9 +190,12 @@ impl<'a, P: Places> RelocationRun<'a, P> {
             }
         }
         let (places, of, turns) = (&self.places.clone(), self.dues, self.turns);
-        let mut ends = stream::iter(dues)
-            .map(|due| async move { (turns.next(relocate(places, of, &due).boxed()).await, due) })
-            .buffer_unordered(AT_A_TIME);
+        let mut ends =
+            stream::iter(dues)
+                .map(|due| async move {
+                    (turns.next(relocate_due(places, of, &due).boxed()).await, due)
+                })
+                .buffer_unordered(MAX_CONCURRENT_MOVES);
         let mut touched = BTreeSet::new();
         while let Some((relocated, due)) = ends.next().await {
             match relocated {
@@ -228,7 +231,7 @@ impl<'a, P: Places> RelocationRun<'a, P> {
     }
 
     /// Returns the moment before which no due item is left.
-    pub fn all_done_before(&self) -> Timestamp {
+    pub fn relocated_before(&self) -> Timestamp {
         let asked_for = match &self.last {
             _ if self.has_asked_for_all => self.dues.before,
             Some(last) => last.property(P::Content::DATE).unwrap_or(Timestamp::EPOCH),
@@ -279,17 +282,18 @@ async fn page<P: Places>(
          c.state = 'live' AND c.{date} < @before{page} \
          ORDER BY c.state ASC, c.{date} ASC, c.id ASC"
     );
-    let mut query =
-        Query::from(text).with_parameter("@top", PAGE)?.with_parameter("@before", dues.before)?;
+    let mut query = Query::from(text)
+        .with_parameter("@top", PAGE_ITEMS)?
+        .with_parameter("@before", dues.before)?;
     if let Some(row) = after {
         let date = row.properties.get(date);
         query = query.with_parameter("@date", date)?.with_parameter("@id", &row.id)?;
     }
-    places.container(dues.from).query(query, Scope::Container, PAGE).await
+    places.container(dues.from).query(query, Scope::Container, PAGE_ITEMS).await
 }
 
 /// Brings an item over. A move that has brought it here is ended first ([`item_move`]).
-async fn relocate<P: Places>(
+async fn relocate_due<P: Places>(
     places: &P,
     dues: DueItems<TierOf<P>>,
     due: &DueItem<P::Content>,
@@ -300,5 +304,5 @@ async fn relocate<P: Places>(
     }
     let (from, to) = (places.container(dues.from), places.container(dues.to));
     let (key, id) = (due.partition_key.as_ref(), due.id.as_str());
-    retry(async |_| carry::<MovableSlot<P::Content>>(from, to, key, id).await).await
+    retry(async |_| relocate::<MovableSlot<P::Content>>(from, to, key, id).await).await
 }

@@ -43,7 +43,7 @@ use tokio::{
 
 use super::{
     ApiError, WorkQueue,
-    body::{MAX_BODY, is_awaited, read},
+    body::{MAX_BODY_BYTES, is_awaited, read},
     limit_of, parameter_of,
     query::parameters,
     work_queue::Turn,
@@ -51,18 +51,18 @@ use super::{
 use crate::cosmos::{Limits, within};
 
 /// The memory that a request may need without a reservation.
-const SMALL: usize = 128 * 1024;
+const SMALL_BYTES: usize = 128 * 1024;
 
 /// How often the bytes of an answer, or of a body, are in memory at the same time: as the store's or
 /// the caller's text, as values, and as text again.
-const COPIES: usize = 3;
+const COPIES_IN_MEMORY: usize = 3;
 
 /// The most bodies that arrive at a time, for each request that is worked on.
-const MAX_ARRIVALS_PER_PLACE: usize = 4;
+const MAX_ARRIVALS_PER_PERMIT: usize = 4;
 
 /// Memory is reserved in KiB.
-const UNIT: usize = 1024;
-const UNITS_OF_MIB: u32 = 1024;
+const MEMORY_UNIT_BYTES: usize = 1024;
+const MEMORY_UNITS_PER_MIB: u32 = 1024;
 
 /// Settings of the admission control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,7 @@ pub enum Footprint {
 
 impl Footprint {
     /// Returns the memory that a request may need at worst, its own body included.
-    pub fn of(self, request: &Request) -> usize {
+    pub fn memory_bytes(self, request: &Request) -> usize {
         let answer = match self {
             Self::Small => 0,
             Self::Item(bytes) | Self::Batch { answer: bytes, .. } => bytes,
@@ -133,12 +133,12 @@ impl Footprint {
         // The length of a body that comes in chunks is not known.
         let body = request.body().size_hint().exact().and_then(|size| usize::try_from(size).ok());
         let largest = self.largest_body();
-        COPIES * (answer + body.unwrap_or(largest).min(largest))
+        COPIES_IN_MEMORY * (answer + body.unwrap_or(largest).min(largest))
     }
 
     /// The most bytes that the body of a request may have.
     fn largest_body(self) -> usize {
-        if let Self::Batch { body, .. } = self { body } else { MAX_BODY }
+        if let Self::Batch { body, .. } = self { body } else { MAX_BODY_BYTES }
     }
 }
 
@@ -165,7 +165,7 @@ pub struct Admission {
 
 /// A request that is being worked on.
 struct Admitted {
-    place: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
     turn: Option<Turn>,
     memory: Option<OwnedSemaphorePermit>,
 }
@@ -186,12 +186,12 @@ impl Admission {
     /// The admission control with these settings.
     pub fn new(options: AdmissionOptions) -> Self {
         let AdmissionOptions { requests, memory_mib, wait } = options;
-        let all_memory = u32::from(memory_mib) * UNITS_OF_MIB;
+        let all_memory = u32::from(memory_mib) * MEMORY_UNITS_PER_MIB;
         Self {
             requests: Arc::new(Semaphore::new(requests.into())),
             memory: Arc::new(Semaphore::new(all_memory as usize)),
             all_memory,
-            arrivals: Arc::new(Semaphore::new(MAX_ARRIVALS_PER_PLACE * usize::from(requests))),
+            arrivals: Arc::new(Semaphore::new(MAX_ARRIVALS_PER_PERMIT * usize::from(requests))),
             wait,
         }
     }
@@ -205,10 +205,10 @@ impl Admission {
         let begin = Instant::now();
         // guard: admission: memory first, then a permit =>
         //     `{ let _permit = self.requests.acquire().await;
-        //     self.memory(footprint.of(&request), begin).await? }`
-        let memory = self.memory(footprint.of(&request), begin).await?;
+        //     self.memory(footprint.memory_bytes(&request), begin).await? }`
+        let memory = self.memory(footprint.memory_bytes(&request), begin).await?;
         let (request, took) = self.arrived(request, footprint.largest_body()).await?;
-        let admitted = self.place(memory, queue.as_ref(), begin + took).await?;
+        let admitted = self.permit(memory, queue.as_ref(), begin + took).await?;
         Ok((admitted, request))
     }
 
@@ -220,7 +220,7 @@ impl Admission {
     ) -> Result<Option<OwnedSemaphorePermit>, ApiError> {
         let reserved = async {
             // guard: admission: memory for large answers => `false`
-            if bytes > SMALL { self.reserve(bytes).await } else { None }
+            if bytes > SMALL_BYTES { self.reserve(bytes).await } else { None }
         };
         timeout_at(begin + self.wait, reserved).await.map_err(|_| ApiError::Overloaded)
     }
@@ -244,7 +244,7 @@ impl Admission {
     }
 
     /// Waits for a turn in the queue, where there is one, and for a place.
-    async fn place(
+    async fn permit(
         &self,
         memory: Option<OwnedSemaphorePermit>,
         queue: Option<&WorkQueue>,
@@ -258,8 +258,8 @@ impl Admission {
             };
             // guard: admission: a permit for each request =>
             //     `Arc::new(Semaphore::new(1)).acquire_owned().await.ok()?`
-            let place = Arc::clone(&self.requests).acquire_owned().await.ok()?;
-            Some(Admitted { place, turn, memory })
+            let permit = Arc::clone(&self.requests).acquire_owned().await.ok()?;
+            Some(Admitted { permit, turn, memory })
         };
         let admitted = timeout_at(begin + self.wait, admitted).await.ok().flatten();
         admitted.ok_or(ApiError::Overloaded)
@@ -274,12 +274,12 @@ impl Admission {
 impl Admitted {
     /// Lets the next request begin, and keeps the memory of the answer until it has been sent.
     async fn until_sent(self, response: Response) -> Response {
-        drop((self.place, self.turn));
+        drop((self.permit, self.turn));
         let size = response.body().size_hint().lower();
         let (Some(mut memory), Ok(size)) = (self.memory, usize::try_from(size)) else {
             return response;
         };
-        if size <= SMALL {
+        if size <= SMALL_BYTES {
             return response;
         }
         let needed = memory.num_permits().min(units(size) as usize);
@@ -299,7 +299,7 @@ impl Admitted {
 }
 
 fn units(bytes: usize) -> u32 {
-    u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
+    u32::try_from(bytes.div_ceil(MEMORY_UNIT_BYTES)).unwrap_or(u32::MAX)
 }
 
 /// Lets a request wait for its turn, and refuses it when the wait is too long. One that gives a parameter
@@ -341,7 +341,7 @@ mod tests {
     async fn admit(admission: &Admission, bytes: usize) -> Option<Admitted> {
         let begin = Instant::now();
         let memory = admission.memory(bytes, begin).await.ok()?;
-        admission.place(memory, None, begin).await.ok()
+        admission.permit(memory, None, begin).await.ok()
     }
 
     fn response(bytes: usize) -> Response {
@@ -415,7 +415,7 @@ mod tests {
                     async move {
                         let admitted = admit(&admission, need * KIB).await.expect("it is its turn");
                         let (places, memory) = free(&admission);
-                        assert!(places < 3 && (need * KIB <= SMALL || memory < 4 * KIB));
+                        assert!(places < 3 && (need * KIB <= SMALL_BYTES || memory < 4 * KIB));
                         pause().await;
                         let _answer = admitted.until_sent(response(answer * KIB)).await;
                         pause().await;

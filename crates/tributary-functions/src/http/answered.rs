@@ -14,7 +14,7 @@ use axum::{
 use custom_handler::TraceContext;
 use opentelemetry::KeyValue;
 
-use super::{INVOCATION_ID, error::bug_of_invocation};
+use super::{INVOCATION_ID, error::internal_error_body};
 use crate::{
     cosmos::metered,
     telemetry::{self, Cost, Span, milliseconds},
@@ -62,7 +62,7 @@ pub async fn answered(
     let host = TraceContext::from_headers(request.headers());
     let invocation = request.headers().get(INVOCATION_ID).and_then(|id| id.to_str().ok());
     let invocation = invocation.map(str::to_owned);
-    let span = Span::of_request(format!("{method} {route}").trim_end().to_owned(), host.as_ref());
+    let span = Span::for_request(format!("{method} {route}").trim_end().to_owned(), host.as_ref());
 
     let (mut response, meter) = span.around(metered(next.run(request))).await;
 
@@ -72,9 +72,9 @@ pub async fn answered(
     if status == StatusCode::INTERNAL_SERVER_ERROR
         && let Some(invocation) = &invocation
     {
-        *response.body_mut() = bug_of_invocation(invocation);
+        *response.body_mut() = internal_error_body(invocation);
     }
-    telemetry::afterwards(move || {
+    telemetry::report_later(move || {
         tracing::info!(
             function,
             method,

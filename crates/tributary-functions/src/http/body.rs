@@ -16,13 +16,13 @@ use super::{
 };
 
 /// The size of a body, in bytes as sent.
-pub(super) const MAX_BODY: usize = 1024 * 1024;
+pub(super) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 /// The longest time for a body to arrive: its request has reserved its memory.
-const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
+const MAX_ARRIVAL_TIME: Duration = Duration::from_secs(30);
 
 /// A JSON body that has passed all checks of `T`, and has at most so many bytes.
-pub struct JsonBody<T, const LIMIT: usize = MAX_BODY>(pub T);
+pub struct JsonBody<T, const LIMIT: usize = MAX_BODY_BYTES>(pub T);
 
 impl<S: Sync, T: FromForm, const LIMIT: usize> FromRequest<S> for JsonBody<T, LIMIT> {
     type Rejection = ApiError;
@@ -77,13 +77,13 @@ pub(super) async fn read(body: Body, limit: usize) -> Result<bytes::Bytes, ApiEr
     if body.size_hint().lower() > limit as u64 {
         return Err(ApiError::TooLarge { limit });
     }
-    match timeout(ARRIVES_WITHIN, Limited::new(body, limit).collect()).await {
+    match timeout(MAX_ARRIVAL_TIME, Limited::new(body, limit).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge { limit }),
         Ok(Err(_)) => Err(ApiError::Malformed("The body is incomplete. Send it again.".into())),
         Err(_) => Err(ApiError::Malformed(format!(
             "The body did not arrive within {} seconds.",
-            ARRIVES_WITHIN.as_secs()
+            MAX_ARRIVAL_TIME.as_secs()
         ))),
     }
 }

@@ -24,7 +24,7 @@ impl<S: Sync> FromRequestParts<S> for CommandId {
         let invocation = parts.headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok());
         Ok(match invocation.filter(|id| !id.is_empty()) {
             // An invocation is one request; the rest makes sure of it.
-            Some(id) => Self::of(&format!("{id} {} {}", parts.method, parts.uri.path())),
+            Some(id) => Self::from_text(&format!("{id} {} {}", parts.method, parts.uri.path())),
             None => Self::fresh(),
         })
     }

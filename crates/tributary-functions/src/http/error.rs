@@ -21,7 +21,7 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
 /// The most characters of an invocation id that are returned; the host's have 36.
-const MAX_INVOCATION_ID: usize = 100;
+const MAX_INVOCATION_ID_CHARACTERS: usize = 100;
 
 /// The reason why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,7 @@ pub enum ApiError {
     Overloaded,
     /// A problem that only one domain knows.
     #[error("{}", .0.title)]
-    OfDomain(&'static DomainProblem),
+    Domain(&'static DomainProblem),
     /// The store's fault: 429, 503 or, for a bug, 500.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -139,7 +139,7 @@ impl Retryable for ApiError {
     /// A lost race is worth another try, and so is a store that did not answer: a command recognises
     /// its own writes when it tries again.
     fn is_retryable(&self) -> bool {
-        self.of_store().is_some_and(|error| error.is_race() || error.is_unanswered())
+        self.store_error().is_some_and(|error| error.is_race() || error.is_unanswered())
     }
 
     /// A refusal by what was read. What the store itself refuses was decided on its newest state.
@@ -154,7 +154,7 @@ impl Retryable for ApiError {
         )
     }
 
-    fn of_store(&self) -> Option<&StoreError> {
+    fn store_error(&self) -> Option<&StoreError> {
         match self {
             Self::Store(error) => Some(error),
             _ => None,
@@ -188,7 +188,7 @@ pub struct Problem {
 
 impl ApiError {
     /// Returns the status and what to do: for an answer that has several outcomes.
-    pub fn in_short(&self) -> (StatusCode, String) {
+    pub fn status_and_detail(&self) -> (StatusCode, String) {
         let (status, _, _, detail) = self.parts();
         (status, detail)
     }
@@ -247,11 +247,11 @@ impl ApiError {
                     "This instance has reached its limit of concurrent requests. Retry after the seconds in `Retry-After`.".into(),
                 )
             }
-            Self::OfDomain(DomainProblem { status, slug, title, detail }) => {
+            Self::Domain(DomainProblem { status, slug, title, detail }) => {
                 (*status, slug, title, (*detail).into())
             }
             Self::Internal | Self::Unconfirmed => internal(),
-            Self::Store(error) => of_store(error),
+            Self::Store(error) => store_problem(error),
         }
     }
 }
@@ -296,7 +296,7 @@ fn internal() -> Parts {
 }
 
 /// Returns the body of a 500 with the id under which the log has its cause.
-pub(super) fn bug_of_invocation(invocation_id: &str) -> Body {
+pub(super) fn internal_error_body(invocation_id: &str) -> Body {
     let (status, slug, title, detail) = internal();
     let problem = Problem {
         r#type: problem_type(slug),
@@ -304,13 +304,13 @@ pub(super) fn bug_of_invocation(invocation_id: &str) -> Body {
         status: status.as_u16(),
         detail,
         errors: Vec::new(),
-        invocation_id: Some(invocation_id.chars().take(MAX_INVOCATION_ID).collect()),
+        invocation_id: Some(invocation_id.chars().take(MAX_INVOCATION_ID_CHARACTERS).collect()),
     };
     serde_json::to_vec(&problem).unwrap_or_default().into()
 }
 
 /// What a caller may know of the store's errors; the log gets the rest.
-fn of_store(error: &StoreError) -> Parts {
+fn store_problem(error: &StoreError) -> Parts {
     use std::error::Error;
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
     match error.reason {

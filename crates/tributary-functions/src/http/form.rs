@@ -17,10 +17,10 @@ use crate::values::Invalid;
 const MAX_ERRORS: usize = 100;
 
 /// How many bad values each object of a list names that is checked on its own.
-const MAX_ERRORS_OF_ELEMENT: usize = 10;
+const MAX_ELEMENT_ERRORS: usize = 10;
 
 /// The length of a text that no rule lets pass.
-const BEYOND_EVERY_RULE: usize = 1024 * 1024;
+const OVERLONG_TEXT_BYTES: usize = 1024 * 1024;
 
 /// A type that is made from the fields of a body.
 pub trait FromForm: Sized {
@@ -93,7 +93,7 @@ pub struct Form<'a> {
     /// The object as it was sent.
     text: &'a str,
     /// The place of the object in the body: empty, or `addresses[2].`.
-    place: String,
+    prefix: String,
     errors: Vec<FieldError>,
     max_errors: usize,
     /// The schema, where the fields are described and not read.
@@ -110,8 +110,8 @@ struct Schema {
 impl<'a> Form<'a> {
     /// The fields of an object, which was sent as `text`.
     pub(super) fn new(text: &'a str) -> Self {
-        let (place, errors) = (String::new(), Vec::new());
-        Self { text, place, errors, max_errors: MAX_ERRORS, schema: None }
+        let (prefix, errors) = (String::new(), Vec::new());
+        Self { text, prefix, errors, max_errors: MAX_ERRORS, schema: None }
     }
 
     /// Returns the JSON schema of the fields that a type takes, each with the schema of its own type and
@@ -232,7 +232,7 @@ impl<'a> Form<'a> {
         field: &str,
         parse: fn(&str) -> Result<T, Invalid>,
     ) -> Option<Option<T>> {
-        let rule = || parse(&format!("{{\"\":\"{}\"}}", "0".repeat(BEYOND_EVERY_RULE))).err();
+        let rule = || parse(&format!("{{\"\":\"{}\"}}", "0".repeat(OVERLONG_TEXT_BYTES))).err();
         if self.describes(field, false, || schema_of::<T>(rule())) {
             return None;
         }
@@ -251,7 +251,7 @@ impl<'a> Form<'a> {
             return None;
         }
         let elements = self.list(field, &length)?;
-        Some(elements.into_iter().map(one).collect())
+        Some(elements.into_iter().map(parse_element).collect())
     }
 
     /// Takes a list of objects that must be there.
@@ -271,9 +271,9 @@ impl<'a> Form<'a> {
                 taken.push(None);
                 continue;
             };
-            let place = format!("{}{field}[{index}].", self.place);
+            let prefix = format!("{}{field}[{index}].", self.prefix);
             let max_errors = self.max_errors - self.errors.len();
-            let mut form = Form { place, max_errors, ..Form::new(text) };
+            let mut form = Form { prefix, max_errors, ..Form::new(text) };
             taken.push(T::from_form(&mut form));
             self.errors.append(&mut form.errors);
         }
@@ -312,21 +312,21 @@ impl<'a> Form<'a> {
             Err(invalid) => invalid,
         };
         if self.errors.len() < self.max_errors {
-            self.errors.push(FieldError { field: format!("{}{field}", self.place), message });
+            self.errors.push(FieldError { field: format!("{}{field}", self.prefix), message });
         }
         None
     }
 }
 
-fn one<T: FromForm>(raw: &str) -> Result<T, Vec<FieldError>> {
+fn parse_element<T: FromForm>(raw: &str) -> Result<T, Vec<FieldError>> {
     let text = object(raw)
         .map_err(|Invalid(message)| vec![FieldError { field: String::new(), message }])?;
-    let mut form = Form { max_errors: MAX_ERRORS_OF_ELEMENT, ..Form::new(text) };
+    let mut form = Form { max_errors: MAX_ELEMENT_ERRORS, ..Form::new(text) };
     T::from_form(&mut form).ok_or(form.errors)
 }
 
 fn text_schema<T: JsonSchema>(parse: fn(String) -> Result<T, Invalid>) -> Value {
-    let texts = [String::new(), "\0".repeat(BEYOND_EVERY_RULE)];
+    let texts = [String::new(), "\0".repeat(OVERLONG_TEXT_BYTES)];
     schema_of::<T>(texts.into_iter().find_map(|text| parse(text).err()))
 }
 

@@ -91,7 +91,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         handler: H,
     ) -> Self {
         let (footprint, limits, queue) = (Footprint::Small, Limits::REQUEST, None);
-        let signature = Signature::of::<T, H>();
+        let signature = Signature::new::<T, H>();
         let handler = match method {
             Method::GET => routing::get(handler),
             Method::POST => routing::post(handler),

@@ -69,7 +69,7 @@ impl ItemCommand {
             PutStep::Edit(stored) => self.conditions.check(Some(&stored.etag))?,
         }
         Ok(match put {
-            PutStep::Edit(stored) if wanted.is_met_by(&stored.item) => {
+            PutStep::Edit(stored) if wanted.is_satisfied_by(&stored.item) => {
                 attempt.reads.confirmed()?;
                 PutStep::Done(WrittenItem::edited(stored))
             }
@@ -102,7 +102,7 @@ impl ItemCommand {
     /// changed since if the conditions name a state of it.
     pub fn edit_request<P>(&self, parent: Stored<P>, reads: Reads) -> FamilyRequest<'_, P> {
         let if_match = Some(parent.etag.clone()).filter(|_| self.conditions.name_a_state());
-        FamilyRequest::new(&self.id, reads).if_match(if_match).seen(parent)
+        FamilyRequest::new(&self.id, reads).if_match(if_match).with_parent(parent)
     }
 
     /// Deletes a counted child, in one transaction with its parent: two store requests, and one more
@@ -126,7 +126,7 @@ impl ItemCommand {
         let attempt = async |reads: Reads| {
             let container = container.reading(reads);
             let mut request = FamilyRequest::new(&self.id, reads);
-            if !self.conditions.is_empty() || *actor != Actor::ANYBODY {
+            if !self.conditions.is_empty() || *actor != Actor::ANY_USER {
                 let parent = container.read::<F::Item>(partition, partition).await?;
                 let parent = parent.and_then(|it| it.filter_map(F::parent));
                 let parent = parent.ok_or(ApiError::NotFound(parent_name))?;
@@ -138,7 +138,7 @@ impl ItemCommand {
                 let Stored { item, etag } = child.ok_or(ApiError::NotFound(child_name))?;
                 actor.must_be(owner(&item))?;
                 self.conditions.check(Some(&etag))?;
-                request = request.seen(parent).if_match(Some(etag));
+                request = request.with_parent(parent).if_match(Some(etag));
             }
             match engine.delete(key, id.clone(), request).await? {
                 DeleteOutcome::Deleted => Ok(StatusCode::NO_CONTENT),

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// How many rows a list looks through for one that it can go on after.
-const MAX_ROWS: u32 = 1_000;
+const MAX_SEARCHED_ROWS: u32 = 1_000;
 
 /// The page that a caller asks for; `K` is the sort key of the list, `F` what it is filtered by.
 #[derive(Debug)]
@@ -136,8 +136,8 @@ impl<K: Serialize, F> PageRequest<K, F> {
                 }
             }
             // guard: lists: more rows where none has a position => `false`
-            if has_more && last.is_none() && most < MAX_ROWS {
-                most = MAX_ROWS;
+            if has_more && last.is_none() && most < MAX_SEARCHED_ROWS {
+                most = MAX_SEARCHED_ROWS;
             } else {
                 return Ok(self.ending_at(items, last.filter(|_| has_more)));
             }
@@ -196,7 +196,7 @@ impl<N: AsRef<str> + Clone + Serialize + DeserializeOwned> PageRequest<NameKey<N
     ) -> Result<List<T>, StoreError> {
         let after = self.after.clone();
         let read = async |most| list.page(container, partition, most, after.as_ref()).await;
-        self.read(read, key, NameKey::of_row).await
+        self.read(read, key, NameKey::from_row).await
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Actor(Option<String>);
 
 impl Actor {
     /// A caller that may act for every user.
-    pub const ANYBODY: Self = Self(None);
+    pub const ANY_USER: Self = Self(None);
 
     /// The id of the user that the caller is; `None` when that does not matter.
     pub fn user_id(&self) -> Option<&str> {
@@ -58,7 +58,7 @@ impl<S: Sync> FromRequestParts<S> for Actor {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         match parts.extensions.get() {
-            Some(Authentication::None) => Ok(Self::ANYBODY),
+            Some(Authentication::None) => Ok(Self::ANY_USER),
             Some(Authentication::EasyAuth) => user_id(&parts.headers).map(|id| Self(Some(id))),
             None => Err(ApiError::Internal),
         }
@@ -91,7 +91,7 @@ const SUBJECT: [&str; 2] =
 const ENTRA: &str = "aad";
 
 /// More than a platform lets through.
-const MAX_HEADER: usize = 32 * 1024;
+const MAX_HEADER_BYTES: usize = 32 * 1024;
 
 const UNREADABLE: ApiError = ApiError::Unauthorized(
     "The headers of App Service Authentication are not valid. Sign in again.",
@@ -132,7 +132,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Api
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => match value.to_str() {
-            Ok(text) if (1..=MAX_HEADER).contains(&text.len()) => Ok(Some(text)),
+            Ok(text) if (1..=MAX_HEADER_BYTES).contains(&text.len()) => Ok(Some(text)),
             _ => Err(UNREADABLE),
         },
         (Some(_), Some(_)) => Err(UNREADABLE),
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn headers_that_the_platform_would_not_write_are_refused() {
-        let long = "A".repeat(MAX_HEADER + 1);
+        let long = "A".repeat(MAX_HEADER_BYTES + 1);
         let nobody = encoded(r#"{"auth_typ":"aad","claims":[{"typ":"name","val":"Ann"}]}"#);
         for headers in [
             &[][..],

@@ -13,7 +13,7 @@ use super::ApiError;
 use crate::values::Timestamp;
 
 /// The most characters of a parameter's name that an error repeats.
-const MAX_NAME_SHOWN: usize = 100;
+const MAX_NAME_CHARACTERS: usize = 100;
 
 /// A parameter of a query string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(super) fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>, A
         // guard: a parameter of a query string stands once =>
         //     `false && names.insert(String::new())`
         if !names.insert(name.to_ascii_lowercase()) {
-            let name: String = name.chars().take(MAX_NAME_SHOWN).collect();
+            let name: String = name.chars().take(MAX_NAME_CHARACTERS).collect();
             let field = if name.is_empty() { "query".to_owned() } else { name };
             return Err(ApiError::invalid(field, "must be given once"));
         }

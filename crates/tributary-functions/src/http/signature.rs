@@ -23,7 +23,7 @@ pub struct Signature {
 
 impl Signature {
     /// Returns the signature of a handler.
-    pub(super) fn of<T, H: DescribedHandler<T>>() -> Self {
+    pub(super) fn new<T, H: DescribedHandler<T>>() -> Self {
         Self { takes: H::takes, gives: H::gives, query: &[] }
     }
 

@@ -56,13 +56,13 @@ use crate::{
 };
 
 /// The amounts that are read at a time.
-const PAGE: u32 = 1_000;
+const PAGE_AMOUNTS: u32 = 1_000;
 
 /// The totals that are read at the same time.
-const READS: usize = 8;
+const MAX_CONCURRENT_READS: usize = 8;
 
 /// The retries of a total in one delivery: some 0.4 s.
-const RETRIES: usize = 8;
+const MAX_TOTAL_RETRIES: usize = 8;
 
 /// The definition of a count or a sum.
 pub trait Aggregate: Send + Sync + 'static {
@@ -97,9 +97,9 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// Creates a contribution of one for this key.
-    pub fn one(key: impl Into<String>) -> Self {
-        Self { key: key.into(), amount: 1 }
+    /// Creates a contribution of an amount to the total of a key. A count has the amount 1.
+    pub fn new(key: impl Into<String>, amount: i64) -> Self {
+        Self { key: key.into(), amount }
     }
 }
 
@@ -119,7 +119,7 @@ pub async fn totals(
 ) -> Result<Vec<i64>, StoreError> {
     let keys: Vec<String> = keys.into_iter().map(|key| key.as_ref().to_owned()).collect();
     let reads = stream::iter(keys).map(|key| async move { total(totals, &key).await });
-    reads.buffered(READS).try_collect().await
+    reads.buffered(MAX_CONCURRENT_READS).try_collect().await
 }
 
 /// The projection that updates the totals of an aggregate from its sources.
@@ -180,7 +180,7 @@ impl Share {
 
     /// Returns partition key and id of the source; `None` when the id is not that of a share.
     pub fn source(id: &str) -> Option<(&str, &str)> {
-        id.strip_prefix(Self::PREFIX).map(Origin::place)
+        id.strip_prefix(Self::PREFIX).map(Origin::split_name)
     }
 }
 
@@ -243,7 +243,7 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         };
         let totals = self.0.totals();
         let source = origin.name();
-        let (holder, effect) = match hold(totals, &source, version, contribution).await? {
+        let (holder, effect) = match write_holder(totals, &source, version, contribution).await? {
             HolderOutcome::Written(holder) => (holder, Effect::Applied),
             HolderOutcome::Same(holder) => (holder, Effect::Unchanged),
             HolderOutcome::Newer => return Ok(Effect::Older),
@@ -254,11 +254,11 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         // A key that cannot have its share keeps it from no other.
         let mut errors = NotedErrors::default();
         for key in &holder.item.pending {
-            let write = async || share(totals, &source, key, &holder.item).await;
+            let write = async || update_share(totals, &source, key, &holder.item).await;
             let pauses = ExponentialBuilder::default()
                 .with_min_delay(Duration::from_millis(2))
                 .with_max_delay(Duration::from_millis(64))
-                .with_max_times(RETRIES)
+                .with_max_times(MAX_TOTAL_RETRIES)
                 .with_jitter();
             let written = write.retry(pauses).when(StoreError::is_race).await;
             // guard: aggregate: a key that cannot have its share keeps it from no other =>
@@ -302,7 +302,7 @@ enum HolderOutcome {
 }
 
 /// Writes a version and its contribution into the holder of the source, unless it has a newer one.
-async fn hold(
+async fn write_holder(
     totals: &Container,
     source: &str,
     version: u64,
@@ -324,7 +324,7 @@ async fn hold(
 }
 
 /// Writes the share of a source in one key, and the total, in one transaction.
-async fn share(
+async fn update_share(
     totals: &Container,
     source: &str,
     key: &str,
@@ -376,7 +376,7 @@ pub async fn sum_of_shares(totals: &Container, key: &str) -> Result<i64, StoreEr
     let text = "SELECT VALUE c.amount FROM c WHERE c.key = @key AND IS_DEFINED(c.amount)";
     let query = Query::from(text).with_parameter("@key", key)?;
     let totals = totals.latest_committed();
-    let pages = totals.pages::<i64>(query, Scope::Partition(key), PAGE).await?;
+    let pages = totals.pages::<i64>(query, Scope::Partition(key), PAGE_AMOUNTS).await?;
     let add = async |sum: i64, page: Vec<i64>| Ok(page.into_iter().fold(sum, i64::saturating_add));
     pages.try_fold(0, add).await
 }

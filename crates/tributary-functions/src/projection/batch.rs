@@ -62,9 +62,9 @@ pub async fn run<P: Projection>(
     let Collapsed { tasks, older } = collapse::<P>(projection.container().id(), documents);
     let changes = tasks.len();
     let batch = BatchWork { projection, letters, budget, invocation: &invocation };
-    let (BatchOutcomes { done, failures }, meter) = metered(batch.work_off(tasks)).await;
+    let (BatchOutcomes { done, failures }, meter) = metered(batch.run_rounds(tasks)).await;
 
-    let count = |wanted| done.iter().filter(|fate| **fate == wanted).count();
+    let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
     let applied = count(ChangeOutcome::Done(Effect::Applied));
     let unchanged = count(ChangeOutcome::Done(Effect::Unchanged));
     let older = older + count(ChangeOutcome::Done(Effect::Older));
@@ -94,14 +94,14 @@ pub async fn run<P: Projection>(
     let lag = Duration::from_millis(lag_ms);
     telemetry::batch(P::FUNCTION, &telemetry::BatchMetrics { outcomes, lag, cost });
     match failures.first() {
-        None => Ok(InvocationOutcome::new().done(in_words(applied, dead_letters))),
+        None => Ok(InvocationOutcome::new().done(console_line(applied, dead_letters))),
         // guard: a batch that is not applied is not acknowledged => `Ok(InvocationOutcome::new())`
         Some(first) => Err(IncompleteBatch { failed: failures.len(), changes, first: *first }),
     }
 }
 
 /// Returns the outcome of a batch for the console of a developer; nothing when it changed nothing.
-fn in_words(applied: usize, dead_letters: usize) -> String {
+fn console_line(applied: usize, dead_letters: usize) -> String {
     match (applied, dead_letters) {
         (0, 0) => String::new(),
         (applied, 0) => format!("{applied} applied"),
@@ -118,7 +118,7 @@ struct BatchWork<'a, P> {
 
 impl<P: Projection> BatchWork<'_, P> {
     /// Goes through the rounds of a batch until it is over, or the budget is spent.
-    async fn work_off(&self, tasks: Vec<Task<P::Change>>) -> BatchOutcomes {
+    async fn run_rounds(&self, tasks: Vec<Task<P::Change>>) -> BatchOutcomes {
         let deadline = Instant::now() + self.budget;
         let mut pauses = ExponentialBuilder::default()
             .with_min_delay(Duration::from_millis(2))
@@ -133,13 +133,13 @@ impl<P: Projection> BatchWork<'_, P> {
             rounds.end_round(self.round(groups, deadline).await);
             let pause = pauses.next().unwrap_or_default();
             if rounds.is_over() || Instant::now() + pause >= deadline {
-                for (document_id, reason) in named(&rounds) {
+                for (document_id, reason) in named_failures(&rounds) {
                     tracing::warn!(document.id = document_id, %reason, "A change was not applied");
                 }
                 return rounds.end();
             }
             if is_first {
-                for (document_id, reason) in named(&rounds) {
+                for (document_id, reason) in named_failures(&rounds) {
                     tracing::info!(document.id = document_id, %reason, "A change is retried");
                 }
                 is_first = false;
@@ -156,38 +156,39 @@ impl<P: Projection> BatchWork<'_, P> {
         groups: Vec<Vec<Task<P::Change>>>,
         deadline: Instant,
     ) -> Vec<AttemptedTask<P::Change>> {
-        let trouble = &FailureFlag { met: AtomicBool::new(false), deadline };
-        let tries = groups
+        let failure = &FailureFlag { is_set: AtomicBool::new(false), deadline };
+        let attempts = groups
             .into_iter()
-            .map(|tasks| -> BoxFuture<'_, _> { self.try_group(tasks, trouble).boxed() });
-        let tried: Vec<_> = stream::iter(tries).buffer_unordered(P::CONCURRENCY).collect().await;
-        tried.into_iter().flatten().collect()
+            .map(|tasks| -> BoxFuture<'_, _> { self.attempt_group(tasks, failure).boxed() });
+        let attempted: Vec<_> =
+            stream::iter(attempts).buffer_unordered(P::CONCURRENCY).collect().await;
+        attempted.into_iter().flatten().collect()
     }
 
     /// Tries tasks together, and each by itself when one of them spoils it for all.
-    async fn try_group(
+    async fn attempt_group(
         &self,
         tasks: Vec<Task<P::Change>>,
-        trouble: &FailureFlag,
+        failure: &FailureFlag,
     ) -> Vec<AttemptedTask<P::Change>> {
         if tasks.len() > 1
-            && !trouble.is_over()
+            && !failure.ends_round()
             && let Some(results) = self.attempt_all(&tasks).await
         {
-            trouble.met.fetch_or(results.iter().any(Result::is_err), Relaxed);
+            failure.is_set.fetch_or(results.iter().any(Result::is_err), Relaxed);
             return tasks.into_iter().zip(results).collect();
         }
-        let mut tried = Vec::with_capacity(tasks.len());
+        let mut attempted = Vec::with_capacity(tasks.len());
         for task in tasks {
-            let result = if trouble.is_over() {
+            let result = if failure.ends_round() {
                 Err(FailedAttempt::NOT_BEGUN)
             } else {
                 self.attempt(&task).await.map_err(|e| FailedAttempt::from(&e))
             };
-            trouble.met.fetch_or(result.is_err(), Relaxed);
-            tried.push((task, result));
+            failure.is_set.fetch_or(result.is_err(), Relaxed);
+            attempted.push((task, result));
         }
-        tried
+        attempted
     }
 
     /// Applies changes together; `None` when that can never be done with these.
@@ -202,7 +203,7 @@ impl<P: Projection> BatchWork<'_, P> {
             }
             Err(ApplyError::Transient(StoreError { reason, .. })) => {
                 // Whatever it was, it may have been about one of them only.
-                let again = |_| Err(FailedAttempt { reason, try_again: true });
+                let again = |_| Err(FailedAttempt { reason, is_retryable: true });
                 Some(tasks.iter().map(again).collect())
             }
             // guard: the change that fails a group is found =>
@@ -230,7 +231,7 @@ impl<P: Projection> BatchWork<'_, P> {
 
 /// Returns the failed changes that the log names, by the ids of their documents: one that fails again and
 /// again is found by its id. Throttling is counted instead (`store.throttled`).
-fn named<C>(rounds: &Rounds<C>) -> impl Iterator<Item = (Option<String>, Reason)> {
+fn named_failures<C>(rounds: &Rounds<C>) -> impl Iterator<Item = (Option<String>, Reason)> {
     #[derive(serde::Deserialize)]
     struct Identified {
         id: String,
@@ -243,14 +244,14 @@ fn named<C>(rounds: &Rounds<C>) -> impl Iterator<Item = (Option<String>, Reason)
 
 /// A note that a task has failed, and the deadline until which all tasks are attempted nevertheless.
 struct FailureFlag {
-    met: AtomicBool,
+    is_set: AtomicBool,
     deadline: Instant,
 }
 
 impl FailureFlag {
     /// Returns true if no further task is to be begun.
-    fn is_over(&self) -> bool {
-        self.met.load(Relaxed) && Instant::now() >= self.deadline
+    fn ends_round(&self) -> bool {
+        self.is_set.load(Relaxed) && Instant::now() >= self.deadline
     }
 }
 

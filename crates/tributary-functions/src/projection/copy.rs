@@ -36,7 +36,7 @@ impl<T: Serialize + Sync> VersionedCopy<T> {
             }
         }
         let there = StoredCopy::read(container, &self.partition, &self.id).await?;
-        match CopySlot::of(there.as_ref(), self.version) {
+        match CopySlot::new(there.as_ref(), self.version) {
             CopySlot::Open(etag) => {
                 container.put(&self.partition, &self.id, &self.item, etag.as_ref()).await?;
                 Ok(Effect::Applied)
@@ -92,7 +92,7 @@ pub enum CopySlot {
 
 impl CopySlot {
     /// Returns the place of a copy of `version`, where `there` is stored.
-    pub fn of(there: Option<&StoredCopy>, version: u64) -> Self {
+    pub fn new(there: Option<&StoredCopy>, version: u64) -> Self {
         match there {
             // guard: version check of a copy => `Self::Open(Some(copy.etag.clone()))`
             Some(copy) if copy.version > version => Self::Taken(Effect::Older),

@@ -60,14 +60,14 @@ pub struct DeadLetter {
 impl DeadLetter {
     /// The most bytes of a document that a dead letter keeps. Escaped as a string it must fit into an
     /// item of 2 MB; the whole document is still in its container.
-    pub const MAX_RAW: usize = 512 * 1024;
+    pub const MAX_RAW_BYTES: usize = 512 * 1024;
 
     /// The most bytes of the reason that it keeps: an error may quote the document.
-    const MAX_REASON: usize = 2 * 1024;
+    const MAX_REASON_BYTES: usize = 2 * 1024;
 
     /// The most bytes of a dead letter without its document, as JSON: the reason, an id (1,023 bytes)
     /// and a partition key (2 KiB) of which JSON may escape each character, and the other fields.
-    pub const MAX_SUMMARY: usize = 6 * (Self::MAX_REASON + 1_023 + 2_048) + 1_024;
+    pub const MAX_SUMMARY_BYTES: usize = 6 * (Self::MAX_REASON_BYTES + 1_023 + 2_048) + 1_024;
 
     /// Creates the dead letter of a change that a projection could not apply.
     pub fn new<P: Projection>(
@@ -94,7 +94,7 @@ impl DeadLetter {
             partition_key,
             raw: String::new(),
             raw_truncated: false,
-            reason: beginning(reason, Self::MAX_REASON),
+            reason: beginning(reason, Self::MAX_REASON_BYTES),
             invocation_id: invocation_id.to_owned(),
             failed_at: Timestamp::now(),
         }
@@ -103,7 +103,7 @@ impl DeadLetter {
 
     /// Returns the dead letter after a replay that failed for `reason`.
     pub(super) fn failed_again(self, reason: String, invocation_id: &str) -> Self {
-        let reason = beginning(reason, Self::MAX_REASON);
+        let reason = beginning(reason, Self::MAX_REASON_BYTES);
         let invocation_id = invocation_id.to_owned();
         Self { reason, invocation_id, failed_at: Timestamp::now(), ..self }
     }
@@ -111,21 +111,21 @@ impl DeadLetter {
     /// Returns the dead letter with another state of its document, which is kept without its secrets.
     pub(super) fn with_document<P: Projection>(&self, document: &Document) -> Self {
         let raw = without(document, P::SECRETS);
-        let kept = raw.floor_char_boundary(Self::MAX_RAW);
+        let kept = raw.floor_char_boundary(Self::MAX_RAW_BYTES);
         Self { raw: raw[..kept].to_owned(), raw_truncated: kept < raw.len(), ..self.clone() }
     }
 
     /// Partition key and id by which the document can be read, unless the Functions host may have
     /// rewritten one of them on its way through the trigger.
-    pub(super) fn place(&self) -> Option<(&str, &str)> {
-        let place = (self.partition_key.as_deref()?, self.document_id.as_deref()?);
+    pub(super) fn document_key(&self) -> Option<(&str, &str)> {
+        let key = (self.partition_key.as_deref()?, self.document_id.as_deref()?);
         let sound = |text| !may_be_rewritten_by_host(text);
-        (sound(place.0) && sound(place.1)).then_some(place)
+        (sound(key.0) && sound(key.1)).then_some(key)
     }
 
     /// Returns true if the document is a tombstone, as of a deleted item: tombstones, and only they,
     /// have a time to live.
-    pub(super) fn is_of_a_mark(&self) -> bool {
+    pub(super) fn is_of_tombstone(&self) -> bool {
         let fields: Map<String, Value> = serde_json::from_str(&self.raw).unwrap_or_default();
         fields.get("ttl").is_some_and(Value::is_u64)
     }

@@ -55,16 +55,16 @@ use super::{Background, DeliveredVersion, Effect, NotedErrors, Projection};
 use crate::cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored};
 
 /// The targets that are read at a time; a page is at most 4 MB (service limit).
-const PAGE: u32 = 100;
+const PAGE_TARGETS: u32 = 100;
 
 /// The targets that are written at a time.
-const WRITES: usize = 8;
+const MAX_CONCURRENT_WRITES: usize = 8;
 
 /// The targets that a pass passes over before it fails.
 const MAX_BAD_TARGETS: usize = 1_000;
 
 /// The retries of a target in one delivery: some 0.4 s.
-const RETRIES: usize = 8;
+const MAX_TARGET_RETRIES: usize = 8;
 
 /// The definition of a fan-out: its source, its targets and the copied value.
 pub trait FanOut: Send + Sync + 'static {
@@ -227,7 +227,7 @@ impl<F: FanOut> FanOutProjection<F> {
         let pages = targets.row_pages::<FoundTarget<F::Target>>(
             F::outdated(source)?,
             F::scope(source),
-            PAGE,
+            PAGE_TARGETS,
         );
         let mut pages = pin!(pages.await?);
         let (mut updated, mut errors) = (false, NotedErrors::default());
@@ -257,7 +257,7 @@ impl<F: FanOut> FanOutProjection<F> {
                 }
                 Ok(pacer.run(deadline, update::<F>(&self.targets, target, source)).await)
             });
-            let mut writes = stream::iter(writes).buffer_unordered(WRITES);
+            let mut writes = stream::iter(writes).buffer_unordered(MAX_CONCURRENT_WRITES);
             let (mut late, mut all_in_time, mut page_updated) = (VecDeque::new(), true, false);
             // Also when time is over: what has begun ends.
             while let Some(written) = writes.next().await {
@@ -340,7 +340,7 @@ async fn update<F: FanOut>(
     let mut pauses = ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(2))
         .with_max_delay(Duration::from_millis(64))
-        .with_max_times(RETRIES)
+        .with_max_times(MAX_TARGET_RETRIES)
         .with_jitter()
         .build();
     while let Some(Update { partition, id, item }) = F::update(&stored.item, source) {

@@ -30,7 +30,7 @@ impl Origin {
     }
 
     /// Returns the partition key and the id that a [name](Self::name) stands for.
-    pub fn place(name: &str) -> (&str, &str) {
+    pub fn split_name(name: &str) -> (&str, &str) {
         name.split_once(' ').unwrap_or((name, name))
     }
 

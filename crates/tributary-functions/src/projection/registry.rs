@@ -100,7 +100,7 @@ impl Projections {
     }
 
     /// Returns the projection of a function.
-    pub fn of_function(&self, name: &str) -> Option<&dyn AnyProjection> {
+    pub fn by_function(&self, name: &str) -> Option<&dyn AnyProjection> {
         self.all.iter().map(AsRef::as_ref).find(|projection| projection.function() == name)
     }
 

@@ -35,10 +35,10 @@ use crate::cosmos::{Container, Query, Reason, Refusal, Scope, StoreError, Stored
 
 /// The most items that one step deletes, in one transaction: some 350 request units, which are spent
 /// at once (service limit: 100 operations).
-const STEP: u32 = 50;
+const MAX_STEP_CHILDREN: u32 = 50;
 
 /// The most steps of a request. More would keep its caller waiting.
-const STEPS_IN_REQUEST: usize = 4;
+const MAX_REQUEST_STEPS: usize = 4;
 
 /// The definition of a removal: the container, the tombstone and the children of a deleted parent.
 pub trait Removal: Sync {
@@ -87,7 +87,7 @@ pub async fn remove_some<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,
 ) -> Result<Remaining, StoreError> {
-    for _ in 0..STEPS_IN_REQUEST {
+    for _ in 0..MAX_REQUEST_STEPS {
         if !matches!(step(removal, tombstone).await?, RemovalStep::Full) {
             return Ok(Remaining::Nothing);
         }
@@ -127,15 +127,16 @@ pub async fn remove_for_a_slice<R: Removal>(
     Ok(effect)
 }
 
-/// Deletes up to [`STEP`] children that a parent had before it was deleted.
+/// Deletes up to [`MAX_STEP_CHILDREN`] children that a parent had before it was deleted.
 async fn step<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,
 ) -> Result<RemovalStep, StoreError> {
     let (partition, ..) = R::place(tombstone);
     let container = removal.container().latest_committed();
-    let query = R::children(tombstone, STEP)?;
-    let ids: Vec<String> = container.query(query, Scope::Partition(partition), STEP).await?;
+    let query = R::children(tombstone, MAX_STEP_CHILDREN)?;
+    let ids: Vec<String> =
+        container.query(query, Scope::Partition(partition), MAX_STEP_CHILDREN).await?;
     if ids.is_empty() {
         return Ok(RemovalStep::Empty);
     }
@@ -143,7 +144,7 @@ async fn step<R: Removal>(
     let deletes = ids.iter().fold(Transaction::new(partition), delete);
     match container.transact(deletes).await {
         // The query had room for more: these were all.
-        Ok(_) if ids.len() < STEP as usize => Ok(RemovalStep::Last),
+        Ok(_) if ids.len() < MAX_STEP_CHILDREN as usize => Ok(RemovalStep::Last),
         // Another instance has deleted some of them: the next query finds the remaining ones.
         Err(Refusal { error, .. }) if error.reason != Reason::NotFound => Err(error),
         _ => Ok(RemovalStep::Full),

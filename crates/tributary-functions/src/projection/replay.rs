@@ -58,7 +58,7 @@ async fn document<P: Projection>(
     projection: &P,
     letter: &DeadLetter,
 ) -> Result<Option<Document>, ApplyError> {
-    if let Some((partition, id)) = letter.place() {
+    if let Some((partition, id)) = letter.document_key() {
         // A stale read would apply an older version than the dead letter's, and delete the dead letter.
         let latest = projection.container().latest_committed();
         if let Some(stored) = latest.read::<Box<RawValue>>(partition, id).await? {
@@ -67,7 +67,7 @@ async fn document<P: Projection>(
         // A tombstone expires, and its statement still holds: the item is deleted. Any other document
         // that is gone leaves nothing to copy.
         // guard: replay: an expired tombstone still deletes => `true`
-        if !letter.is_of_a_mark() {
+        if !letter.is_of_tombstone() {
             return Ok(None);
         }
     }

@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// The most fields that are left out in turn: a document of more is none of ours.
-const FIELDS: usize = 100;
+const MAX_TESTED_FIELDS: usize = 100;
 
 /// The field that names the kind of an item.
-const TYPE: &str = "type";
+const TYPE_FIELD: &str = "type";
 
 /// Returns what is wrong with a document that is no `T`, in words.
 pub(super) fn defect<T: DeserializeOwned>(
@@ -36,7 +36,8 @@ pub(super) fn defect<T: DeserializeOwned>(
         message(others)
     };
     // No document can be read without its type: it is bad only if no other field is.
-    let candidates = fields.keys().filter(|field| *field != TYPE && fields.len() <= FIELDS);
+    let candidates =
+        fields.keys().filter(|field| *field != TYPE_FIELD && fields.len() <= MAX_TESTED_FIELDS);
     let mut bad: Vec<(&String, Option<String>)> =
         candidates.map(|field| (field, without(field))).filter(|one| one.1 != original).collect();
     // Without a field that is needed too, the parser stops earlier. Without an optional one that is
@@ -46,7 +47,7 @@ pub(super) fn defect<T: DeserializeOwned>(
     }
     match bad.as_slice() {
         [] if original.is_some_and(|message| message.starts_with("unknown variant")) => {
-            format!("its `{TYPE}` is none of this container")
+            format!("its `{TYPE_FIELD}` is none of this container")
         }
         [] => format!("it cannot be read (line {line}, column {column})"),
         bad => {
@@ -64,9 +65,9 @@ fn kind<T: DeserializeOwned>(fields: &Map<String, Value>) -> String {
             .is_err_and(|error| error.to_string().starts_with("unknown variant"))
     };
     let mut unknown = fields.clone();
-    unknown.insert(TYPE.into(), "".into());
+    unknown.insert(TYPE_FIELD.into(), "".into());
     let stops = is_refused(unknown) && !is_refused(fields.clone());
-    match fields.get(TYPE).and_then(Value::as_str).filter(|_| stops) {
+    match fields.get(TYPE_FIELD).and_then(Value::as_str).filter(|_| stops) {
         Some(kind) => format!("a `{kind}`"),
         None => "it".into(),
     }

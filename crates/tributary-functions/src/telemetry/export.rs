@@ -21,8 +21,8 @@ use uuid::Uuid;
 use crate::brand::brand;
 
 /// The host kills the process without a word, so little is kept back; the defaults are 5 s and 60 s.
-const SPANS_EVERY: Duration = Duration::from_secs(1);
-const METRICS_EVERY: Duration = Duration::from_secs(10);
+const SPAN_INTERVAL: Duration = Duration::from_secs(1);
+const METRIC_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The longest wait for the collector at the end of the process.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
@@ -51,7 +51,7 @@ fn build() -> Result<Providers, ExporterBuildError> {
 
     let mut batches = BatchConfigBuilder::default();
     if !is_set("OTEL_BSP_SCHEDULE_DELAY") {
-        batches = batches.with_scheduled_delay(SPANS_EVERY);
+        batches = batches.with_scheduled_delay(SPAN_INTERVAL);
     }
     let processor = BatchSpanProcessor::builder(spans).with_batch_config(batches.build()).build();
     let mut tracer =
@@ -64,7 +64,7 @@ fn build() -> Result<Providers, ExporterBuildError> {
 
     let mut reader = PeriodicReader::builder(metrics);
     if !is_set("OTEL_METRIC_EXPORT_INTERVAL") {
-        reader = reader.with_interval(METRICS_EVERY);
+        reader = reader.with_interval(METRIC_INTERVAL);
     }
     let meter =
         SdkMeterProvider::builder().with_resource(resource).with_reader(reader.build()).build();

@@ -29,13 +29,13 @@ struct Instruments {
 }
 
 /// Bounds in seconds, those that OpenTelemetry advises for durations.
-const SECONDS: [f64; 14] =
+const DURATION_BOUNDS_SECONDS: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 /// A point read is 1 request unit, a page of a query a few, a cascade hundreds.
-const REQUEST_UNITS: [f64; 11] =
+const CHARGE_BOUNDS_RU: [f64; 11] =
     [1.0, 2.0, 3.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 1_000.0, 10_000.0];
 /// A change waits for seconds; minutes are an incident.
-const LAG_SECONDS: [f64; 9] = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3_600.0];
+const LAG_BOUNDS_SECONDS: [f64; 9] = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3_600.0];
 
 /// Returns the meter of the app, for the instruments of a domain. Create them at first use: by then the
 /// provider is installed.
@@ -54,13 +54,21 @@ impl Instruments {
         };
         let gauge = |name: Cow<'static, str>| meter.f64_gauge(name).with_unit("1").build();
         Self {
-            requests: histogram("http.server.request.duration".into(), "s", &SECONDS),
-            invocations: histogram("faas.invoke_duration".into(), "s", &SECONDS),
-            charge: histogram(branded("request_charge"), "{request_unit}", &REQUEST_UNITS),
+            requests: histogram(
+                "http.server.request.duration".into(),
+                "s",
+                &DURATION_BOUNDS_SECONDS,
+            ),
+            invocations: histogram("faas.invoke_duration".into(), "s", &DURATION_BOUNDS_SECONDS),
+            charge: histogram(branded("request_charge"), "{request_unit}", &CHARGE_BOUNDS_RU),
             store_requests: counter(branded("store.requests"), "{request}"),
             store_throttled: counter(branded("store.throttled"), "{request}"),
-            store_operations: histogram("db.client.operation.duration".into(), "s", &SECONDS),
-            lag: histogram(branded("change_feed.lag"), "s", &LAG_SECONDS),
+            store_operations: histogram(
+                "db.client.operation.duration".into(),
+                "s",
+                &DURATION_BOUNDS_SECONDS,
+            ),
+            lag: histogram(branded("change_feed.lag"), "s", &LAG_BOUNDS_SECONDS),
             changes: counter(branded("change_feed.changes"), "{change}"),
             queries: counter(branded("store.queries"), "{query}"),
             partitions: meter.u64_gauge(branded("partitions")).with_unit("{partition}").build(),

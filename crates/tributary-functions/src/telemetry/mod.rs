@@ -32,19 +32,19 @@ pub use self::{
 };
 
 /// Levels where there is no `RUST_LOG`: the SDK tells of every account that it connects to.
-const LEVELS: &str = "info,azure_data_cosmos_driver=warn";
+const DEFAULT_LEVELS: &str = "info,azure_data_cosmos_driver=warn";
 
 /// The crates of the framework that may write debug and trace lines, beside the app's own. The SDK and
 /// the HTTP libraries put headers, with keys and tokens, and bodies into theirs.
-const VERBOSE: [&str; 2] = ["tributary_functions", "custom_handler"];
+const VERBOSE_CRATES: [&str; 2] = ["tributary_functions", "custom_handler"];
 
-/// The tasks of [`afterwards`] that have not ended.
-static AFTERWARDS: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
+/// The tasks of [`report_later`] that have not ended.
+static LATER_REPORTS: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
 
 /// Tells of a request in a task of its own, which comes when the answer is on its way: nobody waits
 /// for the line to be formatted and the pipe to take it. [`Telemetry::stop`] waits for it.
-pub fn afterwards(tell: impl FnOnce() + Send + 'static) {
-    AFTERWARDS.spawn(async { tell() }.in_current_span());
+pub fn report_later(tell: impl FnOnce() + Send + 'static) {
+    LATER_REPORTS.spawn(async { tell() }.in_current_span());
 }
 
 /// Settings of logs and telemetry.
@@ -67,9 +67,9 @@ pub struct Telemetry(Option<export::Providers>);
 pub fn start(options: &TelemetryOptions) -> Result<Telemetry, logs::InitError> {
     let format = options.format;
     let app = brand().name.replace('-', "_");
-    let [framework, handler] = VERBOSE;
+    let [framework, handler] = VERBOSE_CRATES;
     let verbose = [app.as_str(), framework, handler];
-    logs::init_with(&logs::LogOptions { levels: LEVELS, verbose: &verbose, format })?;
+    logs::init_with(&logs::LogOptions { levels: DEFAULT_LEVELS, verbose: &verbose, format })?;
     partitions::start(options.partitions);
     let providers = match &options.export {
         Ok(false) => Ok(None),
@@ -83,12 +83,12 @@ pub fn start(options: &TelemetryOptions) -> Result<Telemetry, logs::InitError> {
 }
 
 impl Telemetry {
-    /// Waits for what is told [`afterwards`], and exports what is left. The Functions host kills the
+    /// Waits for what is told [`report_later`], and exports what is left. The Functions host kills the
     /// process instead; what was recorded in the last second or, of metrics, the last ten seconds is
     /// lost then.
     pub async fn stop(self) {
-        AFTERWARDS.close();
-        AFTERWARDS.wait().await;
+        LATER_REPORTS.close();
+        LATER_REPORTS.wait().await;
         // guard: logical partitions: the last minute is told at the end
         partitions::stop();
         if let Some(providers) = self.0 {
@@ -112,7 +112,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_told_afterwards_is_told_before_the_end() {
         let (sender, told) = mpsc::channel();
-        afterwards(move || sender.send("an answer was given").unwrap());
+        report_later(move || sender.send("an answer was given").unwrap());
         assert!(told.try_recv().is_err(), "nobody waits for it");
         Telemetry(None).stop().await;
         assert_eq!(told.try_recv(), Ok("an answer was given"));

@@ -20,7 +20,7 @@ pub struct Span(Context);
 
 impl Span {
     /// Begins the span of an HTTP request; its id is put on the log lines.
-    pub fn of_request(name: String, host: Option<&TraceContext>) -> Self {
+    pub fn for_request(name: String, host: Option<&TraceContext>) -> Self {
         Self::begin(name, SpanKind::Server, host)
     }
 
@@ -62,7 +62,7 @@ pub struct TraceScope {
 
 impl TraceScope {
     /// Of who calls this.
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         Self { context: Context::current(), span: tracing::Span::current() }
     }
 

@@ -3,7 +3,7 @@
 /// Implements `From` and `TryFrom` between an `enum` of all items of a container and the type in each
 /// variant, whether that is in a `Box` or not. The error of `TryFrom` is the item, which is of another
 /// type. [`Stored::of_type`](crate::cosmos::Stored::of_type) and
-/// [`Place::of`](crate::engines::command::Place::of) use them.
+/// [`Place::of`](crate::engines::command::ItemSlot::from_item) use them.
 ///
 /// ```
 /// use tributary_functions::values::item_types;

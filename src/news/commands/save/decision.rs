@@ -6,7 +6,7 @@ use tributary_functions::{
     cosmos::{ETag, Reads, Stored},
     engines::{
         idempotency::RemembersCommands,
-        item_move::{FoundItem, Tier as _, left_at},
+        item_move::{FoundItem, Tier as _, unfinished_from},
     },
     values::{CommandId, Timestamp},
 };
@@ -134,7 +134,7 @@ impl Decision<'_> {
             return Step::Edited(stored.clone());
         }
         let here = Place { tier: *tier, partition_key: item.public.partition_key.clone() };
-        if let Some(left) = left_at(item, &here, &location.item) {
+        if let Some(left) = unfinished_from(item, &here, &location.item) {
             return Step::EndMove(left);
         }
         let published = item.public.published_date;

@@ -76,7 +76,7 @@ async fn put_room(
             reads.confirmed()?;
             return Ok(http::item(StatusCode::OK, &stored.item.public, &stored.etag));
         }
-        let request = FamilyRequest::new(&command, reads).seen(stored);
+        let request = FamilyRequest::new(&command, reads).with_parent(stored);
         match rooms.bookings.edit(&id, name.clone(), request).await? {
             EditOutcome::Edited(room) => {
                 Ok(http::item(StatusCode::OK, &room.item.public, &room.etag))

@@ -88,7 +88,7 @@ impl Aggregate for BookingCounts {
 
     fn contribution(change: &RoomsItem) -> Option<Contribution> {
         let RoomsItem::Booking(booking) = change else { return None };
-        Some(Contribution::one(booking.public.person_id.as_str()))
+        Some(Contribution::new(booking.public.person_id.as_str(), 1))
     }
 }
 

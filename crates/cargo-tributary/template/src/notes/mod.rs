@@ -39,7 +39,7 @@ pub struct Notes {
 }
 
 /// The state of a note's place: free, a note, or a tombstone.
-type NotePlace = ItemSlot<Note, DeletedNote>;
+type NoteSlot = ItemSlot<Note, DeletedNote>;
 
 /// Returns the notes as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
@@ -72,7 +72,7 @@ impl Notes {
         owner: &OwnerId,
         id: &NoteId,
         reads: Reads,
-    ) -> Result<NotePlace, StoreError> {
+    ) -> Result<NoteSlot, StoreError> {
         let stored = self.notes.reading(reads).read(owner.as_str(), id.as_str()).await?;
         Ok(match stored {
             Some(Stored { item: NotesItem::Note(item), etag }) => {

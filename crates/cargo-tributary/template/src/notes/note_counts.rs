@@ -50,7 +50,7 @@ impl Aggregate for NoteCounts {
 
     fn contribution(change: &NotesItem) -> Option<Contribution> {
         match change {
-            NotesItem::Note(note) => Some(Contribution::one(note.owner_id.as_str())),
+            NotesItem::Note(note) => Some(Contribution::new(note.owner_id.as_str(), 1)),
             NotesItem::DeletedNote(_) => None,
         }
     }

@@ -119,7 +119,7 @@ impl Aggregate for RoomCounts {
 
     fn contribution(change: &RoomsItem) -> Option<Contribution> {
         match change {
-            RoomsItem::Room(room) => Some(Contribution::one(room.public.person_id.as_str())),
+            RoomsItem::Room(room) => Some(Contribution::new(room.public.person_id.as_str(), 1)),
             RoomsItem::DeletedRoom(_) | RoomsItem::Booking(_) => None,
         }
     }
@@ -172,7 +172,7 @@ impl Window for NewestRooms {
         Ok(query.with_parameter("@capacity", at_most)?)
     }
 
-    fn of_one_moment(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
+    fn created_at(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
         let query = Query::from(
             "SELECT TOP @capacity * FROM c WHERE c.type = 'room' AND c.creationDate = @date \
              ORDER BY c.id DESC",

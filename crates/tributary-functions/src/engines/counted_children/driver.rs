@@ -30,10 +30,10 @@ impl<F: Family> Combine for Groups<F> {
     type Memory = Option<ParentState<F>>;
 
     /// With the parent itself, as many as a transaction takes.
-    const MOST: usize = 99;
+    const MAX_GROUP_OPERATIONS: usize = 99;
     /// A transaction takes 2 MB, of which the parent may need a good half. This is an estimate,
     /// since JSON writes some characters longer; what is too large all the same is sent in halves.
-    const LARGEST: usize = 1_000_000;
+    const MAX_GROUP_BYTES: usize = 1_000_000;
 
     fn target(operation: &Operation<F>) -> String {
         // No child has the empty id: this is the parent.
@@ -53,8 +53,8 @@ impl<F: Family> Combine for Groups<F> {
         operations: Vec<Operation<F>>,
         remembered: &mut Option<ParentState<F>>,
     ) -> Vec<OperationResult<F>> {
-        let seen = operations.iter().find_map(|operation| operation.seen.clone());
-        let parent = remembered.take().or(seen);
+        let parent_read = operations.iter().find_map(|operation| operation.parent_read.clone());
+        let parent = remembered.take().or(parent_read);
         let mut group = Group::new(operations, Timestamp::now());
         let mut step = group.begin(parent);
         *remembered = loop {

@@ -88,7 +88,7 @@ pub(super) struct Group<F: Family> {
     /// The indices of the operations that have no outcome yet.
     open: Vec<usize>,
     /// The most of them that a transaction takes.
-    at_once: usize,
+    max_sent: usize,
     /// The consistency of its reads.
     reads: Reads,
     /// True if the parent in hand is the latest committed state of a moment since the group began.
@@ -96,7 +96,7 @@ pub(super) struct Group<F: Family> {
     /// True if the response to a transaction of this group was lost.
     answer_lost: bool,
     /// True if an operation was refused before.
-    has_looked: bool,
+    has_looked_up: bool,
     waits_for: WaitsFor<F>,
     now: Timestamp,
 }
@@ -108,12 +108,12 @@ impl<F: Family> Group<F> {
         Self {
             outcomes: operations.iter().map(|_| None).collect(),
             open: (0..operations.len()).collect(),
-            at_once: operations.len(),
+            max_sent: operations.len(),
             operations,
             reads: if latest { Reads::Latest } else { Reads::Session },
             is_confirmed: false,
             answer_lost: false,
-            has_looked: false,
+            has_looked_up: false,
             waits_for: WaitsFor::Nothing,
             now,
         }
@@ -147,10 +147,10 @@ impl<F: Family> Group<F> {
                 StoreAnswer::Refused(refusal),
             ) => self.refused(before, sent, is_remembered, refusal),
             (WaitsFor::ParentOfRefused { refused, error }, StoreAnswer::Parent(Some(parent))) => {
-                self.look(refused, error, parent)
+                self.look_up(refused, error, parent)
             }
             (WaitsFor::Items { refused, error, parent }, StoreAnswer::Found(found)) => {
-                self.judge(refused, &error, parent, &found)
+                self.settle_looked_up(refused, &error, parent, &found)
             }
             // Step 2: there is none, or no more.
             (_, StoreAnswer::Parent(None)) => {
@@ -213,7 +213,7 @@ impl<F: Family> Group<F> {
     fn choose(&self, parent: &F::Parent) -> Choice<F> {
         let mut choice = Choice { sent: Vec::new(), others: Vec::new(), refused: Vec::new() };
         for &index in &self.open {
-            if choice.sent.len() == self.at_once {
+            if choice.sent.len() == self.max_sent {
                 choice.others.push(index);
             } else if self.refusal(parent, &choice.sent, index).is_none() {
                 choice.sent.push(index);
@@ -271,7 +271,7 @@ impl<F: Family> Group<F> {
             self.reads = Reads::Latest;
         }
         // guard: group: an operation that cannot succeed is taken out => `None::<usize>`
-        let refused = operation.and_then(|place| self.children(sent).nth(place));
+        let refused = operation.and_then(|index| self.children(sent).nth(index));
         let refused = refused.filter(|&index| self.operations[index].is_refused_by(error.reason));
         match (refused, error.reason) {
             // Step 3. The refusal tells nothing of a remembered parent, which may be deleted by now.
@@ -286,7 +286,7 @@ impl<F: Family> Group<F> {
                 // guard: group: a refusal tells the latest state of the post =>
                 //     `is_certain || is_remembered`
                 if is_certain {
-                    self.look(refused, error, parent)
+                    self.look_up(refused, error, parent)
                 } else {
                     self.read_parent(WaitsFor::ParentOfRefused { refused, error })
                 }
@@ -295,7 +295,7 @@ impl<F: Family> Group<F> {
             (None, Reason::TooLarge | Reason::PartitionFull) => {
                 // guard: group: a transaction that is too large is sent in parts => `sent > 100`
                 if sent > 1 {
-                    self.at_once = sent.div_ceil(2);
+                    self.max_sent = sent.div_ceil(2);
                 } else {
                     // Alone, it is refused for its own sake; a delete behind it is not.
                     let alone = self.open.remove(0);
@@ -314,10 +314,15 @@ impl<F: Family> Group<F> {
     }
 
     /// Looks up what is in the way of the operation that was refused, and of all others.
-    fn look(&mut self, refused: usize, error: StoreError, parent: ParentState<F>) -> GroupStep<F> {
+    fn look_up(
+        &mut self,
+        refused: usize,
+        error: StoreError,
+        parent: ParentState<F>,
+    ) -> GroupStep<F> {
         self.recognise(&parent);
         if !self.open.contains(&refused) {
-            return self.looked(parent);
+            return self.send_remaining(parent);
         }
         let ids: Vec<_> = self
             .children(self.open.len())
@@ -325,14 +330,14 @@ impl<F: Family> Group<F> {
             .collect();
         // The refusal of a lone delete says it all.
         if ids.len() == 1 && self.operations[refused].deletes() {
-            return self.judge(refused, &error, parent, &HashMap::new());
+            return self.settle_looked_up(refused, &error, parent, &HashMap::new());
         }
         self.waits_for = WaitsFor::Items { refused, error, parent };
         GroupStep::Find(ids)
     }
 
     /// Settles the operation that was refused, and all others that would be.
-    fn judge(
+    fn settle_looked_up(
         &mut self,
         refused: usize,
         error: &StoreError,
@@ -343,14 +348,14 @@ impl<F: Family> Group<F> {
         self.settle(|(index, operation)| {
             let found = operation.child_id().and_then(|id| found.get(&id));
             let error = Some(error).filter(|_| index == refused);
-            operation.judged(found, error, answer_lost)
+            operation.outcome_after_lookup(found, error, answer_lost)
         });
-        self.looked(parent)
+        self.send_remaining(parent)
     }
 
     /// Sends the others again, but only once.
-    fn looked(&mut self, parent: ParentState<F>) -> GroupStep<F> {
-        if mem::replace(&mut self.has_looked, true) && !self.open.is_empty() {
+    fn send_remaining(&mut self, parent: ParentState<F>) -> GroupStep<F> {
+        if mem::replace(&mut self.has_looked_up, true) && !self.open.is_empty() {
             return self.fail(&StoreError::race(self.answer_lost));
         }
         self.write(parent, true)
@@ -431,7 +436,7 @@ impl<F: Family> Group<F> {
 
     /// Ends all that is open.
     fn fail(&mut self, error: &StoreError) -> GroupStep<F> {
-        let error = error.after(self.answer_lost);
+        let error = error.with_lost_answer(self.answer_lost);
         self.settle(|_| Some(Err(error.clone())));
         GroupStep::End(None)
     }

@@ -296,13 +296,13 @@ pub struct FamilyRequest<'a, P> {
     command: &'a CommandId,
     reads: Reads,
     if_match: Option<ETag>,
-    seen: Option<Stored<P>>,
+    parent_read: Option<Stored<P>>,
 }
 
 impl<'a, P> FamilyRequest<'a, P> {
     /// A request without a condition.
     pub fn new(command: &'a CommandId, reads: Reads) -> Self {
-        Self { command, reads, if_match: None, seen: None }
+        Self { command, reads, if_match: None, parent_read: None }
     }
 
     /// Demands that the child to be deleted, or the parent to be edited, has not changed since.
@@ -311,8 +311,8 @@ impl<'a, P> FamilyRequest<'a, P> {
     }
 
     /// Saves a read of the parent, which the command has read already.
-    pub fn seen(self, parent: Stored<P>) -> Self {
-        Self { seen: Some(parent), ..self }
+    pub fn with_parent(self, parent: Stored<P>) -> Self {
+        Self { parent_read: Some(parent), ..self }
     }
 }
 
@@ -460,10 +460,10 @@ impl<F: Family> CountedChildren<F> {
         change: Change<F>,
         request: FamilyRequest<'_, F::Parent>,
     ) -> Result<OperationOutcome<F>, StoreError> {
-        let FamilyRequest { command, reads, if_match, seen } = request;
-        let (command, seen) = (command.clone(), seen.map(Arc::new));
-        let operation = Operation { change, command, if_match, seen, reads };
-        let outcome = self.0.together(key.clone(), operation).await;
+        let FamilyRequest { command, reads, if_match, parent_read } = request;
+        let (command, parent_read) = (command.clone(), parent_read.map(Arc::new));
+        let operation = Operation { change, command, if_match, parent_read, reads };
+        let outcome = self.0.submit(key.clone(), operation).await;
         outcome.unwrap_or_else(|_panicked| Err(StoreError::unexpected()))
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Operation<F: Family> {
     /// The ETag since which the deleted or edited item must not have changed.
     pub(super) if_match: Option<ETag>,
     /// The parent, when the command has read it anyway.
-    pub(super) seen: Option<ParentState<F>>,
+    pub(super) parent_read: Option<ParentState<F>>,
     /// The consistency of its group's reads.
     pub(super) reads: Reads,
 }
@@ -115,7 +115,7 @@ impl<F: Family> Operation<F> {
 
     /// Returns its outcome, by the item that has the id of its child and by the store's refusal, if that
     /// was for its sake; `None` when it can be sent again.
-    pub(super) fn judged(
+    pub(super) fn outcome_after_lookup(
         &self,
         found: Option<&Stored<F::Item>>,
         refused: Option<&StoreError>,
@@ -128,7 +128,7 @@ impl<F: Family> Operation<F> {
             }
             (None, None) if self.deletes() => Some(Ok(OperationOutcome::Missing)),
             // What was in its way is gone by now, or what it deletes has changed: to be decided anew.
-            (_, Some(error)) => Some(Err(error.after(answer_lost))),
+            (_, Some(error)) => Some(Err(error.with_lost_answer(answer_lost))),
             (Some(item), None)
                 if self.deletes()
                     && self.if_match.as_ref().is_some_and(|etag| *etag != item.etag) =>

@@ -12,7 +12,7 @@
 //!
 //! [`depart`] makes them all. [`end`] makes the third to the fifth: for another command that meets the
 //! item, and for the runs that bring items to a colder container, which look for the moves that a crash
-//! has left ([`end_left`]).
+//! has left ([`end_unfinished`]).
 //!
 //! A new place may refuse the item, since its partition is full (20 GB). Mostly it refuses the
 //! reservation, and nothing has begun. Otherwise the move is taken back: the reservation is deleted
@@ -24,7 +24,7 @@
 //!    container has an [`MovableSlot`] of each: a [`MovableItem`], or the tombstone [`Vacated`].
 //! 2. The state of the domain implements [`Places`]: its containers, and one more for the locations.
 //! 3. A command writes the location of a new item first, then the item. It finds an item by its location
-//!    ([`Places::find`]), and compares the two ([`left_at`]) before it edits the item.
+//!    ([`Places::find`]), and compares the two ([`unfinished_from`]) before it edits the item.
 //! 4. An edit that changes the place ends a relocation that may be under way
 //!    ([`relocation`](super::relocation)), and calls [`depart`].
 //! 5. A list leaves out an item that has departed and [arrived](has_arrived).
@@ -81,15 +81,15 @@
 //! The protocol is tested with several workers on a model of the store, which are stopped, repeated and
 //! cut off at any request (`protocol/tests.rs`).
 
-mod left;
 mod places;
 mod protocol;
 mod stored;
+mod unfinished;
 
-pub use left::{UnfinishedMoves, end_left};
 pub use places::{FoundItem, Places, vacant};
-pub use protocol::{MoveOutcome, depart, end, has_arrived, left_at};
+pub use protocol::{MoveOutcome, depart, end, has_arrived, unfinished_from};
 pub use stored::{
     Arrival, Content, Departure, ItemPlace, ItemPlaceOf, Location, MovableItem, MovableSlot,
     Reservation, Tier, Vacated,
 };
+pub use unfinished::{UnfinishedMoves, end_unfinished};

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     cosmos::{Reason, StoreError, Stored},
-    engines::relocation::{Carried, CopyState},
+    engines::relocation::{CopyState, Relocatable},
 };
 
 type Here<P> = ItemPlaceOf<<P as Places>::Content>;
@@ -205,7 +205,7 @@ fn is_located<C: Content>(location: Option<&Stored<Location<C>>>, version: u64) 
 
 /// Returns the place that an item departs from, if its move has not ended: a command that is to write the
 /// item, found at `here` by this location, ends the move first.
-pub fn left_at<C: Content>(
+pub fn unfinished_from<C: Content>(
     item: &MovableItem<C>,
     here: &ItemPlaceOf<C>,
     location: &Location<C>,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::{
     engines::{
         idempotency::{RecentCommands, RemembersCommands},
-        relocation::{Carried, CopyState},
+        relocation::{CopyState, Relocatable},
     },
     values::{CommandId, Timestamp},
 };
@@ -222,7 +222,7 @@ impl<C: Content> From<MovableItem<C>> for MovableSlot<C> {
     }
 }
 
-impl<C: Content> Carried for MovableSlot<C> {
+impl<C: Content> Relocatable for MovableSlot<C> {
     fn copy(&self) -> Option<(CopyState, u64)> {
         self.item().map(|item| (item.state, item.version))
     }

@@ -35,18 +35,18 @@ pub(super) enum ChangeOutcome {
 /// The reason for which a task is neither done nor a dead letter.
 pub(super) struct FailedAttempt {
     pub(super) reason: Reason,
-    pub(super) try_again: bool,
+    pub(super) is_retryable: bool,
 }
 
 impl FailedAttempt {
-    pub(super) const NOT_BEGUN: Self = Self { reason: Reason::Unavailable, try_again: true };
+    pub(super) const NOT_BEGUN: Self = Self { reason: Reason::Unavailable, is_retryable: true };
 }
 
 impl From<&StoreError> for FailedAttempt {
     fn from(error: &StoreError) -> Self {
         // A write finds nothing where something was read: it was deleted meanwhile.
         let lost_race = error.is_race() || error.reason == Reason::NotFound;
-        Self { reason: error.reason, try_again: lost_race || error.is_transient() }
+        Self { reason: error.reason, is_retryable: lost_race || error.is_transient() }
     }
 }
 
@@ -66,13 +66,13 @@ pub(super) struct Rounds<C> {
     /// The reason for which each task failed in the round before; empty before the first round.
     reasons: Vec<Reason>,
     group: usize,
-    tally: BatchOutcomes,
+    outcomes: BatchOutcomes,
 }
 
 impl<C> Rounds<C> {
     /// Creates a batch whose first round has groups of at most `group` tasks.
     pub(super) fn new(tasks: Vec<Task<C>>, group: usize) -> Self {
-        Self { tasks, reasons: Vec::new(), group: group.max(1), tally: BatchOutcomes::default() }
+        Self { tasks, reasons: Vec::new(), group: group.max(1), outcomes: BatchOutcomes::default() }
     }
 
     /// Returns the groups of the next round. [`Self::end_round`] takes their outcomes.
@@ -81,16 +81,16 @@ impl<C> Rounds<C> {
     }
 
     /// Takes the outcome of each task of a round.
-    pub(super) fn end_round(&mut self, tried: Vec<AttemptedTask<C>>) {
+    pub(super) fn end_round(&mut self, attempted: Vec<AttemptedTask<C>>) {
         self.reasons.clear();
-        for (task, result) in tried {
+        for (task, result) in attempted {
             match result {
-                Ok(fate) => self.tally.done.push(fate),
-                Err(FailedAttempt { reason, try_again: true }) => {
+                Ok(outcome) => self.outcomes.done.push(outcome),
+                Err(FailedAttempt { reason, is_retryable: true }) => {
                     self.tasks.push(task);
                     self.reasons.push(reason);
                 }
-                Err(FailedAttempt { reason, .. }) => self.tally.failures.push(reason),
+                Err(FailedAttempt { reason, .. }) => self.outcomes.failures.push(reason),
             }
         }
         // guard: groups are halved
@@ -109,7 +109,7 @@ impl<C> Rounds<C> {
 
     /// Ends the batch: each task that waited for a retry has failed.
     pub(super) fn end(self) -> BatchOutcomes {
-        let BatchOutcomes { done, mut failures } = self.tally;
+        let BatchOutcomes { done, mut failures } = self.outcomes;
         failures.extend(self.reasons);
         BatchOutcomes { done, failures }
     }
@@ -162,11 +162,11 @@ pub(super) fn collapse<P: Projection>(
             }
             Entry::Occupied(mut entry) => {
                 older += 1;
-                let (place, known) = entry.get_mut();
+                let (index, known) = entry.get_mut();
                 // guard: newest version of a batch => `true`
                 if version >= *known {
                     *known = version;
-                    tasks[*place] = task;
+                    tasks[*index] = task;
                 }
             }
         }

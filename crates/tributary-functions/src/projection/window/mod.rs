@@ -75,7 +75,7 @@ use crate::{
 };
 
 /// Up to so many copies are looked at by point reads, which then cost less than a query.
-const FEW: usize = 4;
+const MAX_POINT_READS: usize = 4;
 
 /// The definition of a window: its sources, its copies and its capacity.
 pub trait Window: Send + Sync + 'static {
@@ -124,7 +124,7 @@ pub trait Window: Send + Sync + 'static {
     fn newest(at_most: u32) -> Result<Query, StoreError>;
 
     /// Returns the query of at most so many sources of one millisecond, those with the greatest ids.
-    fn of_one_moment(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError>;
+    fn created_at(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError>;
 }
 
 /// The projection that updates a window from its sources.
@@ -180,8 +180,8 @@ impl<W: Window> Projection for WindowProjection<W> {
         if states.is_empty() {
             return Ok(effects);
         }
-        let (head, settled) = self.settle(&states).await?;
-        for (place, effect) in places.into_iter().zip(settled) {
+        let (head, updated) = self.update(&states).await?;
+        for (place, effect) in places.into_iter().zip(updated) {
             effects[place] = effect;
         }
         // guard: every writer that sees the refill note fills the feed up =>
@@ -207,13 +207,13 @@ impl<W: Window> WindowProjection<W> {
             }
             Some(_) => Some(change.clone()),
         };
-        Ok(change.and_then(SourceState::of::<W>))
+        Ok(change.and_then(SourceState::from_change::<W>))
     }
 
     /// Makes the window true to at most [`Self::GROUP`] sources: reads the head and, when it is about
     /// any of them, their copies, and writes what differs in one transaction. Returns the head as it
     /// is now, and the effect of each source.
-    async fn settle(
+    async fn update(
         &self,
         states: &[SourceState<W::Change>],
     ) -> Result<(ReadHead, Vec<Effect>), StoreError> {
@@ -243,7 +243,7 @@ impl<W: Window> WindowProjection<W> {
         if !with_head && plan.writes.is_empty() {
             return Ok(head.clone());
         }
-        let mut leave: Vec<&str> = plan.leave.iter().map(String::as_str).collect();
+        let mut evicted: Vec<&str> = plan.evicted.iter().map(String::as_str).collect();
         loop {
             let mut transaction = Transaction::new(W::PARTITION);
             if with_head {
@@ -255,7 +255,7 @@ impl<W: Window> WindowProjection<W> {
             for (state, etag) in &plan.writes {
                 transaction = write::<W>(transaction, state, etag.as_ref())?;
             }
-            for id in &leave {
+            for id in &evicted {
                 // guard: trim of the feed
                 transaction = transaction.delete(id, None);
             }
@@ -272,10 +272,10 @@ impl<W: Window> WindowProjection<W> {
             if refusal.error.reason != Reason::NotFound {
                 return Err(refusal.error);
             }
-            let first_leave = usize::from(with_head) + plan.writes.len();
-            match refusal.operation.and_then(|operation| operation.checked_sub(first_leave)) {
+            let first_delete = usize::from(with_head) + plan.writes.len();
+            match refusal.operation.and_then(|operation| operation.checked_sub(first_delete)) {
                 // guard: a missing copy is left out of the deletes
-                Some(missing) if missing < leave.len() => drop(leave.remove(missing)),
+                Some(missing) if missing < evicted.len() => drop(evicted.remove(missing)),
                 // A copy or the head that was read is gone by now.
                 _ => return Err(StoreError::race(refusal.error.answer_lost)),
             }
@@ -305,7 +305,7 @@ impl<W: Window> WindowProjection<W> {
             etag: String,
         }
         let (window, ids) = (self.0.window(), states.iter().map(|state| state.id.as_str()));
-        if states.len() <= FEW {
+        if states.len() <= MAX_POINT_READS {
             let reads = ids.clone().map(|id| StoredCopy::read(window, W::PARTITION, id));
             let copies = try_join_all(reads).await?;
             let known = ids.zip(copies).filter_map(|(id, copy)| Some((id.to_owned(), copy?)));

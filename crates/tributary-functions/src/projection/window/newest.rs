@@ -35,7 +35,7 @@ pub async fn newest<W: Window, D: DeserializeOwned + Send + 'static, T>(
         rows = needed;
     };
     if let Some(oldest) = newest.iter().map(|source| member(source).creation_date).min() {
-        newest.extend(found(W::of_one_moment(oldest, rows)?, rows).await?.sources);
+        newest.extend(found(W::created_at(oldest, rows)?, rows).await?.sources);
     }
     newest.sort_by_cached_key(|source| Reverse(member(source)));
     newest.dedup_by_key(|source| member(source));

@@ -19,7 +19,7 @@ pub(super) struct Plan<'a, C> {
     /// True if the writes hold only under the head as it was read.
     pub(super) needs_head: bool,
     /// The ids of the members for which there is no more room.
-    pub(super) leave: Vec<String>,
+    pub(super) evicted: Vec<String>,
 }
 
 /// Returns true if a source may have to be written.
@@ -65,10 +65,10 @@ pub(super) fn plan<'a, C>(
         });
     }
     let is_written = |id: &str| writes.iter().any(|(state, _)| state.id == id);
-    let leave = head.members().iter().map(|member| member.id.as_str());
-    let leave = leave.filter(|id| !after.contains(id) && !is_written(id)).map(str::to_owned);
-    let leave = leave.collect();
-    Plan { after, effects, writes, needs_head, leave }
+    let evicted = head.members().iter().map(|member| member.id.as_str());
+    let evicted = evicted.filter(|id| !after.contains(id) && !is_written(id)).map(str::to_owned);
+    let evicted = evicted.collect();
+    Plan { after, effects, writes, needs_head, evicted }
 }
 
 /// Returns the place of a source's copy, for the window of `head` and the stored item `there`.
@@ -82,15 +82,15 @@ fn place<C>(
     match state.member() {
         // Where its copy is missing, an operator has deleted it.
         // guard: a member's missing copy is created =>
-        //     `there.map_or(CopySlot::Taken(Effect::Unchanged), |_| CopySlot::of(there, version))`
-        Some(member) if head.holds(&member) => CopySlot::of(there, version),
+        //     `there.map_or(CopySlot::Taken(Effect::Unchanged), |_| CopySlot::new(there, version))`
+        Some(member) if head.holds(&member) => CopySlot::new(there, version),
         // There may be the tombstone of this source, or of an earlier one with its id; or the copy of
         // a later one, which is a member already. A copy of this very version is no member, so it is
         // overwritten, too.
-        // guard: a copy that is no member is replaced => `CopySlot::of(there, version)`
-        Some(member) if head.admits(&member, capacity) => CopySlot::of(there, version + 1),
+        // guard: a copy that is no member is replaced => `CopySlot::new(there, version)`
+        Some(member) if head.admits(&member, capacity) => CopySlot::new(there, version + 1),
         Some(_) => CopySlot::Taken(Effect::Unchanged),
-        None => CopySlot::of(there, version),
+        None => CopySlot::new(there, version),
     }
 }
 
@@ -132,10 +132,10 @@ mod tests {
         fn settle_under(&mut self, head: &WindowHead, states: &[State]) {
             let copied = |version| StoredCopy { version, etag: ETag::from("") };
             let copies = self.items.iter().map(|(id, item)| (id.clone(), copied(item.0))).collect();
-            let Plan { after, effects, writes, needs_head, leave } =
+            let Plan { after, effects, writes, needs_head, evicted } =
                 plan(head, CAPACITY, states, &copies);
             assert_eq!(effects.len(), states.len());
-            assert!(1 + writes.len() + leave.len() <= 100, "one transaction");
+            assert!(1 + writes.len() + evicted.len() <= 100, "one transaction");
             assert!(!writes.is_empty() || after == *head, "nothing for the head alone");
             let concerned = states.iter().any(|state| concerns(head, CAPACITY, state));
             assert!(writes.is_empty() || concerned);
@@ -145,7 +145,7 @@ mod tests {
                     self.items.insert(state.id.clone(), (state.version, is_copy)).is_none();
                 assert!(!is_copy || !is_new || needs_head || after != *head);
             }
-            for id in leave {
+            for id in evicted {
                 self.items.remove(&id);
             }
             self.head = after;

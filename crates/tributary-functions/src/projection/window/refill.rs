@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// The most queries of the newest sources before the delivery begins again.
-const ROUNDS: usize = 3;
+const MAX_REFILL_ROUNDS: usize = 3;
 
 impl<W: Window> WindowProjection<W> {
     /// Refills the window if the head has a note to.
@@ -52,12 +52,14 @@ impl<W: Window> WindowProjection<W> {
     pub(super) async fn refill_if_noted(&self, mut head: ReadHead) -> Result<(), StoreError> {
         let (mut barred, mut errors) = (HashSet::new(), NotedErrors::default());
         let mut rounds = 0;
-        while head.item.refill && rounds < ROUNDS && barred.len() < W::CAPACITY as usize {
+        while head.item.refill && rounds < MAX_REFILL_ROUNDS && barred.len() < W::CAPACITY as usize
+        {
             let sources = self.0.sources().latest_committed();
             let member = |(member, _): &(Member, _)| member.clone();
             let wanted = W::CAPACITY + u32::try_from(barred.len()).unwrap_or(u32::MAX);
             let mut newest =
-                newest::<W, _, _>(&sources, wanted, SourceState::live::<W>, member).await?;
+                newest::<W, _, _>(&sources, wanted, SourceState::from_live_change::<W>, member)
+                    .await?;
             let are_all = newest.len() < wanted as usize;
             newest.retain(|(member, _)| !barred.contains(&member.id));
             newest.truncate(W::CAPACITY as usize);

@@ -15,15 +15,15 @@ pub(super) struct SourceState<C> {
 
 impl<C> SourceState<C> {
     /// Returns the state in a change; `None` when the change is of no source.
-    pub(super) fn of<W: Window<Change = C>>(change: C) -> Option<Self> {
+    pub(super) fn from_change<W: Window<Change = C>>(change: C) -> Option<Self> {
         let origin = W::origin(&change)?;
         let created = W::source(&change).map(W::creation_date);
         Some(Self { id: origin.name(), version: origin.version, created, change })
     }
 
     /// Returns the state of a source that exists, and the member that it would be.
-    pub(super) fn live<W: Window<Change = C>>(change: C) -> Option<(Member, Self)> {
-        let state = Self::of::<W>(change)?;
+    pub(super) fn from_live_change<W: Window<Change = C>>(change: C) -> Option<(Member, Self)> {
+        let state = Self::from_change::<W>(change)?;
         Some((state.member()?, state))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! One line a minute and used container names the hottest partitions. It is written by a timer that
 //! the first use of a minute starts, so an idle process does nothing. The memory is bounded, whatever
-//! the number of partitions: see [`tally`].
+//! the number of partitions: see [`counts`].
 //!
 //! A partition key may be the id of a user, and lines go to people who must not read the data. So a
 //! line names a partition by a hash of its key ([`PartitionNames`]), and a metric has no name of a
@@ -11,8 +11,8 @@
 //! Each instance measures what it sends itself. Nothing is lost when an instance ends but its last
 //! minute, and nothing depends on it.
 
+mod counts;
 mod skew;
-mod tally;
 
 use std::{
     borrow::Cow,
@@ -25,14 +25,14 @@ use std::{
 use serde_json::json;
 use twox_hash::XxHash64;
 
-use self::tally::{ContainerCounts, PartitionSummary};
+use self::counts::{ContainerCounts, PartitionSummary};
 use super::{Cost, metrics};
 
 /// The time that one line tells of.
-const WINDOW: Duration = Duration::from_mins(1);
+const COUNT_WINDOW: Duration = Duration::from_mins(1);
 
 /// The longest key that is shown as it is, in bytes. A key may have 2 KiB.
-const LONGEST: usize = 100;
+const MAX_PLAIN_KEY_BYTES: usize = 100;
 
 /// The names of logical partitions in log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +65,7 @@ impl PartitionUse<'_> {
     /// Counts it, when [`start`](super::start) has been called and it is not switched off.
     pub fn record(&self) {
         if let Some(partitions) = PARTITIONS.get() {
-            partitions.record_until_told(self, WINDOW);
+            partitions.record_and_schedule_report(self, COUNT_WINDOW);
         }
     }
 }
@@ -82,7 +82,7 @@ pub(super) fn start(names: PartitionNames) {
 /// Tells of the minute that has not ended.
 pub(super) fn stop() {
     if let Some(partitions) = PARTITIONS.get() {
-        partitions.tell();
+        partitions.report();
     }
 }
 
@@ -109,14 +109,14 @@ impl PartitionCounter {
     pub fn record(&self, one: &PartitionUse<'_>) -> bool {
         let name = one.partition.map(|key| self.names.name(key));
         let mut window = self.window();
-        let tally = match window.containers.get_mut(one.container) {
-            Some(tally) => tally,
+        let counts = match window.containers.get_mut(one.container) {
+            Some(counts) => counts,
             None => match ContainerCounts::new() {
-                Ok(tally) => window.containers.entry(one.container).or_insert(tally),
+                Ok(counts) => window.containers.entry(one.container).or_insert(counts),
                 Err(_) => return false,
             },
         };
-        tally.add(name.as_deref(), one.begins_query, one.cost);
+        counts.add(name.as_deref(), one.begins_query, one.cost);
         let is_first = window.began.is_none();
         if is_first {
             window.began = Some(Instant::now());
@@ -125,21 +125,21 @@ impl PartitionCounter {
     }
 
     /// Counts a use. The first of a window sees to it that the window ends.
-    fn record_until_told(&'static self, one: &PartitionUse<'_>, window: Duration) {
+    fn record_and_schedule_report(&'static self, one: &PartitionUse<'_>, window: Duration) {
         if self.record(one) {
             tokio::spawn(async move {
                 tokio::time::sleep(window).await;
-                self.tell();
+                self.report();
             });
         }
     }
 
     /// Ends the window, and tells of each container in it.
-    fn tell(&self) {
+    fn report(&self) {
         let CountWindow { began, containers } = mem::take(&mut *self.window());
         let window = began.map_or(Duration::ZERO, |began| began.elapsed());
-        for (container, tally) in containers {
-            tell(container, window, &tally.summary());
+        for (container, counts) in containers {
+            report(container, window, &counts.summary());
         }
     }
 
@@ -153,13 +153,13 @@ impl PartitionNames {
     fn name(self, key: &str) -> Cow<'_, str> {
         // guard: logical partitions: a log line has the hash of a key => `Self::Plain`
         match self {
-            Self::Plain if key.len() <= LONGEST => key.into(),
+            Self::Plain if key.len() <= MAX_PLAIN_KEY_BYTES => key.into(),
             _ => format!("{:016x}", XxHash64::oneshot(0, key.as_bytes())).into(),
         }
     }
 }
 
-fn tell(container: &'static str, window: Duration, summary: &PartitionSummary) {
+fn report(container: &'static str, window: Duration, summary: &PartitionSummary) {
     let top: Vec<_> = summary
         .top
         .iter()
@@ -221,7 +221,7 @@ mod tests {
     async fn a_window_ends_by_itself() {
         let partitions: &PartitionCounter =
             Box::leak(PartitionCounter::new(PartitionNames::Hashed).into());
-        partitions.record_until_told(&uses(Some("ann")), Duration::from_millis(1));
+        partitions.record_and_schedule_report(&uses(Some("ann")), Duration::from_millis(1));
         assert!(partitions.window().began.is_some());
         while partitions.window().began.is_some() {
             tokio::task::yield_now().await;
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(firsts(&partitions), [true, false]);
         let summary = partitions.window().containers["rooms"].summary();
         assert_eq!((summary.queries, summary.cross_partition_queries), (2, 1));
-        partitions.tell();
+        partitions.report();
         assert!(partitions.window().containers.is_empty());
         assert_eq!(firsts(&partitions), [true, false]);
     }

@@ -36,7 +36,7 @@ fn place(tier: Tier, days: u64) -> Place {
 }
 
 fn command(name: &str) -> CommandId {
-    CommandId::of(name)
+    CommandId::from_text(name)
 }
 
 /// The reads of an attempt for an item of gazette, whose partitions are the quarters of 2026.

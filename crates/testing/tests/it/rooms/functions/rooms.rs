@@ -34,7 +34,7 @@ impl DesiredItem<Room> for WantedRoom<'_> {
         room.created_by == *self.command
     }
 
-    fn is_met_by(&self, room: &Room) -> bool {
+    fn is_satisfied_by(&self, room: &Room) -> bool {
         room.public.person_id == self.text.person_id && room.public.title == self.text.title
     }
 }

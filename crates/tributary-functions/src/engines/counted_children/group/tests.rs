@@ -120,7 +120,7 @@ impl State {
 
 /// The fault of a request.
 #[derive(Clone, Debug)]
-enum Trouble {
+enum StoreFault {
     Nothing,
     /// Another writer comes first.
     OtherEdits,
@@ -153,18 +153,18 @@ impl Store {
     }
 
     /// Lets another writer come first.
-    fn other(&mut self, trouble: &Trouble) {
+    fn other(&mut self, fault: &StoreFault) {
         let etag = self.etag + 1;
         let mut state = self.now().clone();
         let Some((mut room, _)) = state.room.take() else { return };
-        match trouble {
-            Trouble::OtherDeletesRoom => {
+        match fault {
+            StoreFault::OtherDeletesRoom => {
                 self.etag = etag;
                 self.states.push(state);
                 return;
             }
-            Trouble::OtherEdits => "another".clone_into(&mut room.title),
-            Trouble::OtherBooks(id)
+            StoreFault::OtherEdits => "another".clone_into(&mut room.title),
+            StoreFault::OtherBooks(id)
                 if !state.has(id)
                     && !room.recent.has_deleted(id, Timestamp::now())
                     && excludes(&room, id).is_none() =>
@@ -173,7 +173,7 @@ impl Store {
                 room.bookings += 1;
                 room.ids.insert(id.clone());
             }
-            Trouble::OtherCancels(id) if state.bookings.contains_key(id) => {
+            StoreFault::OtherCancels(id) if state.bookings.contains_key(id) => {
                 state.cancel(id);
                 room.bookings -= 1;
                 room.ids.remove(id);
@@ -188,9 +188,9 @@ impl Store {
         self.states.push(state);
     }
 
-    fn seen(&self, reads: Reads, trouble: &Trouble) -> &State {
-        match (reads, trouble) {
-            (Reads::Session, Trouble::Stale) => {
+    fn visible(&self, reads: Reads, fault: &StoreFault) -> &State {
+        match (reads, fault) {
+            (Reads::Session, StoreFault::Stale) => {
                 self.states.iter().rev().nth(1).unwrap_or(self.now())
             }
             _ => self.now(),
@@ -266,17 +266,17 @@ impl Store {
         &mut self,
         step: GroupStep<Rooms>,
         reads: Reads,
-        trouble: &Trouble,
+        fault: &StoreFault,
     ) -> StoreAnswer<Rooms> {
         let throttled = || StoreError::new(Reason::Throttled, false);
-        self.other(trouble);
-        match (step, trouble) {
-            (GroupStep::ReadParent | GroupStep::Find(_), Trouble::Throttled) => {
+        self.other(fault);
+        match (step, fault) {
+            (GroupStep::ReadParent | GroupStep::Find(_), StoreFault::Throttled) => {
                 StoreAnswer::Failed(throttled())
             }
-            (GroupStep::ReadParent, _) => StoreAnswer::Parent(known(self.seen(reads, trouble))),
+            (GroupStep::ReadParent, _) => StoreAnswer::Parent(known(self.visible(reads, fault))),
             (GroupStep::Find(ids), _) => {
-                let State { bookings, tombstones, .. } = self.seen(reads, trouble);
+                let State { bookings, tombstones, .. } = self.visible(reads, fault);
                 let found = ids.into_iter().filter_map(|id| {
                     let (item, etag) = match bookings.get(&id) {
                         Some(etag) => (Item::Booking(id.clone()), *etag),
@@ -287,23 +287,23 @@ impl Store {
                 });
                 StoreAnswer::Found(found.collect())
             }
-            (GroupStep::Write(_), Trouble::Throttled) => {
+            (GroupStep::Write(_), StoreFault::Throttled) => {
                 StoreAnswer::Refused(Refusal { operation: None, error: throttled() })
             }
             (GroupStep::Write(write), _) if write.children.len() > self.takes => {
                 let error = StoreError::new(Reason::TooLarge, false);
                 StoreAnswer::Refused(Refusal { operation: None, error })
             }
-            (GroupStep::Write(write), _) => match (self.transact(&write), trouble) {
-                (Ok(_), Trouble::AnswerLost) => {
+            (GroupStep::Write(write), _) => match (self.transact(&write), fault) {
+                (Ok(_), StoreFault::AnswerLost) => {
                     let error = StoreError::new(Reason::Unavailable, true);
                     StoreAnswer::Refused(Refusal { operation: None, error })
                 }
-                (Ok(_), Trouble::SentTwice) => {
+                (Ok(_), StoreFault::SentTwice) => {
                     let Err(Refusal { operation, error }) = self.transact(&write) else {
                         unreachable!("its own ETag has changed");
                     };
-                    StoreAnswer::Refused(Refusal { operation, error: error.after(true) })
+                    StoreAnswer::Refused(Refusal { operation, error: error.with_lost_answer(true) })
                 }
                 (Ok(written), _) => StoreAnswer::Written(written),
                 (Err(refusal), _) => StoreAnswer::Refused(refusal),
@@ -333,19 +333,19 @@ fn id() -> impl Strategy<Value = String> {
     prop::sample::select(&IDS[..]).prop_map(str::to_owned)
 }
 
-fn troubles() -> impl Strategy<Value = Vec<Trouble>> {
-    let trouble = prop_oneof![
-        6 => Just(Trouble::Nothing),
-        1 => Just(Trouble::OtherEdits),
-        1 => Just(Trouble::OtherDeletesRoom),
-        1 => id().prop_map(Trouble::OtherBooks),
-        1 => id().prop_map(Trouble::OtherCancels),
-        2 => Just(Trouble::Stale),
-        1 => Just(Trouble::Throttled),
-        1 => Just(Trouble::AnswerLost),
-        1 => Just(Trouble::SentTwice),
+fn faults() -> impl Strategy<Value = Vec<StoreFault>> {
+    let fault = prop_oneof![
+        6 => Just(StoreFault::Nothing),
+        1 => Just(StoreFault::OtherEdits),
+        1 => Just(StoreFault::OtherDeletesRoom),
+        1 => id().prop_map(StoreFault::OtherBooks),
+        1 => id().prop_map(StoreFault::OtherCancels),
+        2 => Just(StoreFault::Stale),
+        1 => Just(StoreFault::Throttled),
+        1 => Just(StoreFault::AnswerLost),
+        1 => Just(StoreFault::SentTwice),
     ];
-    prop::collection::vec(trouble, 0..12)
+    prop::collection::vec(fault, 0..12)
 }
 
 /// A [`Change`] that can be shown.
@@ -386,16 +386,16 @@ fn operations() -> impl Strategy<Value = Vec<Asked>> {
 }
 
 /// The changes before the group: the last of them is what a stale replica does not show.
-fn before() -> impl Strategy<Value = Vec<Trouble>> {
+fn before() -> impl Strategy<Value = Vec<StoreFault>> {
     let other = prop_oneof![
-        3 => id().prop_map(Trouble::OtherBooks),
-        1 => id().prop_map(Trouble::OtherCancels),
-        1 => Just(Trouble::OtherDeletesRoom),
+        3 => id().prop_map(StoreFault::OtherBooks),
+        1 => id().prop_map(StoreFault::OtherCancels),
+        1 => Just(StoreFault::OtherDeletesRoom),
     ];
     prop::collection::vec(other, 0..5)
 }
 
-fn store(before: &[Trouble], takes: usize) -> Store {
+fn store(before: &[StoreFault], takes: usize) -> Store {
     let first = State { room: Some((Room::default(), 0)), ..State::default() };
     let mut store =
         Store { states: vec![first], begin: 0, takes, etag: 0, created: BTreeSet::new() };
@@ -416,20 +416,20 @@ fn group(asked: Vec<Asked>, reads: Reads, store: &Store) -> Group<Rooms> {
             }
             _ => None,
         };
-        let command = CommandId::of(&format!("command {n}"));
-        Operation { change, command, if_match, seen: None, reads }
+        let command = CommandId::from_text(&format!("command {n}"));
+        Operation { change, command, if_match, parent_read: None, reads }
     };
     Group::new(asked.into_iter().enumerate().map(operation).collect(), Timestamp::now())
 }
 
-/// Lets a group end, under troubles that come again and again, and returns the number of its requests.
+/// Lets a group end, under faults that come again and again, and returns the number of its requests.
 fn run(
     group: &mut Group<Rooms>,
     remembered: Option<ParentState<Rooms>>,
     store: &mut Store,
-    troubles: &[Trouble],
+    faults: &[StoreFault],
 ) -> usize {
-    let mut troubles = troubles.iter().cycle();
+    let mut faults = faults.iter().cycle();
     let mut step = group.begin(remembered);
     let (mut requests, mut looks) = (0, 0);
     while !matches!(step, GroupStep::End(_)) {
@@ -437,8 +437,8 @@ fn run(
         looks += usize::from(matches!(step, GroupStep::Find(_)));
         assert!(requests < 100, "it does not end");
         assert!(looks <= 2, "it looks again and again");
-        let trouble = troubles.next().unwrap_or(&Trouble::Nothing);
-        step = group.next(store.answer(step, group.reads(), trouble));
+        let fault = faults.next().unwrap_or(&StoreFault::Nothing);
+        step = group.next(store.answer(step, group.reads(), fault));
     }
     requests
 }
@@ -451,7 +451,7 @@ proptest! {
     fn a_group_tells_each_operation_what_is_true(
         asked in operations(),
         before in before(),
-        troubles in troubles(),
+        faults in faults(),
         takes in 1..=IDS.len(),
         remembered in 0..3_usize,
         latest: bool,
@@ -464,7 +464,7 @@ proptest! {
         let reads = if latest { Reads::Latest } else { Reads::Session };
         let n = asked.len();
         let mut group = group(asked, reads, &store);
-        let requests = run(&mut group, remembered, &mut store, &troubles);
+        let requests = run(&mut group, remembered, &mut store, &faults);
         prop_assert!(requests <= 3 * n + 12, "{requests} requests for {n} operations");
 
         for State { room, bookings, .. } in &store.states {
@@ -479,8 +479,8 @@ proptest! {
         let once = |is_so: &dyn Fn(&State) -> bool| during.iter().any(is_so);
         // A stale replica is one change behind; a command that is refused for what it has read is
         // retried with latest reads.
-        let seen = if latest { during } else { &store.states[store.begin.saturating_sub(1)..] };
-        let seen_once = |is_so: &dyn Fn(&State) -> bool| seen.iter().any(is_so);
+        let states = if latest { during } else { &store.states[store.begin.saturating_sub(1)..] };
+        let seen_once = |is_so: &dyn Fn(&State) -> bool| states.iter().any(is_so);
         let has_room = |state: &State| state.room.is_some();
         let operations = mem::take(&mut group.operations);
         // Another writer has deleted since what a command has read.
@@ -532,7 +532,7 @@ proptest! {
                 (_, Ok(_)) => prop_assert!(false, "an outcome of another operation"),
                 // The command is retried.
                 (_, Err(error)) => {
-                    prop_assert!(!troubles.is_empty() || is_remembered || is_late, "{error}");
+                    prop_assert!(!faults.is_empty() || is_remembered || is_late, "{error}");
                 }
             }
         }
@@ -568,7 +568,7 @@ proptest! {
 /// The room as a stale replica shows it still has the booking.
 #[test]
 fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_behind() {
-    let booked = || store(&[Trouble::OtherBooks("b".to_owned())], IDS.len());
+    let booked = || store(&[StoreFault::OtherBooks("b".to_owned())], IDS.len());
     let create = || Asked::Create("c".to_owned());
     let mut store = booked();
     let both = vec![Asked::Delete("b".to_owned()), create()];
@@ -585,11 +585,11 @@ fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_b
     assert!(matches!(&outcomes[..], [Ok(OperationOutcome::Refused(other))] if other == "b"));
 
     let before = known(store.now());
-    store.other(&Trouble::OtherCancels("b".to_owned()));
+    store.other(&StoreFault::OtherCancels("b".to_owned()));
     for (remembered, requests) in [(None, 3), (before, 2)] {
         let mut store = Store { states: store.states.clone(), created: BTreeSet::new(), ..store };
         let mut behind = group(vec![create()], Reads::Session, &store);
-        assert_eq!(run(&mut behind, remembered, &mut store, &[Trouble::Stale]), requests);
+        assert_eq!(run(&mut behind, remembered, &mut store, &[StoreFault::Stale]), requests);
         assert!(matches!(&behind.outcomes()[..], [Ok(OperationOutcome::Done { .. })]));
     }
 }
@@ -600,7 +600,12 @@ fn a_lost_answer_is_not_taken_for_that_of_a_delete_that_was_not_sent() {
     let mut store = store(&[], 1);
     let asked = vec![Asked::Create("a".to_owned()), Asked::Delete("b".to_owned())];
     let mut group = group(asked, Reads::Session, &store);
-    run(&mut group, None, &mut store, &[Trouble::Nothing, Trouble::Nothing, Trouble::SentTwice]);
+    run(
+        &mut group,
+        None,
+        &mut store,
+        &[StoreFault::Nothing, StoreFault::Nothing, StoreFault::SentTwice],
+    );
     let outcomes = group.outcomes();
     assert!(matches!(
         outcomes.as_slice(),

@@ -1,5 +1,5 @@
 //! Workers that move one item, against a model of the store. Each request of a worker is a step: between
-//! two of them others come first, the worker is cut off, or the store is in trouble.
+//! two of them others come first, the worker is cut off, or the store is in fault.
 
 use std::{
     collections::BTreeMap,
@@ -74,7 +74,7 @@ fn note(at: &NotePlace, text: usize) -> Note {
 
 /// The fault of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-enum Trouble {
+enum StepFault {
     #[default]
     Nothing,
     /// A read without latest reads sees the state before.
@@ -97,7 +97,7 @@ struct State {
     slots: BTreeMap<(Shelf, String), History<MovableSlot<Note>>>,
     location: History<Location<Note>>,
     etag: u32,
-    trouble: Trouble,
+    fault: StepFault,
 }
 
 fn read<T: Clone>(history: &History<T>, is_stale: bool) -> Option<Stored<T>> {
@@ -135,20 +135,20 @@ impl Model {
     /// Makes a request: in its turn, when the worker is polled once more.
     async fn request<T>(
         &self,
-        carry_out: impl FnOnce(&mut State, Trouble) -> Result<T, StoreError>,
+        carry_out: impl FnOnce(&mut State, StepFault) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         futures::pending!();
         let mut state = self.state.lock().unwrap();
-        let trouble = mem::take(&mut state.trouble);
-        if trouble == Trouble::Unavailable {
+        let fault = mem::take(&mut state.fault);
+        if fault == StepFault::Unavailable {
             return Err(StoreError::new(Reason::Unavailable, true));
         }
-        carry_out(&mut state, trouble)
+        carry_out(&mut state, fault)
     }
 }
 
-fn answer<T>(written: Result<T, StoreError>, trouble: Trouble) -> Result<T, StoreError> {
-    if trouble == Trouble::AnswerLost {
+fn answer<T>(written: Result<T, StoreError>, fault: StepFault) -> Result<T, StoreError> {
+    if fault == StepFault::AnswerLost {
         return Err(StoreError::new(Reason::Unavailable, true));
     }
     written
@@ -175,8 +175,8 @@ impl Places for Model {
         _id: &str,
     ) -> Result<Option<Stored<MovableSlot<Note>>>, StoreError> {
         let key = (place.tier, place.partition_key.clone());
-        self.request(|state, trouble| {
-            let is_stale = trouble == Trouble::Stale && !self.is_latest;
+        self.request(|state, fault| {
+            let is_stale = fault == StepFault::Stale && !self.is_latest;
             Ok(read(state.slots.entry(key).or_default(), is_stale))
         })
         .await
@@ -189,12 +189,12 @@ impl Places for Model {
         over: Option<&ETag>,
     ) -> Result<ETag, StoreError> {
         let key = (place.tier, place.partition_key.clone());
-        self.request(|State { slots, etag, .. }, trouble| {
-            if trouble == Trouble::Full {
+        self.request(|State { slots, etag, .. }, fault| {
+            if fault == StepFault::Full {
                 return Err(StoreError::new(Reason::PartitionFull, false));
             }
             let written = write(slots.entry(key).or_default(), Some(slot.clone()), over, etag);
-            answer(written, trouble)
+            answer(written, fault)
         })
         .await
     }
@@ -206,16 +206,16 @@ impl Places for Model {
         over: &ETag,
     ) -> Result<(), StoreError> {
         let key = (place.tier, place.partition_key.clone());
-        self.request(|State { slots, etag, .. }, trouble| {
+        self.request(|State { slots, etag, .. }, fault| {
             let emptied = write(slots.entry(key).or_default(), None, Some(over), etag);
-            answer(emptied.map(drop), trouble)
+            answer(emptied.map(drop), fault)
         })
         .await
     }
 
     async fn location(&self, _id: &str) -> Result<Option<Stored<Location<Note>>>, StoreError> {
-        self.request(|state, trouble| {
-            Ok(read(&state.location, trouble == Trouble::Stale && !self.is_latest))
+        self.request(|state, fault| {
+            Ok(read(&state.location, fault == StepFault::Stale && !self.is_latest))
         })
         .await
     }
@@ -228,8 +228,8 @@ impl Places for Model {
     ) -> Result<(), StoreError> {
         let (id, place) = (id.to_owned(), place.clone());
         let item = Location { partition_key: id.clone(), id, place, version };
-        self.request(|State { location, etag, .. }, trouble| {
-            answer(write(location, Some(item), over, etag).map(drop), trouble)
+        self.request(|State { location, etag, .. }, fault| {
+            answer(write(location, Some(item), over, etag).map(drop), fault)
         })
         .await
     }
@@ -272,7 +272,7 @@ async fn end_all(model: &Model) -> Result<(), StoreError> {
 
 /// Stores the note, as a command does by the recipe of the engine.
 async fn post(model: &Model, to: &NotePlace, text: usize) -> Result<(u64, usize), StoreError> {
-    let command = CommandId::of(&format!("command {text}"));
+    let command = CommandId::from_text(&format!("command {text}"));
     let Some(location) = model.location(ID).await? else {
         model.locate(ID, (to, 1), None).await?;
         let item = MovableItem::new(note(to, text), command);
@@ -298,7 +298,7 @@ async fn post(model: &Model, to: &NotePlace, text: usize) -> Result<(u64, usize)
         return Ok((item.version, item.public.text));
     }
     let here = ItemPlace { tier, partition_key: item.public.partition_key.clone() };
-    if let Some(left) = left_at(&item, &here, &location.item) {
+    if let Some(left) = unfinished_from(&item, &here, &location.item) {
         end(model, &left, ID).await?;
         return Err(StoreError::race(false));
     }
@@ -337,23 +337,23 @@ fn check(state: &State, newest: &mut u64) -> Result<(), TestCaseError> {
 
 type Worker = Pin<Box<dyn Future<Output = Told>>>;
 
-/// Lets the workers make requests in this order, and then each to its end without trouble.
-fn run(works: &[Work], turns: &[(usize, Trouble)]) -> Result<(), TestCaseError> {
+/// Lets the workers make requests in this order, and then each to its end without fault.
+fn run(works: &[Work], turns: &[(usize, StepFault)]) -> Result<(), TestCaseError> {
     let model = Model { state: Arc::default(), is_latest: false };
     let start =
         |number: usize| -> Worker { Box::pin(work(model.clone(), works[number].clone(), number)) };
     let mut workers: Vec<Option<Worker>> =
         (0..works.len()).map(|number| Some(start(number))).collect();
-    let rest = (0..works.len()).flat_map(|number| vec![(number, Trouble::Nothing); 300]);
+    let rest = (0..works.len()).flat_map(|number| vec![(number, StepFault::Nothing); 300]);
     let mut newest = 0;
-    for (number, trouble) in turns.iter().copied().chain(rest) {
+    for (number, fault) in turns.iter().copied().chain(rest) {
         let number = number % works.len();
         let Some(worker) = &mut workers[number] else { continue };
-        if trouble == Trouble::Crash {
+        if fault == StepFault::Crash {
             workers[number] = None;
             continue;
         }
-        model.state.lock().unwrap().trouble = trouble;
+        model.state.lock().unwrap().fault = fault;
         if let Poll::Ready(told) = worker.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             workers[number] = None;
             if let Some((version, text)) = told {
@@ -402,16 +402,16 @@ fn works() -> impl Strategy<Value = Vec<Work>> {
     prop::collection::vec(work, 2..7)
 }
 
-fn turns() -> impl Strategy<Value = Vec<(usize, Trouble)>> {
-    let trouble = prop_oneof![
-        20 => Just(Trouble::Nothing),
-        3 => Just(Trouble::Stale),
-        1 => Just(Trouble::Unavailable),
-        1 => Just(Trouble::AnswerLost),
-        2 => Just(Trouble::Full),
-        1 => Just(Trouble::Crash),
+fn turns() -> impl Strategy<Value = Vec<(usize, StepFault)>> {
+    let fault = prop_oneof![
+        20 => Just(StepFault::Nothing),
+        3 => Just(StepFault::Stale),
+        1 => Just(StepFault::Unavailable),
+        1 => Just(StepFault::AnswerLost),
+        2 => Just(StepFault::Full),
+        1 => Just(StepFault::Crash),
     ];
-    prop::collection::vec((0..6_usize, trouble), 0..120)
+    prop::collection::vec((0..6_usize, fault), 0..120)
 }
 
 proptest! {
@@ -429,7 +429,7 @@ proptest! {
 #[test]
 fn a_move_that_is_taken_back_leaves_what_keeps_a_late_item_out() {
     let works = [Work::Post { to: 0 }, Work::Post { to: 1 }, Work::Post { to: 0 }];
-    let requests = |number: usize, n: usize| vec![(number, Trouble::Nothing); n];
+    let requests = |number: usize, n: usize| vec![(number, StepFault::Nothing); n];
     let begun = [requests(0, 3), requests(1, 30), requests(2, 6)].concat();
-    run(&works, &[begun, vec![(2, Trouble::Full)], requests(2, 30)].concat()).unwrap();
+    run(&works, &[begun, vec![(2, StepFault::Full)], requests(2, 30)].concat()).unwrap();
 }

@@ -23,7 +23,7 @@ fn try_all(
     groups: Vec<Vec<Task<usize>>>,
     left: &mut BTreeMap<usize, Failures>,
 ) -> Vec<AttemptedTask<usize>> {
-    let mut tried = Vec::new();
+    let mut attempted = Vec::new();
     for group in groups {
         let fails = |task: &Task<usize>| left[&number(task)] != Some(0);
         let all_fail = group.iter().any(fails);
@@ -32,14 +32,14 @@ fn try_all(
                 *left = left.saturating_sub(1);
             }
         }
-        tried.extend(group.into_iter().map(|task| {
-            let again = FailedAttempt { reason: Reason::Throttled, try_again: true };
+        attempted.extend(group.into_iter().map(|task| {
+            let again = FailedAttempt { reason: Reason::Throttled, is_retryable: true };
             let result =
                 if all_fail { Err(again) } else { Ok(ChangeOutcome::Done(Effect::Applied)) };
             (task, result)
         }));
     }
-    tried
+    attempted
 }
 
 proptest! {
@@ -75,30 +75,30 @@ proptest! {
     /// A permanent failure is not retried, and counts once.
     #[test]
     fn each_change_is_done_or_failed_once(
-        fates in prop::collection::vec(0..3_u8, 0..40),
+        outcomes in prop::collection::vec(0..3_u8, 0..40),
         group in 1..10_usize,
     ) {
-        let tasks = (0..fates.len()).map(|n| task(n, true)).collect();
+        let tasks = (0..outcomes.len()).map(|n| task(n, true)).collect();
         let mut rounds = Rounds::new(tasks, group);
-        let mut tries = vec![0; fates.len()];
+        let mut attempts = vec![0; outcomes.len()];
         for _ in 0..3 {
-            let tried = rounds.begin_round().into_iter().flatten().map(|task| {
-                tries[number(&task)] += 1;
-                let result = match fates[number(&task)] {
+            let attempted = rounds.begin_round().into_iter().flatten().map(|task| {
+                attempts[number(&task)] += 1;
+                let result = match outcomes[number(&task)] {
                     0 => Ok(ChangeOutcome::DeadLetter),
-                    1 => Err(FailedAttempt { reason: Reason::Unexpected, try_again: false }),
-                    _ => Err(FailedAttempt { reason: Reason::Unavailable, try_again: true }),
+                    1 => Err(FailedAttempt { reason: Reason::Unexpected, is_retryable: false }),
+                    _ => Err(FailedAttempt { reason: Reason::Unavailable, is_retryable: true }),
                 };
                 (task, result)
             });
-            let tried = tried.collect();
-            rounds.end_round(tried);
+            let attempted = attempted.collect();
+            rounds.end_round(attempted);
         }
-        for (fate, tries) in fates.iter().zip(tries) {
-            prop_assert_eq!(tries, if *fate == 2 { 3 } else { 1 });
+        for (outcome, attempts) in outcomes.iter().zip(attempts) {
+            prop_assert_eq!(attempts, if *outcome == 2 { 3 } else { 1 });
         }
         let BatchOutcomes { done, failures } = rounds.end();
-        prop_assert_eq!(done.len() + failures.len(), fates.len());
-        prop_assert!(done.iter().all(|fate| *fate == ChangeOutcome::DeadLetter));
+        prop_assert_eq!(done.len() + failures.len(), outcomes.len());
+        prop_assert!(done.iter().all(|outcome| *outcome == ChangeOutcome::DeadLetter));
     }
 }

@@ -15,13 +15,13 @@ use crate::telemetry::Cost;
 /// the window's sum (3.5 / 1,024: the sketch's `epsilon`; Anderson et al., *A high-performance
 /// algorithm for identifying frequent items in data streams*, 2017), and one that has more than that
 /// is never missing. Two sketches take at most 140 KB for a container, with hashed names.
-const TABLE: usize = 1_024;
+const SKETCH_ENTRIES: usize = 1_024;
 
 /// Registers of the sketch that counts partitions beyond those: 2^11 have a standard error of 2.3 %.
 const LG_REGISTERS: u8 = 11;
 
 /// The number of partitions that are named.
-const TOP: usize = 10;
+const MAX_NAMED_PARTITIONS: usize = 10;
 
 /// The counts of one container.
 pub(super) struct ContainerCounts {
@@ -75,8 +75,8 @@ impl ContainerCounts {
             hundredths_of_ru: 0,
             queries: 0,
             cross_partition_queries: 0,
-            by_units: FrequentItemsSketch::new(TABLE)?,
-            by_requests: FrequentItemsSketch::new(TABLE)?,
+            by_units: FrequentItemsSketch::new(SKETCH_ENTRIES)?,
+            by_requests: FrequentItemsSketch::new(SKETCH_ENTRIES)?,
             names: HllSketch::new(LG_REGISTERS, HllType::Hll8)?,
         })
     }
@@ -122,7 +122,7 @@ impl ContainerCounts {
             partitions,
             gini: gini(&mut known, rest.max(0.0), partitions - tracked),
             error: units(self.by_units.maximum_error()),
-            top: rows.iter().take(TOP).map(hot).collect(),
+            top: rows.iter().take(MAX_NAMED_PARTITIONS).map(hot).collect(),
         }
     }
 }
@@ -166,21 +166,21 @@ mod tests {
 
     /// The error that the sketch promises.
     fn most(total: f64) -> f64 {
-        total * FrequentItemsSketch::<String>::epsilon_for_max_map_size(TABLE).unwrap()
+        total * FrequentItemsSketch::<String>::epsilon_for_max_map_size(SKETCH_ENTRIES).unwrap()
     }
 
-    fn tally(uses: impl IntoIterator<Item = (u32, u32)>) -> ContainerCounts {
-        let mut tally = ContainerCounts::new().unwrap();
+    fn counts(uses: impl IntoIterator<Item = (u32, u32)>) -> ContainerCounts {
+        let mut counts = ContainerCounts::new().unwrap();
         for (partition, hundredths) in uses {
             let units = f64::from(hundredths) / 100.0;
-            tally.add(Some(&format!("p{partition}")), false, cost(units));
+            counts.add(Some(&format!("p{partition}")), false, cost(units));
         }
-        tally
+        counts
     }
 
     #[test]
     fn few_partitions_are_counted_exactly() {
-        let summary = tally([(1, 300), (2, 100), (1, 50)]).summary();
+        let summary = counts([(1, 300), (2, 100), (1, 50)]).summary();
         let names: Vec<_> = summary.top.iter().map(|hot| (&*hot.name, hot.requests)).collect();
         assert_eq!(names, [("p1", 2), ("p2", 1)]);
         assert_eq!((summary.partitions, summary.requests, summary.hundredths()), (2, 3, 450));
@@ -190,11 +190,11 @@ mod tests {
 
     #[test]
     fn queries_of_several_partitions_are_of_none() {
-        let mut tally = tally([(1, 100)]);
+        let mut counts = counts([(1, 100)]);
         for (partition, begins) in [(None, true), (None, false), (Some("p1"), true)] {
-            tally.add(partition, begins, cost(10.0));
+            counts.add(partition, begins, cost(10.0));
         }
-        let summary = tally.summary();
+        let summary = counts.summary();
         assert_eq!((summary.queries, summary.cross_partition_queries), (2, 1));
         assert_eq!((summary.partitions, summary.top[0].requests), (1, 2));
         assert!((summary.request_units - 31.0).abs() < 1e-9);
@@ -202,11 +202,11 @@ mod tests {
 
     #[test]
     fn a_charge_that_is_no_number_counts_as_nothing() {
-        let mut tally = tally([]);
+        let mut counts = counts([]);
         for units in [f64::NAN, f64::NEG_INFINITY, -1.0] {
-            tally.add(Some("p"), false, cost(units));
+            counts.add(Some("p"), false, cost(units));
         }
-        let summary = tally.summary();
+        let summary = counts.summary();
         assert_eq!((summary.hundredths(), summary.gini), (0, None));
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn a_hot_partition_is_found_among_more_than_the_sketch_holds() {
         let spread = (0..20_000).map(|partition| (partition, 100));
         let hot = (0..20_000).map(|_| (1_000_000, 100));
-        let summary = tally(spread.zip(hot).flat_map(|(one, other)| [one, other])).summary();
+        let summary = counts(spread.zip(hot).flat_map(|(one, other)| [one, other])).summary();
         assert_eq!(summary.top[0].name, "p1000000");
         assert!(summary.top[0].request_units + summary.error >= 20_000.0);
         assert!(summary.error <= most(40_000.0));
@@ -235,15 +235,15 @@ mod tests {
             for (partition, hundredths) in &uses {
                 *exact.entry(*partition).or_default() += u64::from(*hundredths);
             }
-            let tally = tally(uses);
-            let error = tally.by_units.maximum_error();
+            let counts = counts(uses);
+            let error = counts.by_units.maximum_error();
             let total: u64 = exact.values().sum();
             prop_assert!(units(error) <= most(units(total)));
             for (partition, used) in &exact {
-                let told = tally.by_units.lower_bound(&*format!("p{partition}"));
+                let told = counts.by_units.lower_bound(&*format!("p{partition}"));
                 prop_assert!(told <= *used && *used <= told + error);
             }
-            let summary = tally.summary();
+            let summary = counts.summary();
             let mut all: Vec<f64> = exact.values().map(|used| units(*used)).filter(|used| *used > 0.0).collect();
             let count = all.len() as u64;
             if error == 0 {

@@ -27,8 +27,8 @@ use crate::{
 };
 
 /// The departing items of one page of the query, and those of them that are worked on at a time.
-const PAGE: u32 = 100;
-const AT_A_TIME: usize = 8;
+const PAGE_ITEMS: u32 = 100;
+const MAX_CONCURRENT_MOVES: usize = 8;
 
 /// The moves that were left, as a run has found and ended them.
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ fn value<T: DeserializeOwned>(value: &Value) -> Option<T> {
 
 /// Ends the moves that a crash has left, from these containers. `passed` is how far the runs are known
 /// to have come.
-pub async fn end_left<P: Places>(
+pub async fn end_unfinished<P: Places>(
     places: &P,
     turns: &Turns<'_>,
     tiers: &[<P::Content as Content>::Tier],
@@ -126,7 +126,8 @@ async fn pass<P: Places>(
          c.departure.item.{date} AS arrivalDate FROM c WHERE c.state = 'departing'"
     ));
     let container = places.container(tier);
-    let mut pages = pin!(container.pages::<DepartingRow>(query, Scope::Container, PAGE).await?);
+    let mut pages =
+        pin!(container.pages::<DepartingRow>(query, Scope::Container, PAGE_ITEMS).await?);
     let (mut left, mut has_ended_some) = (UnfinishedMoves::default(), false);
     while !left.is_cut {
         let Some(page) = turns.next(pages.try_next()).await else {
@@ -136,7 +137,7 @@ async fn pass<P: Places>(
         let Some(page) = page? else { break };
         let mut ends = stream::iter(page)
             .map(|row| async move { (turns.next(row.end(places, tier).boxed()).await, row) })
-            .buffer_unordered(AT_A_TIME);
+            .buffer_unordered(MAX_CONCURRENT_MOVES);
         while let Some((end, row)) = ends.next().await {
             match end {
                 Some(Ok(MoveOutcome::Over)) => {}
