@@ -1,6 +1,6 @@
 //! A domain is one value: everything that it adds to the app.
 //!
-//! To add a domain (`docs/adding-a-function.md` has every file of a small one):
+//! To add a domain (`docs/adding-a-function.md` names the files):
 //!
 //! 1. A folder in `src/`, say `rooms`, whose `mod.rs` has its table of routes and
 //!    `pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError>`.

@@ -15,8 +15,7 @@ const PAGE: &str = "docs/adding-a-function.md";
 
 /// The number of files that a section may touch, tests and documents included, besides those that a
 /// chore writes.
-const MAX_FILES: [(&str, usize); 4] =
-    [("A field", 1), ("An operation", 4), ("A projection", 7), ("A domain of your own", 8)];
+const MAX_FILES: [(&str, usize); 3] = [("A field", 1), ("An operation", 4), ("A projection", 7)];
 
 /// One step of the page.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,22 +113,21 @@ impl GuideStep {
     }
 }
 
-/// Returns the steps of a page: "New file `a`:" and a block, "In `a`, replace:" and a block, "by:" and
-/// a block, "Run:" and a chore of xtask. Other blocks change nothing.
+/// Returns the steps of a page: a block after "New file `a`:", a block of changes in `diff`, and a chore of
+/// xtask after "Run:". Other blocks change nothing.
 fn steps(page: &str) -> anyhow::Result<Vec<GuideStep>> {
     let mut steps = Vec::new();
     let mut section = String::new();
-    let mut said = "";
-    let mut replaced: Option<(String, String)> = None;
+    let mut last_line = "";
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
         if let Some(title) = line.strip_prefix("## ") {
             title.clone_into(&mut section);
         }
-        if !line.starts_with("```") {
-            said = if line.is_empty() { said } else { line };
+        let Some(language) = line.strip_prefix("```") else {
+            last_line = if line.is_empty() { last_line } else { line };
             continue;
-        }
+        };
         let mut block = String::new();
         loop {
             match lines.next() {
@@ -138,24 +136,47 @@ fn steps(page: &str) -> anyhow::Result<Vec<GuideStep>> {
                 Some(line) => block.extend([line, "\n"]),
             }
         }
-        let file = said.trim_end_matches(':').rsplit('`').nth(1).unwrap_or_default().to_owned();
-        let section = section.clone();
-        if said == "by:" {
-            let (file, text) = replaced.take().context("by: comes after replace:")?;
-            steps.push(GuideStep {
-                section,
-                file,
-                change: FileChange::Replace { text, by: block },
-            });
-        } else if said.ends_with(", replace:") {
-            replaced = Some((file, block));
-        } else if said.contains("New file `") {
-            steps.push(GuideStep { section, file, change: FileChange::New(block) });
-        } else if said.ends_with("Run:") {
-            steps.push(GuideStep { section, file: String::new(), change: FileChange::Run(block) });
+        let mut add = |file: &str, change| {
+            steps.push(GuideStep { section: section.clone(), file: file.to_owned(), change });
+        };
+        if language == "diff" {
+            for (file, change) in changes(&block)? {
+                add(file, change);
+            }
+        } else if last_line.contains("New file `") {
+            let file = last_line.rsplit('`').nth(1).context("a new file has a name")?;
+            add(file, FileChange::New(block));
+        } else if last_line.ends_with("Run:") {
+            add("", FileChange::Run(block));
         }
     }
     Ok(steps)
+}
+
+/// Returns the changes of a block in `diff`: "+++ " and a file, then its changes, with "@@" between them.
+/// The lines of a change begin with "-", "+", or a space.
+fn changes(block: &str) -> anyhow::Result<Vec<(&str, FileChange)>> {
+    let mut changes = Vec::new();
+    for part in block.split("+++ ").skip(1) {
+        let (file, part) = part.split_once('\n').context("a file has changes")?;
+        for hunk in part.split("@@\n") {
+            let mut text = String::new();
+            let mut by = String::new();
+            for line in hunk.lines() {
+                let (kind, line) = line.split_at(line.len().min(1));
+                match kind {
+                    "-" => text.extend([line, "\n"]),
+                    "+" => by.extend([line, "\n"]),
+                    _ => {
+                        text.extend([line, "\n"]);
+                        by.extend([line, "\n"]);
+                    }
+                }
+            }
+            changes.push((file, FileChange::Replace { text, by }));
+        }
+    }
+    Ok(changes)
 }
 
 #[cfg(test)]
@@ -164,14 +185,22 @@ mod tests {
 
     #[test]
     fn a_page_is_split_into_steps() -> anyhow::Result<()> {
-        let page = "## One\nWords. In `a.rs`, replace:\n\n```rust\nold\n```\n\nby:\n\n```rust\nnew\n\
-                    ```\n\nNew file `b.rs`:\n\n```rust\nall\n```\n\nRun:\n\n```sh\ncargo\n```\n\nSo:\n\n```sh\nno\n```\n";
+        let page = "## One\nWords.\n\n```diff\n+++ a.rs\n-old\n+new\n same\n@@\n more\n+last\n+++ c.rs\n-x\n```\n\n\
+                    New file `b.rs`:\n\n```rust\nall\n```\n\nRun:\n\n```sh\ncargo\n```\n\nSo:\n\n```sh\nno\n```\n";
         let step =
             |file: &str, change| GuideStep { section: "One".into(), file: file.into(), change };
-        let replace = FileChange::Replace { text: "old\n".into(), by: "new\n".into() };
-        let new = FileChange::New("all\n".into());
-        let run = FileChange::Run("cargo\n".into());
-        assert_eq!(steps(page)?, [step("a.rs", replace), step("b.rs", new), step("", run)]);
+        let replace =
+            |text: &str, by: &str| FileChange::Replace { text: text.into(), by: by.into() };
+        assert_eq!(
+            steps(page)?,
+            [
+                step("a.rs", replace("old\nsame\n", "new\nsame\n")),
+                step("a.rs", replace("more\n", "more\nlast\n")),
+                step("c.rs", replace("x\n", "")),
+                step("b.rs", FileChange::New("all\n".into())),
+                step("", FileChange::Run("cargo\n".into())),
+            ]
+        );
         Ok(())
     }
 }
