@@ -77,7 +77,7 @@ impl KeyValue {
             None => Self::Undefined,
             Some(Value::Null) => Self::Null,
             Some(Value::Bool(value)) => Self::Bool(*value),
-            Some(Value::Number(number)) => Self::Number(one_form(number)),
+            Some(Value::Number(number)) => Self::Number(normalized(number)),
             Some(Value::String(text)) => Self::Text(text.clone()),
             Some(Value::Array(_) | Value::Object(_)) => return Err(NotScalar),
         })
@@ -116,8 +116,8 @@ impl From<KeyValue> for Value {
     }
 }
 
-/// Returns one form for equal numbers: the service's numbers are doubles.
-fn one_form(number: &Number) -> Number {
+/// Returns the normal form of a number: `1` and `1.0` are equal, since the service's numbers are doubles.
+fn normalized(number: &Number) -> Number {
     const EXACT_BELOW: f64 = 9_007_199_254_740_992.0; // 2^53
     let Some(double) = number.as_f64() else { return number.clone() };
     if double.fract() == 0.0 && double.abs() < EXACT_BELOW {

@@ -88,6 +88,7 @@ impl Granularity {
         self.period_of(date)
     }
 
+    /// Returns the period that contains a date.
     fn period_of(self, date: Date) -> Period {
         let first_of = |month| Date::from_calendar_date(date.year(), month, 1);
         let first_day = match self {

@@ -37,7 +37,7 @@ impl Table {
                 cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
             })
             .collect();
-        let numbers = self.numbers();
+        let numbers = self.number_columns();
         let mut text = String::new();
         for (n, line) in lines().enumerate() {
             let mut cells = String::new();
@@ -71,8 +71,8 @@ impl Table {
         )
     }
 
-    /// Returns for each column true if all its cells are numbers.
-    fn numbers(&self) -> Vec<bool> {
+    /// Returns, for each column, true if all its cells are numbers.
+    fn number_columns(&self) -> Vec<bool> {
         let is_number = |cell: &str| cell == NONE || cell.starts_with(|c: char| c.is_ascii_digit());
         let column =
             |n: usize| self.rows.iter().all(|row| row.get(n).is_some_and(|cell| is_number(cell)));
@@ -82,7 +82,8 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rules = self.numbers().into_iter().map(|number| if number { "---:" } else { "---" });
+        let rules =
+            self.number_columns().into_iter().map(|number| if number { "---:" } else { "---" });
         writeln!(f, "| {} |", self.heads.join(" | "))?;
         writeln!(f, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
         self.rows.iter().try_for_each(|row| writeln!(f, "| {} |", row.join(" | ")))

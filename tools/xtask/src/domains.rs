@@ -93,7 +93,7 @@ fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
     }
     remove_containers(&root.join("infra/containers.json"), &containers)?;
     let tests = remove_tests(&root.join("tests"), name, &needles)?;
-    let tools = tools(root, name)?;
+    let tools = importing_tools(root, name)?;
     Ok(Left { tests, tools })
 }
 
@@ -204,8 +204,8 @@ fn remove_module(root: &Path, file: &Path) -> anyhow::Result<TestModule> {
     Ok(TestModule { parent, name })
 }
 
-/// Returns the crates that import the domain.
-fn tools(root: &Path, name: &str) -> anyhow::Result<Vec<String>> {
+/// Returns the packages in `tools/` that import the domain.
+fn importing_tools(root: &Path, name: &str) -> anyhow::Result<Vec<String>> {
     let mut tools = Vec::new();
     for folder in fs::read_dir(root.join("tools"))? {
         let folder = folder?.path();

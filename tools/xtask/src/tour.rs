@@ -138,6 +138,7 @@ fn mask(value: &mut Value) {
     }
 }
 
+/// Returns a line of `name: "value"` with the kind of the value instead of a value that varies.
 fn masked_line(line: &str) -> String {
     match line
         .split_once(": \"")

@@ -127,6 +127,7 @@ fn risks(best: &RankedCandidate) -> Option<String> {
     })
 }
 
+/// Returns the sentences about the number of logical partitions and the largest one.
 fn partitions(best: &RankedCandidate) -> String {
     let estimates = &best.report.estimates;
     let about = if estimates.cardinality.exact { "" } else { "about " };

@@ -146,9 +146,9 @@ impl<'a> QueryShape<'a> {
         }
         let sorted = request.order_by.as_ref().filter(|order| !equal.contains(&order.path));
         let order = sorted.map(|order| {
-            // Of one item there is no order.
-            let is_one = equal.contains(&PropertyPath::from_name("id"));
-            let first = equal.iter().filter(|_| !is_one).take(MAX_COMPOSITE_PATHS - 1);
+            // A single item needs no order.
+            let is_single_item = equal.contains(&PropertyPath::from_name("id"));
+            let first = equal.iter().filter(|_| !is_single_item).take(MAX_COMPOSITE_PATHS - 1);
             let last = (order.path.clone(), order.descending);
             first.map(|path| (path.clone(), order.descending)).chain([last]).collect()
         });
@@ -157,15 +157,16 @@ impl<'a> QueryShape<'a> {
         Some(Self { request, levels, equal, others, order })
     }
 
-    /// Returns the index in the order of the answer, or that of a filter by several properties.
+    /// Returns the composite index in the order of the answer. Without an order, returns that of the equal
+    /// properties and one other filter; a single item and a long list of properties need none.
     fn composite(&self) -> Option<Vec<SortedPath>> {
         if self.order.len() > 1 {
             return Some(self.order.clone());
         }
-        let is_short = (1..MAX_COMPOSITE_PATHS).contains(&self.equal.len());
-        let is_one = self.equal.contains(&PropertyPath::from_name("id"));
+        let has_room = (1..MAX_COMPOSITE_PATHS).contains(&self.equal.len());
+        let is_single_item = self.equal.contains(&PropertyPath::from_name("id"));
         let (range, _) =
-            self.others.first().filter(|_| is_short && !is_one && self.order.is_empty())?;
+            self.others.first().filter(|_| has_room && !is_single_item && self.order.is_empty())?;
         let paths = self.equal.iter().chain([range]);
         Some(paths.map(|path| (path.clone(), false)).collect())
     }

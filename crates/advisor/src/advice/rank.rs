@@ -106,7 +106,7 @@ impl RankedCandidate {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a hundred")]
+#[expect(clippy::cast_precision_loss, reason = "an advice has a hundred candidates at most")]
 fn float(n: usize) -> f64 {
     n as f64
 }

@@ -47,6 +47,7 @@ struct ListedKey {
 }
 
 impl AdviseInput {
+    /// Reads the files that the arguments name: requests, containers, traffic.
     pub(crate) fn read(arguments: &AdviseArguments) -> anyhow::Result<Self> {
         let requests = arguments.requests.as_deref().map(requests).transpose()?;
         let mut current = arguments.current.clone();

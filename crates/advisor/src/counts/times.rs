@@ -19,13 +19,13 @@ const CREATION_SECONDS: i64 = 86_400;
 /// Returns the oldest and the newest time that is no outlier, or `None` without times.
 pub(crate) fn believed(mut times: Vec<i64>) -> Option<(i64, i64)> {
     times.sort_unstable();
-    let newest = end(&times)?;
+    let newest = last_believed(&times)?;
     let mirrored: Vec<i64> = times.iter().rev().map(|time| time.saturating_neg()).collect();
-    Some((end(&mirrored)?.saturating_neg(), newest))
+    Some((last_believed(&mirrored)?.saturating_neg(), newest))
 }
 
 /// Returns the greatest of the sorted times that is no outlier.
-fn end(sorted: &[i64]) -> Option<i64> {
+fn last_believed(sorted: &[i64]) -> Option<i64> {
     let fence = fence(sorted)?;
     let n_believed = sorted.partition_point(|time| *time <= fence);
     sorted.get(n_believed.checked_sub(1)?).copied()

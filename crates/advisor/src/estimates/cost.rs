@@ -308,16 +308,15 @@ impl QueryEstimate<'_> {
         cost
     }
 
-    /// Returns true if some of the drawn requests visit all partitions: they name nothing of the key; or half
-    /// of all keys and more, such as all buckets; or first levels that half of the physical partitions and
-    /// more have.
+    /// Returns true if the query is a fan-out. Its drawn requests name no part of the key, or at least half of
+    /// all keys (such as all buckets), or first levels in at least half of the physical partitions.
     fn fans_out(&self) -> bool {
         let RequestVisits { all, prefixes, physical_of_prefixes, partitions, n_partitions, .. } =
             self.visits;
-        let most = |named: f64, of: f64| named > 1.0 && 2.0 * named >= of;
+        let is_half = |named: f64, of: f64| named > 1.0 && 2.0 * named >= of;
         all > 0.0
-            || most(n_partitions / partitions.max(1.0), self.cardinality)
-            || most(physical_of_prefixes / prefixes.max(1.0), self.physical)
+            || is_half(n_partitions / partitions.max(1.0), self.cardinality)
+            || is_half(physical_of_prefixes / prefixes.max(1.0), self.physical)
     }
 
     /// Returns true if the answer is in the order of a period of the key.

@@ -40,7 +40,7 @@ pub(super) struct HashWindows {
 }
 
 impl HashWindows {
-    /// Creates windows from a hash on that depends on the seed.
+    /// Creates windows whose first one begins at a hash derived from the seed.
     pub(super) fn new(seed: u128) -> Self {
         Self { start: seed % HASH_COUNT, done: 0, kept: 0, width: FIRST_WINDOW_WIDTH }
     }

@@ -141,7 +141,7 @@ impl StrategyKind {
         signs(self.statements().0, characteristics)
     }
 
-    /// Returns the guide's "When to Avoid", with the verdicts of the characteristics.
+    /// Returns the guide's statements under "When to Avoid", each with the verdict of the characteristics.
     pub(super) fn when_to_avoid(
         self,
         characteristics: &DataCharacteristics,

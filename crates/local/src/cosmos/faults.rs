@@ -99,6 +99,7 @@ impl Faults {
         None
     }
 
+    /// Throttles a request, and at times also the next requests of its kind to the container.
     fn throttle(
         &self,
         chaos: &Chaos,

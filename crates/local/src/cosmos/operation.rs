@@ -137,10 +137,10 @@ fn data_kind(method: Method, names_an_item: bool, request: &Request) -> Option<R
     let kind = match (method, names_an_item) {
         (Method::Get, false) if has(request, &CHANGE_FEED) => RequestKind::ChangeFeed,
         (Method::Get, false) => RequestKind::ReadFeed,
-        (Method::Post, false) if is_true(request, &IS_QUERY_PLAN) => return None,
+        (Method::Post, false) if is_header_true(request, &IS_QUERY_PLAN) => return None,
         (Method::Post, false) if is_query(request) => RequestKind::Query,
-        (Method::Post, false) if is_true(request, &IS_BATCH) => RequestKind::Batch,
-        (Method::Post, false) if is_true(request, &IS_UPSERT) => RequestKind::Upsert,
+        (Method::Post, false) if is_header_true(request, &IS_BATCH) => RequestKind::Batch,
+        (Method::Post, false) if is_header_true(request, &IS_UPSERT) => RequestKind::Upsert,
         (Method::Post, false) => RequestKind::Create,
         (Method::Get, true) => RequestKind::Read,
         (Method::Put, true) => RequestKind::Replace,
@@ -157,10 +157,10 @@ pub(super) fn names_partition_key(request: &Request) -> bool {
 }
 
 fn is_query(request: &Request) -> bool {
-    is_true(request, &IS_QUERY) || is_true(request, &IS_QUERY_OF_OLD_SDKS)
+    is_header_true(request, &IS_QUERY) || is_header_true(request, &IS_QUERY_OF_OLD_SDKS)
 }
 
-fn is_true(request: &Request, name: &HeaderName) -> bool {
+fn is_header_true(request: &Request, name: &HeaderName) -> bool {
     request.headers().get_optional_str(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 

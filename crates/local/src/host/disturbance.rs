@@ -61,8 +61,9 @@ impl Disturbance {
         due
     }
 
-    /// Returns true if a delivered batch has a duplicate delivery at once; may also keep it for later.
-    pub(super) fn comes_again(&mut self, chaos: &Chaos, documents: &[Value]) -> bool {
+    /// Draws whether a delivered batch has a duplicate delivery, and when. Returns true for one that follows
+    /// at once; keeps the documents of a later one.
+    pub(super) fn is_repeated_at_once(&mut self, chaos: &Chaos, documents: &[Value]) -> bool {
         let Some(mut random) = chaos.roll(ChaosKind::Duplicates) else {
             return false;
         };

@@ -122,7 +122,7 @@ impl Worker {
             }
         };
         self.checkpoint().await?;
-        if self.disturbance.comes_again(&chaos, &documents) {
+        if self.disturbance.is_repeated_at_once(&chaos, &documents) {
             self.delivery.deliver_once(&batch).await;
         }
         Ok(Some(delivered))

@@ -39,6 +39,7 @@ impl FeedPosts {
         self.write(numbers, |n| vec![tombstone(n)]).await
     }
 
+    /// Writes the items of each numbered post, in one transaction for each post.
     async fn write(
         &self,
         numbers: Range<usize>,

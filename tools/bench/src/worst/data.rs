@@ -166,6 +166,7 @@ pub(super) fn large_post_body() -> Value {
     json!({"userId": id("u", 0), "title": control(200), "content": "x".repeat(512 * 1_024)})
 }
 
+/// Returns the request for the largest comment of a user on a large post.
 pub(super) fn comment(post: usize, user: usize) -> Call {
     let body = json!({"userId": id("u", user), "content": largest(user, 10_000)});
     Call::new(Method::POST, format!("/api/posts/{}/comments", large_post(post))).json(body)

@@ -55,7 +55,7 @@ impl Architecture {
         }
     }
 
-    /// Returns its description.
+    /// Returns the title for reports: containers and keys.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::HotWarm => "hot and warm, keys provider_month and provider_quarter",

@@ -24,8 +24,9 @@ pub(crate) fn physical_partitions(row: &RequestMeans) -> Option<f64> {
     of_store(row, |seen| seen.physical_partitions)
 }
 
-fn of_store(row: &RequestMeans, of: fn(&StoreMeans) -> f64) -> Option<f64> {
-    row.seen.as_ref().map(of)
+/// Returns a mean of the store's own figures; `None` for requests without them.
+fn of_store(row: &RequestMeans, mean: fn(&StoreMeans) -> f64) -> Option<f64> {
+    row.seen.as_ref().map(mean)
 }
 
 /// Formats a count, or the mean of counts; `-` if it is unknown.

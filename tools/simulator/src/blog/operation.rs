@@ -157,6 +157,7 @@ fn name(random: &mut Random) -> String {
     }
 }
 
+/// Returns a title, which looks like a date for one number in ten.
 fn title(number: u64) -> String {
     date(number).unwrap_or_else(|| format!("Title {number}"))
 }

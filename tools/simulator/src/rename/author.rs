@@ -94,7 +94,7 @@ pub(super) async fn check_names(
     let mut wrong = wrong_names("posts", &stored);
     let old = |item: &&Value| item["userId"] == ANN && item["usernameVersion"] != 2;
     wrong.extend(stored.iter().filter(old).map(|item| format!("old version of name: {item}")));
-    compare(&mut wrong, "items of Ann", of_ann(&stored), items);
+    compare(&mut wrong, "items of Ann", n_items_of_ann(&stored), items);
     let letters = find(database, "dead-letters", "SELECT * FROM c").await?;
     wrong.extend(letters.iter().map(|letter| format!("dead letter: {}", letter["reason"])));
     Ok(wrong)
@@ -110,7 +110,7 @@ pub(super) async fn check_copies(
     let in_users = find(database, "users", query).await?;
     let mut wrong = wrong_names("users", &in_users);
     compare(&mut wrong, "copies in users", in_users.len(), posts);
-    compare(&mut wrong, "copies of Ann's posts", of_ann(&in_users), posts.div_ceil(2));
+    compare(&mut wrong, "copies of Ann's posts", n_items_of_ann(&in_users), posts.div_ceil(2));
     let mut in_feed = find(database, "feed", query).await?;
     // The head of the feed is no post.
     in_feed.retain(|item| item["title"].is_string());
@@ -119,7 +119,7 @@ pub(super) async fn check_copies(
     Ok(wrong)
 }
 
-fn of_ann(items: &[Value]) -> usize {
+fn n_items_of_ann(items: &[Value]) -> usize {
     items.iter().filter(|item| item["userId"] == ANN).count()
 }
 

@@ -76,6 +76,7 @@ impl Modules {
         })
     }
 
+    /// Parses a file, and adds its module and the modules below it. `folder` has the files of the latter.
     fn add_file(
         &mut self,
         parent: usize,

@@ -125,6 +125,7 @@ impl<'ast> Visit<'ast> for Source {
 }
 
 impl Source {
+    /// Adds an import for each name of a `use` tree. `path` has the segments before the tree.
     fn import(&mut self, tree: &UseTree, path: &mut Vec<String>) {
         let (last, name) = match tree {
             UseTree::Path(part) => {

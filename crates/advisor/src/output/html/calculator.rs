@@ -107,6 +107,7 @@ impl<'a> CalculatorCandidate<'a> {
         self.report.estimates.growth.largest_bytes
     }
 
+    /// Returns the bytes of the largest logical partition after a year of growth.
     fn in_a_year(&self, bytes_per_day: f64) -> f64 {
         let grown =
             if self.ends_with_period { 0.0 } else { bytes_per_day * 365.0 * self.largest_share };
