@@ -4,9 +4,7 @@ use serde_json::json;
 
 use super::given;
 use crate::{
-    expect::{
-        bad_fields, charged, created, free_of_charge, is_timestamp, is_uuid_v7, problem,
-    },
+    expect::{bad_fields, charged, created, free_of_charge, is_timestamp, is_uuid_v7, problem},
     world::World,
 };
 

@@ -19,7 +19,8 @@ use super::given;
 use tributary_testing::interleavings::held;
 
 use crate::{
-    expect::problem, world::{Answer, World},
+    expect::problem,
+    world::{Answer, World},
 };
 
 type Command<'a> = LocalBoxFuture<'a, Answer>;

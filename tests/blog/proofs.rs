@@ -12,7 +12,7 @@ use tributary::blog::{
     projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
 };
 use tributary_functions::{
-    audit::{AggregateChecks, Audit, Finding, Listener, AuditOptions},
+    audit::{AggregateChecks, Audit, AuditOptions, Finding, Listener},
     cosmos::{Container, Cosmos, Query, StoreError},
     projection::{
         AnyProjection, Background, Origin, Projection,
