@@ -65,17 +65,19 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
         ],
         audit: Some(audit::audit(&blog)),
         containers: vec![blog.users, blog.posts, blog.feed],
+        // Of a deleted post, all comments and likes are older, but for those of a later one.
+        unindexed_filters: &[("posts", "postVersion")],
         ..Domain::new("blog")
     })
 }
 
 const FEED_QUERY: [QueryParameter; 1] =
-    [QueryParameter::new("limit", "How many posts: 1 to 100, by default 100.")];
+    [QueryParameter::new("limit", "How many posts: 1 to 100, by default 100.").example("20")];
 
-/// Returns the HTTP functions: commands need a function key, queries are public.
+/// Returns the HTTP functions: a command is for the user that it acts for, queries are public.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<Blog>> {
-    use AuthLevel::{Anonymous, Function};
+    use AuthLevel::{Anonymous, Owner, User};
     let one_post = Footprint::Item(sizes::POST);
     let posts    = Footprint::Page { item: sizes::SHORT_POST, limit: 20 };
     let feed     = Footprint::Page { item: sizes::SHORT_POST, limit: 100 };
@@ -83,25 +85,25 @@ fn http_functions() -> Vec<HttpFunction<Blog>> {
     let likes    = Footprint::Page { item: sizes::LIKE, limit: 20 };
     vec![
         // Users: sign up and rename (C1), profile (Q1), posts of an author (Q3).
-        post("CreateUser",      "/api/users",                                Function,  create_user),
-        put("PutUser",          "/api/users/{userId}",                       Function,  put_user),
+        post("CreateUser",      "/api/users",                                User,      create_user),
+        put("PutUser",          "/api/users/{userId}",                       Owner,     put_user),
         get("GetUser",          "/api/users/{userId}",                       Anonymous, get_user),
         get("ListUserPosts",    "/api/users/{userId}/posts",                 Anonymous, list_user_posts).answers(posts),
         // Posts: write and edit (C2), read (Q2), the front page (Q6).
-        post("CreatePost",      "/api/posts",                                Function,  create_post),
-        put("PutPost",          "/api/posts/{postId}",                       Function,  put_post),
+        post("CreatePost",      "/api/posts",                                Owner,     create_post),
+        put("PutPost",          "/api/posts/{postId}",                       Owner,     put_post),
         get("GetPost",          "/api/posts/{postId}",                       Anonymous, get_post).answers(one_post),
-        delete("DeletePost",    "/api/posts/{postId}",                       Function,  delete_post),
+        delete("DeletePost",    "/api/posts/{postId}",                       Owner,     delete_post),
         get("GetFeed",          "/api/feed",                                 Anonymous, get_feed).answers(feed).reads(&FEED_QUERY),
         // Comments: write (C3), read (Q4).
-        post("CreateComment",   "/api/posts/{postId}/comments",              Function,  create_comment),
+        post("CreateComment",   "/api/posts/{postId}/comments",              Owner,     create_comment),
         get("ListComments",     "/api/posts/{postId}/comments",              Anonymous, list_comments).answers(comments),
         get("GetComment",       "/api/posts/{postId}/comments/{commentId}",  Anonymous, get_comment).answers(one_post),
-        delete("DeleteComment", "/api/posts/{postId}/comments/{commentId}",  Function,  delete_comment),
+        delete("DeleteComment", "/api/posts/{postId}/comments/{commentId}",  Owner,     delete_comment),
         // Likes: like (C4), users who like it (Q5).
-        put("LikePost",         "/api/posts/{postId}/likes/{userId}",        Function,  like_post),
+        put("LikePost",         "/api/posts/{postId}/likes/{userId}",        Owner,     like_post),
         get("GetLike",          "/api/posts/{postId}/likes/{userId}",        Anonymous, get_like).answers(one_post),
-        delete("UnlikePost",    "/api/posts/{postId}/likes/{userId}",        Function,  unlike_post),
+        delete("UnlikePost",    "/api/posts/{postId}/likes/{userId}",        Owner,     unlike_post),
         get("ListLikes",        "/api/posts/{postId}/likes",                 Anonymous, list_likes).answers(likes),
     ]
 }

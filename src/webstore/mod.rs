@@ -68,23 +68,27 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
             customers.customers,
             customers.leaderboard,
         ],
+        // Of a renamed tag, all products have an older name at first.
+        unindexed_filters: &[("product", "tags/[]/version")],
         ..Domain::new("webstore")
     })
 }
 
 const CUSTOMER_QUERY: [QueryParameter; 1] =
-    [QueryParameter::new("include", "`orders`: the answer has the newest 100 orders, too.")];
+    [QueryParameter::new("include", "`orders`: the answer has the newest 100 orders, too.")
+        .example("orders")];
 
 const RANKING_QUERY: [QueryParameter; 2] = [
-    QueryParameter::new("limit", "How many customers: 1 to 100, by default 10."),
-    QueryParameter::new("source", "`query`, by default, or `leaderboard`: the projection."),
+    QueryParameter::new("limit", "How many customers: 1 to 100, by default 10.").example("20"),
+    QueryParameter::new("source", "`query`, by default, or `leaderboard`: the projection.")
+        .example("leaderboard"),
 ];
 
-/// The HTTP functions: commands need a function key, and so do queries of what belongs to a customer.
-/// Queries of the catalog are for everybody.
+/// Returns the HTTP functions: commands of the catalog need a function key, and its queries are public. A
+/// customer, with its orders and its password, is for the user with its id, queries included.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<WebStore>> {
-    use AuthLevel::{Anonymous, Function};
+    use AuthLevel::{Anonymous, Function, Owner};
     let labels   = Footprint::Page { item: sizes::LABEL, limit: 20 };
     let product  = Footprint::Item(sizes::PRODUCT);
     let products = Footprint::Page { item: sizes::PRODUCT, limit: 20 };
@@ -116,15 +120,15 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         post("MoveProduct",      "/api/categories/{categoryId}/products/{productId}/move",  Function,  move_product).answers(product),
         delete("DeleteProduct",  "/api/categories/{categoryId}/products/{productId}",       Function,  delete_product).answers(product),
         // Customers and their passwords. A customer is never deleted: its orders are the shop's books.
-        put("PutCustomer",       "/api/customers/{customerId}",                             Function,  put_customer).answers(customer),
-        get("GetCustomer",       "/api/customers/{customerId}",                             Function,  get_customer).answers(included).reads(&CUSTOMER_QUERY),
-        put("PutPassword",       "/api/customers/{customerId}/password",                    Function,  put_password).queued(&hashes),
-        post("VerifyPassword",   "/api/customers/{customerId}/password/verify",             Function,  verify_password).queued(&hashes),
+        put("PutCustomer",       "/api/customers/{customerId}",                             Owner,     put_customer).answers(customer),
+        get("GetCustomer",       "/api/customers/{customerId}",                             Owner,     get_customer).answers(included).reads(&CUSTOMER_QUERY),
+        put("PutPassword",       "/api/customers/{customerId}/password",                    Owner,     put_password).queued(&hashes),
+        post("VerifyPassword",   "/api/customers/{customerId}/password/verify",             Owner,     verify_password).queued(&hashes),
         // Orders.
-        post("CreateOrder",      "/api/customers/{customerId}/orders",                      Function,  create_order).answers(order),
-        get("ListOrders",        "/api/customers/{customerId}/orders",                      Function,  list_orders).answers(orders),
-        get("GetOrder",          "/api/customers/{customerId}/orders/{orderId}",            Function,  get_order).answers(order),
-        delete("DeleteOrder",    "/api/customers/{customerId}/orders/{orderId}",            Function,  delete_order),
+        post("CreateOrder",      "/api/customers/{customerId}/orders",                      Owner,     create_order).answers(order),
+        get("ListOrders",        "/api/customers/{customerId}/orders",                      Owner,     list_orders).answers(orders),
+        get("GetOrder",          "/api/customers/{customerId}/orders/{orderId}",            Owner,     get_order).answers(order),
+        delete("DeleteOrder",    "/api/customers/{customerId}/orders/{orderId}",            Owner,     delete_order),
         // Reports.
         get("GetTopCustomers",   "/api/reports/top-customers",                              Function,  get_top_customers).answers(ranking).reads(&RANKING_QUERY),
     ]

@@ -9,10 +9,7 @@ use std::{
 
 use axum::http::Method;
 use serde_json::Value;
-use tributary_functions::{
-    app::{Trigger, UNMATCHED_FUNCTION},
-    http::AuthLevel,
-};
+use tributary_functions::app::{Trigger, UNMATCHED_FUNCTION};
 use tributary_local::host::{FunctionApp, Settings};
 
 use crate::world::World;
@@ -75,20 +72,6 @@ fn the_command_writes_the_folder_and_names_each_file_that_differs() {
     command(&folder, false).unwrap();
     assert!(folder.join("Own/notes.txt").exists(), "a folder without function.json is no function");
     fs::remove_dir_all(&folder).unwrap();
-}
-
-#[test]
-fn queries_are_open_and_everything_else_asks_for_a_key() {
-    // For operators; addresses and orders; a report of both.
-    let private = ["/api/dead-letters", "/api/customers", "/api/reports"];
-    for function in World::http_functions() {
-        let is_private = private.iter().any(|route| function.route.starts_with(route));
-        let expected = match function.method {
-            Method::GET if !is_private => AuthLevel::Anonymous,
-            _ => AuthLevel::Function,
-        };
-        assert_eq!(function.auth_level, expected, "{}", function.name);
-    }
 }
 
 #[tokio::test]

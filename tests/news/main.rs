@@ -32,5 +32,4 @@ mod races;
 mod refused_moves;
 mod slices;
 
-mod access;
 mod costs;

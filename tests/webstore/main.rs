@@ -35,7 +35,6 @@ mod list_orders;
 mod leaderboard;
 mod top_customers;
 
-mod access;
 mod audit;
 mod audit_customers;
 mod costs;

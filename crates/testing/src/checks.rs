@@ -4,6 +4,8 @@
 //! | check | promise |
 //! | --- | --- |
 //! | [`bad_requests_are_refused`] | every function refuses a bad body, path or query without a store request |
+//! | [`access_by_caller`] | each function is for the callers in its line of the table |
+//! | [`indexes`] | an index serves each query that the app sends, and each index serves a query |
 //! | [`openapi`] | the OpenAPI document says what each function takes and answers |
 //! | [`conditions`] | an item is read, put and deleted under the conditions of its callers |
 //! | [`answered_as_the_first_time`] | a request that the host repeats is carried out once |
@@ -20,7 +22,10 @@
 //! }
 //! ```
 
+mod access;
 pub mod conditions;
+mod examples;
+pub mod indexes;
 pub mod lists;
 pub mod openapi;
 
@@ -29,7 +34,9 @@ mod refusals;
 mod repeats;
 
 pub use self::{
+    access::access_by_caller,
     budgets::{RepeatableCommand, budget_spent_anywhere},
+    examples::send_examples,
     refusals::bad_requests_are_refused,
     repeats::{answered_as_the_first_time, at_other_instances},
 };

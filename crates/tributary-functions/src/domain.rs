@@ -74,6 +74,10 @@ pub struct Domain {
     pub audit: Option<Audit>,
     /// The containers that the app looks up at its start, so that no request has to.
     pub containers: Vec<Container>,
+    /// The filters of queries that no index serves, each as a container and a property: the store
+    /// evaluates them on the few items that the other filters leave. The checks of the crate
+    /// `tributary-testing` hold all others against `infra/containers.json`.
+    pub unindexed_filters: &'static [(&'static str, &'static str)],
 }
 
 /// Settings of the triggers of a domain. They stand in `function.json` as numbers, since the Functions
@@ -157,6 +161,7 @@ impl Domain {
             timers: Vec::new(),
             audit: None,
             containers: Vec::new(),
+            unindexed_filters: &[],
         }
     }
 }

@@ -33,17 +33,22 @@ pub struct NewsFilter<const SEARCH: bool> {
     pub(super) q: Option<String>,
 }
 
-const PROVIDER: QueryParameter = QueryParameter::new("provider", "The provider of the items.");
+const PROVIDER: QueryParameter =
+    QueryParameter::new("provider", "The provider of the items.").example("north-wire");
 const FROM: QueryParameter = QueryParameter::new(
     "from",
     "The begin of the window: an RFC 3339 timestamp, or a date of UTC.",
-);
+)
+.example("2026-11-01");
 const TO: QueryParameter =
-    QueryParameter::new("to", "The end of the window, exclusive; now by default.");
+    QueryParameter::new("to", "The end of the window, exclusive; now by default.")
+        .example("2100-01-01");
 const DAYS: QueryParameter =
-    QueryParameter::new("days", "The window as the last days, 1 to 36,500, instead of `from`.");
+    QueryParameter::new("days", "The window as the last days, 1 to 36,500, instead of `from`.")
+        .example("60");
 const WORDS: QueryParameter =
-    QueryParameter::new("q", "2 to 100 characters in title, content or tags, in any case.");
+    QueryParameter::new("q", "2 to 100 characters in title, content or tags, in any case.")
+        .example("bridge");
 
 impl<const SEARCH: bool> Filter for NewsFilter<SEARCH> {
     const PARAMETERS: &'static [QueryParameter] =

@@ -1,5 +1,6 @@
 //! The permissions of callers that App Service Authentication has signed in.
 
+mod by_caller;
 mod commands;
 mod headers;
 mod sign_up;

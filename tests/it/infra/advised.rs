@@ -5,10 +5,9 @@ use std::fs;
 use serde_json::{Value, json};
 use tributary_partition::{RequestKind, advice::ContainerDefinition};
 
-use super::{
-    indexes::{Asked, Policy, policy, unserved, without_each},
-    root,
-};
+use tributary_testing::checks::indexes::{Policy, SentQuery};
+
+use super::root;
 
 /// Requests of every kind, beside those of the examples: writes and reads without the key, lists of values,
 /// ranges, orders.
@@ -40,7 +39,7 @@ fn examples() -> Vec<Vec<RequestKind>> {
 }
 
 /// A query as it is printed, and with the order as a reader would write it without ADR 8.
-fn asked(definition: &ContainerDefinition) -> Vec<Asked> {
+fn asked(definition: &ContainerDefinition) -> Vec<SentQuery> {
     let queries = definition.queries.iter().flat_map(|query| {
         let plain = query.text.split_once(" ORDER BY ").map(|(filter, order)| {
             let last = order.rsplit(", ").next().unwrap();
@@ -51,7 +50,7 @@ fn asked(definition: &ContainerDefinition) -> Vec<Asked> {
     });
     let container = || definition.entry.id.clone();
     queries
-        .map(|(text, in_partition)| Asked { container: container(), text, in_partition })
+        .map(|(text, in_partition)| SentQuery { container: container(), text, in_partition })
         .collect()
 }
 
@@ -75,9 +74,9 @@ fn every_printed_container_serves_its_queries_and_has_no_index_without_one() {
         let definition = ContainerDefinition::new("printed", &key.parse().unwrap(), requests, &[]);
         let printed: Value = serde_json::from_str(&definition.entry.json()).unwrap();
         let asked = asked(&definition);
-        let policy = policy(&printed);
+        let policy = Policy::of(&printed);
         let missing = |policy: &Policy| -> Vec<String> {
-            asked.iter().flat_map(|one| unserved(policy, one)).collect()
+            asked.iter().flat_map(|one| policy.unserved(one)).collect()
         };
         assert_eq!(missing(&policy), [""; 0], "{key}");
         // The key has an index in any case: the app may send other queries in its partition.
@@ -85,7 +84,7 @@ fn every_printed_container_serves_its_queries_and_has_no_index_without_one() {
             let paths = printed["partitionKey"]["paths"].as_array().unwrap().iter();
             paths.map(|path| format!("{}/?", path.as_str().unwrap())).any(|path| path == what)
         };
-        for (what, without) in without_each(&policy) {
+        for (what, without) in policy.without_each() {
             assert!(
                 is_key(&what) || !missing(&without).is_empty(),
                 "{key}: {what} serves no query"

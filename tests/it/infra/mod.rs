@@ -10,7 +10,6 @@ mod deployment;
 mod indexes;
 mod news_queries;
 mod parameters;
-mod webstore_queries;
 
 use std::{fs, path::PathBuf};
 

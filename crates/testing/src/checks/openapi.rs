@@ -4,7 +4,7 @@
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use serde_json::{Value, json};
-use tributary_functions::http::{AuthLevel, HttpFunction};
+use tributary_functions::http::HttpFunction;
 
 use crate::{Answer, AppUnderTest, World};
 
@@ -154,6 +154,49 @@ impl OpenApiDocument {
         }
     }
 
+    /// Returns a value of a schema with other texts. Dates and choices stay.
+    pub(super) fn with_texts(
+        &self,
+        schema: &Value,
+        value: Value,
+        mut replaced: impl FnMut(&Value, &str) -> String,
+    ) -> Value {
+        self.replace_texts(schema, value, &mut replaced)
+    }
+
+    fn replace_texts(
+        &self,
+        schema: &Value,
+        value: Value,
+        replaced: &mut dyn FnMut(&Value, &str) -> String,
+    ) -> Value {
+        let schema = match schema["$ref"].as_str() {
+            Some(reference) => self.referred(reference),
+            None => schema,
+        };
+        let schema = schema["anyOf"].get(0).unwrap_or(schema);
+        match value {
+            Value::String(text) => {
+                let is_date =
+                    schema["format"].as_str().is_some_and(|format| format.starts_with("date"));
+                let is_choice = ["enum", "const"].iter().any(|name| schema.get(name).is_some());
+                Value::String(if is_date || is_choice { text } else { replaced(schema, &text) })
+            }
+            Value::Array(values) => {
+                let values = values.into_iter();
+                values.map(|one| self.replace_texts(&schema["items"], one, replaced)).collect()
+            }
+            Value::Object(members) => {
+                let members = members.into_iter().map(|(name, one)| {
+                    let value = self.replace_texts(&schema["properties"][&name], one, replaced);
+                    (name, value)
+                });
+                members.collect()
+            }
+            other => other,
+        }
+    }
+
     fn referred(&self, reference: &str) -> &Value {
         self.0.pointer(&reference[1..]).unwrap()
     }
@@ -167,8 +210,7 @@ impl OpenApiDocument {
             assert_eq!(operation["operationId"], function.name);
             let asks_for_key =
                 operation["security"].as_array().is_some_and(|keys| !keys.is_empty());
-            let has_key = function.auth_level == AuthLevel::Function;
-            assert_eq!(asks_for_key, has_key, "{}", function.name);
+            assert_eq!(asks_for_key, function.auth_level.needs_key(), "{}", function.name);
             let of_path = self.path_parameters(function).map(|(name, _)| name);
             let of_route = function.route.split('{').skip(1);
             let of_route = of_route.map(|rest| rest.split('}').next().unwrap());
@@ -185,7 +227,7 @@ impl OpenApiDocument {
     }
 
     /// Returns the names and schemas of the parameters in the path of a function.
-    fn path_parameters<'a>(
+    pub(super) fn path_parameters<'a>(
         &'a self,
         function: &HttpFunction,
     ) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {

@@ -26,7 +26,7 @@ pub enum Trigger {
         methods: Vec<Method>,
         /// The route, with a slash in front.
         route: &'static str,
-        /// The callers that the host admits: all, or those with a key.
+        /// The callers that the function admits.
         auth_level: AuthLevel,
     },
     /// Changes in a container.

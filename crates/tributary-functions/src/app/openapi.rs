@@ -144,7 +144,7 @@ impl ApiOperation {
         let mut operation = json!({
             "operationId": self.name,
             "tags": [self.tag],
-            "security": security(self.auth_level, &takes),
+            "security": security(self.auth_level),
             "responses": responses(&self.method, &takes, self.signature.gives(schemas)),
         });
         if !takes.parameters.is_empty() {
@@ -159,16 +159,16 @@ impl ApiOperation {
 }
 
 /// The function key, in one of two places; and a user, where the app is set up for it.
-fn security(auth_level: AuthLevel, takes: &RequestShape) -> Value {
+fn security(auth_level: AuthLevel) -> Value {
     let keys = ["keyHeader", "keyParameter"];
     let alone = keys.map(|key| json!({key: []}));
     match auth_level {
         AuthLevel::Anonymous => json!([]),
-        AuthLevel::Function if takes.has_actor => {
+        AuthLevel::Function => alone.to_vec().into(),
+        AuthLevel::User | AuthLevel::Owner => {
             let with_user = keys.map(|key| json!({key: [], "user": []}));
             [alone, with_user].concat().into()
         }
-        AuthLevel::Function => alone.to_vec().into(),
     }
 }
 

@@ -53,7 +53,8 @@ pub struct ByFunction {
 
 impl Filter for ByFunction {
     const PARAMETERS: &'static [QueryParameter] =
-        &[QueryParameter::new("function", "The function whose dead letters are listed.")];
+        &[QueryParameter::new("function", "The function whose dead letters are listed.")
+            .example("CopyRooms")];
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError> {
         if name == "function" {

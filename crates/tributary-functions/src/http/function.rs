@@ -6,6 +6,7 @@ use axum::{
     routing::{self, MethodRouter},
 };
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{AdmissionTerms, DescribedHandler, Footprint, QueryParameter, Signature, WorkQueue};
 use crate::cosmos::Limits;
@@ -19,7 +20,7 @@ pub struct HttpFunction<S = ()> {
     pub method: Method,
     /// The route, with a slash in front.
     pub route: &'static str,
-    /// The callers that the host admits: all, or those with a key.
+    /// The callers that the function admits.
     pub auth_level: AuthLevel,
     /// The largest answer.
     pub footprint: Footprint,
@@ -32,7 +33,10 @@ pub struct HttpFunction<S = ()> {
     handler: MethodRouter<S>,
 }
 
-/// The callers that a function admits.
+/// The callers that a function admits. The host checks the key. The handler checks the user, by an
+/// [`Actor`](super::Actor), in an app that knows users ([`Authentication`](super::Authentication)).
+///
+/// `function.json` has the level of the key alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AuthLevel {
@@ -40,6 +44,24 @@ pub enum AuthLevel {
     Anonymous,
     /// Callers with a key of the function or of the app.
     Function,
+    /// Callers with a key, each signed in as any user.
+    #[serde(rename = "function")]
+    User,
+    /// Callers with a key, each signed in as the user that the request acts for.
+    #[serde(rename = "function")]
+    Owner,
+}
+
+impl AuthLevel {
+    /// Returns true if the host asks for a key.
+    pub fn needs_key(self) -> bool {
+        self != Self::Anonymous
+    }
+
+    /// Returns true if the handler asks for a user, where the app knows users.
+    pub fn needs_user(self) -> bool {
+        matches!(self, Self::User | Self::Owner)
+    }
 }
 
 /// Creates a `GET` function.
@@ -121,6 +143,13 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
     /// Returns the function with parameters of the query string that its handler reads by itself.
     pub fn reads(self, query: &'static [QueryParameter]) -> Self {
         Self { signature: self.signature.reading(query), ..self }
+    }
+
+    /// Returns the function with an example of its body, for fields whose own examples do not go together:
+    /// two dates, of which one must be later. The OpenAPI document has it, and the checks of the crate
+    /// `tributary-testing` send it.
+    pub fn example(self, body: fn() -> Value) -> Self {
+        Self { signature: self.signature.with_example(body), ..self }
     }
 
     /// Returns the function with the state of its handler.

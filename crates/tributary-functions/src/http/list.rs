@@ -65,8 +65,9 @@ impl Filter for DateRange {
         QueryParameter::new(
             "from",
             "The begin of the range: an RFC 3339 timestamp, or a date of UTC.",
-        ),
-        QueryParameter::new("until", "The end of the range, exclusive."),
+        )
+        .example("2026-01-01"),
+        QueryParameter::new("until", "The end of the range, exclusive.").example("2100-01-01"),
     ];
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError> {

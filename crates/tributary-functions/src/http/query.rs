@@ -22,12 +22,20 @@ pub struct QueryParameter {
     pub name: &'static str,
     /// The rule, in words for the caller.
     pub rule: &'static str,
+    /// A value of the parameter.
+    pub example: Option<&'static str>,
 }
 
 impl QueryParameter {
     /// Creates a parameter with its rule, in words for the caller.
     pub const fn new(name: &'static str, rule: &'static str) -> Self {
-        Self { name, rule }
+        Self { name, rule, example: None }
+    }
+
+    /// Returns the parameter with an example, which the OpenAPI document has, and which the checks of the
+    /// crate `tributary-testing` send.
+    pub const fn example(self, value: &'static str) -> Self {
+        Self { example: Some(value), ..self }
     }
 }
 

@@ -6,6 +6,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
 
 use super::{
     ApiError, ItemResponse, QueryParameter, RequestShape, StoredItems, takes::HandlerArgument,
@@ -19,12 +20,14 @@ pub struct Signature {
     gives: fn(&mut SchemaGenerator) -> AnswerShape,
     /// The parameters of the query string that the handler reads by itself.
     query: &'static [QueryParameter],
+    /// An example of the body, where those of its fields do not go together.
+    example: Option<fn() -> Value>,
 }
 
 impl Signature {
     /// Returns the signature of a handler.
     pub(super) fn new<T, H: DescribedHandler<T>>() -> Self {
-        Self { takes: H::takes, gives: H::gives, query: &[] }
+        Self { takes: H::takes, gives: H::gives, query: &[], example: None }
     }
 
     /// Returns the signature with parameters that the handler reads by itself.
@@ -32,11 +35,19 @@ impl Signature {
         Self { query, ..self }
     }
 
+    /// Returns the signature with an example of the body.
+    pub(super) fn with_example(self, body: fn() -> Value) -> Self {
+        Self { example: Some(body), ..self }
+    }
+
     /// Returns what a request may have besides the parameters of its path.
     pub fn takes(self) -> RequestShape {
         let mut takes = (self.takes)();
         for parameter in self.query {
             takes.query(*parameter);
+        }
+        if let (Some(schema), Some(example)) = (&mut takes.body, self.example) {
+            schema["examples"] = json!([example()]);
         }
         takes
     }

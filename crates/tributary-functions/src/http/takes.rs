@@ -36,9 +36,13 @@ pub trait HandlerArgument {
 
 impl RequestShape {
     /// Adds a parameter of the query string.
-    pub(super) fn query(&mut self, QueryParameter { name, rule }: QueryParameter) {
+    pub(super) fn query(&mut self, QueryParameter { name, rule, example }: QueryParameter) {
         let schema = json!({"type": "string"});
-        let parameter = json!({"name": name, "in": "query", "description": rule, "schema": schema});
+        let mut parameter =
+            json!({"name": name, "in": "query", "description": rule, "schema": schema});
+        if let Some(example) = example {
+            parameter["example"] = example.into();
+        }
         self.parameters.push(parameter);
     }
 
@@ -116,7 +120,7 @@ impl<K, F: Filter> HandlerArgument for PageRequest<K, F> {
     fn describe(takes: &mut RequestShape) {
         let limit = "How many items a page has: 1 to 100, by default 20.";
         let cursor = "The `nextCursor` of the same list with the same filter.";
-        takes.query(QueryParameter::new("limit", limit));
+        takes.query(QueryParameter::new("limit", limit).example("20"));
         takes.query(QueryParameter::new("cursor", cursor));
         for parameter in F::PARAMETERS {
             takes.query(*parameter);

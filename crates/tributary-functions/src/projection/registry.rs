@@ -28,6 +28,9 @@ pub trait AnyProjection: Send + Sync {
     /// The container whose change feed is read.
     fn container_id(&self) -> &'static str;
 
+    /// The properties of the items that a dead letter does not keep: [`Projection::SECRETS`].
+    fn secrets(&self) -> &'static [&'static str];
+
     /// Applies a batch of the change feed.
     fn run<'a>(
         &'a self,
@@ -52,6 +55,10 @@ impl<P: Projection> AnyProjection for P {
 
     fn container_id(&self) -> &'static str {
         self.container().id()
+    }
+
+    fn secrets(&self) -> &'static [&'static str] {
+        P::SECRETS
     }
 
     fn run<'a>(

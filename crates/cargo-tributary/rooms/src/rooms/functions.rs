@@ -16,7 +16,7 @@ use tributary_functions::{
     },
     http::{
         self, Actor, ApiError,
-        AuthLevel::{Anonymous, Function},
+        AuthLevel::{Anonymous, Function, Owner},
         Conditions, Form, FromForm, HttpFunction, ItemResponse, JsonBody, List, PageRequest,
         Params, QueryParameter, StoredItems, delete, get, parameter_of, post, put,
     },
@@ -30,17 +30,18 @@ use super::{
 };
 
 const PEOPLE: &[QueryParameter] =
-    &[QueryParameter::new("people", "The ids of at most 100 people, separated by commas.")];
+    &[QueryParameter::new("people", "The ids of at most 100 people, separated by commas.")
+        .example("ann,bob")];
 
 #[rustfmt::skip]
 pub(super) fn all() -> Vec<HttpFunction<Stores>> {
     vec![
         put("PutRoom",          "/api/rooms/{roomId}",                      Function,  put_room),
         get("GetRoom",          "/api/rooms/{roomId}",                      Anonymous, get_room),
-        post("CreateBooking",   "/api/rooms/{roomId}/bookings",             Function,  create_booking),
+        post("CreateBooking",   "/api/rooms/{roomId}/bookings",             Owner,     create_booking),
         get("ListBookings",     "/api/rooms/{roomId}/bookings",             Function,  list_bookings),
-        delete("CancelBooking", "/api/rooms/{roomId}/bookings/{bookingId}", Function,  cancel_booking),
-        get("GetAgenda",        "/api/people/{personId}/agenda",            Function,  get_agenda),
+        delete("CancelBooking", "/api/rooms/{roomId}/bookings/{bookingId}", Owner,     cancel_booking),
+        get("GetAgenda",        "/api/people/{personId}/agenda",            Owner,     get_agenda),
         get("GetBookingCounts", "/api/booking-counts",                      Function,  get_booking_counts).reads(PEOPLE),
     ]
 }

@@ -1,10 +1,12 @@
 //! The promises of the framework for every function over HTTP.
 
+mod access;
 mod admission;
 mod bodies;
 mod budgets;
 mod conditions;
 mod faults;
+mod indexes;
 mod lists;
 mod openapi;
 mod paging;

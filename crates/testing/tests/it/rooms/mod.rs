@@ -30,8 +30,8 @@ use tributary_functions::{
 
 pub(crate) use self::{
     model::{
-        Booking, BookingId, DeletedRoom, PeopleItem, Person, PersonId, Room, RoomId, RoomText,
-        RoomsItem, Text,
+        Booking, BookingId, DeletedRoom, Name, PeopleItem, Person, PersonId, Room, RoomId,
+        RoomText, RoomsItem, Text,
     },
     projections::{NamesInRooms, NewestRooms, RoomCopies, RoomCounts, RoomsIntegrity},
 };
@@ -62,7 +62,7 @@ impl Stores {
         }
     }
 
-    async fn person(&self, id: &PersonId) -> Result<Option<Stored<Person>>, StoreError> {
+    pub(crate) async fn person(&self, id: &PersonId) -> Result<Option<Stored<Person>>, StoreError> {
         let stored = self.people.read(id.as_str(), id.as_str()).await?;
         Ok(stored.and_then(|Stored { item, etag }| match item {
             PeopleItem::Person(item) => Some(Stored { item, etag }),

@@ -5,7 +5,8 @@ mod people;
 mod rooms;
 
 use tributary_functions::http::{
-    AuthLevel::Anonymous, AuthLevel::Function, Footprint, HttpFunction, delete, get, post, put,
+    AuthLevel::Anonymous, AuthLevel::Function, AuthLevel::Owner, Footprint, HttpFunction, delete,
+    get, post, put,
 };
 
 use self::{
@@ -27,12 +28,12 @@ pub(super) fn all() -> Vec<HttpFunction<Stores>> {
     let newest   = Footprint::Page { item: ROOM_BYTES, limit: 10 };
     let bookings = Footprint::Page { item: BOOKING_BYTES, limit: 20 };
     vec![
-        put("PutPerson",        "/api/people/{personId}",                    Function,  put_person),
+        put("PutPerson",        "/api/people/{personId}",                    Owner,     put_person),
         get("ListRooms",        "/api/people/{personId}/rooms",              Anonymous, list_rooms).answers(rooms),
         get("GetRoomCount",     "/api/people/{personId}/room-count",         Anonymous, get_room_count),
-        put("PutRoom",          "/api/rooms/{roomId}",                       Function,  put_room),
+        put("PutRoom",          "/api/rooms/{roomId}",                       Owner,     put_room),
         get("GetRoom",          "/api/rooms/{roomId}",                       Anonymous, get_room),
-        delete("DeleteRoom",    "/api/rooms/{roomId}",                       Function,  delete_room),
+        delete("DeleteRoom",    "/api/rooms/{roomId}",                       Owner,     delete_room),
         get("GetNewestRooms",   "/api/newest-rooms",                         Anonymous, get_newest_rooms).answers(newest),
         post("CreateBooking",   "/api/rooms/{roomId}/bookings",              Function,  create_booking),
         get("ListBookings",     "/api/rooms/{roomId}/bookings",              Anonymous, list_bookings).answers(bookings),

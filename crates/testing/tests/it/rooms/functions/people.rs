@@ -6,7 +6,7 @@ use serde::Serialize;
 use tributary_functions::{
     cosmos::{Attempt, retry},
     engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
-    http::{self, ApiError, Conditions, ItemResponse, JsonBody, List, PageRequest, Params},
+    http::{self, Actor, ApiError, Conditions, ItemResponse, JsonBody, List, PageRequest, Params},
     projection::aggregate::total,
 };
 
@@ -34,10 +34,12 @@ pub(super) struct RoomCount {
 
 pub(super) async fn put_person(
     State(stores): State<Stores>,
+    actor: Actor,
     Params(id): Params<PersonId>,
     conditions: Conditions,
     JsonBody(Name(name)): JsonBody<Name>,
 ) -> Result<ItemResponse<PublicPerson>, ApiError> {
+    actor.must_be(id.as_str())?;
     retry(async |Attempt { reads, .. }| {
         let before = stores.reading(reads).person(&id).await?;
         let etag = before.as_ref().map(|before| &before.etag);

@@ -8,8 +8,8 @@ use tributary_functions::{
     cosmos::{Attempt, Query, Scope, Stored, confirm, retry},
     engines::command::{DesiredItem, PutStep, WrittenItem},
     http::{
-        self, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, StoredItems,
-        limit_of,
+        self, Actor, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params,
+        StoredItems, limit_of,
     },
     projection::{
         removal::{Remaining, remove_some},
@@ -41,10 +41,12 @@ impl DesiredItem<Room> for WantedRoom<'_> {
 
 pub(super) async fn put_room(
     State(stores): State<Stores>,
+    actor: Actor,
     Params(id): Params<RoomId>,
     command: ItemCommand,
     JsonBody(text): JsonBody<RoomText>,
 ) -> Result<ItemResponse<PublicRoom>, ApiError> {
+    actor.must_be(text.person_id.as_str())?;
     let wanted = WantedRoom { text: &text, command: &command.id };
     retry(async |attempt: Attempt| {
         let stores = stores.reading(attempt.reads);
@@ -101,6 +103,7 @@ pub(super) async fn get_room(
 
 pub(super) async fn delete_room(
     State(stores): State<Stores>,
+    actor: Actor,
     Params(id): Params<RoomId>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
@@ -109,6 +112,7 @@ pub(super) async fn delete_room(
         let Some(room) = command.delete(room, "room")? else {
             return Ok(StatusCode::NO_CONTENT);
         };
+        actor.must_be(room.item.public.person_id.as_str())?;
         command.conditions.check(Some(&room.etag))?;
         let mut tombstone = room.item.deleted();
         tombstone.recent.remember([command.id.clone()], Timestamp::now());

@@ -1,0 +1,292 @@
+//! Callers: each function is for those whom its line in the table names.
+//!
+//! | level of the line | without a user | another user | the owner |
+//! | --- | --- | --- | --- |
+//! | `Anonymous`, `Function` | is answered | gets the same answer | gets the same answer |
+//! | `User` | 401 | is answered | is answered |
+//! | `Owner` | 401 | 403 | is answered |
+//!
+//! The host checks the key of all levels but `Anonymous`, so a command has one of the others.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use tributary_functions::http::AuthLevel;
+use tributary_local::cosmos::RequestKind;
+
+use super::examples::{Example, Examples, Listed, MARK, texts};
+use crate::{Answer, AppUnderTest, World, answers::free_of_charge, problems::problem};
+
+/// The header by which App Service Authentication names a user of Microsoft Entra.
+const PRINCIPAL_ID: &str = "x-ms-client-principal-id";
+
+/// A user that owns nothing.
+const STRANGER: &str = "a-stranger";
+
+/// Calls each function without a user, as other users and as the owner, behind App Service Authentication.
+///
+/// The requests are the examples of the OpenAPI document. The owner is the user in the path or in the body,
+/// or the user whose commands have succeeded. The others are a stranger, and an owner of other items.
+///
+/// A caller that is refused learns nothing, costs nothing and changes nothing. An answer without a key
+/// has no text that an owner has written and that a query shows to the owner alone.
+///
+/// # Panics
+///
+/// When a caller is refused or answered against the table; when a command or a handler with an
+/// [`Actor`](tributary_functions::http::Actor) has a line for other callers; or when a function does not
+/// take its example.
+pub async fn access_by_caller<A: AppUnderTest>() {
+    lines_fit_handlers::<A>();
+    let world = World::<A>::new().await.with_easyauth().await;
+    unknown_callers_learn_nothing(&world).await;
+    let mut callers = Callers::default();
+    let mut others = Examples::of::<A>("-2");
+    others.create(&world, async |examples, one| callers.call(&world, examples, one).await).await;
+    callers.others = std::mem::take(&mut callers.owners);
+    assert!(
+        callers.others.len() <= 1,
+        "the examples have several owners, {:?}: one user has to own them all",
+        callers.others
+    );
+
+    let mut examples = Examples::of::<A>("");
+    examples.create(&world, async |examples, one| callers.call(&world, examples, one).await).await;
+    world.settle().await;
+    examples.read(async |examples, one| callers.call(&world, examples, one).await).await;
+    callers.private_texts_stay_private();
+    examples.delete(async |examples, one| callers.call(&world, examples, one).await).await;
+    examples.all_have_succeeded();
+}
+
+/// The callers of the examples, and what they were told.
+#[derive(Default)]
+struct Callers {
+    /// The users whose requests have succeeded.
+    owners: BTreeSet<String>,
+    /// The owners of other items.
+    others: BTreeSet<String>,
+    /// The marks of texts that a query has shown to their owner alone.
+    private: BTreeSet<String>,
+    /// The answers without a key.
+    public: Vec<(Listed, String)>,
+    /// The marks of texts that only owners write.
+    of_owners: BTreeSet<String>,
+}
+
+impl Callers {
+    /// Sends a request as each caller. Returns the answer for the right one.
+    async fn call<A: AppUnderTest>(
+        &mut self,
+        world: &World<A>,
+        examples: &Examples,
+        example: &Example,
+    ) -> Answer {
+        let answer = match example.of.function.auth_level {
+            AuthLevel::Anonymous | AuthLevel::Function => without_user(world, example).await,
+            AuthLevel::User => {
+                refused(world, example, None).await;
+                example.send(world, &[(PRINCIPAL_ID, &examples.with_set(STRANGER))]).await
+            }
+            AuthLevel::Owner => self.owner(world, examples, example).await,
+        };
+        if answer.status.is_success() {
+            self.keep(example, &answer);
+        }
+        answer
+    }
+
+    /// Sends a request without a user, as the other users, and as each user that may be the owner.
+    async fn owner<A: AppUnderTest>(
+        &mut self,
+        world: &World<A>,
+        examples: &Examples,
+        example: &Example,
+    ) -> Answer {
+        refused(world, example, None).await;
+        let others: Vec<&str> = self.others.iter().map(String::as_str).chain([STRANGER]).collect();
+        let mut refusals = Vec::new();
+        for other in others {
+            let answer = refused(world, example, Some(other)).await;
+            // The item does not exist, or the request is not good: there is no owner.
+            if answer.status != 403 {
+                return answer;
+            }
+            refusals.push(answer);
+        }
+        let named = examples.ids_in(example);
+        let candidates = named.iter().cloned().chain(self.owners.clone());
+        let candidates: BTreeSet<String> =
+            candidates.filter(|user| !self.others.contains(user)).collect();
+        let mut last = None;
+        for user in candidates {
+            let answer = example.send(world, &[(PRINCIPAL_ID, &user)]).await;
+            if answer.status.is_success() {
+                if named.contains(&user) {
+                    refusals.iter().for_each(free_of_charge);
+                    self.owner_acts_for_no_other(world, example, &user).await;
+                }
+                self.owners.insert(user);
+                return answer;
+            }
+            if answer.status != 403 || last.is_none() {
+                last = Some(answer);
+            }
+        }
+        last.unwrap_or_else(|| panic!("{} names no user that may be the owner", example.path))
+    }
+
+    /// Sends the request of an owner with another user in its place: below an item of the owner, such as a
+    /// comment on the owner's post, it is the other's still.
+    async fn owner_acts_for_no_other<A: AppUnderTest>(
+        &self,
+        world: &World<A>,
+        example: &Example,
+        owner: &str,
+    ) {
+        for other in &self.others {
+            let path = example.path.split('/');
+            let path = path.map(|segment| if segment == owner { other } else { segment });
+            let path = path.collect::<Vec<_>>().join("/");
+            let mut body = example.body.clone();
+            for (_, member) in body.iter_mut().filter_map(Value::as_object_mut).flatten() {
+                if *member == owner {
+                    *member = other.as_str().into();
+                }
+            }
+            let for_other = Example { of: example.of.clone(), path, body };
+            let answer = refused(world, &for_other, Some(owner)).await;
+            problem(&answer, 403);
+        }
+    }
+
+    fn keep(&mut self, example: &Example, answer: &Answer) {
+        let listed = &example.of;
+        let level = listed.function.auth_level;
+        if level.needs_user() {
+            let written = example.body.iter().flat_map(texts).any(|text| text.contains(MARK));
+            self.of_owners.extend(written.then(|| listed.mark.clone()));
+        }
+        if listed.function.method == "GET" && level == AuthLevel::Owner {
+            let shown = self.of_owners.iter().filter(|mark| answer.text.contains(*mark));
+            self.private.extend(shown.cloned());
+        }
+        if level == AuthLevel::Anonymous {
+            self.public.push((listed.clone(), answer.text.clone()));
+        }
+    }
+
+    fn private_texts_stay_private(&self) {
+        for (listed, text) in &self.public {
+            let told = self.private.iter().find(|mark| text.contains(*mark));
+            assert!(
+                told.is_none(),
+                "{} tells everybody a text that another query shows to its owner alone: write another \
+                 level than Anonymous in {}, or leave the text out: {text}",
+                listed.function.name,
+                listed.line()
+            );
+        }
+    }
+}
+
+/// Sends a request that must be refused as 401 without a user, or as 403 of another user. Another user
+/// learns of an item that does not exist, and of a request that is not good.
+async fn refused<A: AppUnderTest>(
+    world: &World<A>,
+    example: &Example,
+    other: Option<&str>,
+) -> Answer {
+    let (name, line) = (example.of.function.name, example.of.line());
+    let mark = world.endpoint.request_count();
+    let headers: Vec<(&str, &str)> = other.into_iter().map(|user| (PRINCIPAL_ID, user)).collect();
+    let answer = example.send(world, &headers).await;
+    match other {
+        None => {
+            assert_eq!(answer.status, 401, "{name} without a user, {line}: {}", answer.text);
+            assert!(is_of_type(&problem(&answer, 401), "unauthorized"), "{}", answer.text);
+            assert_eq!(answer.header("www-authenticate"), "Bearer", "{name}");
+            free_of_charge(&answer);
+        }
+        Some(user) => {
+            assert!(
+                !answer.status.is_success(),
+                "{name} lets {user} act for another user. Call `actor.must_be(…)` in its handler; if any \
+                 signed-in user may call it, write User in {line}"
+            );
+            if answer.status == 403 {
+                assert!(is_of_type(&problem(&answer, 403), "forbidden"), "{}", answer.text);
+            }
+        }
+    }
+    for request in world.endpoint.requests_since(mark) {
+        let is_read = matches!(request.kind, RequestKind::Read | RequestKind::Query);
+        assert!(is_read, "{name}: a refused command wrote: {request:?}");
+    }
+    answer
+}
+
+fn is_of_type(problem: &Value, slug: &str) -> bool {
+    problem["type"].as_str().is_some_and(|kind| kind.ends_with(&format!(":problem:{slug}")))
+}
+
+/// Sends a request for which no user matters, without one. A query is answered to a user in the same way.
+async fn without_user<A: AppUnderTest>(world: &World<A>, example: &Example) -> Answer {
+    let answer = example.send(world, &[]).await;
+    asks_for_no_user(&example.of, &answer, &[401, 403]);
+    let again = example.send(world, &[(PRINCIPAL_ID, STRANGER)]).await;
+    asks_for_no_user(&example.of, &again, &[401, 403]);
+    let function = &example.of.function;
+    if function.method == "GET" {
+        assert_eq!((again.status, &again.text), (answer.status, &answer.text), "{}", function.name);
+    }
+    answer
+}
+
+fn asks_for_no_user(listed: &Listed, answer: &Answer, statuses: &[u16]) {
+    assert!(
+        !statuses.contains(&answer.status.as_u16()),
+        "{} asks for a user. Take an `Actor` in its handler, and write Owner or User in {}: {}",
+        listed.function.name,
+        listed.line(),
+        answer.text
+    );
+}
+
+/// A handler that asks for a user has a line that says so, and so has each line such a handler. A command
+/// has a line with a key.
+fn lines_fit_handlers<A: AppUnderTest>() {
+    for listed in Listed::all::<A>() {
+        let function = &listed.function;
+        let (name, level, line) = (function.name, function.auth_level, listed.line());
+        assert!(
+            function.method == "GET" || level.needs_key(),
+            "{name} is a command that everybody may send. Write Owner, User or Function in {line}"
+        );
+        let has_actor = function.signature.takes().has_actor;
+        assert!(
+            has_actor || !level.needs_user(),
+            "{name} never asks who calls. Take an `Actor` in its handler, or write Function in {line}"
+        );
+        assert!(
+            level.needs_user() || !has_actor,
+            "{name} takes an `Actor`. Write Owner or User in {line}"
+        );
+    }
+}
+
+/// A caller without a user learns nothing by a path or body that is not good.
+async fn unknown_callers_learn_nothing<A: AppUnderTest>(world: &World<A>) {
+    for listed in Listed::all::<A>() {
+        let function = &listed.function;
+        let path = function.route.replace(['{', '}'], "");
+        for path in [path.clone(), path.replace("Id", "~")] {
+            let answer = world.call(function.method.as_str(), &path, &[], None).await;
+            if function.auth_level.needs_user() {
+                problem(&answer, 401);
+            } else {
+                asks_for_no_user(&listed, &answer, &[401]);
+            }
+        }
+    }
+}

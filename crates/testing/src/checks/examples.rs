@@ -1,0 +1,423 @@
+//! A request of each function that the function takes, made from the examples in the OpenAPI document: those
+//! of the types of its path, its query and its body. An item with an id of the server is named by the
+//! `Location` of the answer that created the item.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+};
+
+use serde_json::{Value, json};
+use tributary_functions::{app::Trigger, http::HttpFunction};
+
+use super::openapi::OpenApiDocument;
+use crate::{Answer, AppUnderTest, World};
+
+/// The beginning of the mark in each text that a check sends. No text of an app has it.
+pub(super) const MARK: &str = "sesame";
+
+/// The name of the framework among the domains.
+const FRAMEWORK: &str = "tributary_functions::app";
+
+/// The number of dead letters for the functions that read, replay and delete one each.
+const DEAD_LETTERS: usize = 4;
+
+/// A function, with the domain whose table has its line.
+#[derive(Clone)]
+pub(super) struct Listed {
+    pub(super) domain: &'static str,
+    pub(super) function: HttpFunction,
+    /// The mark of the texts that this function gets.
+    pub(super) mark: String,
+}
+
+/// A request of a function.
+pub(super) struct Example {
+    pub(super) of: Listed,
+    pub(super) path: String,
+    pub(super) body: Option<Value>,
+}
+
+/// The examples of all functions of an app.
+pub(super) struct Examples {
+    document: OpenApiDocument,
+    /// The functions that have not succeeded yet.
+    pending: Vec<Listed>,
+    /// The examples of all parameters in paths.
+    ids: BTreeSet<String>,
+    /// The end of each id and text.
+    set: &'static str,
+    /// The paths of items with an id of the server.
+    locations: Vec<String>,
+    /// The last answer of each function that has not succeeded.
+    refusals: BTreeMap<&'static str, String>,
+    /// The values that were sent and that no answer may have: those of `writeOnly` fields.
+    pub(super) secrets: BTreeSet<String>,
+}
+
+impl Listed {
+    /// Returns the functions of an app.
+    pub(super) fn all<A: AppUnderTest>() -> Vec<Self> {
+        let app = A::program().describe().unwrap();
+        let domain = |name| {
+            let domains = app.domains.iter();
+            let mut having = domains.filter(|domain| {
+                domain.http_functions.iter().any(|function| function.name == name)
+            });
+            having.next().map_or(FRAMEWORK, |domain| domain.name)
+        };
+        let functions = app.http_functions().cloned().enumerate();
+        let listed = functions.map(|(n, function)| Self {
+            domain: domain(function.name),
+            function,
+            mark: format!("{MARK}{n:03}"),
+        });
+        listed.collect()
+    }
+
+    /// Returns the place of the function's line, for an error.
+    pub(super) fn line(&self) -> String {
+        format!("the line of {} in the table of the domain `{}`", self.function.name, self.domain)
+    }
+
+    fn is_of(&self, methods: &[&str]) -> bool {
+        methods.contains(&self.function.method.as_str())
+    }
+}
+
+impl Example {
+    /// Sends the request with these headers.
+    pub(super) async fn send<A: AppUnderTest>(
+        &self,
+        world: &World<A>,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let method = self.of.function.method.as_str();
+        world.call(method, &self.path, headers, self.body.clone()).await
+    }
+}
+
+impl Examples {
+    /// Returns the examples of an app; those of another set have ids and texts that end with it.
+    pub(super) fn of<A: AppUnderTest>(set: &'static str) -> Self {
+        let document = OpenApiDocument::of::<A>();
+        let pending = Listed::all::<A>();
+        let mut ids = BTreeSet::new();
+        for Listed { function, .. } in &pending {
+            for (_, schema) in document.path_parameters(function) {
+                ids.extend(document.example(schema).as_str().map(str::to_owned));
+            }
+        }
+        let (locations, refusals, secrets) = Default::default();
+        Self { document, pending, ids, set, locations, refusals, secrets }
+    }
+
+    /// Returns the ids in a request that may be those of a user: the values of the path, and the texts of
+    /// the body that are examples of values of a path.
+    pub(super) fn ids_in(&self, example: &Example) -> Vec<String> {
+        let mut ids: Vec<String> = example.path.split('/').skip(2).map(str::to_owned).collect();
+        let members = example.body.iter().flat_map(texts);
+        ids.extend(members.filter(|text| self.ids.iter().any(|id| *text == self.with_set(id))));
+        ids
+    }
+
+    /// Returns an id of this set.
+    pub(super) fn with_set(&self, text: &str) -> String {
+        format!("{text}{}", self.set)
+    }
+
+    /// Sends each PUT and POST until it has succeeded: some need what others create.
+    pub(super) async fn create<A: AppUnderTest>(
+        &mut self,
+        world: &World<A>,
+        mut send: impl AsyncFnMut(&Self, &Example) -> Answer,
+    ) {
+        self.rounds(&["PUT", "POST"], &mut send).await;
+        self.add_dead_letters(world).await;
+        self.rounds(&["PUT", "POST"], &mut send).await;
+    }
+
+    /// Sends each GET.
+    pub(super) async fn read(&mut self, mut send: impl AsyncFnMut(&Self, &Example) -> Answer) {
+        self.rounds(&["GET"], &mut send).await;
+    }
+
+    /// Sends each DELETE.
+    pub(super) async fn delete(&mut self, mut send: impl AsyncFnMut(&Self, &Example) -> Answer) {
+        self.rounds(&["DELETE"], &mut send).await;
+    }
+
+    /// Ends the examples.
+    ///
+    /// # Panics
+    ///
+    /// When a function has not succeeded.
+    pub(super) fn all_have_succeeded(self) {
+        let missing = self.pending.iter().map(|listed| {
+            let name = listed.function.name;
+            let refusal = self.refusals.get(name).map_or("", String::as_str);
+            format!(
+                "{name} does not take its example: {refusal}\nThe examples have to go together. The \
+                 example of a type stands after its name in `checked_text!`; that of a parameter of the \
+                 query is `QueryParameter::example`. Where those of a body cannot go together, add \
+                 `.example(…)` to {}.",
+                listed.line()
+            )
+        });
+        let missing: Vec<String> = missing.collect();
+        assert!(missing.is_empty(), "\n\n{}\n", missing.join("\n\n"));
+    }
+
+    /// Sends the pending requests of these methods until none of them succeeds any more. What is below
+    /// another item is deleted first.
+    async fn rounds(
+        &mut self,
+        methods: &[&str],
+        send: &mut impl AsyncFnMut(&Self, &Example) -> Answer,
+    ) {
+        loop {
+            let pending = mem::take(&mut self.pending);
+            let (mut now, later): (Vec<_>, Vec<_>) =
+                pending.into_iter().partition(|listed| listed.is_of(methods));
+            let depth = |listed: &Listed| listed.function.route.split('/').count();
+            if methods == ["DELETE"] {
+                now.sort_by_key(|listed| usize::MAX - depth(listed));
+            }
+            self.pending = later;
+            let n_before = now.len();
+            let mut left = Vec::new();
+            for listed in now {
+                if !self.succeeds(&listed, send).await {
+                    left.push(listed);
+                }
+            }
+            let is_over = left.is_empty() || left.len() == n_before;
+            self.pending.append(&mut left);
+            if is_over {
+                return;
+            }
+        }
+    }
+
+    /// Sends the requests that a function may take until it takes one.
+    async fn succeeds(
+        &mut self,
+        listed: &Listed,
+        send: &mut impl AsyncFnMut(&Self, &Example) -> Answer,
+    ) -> bool {
+        for path in self.paths(listed) {
+            let example = Example { of: listed.clone(), path, body: self.body(listed) };
+            let answer = send(self, &example).await;
+            if answer.status.is_success() {
+                let location = answer.header("location");
+                self.locations.extend((!location.is_empty()).then(|| location.to_owned()));
+                return true;
+            }
+            let refusal = format!("{} {}", answer.status.as_u16(), answer.text);
+            let method = &listed.function.method;
+            self.refusals
+                .insert(listed.function.name, format!("{method} {}: {refusal}", example.path));
+        }
+        false
+    }
+
+    /// Returns the paths that a function may take: of the examples, of the items that have been created,
+    /// and each with one parameter of the query.
+    fn paths(&self, listed: &Listed) -> Vec<String> {
+        let by_example = self.path(listed, &[]);
+        let created = self.locations.iter().rev();
+        let created = created.map(|location| location.split('/').collect::<Vec<_>>());
+        let created = created.map(|location| self.path(listed, &location));
+        let mut paths = vec![by_example];
+        for path in created {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        let parameters = self.parameters(listed);
+        let with_each = paths
+            .iter()
+            .flat_map(|path| parameters.iter().map(move |parameter| format!("{path}?{parameter}")));
+        let with_each: Vec<String> = with_each.collect();
+        [paths, with_each].concat()
+    }
+
+    /// Returns the path of a function, with the parameters of a location as far as that has the same
+    /// route, and those of the examples.
+    fn path(&self, listed: &Listed, location: &[&str]) -> String {
+        let function = &listed.function;
+        let examples: BTreeMap<&str, String> = self
+            .document
+            .path_parameters(function)
+            .map(|(name, schema)| {
+                (name, self.with_set(self.document.example(schema).as_str().unwrap()))
+            })
+            .collect();
+        let mut is_same_route = true;
+        let segments = function.route.split('/').enumerate().map(|(n, segment)| {
+            let located = location.get(n).copied();
+            let Some(name) = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
+            else {
+                is_same_route &= located == Some(segment);
+                return segment;
+            };
+            located.filter(|_| is_same_route).unwrap_or(&examples[name])
+        });
+        segments.collect::<Vec<_>>().join("/")
+    }
+
+    /// Returns the parameters of the query that have an example, each as `name=value`.
+    pub(super) fn parameters(&self, listed: &Listed) -> Vec<String> {
+        let parameters = self.document.operation(&listed.function)["parameters"].as_array();
+        let of_query = parameters.into_iter().flatten().filter(|one| one["in"] == "query");
+        let pairs = of_query.filter_map(|one| {
+            Some(format!("{}={}", one["name"].as_str()?, one["example"].as_str()?))
+        });
+        pairs.collect()
+    }
+
+    /// Returns the body of a function. Each of its texts has a mark, but for ids, dates and choices.
+    fn body(&mut self, listed: &Listed) -> Option<Value> {
+        let schema = self.document.body(&listed.function)?;
+        let mut secrets = BTreeSet::new();
+        let marked = |schema: &Value, text: &str| {
+            let set = self.set;
+            if self.ids.contains(text) {
+                return format!("{text}{set}");
+            }
+            if schema["writeOnly"] == true {
+                let secret = format!("{text}{MARK}{set}");
+                secrets.insert(secret.clone());
+                return secret;
+            }
+            format!("{text}{}{set}", listed.mark)
+        };
+        let body = self.document.with_texts(schema, self.document.example(schema), marked);
+        self.secrets.append(&mut secrets);
+        Some(body)
+    }
+
+    /// Stores dead letters for the functions of the framework: an item of each projection's container
+    /// arrives in a form that no program can read.
+    async fn add_dead_letters<A: AppUnderTest>(&mut self, world: &World<A>) {
+        let app = A::program().describe().unwrap();
+        let projections = app.domains.iter().flat_map(|domain| &domain.projections);
+        for projection in projections.clone() {
+            let items = world.items(projection.container_id()).await;
+            for n in 0..DEAD_LETTERS {
+                let mut item = items.first().cloned().unwrap_or_else(|| json!({}));
+                item["id"] = json!(format!("unreadable-{n}{}", self.set));
+                for property in ["type", "version"] {
+                    item[property] = json!({"of": "another program"});
+                }
+                world.deliver(projection.function(), &[item]).await.unwrap();
+            }
+        }
+        if projections.count() == 0 {
+            self.pending.retain(|listed| listed.domain != FRAMEWORK);
+        }
+        for letter in world.list("/api/dead-letters").await {
+            self.locations.push(format!("/api/dead-letters/{}", letter["id"].as_str().unwrap()));
+        }
+    }
+}
+
+/// Returns all texts in a value.
+pub(super) fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(values) => values.iter().flat_map(texts).collect(),
+        Value::Object(members) => members.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Sends the examples of all functions to a world: each function's own, those of the same items once more
+/// with other texts, those of a second set of items, and lists in pages. The change feed is delivered, and
+/// the timers run.
+///
+/// A story looks then at what the app has sent to the store, or at what has become of the items:
+/// [`indexes::every_query_has_an_index`](super::indexes::every_query_has_an_index).
+///
+/// # Panics
+///
+/// When a function does not take its example, or a timer fails.
+pub async fn send_examples<A: AppUnderTest>(world: &World<A>) {
+    let send = async |_: &Examples, one: &Example| one.send(world, &[]).await;
+    let mut others = Examples::of::<A>("-2");
+    let functions = others.pending.clone();
+    others.create(world, send).await;
+    let mut examples = Examples::of::<A>("");
+    examples.create(world, send).await;
+    world.settle().await;
+    for listed in functions.iter().filter(|listed| listed.is_of(&["PUT", "POST"])) {
+        examples.send_again(world, &others, listed).await;
+    }
+    world.settle().await;
+    examples
+        .read(async |examples, one| {
+            let answer = one.send(world, &[]).await;
+            if answer.status.is_success() {
+                examples.read_pages(world, one).await;
+            }
+            answer
+        })
+        .await;
+    let app = A::program().describe().unwrap();
+    for declaration in app.declarations() {
+        if matches!(declaration.trigger, Trigger::Timer { .. }) {
+            world.tick(declaration.name).await.unwrap();
+        }
+    }
+    others.delete(send).await;
+    examples.delete(send).await;
+    world.settle().await;
+    examples.all_have_succeeded();
+}
+
+impl Examples {
+    /// Sends a request with other texts, and to the items of the other set below those of this one. Some
+    /// are refused: a name is taken, an item belongs to another.
+    async fn send_again<A: AppUnderTest>(
+        &mut self,
+        world: &World<A>,
+        others: &Self,
+        listed: &Listed,
+    ) {
+        let again = Listed { mark: format!("{}-again", listed.mark), ..listed.clone() };
+        let own = self.path(listed, &[]);
+        let parameters = listed.function.route.split('/').enumerate();
+        let last = parameters.filter(|(_, segment)| segment.starts_with('{')).last();
+        let mixed = last.map(|(last, _)| {
+            let other = others.path(listed, &[]);
+            let mut segments: Vec<&str> = own.split('/').collect();
+            segments[last] = other.split('/').nth(last).unwrap_or_default();
+            segments.join("/")
+        });
+        for path in [Some(own), mixed].into_iter().flatten() {
+            let body = self.body(&again);
+            Example { of: listed.clone(), path, body }.send(world, &[]).await;
+        }
+    }
+
+    /// Sends a request with each parameter of the query, and for its first two pages.
+    async fn read_pages<A: AppUnderTest>(&self, world: &World<A>, example: &Example) {
+        let parameters = self.parameters(&example.of);
+        for parameter in [None].into_iter().chain(parameters.iter().map(Some)) {
+            let mut path = example.path.clone();
+            path.push(if path.contains('?') { '&' } else { '?' });
+            if let Some(parameter) = parameter {
+                path.push_str(parameter);
+            }
+            world.get(&path).await;
+            if !path.contains("limit=") {
+                let page = world.get(&format!("{path}&limit=1")).await;
+                let cursor = serde_json::from_str::<Value>(&page.text).ok();
+                let cursor = cursor.and_then(|page| Some(page["nextCursor"].as_str()?.to_owned()));
+                if let Some(cursor) = cursor {
+                    world.get(&format!("{path}&limit=1&cursor={cursor}")).await.expect(200);
+                }
+            }
+        }
+    }
+}

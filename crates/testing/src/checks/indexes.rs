@@ -1,0 +1,383 @@
+//! The indexing policies of `infra/containers.json` against the queries that an app sends.
+//!
+//! The local endpoint answers any query. Azure refuses an order by two properties for which there is
+//! no composite index, and scans where a filter has no index. The rules are those of
+//! <https://learn.microsoft.com/azure/cosmos-db/index-policy>; what they say about composite indexes
+//! is under "Queries with a filter and ORDER BY" and "Queries with filters on multiple properties".
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::{AppUnderTest, World};
+
+/// The container of the Functions host.
+const LEASES: &str = "leases";
+
+/// A path of an index, and true if it is descending.
+type Sorted = (String, bool);
+
+/// The indexes of a container.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// The container's id.
+    pub container: String,
+    /// The levels of the partition key.
+    key: Vec<String>,
+    ranges: Vec<String>,
+    composites: Vec<Vec<Sorted>>,
+    /// The filters that need no index.
+    unindexed: BTreeSet<String>,
+    /// True if all items are one logical partition, so that its key would find them all.
+    is_one_partition: bool,
+}
+
+/// A query as an app has sent it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SentQuery {
+    /// The container's id.
+    pub container: String,
+    /// The text.
+    pub text: String,
+    /// True if it was sent to one logical partition.
+    pub in_partition: bool,
+}
+
+/// Holds the queries that a world has seen against the containers of the app: an index serves each query,
+/// and each index serves a query. Each text of SQL in the sources of the app has been sent.
+///
+/// The world gets its queries from [`send_examples`](super::send_examples), and from what else the story
+/// does for a query that needs a special state.
+///
+/// # Panics
+///
+/// When an index is missing, or serves no query; and when a text in the sources has not been sent.
+pub async fn every_query_has_an_index<A: AppUnderTest>(world: &World<A>) {
+    let sent = sent_queries(world);
+    let mut faults = Vec::new();
+    for begin in texts_in_sources::<A>() {
+        if !sent.iter().any(|query| query.text.contains(&begin)) {
+            faults.push(format!(
+                "No example sends the query with `{begin}`. Bring the world into a state in which it is \
+                 sent, before the check."
+            ));
+        }
+    }
+    for policy in policies(world) {
+        let of_container = sent.iter().filter(|query| query.container == policy.container);
+        let of_container: Vec<&SentQuery> = of_container.collect();
+        faults.extend(policy.faults(&of_container));
+    }
+    assert!(faults.is_empty(), "\n\n{}\n", faults.join("\n\n"));
+}
+
+/// Returns the queries that a world has seen, each once.
+fn sent_queries<A: AppUnderTest>(world: &World<A>) -> BTreeSet<SentQuery> {
+    let requests = world.endpoint.requests().into_iter();
+    let sent = requests.filter_map(|request| {
+        let text = as_written(&request.query?);
+        let in_partition = request.names_partition_key;
+        Some(SentQuery { container: request.container, text, in_partition })
+    });
+    sent.collect()
+}
+
+/// Returns the policies of all containers but the leases.
+fn policies<A: AppUnderTest>(world: &World<A>) -> Vec<Policy> {
+    let text = fs::read_to_string(Path::new(A::ROOT).join("infra/containers.json")).unwrap();
+    let file: Value = serde_json::from_str(&text).unwrap();
+    let app = A::program().describe().unwrap();
+    let unindexed = app.domains.iter().flat_map(|domain| domain.unindexed_filters);
+    let unindexed: BTreeSet<&(&str, &str)> = unindexed.collect();
+    let requests = world.endpoint.requests();
+    let containers = file["containers"].as_array().unwrap().iter().map(Policy::of);
+    let own = containers.filter(|policy| policy.container != LEASES);
+    let policies = own.map(|policy| {
+        let filters = unindexed.iter().filter(|(container, _)| *container == policy.container);
+        let of_container = requests.iter().filter(|one| one.container == policy.container);
+        let keys: BTreeSet<&String> =
+            of_container.filter_map(|request| request.partition_key.as_ref()).collect();
+        Policy {
+            unindexed: filters.map(|(_, property)| (*property).to_owned()).collect(),
+            is_one_partition: keys.len() == 1,
+            ..policy
+        }
+    });
+    policies.collect()
+}
+
+/// Returns a query as the app wrote it, in one line. The SDK wraps one that is sorted over all partitions.
+fn as_written(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.split_once(" FROM c ") {
+        Some((list, rest)) if list.contains("orderByItems") => {
+            let rest = rest.replace("WHERE true ", "").replace("WHERE (", "WHERE ");
+            format!("SELECT * FROM c {}", rest.replace(") AND true ", " "))
+        }
+        _ => text,
+    }
+}
+
+/// Returns the beginning of each text of SQL in the sources, up to its first inserted part. A text
+/// that is whole so far comes without its list, since the SDK changes the list.
+fn texts_in_sources<A: AppUnderTest>() -> BTreeSet<String> {
+    files(&Path::new(A::ROOT).join("src")).iter().flat_map(|path| texts_in(path)).collect()
+}
+
+/// Returns all files below a folder; none where there is no such folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+fn texts_in(file: &Path) -> Vec<String> {
+    let source = fs::read_to_string(file).unwrap_or_default();
+    let texts = source.split("\"SELECT ").skip(1);
+    let begin = |text: &str| {
+        let begin = text.split(['"', '{', '\\']).next().unwrap_or_default().trim_end();
+        begin.find("FROM c ").map_or(begin, |from| &begin[from..]).to_owned()
+    };
+    texts.map(begin).collect()
+}
+
+impl Policy {
+    /// Returns the indexes of a container, as it stands in `containers.json`.
+    ///
+    /// # Panics
+    ///
+    /// When the container has no list of indexed paths: the store would index everything.
+    pub fn of(container: &Value) -> Self {
+        let path =
+            |value: &Value| value["path"].as_str().unwrap().trim_start_matches('/').to_owned();
+        let indexes = &container["indexingPolicy"];
+        let list = |name: &str| indexes[name].as_array().cloned().unwrap_or_default();
+        let composite = |index: &Value| {
+            let paths = index.as_array().unwrap().iter();
+            paths.map(|one| (path(one), one["order"] == "descending")).collect()
+        };
+        let key = container["partitionKey"]["paths"].as_array().unwrap().iter();
+        let key = key.map(|path| path.as_str().unwrap().trim_start_matches('/').to_owned());
+        let included = list("includedPaths");
+        // The SDK leaves an empty list out, and then the store indexes everything.
+        assert!(!included.is_empty(), "{} needs `includedPaths`", container["id"]);
+        Self {
+            container: container["id"].as_str().unwrap().to_owned(),
+            key: key.collect(),
+            ranges: included
+                .iter()
+                .map(|one| path(one).trim_end_matches("/?").to_owned())
+                .collect(),
+            composites: list("compositeIndexes").iter().map(composite).collect(),
+            unindexed: BTreeSet::new(),
+            is_one_partition: false,
+        }
+    }
+
+    /// Returns the missing and the superfluous indexes for these queries, in words for the author.
+    fn faults(&self, queries: &[&SentQuery]) -> Vec<String> {
+        let unserved = |policy: &Self| -> Vec<String> {
+            queries.iter().flat_map(|query| policy.unserved(query)).collect()
+        };
+        let container = &self.container;
+        let missing = unserved(self).into_iter().map(|what| {
+            format!(
+                "{what}\nAdd an index to `{container}` in infra/containers.json. If the store evaluates the \
+                 filter on few items, add (\"{container}\", property) to `unindexed_filters` in the mod.rs \
+                 of the domain instead."
+            )
+        });
+        let mut faults: Vec<String> = missing.collect();
+        for filter in &self.unindexed {
+            let mut without = self.clone();
+            without.unindexed.remove(filter);
+            if unserved(&without).is_empty() {
+                faults.push(format!(
+                    "No query needs (\"{container}\", \"{filter}\"): remove it from `unindexed_filters` of \
+                     its domain."
+                ));
+            }
+        }
+        // The list of indexed paths may not be empty: its key is the least.
+        if self.composites.is_empty() && self.ranges == self.key {
+            return faults;
+        }
+        for (index, without) in self.without_each() {
+            if unserved(&without).is_empty() {
+                faults.push(format!(
+                    "{container}: the index {index} serves no query. Remove it from \
+                     infra/containers.json, or bring the world into a state in which its query is sent."
+                ));
+            }
+        }
+        faults
+    }
+
+    /// Returns the policy without each of its indexes.
+    pub fn without_each(&self) -> Vec<(String, Self)> {
+        let mut all = Vec::new();
+        for n in 0..self.ranges.len() {
+            let mut without = self.clone();
+            all.push((format!("/{}/?", without.ranges.remove(n)), without));
+        }
+        for n in 0..self.composites.len() {
+            let mut without = self.clone();
+            all.push((format!("{:?}", without.composites.remove(n)), without));
+        }
+        all
+    }
+
+    /// Returns the parts of a query that no index serves.
+    pub fn unserved(&self, query: &SentQuery) -> Vec<String> {
+        let Self { container, key, ranges, composites, .. } = self;
+        let Lookup { equal, others, order } = Lookup::of(&query.text);
+        let mut served: BTreeSet<String> = ranges.iter().cloned().collect();
+        // These have an index in every container.
+        served.extend(["id".to_owned(), "_ts".to_owned()]);
+        let mut missing = Vec::new();
+
+        let sorts = |index: &&Vec<Sorted>| {
+            let opposite: Vec<Sorted> =
+                index.iter().map(|(path, descending)| (path.clone(), !descending)).collect();
+            **index == order || opposite == order
+        };
+        match composites.iter().find(sorts) {
+            // The items that are equal in its first properties stand together in it.
+            Some(index) => {
+                let begin = index.iter().map(|(path, _)| path);
+                served.extend(begin.take_while(|path| equal.contains(*path)).cloned());
+            }
+            None if order.len() > 1 || order.iter().any(|(path, _)| !served.contains(path)) => {
+                missing.push(format!("order {order:?}"));
+            }
+            None => {}
+        }
+        for index in composites {
+            let last = index.len() - 1;
+            let fits = index
+                .iter()
+                .enumerate()
+                .all(|(n, (path, _))| equal.contains(path) || (n == last && others.contains(path)));
+            if fits {
+                served.extend(index.iter().map(|(path, _)| path.clone()));
+            }
+        }
+        let needs_index =
+            |path: &&String| !served.contains(*path) && !self.unindexed.contains(*path);
+        let filters = equal.union(&others).filter(needs_index);
+        missing.extend(filters.map(|path| format!("filter {path}")));
+        // Ids find few items: that of a comment one, that of a like the user's likes of other posts.
+        let by_id = others.contains("id");
+        if query.in_partition && !self.is_one_partition && !by_id {
+            let levels = key.iter().filter(|level| !served.contains(*level));
+            missing.extend(levels.map(|level| format!("partition key {level}")));
+        }
+        let text = &query.text;
+        missing
+            .into_iter()
+            .map(|what| format!("{container} has no index: {what} in {text}"))
+            .collect()
+    }
+}
+
+/// The lookups of a query: by equality, in any other way, and the order.
+#[derive(Debug, PartialEq, Eq)]
+struct Lookup {
+    equal: BTreeSet<String>,
+    others: BTreeSet<String>,
+    order: Vec<Sorted>,
+}
+
+impl Lookup {
+    fn of(text: &str) -> Self {
+        let spaced = text.replace('(', " ( ").replace(')', " ) ").replace(',', " , ");
+        let words: Vec<&str> = spaced.split_whitespace().collect();
+        let order_at = words.iter().position(|word| *word == "ORDER").unwrap_or(words.len());
+        let filter_at = words.iter().position(|word| *word == "WHERE").unwrap_or(order_at);
+        // An element of an array, `JOIN t IN c.tags`, by its alias and the path of the array.
+        let joined = words.windows(4).find(|four| four[0] == "JOIN" && four[2] == "IN");
+        let joined = joined.and_then(|four| Some((four[1], four[3].strip_prefix("c.")?)));
+        let path_of = |word: &str| {
+            let (alias, path) = word.split_once('.')?;
+            match joined {
+                Some((element, array)) if alias == element => Some(format!("{array}/[]/{path}")),
+                _ => (alias == "c").then(|| path.to_owned()),
+            }
+        };
+        let mut equal = BTreeSet::new();
+        let mut others = BTreeSet::new();
+        let mut depth = 0;
+        for pair in words[filter_at..order_at].windows(2) {
+            match pair[0] {
+                "(" => depth += 1,
+                ")" => depth -= 1,
+                word => {
+                    let Some(path) = path_of(word) else { continue };
+                    let of = if depth == 0 && pair[1] == "=" { &mut equal } else { &mut others };
+                    of.insert(path);
+                }
+            }
+        }
+        let order = words[order_at..].iter().enumerate().filter_map(|(n, word)| {
+            let path = word.strip_prefix("c.")?;
+            Some((path.to_owned(), words.get(order_at + n + 1) == Some(&"DESC")))
+        });
+        Self { equal, others, order: order.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn paths(paths: &[&str]) -> BTreeSet<String> {
+        paths.iter().map(|&path| path.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_query_is_taken_apart() {
+        let text = "SELECT (c.x = 1 ? c.y : c.z) AS v FROM c WHERE c.a = @a AND c.b IN (1, 2) \
+                    AND (c.d = 1 OR IS_DEFINED(c.e)) ORDER BY c.a DESC, c.f ASC, c.g";
+        let sorted = [("a", true), ("f", false), ("g", false)];
+        let order = sorted.map(|(path, descending)| (path.to_owned(), descending)).to_vec();
+        let expected = Lookup { equal: paths(&["a"]), others: paths(&["b", "d", "e"]), order };
+        assert_eq!(Lookup::of(text), expected);
+
+        let text = "SELECT VALUE c FROM c JOIN t IN c.tags WHERE t.id = @id AND t.version < 2";
+        let equal = paths(&["tags/[]/id"]);
+        let others = paths(&["tags/[]/version"]);
+        assert_eq!(Lookup::of(text), Lookup { equal, others, order: Vec::new() });
+    }
+
+    #[test]
+    fn a_missing_and_a_superfluous_index_are_named_with_the_file() {
+        let policy = Policy::of(&json!({
+            "id": "rooms",
+            "partitionKey": {"paths": ["/roomId"]},
+            "indexingPolicy": {"includedPaths": [{"path": "/roomId/?"}, {"path": "/type/?"}]},
+        }));
+        let query = |filter: &str| SentQuery {
+            container: "rooms".into(),
+            text: format!("SELECT * FROM c WHERE {filter}"),
+            in_partition: true,
+        };
+        let by_type = query("c.type = 'booking'");
+        assert_eq!(policy.faults(&[&by_type]), [""; 0]);
+        let faults = policy.faults(&[&by_type, &query("c.seats > 4")]);
+        assert!(faults.len() == 1 && faults[0].contains("filter seats"), "{faults:?}");
+        assert!(faults[0].contains("`rooms` in infra/containers.json"), "{faults:?}");
+        let faults = policy.faults(&[]);
+        assert_eq!(faults.iter().filter(|fault| fault.contains("serves no query")).count(), 2);
+
+        let unindexed = Policy { unindexed: paths(&["seats"]), ..policy };
+        assert_eq!(unindexed.faults(&[&by_type, &query("c.seats > 4")]), [""; 0]);
+        let faults = unindexed.faults(&[&by_type]);
+        assert!(faults.len() == 1 && faults[0].contains("unindexed_filters"), "{faults:?}");
+    }
+}
