@@ -8,7 +8,6 @@ mod bicep;
 mod containers;
 mod deployment;
 mod indexes;
-mod news_queries;
 mod parameters;
 
 use std::{fs, path::PathBuf};

@@ -369,6 +369,9 @@ pub async fn send_examples<A: AppUnderTest>(world: &World<A>) {
             world.tick(declaration.name).await.unwrap();
         }
     }
+    for listed in functions.iter().filter(|listed| listed.is_of(&["DELETE"])) {
+        examples.send_again(world, &others, listed).await;
+    }
     others.delete(send).await;
     examples.delete(send).await;
     world.settle().await;
@@ -394,7 +397,8 @@ impl Examples {
             segments[last] = other.split('/').nth(last).unwrap_or_default();
             segments.join("/")
         });
-        for path in [Some(own), mixed].into_iter().flatten() {
+        let own = Some(own).filter(|_| !listed.is_of(&["DELETE"]));
+        for path in own.into_iter().chain(mixed) {
             let body = self.body(&again);
             Example { of: listed.clone(), path, body }.send(world, &[]).await;
         }
