@@ -51,15 +51,6 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
         timers: timers::timers(&news),
         audit: Some(audit::audit(&news)),
         containers: vec![news.hot, news.warm, news.archive, news.locations],
-        // A search reads the items of its window: the guide keeps contents out of the index.
-        unindexed_filters: &[
-            ("feeds_current", "title"),
-            ("feeds_current", "content"),
-            ("feeds_current", "tagText"),
-            ("feeds_historical", "title"),
-            ("feeds_historical", "content"),
-            ("feeds_historical", "tagText"),
-        ],
         ..Domain::new("news")
     })
 }

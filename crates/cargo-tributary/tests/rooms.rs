@@ -10,6 +10,9 @@ pub mod rooms;
 #[path = "../rooms/tests/it/bookings.rs"]
 mod bookings;
 
+#[path = "../rooms/tests/it/checks.rs"]
+mod checks;
+
 #[path = "../rooms/tests/it/overlaps.rs"]
 mod overlaps;
 

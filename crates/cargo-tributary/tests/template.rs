@@ -10,6 +10,9 @@ pub mod notes;
 #[path = "../template/tests/it/notes.rs"]
 mod stories;
 
+#[path = "../template/tests/it/checks.rs"]
+mod checks;
+
 #[path = "../template/tests/it/proofs.rs"]
 mod proofs;
 

@@ -203,10 +203,8 @@ impl Policy {
             }
         }
         // The list of indexed paths may not be empty: its key is the least.
-        if self.composites.is_empty() && self.ranges == self.key {
-            return faults;
-        }
-        for (index, without) in self.without_each() {
+        let n_least = if self.ranges == self.key { self.key.len() } else { 0 };
+        for (index, without) in self.without_each().into_iter().skip(n_least) {
             if unserved(&without).is_empty() {
                 faults.push(format!(
                     "{container}: the index {index} serves no query. Remove it from \

@@ -7,6 +7,7 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Value, json};
 use tributary_functions::{
     cosmos::{Attempt, Query, Reads, Scope, StoreError, Stored, confirm, retry},
     engines::{
@@ -38,7 +39,7 @@ pub(super) fn all() -> Vec<HttpFunction<Stores>> {
     vec![
         put("PutRoom",          "/api/rooms/{roomId}",                      Function,  put_room),
         get("GetRoom",          "/api/rooms/{roomId}",                      Anonymous, get_room),
-        post("CreateBooking",   "/api/rooms/{roomId}/bookings",             Owner,     create_booking),
+        post("CreateBooking",   "/api/rooms/{roomId}/bookings",             Owner,     create_booking).example(new_booking),
         get("ListBookings",     "/api/rooms/{roomId}/bookings",             Function,  list_bookings),
         delete("CancelBooking", "/api/rooms/{roomId}/bookings/{bookingId}", Owner,     cancel_booking),
         get("GetAgenda",        "/api/people/{personId}/agenda",            Owner,     get_agenda),
@@ -102,6 +103,13 @@ async fn get_room(
 }
 
 struct NewBooking(PersonId, Timestamp, Timestamp);
+
+/// Returns an example: a booking ends after it begins.
+fn new_booking() -> Value {
+    json!({
+        "personId": "ann", "startsAt": "2099-01-01T09:00:00Z", "endsAt": "2099-01-01T10:00:00Z",
+    })
+}
 
 impl FromForm for NewBooking {
     fn from_form(form: &mut Form) -> Option<Self> {

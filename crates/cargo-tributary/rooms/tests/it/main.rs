@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
 
 mod bookings;
+mod checks;
 mod overlaps;
 mod people;
 mod proofs;

@@ -13,6 +13,18 @@ async fn every_function_refuses_bad_requests_without_a_store_request() {
 }
 
 #[tokio::test]
+async fn each_function_is_for_the_callers_in_its_line() {
+    checks::access_by_caller::<App>().await;
+}
+
+#[tokio::test]
+async fn an_index_serves_each_query_and_each_index_serves_a_query() {
+    let world = World::new().await;
+    checks::send_examples(&world).await;
+    checks::indexes::every_query_has_an_index(&world).await;
+}
+
+#[tokio::test]
 async fn the_openapi_document_says_what_each_function_takes_and_answers() {
     let document = OpenApiDocument::of::<App>();
     document.has_every_function::<App>();

@@ -1,0 +1,17 @@
+//! Checks of the framework's promises for the functions of this app.
+
+use tributary_testing::checks;
+
+use crate::{App, World};
+
+#[tokio::test]
+async fn each_function_is_for_the_callers_in_its_line() {
+    checks::access_by_caller::<App>().await;
+}
+
+#[tokio::test]
+async fn an_index_serves_each_query_and_each_index_serves_a_query() {
+    let world = World::new().await;
+    checks::send_examples(&world).await;
+    checks::indexes::every_query_has_an_index(&world).await;
+}
