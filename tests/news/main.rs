@@ -9,7 +9,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 use common::{
-    budgets, callers,
+    budgets,
     news::{given, requests},
     world,
 };

@@ -9,8 +9,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 use common::{
-    budgets, callers, expect, handler,
-    webstore::{given, requests, shop},
+    budgets, expect, handler,
+    webstore::{given, shop},
     world,
 };
 

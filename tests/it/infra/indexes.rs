@@ -17,7 +17,7 @@ async fn an_index_serves_each_query_and_each_index_serves_a_query() {
     crowd(&world).await;
     old_news(&world).await;
     audit::run_all(&world).await;
-    every_query_has_an_index(&world).await;
+    every_query_has_an_index(&world);
 }
 
 /// So many posts and likes at once that items are looked up by a query.

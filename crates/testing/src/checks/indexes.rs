@@ -56,7 +56,7 @@ pub struct SentQuery {
 /// # Panics
 ///
 /// When an index is missing, or serves no query; and when a text in the sources has not been sent.
-pub async fn every_query_has_an_index<A: AppUnderTest>(world: &World<A>) {
+pub fn every_query_has_an_index<A: AppUnderTest>(world: &World<A>) {
     let sent = sent_queries(world);
     let mut faults = Vec::new();
     for begin in texts_in_sources::<A>() {

@@ -13,5 +13,5 @@ async fn each_function_is_for_the_callers_in_its_line() {
 async fn an_index_serves_each_query_and_each_index_serves_a_query() {
     let world = World::new().await;
     checks::send_examples(&world).await;
-    checks::indexes::every_query_has_an_index(&world).await;
+    checks::indexes::every_query_has_an_index(&world);
 }
