@@ -1,5 +1,5 @@
-//! The whole function app: its domains, the functions of no domain, and how they are served. The
-//! functions of a domain stand in its `mod.rs`, and nowhere else: `functions/` is written from them.
+//! The whole function app: its domains, the functions of no domain, and the handler that serves them.
+//! The functions of a domain stand in its `mod.rs` alone: `functions/` is written from them.
 
 mod declaration;
 mod openapi;
@@ -53,8 +53,8 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
 /// The function that answers what no other function takes, with a 404 or 405 problem document.
 ///
 /// The Functions host tries routes in the order of the functions' names and takes the first that
-/// fits, so this name must sort last. It asks for a key: the router behind it has all routes, and a
-/// host with another order must not open the commands to everybody.
+/// fits, so this name must sort last. The function requires a key: the router behind it has all routes,
+/// and a host with another order must not open the commands to all callers.
 pub const UNMATCHED_FUNCTION: &str = "ZUnmatchedRoute";
 
 /// Settings of the app that belong to no domain.
@@ -142,9 +142,9 @@ impl App {
 
     /// Returns a task that connects to the store and looks the containers of all domains up.
     ///
-    /// It runs beside listening, not before it: the host hands the first request over only some time
-    /// after `GET /` is answered, and by then this is done. An earlier request waits for it. When it
-    /// fails, each request tries for itself.
+    /// The task runs beside listening, not before it. The host hands over the first request some time
+    /// after `GET /` is answered, and by then the task has ended. An earlier request waits for the
+    /// task. After a failure, each request looks up its container itself.
     pub fn warm_up(&self) -> impl Future<Output = ()> + Send + use<> {
         let containers: Vec<Container> =
             self.domains.iter().flat_map(|domain| domain.containers.iter().cloned()).collect();
@@ -195,7 +195,7 @@ impl App {
         audits.chain(self.domains.iter().flat_map(|domain| domain.timers.iter().cloned()))
     }
 
-    /// Returns what the host calls: every route, every trigger.
+    /// Returns the handler of every route and every trigger.
     pub fn into_handler(self) -> CustomHandler {
         let app = self.timers().fold(CustomHandler::new(), serve_timer);
         let app = self.projections.serve(app);
@@ -224,7 +224,7 @@ impl App {
     }
 }
 
-/// The function of all other requests, whose host has a name of its own for the rest of a path.
+/// Returns the function of all other requests. The host names the rest of a path in its own way.
 fn unmatched() -> Declaration {
     let methods = [
         Method::GET,
@@ -240,7 +240,7 @@ fn unmatched() -> Declaration {
     Declaration { name: UNMATCHED_FUNCTION, trigger }
 }
 
-/// Work that a timer starts.
+/// Adds the trigger of a timer to the handler.
 fn serve_timer(app: CustomHandler, timer: Timer) -> CustomHandler {
     let Timer { function, work, .. } = timer;
     app.trigger(function, move |_: TimerInfo, host: Option<TraceContext>| {

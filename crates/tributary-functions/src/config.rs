@@ -44,20 +44,21 @@ pub struct Config {
     /// - `OTEL_EXPORTER_OTLP_ENDPOINT` exports, unless `OTEL_SDK_DISABLED` is `true`. The exporter
     ///   reads its other settings itself.
     pub telemetry: TelemetryOptions,
-    /// The work in the background that may have any size: `Background__RequestUnitsPerSecond`, what
-    /// it may spend, or 0 for no limit.
+    /// The settings of background work of any size: `Background__RequestUnitsPerSecond` is its budget in
+    /// request units a second, or 0 for no limit.
     pub background: BackgroundOptions,
     /// The source of the caller's identity: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
-    /// For simulations, a clock that runs `Clock__Rate` times as fast since `Clock__Since`.
+    /// The clock; for simulations, one that runs `Clock__Rate` times as fast since `Clock__Since`.
     pub clock: Clock,
 }
 
-/// How many threads serve requests: `TOKIO_WORKER_THREADS`, which Tokio would read too, but panic
-/// where it is bad. Without it one for each core but one, at least one.
+/// Returns the number of threads that serve requests: `TOKIO_WORKER_THREADS`, 1 to 1,024. Without the
+/// setting, one less than the cores, and at least one. (Tokio would read the setting, too, and panic
+/// on a bad value.)
 ///
-/// The core that is left is for the Functions host. Threads that share a core with something else
-/// cost more than they bring, since they wake each other (`docs/performance.md`).
+/// The remaining core is for the Functions host. Threads that share a core with another process cost
+/// more than they bring, since they wake each other (`docs/performance.md`).
 pub fn worker_threads() -> Result<NonZeroUsize, ConfigError> {
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     threads(Settings::ENVIRONMENT, cores)
@@ -142,7 +143,7 @@ fn export(settings: Settings<'_>) -> Result<bool, ConfigError> {
 }
 
 fn background(settings: Settings<'_>) -> Result<BackgroundOptions, ConfigError> {
-    // The second name is older: renames alone had a budget then.
+    // The second name is from the time when only renames had a budget.
     let names = ["Background__RequestUnitsPerSecond", "Rename__RequestUnitsPerSecond"];
     let Some((name, text)) = names.into_iter().find_map(|name| Some((name, settings.text(name)?)))
     else {
@@ -150,15 +151,16 @@ fn background(settings: Settings<'_>) -> Result<BackgroundOptions, ConfigError> 
     };
     let rate = text.trim().parse::<u32>().map_err(|_| {
         error(format!(
-            "{name} must be a whole number: what renames and removals of an instance may spend in a \
-             second, or 0 for no limit."
+            "{name} must be a whole number: the request units a second that renames and removals of \
+             an instance may use, or 0 for no limit."
         ))
     })?;
     Ok(BackgroundOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
 }
 
-/// The mode `easyauth` believes headers that only the platform removes from what callers send, and
-/// only while its authentication is on: where the platform says that it is not, there is no start.
+/// Reads the mode of authentication. The mode `easyauth` trusts headers, and only the platform removes
+/// such headers from requests, as long as its authentication is on. So the app refuses to start if the
+/// platform says that authentication is off.
 fn authentication(settings: Settings<'_>) -> Result<Authentication, ConfigError> {
     match settings.text("Authentication__Mode").map(|value| value.to_lowercase()).as_deref() {
         None | Some("none") => Ok(Authentication::None),
@@ -167,8 +169,8 @@ fn authentication(settings: Settings<'_>) -> Result<Authentication, ConfigError>
             let in_azure = names.into_iter().any(|name| settings.text(name).is_some());
             if in_azure && !settings.switch("WEBSITE_AUTH_ENABLED")? {
                 return Err(error(
-                    "Authentication__Mode is easyauth, but App Service Authentication is off: turn \
-                     it on for this function app, or anybody could pretend to be any user.",
+                    "Authentication__Mode is easyauth, but App Service Authentication is off. Turn \
+                     it on for this function app: otherwise any caller could act as any user.",
                 ));
             }
             Ok(Authentication::EasyAuth)

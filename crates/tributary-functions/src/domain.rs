@@ -84,7 +84,7 @@ pub struct Domain {
 /// host resolves app settings only in texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedOptions {
-    /// The pause after a read without changes. A longer one costs less and makes copies later.
+    /// The pause after a read without changes. A longer one costs less and delays copies.
     pub poll_delay_ms: u32,
     /// The most changes of a batch.
     pub max_batch_items: u32,
@@ -92,7 +92,7 @@ pub struct FeedOptions {
     pub leases: Option<LeaseIntervals>,
 }
 
-/// How fast another instance takes the leases of one that has crashed. Shorter intervals cost more.
+/// The intervals of leases. Shorter ones move the leases of a crashed instance sooner, and cost more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseIntervals {
     /// The time after which a lease expires that is not renewed.
@@ -116,7 +116,7 @@ pub struct Timer {
     pub function: &'static str,
     /// The schedule, as an NCRONTAB expression: `0 */15 * * * *`.
     pub schedule: &'static str,
-    /// Does the work. It bears to be stopped at any `.await` and run again.
+    /// The work. It may be stopped at any `.await` and run again.
     pub work: Arc<dyn Fn() -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
 }
 
@@ -166,7 +166,7 @@ impl Domain {
     }
 }
 
-/// Gives all functions of a table the state that their handlers take.
+/// Binds the state that the handlers take to all functions of a table.
 pub fn bind<S: Clone + Send + Sync + 'static>(
     functions: Vec<HttpFunction<S>>,
     state: &S,

@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Print one JSON object a line: the findings, then the summary
     #[arg(long)]
     json: bool,
-    /// How long the change feed may take to bring a change to every copy before a difference counts
+    /// Time that the change feed may take to bring a change to every copy before a difference counts
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
     settle: Duration,
 }

@@ -3,19 +3,19 @@
 use super::{AuditedItem, CheckResult, FindingKind};
 use crate::cosmos::{ReadResult, StoreError};
 
-/// The most counts of the children of a busy parent, each of which a write may overtake.
+/// The most counts of the children of one parent. A write to a busy parent makes a count useless.
 const MAX_COUNTS: usize = 5;
 
 impl AuditedItem {
-    /// Compares what this item, a parent, says of its children with what there is.
+    /// Compares the counts in this item, a parent, with the number of its children.
     ///
     /// - `stated`: the counts in the parent.
     /// - `count`: counts the children.
     /// - `read`: reads the parent again; `None` if it does not exist any more.
     /// - `words`: the counts in words.
     ///
-    /// Every transaction that creates or deletes a child replaces the parent: when the parent is the same
-    /// before and after the counting, nothing came between.
+    /// Every transaction that creates or deletes a child replaces the parent. So if the parent is the same
+    /// before and after the count, no child was created or deleted meanwhile.
     pub async fn check_counts<P, C, R, const N: usize>(
         &self,
         mut parent: P,
@@ -37,7 +37,7 @@ impl AuditedItem {
             }
             let Some(now) = read().await? else { return Ok(None) };
             if now.etag.as_ref() == etag {
-                // How far it is off, however many more there are meanwhile.
+                // The difference stays the same when children are created meanwhile.
                 let off = |(stated, counted): (u64, u64)| i128::from(stated) - i128::from(counted);
                 let evidence: Vec<i128> = stated.into_iter().zip(counted).map(off).collect();
                 let words = (words(counted), words(stated));

@@ -96,13 +96,13 @@ impl FindingKind {
         Self { name, class: name, repaired_last: false }
     }
 
-    /// Returns a kind that turns into `first`, and back, with another write: as long as an item has
-    /// one of them, the other is not repaired.
+    /// Returns the kind in the class of `first`. Another write may turn one kind of a class into another:
+    /// an item with any kind of the class is not repaired yet.
     pub const fn in_class_of(self, first: Self) -> Self {
         Self { class: first.class, ..self }
     }
 
-    /// Returns true if it is about a copy: missing, extra, older, newer or different.
+    /// Returns true if the kind is about a copy: missing, extra, older, newer or different.
     pub fn concerns_copy(self) -> bool {
         self.class == Self::COPY_MISSING.class
     }
@@ -150,14 +150,14 @@ pub enum Target {
 pub struct Suspect {
     /// The item or group to check again.
     pub target: Target,
-    /// The finding that is reported when the suspicion stands.
+    /// The finding that is reported if the suspect stands.
     pub finding: Finding,
-    /// A state that must not change for the suspicion to stand: that of the copy, which the change
-    /// feed would have changed by now. Of an item that should not exist, its ETag.
+    /// The state that must not change while the suspect waits: that of the copy, which the change feed
+    /// would have changed by now. For an item that should not exist, its ETag.
     pub evidence: String,
 }
 
-/// The result of a check: a suspicion, or none.
+/// The result of a check: a suspect, or none.
 pub type CheckResult = Result<Option<Suspect>, StoreError>;
 
 impl Finding {
@@ -166,7 +166,7 @@ impl Finding {
         self.repair.as_ref().is_some_and(|repair| repair.repaired)
     }
 
-    /// Returns true if `other` is wrong in the same way in the same place.
+    /// Returns true if `other` is a divergence of the same kind in the same item.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.kind == other.kind && self.place() == other.place()
     }
@@ -182,7 +182,7 @@ impl Suspect {
         self.finding.is_same(&other.finding) && self.evidence == other.evidence
     }
 
-    /// Returns true if `other`, or another kind of its matter, is still wrong here.
+    /// Returns true if this is what remains of `other`: a divergence of the same class in the same item.
     pub(super) fn remains_from(&self, other: &Self) -> bool {
         let (now, before) = (&self.finding, &other.finding);
         let same_class = now.kind.class == before.kind.class;

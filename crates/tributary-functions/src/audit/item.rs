@@ -21,7 +21,7 @@ pub struct AuditedItem {
     pub stored: Value,
 }
 
-/// An item that was read, if its text made sense.
+/// The result of reading an item that may be of any form.
 #[derive(Debug)]
 pub enum Slot<T> {
     /// There is no item.
@@ -32,7 +32,7 @@ pub enum Slot<T> {
     Item(Stored<T>),
 }
 
-/// Reads an item of which nothing is expected.
+/// Reads an item that may be of any form.
 pub async fn read_slot<T: DeserializeOwned>(
     container: &Container,
     partition_key: &str,
@@ -54,7 +54,7 @@ impl AuditedItem {
         Self { container, partition_key, id, etag, stored }
     }
 
-    /// Returns the item as a `T`, or the suspicion that it cannot be read.
+    /// Returns the item as a `T`, or a suspect of the kind [`FindingKind::UNREADABLE`].
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Vec<Suspect>> {
         T::deserialize(&self.stored).map_err(|_| {
             let words = (format!("an item of {}", self.container), "something else");
@@ -62,7 +62,7 @@ impl AuditedItem {
         })
     }
 
-    /// Returns a suspicion about this item: what is expected and found, and the evidence.
+    /// Returns a suspect for this item: the expected and the found state in words, and the evidence.
     pub fn suspect(
         &self,
         kind: FindingKind,
@@ -73,8 +73,8 @@ impl AuditedItem {
         self.suspect_at(kind, place, (expected, found), evidence)
     }
 
-    /// Returns a suspicion about what is derived from this item: container, partition and id of the
-    /// derived item.
+    /// Returns a suspect for an item that is derived from this one, by the container, the partition and
+    /// the id of the derived item.
     pub fn suspect_at(
         &self,
         kind: FindingKind,

@@ -4,8 +4,8 @@ use super::{Audit, AuditOptions, Finding, Listener, report};
 use crate::cosmos::StoreError;
 
 impl Audit {
-    /// Audits the domain and logs each finding as a warning. It fails only when the audit itself could
-    /// not go on.
+    /// Audits the domain and logs each finding as a warning. Fails only if the audit itself could not
+    /// continue.
     pub async fn run_into_log(&self, options: AuditOptions) -> Result<(), StoreError> {
         let mut log = LogListener { may_log_partition_key: self.may_log_partition_key };
         let summary = self.run(options, &mut log).await?;

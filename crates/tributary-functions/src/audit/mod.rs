@@ -1,19 +1,19 @@
-//! The audit engine: whether everything that is stored twice says the same, and the repair of what
-//! does not.
+//! The audit engine: it compares values that are stored more than once, and repairs those that differ.
 //!
-//! A domain gives [`Checks`]. The engine reads the domain's containers page by page and checks each
+//! A domain implements [`Checks`]. The engine reads the domain's containers page by page and checks each
 //! item; then it runs the checks of many items.
 //!
-//! 1. A divergence that was seen is only a [`Suspect`]: a command may be between its two writes, a
-//!    change may be on its way through the change feed.
-//! 2. A suspect is checked again, several times within the pause that the change feed needs
+//! 1. A divergence is a [`Suspect`] at first: a command may be between its two writes, or a change may
+//!    be on its way through the change feed.
+//! 2. The engine checks a suspect again, several times within the pause that the change feed needs
 //!    ([`AuditOptions::settle`]). A check reads the source first and the copy after it.
-//! 3. A suspect becomes a [`Finding`] when all checks have seen the same and nothing has changed the
-//!    copy meanwhile. If anything has, the pause begins anew.
-//! 4. A repair writes under the ETag, or the absence, of what it replaces, and is checked.
+//! 3. A suspect becomes a [`Finding`] when all checks agree and the copy has not changed meanwhile.
+//!    After a change of the copy, the pause begins anew.
+//! 4. A repair writes under the ETag, or the absence, of the item that it replaces. Then the engine
+//!    checks the item again.
 //!
-//! Memory is bounded by the page, by the suspects that wait together, and by what the checks
-//! remember, which may be old only where that raises a suspicion.
+//! Memory is bounded by the page, by the suspects that wait together, and by the items that the checks
+//! remember. A remembered item may be old: that can raise a suspicion and never clear one.
 //!
 //! To add a check: 1. a [`FindingKind`] of the domain, unless one of [`FindingKind::SHARED`] fits; 2. the
 //! suspicion, in [`Checks::check_item`] or [`Checks::check_group`]; 3. its repair in
@@ -75,8 +75,8 @@ pub trait Checks: Send + Sync + 'static {
     /// its partition key.
     fn containers(&self) -> Vec<(&Container, &'static str)>;
 
-    /// Reads what the checks of a page of a container need, so that it costs some queries and not some
-    /// reads for each item. It is read after the page, and only for checks that are not `fresh`.
+    /// Reads the items that the checks of a page need: some queries instead of some reads for each item.
+    /// The engine calls it after the page is read, and only for checks that are not `fresh`.
     fn read_page(
         &self,
         _page: &[AuditedItem],
@@ -84,15 +84,15 @@ pub trait Checks: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Returns what may be wrong about an item of one of the containers, and about everything derived
-    /// from it. With `fresh`, nothing that was read before may be used.
+    /// Returns the suspects of an item of one of the containers, and of everything derived from it. A
+    /// `fresh` check uses nothing that was read before.
     fn check_item(
         &self,
         item: &AuditedItem,
         fresh: bool,
     ) -> impl Future<Output = Result<Vec<Suspect>, StoreError>> + Send;
 
-    /// Returns what may be wrong about one of [`Self::GROUPS`].
+    /// Returns the suspects of one of [`Self::GROUPS`].
     fn check_group(
         &self,
         _group: &'static str,
@@ -100,10 +100,10 @@ pub trait Checks: Send + Sync + 'static {
         async { Ok(Vec::new()) }
     }
 
-    /// Repairs a divergence: one guarded write or transaction. Returns what was done, in words.
+    /// Repairs a divergence by one guarded write or transaction. Returns the action in words.
     fn repair(&self, suspect: &Suspect) -> impl Future<Output = RepairResult> + Send;
 
-    /// Returns false if the partition key of a finding is personal, and so must not be in the log.
+    /// Returns false if the partition key of a finding is personal: then the log leaves it out.
     fn may_log_partition_key(_partition_key: &str) -> bool {
         true
     }
@@ -158,10 +158,10 @@ pub struct AuditSummary {
 
 /// Receives the findings of an audit while it runs.
 pub trait Listener: Send {
-    /// Some divergences; at most a thousand at a time, and those of one page.
+    /// Receives divergences: at most a thousand, and those of one page, at a time.
     fn findings(&mut self, findings: &[Finding]);
 
-    /// So many items were read so far.
+    /// Receives the number of items read so far.
     fn progress(&mut self, _items: u64) {}
 }
 

@@ -1,4 +1,4 @@
-//! Repeated checks: of a target, and after a throttled or unavailable store.
+//! Repeated checks: of a target, and after a request that the store has throttled or not answered.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::cosmos::{Retryable, StoreError, Stored, retry};
 
-/// Checks a target again, with nothing remembered.
+/// Checks a target again, with fresh reads.
 pub(super) async fn recheck<C: Checks>(
     checks: &C,
     target: &Target,
@@ -29,7 +29,7 @@ pub(super) async fn recheck<C: Checks>(
     }
 }
 
-/// Retries when the store was throttled or unavailable: an audit of an hour does not end for that.
+/// Runs a check, and retries it after a throttled or unanswered request: neither ends a long audit.
 pub async fn retry_transient<T, A>(check: impl Fn() -> A) -> Result<T, StoreError>
 where
     A: Future<Output = Result<T, StoreError>>,

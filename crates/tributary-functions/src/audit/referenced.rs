@@ -8,31 +8,31 @@ use serde::de::DeserializeOwned;
 use super::{Slot, read_slot};
 use crate::cosmos::{Container, StoreError};
 
-/// The known state of an item that others refer to.
+/// The state of an item that others refer to, as the audit has read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReferencedItem<T> {
-    /// It exists, and this is the part that the others depend on.
+    /// An item that exists: the part of it that the others depend on.
     Live(T),
-    /// It does not exist.
+    /// No item.
     Missing,
-    /// There is an item that cannot be read, which is a finding of its own.
+    /// An item that cannot be read, which is a finding of its own.
     Unreadable,
 }
 
 /// The items that others refer to, each read once for many checks.
 ///
-/// What is remembered may be old. That can only raise a suspicion, and a suspect is checked again with
+/// A remembered item may be old. That can only raise a suspicion, and a suspect is checked again with
 /// `fresh` reads.
 pub struct ReferencedItems<K, T>(Cache<K, ReferencedItem<T>>);
 
 impl<K: Hash + Eq + Clone, T: Clone> ReferencedItems<K, T> {
-    /// Creates a memory of at most so many items.
+    /// Creates a memory of at most `at_most` items.
     pub fn new(at_most: usize) -> Self {
         Self(Cache::new(at_most))
     }
 
-    /// Returns what is known of an item, which is at this place of the container if it exists; `part`
-    /// returns `None` for an item of another type.
+    /// Returns the state of an item, which has this partition key and id in the container if it exists.
+    /// `part` returns `None` for an item of another type. A `fresh` call reads the item from the store.
     pub async fn find<I: DeserializeOwned>(
         &self,
         key: &K,

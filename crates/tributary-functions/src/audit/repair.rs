@@ -1,8 +1,8 @@
 //! Repairs, with the guards that commands and projections use.
 //!
-//! Each write is made under the ETag, or the absence, of what it replaces. A copy is read before
-//! its source, so the new copy is never older than the one that it replaces. A write that comes
-//! between makes the repair fail; then everything is checked again.
+//! Each write is made under the ETag, or the absence, of the item that it replaces. A copy is read
+//! before its source, so the new copy is never older than the one that it replaces. Another write in
+//! between makes the repair fail. Then everything is checked again.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::cosmos::{Reason, Refusal, StoreError};
 /// The attempts at a repair that loses races.
 const MAX_REPAIR_ATTEMPTS: usize = 10;
 
-/// The pause before that.
+/// The pause after a lost race.
 const REPAIR_PAUSE: Duration = Duration::from_millis(20);
 
 /// The reason for which a repair did nothing.
@@ -24,7 +24,7 @@ const REPAIR_PAUSE: Duration = Duration::from_millis(20);
 pub enum Obstacle {
     /// A lost race: check again.
     Race,
-    /// No program can decide this; a sentence that says what to do.
+    /// No program can decide this. The sentence says what the operator can do.
     NeedsOperator(&'static str),
     /// The store refused it.
     Store(StoreError),
@@ -33,8 +33,9 @@ pub enum Obstacle {
 /// The action of a repair in words, or its obstacle.
 pub type RepairResult = Result<&'static str, Obstacle>;
 
-/// Repairs one divergence, and checks that it is gone. Another write, perhaps of another repair, may
-/// have changed its kind meanwhile. Then it is repaired as it is now: each write is guarded.
+/// Repairs one divergence, and checks that it is gone. Another write, such as another repair, may have
+/// changed the kind of the divergence meanwhile. Then its present kind is repaired: each write is
+/// guarded.
 pub(super) async fn repair<C: Checks>(checks: &C, suspect: &Suspect) -> Result<Repair, StoreError> {
     let not_repaired = |why: String| Repair { repaired: false, what: why };
     let mut what = "it was repaired meanwhile";

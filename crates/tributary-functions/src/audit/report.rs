@@ -80,7 +80,7 @@ impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
     }
 }
 
-/// The summary as one line.
+/// Returns the summary as one line.
 pub(super) fn summary_line(summary: &AuditSummary) -> String {
     let AuditSummary { items, findings, repaired, unsettled, request_units, duration_ms, .. } =
         summary;
@@ -145,7 +145,7 @@ const GREEN: &str = "\u{1b}[32m";
 const RED: &str = "\u{1b}[31m";
 const PLAIN: &str = "\u{1b}[0m";
 
-/// A line of the table, its first cell in a colour if there is one.
+/// Returns a line of the table, its first cell in a colour if one is given.
 fn line(cells: &[String; 7], widths: &[usize], colour: &str) -> String {
     let mut text = String::new();
     for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
@@ -172,7 +172,7 @@ fn row(finding: &Finding) -> [String; 7] {
     cells.map(printable)
 }
 
-/// An item that is broken may have anything for its id: nothing that a terminal would obey.
+/// Replaces control characters, which a terminal would obey: the id of a broken item may have them.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

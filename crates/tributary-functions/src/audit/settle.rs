@@ -15,10 +15,10 @@ use crate::cosmos::StoreError;
 /// The most suspects that wait together; some 500 bytes each.
 const MAX_WAITING_SUSPECTS: usize = 1_000;
 
-/// Into how many parts the pause is divided, with a check after each.
+/// The parts of a pause. A check follows each part.
 const CHECKS_PER_PAUSE: u32 = 2;
 
-/// After how many pauses a suspect that keeps changing is left alone.
+/// The pauses after which a suspect that keeps changing is left alone.
 const MAX_PAUSES: u32 = 4;
 
 /// The suspects that wait.
@@ -49,8 +49,8 @@ impl<'a, C: Checks> Suspects<'a, C> {
         self.waiting.len() >= MAX_WAITING_SUSPECTS
     }
 
-    /// Checks again until each suspect is cleared, or has stood for the whole pause: then it is a
-    /// finding, and repaired if the options say so.
+    /// Checks the suspects again until each is cleared, or has stood for the whole pause. A suspect that
+    /// has stood is a finding, which is repaired if the options say so.
     pub(super) async fn settle(&mut self) -> Result<Settled, StoreError> {
         let AuditOptions { settle, repair: repairs } = self.options;
         let part = settle / CHECKS_PER_PAUSE;
@@ -80,8 +80,8 @@ impl<'a, C: Checks> Suspects<'a, C> {
         Ok(settled)
     }
 
-    /// Keeps what is still wrong. A divergence that differs from the one before begins its pause anew,
-    /// unless it was reported and not repaired.
+    /// Keeps the suspects that still diverge. A divergence that differs from the one before begins its
+    /// pause anew, unless it was reported and not repaired.
     async fn recheck(&mut self, reported: &[Finding]) -> Result<(), StoreError> {
         let mut targets: HashMap<Target, Vec<(Suspect, Instant)>> = HashMap::new();
         for (suspect, since) in self.waiting.drain(..) {

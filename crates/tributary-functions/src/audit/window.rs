@@ -2,13 +2,13 @@
 //!
 //! | part | check | repair |
 //! | --- | --- | --- |
-//! | one of the newest sources | it is a member under its date, with its copy | the projection applies the source; the member is taken out and in; the copy is written |
-//! | another member | its source exists, and the copy is right | the member is taken out, and the window is refilled |
-//! | another copy | no copy of no member | it is deleted |
+//! | one of the newest sources | it is a member under its date, with its copy | the projection applies the source; the member is removed and admitted again; the copy is written |
+//! | another member | its source exists, and the copy is right | the member is removed, and the window is refilled |
+//! | another copy | it is the copy of a member | the copy is deleted |
 //! | the head | no refill is due | the refill |
 //!
-//! The sources are read first, then the head, then the copies. A repair of the membership replaces the
-//! head under its ETag.
+//! A check reads the sources first, then the head, then the copies. A repair of the membership replaces
+//! the head under its ETag.
 //!
 //! A domain has a name for the window in [`Checks::GROUPS`](super::Checks::GROUPS), and calls
 //! [`WindowChecks::check`] and [`WindowChecks::repair`] for it.
@@ -73,7 +73,7 @@ impl<W: Window> WindowChecks<W>
 where
     W::Copy: DeserializeOwned,
 {
-    /// The checks of a window, by the name of its group.
+    /// Creates the checks of a window, by the name of its group.
     pub fn new(group: &'static str, window: W) -> Self {
         Self { projection: WindowProjection(window), group }
     }
@@ -88,8 +88,8 @@ where
 
     /// Compares the whole window with the newest sources.
     ///
-    /// A member that is too old needs no finding of its own: one of the newer sources is missing
-    /// then, and takes its place.
+    /// A member that is too old needs no finding of its own: one of the newer sources is missing then,
+    /// and its repair evicts the old member.
     pub async fn check(&self) -> Result<Vec<Suspect>, StoreError> {
         let newest = self.newest().await?;
         let (head, head_etag) =
@@ -121,7 +121,7 @@ where
         }
         for expected in &newest {
             let Member { creation_date, id } = &expected.member;
-            // Tells the source from others under this id, earlier and later ones.
+            // The date distinguishes the source from earlier and later ones under this id.
             let date = creation_date.to_string();
             if let Some(found) = head.members().iter().find(|member| member.id == *id) {
                 if *found != expected.member {
@@ -152,7 +152,7 @@ where
                 suspects.push(self.suspect(FindingKind::MEMBER_EXTRA, id, words, date));
             }
         }
-        // Copies of no members come first: one may stand where a source has to be taken in.
+        // Stray copies come first: one may have the id of a source that has to be admitted.
         let strays = copies.into_iter().map(|(id, copy)| match copy.version {
             Some(known) => {
                 let words = ("none", format!("{} of no member", version_text(known)));
@@ -232,7 +232,7 @@ where
         Suspect { target: Target::Group(self.group), finding, evidence }
     }
 
-    /// Repairs a suspicion of [`Self::check`].
+    /// Repairs a suspect of [`Self::check`].
     pub async fn repair(&self, suspect: &Suspect) -> RepairResult {
         let id = suspect.finding.id.as_str();
         match suspect.finding.kind {
@@ -247,13 +247,13 @@ where
             FindingKind::MEMBER_DIFFERENT => self.readmit(id).await,
             FindingKind::MEMBER_EXTRA => self.remove_member(id).await,
             FindingKind::COPY_EXTRA => {
-                // Of no member: readers should not see it.
+                // The copy belongs to no member: readers should not see it.
                 let seen = ETag::from(suspect.evidence.clone());
                 self.window().delete(W::PARTITION, id, &seen).await?;
                 Ok("deleted the copy")
             }
             FindingKind::UNREADABLE if id == WindowHead::ID => Err(Obstacle::NeedsOperator(
-                "nobody can say who the members were: delete the head and all copies, and restart the lease of the projection",
+                "the members are not known: delete the head and all copies, and restart the lease of the projection",
             )),
             FindingKind::UNREADABLE if !self.read_head().await?.0.contains(id) => {
                 Err(Obstacle::NeedsOperator("it is no copy of a member: delete it"))
@@ -262,8 +262,8 @@ where
         }
     }
 
-    /// Takes a member out and in again under its right date. If the window was full, others may
-    /// belong into it now.
+    /// Removes a member and admits it again under its right date. If the window was full, other sources
+    /// may belong into it now.
     async fn readmit(&self, id: &str) -> RepairResult {
         let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
         let (source, capacity) = (self.live_source(id).await?, W::CAPACITY as usize);
@@ -276,7 +276,7 @@ where
         Ok("wrote the member")
     }
 
-    /// Takes a member out that has no source, and refills the window.
+    /// Removes a member that has no source, and refills the window.
     async fn remove_member(&self, id: &str) -> RepairResult {
         let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
         let transaction = replace_head::<W>(head.remove(id, W::CAPACITY as usize), &etag)?;
@@ -296,7 +296,7 @@ where
         Ok("took the member out")
     }
 
-    /// Writes the copy of a member, as long as it is one.
+    /// Writes the copy of a member. A source that is no member any more is a lost race.
     async fn write_member(&self, id: &str) -> RepairResult {
         let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
         let source = self.live_source(id).await?;
@@ -323,7 +323,7 @@ where
         })
     }
 
-    /// Reads what stands in the place of a source: itself, its tombstone, or nothing.
+    /// Reads the item under the id of a source: the source, its tombstone, or nothing.
     async fn read_source(&self, name: &str) -> Result<Option<W::Change>, Obstacle> {
         let (partition, id) = Origin::split_name(name);
         match read_slot(self.sources(), partition, id).await? {

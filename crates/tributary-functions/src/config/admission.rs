@@ -1,4 +1,4 @@
-//! `Admission__…`: how many requests are worked on at a time.
+//! `Admission__…`: the limits of concurrent requests and of their memory.
 
 use std::ops::RangeInclusive;
 

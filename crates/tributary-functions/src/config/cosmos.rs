@@ -1,4 +1,4 @@
-//! The store: where it is, who we are there, which of its regions is near.
+//! The account of the store: its address, the identity of the app there, and the order of its regions.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -53,8 +53,9 @@ fn with_key(settings: Settings<'_>, text: &str) -> Result<AccountReference, Conf
     Ok(AccountReference::with_authentication_key(endpoint, key.to_owned()))
 }
 
-/// An emulator is on this machine, or where `AZURE_COSMOS_EMULATOR_HOST` says: the SDK's own
-/// variable, for a container of a compose network. It makes no emulator of an account in Azure.
+/// Returns true if the endpoint is an emulator: on this machine, or at the host that
+/// `AZURE_COSMOS_EMULATOR_HOST` names (the SDK's own variable, for a container of a compose network).
+/// An account in Azure is never an emulator.
 fn is_emulator(endpoint: &AccountEndpoint, named: Option<&str>) -> bool {
     let host = endpoint.url().host_str().unwrap_or_default().to_lowercase();
     let is_loopback = host == "localhost"
@@ -75,14 +76,14 @@ fn endpoint(url: &str, name: &str) -> Result<AccountEndpoint, ConfigError> {
 /// The identity of the app at the account.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
-    /// The function app's, by the client id of a user-assigned one.
+    /// The managed identity of the function app, with the client id of a user-assigned one.
     Managed(Option<String>),
-    /// The developer's who has signed in on this laptop.
+    /// The identity of the developer that is signed in on this machine.
     Developer,
 }
 
-/// An app in Azure has no developer who has signed in; the host's own triggers take its identity
-/// there, too, when the setting is missing.
+/// Returns the identity of the app. In Azure that is a managed identity, also without the setting: the
+/// host's own triggers use it then, too, and no developer is signed in there.
 fn identity(settings: Settings<'_>) -> Result<Identity, ConfigError> {
     let is_in_azure = settings.text("IDENTITY_ENDPOINT").is_some();
     match settings.text(CREDENTIAL).map(|kind| kind.to_lowercase()).as_deref() {
@@ -112,9 +113,9 @@ fn credential(settings: Settings<'_>) -> Result<Arc<dyn TokenCredential>, Config
     })
 }
 
-/// `Cosmos__PreferredRegions` in its order; else all regions by their distance from the one that
-/// the app runs in, which App Service names in `REGION_NAME`; else (a laptop, an emulator) in the
-/// account's own order.
+/// Returns the order of the account's regions: `Cosmos__PreferredRegions`. Without it, by the distance
+/// from the app's region, which App Service names in `REGION_NAME`. Without both (a laptop, an
+/// emulator), the account's own order.
 pub(super) fn routing(settings: Settings<'_>) -> RoutingStrategy {
     let preferred = settings.text("Cosmos__PreferredRegions").unwrap_or_default();
     let preferred = preferred.split(',').map(str::trim).filter(|name| !name.is_empty());

@@ -2,7 +2,7 @@
 
 use std::{env, fmt, ops::RangeInclusive, str::FromStr};
 
-/// The app settings. An empty setting is one that is not set.
+/// The app settings. An empty setting counts as not set.
 #[derive(Clone, Copy)]
 pub struct Settings<'a>(&'a dyn Fn(&str) -> Option<String>);
 
@@ -22,7 +22,7 @@ impl Settings<'static> {
     /// The environment, where the Functions host puts app settings.
     pub const ENVIRONMENT: Self = Self(&variable);
 
-    /// No settings at all: everything has its default.
+    /// No settings: each has its default.
     pub const NONE: Self = Self(&nothing);
 }
 
@@ -40,12 +40,13 @@ impl<'a> Settings<'a> {
         Self(look_up)
     }
 
-    /// Returns a setting as it was written.
+    /// Returns a setting as it was written; `None` if it is not set.
     pub fn text(self, name: &str) -> Option<String> {
         (self.0)(name).filter(|value| !value.trim().is_empty())
     }
 
-    /// Returns whether a setting is `true`; one that is not set is `false`.
+    /// Returns true if a setting is `true`, and false if it is `false` or not set. Any other value is an
+    /// error.
     pub fn switch(self, name: &str) -> Result<bool, ConfigError> {
         match self.text(name).map(|value| value.to_lowercase()).as_deref() {
             None | Some("false") => Ok(false),
@@ -54,7 +55,7 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Returns a setting that is a whole number within a range.
+    /// Returns a setting that is a whole number within a range; `None` if it is not set.
     pub fn number<T: FromStr + PartialOrd + fmt::Display>(
         self,
         name: &str,

@@ -10,10 +10,10 @@ use super::Pacer;
 /// children of deleted items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackgroundOptions {
-    /// What all of this work of one process may spend together; `None` is no limit.
+    /// The request units a second that all of this work of one process may use; `None` is no limit.
     pub request_units_per_second: Option<NonZeroU32>,
-    /// The time that one delivery spends on one change. All changes of a batch together must be done
-    /// well within `functionTimeout`, after which the host kills the process.
+    /// The time that one delivery spends on one change. All changes of a batch together must end well
+    /// within `functionTimeout`, after which the host kills the process.
     pub slice: Duration,
 }
 
@@ -28,9 +28,9 @@ impl Default for BackgroundOptions {
 
 /// The budget that the projections share, and the slice of time of each change. Cloning is cheap.
 ///
-/// When the slice is over and work is left, a projection writes an item that the change feed
-/// delivers behind everything that has come meanwhile, and acknowledges only then. So work of any
-/// size holds up no other, and an interruption loses nothing.
+/// When the slice is over and work remains, a projection writes an item, and acknowledges only then.
+/// The change feed delivers that item behind all changes that have come meanwhile. So work of any size
+/// holds up no other, and an interruption loses nothing.
 #[derive(Debug, Clone)]
 pub struct Background {
     /// Lets operations pass at the rate.
@@ -39,7 +39,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// A budget for all that gets a clone of it.
+    /// Creates a budget, which all clones share.
     pub fn new(options: BackgroundOptions) -> Self {
         let BackgroundOptions { request_units_per_second, slice } = options;
         Self { pacer: Arc::new(Pacer::new(request_units_per_second)), slice }
@@ -64,7 +64,7 @@ pub struct Turns<'a> {
 }
 
 impl Turns<'_> {
-    /// Runs an operation when it is its turn; `None` when it is not before the deadline.
+    /// Runs an operation when the budget allows it; `None` if that is not before the deadline.
     pub async fn next<F: Future>(&self, operation: F) -> Option<F::Output> {
         if Instant::now() >= self.deadline {
             return None;

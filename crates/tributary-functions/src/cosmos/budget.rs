@@ -1,4 +1,4 @@
-//! The budget of work: how much of the store, and how much time, it may use.
+//! The budget of work: the store requests, the request units and the time that it may use.
 //!
 //! | work | ends at its budget |
 //! | --- | --- |
@@ -6,7 +6,7 @@
 //! | an HTTP request | with [`Reason::BudgetSpent`](super::Reason), a 503, before the next store request |
 //! | a run in the background | inside its slice, and a later run goes on |
 //!
-//! A budget is checked before a store request and paid after it, since the store names the charge in
+//! A budget is checked before a store request and charged after it, since the store names the charge in
 //! its answer. So work exceeds its budget by at most the requests that were in flight when it was
 //! spent. The limit of a request stands above that of its page: a list ends early before it fails.
 //!
@@ -45,7 +45,7 @@ impl Limits {
         Self { store_requests: 1_000, request_units: 20_000, time: Duration::from_mins(1) };
 }
 
-/// The budget of a piece of work that has begun: its limits, and what the current task uses.
+/// The budget of work that has begun: its limits, and the use of the current task since then.
 #[derive(Debug, Clone)]
 pub struct Budget {
     limits: Limits,
@@ -79,7 +79,7 @@ impl Budget {
         self.started.elapsed() >= time || self.meter.as_deref().is_some_and(is_over)
     }
 
-    /// Returns when its time is over.
+    /// Returns the end of its time.
     fn deadline(&self) -> Instant {
         self.started + self.limits.time
     }
@@ -101,12 +101,12 @@ pub async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
     REQUEST_BUDGET.scope(Some(Budget::start(limits)), work).await
 }
 
-/// Returns when the time of the current task's limits is over; `None` without limits.
+/// Returns the end of the time that the current task's limits allow; `None` without limits.
 pub fn deadline() -> Option<Instant> {
     REQUEST_BUDGET.try_with(|budget| budget.as_ref().map(Budget::deadline)).ok().flatten()
 }
 
-/// Runs `work` without the limits of the current task: it is for several requests.
+/// Runs `work` without the limits of the current task: for work that serves several requests.
 pub(super) fn without_limits<F: Future>(work: F) -> impl Future<Output = F::Output> {
     REQUEST_BUDGET.scope(None, work)
 }

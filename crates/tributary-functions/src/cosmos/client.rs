@@ -13,20 +13,20 @@ use crate::brand::brand;
 
 /// The time limit of one store operation, with all the retries of the SDK.
 ///
-/// The Functions host gives an HTTP function 240 s; a caller has long given up by then, and an
-/// honest 503 lets it try again.
+/// The Functions host gives an HTTP function 240 s. A caller gives up long before, and can retry after
+/// an early 503.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The total time that the SDK waits for a throttled operation before the caller gets a 429.
 ///
-/// Its own 30 s would hold requests and their memory while more come in. Five seconds outlast a
-/// burst, since the store asks for milliseconds at a time.
+/// The SDK's default of 30 s would hold requests and their memory while more arrive. Five seconds
+/// outlast a burst, since the store asks for pauses of milliseconds.
 const MAX_THROTTLED_WAIT: Duration = Duration::from_secs(5);
 
 /// One database of a Cosmos DB account.
 ///
-/// To make one sends nothing: the handler is ready for the Functions host at once, and a store that
-/// cannot be reached is an error of the request that needs it.
+/// Creating one sends nothing, so the handler is ready for the Functions host at once. An unreachable
+/// store is an error of the request that needs it.
 #[derive(Debug)]
 pub struct Cosmos {
     account: AccountReference,
@@ -55,8 +55,8 @@ impl From<CosmosOptions> for Arc<Cosmos> {
 }
 
 impl Cosmos {
-    /// The database `database` of `account`, reached through `runtime` or through the SDK's own, in
-    /// the account's order of regions.
+    /// Creates a handle on the database of an account, in the account's order of regions. Requests go
+    /// through `runtime`, or through the SDK's own runtime.
     pub fn new(
         account: AccountReference,
         runtime: Option<CosmosRuntime>,
@@ -75,15 +75,14 @@ impl Cosmos {
         container.map_err(|error| StoreError::from_lookup(id, error))
     }
 
-    /// Connects to the account. The SDK's defaults stay for the other settings:
+    /// Connects to the account. Other settings keep the SDK's defaults:
     ///
     /// - Failover (3 retries in other regions) and hedging (a read that has no answer after a second
     ///   is sent to a second region as well) act only on accounts with several regions.
-    /// - Connections: 5 s to connect, 6 s for a try of a request, so [`OPERATION_TIMEOUT`] leaves
-    ///   room for three; HTTP/2 over a few connections, with a ping each second, which finds the
-    ///   dead ones of an instance that was frozen. Many more than the requests that one instance
-    ///   serves at a time would only cost memory.
-    /// - Writes answer without the item: we know what we wrote.
+    /// - Connections: 5 s to connect and 6 s for an attempt of a request, so [`OPERATION_TIMEOUT`] leaves
+    ///   room for three attempts. A few HTTP/2 connections, with a ping each second, which finds the dead
+    ///   connections of an instance that was frozen. More connections would only cost memory.
+    /// - Answers to writes without the item: the app has it.
     /// - Binary encoding and session tokens are on. `AZURE_COSMOS_BINARY_ENCODING_ENABLED=false` is
     ///   for the vNext emulator.
     async fn connect(&self) -> Result<CosmosClient, StoreError> {
@@ -97,7 +96,7 @@ impl Cosmos {
         let mut builder = CosmosClient::builder()
             .with_default_operation_options(options)
             .with_diagnostics_handler(Arc::new(MeterHandler));
-        // It tells the app's requests from others in the account's `DataPlaneRequests` log.
+        // The account's `DataPlaneRequests` log shows which requests are the app's.
         if let Ok(suffix) = UserAgentSuffix::try_from(brand().name) {
             builder = builder.with_user_agent_suffix(suffix);
         }

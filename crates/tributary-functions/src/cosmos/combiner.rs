@@ -1,25 +1,25 @@
 //! Group commit: operations that arrive for a key while a write to it is under way are carried out
 //! together, in one write.
 //!
-//! The first operation on a key starts a run, at once. While its group is in flight, further
-//! operations wait in the key's queue; when it ends, the next group takes what waits, and the run is
-//! over when nothing does. So an operation that meets no other costs what it costs alone, and under
-//! contention a write serves as many as have come during the one before.
+//! The first operation on a key starts a run at once. While its group is in flight, further operations
+//! wait in the key's queue. When the group ends, the next group takes the waiting operations. The run
+//! ends when none waits. So an operation that meets no other costs as much as alone, and under
+//! contention a write serves all operations that have arrived during the write before.
 //!
 //! - *Dropped callers.* The caller that starts a run drives it until it has its own outcome, so an
 //!   operation that meets no other needs no task of its own. Then, or when that caller is dropped
 //!   before, the run continues in a task: no caller ends it. An operation whose caller is dropped
 //!   before its group begins is left out. If the caller is dropped later, the operation may or may
 //!   not be carried out, and its outcome is discarded.
-//! - *Waiting time.* An operation waits until the group in flight has ended, and those of full size ahead in the
-//!   queue: operations that wait are taken in the order of their coming, and an operation gets its
-//!   outcome with its first group. A retry comes as a new operation.
+//! - *Waiting time.* An operation waits for the group in flight, and for the full groups ahead of it in
+//!   the queue. Operations leave the queue in the order of their arrival, and an operation gets its
+//!   outcome with its first group. A retry is a new operation.
 //! - *A panic* ends its group only. Its members get [`GroupPanicked`], and the next group begins without
 //!   memory.
-//! - *What it costs* is divided evenly among the members ([`Meter::shares`](super::Meter::shares));
-//!   the trace has it under the member that came first.
-//! - *Memory.* A key without operations has no entry. What a run remembers from group to group ends
-//!   with it, so a restart or another instance can make it old, but never older than the run.
+//! - *Costs* are divided evenly among the members ([`Meter::shares`](super::Meter::shares)). The trace
+//!   has them under the member that came first.
+//! - *Memory.* A key without operations has no entry. The memory that a run keeps from group to group
+//!   ends with the run, so another instance can make it old, but never older than the run.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque, hash_map::Entry},
@@ -44,7 +44,7 @@ use crate::telemetry::TraceScope;
 
 /// The code that carries out groups of operations.
 pub trait Combine: Sized + Send + Sync + 'static {
-    /// Operations of one key go together.
+    /// The key of an operation. A group has operations of one key.
     type Key: Clone + Eq + Hash + Send + Sync;
     /// An operation on a key.
     type Operation: Send;
@@ -55,7 +55,7 @@ pub trait Combine: Sized + Send + Sync + 'static {
 
     /// The most operations of a group.
     const MAX_GROUP_OPERATIONS: usize;
-    /// The largest size of a group, by [`Self::size`]; one operation may be larger.
+    /// The most bytes of a group, as [`Self::size`] adds them up; a single operation may be larger.
     const MAX_GROUP_BYTES: usize;
 
     /// Returns the target of the operation: no two operations of a group have the same one.
@@ -102,7 +102,7 @@ impl<C: Combine> MemberOutcome<C> {
     }
 }
 
-/// A run, driven by the caller that polls it. Dropped before its end, it goes on in a task of its own.
+/// A run, driven by the caller that polls it. A run that is dropped before its end continues in a task.
 struct DrivenRun {
     work: Option<BoxFuture<'static, ()>>,
     runtime: Handle,
@@ -135,7 +135,7 @@ impl Drop for DrivenRun {
     }
 }
 
-/// The group of an operation has panicked: whether it was carried out is not known.
+/// The error of an operation whose group has panicked. The operation may have been carried out.
 #[derive(Debug, thiserror::Error)]
 #[error("the group of an operation panicked")]
 pub struct GroupPanicked;
@@ -178,7 +178,7 @@ impl<C: Combine> Combiner<C> {
 }
 
 impl<C: Combine> Shared<C> {
-    /// Puts an operation into the queue of its key; true if that needs a run.
+    /// Puts an operation into the queue of its key. Returns true if the key has no run yet.
     fn enqueue(&self, key: &C::Key, waiting: QueuedOperation<C>) -> bool {
         match self.queues().entry(key.clone()) {
             Entry::Occupied(mut queue) => {
@@ -199,8 +199,8 @@ impl<C: Combine> Shared<C> {
         while let Some(group) = next {
             let work = AssertUnwindSafe(self.group(&key, group, &mut memory));
             let answers = work.catch_unwind().await;
-            // Before any answer is given: an operation that comes after an answer starts a run of its own
-            // if nothing waits.
+            // Before any outcome is sent: an operation that comes after an outcome starts a run of its own
+            // if none waits.
             next = self.next_group(&key);
             if let Ok(answers) = answers {
                 answers.into_iter().for_each(MemberOutcome::send);
@@ -210,7 +210,7 @@ impl<C: Combine> Shared<C> {
                 memory = C::Memory::default();
             }
             if next.is_some() {
-                // The caller that drives the run may have its answer now: it need not wait for the next group.
+                // The caller that drives the run may have its outcome now, and returns before the next group.
                 yield_now().await;
             }
         }
@@ -241,7 +241,7 @@ impl<C: Combine> Shared<C> {
             .collect()
     }
 
-    /// Takes the next group out of a queue; `None`, and no queue any more, when nothing waits.
+    /// Takes the next group out of a queue. Returns `None`, and removes the queue, if none waits.
     fn next_group(&self, key: &C::Key) -> Option<Vec<QueuedOperation<C>>> {
         let mut queues = self.queues();
         let queue = queues.get_mut(key)?;

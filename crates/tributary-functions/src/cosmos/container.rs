@@ -26,9 +26,9 @@ use super::{
 };
 use crate::telemetry::{Cost, PartitionUse};
 
-/// By itself, the SDK refuses a query of more than 100 physical partitions, some 5 TB: what works in a
-/// small container would fail on the day that it is large. Which requests may ask all of them is decided
-/// where they are written, and a test names them.
+/// No limit of the physical partitions of a query. The SDK's default refuses a query of more than 100,
+/// some 5 TB: a query that works in a small container would fail once the container is large. Each
+/// request that asks all partitions is named in a test.
 const UNLIMITED_FAN_OUT: u32 = u32::MAX;
 
 /// A container, looked up in the account on first use. Cloning is cheap.
@@ -45,27 +45,27 @@ pub struct Container {
 pub struct Stored<T> {
     /// The item.
     pub item: T,
-    /// Changes with every write of the item.
+    /// The ETag, which changes with every write of the item.
     pub etag: ETag,
 }
 
-/// The result of a read: an item as it was read, or `None` where there is none.
+/// The result of a read: an item as it was read, or `None` if there is none.
 pub type ReadResult<T> = Result<Option<Stored<T>>, StoreError>;
 
 impl<T> Stored<T> {
-    /// Returns the item as the type that it is of ([`item_types`](crate::values::item_types)); `None` if
-    /// it is of another.
+    /// Returns the item as a `U`; `None` if it is of another type
+    /// ([`item_types`](crate::values::item_types)).
     pub fn of_type<U: TryFrom<T>>(self) -> Option<Stored<U>> {
         self.filter_map(|item| item.try_into().ok())
     }
 
-    /// Returns what `f` makes of the item, under the same ETag.
+    /// Returns the result of `f` on the item, under the same ETag.
     pub fn filter_map<U>(self, f: impl FnOnce(T) -> Option<U>) -> Option<Stored<U>> {
         Some(Stored { item: f(self.item)?, etag: self.etag })
     }
 }
 
-/// A row of a query, if it has the form that was asked for; otherwise the row as text.
+/// A row of a query as a `T`, or as text if it has another form.
 pub type RowResult<T> = Result<T, JsonText>;
 
 /// The partitions that a query reads.
@@ -94,10 +94,10 @@ impl Container {
         self.id
     }
 
-    /// Returns the container for work in the background: all its requests have low priority, so a store that is short of request units refuses them before others.
+    /// Returns the container for work in the background. Its requests have low priority: a store that is
+    /// short of request units refuses them before others.
     ///
-    /// An account has priorities when it is told to (priority-based execution), and ignores them
-    /// otherwise: <https://learn.microsoft.com/azure/cosmos-db/priority-based-execution>.
+    /// An account with priority-based execution obeys the priority, and any other ignores it: <https://learn.microsoft.com/azure/cosmos-db/priority-based-execution>.
     pub fn in_background(&self) -> Self {
         let low =
             ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build();
@@ -119,7 +119,7 @@ impl Container {
         Self { options: options.into(), ..self.clone() }
     }
 
-    /// Returns the container whose reads and queries see what [`Reads`] says.
+    /// Returns the container with reads and queries of this consistency.
     pub fn reading(&self, reads: Reads) -> Self {
         match reads {
             Reads::Session => self.clone(),
@@ -127,7 +127,7 @@ impl Container {
         }
     }
 
-    /// Looks the container up, so that the first request need not.
+    /// Looks up the container, so that the first request need not.
     pub async fn warm_up(&self) -> Result<(), StoreError> {
         self.client().await.map(drop)
     }
@@ -201,7 +201,7 @@ impl Container {
         }
     }
 
-    /// Writes an item whether it is there or not.
+    /// Creates or replaces an item, whatever is there.
     pub async fn upsert<T: Serialize + Sync>(
         &self,
         partition_key: &str,
@@ -243,7 +243,7 @@ impl Container {
             response.into_model().map(|response| (response, diagnostics))
         });
         let (response, diagnostics) = sent.await.map_err(|error| whole(error.into()))?;
-        // The store marks the operation that failed with its status and all others with 424.
+        // The operation that failed has its own status in the response. All others have 424.
         let failing_operation = response
             .results()
             .iter()
@@ -276,10 +276,10 @@ impl Container {
         self.pages(query, scope, limit).await?.try_concat().await
     }
 
-    /// Runs a query as [`Self::query`] does. A row that is no `T` is returned as text, and a log line
-    /// names its item: one unreadable item does not hide the others.
+    /// Runs a query as [`Self::query`] does, but returns a row that is no `T` as text. A log line names
+    /// its item. So one unreadable item does not hide the others.
     ///
-    /// A query without such rows costs what [`Self::query`] costs. With one, the store is asked twice.
+    /// A query without such rows costs as much as [`Self::query`]. With one, the query is sent twice.
     pub async fn query_rows<T: DeserializeOwned + Send + 'static>(
         &self,
         query: Query,
@@ -290,8 +290,8 @@ impl Container {
         Ok(rows)
     }
 
-    /// Reads the pages of a query as [`Self::query_rows`] does, as long as `go_on` says so of the rows
-    /// so far; true if the query has no more.
+    /// Reads the pages of a query as [`Self::query_rows`] does, until `go_on` returns false for the rows
+    /// so far. Returns the rows, and true if the query has no more.
     pub async fn query_rows_while<T: DeserializeOwned + Send + 'static>(
         &self,
         query: Query,
@@ -323,8 +323,8 @@ impl Container {
         }
     }
 
-    /// Runs a query page by page, as [`Self::pages`] does. A row that is no `T` is returned as text, and
-    /// a log line names its item: for work that goes through any number of items, whatever one is.
+    /// Runs a query page by page as [`Self::pages`] does, but returns a row that is no `T` as text. A log
+    /// line names its item. This is for work that goes through any number of items.
     pub async fn row_pages<T: DeserializeOwned + Send + 'static>(
         &self,
         query: Query,
@@ -340,8 +340,8 @@ impl Container {
         Ok(pages.map_ok(move |rows| rows.into_iter().map(&parse).collect()).boxed())
     }
 
-    /// Reads items of one logical partition by their ids: one store request, or none for no ids. What
-    /// does not exist is left out. `select` says what is read of each item `c`, as in a query.
+    /// Reads items of one logical partition by their ids: one store request, or none for no ids. Missing
+    /// items are left out. `select` lists the properties that are read of each item `c`, as in a query.
     pub async fn query_ids<T: DeserializeOwned + Send + 'static>(
         &self,
         select: &str,
@@ -372,7 +372,7 @@ impl Container {
         self.query(query, scope, limit).await
     }
 
-    /// Runs a query page by page, each of at most `page_size` items and as the store cuts it.
+    /// Runs a query page by page. A page has at most `page_size` items; the store may cut it earlier.
     pub async fn pages<T: DeserializeOwned + Send + 'static>(
         &self,
         query: Query,
@@ -393,7 +393,7 @@ impl Container {
         let client = self.client().await?;
         let pages = timed(client.query_items(query, scope, Some(options))).await;
         let pages = pages.map_err(StoreError::from_read)?;
-        // Work in the background may ask all partitions, and would be most queries of a quiet hour.
+        // Queries in the background may ask all partitions. In a quiet hour they would outnumber all others.
         // guard: logical partitions: queries in the background are not counted => `true`
         let is_foreground = self.options.throughput_control.is_none();
         let query = (pages.into_pages(), partition, is_foreground);
@@ -408,7 +408,7 @@ impl Container {
         Ok(pages.boxed())
     }
 
-    /// Waits for a call that uses one logical partition.
+    /// Waits for a call, and measures it as a use of one logical partition.
     fn measured_in_partition<'a, F: Future + Send + 'a>(
         &self,
         partition: &'a str,
@@ -429,7 +429,7 @@ impl Container {
     }
 }
 
-/// Waits for a call, and tells telemetry what it cost which logical partition.
+/// Waits for a call, and records its cost for the logical partition.
 async fn measured<F: Future>(
     container: &'static str,
     partition: Option<&str>,
@@ -442,7 +442,7 @@ async fn measured<F: Future>(
     output
 }
 
-/// Collects the rows of pages as long as `go_on` says so; true if there are no more.
+/// Collects the rows of pages until `go_on` returns false for them. Returns true if there are no more.
 async fn rows_while<P, T>(
     mut pages: BoxStream<'static, Result<Vec<P>, StoreError>>,
     row: impl Fn(P) -> RowResult<T>,
@@ -458,7 +458,7 @@ async fn rows_while<P, T>(
     Ok((rows, true))
 }
 
-/// The ETag of a response: every item has one.
+/// Returns the ETag of a response. Every item has one, so a response without it is an error.
 fn required_etag(etag: Option<&ETag>) -> Result<ETag, StoreError> {
     etag.cloned().ok_or_else(StoreError::unexpected)
 }

@@ -1,8 +1,8 @@
 //! The containers of a domain together.
 
-/// Gives a domain's handle, which has a field for each [`Container`](crate::cosmos::Container) and a field
-/// `reads`, the methods of a container: what reads see, and which priority its requests have, is said of all
-/// of them at once.
+/// Implements the methods of a container for a domain's handle, which has a field for each
+/// [`Container`](crate::cosmos::Container) and a field `reads`: they set the consistency of reads and the
+/// priority of requests for all containers at once.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -17,7 +17,7 @@
 ///
 /// containers!(Rooms: rooms, bookings);
 ///
-/// // What a command does in an attempt of `retry`.
+/// // The handle for an attempt of `retry`.
 /// fn of_attempt(rooms: &Rooms, reads: Reads) -> Rooms {
 ///     rooms.reading(reads)
 /// }
@@ -26,7 +26,7 @@
 macro_rules! containers {
     ($handle:ty: $($container:ident),+ $(,)?) => {
         impl $handle {
-            /// Returns the handle whose reads see what [`Reads`]($crate::cosmos::Reads) says.
+            /// Returns the handle with reads of this consistency.
             pub fn reading(&self, reads: $crate::cosmos::Reads) -> Self {
                 let mut handle = self.clone();
                 $(handle.$container = self.$container.reading(reads);)+
@@ -39,7 +39,7 @@ macro_rules! containers {
                 self.reading($crate::cosmos::Reads::Latest)
             }
 
-            /// Returns the handle for work that gives way to others.
+            /// Returns the handle for work in the background, with low priority.
             pub fn in_background(&self) -> Self {
                 let mut handle = self.clone();
                 $(handle.$container = self.$container.in_background();)+

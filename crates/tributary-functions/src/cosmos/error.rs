@@ -7,7 +7,7 @@ use azure_data_cosmos::{CosmosError, SubStatusCode, diagnostics::DiagnosticsCont
 /// 403 with this sub-status: the logical partition has reached 20 GB (service limit).
 const PARTITION_FULL: u32 = 1014;
 
-/// The SDK's code for an item that is not what it was to be read as.
+/// The SDK's code for an item that is not of the type that was asked for.
 const UNREADABLE_ITEM: SubStatusCode = SubStatusCode::new(20020);
 
 /// An operation that the store did not carry out, or whose answer was lost.
@@ -16,8 +16,8 @@ const UNREADABLE_ITEM: SubStatusCode = SubStatusCode::new(20020);
 pub struct StoreError {
     /// The reason, by what a caller can do about it.
     pub reason: Reason,
-    /// True if the write may have been carried out although it failed: its answer was lost, or the
-    /// answer of an earlier try, which the SDK has repeated on its own. Never of a read.
+    /// True if the write may have been carried out although it failed: its answer was lost, or that of an
+    /// earlier attempt, which the SDK has repeated by itself. Always false for a read.
     pub answer_lost: bool,
     /// The error of the SDK. It may name containers and endpoints: for the log only.
     #[source]
@@ -41,14 +41,14 @@ pub enum Reason {
     Throttled,
     /// 449: a concurrent write to the same item; the operation was not carried out.
     RetryWith,
-    /// 408, 410, 503 or no answer: a write may have been carried out. And 404 with a sub-status: the
-    /// container is not there (1003), or no replica has the session (1002).
+    /// 408, 410, 503 or no answer: a write may have been carried out. Also 404 with a sub-status: the
+    /// container is missing (1003), or no replica has the session (1002).
     Unavailable,
     /// The account or its database has no such container.
     NoContainer(&'static str),
     /// The request was not sent: the work that it belongs to has reached its limits.
     BudgetSpent,
-    /// There is an item, and it has not the form that is read: another program wrote it, or a bug.
+    /// The item has another form than the expected one: another program, or a bug, wrote it.
     Unreadable,
     /// Anything else: a bug or a wrong configuration.
     Unexpected,
@@ -80,7 +80,7 @@ impl fmt::Display for Reason {
 }
 
 impl StoreError {
-    /// Another writer was faster: reading again and deciding anew helps.
+    /// Returns true for a conflict with another writer: the caller reads again and decides anew.
     pub fn is_race(&self) -> bool {
         matches!(self.reason, Reason::PreconditionFailed | Reason::Conflict | Reason::RetryWith)
     }
@@ -106,55 +106,55 @@ impl StoreError {
         )
     }
 
-    /// The store did not answer, or not each time that the SDK asked.
+    /// Returns true if the store did not answer an attempt of the SDK.
     pub fn is_unanswered(&self) -> bool {
         self.answer_lost || self.reason == Reason::Unavailable
     }
 
-    /// The error of an operation that an earlier answer may have been lost of.
+    /// Returns this error, flagged as following a response that may have been lost.
     pub fn with_lost_answer(&self, answer_lost: bool) -> Self {
         Self { answer_lost: self.answer_lost || answer_lost, ..self.clone() }
     }
 
-    /// An error for this reason.
+    /// Creates an error with this reason.
     pub(crate) fn new(reason: Reason, answer_lost: bool) -> Self {
         Self { reason, answer_lost, source: None }
     }
 
-    /// Another writer was faster, as was found out without the store's refusal.
+    /// Creates the error of a lost race that was detected by the app, before the store refused a write.
     pub fn race(answer_lost: bool) -> Self {
         Self::new(Reason::PreconditionFailed, answer_lost)
     }
 
-    /// A bug: the store, or the app itself, did what it never should.
+    /// Creates the error of a bug, of the store or of the app itself.
     pub fn unexpected() -> Self {
         Self::new(Reason::Unexpected, false)
     }
 
-    /// The error of a row of a query that is no item of its container.
+    /// Creates the error of a row that is no item of its container.
     pub fn unreadable() -> Self {
         Self::new(Reason::Unreadable, false)
     }
 
-    /// The error of a store request that was not sent, since the budget is spent.
+    /// Creates the error of a store request that was not sent, since the budget is spent.
     pub(super) fn budget_spent() -> Self {
         Self::new(Reason::BudgetSpent, false)
     }
 
-    /// The error of a look at the store, which carries nothing out.
+    /// Creates the error of a read: it changes nothing, so no answer to a write was lost.
     pub(super) fn from_read(error: CosmosError) -> Self {
         // guard: a read has no answer to lose => `error.into()`
         Self { answer_lost: false, ..error.into() }
     }
 
-    /// The error of looking a container up.
+    /// Creates the error of a container that could not be looked up.
     pub(super) fn from_lookup(id: &'static str, error: CosmosError) -> Self {
         let is_missing = u16::from(error.status()) == 404;
         let error = Self::from_read(error);
         if is_missing { Self { reason: Reason::NoContainer(id), ..error } } else { error }
     }
 
-    /// An operation of a transaction that was refused with this status.
+    /// Creates the error of an operation of a transaction, from its status and sub-status.
     pub(super) fn from_status(
         (status, sub_status): (u16, Option<u32>),
         diagnostics: &DiagnosticsContext,
@@ -186,7 +186,7 @@ impl Reason {
 impl From<CosmosError> for StoreError {
     fn from(error: CosmosError) -> Self {
         let reason = match error.status().sub_status() {
-            // The SDK calls this a 500, but asking again would give the same item.
+            // The SDK calls this a 500, but a retry would return the same item.
             Some(UNREADABLE_ITEM) => Reason::Unreadable,
             sub_status => {
                 let sub_status = sub_status.map(|sub_status| u32::from(sub_status.value()));
@@ -199,12 +199,12 @@ impl From<CosmosError> for StoreError {
     }
 }
 
-/// Returns true if one of the requests that the SDK has repeated may have been carried out.
+/// Returns true if a request that the SDK has repeated may have been carried out.
 fn lost_an_answer(diagnostics: &DiagnosticsContext) -> bool {
     let requests = diagnostics.requests();
     let repeated = requests.iter().rev().skip(1);
     repeated.map(|request| u16::from(*request.status())).any(|status| {
-        // All others say that nothing was done.
+        // All other statuses say that nothing was carried out.
         // guard: a lost answer is noticed => `false`
         matches!(status, 408 | 500 | 502..=504)
     })

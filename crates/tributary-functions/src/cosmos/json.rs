@@ -1,4 +1,4 @@
-//! Items that are handed through.
+//! Items that pass through the app as text.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use serde::{
 };
 use serde_json::Value;
 
-/// An item as JSON text, as the store has it: for what readers get as it was written.
+/// An item as JSON text, as the store has it: for answers that have items as they were written.
 ///
-/// The SDK speaks the store's binary encoding, so this is not a copy of bytes; but no value of a
-/// type of ours is made, checked and written again.
+/// The SDK uses the store's binary encoding, so the text is not a copy of bytes. But the item is not
+/// parsed into a type of the app, checked and written again.
 #[derive(Debug, Clone)]
 pub struct JsonText(Vec<u8>);
 
 impl JsonText {
-    /// Returns the item as a `T`, if it has this form.
+    /// Returns the item as a `T`; `None` if it has another form.
     pub fn parse<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.0).ok()
     }
 
-    /// Returns a field of the item, if it has this form.
+    /// Returns a field of the item as a `T`; `None` if it is missing or has another form.
     pub fn field<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let mut fields: BTreeMap<String, Value> = self.parse()?;
         serde_json::from_value(fields.remove(name)?).ok()

@@ -20,7 +20,7 @@ tokio::task_local! {
     static METER: Arc<Meter>;
 }
 
-/// Adds up what the store operations of one task cost.
+/// The sum of the costs of one task's store operations.
 #[derive(Debug, Default)]
 pub struct Meter {
     hundredths_of_ru: AtomicU64,
@@ -28,7 +28,7 @@ pub struct Meter {
     throttled: AtomicU64,
     nanoseconds: AtomicU64,
     used: AtomicBool,
-    /// The meter of the work that this one's is a part of.
+    /// The meter of the work that this work is a part of.
     parent: Option<Arc<Meter>>,
 }
 
@@ -43,14 +43,14 @@ impl From<&Meter> for Cost {
 }
 
 impl Meter {
-    /// Request units charged so far, to two decimals as the store gives them.
+    /// Returns the request units charged so far, with two decimals as the store gives them.
     pub fn request_units(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "2^53 hundredths are 90 trillion units")]
         let hundredths = self.hundredths_of_ru.load(Relaxed) as f64;
         hundredths / 100.0
     }
 
-    /// Requests sent to the store so far, the retries of the SDK included.
+    /// Returns the number of requests sent to the store so far, the retries of the SDK included.
     pub fn requests(&self) -> u64 {
         self.requests.load(Relaxed)
     }
@@ -60,21 +60,21 @@ impl Meter {
         self.throttled.load(Relaxed)
     }
 
-    /// Returns true if the store was used at all: a member of a large group may have a share of
-    /// nothing in what the group has cost.
+    /// Returns true if the store was used. A member of a large group may have used it for a share of 0
+    /// requests.
     pub fn used_the_store(&self) -> bool {
         self.used.load(Relaxed)
     }
 
-    /// Returns the time that the calls of the SDK took, its retries and pauses included; of calls side
-    /// by side each counts.
+    /// Returns the sum of the durations of all calls of the SDK, its retries and pauses included. Calls
+    /// at the same time count each.
     pub fn duration(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.load(Relaxed))
     }
 
-    /// Divides what was spent on work for several `members` among them, as evenly as whole
-    /// hundredths, requests and refusals can be: the first have what is left over, and the sum is
-    /// exact. All of the time is in each share: all of them have waited for it.
+    /// Divides the costs of work for several `members` among them, as evenly as whole hundredths, requests
+    /// and refusals allow. The first members get the remainders, so the sum is exact. Each share has the
+    /// whole duration: all members have waited for it.
     pub(super) fn shares(&self, members: usize) -> impl Iterator<Item = CostShare> {
         let members = members as u64;
         let [units, requests, throttled, nanoseconds] =
@@ -120,9 +120,9 @@ pub(super) struct CostShare {
 }
 
 impl CostShare {
-    /// Charges it to the meter of the current task.
+    /// Charges the share to the meter of the current task.
     pub(super) fn charge(self) {
-        // Outside of a metered task, nobody asks what it costs.
+        // Outside of a metered task, the cost is not needed.
         let _ = METER.try_with(|meter| meter.add(self));
     }
 
@@ -133,16 +133,16 @@ impl CostShare {
     }
 }
 
-/// Runs `work` with a meter that sees every store operation in it. When `work` is a part of other
-/// metered work, the meter of that one sees them too.
+/// Runs `work` with a meter of all its store operations. If `work` is a part of other metered work, the
+/// meter of that work counts them, too.
 ///
-/// Work that `work` spawns as tasks of its own is not seen, but for what such a task gives back to
-/// be charged: `Meter::shares`.
+/// Operations in tasks that `work` spawns are not counted. Group commit is an exception: each member is
+/// charged its share.
 pub fn metered<F: Future>(work: F) -> impl Future<Output = (F::Output, Arc<Meter>)> {
     metered_within(current_meter(), work)
 }
 
-/// Runs `work` with a meter that sees every store operation in it, and no other meter does.
+/// Runs `work` with a meter of all its store operations. No other meter counts them.
 pub(super) fn metered_apart<F: Future>(work: F) -> impl Future<Output = (F::Output, Arc<Meter>)> {
     metered_within(None, work)
 }
@@ -153,13 +153,13 @@ async fn metered_within<F: Future>(parent: Option<Arc<Meter>>, work: F) -> (F::O
     (output, meter)
 }
 
-/// Waits for a call of the SDK, its answer decoded, and tells the meter of the current task how long
-/// that took.
+/// Waits for a call of the SDK, its answer decoded, and adds its duration to the meter of the current
+/// task.
 ///
-/// The operation's own diagnostics leave out what the SDK does before and after it.
+/// The operation's own diagnostics leave out the work of the SDK before and after it.
 ///
-/// It is boxed: the futures of the SDK are large, and nested so deeply that the compiler gives up on
-/// proving them `Send` through the layers above.
+/// The future is boxed: the futures of the SDK are large, and nested so deeply that the compiler fails to
+/// prove them `Send` through the layers above.
 pub(super) fn timed<'a, F: Future + Send + 'a>(call: F) -> BoxFuture<'a, F::Output> {
     let call = async {
         let started = Instant::now();
@@ -170,7 +170,8 @@ pub(super) fn timed<'a, F: Future + Send + 'a>(call: F) -> BoxFuture<'a, F::Outp
     call.boxed()
 }
 
-/// As [`timed`], of a call that waits for nothing: it makes JSON of an item.
+/// Runs a call of the SDK that waits for nothing, such as writing an item as JSON, and adds its duration
+/// to the meter of the current task.
 pub(super) fn timed_sync<T>(call: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let output = call();
@@ -183,7 +184,7 @@ fn charge_since(started: Instant) {
     CostShare { nanoseconds, ..CostShare::default() }.charge();
 }
 
-/// Tells telemetry and the meter of the current task of every operation that the client completes.
+/// Records every completed operation of the client in telemetry and in the meter of the current task.
 pub(super) struct MeterHandler;
 
 impl DiagnosticsHandler for MeterHandler {

@@ -1,4 +1,4 @@
-//! What all stores share: the client, its containers, transactions, group commit, retries, costs and
+//! The access to Cosmos DB: the client, its containers, transactions, group commit, retries, costs and
 //! budgets.
 
 mod background;

@@ -1,4 +1,4 @@
-//! A rate for work in the background, so that it leaves request units to readers.
+//! A rate limit for work in the background, which leaves request units to readers.
 
 use std::{
     num::NonZeroU32,
@@ -10,13 +10,13 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::metered;
 
-/// Lets operations pass at a rate of request units a second.
+/// A rate limit in request units a second.
 ///
-/// What an operation costs is known when it is done, so it is paid for afterwards: the next one
-/// begins when all that was spent would have been there at this rate. (A token bucket asks for the
-/// price first.) Operations that have begun at the same time are all paid for before the next one
-/// begins, and idle time earns nothing. So within any time, no more is spent than the rate gives in
-/// it, and what was under way at its beginning and at its end.
+/// The cost of an operation is known when it ends, so it is paid afterwards: the next operation begins
+/// when the rate has yielded all that was spent. (A token bucket needs the price in advance.) All
+/// operations that have begun at the same time are paid before the next one begins, and idle time earns
+/// nothing. So in any period, the cost is at most what the rate yields in it, plus that of the operations
+/// in flight at its beginning and end.
 #[derive(Debug)]
 pub struct Pacer {
     rate: Option<NonZeroU32>,
@@ -25,22 +25,22 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Returns a pacer with a rate in request units a second; without one it lets everything pass.
+    /// Creates a pacer with a rate in request units a second; `None` is no limit.
     pub fn new(rate: Option<NonZeroU32>) -> Self {
         Self { rate, paid: Mutex::new(Instant::now()) }
     }
 
-    /// Runs an operation when it is its turn; `None` when it is not before `deadline`.
+    /// Runs an operation when the earlier ones are paid; `None` if that is not before `deadline`.
     ///
-    /// The first operation whose turn it is runs even after the deadline, so work that is given no
-    /// time at all still gets on.
+    /// An operation that need not wait runs even after the deadline, so work without any time still makes
+    /// progress.
     pub async fn run<F: Future>(&self, deadline: Instant, operation: F) -> Option<F::Output> {
         // guard: rename: its turn
         timeout_at(deadline, self.turn()).await.ok()?;
         Some(self.charge(operation).await)
     }
 
-    /// Runs an operation at once; the next one waits for it.
+    /// Runs an operation at once. Later ones wait until it is paid.
     pub async fn charge<F: Future>(&self, operation: F) -> F::Output {
         let (output, meter) = metered(operation).await;
         if let Some(rate) = self.rate {

@@ -9,15 +9,15 @@ use backon::{ExponentialBuilder, Retryable as _};
 
 use super::{StoreError, budget::check_request_budget};
 
-/// The most attempts without an answer that a further attempt may follow.
+/// The most attempts without an answer from the store that are retried. The next one is the last.
 const MAX_RETRIED_UNANSWERED: u32 = 3;
 
 /// An error that says whether a retry can help.
 pub trait Retryable {
-    /// Returns true if reading again and deciding anew can help.
+    /// Returns true if a new attempt can succeed, which reads again and decides anew.
     fn is_retryable(&self) -> bool;
 
-    /// Returns true if the error was decided upon a read, which may have been of an old state.
+    /// Returns true if the error follows from a read, which may have returned an old state.
     fn may_be_stale(&self) -> bool {
         false
     }
@@ -39,25 +39,25 @@ impl Retryable for StoreError {
 /// The consistency of reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reads {
-    /// All that this instance has written, or has heard of from the store. What others have written
-    /// may be missing for a moment, since a read asks one replica.
+    /// All writes of this instance, and all that it has read before. Recent writes of other instances may
+    /// be missing, since a read asks one replica.
     #[default]
     Session,
-    /// All that was committed, by any instance. It asks more than one replica, for twice the request
+    /// All committed writes of any instance. A read asks more than one replica, for twice the request
     /// units.
     Latest,
 }
 
 impl Reads {
-    /// Refuses a decision to do nothing unless it was made upon the latest state: no write follows
-    /// that the store could refuse.
+    /// Refuses a decision to write nothing unless it was made on the latest state: no write follows that
+    /// the store could refuse.
     pub fn confirmed(self) -> Result<(), Unconfirmed> {
         // guard: an edit that looks unchanged is confirmed => `true`
         if self == Self::Latest { Ok(()) } else { Err(Unconfirmed) }
     }
 }
 
-/// A decision to do nothing was made upon a state that may be old: [`confirm`] makes it again.
+/// The error of a decision to write nothing on a state that may be old. [`confirm`] decides again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a decision upon a state that may be old")]
 pub struct Unconfirmed;
@@ -65,17 +65,17 @@ pub struct Unconfirmed;
 /// The input of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
-    /// True if the answer of an earlier attempt was lost: an item that is found may be its write.
+    /// True if the answer of an earlier attempt was lost: an item in the store may be its write.
     pub answer_lost: bool,
     /// The consistency of its reads.
     pub reads: Reads,
 }
 
-/// Decides upon reads of the session, and if that ends in a refusal which an old state may be the
-/// reason of, once more upon the latest state: so a stale replica costs only where something misses.
+/// Runs `decide` with session reads. If it fails with an error that an old state may have caused, runs it
+/// once more on the latest state. So the more expensive reads are made only before a refusal.
 ///
-/// What is written needs no such care: it is written under the ETag that was read, or as a new item,
-/// so the store refuses what was decided upon an old state, and [`retry`] decides anew.
+/// Writes need no such care. They are made under the ETag that was read, or as a new item, so the store
+/// refuses a write that was decided on an old state, and [`retry`] decides anew.
 pub async fn confirm<T, E, F, A>(decide: F) -> Result<T, E>
 where
     E: Retryable,
@@ -89,17 +89,19 @@ where
     }
 }
 
-/// Runs `attempt` until it succeeds, fails for good, or has lost too many races.
+/// Runs `attempt` until it succeeds, fails for good, or has failed too often.
 ///
-/// `attempt` reads, decides and writes under a precondition, from the beginning each time. What the
-/// first decides upon a read alone is confirmed ([`confirm`]). All later ones read the latest state:
-/// the same replica would show them again what they have lost the race upon, and it may not have
-/// heard of a write of their own whose answer was lost.
+/// Each attempt reads, decides and writes under a precondition, from the beginning. A refusal of the
+/// first attempt is confirmed ([`confirm`]). All later attempts read the latest state: the same replica
+/// could return the state on which they have lost the race, and could lack a write of their own whose
+/// answer was lost.
 ///
-/// The pauses double from 2 ms to 256 ms and each is lengthened at random by up to its own length,
-/// so that writers of one item spread out; they end after about 10 s in all. Attempts without an
-/// answer end it after three, for each may have taken the SDK's whole patience. So does the budget of the
-/// request ([`Limits`](super::Limits)).
+/// The back-off doubles from 2 ms to 256 ms. Jitter lengthens each pause by up to its own length, so that
+/// writers of one item spread out. The retries end with one of:
+///
+/// - about 10 s of pauses in all, or 100 retries;
+/// - the fourth attempt without an answer, since each may have taken the SDK's whole time limit;
+/// - the budget of the request ([`Limits`](super::Limits)).
 pub async fn retry<T, E, F, A>(attempt: F) -> Result<T, E>
 where
     E: Retryable,

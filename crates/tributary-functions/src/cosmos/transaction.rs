@@ -11,8 +11,8 @@ use super::{ETag, StoreError, meter::timed_sync};
 /// The most operations of a transaction (service limit).
 const MAX_OPERATIONS: usize = 100;
 
-/// The most bytes of items in a transaction, as text: the service limit is 2 MB, and an envelope comes about
-/// each item.
+/// The most bytes of items in a transaction, as text: the service limit is 2 MB, envelopes of the items
+/// included.
 const MAX_BYTES: usize = 1_500_000;
 
 /// The writes of one transaction; at most 100, and 2 MB in all (service limits).
@@ -40,8 +40,8 @@ impl Transaction {
         Self { partition: partition_key.to_owned(), batch }
     }
 
-    /// Cuts items of one logical partition into chunks that a transaction takes; `size` is about how many
-    /// bytes an item has.
+    /// Cuts items of one logical partition into chunks that fit into a transaction each. `size` returns
+    /// the approximate bytes of an item.
     pub fn chunks<T>(items: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
         let mut chunks: Vec<Vec<T>> = Vec::new();
         let mut bytes = 0;
@@ -92,13 +92,13 @@ impl Transaction {
         }
     }
 
-    /// Writes an item whether it is there or not.
+    /// Creates or replaces an item, whatever is there.
     pub fn upsert<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
         let add = || self.batch.upsert_item(item, None::<BatchUpsertOptions>);
         Ok(Self { batch: timed_sync(add)?, ..self })
     }
 
-    /// Deletes an item, with `etag` only when it has not changed since.
+    /// Deletes an item. With an ETag, only an item that has not changed since.
     pub fn delete(self, id: &str, etag: Option<&ETag>) -> Self {
         let unchanged =
             etag.map(|etag| BatchDeleteOptions::default().with_precondition(if_match(etag)));

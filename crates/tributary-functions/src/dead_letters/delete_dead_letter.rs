@@ -9,7 +9,7 @@ use crate::{
     values::CommandId,
 };
 
-/// Deletes a dead letter: its change is given up. Three store requests.
+/// Deletes a dead letter and gives up its change. Three store requests.
 pub async fn delete_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<DeadLetterId>,
@@ -37,14 +37,14 @@ async fn delete(
     command: &CommandId,
 ) -> Result<StatusCode, ApiError> {
     let letter = letters.read(id).await?;
-    // An earlier attempt has settled it, or the same request, which the host has repeated.
+    // An earlier attempt has settled it, or an earlier delivery of the same request by the host.
     if letters.settled(id, command).await?.is_some() {
         return Ok(StatusCode::NO_CONTENT);
     }
     let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
     conditions.check(Some(&letter.etag))?;
     match letters.settle(&letter, command, None).await {
-        // Settled meanwhile, perhaps by this command: to be decided anew.
+        // Settled meanwhile, perhaps by this command. The next attempt decides.
         Err(error) if error.reason == Reason::NotFound => {
             Err(StoreError::race(error.answer_lost).into())
         }

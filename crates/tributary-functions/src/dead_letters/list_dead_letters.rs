@@ -19,7 +19,7 @@ use crate::{
 pub struct DeadLetterSummary {
     #[schemars(with = "DeadLetterId")]
     id: String,
-    /// It is in the id, and a word that SQL may take for its own.
+    /// The function. It comes from the id, since `function` may be a keyword of SQL.
     #[serde(skip_deserializing)]
     #[schemars(example = &"CopyRooms")]
     function: String,
@@ -85,8 +85,7 @@ pub async fn list_dead_letters(
 }
 
 fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
-    // The settlements have no such time. The range on the time alone is what the index
-    // can seek.
+    // Settlements have no `failedAt`. The index seeks the range on the time alone.
     let page = match after {
         None => "WHERE IS_DEFINED(c.failedAt)",
         Some(_) => "WHERE c.failedAt <= @at AND (c.failedAt < @at OR c.id < @id)",

@@ -22,17 +22,17 @@ pub struct Replayed {
 
 /// Applies the change of a dead letter and deletes the dead letter.
 ///
-/// It takes effect once. Versions guard the copies, so a second application changes nothing. The dead
-/// letter is deleted only after the change is applied, and only as it was read.
+/// A replay takes effect once. Versions guard the copies, so a second application changes nothing. The
+/// dead letter is deleted only after the change is applied, and under the ETag that was read.
 ///
-/// - *Two replays at once*: both apply, and one of them finds the copies written. One deletes; the
-///   other finds the dead letter gone and has succeeded, too.
-/// - *A crash, or a lost answer, between applying and deleting*: the dead letter is still there,
-///   or gone unnoticed. The next replay changes no copy and deletes it, or it is a 404. The host's
+/// - *Two replays at once*: both apply the change, and one of them finds the copies written. One deletes
+///   the dead letter. The other finds it gone, and succeeds, too.
+/// - *A crash, or a lost answer, between applying and deleting*: the dead letter is still there, or was
+///   deleted without an answer. The next replay changes no copy and deletes it, or is a 404. The host's
 ///   repetition of the same replay is answered from the
-///   [settlement](crate::projection::Settlement) that the first has left.
-/// - *The change fails again meanwhile, in a delivery*: the dead letter was stored anew, so
-///   it is not deleted. The replay starts over with the newer one.
+///   [settlement](crate::projection::Settlement) of the first.
+/// - *The change fails again meanwhile, in a delivery*: the delivery stores the dead letter anew, so it is
+///   not deleted. The replay starts over with the newer one.
 pub async fn replay_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<DeadLetterId>,
@@ -65,7 +65,7 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// The inner error is one that no later attempt changes: the change was applied, and failed.
+    /// Makes one attempt at the replay. The inner error is final: the change was applied, and failed.
     async fn attempt(&self, reads: Reads) -> Result<Result<ReplayOutcome, ApiError>, ApiError> {
         let letters = self.projections.letters().reading(reads);
         let letter = letters.read(self.id).await?;
@@ -91,7 +91,7 @@ impl Replay<'_> {
             Ok(outcome) => {
                 let outcome = *self.reached.get_or_init(|| outcome);
                 match letters.settle(&letter, self.command, Some(outcome)).await {
-                    // Settled meanwhile, perhaps by this command: its outcome counts.
+                    // Settled meanwhile, perhaps by this command. The next attempt decides.
                     Err(error) if error.reason == Reason::NotFound => {
                         Err(StoreError::race(error.answer_lost).into())
                     }

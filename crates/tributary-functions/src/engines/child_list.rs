@@ -37,8 +37,8 @@ pub struct ChildList {
     pub child: &'static str,
     /// The one of the two types that comes first in the alphabet.
     pub first_type: FirstType,
-    /// The filter that keeps only parent and children. One range where no other type is between
-    /// the two: that is one index lookup instead of two.
+    /// The filter that keeps only parent and children. If no other type lies between the two types, one
+    /// range: that is one index lookup instead of two.
     pub types: &'static str,
     /// The property with the date of a child, which its shape has, too.
     pub date: &'static str,
@@ -62,9 +62,9 @@ pub enum FirstType {
 /// The order of the children of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListOrder {
-    /// The newest.
+    /// The newest first.
     NewestFirst,
-    /// The oldest.
+    /// The oldest first.
     OldestFirst,
 }
 
@@ -73,20 +73,20 @@ pub enum ListOrder {
 pub struct SortKey(pub Timestamp, #[serde(deserialize_with = "stored_id")] pub String);
 
 impl SortKey {
-    /// Returns the position before all items of a moment and later ones, newest first. No item need be
-    /// there.
+    /// Returns the position, newest first, from which a list has only items before `moment`. No item
+    /// need be at the position.
     pub fn before(moment: Timestamp) -> Self {
         Self(moment, String::new())
     }
 
-    /// Returns the moment before which everything is that comes after this position, newest first.
+    /// Returns the end of the rest of a list, newest first: all items after this position are before it.
     pub fn end(&self) -> Timestamp {
         if self.1.is_empty() { self.0 } else { self.0.next() }
     }
 }
 
-/// The dates of the children that a list has: from a moment, inclusive, until another, exclusive. The
-/// default has all dates.
+/// A range of dates of children: from a moment, inclusive, until another, exclusive. The default has all
+/// dates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct DateRange {
     /// The first date.
@@ -129,7 +129,7 @@ struct ListRow<P, C> {
     child: Option<C>,
 }
 
-/// The part that every child has, so that a list can go on after it.
+/// A child that is unreadable as the type of the list: its properties, to find its position.
 #[derive(Deserialize)]
 struct UnreadableChild {
     child: BTreeMap<String, Value>,
@@ -137,7 +137,8 @@ struct UnreadableChild {
 
 impl ChildList {
     /// Returns at most `most` children of a logical partition with dates in a range, from the beginning
-    /// or after `after`; `None` when there is no parent. [`Self::position`] tells where an unreadable child is.
+    /// or after `after`; `None` if there is no parent. [`Self::position`] returns the position of an
+    /// unreadable child.
     pub async fn page<C: DeserializeOwned + Send + 'static>(
         &self,
         container: &Container,
@@ -151,7 +152,7 @@ impl ChildList {
         Ok(found.map(|(_, children)| children))
     }
 
-    /// Returns where a child is that is unreadable.
+    /// Returns the position of an unreadable child; `None` if its date or id is unreadable, too.
     pub fn position(&self, row: &JsonText) -> Option<SortKey> {
         let UnreadableChild { child } = row.parse()?;
         let text = |name| child.get(name)?.as_str();
@@ -180,8 +181,8 @@ impl ChildList {
         Ok(Some(ParentAndChildren { parent, children: children.into_iter().flatten().collect() }))
     }
 
-    /// Returns what the first row says of the parent, and the children; `None` when the first row is
-    /// of a child, or there is none.
+    /// Returns the parent in the first row, and the children; `None` if the first row is a child, or if
+    /// there is no row.
     async fn find<P, C>(
         container: &Container,
         partition: &str,
@@ -218,7 +219,7 @@ impl ChildList {
             FirstType::Child => "DESC",
             FirstType::Parent => "ASC",
         };
-        // The range on the date alone is what the index can seek.
+        // The index seeks the range on the date alone.
         let dates: Vec<_> = [
             from.map(|_| format!("c.{date} >= @from")),
             until.map(|_| format!("c.{date} < @until")),

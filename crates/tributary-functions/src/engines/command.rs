@@ -1,9 +1,8 @@
-//! A command that puts or deletes one item: what it finds under the id, and what follows from that.
+//! A command that puts or deletes one item: the content of the slot under the id, and the next step.
 //!
 //! A command may find its own write: the response of the store was lost and the command retries, or
-//! the host has repeated the request. [`ItemSlot::put`] and [`ItemSlot::delete`] tell such a write from
-//! another's, before any condition is checked, as the condition of a command that was carried out
-//! holds no longer.
+//! the host has repeated the request. [`ItemSlot::put`] and [`ItemSlot::delete`] recognise such a write
+//! before any condition is checked, since the condition of a command that was carried out holds no longer.
 //!
 //! 1. *The item, or its tombstone, remembers the command*
 //!    ([`idempotency`](super::idempotency)), or the item keeps the one that created it: it was carried
@@ -11,8 +10,8 @@
 //! 2. *A response was lost, and the item is as the command creates it*, by values that no other
 //!    command gives, such as the moment of its creation: it was created by an earlier attempt. This
 //!    spares an unconditional creation the memory.
-//! 3. *Neither*: the command decides upon what it finds, and the store refuses the write if that has
-//!    changed.
+//! 3. *Neither*: the command decides on the content of the slot. The store refuses the write if the slot
+//!    has changed.
 //!
 //! A handler takes an [`ItemCommand`](crate::http::ItemCommand), which also checks the caller's
 //! conditions and answers.
@@ -28,7 +27,7 @@ use crate::{
 /// The content of the slot under the id of an item.
 #[derive(Debug, Clone)]
 pub enum ItemSlot<T, D> {
-    /// Nothing, or nothing that matters.
+    /// No item of the type, and no tombstone.
     Empty,
     /// The tombstone of a deleted item.
     Deleted(Stored<D>),
@@ -36,19 +35,19 @@ pub enum ItemSlot<T, D> {
     Live(Stored<T>),
 }
 
-/// The item that a command wants to put.
+/// The item that a command is to put.
 pub trait DesiredItem<T> {
     /// Returns true if this command, or an earlier attempt at it, has created the item, even if
     /// another command has edited it since.
     fn has_created(&self, item: &T) -> bool;
 
     /// Returns true if the item is as this command creates it. An item that keeps the command that
-    /// created it [knows](RemembersCommands::knows) it, and needs no comparison.
+    /// created it [knows](RemembersCommands::knows) that command, and needs no comparison.
     fn matches_new(&self, _item: &T) -> bool {
         false
     }
 
-    /// Returns true if the item is as the command wants it: an edit would change nothing.
+    /// Returns true if the item is as the command demands: an edit would change nothing.
     fn is_satisfied_by(&self, _item: &T) -> bool {
         false
     }
@@ -77,7 +76,7 @@ pub enum PutStep<T, D> {
 /// The next step of a command that deletes an item.
 #[derive(Debug)]
 pub enum DeleteStep<T> {
-    /// The command was carried out. There may be a new item by now, which stays.
+    /// The command was carried out. A new item may be there by now, which stays.
     Done,
     /// There is an item: delete it.
     Live(Stored<T>),
@@ -86,20 +85,20 @@ pub enum DeleteStep<T> {
 }
 
 impl<T> WrittenItem<T> {
-    /// The item that the command has created.
+    /// Creates the outcome of a command that has created the item.
     pub fn created(stored: Stored<T>) -> Self {
         Self { stored, is_new: true }
     }
 
-    /// The item that the command has edited.
+    /// Creates the outcome of a command that has edited the item.
     pub fn edited(stored: Stored<T>) -> Self {
         Self { stored, is_new: false }
     }
 }
 
 impl<T, D> ItemSlot<T, D> {
-    /// Returns what an item of the container is to a command: the item itself, its tombstone, or nothing
-    /// that matters. [`item_types`](crate::values::item_types) implements the conversions.
+    /// Creates a slot from an item of the container. An item of any other type is as good as none.
+    /// [`item_types`](crate::values::item_types) implements the conversions.
     pub fn from_item<I>(stored: Option<Stored<I>>) -> Self
     where
         T: TryFrom<I, Error = I>,
@@ -113,14 +112,14 @@ impl<T, D> ItemSlot<T, D> {
         }
     }
 
-    /// Returns the item.
+    /// Returns the item, if the slot has one.
     pub fn live(self) -> Option<Stored<T>> {
         if let Self::Live(stored) = self { Some(stored) } else { None }
     }
 }
 
 impl<T: RemembersCommands, D> ItemSlot<T, D> {
-    /// Decides how a command goes on that puts an item here.
+    /// Decides the next step of a command that puts an item into the slot.
     pub fn put(
         self,
         command: &CommandId,
@@ -143,14 +142,14 @@ impl<T: RemembersCommands, D> ItemSlot<T, D> {
 }
 
 impl<T> From<Option<Stored<T>>> for ItemSlot<T, Infallible> {
-    /// The place of an item that no command deletes, so that none leaves a tombstone.
+    /// Creates the slot of an item that no command deletes, so that it has no tombstone.
     fn from(stored: Option<Stored<T>>) -> Self {
         stored.map_or(Self::Empty, Self::Live)
     }
 }
 
 impl<T: RemembersCommands, D: RemembersCommands> ItemSlot<T, D> {
-    /// Decides how a command goes on that deletes the item.
+    /// Decides the next step of a command that deletes the item.
     pub fn delete(self, command: &CommandId) -> DeleteStep<T> {
         match self {
             Self::Live(stored) if stored.item.knows(command) => DeleteStep::Done,

@@ -1,16 +1,16 @@
-//! Repeated commands: what tells one that was carried out from a new one.
+//! Repeated commands: the evidence that a command was carried out.
 //!
 //! A command is repeated by the host (a connection was lost), by the app itself (the response of the
-//! store was lost), or by its caller, who gives it an `Idempotency-Key`.
+//! store was lost), or by its caller, with an `Idempotency-Key`.
 //!
-//! | what the command does | what tells that it was carried out |
+//! | the command | the evidence |
 //! | --- | --- |
 //! | creates an item under an id that its caller chose | the item's id and content, or a command in the item |
-//! | creates an item under an id of ours | an id that is derived from the [`IdempotencyKey`], or made once before the first attempt |
-//! | deletes an item, or edits one under a condition | [`RecentCommands`] in what remains: the parent, the tombstone, the item |
+//! | creates an item under an id of the app | an id that is derived from the [`IdempotencyKey`], or made once before the first attempt |
+//! | deletes an item, or edits one under a condition | [`RecentCommands`] in the remaining item: the parent, the tombstone, the item itself |
 //! | creates an item that was deleted since | [`RecentCommands`] in the parent, which keeps the id of a deleted child for longer |
 //!
-//! A domain keeps a [`RecentCommands`] in each item whose commands leave nothing else, with
+//! A domain keeps a [`RecentCommands`] in each item whose commands leave no other evidence, with
 //! `#[serde(default, skip_serializing_if = "RecentCommands::is_empty")]`, and implements [`RemembersCommands`] by
 //! the macro `remembers`.
 
@@ -24,7 +24,7 @@ use crate::values::{CommandId, Invalid, Timestamp};
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// Applies the rule of the type.
+    /// Parses a key, by the rule of the type.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let printable = text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
         if (1..=255).contains(&text.len()) && printable {
@@ -34,8 +34,8 @@ impl IdempotencyKey {
         }
     }
 
-    /// Returns the id that the key stands for. The key belongs to a scope, such as
-    /// `reply {message_id} {sender_id}`: as ids contain no space, two scopes and keys give two texts.
+    /// Returns an id that is derived from the key and its scope, such as `reply {message_id} {sender_id}`.
+    /// Ids contain no space, so different scopes and keys have different ids.
     pub fn derived_id(&self, scope: &str) -> String {
         Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{scope} {}", self.0).as_bytes()).to_string()
     }
@@ -43,19 +43,19 @@ impl IdempotencyKey {
 
 /// An item that remembers the commands that were lately carried out on it.
 pub trait RemembersCommands {
-    /// The commands.
+    /// Returns the commands.
     fn recent(&self) -> &RecentCommands;
 
-    /// The commands, to add to.
+    /// Returns the commands, to add to them.
     fn recent_mut(&mut self) -> &mut RecentCommands;
 
-    /// Returns true if the command was carried out on the item. An item that keeps the command that
-    /// created it says so too.
+    /// Returns true if the command was carried out on the item, its creation included if the item keeps
+    /// the command that created it.
     fn knows(&self, command: &CommandId) -> bool {
         self.recent().knows(command)
     }
 
-    /// Returns the item, which remembers a command that is carried out on it now.
+    /// Returns the item with the memory of a command that is carried out on it now.
     fn remembering(mut self, command: &CommandId) -> Self
     where
         Self: Sized,
@@ -95,23 +95,23 @@ macro_rules! remembers {
 }
 pub use crate::remembers;
 
-/// The time that a command is remembered, in seconds. The Functions host repeats a request for two, and
-/// the clocks of two instances differ by less than the rest.
+/// The time that a command is remembered, in seconds. The Functions host repeats a request for two
+/// seconds, and the clocks of two instances differ by less than eight.
 const KEPT_SECONDS: i64 = 10;
 
-/// The time that the id of a deleted child is remembered, in seconds: a caller whose answer was lost has
-/// sent its request again by then.
+/// The time that the id of a deleted child is remembered, in seconds: a caller whose answer was lost
+/// repeats its request within it.
 const DELETED_KEPT_SECONDS: i64 = 10 * 60;
 
 /// The most commands and deleted children that are remembered: about 6 KB.
 const MAX_REMEMBERED_ENTRIES: usize = 256;
 
 /// The commands that were lately carried out on an item, and that the item itself does not show: a
-/// deleted child is gone, and an edit may have been followed by others.
+/// deleted child is gone, and other edits may have followed an edit.
 ///
-/// A command that finds itself here was carried out before: the host has repeated it, or the
-/// response of the store was lost. The list is part of the write that it remembers, so it costs no
-/// store request, and it survives the process.
+/// A command in this list was carried out before: the host has repeated it, or the response of the store
+/// was lost. The list is part of the write that it remembers. So it costs no store request, and survives
+/// the process.
 ///
 /// Each entry has the second until which it is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,12 +129,12 @@ impl RecentCommands {
         self.0.is_empty()
     }
 
-    /// Adds commands that are carried out now, and forgets the old ones.
+    /// Adds commands that are carried out now, and removes expired entries.
     pub fn remember(&mut self, commands: impl IntoIterator<Item = CommandId>, now: Timestamp) {
         self.add(commands, now, KEPT_SECONDS);
     }
 
-    /// Adds children that are deleted now, and forgets the old entries.
+    /// Adds children that are deleted now, and removes expired entries.
     pub fn remember_deleted(&mut self, children: impl IntoIterator<Item = String>, now: Timestamp) {
         self.add(children.into_iter().map(|id| deletion_of(&id)), now, DELETED_KEPT_SECONDS);
     }
@@ -155,7 +155,7 @@ impl RecentCommands {
     }
 }
 
-/// Returns what stands in the list for a deleted child. The text of a command has more than two words.
+/// Returns the entry of a deleted child. No command has this id: the text of a command has more words.
 fn deletion_of(id: &str) -> CommandId {
     CommandId::from_text(&format!("deleted {id}"))
 }

@@ -1,28 +1,28 @@
 //! A list over several partitions, newest first, in pages.
 //!
-//! Each part is sorted already, so a page is merged from the first rows of each. A part is opened only
-//! when it may have the next item: parts of an earlier time wait until the page needs them, and a part
-//! that is read to its end leaves. So a page takes one store request for each part that it needs, and
-//! not one for each part of the list; the parts are an iterator, and may be any number.
+//! Each part is sorted already, so a page is merged from the first rows of each. A part is opened only if
+//! it may have the next item: parts of an earlier time wait until the page needs them, and a part that is
+//! read to its end is closed. So a page takes one store request for each part that it needs, instead of
+//! one for each part of the list. The parts are an iterator, so their number is not limited.
 //!
-//! Two parts may have copies of one item ([`relocation`](super::relocation)). They have the same date
-//! and id, so they meet, and the newest version decides: also when the list is a search, and only an
-//! older version has what is sought.
+//! Two parts may have copies of one item ([`relocation`](super::relocation)). The copies have the same date
+//! and id, so the merge meets both, and the newest version decides. That holds in a search, too, where only
+//! an older version may match.
 //!
-//! Parts are read one after the other, so an item whose date changes meanwhile may be met under both
-//! dates. The first stays in the page.
+//! Parts are read one after the other, so the merge may meet an item under two dates if its date changes
+//! meanwhile. The first one stays in the page.
 //!
-//! # Why a page ends within its budget, and the list goes on
+//! # Why a page ends within its budget, and the list continues
 //!
-//! 1. A part returns *rows*: a row has a position, and it has an item only if the list shows it. So
-//!    rows that are not found by a search, or that are unreadable, are passed, too.
+//! 1. A part returns *rows*. A row has a position, and an item only if the list shows it. So the merge also
+//!    passes rows that a search does not match, or that are unreadable.
 //! 2. The merge takes rows in their order. After each row, everything up to its position is decided.
-//!    When no opened part may have the next row, everything from the end of the next part on is
-//!    decided. So at each moment there is a position up to which the list is done.
-//! 3. Before each further read the budget is checked. When it is spent, the page ends with that
-//!    position. The first read of a page is always made, and brings a row, or the end of its part: so
-//!    the position of each page is beyond that of the page before, and the list ends.
-//! 4. A page exceeds its budget by one read of the parts of one time at most.
+//!    When no opened part may have the next row, everything up to the end of the next part is decided. So
+//!    at each moment there is a position up to which the list is decided.
+//! 3. The budget is checked before each further read. When it is spent, the page ends with that position.
+//!    The first read of a page is always made, and returns a row, or the end of its part. So the position
+//!    of each page is beyond that of the page before, and the list ends.
+//! 4. A page exceeds its budget by at most one read of the parts of one time.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -36,32 +36,32 @@ use crate::{
 
 /// A part of the list: a sorted range of one container.
 pub trait ListPart: Sync {
-    /// What the part has.
+    /// An item of the part.
     type Item: Send;
 
-    /// No item of the part is of this moment or later.
+    /// Returns the end of the part: all of its items are before this moment.
     fn before(&self) -> Timestamp;
 
-    /// Returns the next rows, newest first, from the beginning or after `after`: at least one, unless
-    /// the part ends.
+    /// Reads the next rows, newest first, from the beginning or after `after`: at least one, unless the
+    /// part ends.
     fn read(
         &self,
         after: Option<&SortKey>,
         wanted: PartRequest<'_>,
     ) -> impl Future<Output = Result<PartRows<Self::Item>, StoreError>> + Send;
 
-    /// Returns false if the item is to be left out, although it is in the part.
+    /// Returns false if the list leaves the item out, although it is in the part.
     fn keep(&self, item: &Self::Item) -> impl Future<Output = Result<bool, StoreError>> + Send;
 }
 
-/// How much a read of a part should bring.
+/// The request of a page to a part.
 #[derive(Debug, Clone, Copy)]
 pub struct PartRequest<'a> {
-    /// How many items the page still takes.
+    /// The number of items that the page still takes.
     pub items: u32,
-    /// How many reads of the part the page has made before.
+    /// The number of earlier reads of the part for this page.
     pub reads: u32,
-    /// What the reads may use.
+    /// The budget of the reads.
     pub budget: &'a Budget,
 }
 
@@ -74,41 +74,41 @@ pub struct PartRows<T> {
     pub is_end: bool,
 }
 
-/// A position of a part, and what the list shows there.
+/// A position of a part, and the item that the list shows there.
 #[derive(Debug)]
 pub struct PartRow<T> {
     /// The position.
     pub key: SortKey,
-    /// The version of the copy. Of equal versions, the one of the part that is opened later decides.
+    /// The version of the copy. Of copies with equal versions, that of the part opened later decides.
     pub version: u64,
     /// The item, unless the list does not show it.
     pub item: Option<T>,
 }
 
-/// What a page may take.
+/// The limits of a page.
 #[derive(Debug)]
 pub struct PageLimits {
-    /// How many items.
+    /// The most items.
     pub items: u32,
-    /// How many parts may be opened.
+    /// The most parts that may be opened.
     pub parts: usize,
-    /// What the reads may use.
+    /// The budget of the reads.
     pub budget: Budget,
 }
 
-/// A page, and the parts that it took.
+/// A page, and the parts that it has opened.
 #[derive(Debug)]
 pub struct MergedPage<P: ListPart> {
     /// The items, newest first.
     pub items: Vec<P::Item>,
-    /// The parts that were asked.
+    /// The parts that were opened.
     pub opened_parts: Vec<P>,
-    /// Where the list goes on, if the page has ended before it was full.
+    /// The position after which the list continues, if the page has ended before it was full.
     pub continues_after: Option<SortKey>,
 }
 
-/// Returns the first items of all parts, from the beginning or after `after`. The parts come from the
-/// newest to the oldest, as [`ListPart::before`] says.
+/// Merges the first items of all parts into a page, from the beginning or after `after`. The parts are
+/// sorted by [`ListPart::before`], from the newest to the oldest.
 pub async fn merge<P: ListPart>(
     parts: impl Iterator<Item = P>,
     after: Option<&SortKey>,
@@ -127,7 +127,7 @@ pub async fn merge<P: ListPart>(
             .extend(open.extract_if(.., |part| part.is_done()).map(|part| part.part));
         let newest = open.iter().filter_map(OpenPart::head).max().cloned();
         let next = waiting.peek().map(|part| end(part, after));
-        // A part that ends where the newest row is may have it, too.
+        // A part that ends at the date of the newest row may have a copy of that row.
         let due = next.filter(|next| newest.as_ref().is_none_or(|SortKey(date, _)| next > date));
         let is_short = open.iter().any(OpenPart::is_empty);
         if !is_short && let Some(due) = due {
@@ -171,13 +171,13 @@ pub async fn merge<P: ListPart>(
     Ok(merged)
 }
 
-/// Returns how many items a page still takes; `None` when it is full.
+/// Returns the number of items that a page still takes; `None` if it is full.
 fn missing_items<P: ListPart>(merged: &MergedPage<P>, page: &PageLimits) -> Option<u32> {
     let found = u32::try_from(merged.items.len()).unwrap_or(u32::MAX);
     page.items.checked_sub(found).filter(|missing| *missing > 0)
 }
 
-/// Returns the moment before which the rest of a part is, after a position.
+/// Returns the end of the rest of a part after a position: all items of the rest are before it.
 fn end<P: ListPart>(part: &P, after: Option<&SortKey>) -> Timestamp {
     after.map_or(part.before(), |after| part.before().min(after.end()))
 }
@@ -200,7 +200,7 @@ impl<P: ListPart> OpenPart<P> {
         self.rows.front().map(|row| &row.key)
     }
 
-    /// Returns true if the next row is not known.
+    /// Returns true if the next row has to be read first.
     fn is_empty(&self) -> bool {
         self.rows.is_empty() && !self.is_end
     }

@@ -1,7 +1,6 @@
 //! Lists by name, in the order of code points.
 //!
-//! One query in one logical partition returns a page, sorted by the text that [`sort_key`] makes of a
-//! name, and by id.
+//! One query in one logical partition returns a page, sorted by the [`sort_key`] of the name, and by id.
 //!
 //! # How a domain uses it
 //!
@@ -58,29 +57,29 @@ use crate::{
     values::stored_id,
 };
 
-/// What a list is of, and what it reads.
+/// The definition of a list by name: its items and their properties.
 pub struct NameList {
     /// The property that is the partition key.
     pub key: &'static str,
     /// A property and its value in all items of the list, as the store has it.
     pub kind: (&'static str, &'static str),
-    /// What is read of each item `c`, as in a query: `id` and `name` at least.
+    /// The properties that are read of each item `c`, as in a query: `id` and `name` at least.
     pub select: &'static str,
 }
 
-/// Where a page of a list by name ends: name and id of its last item, sorted by [`sort_key`].
+/// The end of a page of a list by name: name and id of its last item, sorted by [`sort_key`].
 ///
-/// A cursor has the name itself, so the type `N` of names refuses what no name can be.
+/// A cursor holds the name itself, so the type `N` of names refuses a text that cannot be a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameKey<N>(N, #[serde(deserialize_with = "stored_id")] String);
 
 impl<N: AsRef<str> + Clone + DeserializeOwned> NameKey<N> {
-    /// The key of an item.
+    /// Creates the key of an item.
     pub fn new(name: &N, id: &str) -> Self {
         Self(name.clone(), id.to_owned())
     }
 
-    /// Returns the key of an item that is unreadable.
+    /// Creates the key of an unreadable item; `None` if its name or id is unreadable, too.
     pub fn from_row(row: &JsonText) -> Option<Self> {
         Some(Self(row.field("name")?, row.field("id")?))
     }
@@ -96,7 +95,7 @@ impl NameList {
         after: Option<&NameKey<N>>,
     ) -> Result<Vec<RowResult<T>>, StoreError> {
         let Self { key, kind: (kind, value), select } = self;
-        // The range on the name alone is what the index can seek.
+        // The index seeks the range on the name alone.
         let page = match after {
             None => "",
             Some(_) => "AND c.sortName >= @name AND (c.sortName > @name OR c.id > @id)",
@@ -116,10 +115,10 @@ impl NameList {
     }
 }
 
-/// Returns a text by which a store sorts names by code point.
+/// Returns the text by which every store sorts a name by code points.
 ///
-/// A store may compare UTF-16 code units, among which those of U+10000 and above come before
-/// U+E000. So every character from U+D7FF is written as U+D7FF and six digits.
+/// A store may compare UTF-16 code units: then characters from U+10000 sort before U+E000. So every
+/// character from U+D7FF is written as U+D7FF and six digits.
 pub fn sort_key(name: &str) -> String {
     const ESCAPE: char = '\u{d7ff}';
     let mut key = String::with_capacity(name.len());

@@ -1,21 +1,21 @@
-//! A run that brings due items to a colder container, in a slice of time.
+//! A run that relocates due items to a colder container, in a slice of time.
 //!
-//! A run ends the moves that a crash has left ([`item_move::end_unfinished`]). Then it asks for the due items,
-//! oldest first, and brings them over one by one ([`relocation`](super::relocation)). An item that was
-//! brought over is due no more, so the next run goes on where this one has stopped, whatever stopped it.
+//! A run ends the moves that a crash has left ([`item_move::end_unfinished`]). Then it asks for the due
+//! items, oldest first, and relocates them one by one ([`relocation`](super::relocation)). A relocated item
+//! is no longer due, so the next run continues with the remaining items, whatever ended this run.
 //!
-//! *A run ends inside its slice.* Each page and each item waits for its turn at the budget of the
-//! background, and none is begun after the deadline ([`Turns`]). The moves have half of the slice.
+//! *A run ends inside its slice.* Each page and each item waits for the background budget, and none begins
+//! after the deadline ([`Turns`]). The moves have half of the slice.
 //!
-//! *A bad item stops no other.* It is named in the log, counted, and stays where it is. Rows are read
-//! as they are, so an item that cannot be read does not end its page.
+//! *A bad item stops no other.* The log names it, the run counts it, and the item stays where it is. Rows
+//! are read in any form, so an unreadable item does not end its page.
 //!
-//! *No item expires that is in no colder container*: an item gets its time to live only with the mark
-//! that it is there. So a run that is late, or is never made, loses nothing.
+//! *No item expires before it is in the colder container*: an item gets its time to live in the write that
+//! makes it a carried copy. So a run that is late, or never made, loses nothing.
 //!
-//! *A reader that asks the colder container alone misses nothing* before the moment that
-//! [`RelocationRun::relocated_before`] says: the oldest item that the run had to leave bounds it. A domain that
-//! writes this moment down also holds it before the moves that could not be ended
+//! *A reader of the colder container alone misses no item* before the moment that
+//! [`RelocationRun::relocated_before`] returns: the oldest item that the run had to leave bounds it. A
+//! domain that stores this moment also limits it by the moves that could not be ended
 //! ([`UnfinishedMoves::hold`](item_move::UnfinishedMoves::hold)).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,18 +33,20 @@ use crate::{
     values::Timestamp,
 };
 
-/// How many due items are asked for at once, and how many of them are worked on at a time.
+/// The due items of one page of the query.
 const PAGE_ITEMS: u32 = 100;
+
+/// The items that are relocated at a time.
 const MAX_CONCURRENT_MOVES: usize = 8;
 
-/// How long a run may take, in slices of the background, which are 15 s.
+/// The longest duration of a run, in slices of the background, which are 15 s.
 #[derive(Debug, Clone, Copy)]
 pub struct RunSlice(u32);
 
 impl RunSlice {
-    /// For a timer: 4 minutes. The host ends a function after 10.
+    /// The duration for a timer: 4 minutes. The host ends a function after 10.
     pub const TIMER: Self = Self(16);
-    /// For a caller who waits: 1 minute. A caller over HTTP has 230 seconds.
+    /// The duration for a caller that waits: 1 minute. A caller over HTTP has 230 seconds.
     pub const CALL: Self = Self(4);
 }
 
@@ -53,29 +55,29 @@ impl RunSlice {
 pub struct DueItems<T> {
     /// Their container.
     pub from: T,
-    /// The container that they go to.
+    /// The container to which they are relocated.
     pub to: T,
-    /// Items of an earlier date are due.
+    /// The end of the due dates: items of an earlier date are due.
     pub before: Timestamp,
 }
 
 /// The outcome of a run.
 #[derive(Debug)]
 pub struct RunOutcome<K> {
-    /// Items that were brought to the colder container, by their partitions.
+    /// The number of relocated items of each partition.
     pub moved: BTreeMap<K, u64>,
-    /// Items that were there, by an earlier run that did not end.
+    /// The number of items that were in the colder container already, since an earlier run was interrupted.
     pub already_there: u64,
-    /// Items that could not be brought there, and moves that could not be ended.
+    /// The number of items that could not be relocated, and of moves that could not be ended.
     pub failed: u64,
-    /// The date of the oldest item that is left.
+    /// The date of the oldest remaining item.
     pub oldest_left: Option<Timestamp>,
-    /// True if no due item is left.
+    /// True if no due item remains.
     pub is_complete: bool,
 }
 
 impl<K> RunOutcome<K> {
-    /// Returns how many items were brought over.
+    /// Returns the number of relocated items.
     pub fn n_moved(&self) -> u64 {
         self.moved.values().sum()
     }
@@ -85,7 +87,7 @@ impl<K> RunOutcome<K> {
     }
 }
 
-/// An item that is due, as the store has it.
+/// A due item, as the store has it.
 #[derive(Debug, Clone, Deserialize)]
 struct DueRow {
     id: String,
@@ -93,13 +95,13 @@ struct DueRow {
     properties: Map<String, Value>,
 }
 
-/// An item that is due.
+/// A due item.
 #[derive(Debug)]
 struct DueItem<C: Content> {
     id: String,
     partition_key: C::Key,
     date: Timestamp,
-    /// The place from which it may depart still.
+    /// The place from which it has come. An unfinished move may still depart from there.
     arrived_from: Option<ItemPlaceOf<C>>,
 }
 
@@ -129,10 +131,10 @@ pub struct RelocationRun<'a, P: Places> {
     turns_of_moves: Turns<'a>,
     turns: Turns<'a>,
     dues: DueItems<TierOf<P>>,
-    /// The last item that was asked for.
+    /// The last item of the pages so far.
     last: Option<DueRow>,
     has_asked_for_all: bool,
-    /// What the run has done so far.
+    /// The outcome so far.
     pub outcome: RunOutcome<KeyOf<P>>,
 }
 
@@ -161,8 +163,7 @@ impl<'a, P: Places> RelocationRun<'a, P> {
         }
     }
 
-    /// Ends the moves from some containers that a crash has left; the runs are known to have passed this
-    /// date.
+    /// Ends the unfinished moves from some containers. The runs are known to have passed the date `passed`.
     pub async fn end_moves(
         &mut self,
         tiers: &[TierOf<P>],
@@ -174,8 +175,8 @@ impl<'a, P: Places> RelocationRun<'a, P> {
         Ok(left)
     }
 
-    /// Brings the next items over, and returns their partitions; `None` when no item is left, or the slice
-    /// is over.
+    /// Relocates the items of the next page, and returns their partitions; `None` if no item remains, or
+    /// the slice is over.
     pub async fn next_page(&mut self) -> Result<Option<BTreeSet<KeyOf<P>>>, StoreError> {
         let Some(rows) = self.next_rows().await? else {
             self.outcome.is_complete = self.has_asked_for_all && self.outcome.failed == 0;
@@ -185,7 +186,7 @@ impl<'a, P: Places> RelocationRun<'a, P> {
         for row in rows {
             match row.due::<P::Content>() {
                 Some(due) => dues.push(due),
-                // It is in no list.
+                // An item without these properties is in no list.
                 None => self.note_failed(&row.id, &StoreError::unreadable()),
             }
         }
@@ -218,8 +219,8 @@ impl<'a, P: Places> RelocationRun<'a, P> {
         Ok(Some(touched))
     }
 
-    /// Counts the due items of each partition, and brings none over; true if all were counted before the
-    /// slice was over.
+    /// Counts the due items of each partition, without relocating them. Returns the counts, and true if
+    /// all items were counted before the slice was over.
     pub async fn count(mut self) -> Result<(BTreeMap<KeyOf<P>, u64>, bool), StoreError> {
         let mut partitions = BTreeMap::new();
         while let Some(rows) = self.next_rows().await? {
@@ -230,7 +231,7 @@ impl<'a, P: Places> RelocationRun<'a, P> {
         Ok((partitions, self.has_asked_for_all))
     }
 
-    /// Returns the moment before which no due item is left.
+    /// Returns the moment before which no due item remains.
     pub fn relocated_before(&self) -> Timestamp {
         let asked_for = match &self.last {
             _ if self.has_asked_for_all => self.dues.before,
@@ -241,7 +242,7 @@ impl<'a, P: Places> RelocationRun<'a, P> {
         self.outcome.oldest_left.map_or(asked_for, |left| left.min(asked_for))
     }
 
-    /// Returns the next items that are due; `None` when there are no more, or the slice is over.
+    /// Returns the next due items; `None` if there are no more, or the slice is over.
     async fn next_rows(&mut self) -> Result<Option<Vec<DueRow>>, StoreError> {
         let page = page(&self.places, self.dues, self.last.as_ref());
         let Some(rows) = self.turns.next(page).await else {
@@ -266,7 +267,7 @@ impl<'a, P: Places> RelocationRun<'a, P> {
     }
 }
 
-/// Returns the next items that are due, oldest first, after one.
+/// Returns the next due items after `after`, oldest first.
 async fn page<P: Places>(
     places: &P,
     dues: DueItems<TierOf<P>>,
@@ -292,7 +293,7 @@ async fn page<P: Places>(
     places.container(dues.from).query(query, Scope::Container, PAGE_ITEMS).await
 }
 
-/// Brings an item over. A move that has brought it here is ended first ([`item_move`]).
+/// Relocates an item, after ending the move that has brought it here ([`item_move`]).
 async fn relocate_due<P: Places>(
     places: &P,
     dues: DueItems<TierOf<P>>,

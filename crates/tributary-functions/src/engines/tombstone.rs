@@ -1,27 +1,27 @@
-//! Tombstones: what a deleted item leaves in its place.
+//! Tombstones: the items that deleted items leave under their ids.
 //!
 //! | rule | reason |
 //! | --- | --- |
 //! | It has the id of the item and the version after its last | the change feed carries it to every copy as one more version; a late older version does not bring a copy back |
-//! | A new item takes its place under its ETag, in the version after it | copies of the deleted item are older than those of the new one |
-//! | It has the time to live of [`TTL_SECONDS`]; its copies get theirs later | it outlasts every delivery of an older version, and no copy of it goes first |
+//! | A new item replaces it under its ETag, in the version after it | copies of the deleted item are older than those of the new one |
+//! | It has the time to live of [`TTL_SECONDS`]; its copies get theirs later | it outlasts every delivery of an older version, and no copy of it expires first |
 //! | It keeps the commands that the item remembers ([`idempotency`](super::idempotency)) | a repeated delete is recognised |
-//! | An item of another owner in its place keeps the [`FormerOwners`] | copies that stand with an owner are removed there, too |
+//! | An item of another owner that replaces it keeps the [`FormerOwners`] | copies in the partition of a former owner are removed, too |
 //!
 //! Children of a deleted parent are removed by [`removal`](crate::projection::removal).
 
 use serde::{Deserialize, Serialize};
 
 // guard: the end of a tombstone => `300 * 24 * 60 * 60`
-/// How long a tombstone stays, in seconds: 30 days.
+/// The time to live of a tombstone, in seconds: 30 days.
 ///
-/// It must outlast every delivery of an older version of the item: a change feed that is further
+/// A tombstone must outlast every delivery of an older version of the item. A change feed that is further
 /// behind than this has lost its leases long before.
 pub const TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
 
-/// The owners that an item had before the present one, each until it was deleted: an id that comes
-/// again under another owner leaves copies with the earlier ones, and the change feed may never show
-/// the tombstone between the two.
+/// The owners that an item had before the present one, each until it was deleted. An id that is created
+/// again by another owner leaves copies with the earlier owners, and the change feed may never deliver the
+/// tombstone between the two.
 ///
 /// The item and its tombstone keep the list, with
 /// `#[serde(default, skip_serializing_if = "FormerOwners::is_empty")]`.
@@ -39,7 +39,7 @@ pub struct FormerOwner {
 }
 
 impl FormerOwners {
-    /// Returns true if the item has always had the owner that it has.
+    /// Returns true if the item has had no other owner.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -49,8 +49,8 @@ impl FormerOwners {
         self.0.iter()
     }
 
-    /// Returns the former owners of an item that `next` creates in the place of the tombstone that
-    /// `deleted` has left in `version`.
+    /// Returns the former owners of an item that the owner `next` creates over the tombstone of the owner
+    /// `deleted`, which has this version.
     pub fn followed_by(&self, deleted: &str, version: u64, next: &str) -> Self {
         let last = FormerOwner { id: deleted.to_owned(), version };
         let earlier = self.0.iter().filter(|owner| owner.id != deleted).cloned();

@@ -1,4 +1,4 @@
-//! Values that one owner at a time has: the name of a user.
+//! Unique values, which one owner at a time has: the name of a user.
 //!
 //! A value belongs to the owner that holds its reservation and whose own item has the value. The
 //! reservation is an item in a logical partition of its own, so that two commands for one value
@@ -13,7 +13,7 @@
 //! 3. The owner's item keeps the ETag of the reservation, and that of each value that it has given
 //!    up, until [`release`] has deleted the reservation: after the write, or by the change feed where
 //!    the command was killed.
-//! 4. The audit deletes what is [leaked](ValueReservation::is_leaked) by [`free`].
+//! 4. The audit deletes [leaked](ValueReservation::is_leaked) reservations by [`free`].
 //!
 //! # Why two owners never have one value
 //!
@@ -36,11 +36,11 @@ use crate::{
     values::Timestamp,
 };
 
-/// The time before a reservation without an owner's item may be taken over: commands rarely take
-/// longer.
+/// The time, in milliseconds, before another owner may take over a reservation whose value the holder's
+/// item has not: commands rarely take longer.
 const PENDING_MILLIS: u64 = 10_000;
 
-/// Values of which each has one owner.
+/// A kind of values, each of which has one owner.
 pub trait UniqueValue: Sync {
     /// The id of a reservation within its own logical partition.
     const ID: &'static str;
@@ -49,7 +49,7 @@ pub trait UniqueValue: Sync {
     /// The id of an owner, which is the partition key of its item, too.
     type Owner: AsRef<str> + Clone + PartialEq + Send + Sync;
 
-    /// The container of reservations and owners.
+    /// Returns the container of reservations and owners.
     fn container(&self) -> &Container;
 
     /// Returns the logical partition of the reservation of a key.
@@ -64,12 +64,11 @@ pub trait UniqueValue: Sync {
     /// Returns true if this item of an owner has the value.
     fn has(item: &Self::Item, key: &str) -> bool;
 
-    /// Returns the tombstone of an owner that does not exist. It goes away long after any command has
-    /// ended.
+    /// Returns the tombstone of an owner that does not exist. It expires long after any command has ended.
     fn no_owner(owner: &Self::Owner) -> Self::Item;
 }
 
-/// The reservation of a value by an owner that has it, had it, or is about to take it.
+/// The reservation of a value by an owner that has it, had it, or is about to write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueReservation<O> {
     /// The owner.
@@ -83,21 +82,21 @@ pub struct ValueReservation<O> {
 pub enum ReservationOutcome {
     /// The value is reserved, under this ETag.
     Made(ETag),
-    /// Another owner has the value, or is about to take it.
+    /// Another owner has the value, or is about to write it.
     Taken,
 }
 
 /// The outcome of fencing the holder of a reservation.
 enum Fence {
-    /// The holder neither has the value nor can still take it.
+    /// The holder neither has the value nor can still write it.
     Up,
-    /// The holder has the value, or may be about to take it.
+    /// The holder has the value, or may be about to write it.
     Refused,
 }
 
 impl<O> ValueReservation<O> {
-    /// Returns true if the reservation, unless its owner has the value, was left behind by a crash.
-    /// One that was given up needs no wait, and the next owner replaces it.
+    /// Returns true if a crash has left the reservation, provided that its owner has not the value. A
+    /// reservation that was given up is not leaked: the next owner replaces it at once.
     pub fn is_leaked(&self) -> bool {
         self.since.is_some() && !self.is_pending()
     }
@@ -107,8 +106,8 @@ impl<O> ValueReservation<O> {
     }
 }
 
-/// Reserves a value for an owner, whose item the caller has read before (or knows to be new) and
-/// writes after.
+/// Reserves a value for an owner. The caller has read the owner's item before (or knows it to be new), and
+/// writes it afterwards.
 pub async fn reserve<U: UniqueValue>(
     values: &U,
     key: &str,
@@ -153,16 +152,16 @@ pub async fn release<U: UniqueValue>(
     }
 }
 
-/// Lets others take over a value at once that its owner has reserved, but not taken. The reservation
-/// is not deleted: another command of the same owner may be about to take the value.
+/// Lets other owners reserve a value at once that its owner has reserved, but not written. The reservation
+/// is not deleted: another command of the same owner may be about to write the value.
 pub async fn give_up<U: UniqueValue>(values: &U, key: &str, owner: &U::Owner, reservation: &ETag) {
     let given_up = U::item(key, &ValueReservation { owner: owner.clone(), since: None });
-    // When this fails, others have to wait for a moment.
+    // If this fails, other owners wait until the reservation is no longer pending.
     let _ = values.container().replace(&U::partition(key), U::ID, &given_up, reservation).await;
 }
 
-/// Deletes a reservation whose owner neither has the value nor can still take it: a take-over without
-/// a new owner. Returns false when the owner has the value, or may be about to take it.
+/// Deletes a reservation whose owner neither has the value nor can still write it: a take-over without a
+/// new owner. Returns false if the owner has the value, or may be about to write it.
 pub async fn free<U: UniqueValue>(
     values: &U,
     key: &str,
@@ -175,7 +174,7 @@ pub async fn free<U: UniqueValue>(
     Ok(true)
 }
 
-/// Makes sure that the holder of a reservation neither has the value nor can still take it.
+/// Fences the holder of a reservation: afterwards it neither has the value nor can still write it.
 async fn fence<U: UniqueValue>(
     values: &U,
     key: &str,

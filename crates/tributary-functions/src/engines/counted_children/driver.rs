@@ -1,4 +1,4 @@
-//! Sends what a group asks for to the store.
+//! The driver of groups: it sends their requests to the store.
 
 use std::{collections::HashMap, marker::PhantomData, sync::Arc};
 
@@ -31,8 +31,8 @@ impl<F: Family> Combine for Groups<F> {
 
     /// With the parent itself, as many as a transaction takes.
     const MAX_GROUP_OPERATIONS: usize = 99;
-    /// A transaction takes 2 MB, of which the parent may need a good half. This is an estimate,
-    /// since JSON writes some characters longer; what is too large all the same is sent in halves.
+    /// A transaction takes 2 MB, of which the parent may need more than half. This is an estimate, since
+    /// JSON escapes some characters. A group that is too large all the same is sent in halves.
     const MAX_GROUP_BYTES: usize = 1_000_000;
 
     fn target(operation: &Operation<F>) -> String {

@@ -1,6 +1,6 @@
-//! One group of operations as a state machine: an answer of the store goes in, the next request comes
-//! out. It sends nothing itself; the [driver](super::driver) does. The module above has the argument why
-//! each operation ends right; the arms here name its steps.
+//! One group of operations as a state machine: it takes an answer of the store and returns the next
+//! request. The [driver](super::driver) sends the requests. The module above has the argument why each
+//! operation ends right, and the arms here name its steps.
 
 use std::{collections::HashMap, mem, sync::Arc};
 
@@ -21,11 +21,11 @@ pub(super) enum GroupStep<F: Family> {
     Write(Write<F::Item>),
     /// The items with these ids.
     Find(Vec<String>),
-    /// Nothing more: each operation has its outcome. With the parent as it is now, if that is known.
+    /// No request: each operation has its outcome. With the parent as it is now, if that is known.
     End(Option<ParentState<F>>),
 }
 
-/// A transaction: of the parent, upon the state with an ETag, and of children.
+/// A transaction: it replaces the parent under an ETag, and writes children.
 pub(super) struct Write<I> {
     pub(super) parent: I,
     pub(super) upon: ETag,
@@ -40,7 +40,7 @@ pub(super) enum StoreAnswer<F: Family> {
     Written(NewETags),
     /// The transaction changed nothing, as far as is known.
     Refused(Refusal),
-    /// The items that there are, by id.
+    /// The existing items, by id.
     Found(HashMap<String, Stored<F::Item>>),
     /// A read failed.
     Failed(StoreError),
@@ -54,10 +54,10 @@ pub(super) struct NewETags {
 
 /// The answer that a group waits for.
 enum WaitsFor<F: Family> {
-    /// The parent, to write upon it.
+    /// The parent, for the next transaction.
     Parent,
-    /// That of the transaction which makes the parent `after` of `before`, with the first `sent` open
-    /// operations. `before` is remembered, or was read for this transaction.
+    /// The answer to the transaction that replaces the parent `before` by `after`, for the first `sent`
+    /// open operations. `before` is remembered, or was read for this transaction.
     Write { before: ParentState<F>, after: F::Parent, sent: usize, is_remembered: bool },
     /// The parent, after an operation was refused.
     ParentOfRefused { refused: usize, error: StoreError },
@@ -79,9 +79,10 @@ struct Choice<F: Family> {
 
 /// A group at work.
 ///
-/// It ends: every write has an operation, and one that succeeds settles its operations. One that is refused for an
-/// operation's sake settles that one, and the second ends the rest. One that is too large halves the
-/// next. And a parent that has changed is read again, but for one that was just read.
+/// A group ends. Every transaction has an operation. A transaction that succeeds settles its operations.
+/// One that is refused because of an operation settles that operation, and a second such refusal ends the
+/// remaining ones. One that is too large halves the next one. And a changed parent is read again only if
+/// it was remembered.
 pub(super) struct Group<F: Family> {
     operations: Vec<Operation<F>>,
     outcomes: Vec<Option<OperationResult<F>>>,
@@ -102,7 +103,7 @@ pub(super) struct Group<F: Family> {
 }
 
 impl<F: Family> Group<F> {
-    /// A group that sees the latest committed state where one of its operations demands it.
+    /// Creates a group. Its reads see the latest committed state if one of its operations demands that.
     pub(super) fn new(operations: Vec<Operation<F>>, now: Timestamp) -> Self {
         let latest = operations.iter().any(|operation| operation.reads == Reads::Latest);
         Self {
@@ -119,12 +120,12 @@ impl<F: Family> Group<F> {
         }
     }
 
-    /// Returns what reads of the next step are to see.
+    /// Returns the consistency of the reads of the next step.
     pub(super) fn reads(&self) -> Reads {
         self.reads
     }
 
-    /// Returns the first step, upon the parent if that is known.
+    /// Returns the first step: a transaction if the parent is known, otherwise a read.
     pub(super) fn begin(&mut self, parent: Option<ParentState<F>>) -> GroupStep<F> {
         match parent {
             Some(parent) => self.write(parent, true),
@@ -158,7 +159,7 @@ impl<F: Family> Group<F> {
                 GroupStep::End(None)
             }
             (_, StoreAnswer::Failed(error)) => self.fail(&error),
-            // Nobody has asked for it.
+            // No step has asked for this answer.
             _ => self.fail(&StoreError::unexpected()),
         }
     }
@@ -235,7 +236,7 @@ impl<F: Family> Group<F> {
         F::refuses(|| self.after(parent, earlier), child)
     }
 
-    /// Settles what the transaction has carried out, and goes on with the others.
+    /// Settles the operations that the transaction has carried out, and continues with the others.
     fn written(
         &mut self,
         after: F::Parent,
@@ -254,7 +255,7 @@ impl<F: Family> Group<F> {
         self.write(parent, true)
     }
 
-    /// Finds out for whose sake the store has refused the transaction.
+    /// Finds the operation because of which the store has refused the transaction.
     fn refused(
         &mut self,
         parent: ParentState<F>,
@@ -267,7 +268,7 @@ impl<F: Family> Group<F> {
         // Step 5: where an answer was lost, the parent may have what the group itself has written.
         let mut is_certain = !is_remembered && !self.answer_lost;
         if !is_certain {
-            // Step 4: the next replica may not know yet what this was refused for.
+            // Step 4: the next replica may lack the write that caused the refusal.
             self.reads = Reads::Latest;
         }
         // guard: group: an operation that cannot succeed is taken out => `None::<usize>`
@@ -278,8 +279,8 @@ impl<F: Family> Group<F> {
             (Some(refused), _) => {
                 // guard: group: an existing child is reported only under the latest post => `false`
                 if self.reads == Reads::Session && self.creates() {
-                    // Step 4: nobody confirms the outcome that a child exists, and the replica that
-                    // showed the parent may be behind.
+                    // Step 4: no later read confirms that a child exists, and the replica that returned
+                    // the parent may be behind.
                     self.reads = Reads::Latest;
                     is_certain = false;
                 }
@@ -313,7 +314,7 @@ impl<F: Family> Group<F> {
         }
     }
 
-    /// Looks up what is in the way of the operation that was refused, and of all others.
+    /// Looks up the items that may stop the refused operation, and all others.
     fn look_up(
         &mut self,
         refused: usize,
@@ -328,7 +329,7 @@ impl<F: Family> Group<F> {
             .children(self.open.len())
             .filter_map(|index| self.operations[index].child_id())
             .collect();
-        // The refusal of a lone delete says it all.
+        // The refusal of a lone delete tells its outcome.
         if ids.len() == 1 && self.operations[refused].deletes() {
             return self.settle_looked_up(refused, &error, parent, &HashMap::new());
         }
@@ -336,7 +337,7 @@ impl<F: Family> Group<F> {
         GroupStep::Find(ids)
     }
 
-    /// Settles the operation that was refused, and all others that would be.
+    /// Settles the refused operation, and all others that the store would refuse.
     fn settle_looked_up(
         &mut self,
         refused: usize,
@@ -353,7 +354,7 @@ impl<F: Family> Group<F> {
         self.send_remaining(parent)
     }
 
-    /// Sends the others again, but only once.
+    /// Sends the remaining operations again, but only once.
     fn send_remaining(&mut self, parent: ParentState<F>) -> GroupStep<F> {
         if mem::replace(&mut self.has_looked_up, true) && !self.open.is_empty() {
             return self.fail(&StoreError::race(self.answer_lost));
@@ -361,7 +362,8 @@ impl<F: Family> Group<F> {
         self.write(parent, true)
     }
 
-    /// Settles what was carried out before, and what was decided upon another state of the parent.
+    /// Settles the operations that were carried out before, and those decided on another state of the
+    /// parent.
     fn recognise(&mut self, parent: &ParentState<F>) {
         let (answer_lost, now) = (self.answer_lost, self.now);
         self.settle(|(_, operation)| {
@@ -389,7 +391,7 @@ impl<F: Family> Group<F> {
         self.open.iter().any(|&index| self.operations[index].creates())
     }
 
-    /// The indices of those among the first `n` open operations that create or delete a child.
+    /// Returns the indices of those among the first `n` open operations that create or delete a child.
     fn children(&self, n: usize) -> impl Iterator<Item = usize> {
         let has_child = |&index: &usize| {
             let operation = &self.operations[index];
@@ -424,7 +426,7 @@ impl<F: Family> Group<F> {
         after
     }
 
-    /// Gives outcomes to open operations; those that get none stay open.
+    /// Sets outcomes of open operations. Operations without an outcome stay open.
     fn settle(&mut self, outcome: impl Fn((usize, &Operation<F>)) -> Option<OperationResult<F>>) {
         for index in mem::take(&mut self.open) {
             match outcome((index, &self.operations[index])) {
@@ -434,7 +436,7 @@ impl<F: Family> Group<F> {
         }
     }
 
-    /// Ends all that is open.
+    /// Fails all open operations.
     fn fail(&mut self, error: &StoreError) -> GroupStep<F> {
         let error = error.with_lost_answer(self.answer_lost);
         self.settle(|_| Some(Err(error.clone())));

@@ -130,46 +130,46 @@
 //!
 //! # Why each operation ends right
 //!
-//! A group reads the parent, unless the group before it has just written it, and sends one
-//! transaction. An edit that is alone replaces the parent, which is cheaper. What it sends next is
-//! decided by a state machine without a store (`group.rs`), whose arms name these steps; its tests let a
-//! model of the store do all of this in any order.
+//! A group reads the parent, unless the group before it has just written it, and sends one transaction.
+//! An edit that is alone replaces the parent, which is cheaper. A state machine without a store decides
+//! the next request (`group.rs`). Its arms name these steps, and its tests let a model of the store do
+//! all of this in any order.
 //!
 //! 1. *Another instance or a projection writes the parent meanwhile.* The store refuses the whole
 //!    transaction. The group reads a remembered parent again, once. A parent that the group had just
-//!    read is a lost race: all members hear of it, and each retries by itself, after a random pause.
-//! 2. *The parent is deleted meanwhile.* That is such a write, too. The group reads the parent again,
-//!    finds none, and all members hear [`NoParent`](CreateOutcome::NoParent). Nothing of the group was
-//!    written.
-//! 3. *An operation cannot be carried out*: what it creates exists, or what it deletes is missing or
-//!    has changed. The store names only the first of those. So the group looks up all members in one
-//!    query (a lone one by a point read), tells those that cannot be carried out, and sends the
-//!    others again. Before, it reads a remembered parent again, which may be deleted by now, or know
-//!    one of them as carried out by another instance. If one more is refused then, another writer is
-//!    at work: the remaining members hear of a lost race. So an attempt ends after a few requests.
-//! 4. *A replica is behind*, so that the parent looks older than it is, or missing. The store refuses
-//!    what is written upon it. A command that is refused for what was read is retried, and its group
-//!    then reads the latest committed state ([`confirm`](crate::cosmos::confirm)). An existing child
-//!    is no refusal: before a group reports it, it reads the parent in that state itself.
-//! 5. *The response of the store is lost.* Either the SDK has repeated the transaction, and its own
-//!    writes were in the way: then step 3 reads the parent in its latest state, which knows the
-//!    deletes. Or all members hear of it, retry, and find their writes then.
-//! 6. *A crash in the middle* leaves the transaction done or not done. No caller has had an answer.
+//!    read is a lost race for all members: each retries by itself, after back-off with jitter.
+//! 2. *The parent is deleted meanwhile.* That is such a write, too. The group reads the parent again and
+//!    finds none. All members get [`NoParent`](CreateOutcome::NoParent). Nothing of the group was written.
+//! 3. *An operation cannot be carried out*: the child to create exists, or the child to delete is missing
+//!    or has changed. The store names only the first such operation. So the group looks up the children of
+//!    all members in one query (a lone one by a point read), settles the operations that cannot be carried
+//!    out, and sends the others again. Before the lookup, it reads a remembered parent again: it may be
+//!    deleted by now, or may know one of the commands as carried out by another instance. If one more
+//!    operation is refused then, another writer is at work, and the remaining members get a lost race. So
+//!    an attempt ends after a few requests.
+//! 4. *A replica is behind*: it returns an older parent, or none. The store refuses a write on such a
+//!    state. A command that is refused because of a read is retried, and its group then reads the latest
+//!    committed state ([`confirm`](crate::cosmos::confirm)). An existing child is no refusal: before a
+//!    group reports one, it reads the parent in that state itself.
+//! 5. *The response of the store is lost.* Either the SDK has repeated the transaction, and its own writes
+//!    have caused a refusal: then step 3 reads the parent in its latest state, which knows the deletes. Or
+//!    all members get the error, retry, and find their writes then.
+//! 6. *A crash in the middle* leaves the transaction carried out or not. No caller has had an answer.
 //! 7. *The host repeats a command*, side by side with the first or after a crash. The transaction
-//!    that deletes something leaves the command in the parent ([`RecentCommands`](super::idempotency::RecentCommands)), and so does an edit under
-//!    a condition. A group answers such a command as carried out. A child knows by its id, or by a
-//!    command of its own, who created it.
-//!    A creation that is repeated after its child was deleted finds the child's id in the parent, which
-//!    keeps it for a while, and creates nothing.
-//! 8. *An edit under a condition* is decided upon one state of the parent: its caller has compared
-//!    the ETag. A group that has another state hands the edit back as a lost race.
+//!    that deletes a child leaves the command in the parent
+//!    ([`RecentCommands`](super::idempotency::RecentCommands)), and so does an edit under a condition. A
+//!    group answers such a command as carried out. The id of a child, or a command that the child keeps,
+//!    identifies the command that created it. A creation that is repeated after its child was deleted
+//!    finds the child's id in the parent, which keeps it for a while, and creates nothing.
+//! 8. *An edit under a condition* is decided on one state of the parent: its caller has compared the ETag.
+//!    A group that has another state returns the edit as a lost race.
 //! 9. *One child is created and deleted at once.* Two operations on one item are never in one group,
 //!    so they are carried out one after the other, in the order of their arrival.
-//! 10. *The transaction is too large, or the partition full.* The group sends it in halves, and so
-//!     on; a refused operation that is alone gets the error, and the others go on.
-//! 11. *The parent refuses a child*, since a sibling excludes it. The parent keeps all that decides,
-//!     and is replaced under its ETag, so no write of another instance comes between the decision and
-//!     the transaction. A child that is refused for a sibling of its own transaction waits until that
+//! 10. *The transaction is too large, or the partition full.* The group sends it in halves, again and
+//!     again. A refused operation that is alone gets the error, and the others continue.
+//! 11. *The parent refuses a child*, since a sibling excludes it. The parent keeps all data that decides
+//!     this, and is replaced under its ETag, so no write of another instance comes between the decision and
+//!     the transaction. A child that is refused because of a sibling of its own transaction waits until that
 //!     transaction has its outcome. A refusal writes nothing, so it needs a state that was the latest
 //!     one since the group began: the group has written it, or has read it as step 4 says.
 
@@ -227,13 +227,13 @@ pub trait Family: Send + Sync + 'static {
     /// Returns the parent in its next version, with all these changes.
     fn after(parent: &Self::Parent, changes: &Changes<'_, Self>) -> Self::Parent;
 
-    /// Returns false if an edit was decided upon another state of the parent: it is decided anew.
+    /// Returns false if an edit was decided on another state of the parent: then the edit is a lost race.
     fn takes(_parent: &Self::Parent, _edit: &Self::Edit) -> bool {
         true
     }
 
-    /// Returns the reason why `parent` cannot have a child because of the others; `None` if it can. A
-    /// child that exists already is not refused for its own sake: the command may be a repeated one.
+    /// Returns the reason for which `parent` cannot have a child because of its siblings; `None` if it
+    /// can. A child that exists already does not exclude itself: the command may be a repeated one.
     fn refuses(
         _parent: impl FnOnce() -> Self::Parent,
         _child: &Self::Child,
@@ -241,20 +241,20 @@ pub trait Family: Send + Sync + 'static {
         None
     }
 
-    /// Returns true if a child with this id is not created again once it was deleted: a command that is
-    /// repeated, by its caller or by the app, must not bring it back. The parent remembers it for a
-    /// while.
+    /// Returns true if a child with this id is not created again after it was deleted: a command that is
+    /// repeated, by its caller or by the app, must not bring it back. The parent remembers the id for up
+    /// to ten minutes.
     fn is_created_once(_id: &Self::ChildId) -> bool {
         false
     }
 
-    /// Returns about how many bytes a child takes in a transaction.
+    /// Returns the approximate bytes of a child in a transaction.
     fn size(_child: &Self::Child) -> usize {
         CHILD_BYTES
     }
 }
 
-/// About how many bytes a child takes that has no long text.
+/// The approximate bytes of a child without a long text.
 pub const CHILD_BYTES: usize = 1_024;
 
 /// The changes of one transaction.
@@ -291,7 +291,7 @@ impl<'a, F: Family + ?Sized> Changes<'a, F> {
     }
 }
 
-/// The command that asks for an operation, and the state upon which it asks.
+/// The command of an operation, and the state on which it was decided.
 pub struct FamilyRequest<'a, P> {
     command: &'a CommandId,
     reads: Reads,
@@ -300,17 +300,17 @@ pub struct FamilyRequest<'a, P> {
 }
 
 impl<'a, P> FamilyRequest<'a, P> {
-    /// A request without a condition.
+    /// Creates a request without a condition.
     pub fn new(command: &'a CommandId, reads: Reads) -> Self {
         Self { command, reads, if_match: None, parent_read: None }
     }
 
-    /// Demands that the child to be deleted, or the parent to be edited, has not changed since.
+    /// Adds a condition: the child to be deleted, or the parent to be edited, still has this ETag.
     pub fn if_match(self, etag: Option<ETag>) -> Self {
         Self { if_match: etag, ..self }
     }
 
-    /// Saves a read of the parent, which the command has read already.
+    /// Adds the parent that the command has read already, which saves a read.
     pub fn with_parent(self, parent: Stored<P>) -> Self {
         Self { parent_read: Some(parent), ..self }
     }
@@ -321,7 +321,7 @@ impl<'a, P> FamilyRequest<'a, P> {
 pub enum CreateOutcome<C, R> {
     /// The child was created, under this ETag.
     Created(ETag),
-    /// There is a child with this id: of an earlier attempt, of a repeated request, or of another.
+    /// A child with this id exists: from an earlier attempt, a repeated request, or another command.
     Exists(Stored<C>),
     /// A child with this id was created before, and has been deleted since.
     Deleted,
@@ -361,7 +361,7 @@ impl<F: Family> Clone for CountedChildren<F> {
 }
 
 impl<F: Family> CountedChildren<F> {
-    /// The families of a container.
+    /// Creates the engine for the families of a container.
     pub fn new(container: Container) -> Self {
         Self(Combiner::new(Groups::new(container)))
     }
@@ -434,8 +434,8 @@ impl<F: Family> CountedChildren<F> {
         }
     }
 
-    /// Edits the parent in its turn among those who create and delete its children, and does not
-    /// compete with them.
+    /// Edits the parent in the same groups as the operations on its children, so the edit loses no race
+    /// against them.
     pub async fn edit(
         &self,
         key: &F::Key,

@@ -1,4 +1,4 @@
-//! An operation on a parent or one of its children, and what may become of it.
+//! An operation on a parent or one of its children, and its outcomes.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl<F: Family> Operation<F> {
         }
     }
 
-    /// Returns what it writes beside the parent, which counts it.
+    /// Returns the write of its child; `None` for an edit of the parent.
     pub(super) fn write(&self, parent: &F::Parent) -> Option<ChildWrite<F::Item>> {
         match &self.change {
             Change::Create(child) => Some(ChildWrite::Create(F::child_item(child, parent))),
@@ -81,8 +81,8 @@ impl<F: Family> Operation<F> {
         matches!(self.change, Change::Delete(..))
     }
 
-    /// Returns true if the parent has to remember the command, since nothing else tells that it was
-    /// carried out. An edit without a condition may be repeated.
+    /// Returns true if the parent has to remember the command, since nothing else shows that it was
+    /// carried out. An edit without a condition may be carried out twice.
     pub(super) fn is_remembered(&self) -> bool {
         match self.change {
             Change::Create(_) => false,
@@ -91,7 +91,7 @@ impl<F: Family> Operation<F> {
         }
     }
 
-    /// Returns true if it can only be carried out on another state of the parent.
+    /// Returns true if the operation was decided on another state of the parent.
     pub(super) fn contradicts(&self, parent: &Stored<F::Parent>) -> bool {
         match &self.change {
             Change::Edit(edit) => {
@@ -113,8 +113,8 @@ impl<F: Family> Operation<F> {
         }
     }
 
-    /// Returns its outcome, by the item that has the id of its child and by the store's refusal, if that
-    /// was for its sake; `None` when it can be sent again.
+    /// Returns the outcome, from the item with the id of its child, and from the store's refusal if this
+    /// operation caused it; `None` if the operation can be sent again.
     pub(super) fn outcome_after_lookup(
         &self,
         found: Option<&Stored<F::Item>>,
@@ -127,7 +127,7 @@ impl<F: Family> Operation<F> {
                 Some(Ok(OperationOutcome::Missing))
             }
             (None, None) if self.deletes() => Some(Ok(OperationOutcome::Missing)),
-            // What was in its way is gone by now, or what it deletes has changed: to be decided anew.
+            // The existing child is gone by now, or the child to be deleted has changed: a lost race.
             (_, Some(error)) => Some(Err(error.with_lost_answer(answer_lost))),
             (Some(item), None)
                 if self.deletes()
@@ -147,7 +147,7 @@ pub(super) type ParentState<F> = Arc<Stored<<F as Family>::Parent>>;
 pub(super) enum OperationOutcome<F: Family> {
     /// It was carried out, now or before. A child that was created now has this ETag.
     Done { child: Option<ETag>, parent: ParentState<F> },
-    /// Something has the id of the child that was to be created.
+    /// Another item has the id of the child that was to be created.
     InTheWay(Stored<F::Item>),
     /// The child that was to be created was created before, and has been deleted since.
     Deleted,

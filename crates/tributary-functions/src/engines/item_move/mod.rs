@@ -1,22 +1,22 @@
-//! The move of an item to another place, when an edit changes the date by which it has its place.
+//! The move of an item to another place, after an edit of the date that decides the place.
 //!
-//! A place is a container and a logical partition. No transaction reaches two of them, so a move is
-//! several writes:
+//! A place is a container and a logical partition ([`ItemPlace`]). No transaction reaches two places, so a
+//! move is several writes:
 //!
 //! 1. The new place is reserved: a tombstone there names the move ([`Reservation`]).
-//! 2. The item gets a [`Departure`] with all that it will be, under its ETag. Readers see it as before.
-//!    It waits there: a command that is to write it ends the move first.
-//! 3. The item takes its new place, under the ETag of the reservation.
+//! 2. The item gets a [`Departure`] with its complete new content, under its ETag. Readers see the item as
+//!    before. A command that is to write a departing item ends the move first.
+//! 3. The item is written into its new place, under the ETag of the reservation.
 //! 4. Its [`Location`] names the new place, and the version with which the item came there.
-//! 5. A tombstone takes its old place.
+//! 5. A tombstone replaces the item in its old place.
 //!
-//! [`depart`] makes them all. [`end`] makes the third to the fifth: for another command that meets the
-//! item, and for the runs that bring items to a colder container, which look for the moves that a crash
-//! has left ([`end_unfinished`]).
+//! [`depart`] makes all five. [`end`] makes the third to the fifth: for another command on the item, and
+//! for the runs that bring items to a colder container. The runs look for moves that a crash has left
+//! ([`end_unfinished`]).
 //!
-//! A new place may refuse the item, since its partition is full (20 GB). Mostly it refuses the
-//! reservation, and nothing has begun. Otherwise the move is taken back: the reservation is deleted
-//! under its ETag, then the item loses its departure under its own.
+//! The store may refuse the item in its new place, since the partition is full (20 GB). In most cases it
+//! refuses the reservation, and no move has begun. Otherwise the move is taken back: the reservation is
+//! deleted under its ETag, then the departure is removed from the item under the item's ETag.
 //!
 //! # How a domain uses it
 //!
@@ -32,54 +32,58 @@
 //!
 //! # Why a move ends right
 //!
-//! *The departure decides what is written*, once, with the whole item in it: so each worker that ends
-//! the move writes the same.
+//! *The departure decides the content of the write*, once, with the whole item in it: so each worker that
+//! ends the move writes the same.
 //!
-//! *The reservation decides whether it is written.* A departing item takes its new place over the
-//! reservation of its move, and in no other way. So all outcomes are one sequence of writes in that
-//! place, each under the ETag of the one before: reserved, then taken or given up.
+//! *The reservation decides the outcome.* A departing item is written into its new place only over the
+//! reservation of its move. So all outcomes are one sequence of writes in that place, each under the ETag
+//! of the one before: reserved, then taken or given up.
 //!
-//! *A worker that is late does no harm.* It reads the target, then the location, then the source, which
-//! has departed since before, and writes each under what it has read. If another has ended the move meanwhile,
-//! target and location have changed, and its writes are refused: also when the item has moved on, since
-//! it leaves a tombstone, and when it has come back. If another has taken the move back, the
-//! reservation is gone, or is that of a later move: the write of the target is refused, whether there
-//! is room by then or not. A worker that reads the target after that finds no reservation of the move,
-//! and can only take the move back, under the ETag of the source.
+//! *A late worker does no harm.* It reads the target, then the location, then the source, which has
+//! departed since before these reads. It writes each under the ETag, or the absence, that it has read.
 //!
-//! *To give a reservation up leaves the place as it was.* Where nothing stood before, nothing stands
-//! afterwards. Where something stood, which keeps a late copy out ([`relocation`](super::relocation)), a
-//! tombstone stays; if the full partition refuses that write, too, the item departs until the
-//! reservation expires after a day, and then stays.
+//! - If another worker has ended the move meanwhile, target and location have changed, and the store
+//!   refuses the writes of the late worker. That holds also after the item has moved on, since it leaves a
+//!   tombstone, and after it has come back.
+//! - If another worker has taken the move back, the reservation is gone, or belongs to a later move. The
+//!   store refuses the write of the target, even if the partition has room by then.
+//! - A worker that reads the target after that finds no reservation of the move. It can only take the move
+//!   back, under the ETag of the source.
 //!
-//! *A move that has been left is not made twice.* Say that it was cut off before the tombstone, and that
-//! the item has moved on from its new place. Then the location has the version that this move gives, or
-//! a later one: all that is left to do is the tombstone. A worker that finds the target without the item
-//! sees that, since it reads the location after the target.
+//! *A reservation that is given up leaves the place as it was.* An empty place is empty again. In a place
+//! that was taken, which keeps a late copy out ([`relocation`](super::relocation)), a tombstone stays. If
+//! the full partition refuses that write, too, the item keeps its departure until the reservation expires
+//! after a day. Then the item stays where it is.
 //!
-//! *An item does not go on before its location names it.* A command finds the item by its location,
-//! and so also one that was brought to another container of the same logical partition, when its
-//! location is behind. The item has the version with which it came, and the place that it has come from
-//! ([`arrived_from`](MovableItem::arrived_from)): a command that finds an older version in the location
-//! ends the move first, and so does a relocation. Otherwise the source would depart for long: it would
-//! stand in the way of a move back, and a worker that finds the target without the item, as its carried
-//! copy has expired there, and an older version in the location, would take the move back, and double
-//! the item.
+//! *An unfinished move is not made twice.* Suppose that a crash stopped it before the tombstone, and that
+//! the item has moved on from its new place. Then the location has the version that this move gives, or a
+//! later one, and only the tombstone is missing. A worker that finds the target without the item sees
+//! this, since it reads the location after the target.
 //!
-//! *An item goes back to where it came from.* Its location names it, and it may still depart from the
-//! former place: only the tombstone is missing. A command that is to reserve that place writes the
-//! tombstone first.
+//! *An item does not move on before its location names its place.* A command finds an item by its
+//! location, also an item in another container of the same logical partition, whose location is behind.
+//! The item has the version of its arrival, and the place that it has come from
+//! ([`arrived_from`](MovableItem::arrived_from)). A command that finds an older version in the location
+//! ends the move first, and so does a relocation. Otherwise the source would keep its departure for long,
+//! with two consequences:
 //!
-//! *No loss, no double.* The source becomes a tombstone only when the item stands in its new place.
-//! Between the two writes both are there: a reader who meets a departing item looks into the new place,
-//! and leaves it out if it has arrived ([`has_arrived`]).
+//! 1. It would prevent a move back.
+//! 2. Suppose that a worker finds the target without the item, as the carried copy has expired there, and
+//!    an older version in the location. That worker would take the move back, and double the item.
 //!
-//! *It does not meet a relocation.* An item that another may be bringing to a colder container is
-//! brought there before it departs, and its carried copies are deleted. From then on no run brings it
-//! on: it departs.
+//! *An item can move back to its former place.* Its location names its present place, and the former place
+//! may still have the departing item: only the tombstone is missing. A command that is to reserve the
+//! former place writes that tombstone first.
 //!
-//! The protocol is tested with several workers on a model of the store, which are stopped, repeated and
-//! cut off at any request (`protocol/tests.rs`).
+//! *No loss, no double.* The source becomes a tombstone only after the item is in its new place. Between
+//! the two writes both exist: a reader that finds a departing item looks into the new place, and leaves
+//! the departing item out if it has arrived ([`has_arrived`]).
+//!
+//! *A move does not overlap a relocation.* A command first ends a relocation that may be under way, and
+//! deletes the carried copies. Then the item departs, and no run relocates a departing item.
+//!
+//! Tests run the protocol with several workers on a model of the store. The workers are stopped, repeated
+//! and cut off at any request (`protocol/tests.rs`).
 
 mod places;
 mod protocol;

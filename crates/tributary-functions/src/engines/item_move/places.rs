@@ -15,15 +15,15 @@ pub struct FoundItem<C: Content> {
     pub stored: Stored<MovableItem<C>>,
 }
 
-/// The containers of items that move, as the state of a domain has them. A domain says which they are.
+/// The containers of items that move. The state of a domain implements it.
 pub trait Places: Clone + Send + Sync {
     /// The content of the items.
     type Content: Content;
 
-    /// The container of a tier.
+    /// Returns the container of a tier.
     fn container(&self, tier: TierOf<Self>) -> &Container;
 
-    /// The container of the locations.
+    /// Returns the container of the locations.
     fn locations(&self) -> &Container;
 
     /// Returns the containers whose reads see the latest committed state.
@@ -39,7 +39,7 @@ pub trait Places: Clone + Send + Sync {
         self.container(place.tier).read(place.partition_key.as_ref(), id)
     }
 
-    /// Writes the slot of an item in a place, over what was read there.
+    /// Writes the slot of an item in a place, under the ETag that was read, or as a new slot.
     fn put_slot(
         &self,
         place: &ItemPlaceOf<Self::Content>,
@@ -49,7 +49,7 @@ pub trait Places: Clone + Send + Sync {
         self.container(place.tier).put(place.partition_key.as_ref(), id, slot, read)
     }
 
-    /// Empties the slot of an item in a place.
+    /// Deletes the slot of an item in a place, under the ETag that was read.
     fn empty_slot(
         &self,
         place: &ItemPlaceOf<Self::Content>,
@@ -59,7 +59,7 @@ pub trait Places: Clone + Send + Sync {
         self.container(place.tier).delete(place.partition_key.as_ref(), id, read)
     }
 
-    /// Returns where an item is, or was about to be created.
+    /// Reads the location of an item. The item itself may be missing: its creation may have failed.
     fn location(
         &self,
         id: &str,
@@ -68,7 +68,7 @@ pub trait Places: Clone + Send + Sync {
         self.locations().read(id, id)
     }
 
-    /// Writes where an item is, and the version with which it has come there, over what was read.
+    /// Writes the location of an item and the version of its arrival there, under the ETag that was read.
     fn locate(
         &self,
         id: &str,
@@ -83,8 +83,8 @@ pub trait Places: Clone + Send + Sync {
         }
     }
 
-    /// Returns an item of a logical partition, in whichever container it is: a point read for each one
-    /// up to its own.
+    /// Finds an item of a logical partition in the containers, from the hottest: one point read for each,
+    /// up to the container of the item.
     fn find(
         &self,
         key: &KeyOf<Self>,
@@ -103,7 +103,7 @@ pub trait Places: Clone + Send + Sync {
         }
     }
 
-    /// Writes an item into a container, over what was read there.
+    /// Writes an item into a container, under the ETag that was read, or as a new item.
     fn write(
         &self,
         tier: TierOf<Self>,
@@ -117,13 +117,13 @@ pub trait Places: Clone + Send + Sync {
             let etag = self
                 .put_slot(&ItemPlaceOf::<Self::Content> { tier, partition_key }, (&id, &slot), read)
                 .await?;
-            // It was made of an item.
+            // The slot was made of an item.
             let item = slot.into_item().ok_or_else(StoreError::unexpected)?;
             Ok(Stored { item, etag })
         }
     }
 
-    /// Leaves a tombstone in a container, over what was read there.
+    /// Writes a tombstone into a container, under the ETag that was read, or as a new item.
     fn vacate(
         &self,
         tier: TierOf<Self>,
@@ -140,8 +140,8 @@ pub trait Places: Clone + Send + Sync {
     }
 }
 
-/// Returns the ETag of a slot that an item may be written over: a tombstone, or a copy that has gone on.
-/// An item that has come meanwhile is a lost race.
+/// Returns the ETag of a slot that an item may overwrite: a tombstone, or a carried copy. A current item
+/// in the slot is a lost race.
 pub fn vacant<C: Content>(found: Stored<MovableSlot<C>>) -> Result<ETag, StoreError> {
     match found.item.current() {
         None => Ok(found.etag),

@@ -19,19 +19,19 @@ type LocationOf<P> = Stored<Location<<P as Places>::Content>>;
 /// The outcome of a move.
 #[derive(Debug)]
 pub enum MoveOutcome<C: Content> {
-    /// The item stands in its new place.
+    /// The item is in its new place.
     Arrived(Box<Stored<MovableItem<C>>>),
-    /// Another worker has ended it, or the item has gone on.
+    /// Another worker has ended the move, or the item has moved on.
     Over,
-    /// The item stays where it is: the new place refuses it, or is not reserved any more.
+    /// The item stays where it is: the store refuses it in the new place, or the reservation is gone.
     TakenBack(Option<StoreError>),
 }
 
-/// Moves an item that was found at `here`, with its location. An error leaves the move in any valid
-/// state; a lost race is one. When the new place refuses the item, it stays as it is.
+/// Moves an item that was found at `here`, with its location. An error, such as a lost race, leaves the
+/// move in any valid state. If the store refuses the item in its new place, the item stays as it is.
 ///
-/// Six store requests: one read, five writes. Where the item still departs from `to`, that move is ended
-/// instead, and the error is a lost race.
+/// Six store requests: one read, five writes. If an earlier move from `departure.to` is unfinished, that
+/// move is ended instead, and the error is a lost race.
 pub async fn depart<P: Places>(
     places: &P,
     here: &Here<P>,
@@ -66,7 +66,7 @@ pub async fn depart<P: Places>(
     }
 }
 
-/// Ends a move that has begun. An error leaves it in any valid state; a lost race is one.
+/// Ends a move that has begun. An error, such as a lost race, leaves it in any valid state.
 ///
 /// Seven store requests: four reads, three writes.
 pub async fn end<P: Places>(
@@ -81,7 +81,7 @@ pub async fn end<P: Places>(
     let Some(Departure { to, .. }) = before.item.departure.as_deref() else {
         return Ok(MoveOutcome::Over);
     };
-    // In this order: see above.
+    // The order matters: see the module's documentation.
     let target = places.slot(to, id).await?;
     let location = places.location(id).await?;
     let Some(source) = departing(&places, here, id).await? else {
@@ -93,8 +93,8 @@ pub async fn end<P: Places>(
     finish(&places, here, source, location, target).await
 }
 
-/// Ends the move of an item that departs from `here`, as it was read or written after its location and
-/// what stands in its new place.
+/// Ends the move of an item that departs from `here`. The item was read or written after its location and
+/// the slot in its new place.
 async fn finish<P: Places>(
     places: &P,
     here: &Here<P>,
@@ -109,10 +109,10 @@ async fn finish<P: Places>(
     let is_located = is_located(location.as_ref(), version);
     let arrived = match target {
         Some(Stored { item, etag }) if item.has_version(version) => {
-            // It may have gone on to a colder container.
+            // A run may have relocated the item to a colder container.
             item.current().map(|item| Stored { item, etag })
         }
-        // It has been there, and has moved on.
+        // The item has been there, and has moved on.
         // guard: news: an abandoned move is not made twice
         _ if is_located => None,
         Some(Stored { item: MovableSlot::Vacated(reserved), etag })
@@ -126,7 +126,7 @@ async fn finish<P: Places>(
                     give_up(places, to, Stored { item: reserved, etag }).await?;
                     return take_back(places, here, &source, Some(refusal)).await;
                 }
-                // Another worker has given it up.
+                // Another worker has given up the reservation.
                 Err(StoreError { reason: Reason::NotFound, .. }) => {
                     return Err(StoreError::race(false));
                 }
@@ -146,12 +146,12 @@ async fn finish<P: Places>(
     Ok(arrived.map_or(MoveOutcome::Over, |arrived| MoveOutcome::Arrived(Box::new(arrived))))
 }
 
-/// Returns true if the place refuses this item, and would refuse it again.
+/// Returns true if the store refuses this item in the place, and would refuse it again.
 fn is_refusal(error: &StoreError) -> bool {
     matches!(error.reason, Reason::PartitionFull | Reason::TooLarge)
 }
 
-/// Takes the reservation of a move away.
+/// Gives up the reservation of a move: the place is as it was before.
 async fn give_up<P: Places>(
     places: &P,
     to: &Here<P>,
@@ -182,8 +182,8 @@ async fn take_back<P: Places>(
     Ok(MoveOutcome::TakenBack(refusal))
 }
 
-/// Returns true if a departing item, as a reader has met it, stands in its new place, or has moved on
-/// from there.
+/// Returns true if a departing item, as a reader has read it, is in its new place, or has moved on from
+/// there.
 pub async fn has_arrived<P: Places>(
     places: &P,
     item: &MovableItem<P::Content>,
@@ -198,13 +198,13 @@ pub async fn has_arrived<P: Places>(
     Ok(is_located(location.as_ref(), version))
 }
 
-/// Returns true if a move that brings the item this version has come as far as the location.
+/// Returns true if the move that gives the item this version has written the location.
 fn is_located<C: Content>(location: Option<&Stored<Location<C>>>, version: u64) -> bool {
     location.is_some_and(|location| location.item.version >= version)
 }
 
-/// Returns the place that an item departs from, if its move has not ended: a command that is to write the
-/// item, found at `here` by this location, ends the move first.
+/// Returns the place from which an unfinished move of an item departs; `None` if no move is unfinished.
+/// The item was found at `here` by this location. A command that is to write the item ends the move first.
 pub fn unfinished_from<C: Content>(
     item: &MovableItem<C>,
     here: &ItemPlaceOf<C>,
@@ -218,7 +218,7 @@ pub fn unfinished_from<C: Content>(
     }
 }
 
-/// Returns the item at a place, if it departs from there.
+/// Reads the item at a place; `None` unless it departs from there.
 async fn departing<P: Places>(
     places: &P,
     here: &Here<P>,

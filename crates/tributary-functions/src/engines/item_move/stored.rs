@@ -1,4 +1,4 @@
-//! Items that move, as they are stored, and what they leave where they were.
+//! Items that move, as they are stored, and the tombstones that they leave.
 
 use std::fmt::{Debug, Display};
 
@@ -19,7 +19,7 @@ use crate::{
 /// The time to live of a tombstone, and of a copy that was brought to a colder container, in seconds: a
 /// day.
 ///
-/// No request and no run takes that long, so none that has read an older state writes after it.
+/// No request and no run takes that long, so none writes after it what it has decided on an older state.
 const TOMBSTONE_TTL_SECONDS: i64 = 24 * 60 * 60;
 
 // guard: news: an item in no colder container never expires => `45 * 24 * 60 * 60`
@@ -28,7 +28,7 @@ const FOR_EVER: i64 = -1;
 
 /// The containers of a domain, from the hottest to the coldest: an enum in this order.
 pub trait Tier: Copy + Ord + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// All of them, from the hottest.
+    /// All tiers, from the hottest.
     const ALL: &'static [Self];
 
     /// Returns the tier that items go to from this one.
@@ -42,7 +42,7 @@ pub trait Tier: Copy + Ord + Debug + Serialize + DeserializeOwned + Send + Sync 
     }
 }
 
-/// A place that an item can have: a container, and a logical partition in it.
+/// The place of an item: a container, and a logical partition in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "T: Tier, K: Serialize + DeserializeOwned")]
 pub struct ItemPlace<T, K> {
@@ -60,7 +60,7 @@ pub trait Content:
 {
     /// The type of an item, as the property `type` has it.
     const TYPE: &'static str;
-    /// The property with the date by which an item has its place.
+    /// The property with the date that decides the place of an item.
     const DATE: &'static str;
     /// The containers.
     type Tier: Tier;
@@ -78,10 +78,10 @@ pub trait Content:
     /// Properties that are stored beside the content, for queries; `()` where there are none.
     type Derived: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync;
 
-    /// The id of the item, the same in each place.
+    /// Returns the id of the item, the same in each place.
     fn id(&self) -> &str;
 
-    /// The partition key.
+    /// Returns the partition key.
     fn partition_key(&self) -> &Self::Key;
 
     /// Returns the properties that follow from the content.
@@ -102,7 +102,7 @@ pub struct MovableItem<C: Content> {
     derived: C::Derived,
     /// The state of this copy.
     pub state: CopyState,
-    /// Raised by each write of a command.
+    /// The version, which each write of a command raises.
     pub version: u64,
     /// The command that created the item.
     pub created_by: CommandId,
@@ -115,8 +115,8 @@ pub struct MovableItem<C: Content> {
     /// The last move that brought the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrived_from: Option<Arrival<C>>,
-    /// Seconds until the item goes away; -1 is never. An item that is in no colder container has -1,
-    /// since the default of a container would delete it.
+    /// Seconds until the store deletes the item; -1 is never. An item that is in no colder container has
+    /// -1, since the default of a container would delete it.
     ttl: i64,
 }
 
@@ -124,27 +124,27 @@ pub struct MovableItem<C: Content> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "C: Content")]
 pub struct Arrival<C: Content> {
-    /// The place that the item has come from. There it may depart still.
+    /// The place that the item has come from. The departing item may still be there.
     #[serde(flatten)]
     pub place: ItemPlaceOf<C>,
-    /// The version with which it came, and which its location has when the move has ended.
+    /// The version of the arrival, which the location has, too, when the move has ended.
     pub version: u64,
 }
 
-/// A move to another place that has begun, with the edit that is the reason.
+/// A move to another place that has begun, with the edit that caused it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "C: Content")]
 pub struct Departure<C: Content> {
-    /// Where to.
+    /// The new place.
     pub to: ItemPlaceOf<C>,
-    /// The item as it will be there.
+    /// The content of the item in its new place.
     pub item: C,
     /// The command that moves it.
     pub command: CommandId,
 }
 
-/// The tombstone of an item that has moved on: a late copy of it finds the place taken. A place that an
-/// item is about to move to has one, too, with a reservation.
+/// The tombstone of an item that has moved on: a late copy of the item is refused. A place that is
+/// reserved for an item has a tombstone, too, with a reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Vacated<K> {
@@ -166,14 +166,15 @@ pub struct Vacated<K> {
 pub struct Reservation {
     /// The command that moves the item.
     pub command: CommandId,
-    /// True if something stood in the place before, which kept late copies out.
+    /// True if the place was taken before, by an item or a tombstone that kept late copies out.
     pub was_taken: bool,
 }
 
-/// Where an item is: one for each item, in a logical partition of its own, so that no partition grows
-/// with the items of others.
+/// The location of an item: it names the item's place. Each location has a logical partition of its own,
+/// so that no partition grows with the number of items.
 ///
-/// It is there before the item is. The item may not follow: then nothing was acknowledged.
+/// The location is written before the item. If the item does not follow, its creation was not
+/// acknowledged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "C: Content")]
 pub struct Location<C: Content> {
@@ -181,16 +182,16 @@ pub struct Location<C: Content> {
     pub id: String,
     /// The partition key: the id.
     pub partition_key: String,
-    /// Where the item was created, or has moved to. From there it goes to colder containers.
+    /// The place where the item was created, or that it has moved to. Relocations do not change it.
     pub place: ItemPlaceOf<C>,
-    /// The version with which the item has come there.
+    /// The version of the item's arrival there.
     pub version: u64,
 }
 
 /// The type of a tombstone, as the property `type` has it.
 const VACATED: &str = "vacated";
 
-/// What a place has under the id of an item.
+/// The content of a place under the id of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MovableSlot<C: Content> {
     /// An item.
@@ -200,7 +201,7 @@ pub enum MovableSlot<C: Content> {
 }
 
 impl<C: Content> MovableSlot<C> {
-    /// The item, unless this is a tombstone.
+    /// Returns the item, unless this is a tombstone.
     pub fn item(&self) -> Option<&MovableItem<C>> {
         if let Self::Item(item) = self { Some(item) } else { None }
     }
@@ -210,7 +211,7 @@ impl<C: Content> MovableSlot<C> {
         if let Self::Item(item) = self { Some(*item) } else { None }
     }
 
-    /// Returns the item, if it is here and not in a colder container.
+    /// Returns the item, unless this is a tombstone or a carried copy.
     pub fn current(self) -> Option<MovableItem<C>> {
         self.into_item().filter(|item| item.state != CopyState::Carried)
     }
@@ -312,13 +313,13 @@ impl<C: Content> MovableItem<C> {
         self.ttl != FOR_EVER
     }
 
-    /// Returns the item that stays, made of a copy that the store would delete.
+    /// Returns the item without a time to live, from a copy that the store would delete.
     pub fn kept(&self) -> Self {
         let state = if self.departure.is_some() { CopyState::Departing } else { CopyState::Live };
         Self { state, ttl: FOR_EVER, ..self.clone() }
     }
 
-    /// Returns what the item leaves in the place from which it moves.
+    /// Returns the tombstone that the item leaves in the place from which it moves.
     pub fn vacated(&self, to: &C::Key) -> Vacated<C::Key> {
         Vacated::new(self.public.id(), self.public.partition_key().clone(), to.clone())
     }
@@ -339,7 +340,7 @@ impl<C: Content> RemembersCommands for MovableItem<C> {
 }
 
 impl<K> Vacated<K> {
-    /// Creates what an item leaves.
+    /// Creates the tombstone of an item that moves.
     pub fn new(id: &str, partition_key: K, moved_to: K) -> Self {
         let id = id.to_owned();
         Self { id, partition_key, moved_to, reservation: None, ttl: TOMBSTONE_TTL_SECONDS }

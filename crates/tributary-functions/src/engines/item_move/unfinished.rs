@@ -1,14 +1,13 @@
-//! Moves that a crash has left: a run ends them before it brings anything on.
+//! Unfinished moves, which a crash has left: a run ends them before it relocates items.
 //!
-//! A move brings an item to the container of its age at the time when it began. Say that it is ended
-//! much later, and that it goes to the hottest container: by then readers may no longer look there for
-//! this date, since a run has written down that it has passed it. So before a run writes down how far it
-//! has come, it ends the moves from all containers. It writes down no progress beyond the dates of a
-//! move that cannot be ended: neither the date under which the item is listed, nor the one that it will
-//! have.
+//! A move brings an item to the container for its age at the beginning of the move. Suppose that the move
+//! goes to the hottest container, and ends much later. By then readers may no longer look there for this
+//! date, since a run has stored progress beyond it. So a run ends the moves from all containers before it
+//! stores its progress. It stores no progress beyond the two dates of a move that cannot be ended: the
+//! date under which the item is listed, and the date in its departure.
 //!
-//! A move that begins after the run has looked does no harm as long as an item goes to a container only
-//! with a date that the runs from there take a while later: longer than a move takes.
+//! A move that begins after the run has looked does no harm under one condition: an item goes to a
+//! container only with a date that the runs from there reach later than a move takes.
 
 use std::pin::pin;
 
@@ -26,23 +25,25 @@ use crate::{
     values::Timestamp,
 };
 
-/// The departing items of one page of the query, and those of them that are worked on at a time.
+/// The departing items of one page of the query.
 const PAGE_ITEMS: u32 = 100;
+
+/// The moves that are ended at a time.
 const MAX_CONCURRENT_MOVES: usize = 8;
 
-/// The moves that were left, as a run has found and ended them.
+/// The unfinished moves that a run has found.
 #[derive(Debug, Default)]
 pub struct UnfinishedMoves {
     /// The number of moves that could not be ended.
     pub failed: u64,
-    /// The first date, of those that the runs have not passed, of an item whose move could not be ended.
+    /// The first date that the runs have not passed, of the items whose moves could not be ended.
     held_at: Option<Timestamp>,
-    /// True if the time was over before all were looked at.
+    /// True if the time was over before all moves were read.
     is_cut: bool,
 }
 
 impl UnfinishedMoves {
-    /// Returns how much of the progress may be written down.
+    /// Returns the part of a progress that may be stored.
     pub fn hold(&self, progress: Timestamp) -> Timestamp {
         if self.is_cut {
             return Timestamp::EPOCH;
@@ -57,7 +58,7 @@ impl UnfinishedMoves {
     }
 }
 
-/// An item that departs, as the store has it.
+/// A departing item, as the store has it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct DepartingRow {
@@ -91,8 +92,7 @@ fn value<T: DeserializeOwned>(value: &Value) -> Option<T> {
     T::deserialize(value).ok()
 }
 
-/// Ends the moves that a crash has left, from these containers. `passed` is how far the runs are known
-/// to have come.
+/// Ends the unfinished moves from these containers. The runs are known to have passed the date `passed`.
 pub async fn end_unfinished<P: Places>(
     places: &P,
     turns: &Turns<'_>,
@@ -101,7 +101,7 @@ pub async fn end_unfinished<P: Places>(
 ) -> Result<UnfinishedMoves, StoreError> {
     let mut left = UnfinishedMoves::default();
     for &tier in tiers {
-        // Pages may miss an item while others of them change: the last pass changes none.
+        // A query may miss an item while others change. So the last pass is one that changes none.
         loop {
             let (pass, has_ended_some) = pass(places, turns, tier, passed).await?;
             if !has_ended_some || pass.is_cut {
@@ -113,7 +113,7 @@ pub async fn end_unfinished<P: Places>(
     Ok(left)
 }
 
-/// Goes once through the moves from a container. Returns true if it has ended some.
+/// Goes once through the moves from a container. Returns the failed moves, and true if it has ended some.
 async fn pass<P: Places>(
     places: &P,
     turns: &Turns<'_>,
@@ -145,7 +145,7 @@ async fn pass<P: Places>(
                 Some(Err(error)) => {
                     let (container, id) = (container.id(), &row.id);
                     tracing::warn!(%error, container, item.id = id, "A move cannot be ended");
-                    // An earlier date does not matter: the item is hidden under it by no progress to come.
+                    // An earlier date does not matter: no later progress hides the item under it.
                     let dates = row.dates().filter(|date| *date >= passed);
                     left.add(&UnfinishedMoves { failed: 1, held_at: dates.min(), is_cut: false });
                 }
