@@ -20,7 +20,7 @@ use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
 use tributary_tools::{
     Table,
-    figures::{mebibytes, thousands},
+    figures::mebibytes,
 };
 
 use self::{
@@ -85,13 +85,9 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
         "accepted",
         "refused",
         "store requests",
-        "of",
         "request units",
-        "of",
         "ms",
-        "of",
         "memory, MiB",
-        "of",
         "answer, KB",
         "the dearest",
     ]);
@@ -131,13 +127,9 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
             worst.accepted.to_string(),
             worst.refused.to_string(),
             worst.store_requests.to_string(),
-            thousands(usize::try_from(limits.store_requests)?),
             format!("{:.0}", worst.request_units),
-            thousands(usize::try_from(limits.request_units)?),
             format!("{:.0}", worst.milliseconds),
-            format!("{limit_ms:.0}"),
             mebibytes(worst.memory_kib),
-            MAX_MEMORY_MIB.to_string(),
             (worst.answer_bytes / 1_000).to_string(),
             worst.dearest,
         ];
