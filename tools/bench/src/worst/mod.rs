@@ -18,10 +18,7 @@ use std::{cmp::Reverse, path::PathBuf};
 
 use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
-use tributary_tools::{
-    Table,
-    figures::mebibytes,
-};
+use tributary_tools::{Table, figures::mebibytes};
 
 use self::{
     data::Data,
