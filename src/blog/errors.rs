@@ -13,7 +13,7 @@ pub(super) enum BlogError {
     NoUser,
     #[error("there is no such post")]
     NoPost,
-    /// Another user has the name, or is about to take it.
+    /// Another user has the name, or has reserved it.
     #[error("the name is taken")]
     NameTaken,
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! The comments and likes that a deleted post has left.
+//! The removal of a deleted post's comments and likes.
 
 use tributary_functions::{
     cosmos::{Container, Query, StoreError},
@@ -10,8 +10,8 @@ use super::{
     model::{DeletedPost, PostsItem},
 };
 
-/// The remaining items of deleted posts. Comments and likes of a later post with the same id are
-/// newer, and stay.
+/// Removes the comments and likes of deleted posts. Those of a later post with the same id have a
+/// higher `postVersion`, and stay.
 impl Removal for Blog {
     type Item = PostsItem;
     type Tombstone = DeletedPost;

@@ -72,17 +72,17 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
 }
 
 const FEED_QUERY: [QueryParameter; 1] =
-    [QueryParameter::new("limit", "How many posts: 1 to 100, by default 100.").example("20")];
+    [QueryParameter::new("limit", "The number of posts: 1 to 100, by default 100.").example("20")];
 
 /// Returns the HTTP functions: a command is for the user that it acts for, queries are public.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<Blog>> {
     use AuthLevel::{Anonymous, Owner, User};
-    let one_post = Footprint::Item(sizes::POST);
-    let posts    = Footprint::Page { item: sizes::SHORT_POST, limit: 20 };
-    let feed     = Footprint::Page { item: sizes::SHORT_POST, limit: 100 };
-    let comments = Footprint::Page { item: sizes::COMMENT, limit: 20 };
-    let likes    = Footprint::Page { item: sizes::LIKE, limit: 20 };
+    let one_post = Footprint::Item(sizes::POST_BYTES);
+    let posts    = Footprint::Page { item: sizes::SHORT_POST_BYTES, limit: 20 };
+    let feed     = Footprint::Page { item: sizes::SHORT_POST_BYTES, limit: 100 };
+    let comments = Footprint::Page { item: sizes::COMMENT_BYTES, limit: 20 };
+    let likes    = Footprint::Page { item: sizes::LIKE_BYTES, limit: 20 };
     vec![
         // Users: sign up and rename (C1), profile (Q1), posts of an author (Q3).
         post("CreateUser",      "/api/users",                                User,      create_user),
@@ -100,7 +100,7 @@ fn http_functions() -> Vec<HttpFunction<Blog>> {
         get("ListComments",     "/api/posts/{postId}/comments",              Anonymous, list_comments).answers(comments),
         get("GetComment",       "/api/posts/{postId}/comments/{commentId}",  Anonymous, get_comment).answers(one_post),
         delete("DeleteComment", "/api/posts/{postId}/comments/{commentId}",  Owner,     delete_comment),
-        // Likes: like (C4), users who like it (Q5).
+        // Likes: like (C4), the users with a like (Q5).
         put("LikePost",         "/api/posts/{postId}/likes/{userId}",        Owner,     like_post),
         get("GetLike",          "/api/posts/{postId}/likes/{userId}",        Anonymous, get_like).answers(one_post),
         delete("UnlikePost",    "/api/posts/{postId}/likes/{userId}",        Owner,     unlike_post),

@@ -13,7 +13,7 @@ use tributary_functions::{
     values::item_types,
 };
 
-/// A post with its comments and likes; an edit of the post goes with them.
+/// A post with its comments and likes. An edit of the post is part of the same transactions.
 pub(super) struct PostFamily;
 
 #[derive(Debug, Clone)]
@@ -84,16 +84,16 @@ impl Family for PostFamily {
         let is_comment = |id: &ReactionId| matches!(id, ReactionId::Comment(_));
         let comments = changes.count(post.public.comment_count, is_comment);
         let likes = changes.count(post.public.like_count, |id| !is_comment(id));
-        let post = post.counted(comments, likes);
-        if let Some(text) = changes.edit { post.with(text) } else { post }
+        let post = post.with_counts(comments, likes);
+        if let Some(text) = changes.edit { post.with_text(text) } else { post }
     }
 
-    /// Under the id of a deleted post there may be one of another author by now.
+    /// A later post under the id of a deleted one may belong to another author.
     fn takes(post: &Post, text: &PostText) -> bool {
         post.public.user_id == text.user_id
     }
 
-    /// A like is taken back and given again under one id.
+    /// A like that was deleted can be created again under its id.
     fn is_created_once(id: &ReactionId) -> bool {
         matches!(id, ReactionId::Comment(_))
     }

@@ -18,12 +18,12 @@ use super::{
     reactions::PostFamily,
 };
 
-/// The number of authors that are remembered; some 200 bytes each.
-const AUTHORS_REMEMBERED: usize = 10_000;
+/// The most authors that are remembered; some 200 bytes each.
+const MAX_REMEMBERED_AUTHORS: usize = 10_000;
 
 /// The longest age of a remembered author. For that long, new items may get the old name after a
 /// rename by another instance; the change feed repairs them.
-const AUTHOR_AGE: Duration = Duration::from_secs(30);
+const MAX_AUTHOR_AGE: Duration = Duration::from_secs(30);
 
 /// The containers of the blog, and the cache of its authors. Cloning is cheap.
 #[derive(Clone)]
@@ -34,8 +34,8 @@ pub struct Blog {
     pub posts: Container,
     /// The newest posts.
     pub feed: Container,
-    /// Names of authors, so that a comment costs no read of its user. Being wrong is harmless: no
-    /// user is ever deleted, and an old name carries its version, by which it is recognised.
+    /// The names of authors, so that a comment costs no read of its user. A wrong name is harmless: no
+    /// user is ever deleted, and the version of an old name shows that it is old.
     authors: Arc<Cache<UserId, (Author, Instant)>>,
     /// Creates, deletes and counts the comments and likes of posts.
     pub(super) reactions: CountedChildren<PostFamily>,
@@ -58,14 +58,14 @@ impl Blog {
             users: cosmos.container("users"),
             posts: posts.clone(),
             feed: cosmos.container("feed"),
-            authors: Arc::new(Cache::new(AUTHORS_REMEMBERED)),
+            authors: Arc::new(Cache::new(MAX_REMEMBERED_AUTHORS)),
             reactions: CountedChildren::new(posts),
             reads: Reads::Session,
         }
     }
 
-    /// Returns the name and version of an author, as of at most half a minute ago, for a command
-    /// that reads nothing else before: the absence of the user is confirmed.
+    /// Returns the name and version of an author, as of at most half a minute ago. The absence of the
+    /// user is confirmed, for a command that has read nothing else before.
     pub(super) async fn confirmed_author(&self, user_id: &UserId) -> Result<Author, BlogError> {
         confirm(async |reads| self.reading(reads).author(user_id).await).await
     }
@@ -73,7 +73,7 @@ impl Blog {
     /// Returns the name and version of an author, as of at most half a minute ago.
     pub(super) async fn author(&self, user_id: &UserId) -> Result<Author, BlogError> {
         if let Some((author, since)) = self.authors.get(user_id)
-            && since.elapsed() < AUTHOR_AGE
+            && since.elapsed() < MAX_AUTHOR_AGE
         {
             return Ok(author);
         }
@@ -81,7 +81,7 @@ impl Blog {
         Ok(self.remember(&user.item))
     }
 
-    /// Remembers an author as of now.
+    /// RemembersCommands an author as of now.
     pub(super) fn remember(&self, user: &User) -> Author {
         let author = user.author();
         self.authors.insert(user.user_id.clone(), (author.clone(), Instant::now()));
@@ -93,6 +93,7 @@ impl Blog {
         Ok(UserSlot::from_item(self.users.read::<UsersItem>(id, id).await?))
     }
 
+    /// Writes a user over the item with the ETag `read`; creates it without one.
     pub(super) async fn write_user(
         &self,
         user: &User,
@@ -121,8 +122,7 @@ impl Blog {
         Ok(stored.and_then(Stored::of_type))
     }
 
-    /// Returns the comment or the like of a post that exists: two point reads, for those of a deleted
-    /// post are not there either.
+    /// Returns the comment or the like with this id, if its post exists: two point reads.
     pub(super) async fn live_reaction<T: TryFrom<PostsItem>>(
         &self,
         post_id: &PostId,
@@ -133,7 +133,7 @@ impl Blog {
         Ok(reaction)
     }
 
-    /// Returns the comments or the likes, for a command that deletes one.
+    /// Returns the comments or the likes as counted children, for a command that deletes one.
     pub(super) fn children(&self, name: &'static str) -> FamilyOfChild<'_, PostFamily> {
         FamilyOfChild {
             engine: &self.reactions,

@@ -1,9 +1,10 @@
 //! Unique usernames: each is a [unique value](tributary_functions::engines::unique_claim) of one user.
 //!
-//! A rename gives the old name back once the user has the new one. Where it cannot, since it is
-//! killed or the store refuses, the user item still says which name that was, and
-//! [`UsernamesInPosts`](super::projections::UsernamesInPosts) gives it back. The item keeps the last
-//! few such names: further renames may come before the change feed, which then shows only the last.
+//! A rename releases the old name once the user has the new one. If its process is killed, or the
+//! store refuses the release, the user item still has the old name, and
+//! [`UsernamesInPosts`](super::projections::UsernamesInPosts) releases it. The item keeps the last few
+//! old names: further renames may come before the change feed delivers the item, and the feed then
+//! shows only the last version.
 
 use tributary_functions::{
     cosmos::{Container, ETag, Reads, StoreError, Stored},
@@ -13,12 +14,12 @@ use tributary_functions::{
 use super::{
     Blog,
     errors::BlogError,
-    model::{FormerName, NoUser, Reservation, User, UserId, UsersItem},
+    model::{FormerName, NoUser, User, UserId, UsernameReservation, UsersItem},
     state::UserSlot,
 };
 
 impl UniqueValue for Blog {
-    const ID: &'static str = Reservation::ID;
+    const ID: &'static str = UsernameReservation::ID;
     type Item = UsersItem;
     type Owner = UserId;
 
@@ -27,11 +28,11 @@ impl UniqueValue for Blog {
     }
 
     fn partition(key: &str) -> String {
-        Reservation::partition(key)
+        UsernameReservation::partition(key)
     }
 
     fn item(key: &str, reserved: &ValueReservation<UserId>) -> UsersItem {
-        Reservation::new(key, reserved).into()
+        UsernameReservation::new(key, reserved).into()
     }
 
     fn reserved(item: &UsersItem) -> Option<ValueReservation<UserId>> {
@@ -48,8 +49,9 @@ impl UniqueValue for Blog {
     }
 }
 
-/// Reserves the name of a user, read before, and writes the user.
-pub(super) async fn take_name(
+/// Reserves the name of a user, and writes the user over the item with the ETag `read`; creates it
+/// without one.
+pub(super) async fn claim_name(
     blog: &Blog,
     user: User,
     read: Option<&ETag>,
@@ -60,13 +62,13 @@ pub(super) async fn take_name(
     else {
         return Err(BlogError::NameTaken);
     };
-    let user = user.holding(&reservation);
+    let user = user.with_reservation(&reservation);
     match blog.write_user(&user, read).await {
         Ok(etag) => Ok(Stored { item: user, etag }),
         Err(error) if error.answer_lost => {
             let stored = blog.reading(Reads::Latest).user_slot(&user.user_id).await;
             let stored = stored.ok().and_then(UserSlot::live);
-            // No other write names this reservation: this one was carried out.
+            // No other write has this reservation. So a user item with it is this write.
             let own = stored.filter(|stored| stored.item.reservation == user.reservation);
             own.ok_or(BlogError::Store(error))
         }
@@ -84,8 +86,11 @@ pub(super) async fn release(blog: &Blog, former: &FormerName) -> Result<(), Stor
     unique_claim::release(blog, &former.username.key(), &reservation).await
 }
 
-/// Deletes a reservation that was left behind, unless its owner has the name.
-pub(super) async fn free_name(blog: &Blog, held: &Stored<Reservation>) -> Result<(), BlogError> {
+/// Deletes a leaked reservation, unless its owner has the name.
+pub(super) async fn free_leaked_name(
+    blog: &Blog,
+    held: &Stored<UsernameReservation>,
+) -> Result<(), BlogError> {
     let reserved = Stored { item: held.item.reserved(), etag: held.etag.clone() };
     let freed = free(blog, held.item.key(), &reserved).await?;
     if freed { Ok(()) } else { Err(BlogError::NameTaken) }

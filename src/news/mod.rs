@@ -5,7 +5,7 @@
 //! | `feeds_current` | provider and month or quarter; or month | items of the last 30 days |
 //! | `feeds_historical` | the same | older items |
 //! | `feeds_archive` | the same | items of partitions that ended years ago |
-//! | `feeds_locations` | an item | where it is |
+//! | `feeds_locations` | an item | its location |
 //!
 //! `docs/news.md` has the life of an item.
 
@@ -37,7 +37,8 @@ use tributary_functions::{
 
 use self::{
     commands::{
-        MAX_BATCH_ANSWER, MAX_BATCH_BODY, archive_items, migrate_items, post_item, post_items,
+        MAX_BATCH_ANSWER_BYTES, MAX_BATCH_BODY_BYTES, archive_items, migrate_items, post_item,
+        post_items,
     },
     model::ITEM_BYTES,
     queries::{get_item, list_items, search_items},
@@ -56,15 +57,15 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
 }
 
 const ARCHIVE_QUERY: [QueryParameter; 1] =
-    [QueryParameter::new("dryRun", "`true`: only tells what would be archived.").example("true")];
+    [QueryParameter::new("dryRun", "`true`: only counts the items that are due.").example("true")];
 
-/// The HTTP functions: crawlers and operators need a function key, readers none.
+/// Returns the HTTP functions: crawlers and operators need a function key, readers none.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<News>> {
     use AuthLevel::{Anonymous, Function};
     let item  = Footprint::Item(ITEM_BYTES);
     let items = Footprint::Page { item: ITEM_BYTES, limit: 20 };
-    let batch = Footprint::Batch { body: MAX_BATCH_BODY, answer: MAX_BATCH_ANSWER };
+    let batch = Footprint::Batch { body: MAX_BATCH_BODY_BYTES, answer: MAX_BATCH_ANSWER_BYTES };
     // 500 items, each with some ten store requests at worst, and 4 MiB of text, written once.
     let whole_batch = Limits { store_requests: 20_000, request_units: 100_000, time: Duration::from_secs(200) };
     // The pacer bounds the request units of a run, its slice the time.

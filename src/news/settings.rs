@@ -9,8 +9,8 @@ use tributary_functions::{
 
 use super::model::{Ages, ProviderId, Strategy};
 
-/// The most store requests of a page. A partition takes one as a rule, and a container one for each
-/// of its physical partitions.
+/// The most store requests of a page. A partition takes one request as a rule, a container one for
+/// each of its physical partitions.
 const MAX_PAGE_REQUESTS: u64 = 500;
 
 /// The settings of an operator.

@@ -14,12 +14,14 @@ use tributary_functions::{
 
 use super::{
     model::{Ages, FeedItem, KeyClass, NewItem, Place, Progress, ProviderId, Strategy, Tier},
-    progress::{KnownProgress, Migrated, PROGRESS, ProgressRecord, RECORDS},
+    progress::{
+        MigrationProgress, PROGRESS_ID, ProgressRecord, RECORDS_PARTITION, RememberedProgress,
+    },
     settings::{NewsSettings, PageBounds},
 };
 
 /// The most providers that are remembered; some 100 bytes each.
-const PROVIDERS_REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED_PROVIDERS: usize = 10_000;
 
 /// The containers of the news. Cloning is cheap.
 #[derive(Clone)]
@@ -38,13 +40,13 @@ pub struct News {
     /// The budget of the runs of migration and archive.
     pub(super) background: Background,
     clock: Clock,
-    /// The kinds of keys that are recorded for a provider, and so stay recorded.
-    known: Arc<Cache<(ProviderId, KeyClass), ()>>,
-    pub(super) progress: KnownProgress,
+    /// The classes of keys that are recorded for a provider. A record is permanent.
+    recorded_classes: Arc<Cache<(ProviderId, KeyClass), ()>>,
+    pub(super) progress: RememberedProgress,
     pub(super) reads: Reads,
 }
 
-/// The kinds of keys of a provider's items: one record in the partition of each provider.
+/// The record of the classes of keys that a provider's items have, in the partition of the provider.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProviderKeys {
@@ -54,7 +56,7 @@ pub(super) struct ProviderKeys {
 }
 
 /// The id of [`ProviderKeys`]. Ids of items are UUIDs.
-pub(super) const KEYS: &str = "keys";
+pub(super) const PROVIDER_KEYS_ID: &str = "keys";
 
 containers!(News: hot, warm, archive, locations);
 
@@ -93,8 +95,8 @@ impl News {
             pages: settings.pages,
             background: context.background.clone(),
             clock: context.clock,
-            progress: KnownProgress::default(),
-            known: Arc::new(Cache::new(PROVIDERS_REMEMBERED)),
+            progress: RememberedProgress::default(),
+            recorded_classes: Arc::new(Cache::new(MAX_REMEMBERED_PROVIDERS)),
             reads: Reads::Session,
         })
     }
@@ -104,11 +106,11 @@ impl News {
         self.clock.now()
     }
 
-    /// Returns the current time and the progress of the migration, for a place of an item of this
-    /// date.
+    /// Returns the current time and the progress of the migration, which decide about the place of an
+    /// item with this date.
     pub(super) async fn progress_for(&self, published: Timestamp) -> Result<Progress, StoreError> {
         let now = self.now();
-        match Progress::of_young(published, now) {
+        match Progress::for_young_item(published, now) {
             Some(progress) => Ok(progress),
             None => Ok(Progress { now, migrated_before: self.migrated().await?.all_before }),
         }
@@ -121,53 +123,59 @@ impl News {
     }
 
     /// Returns the progress of the migration: one point read, at most once a minute.
-    pub(super) async fn migrated(&self) -> Result<Migrated, StoreError> {
+    pub(super) async fn migrated(&self) -> Result<MigrationProgress, StoreError> {
         if let Some(known) = self.progress.get() {
             return Ok(known);
         }
-        let read: Option<Stored<ProgressRecord>> = self.locations.read(RECORDS, PROGRESS).await?;
-        let migrated = read.map_or(Migrated::NOTHING, |record| record.item.believed(self.now()));
+        let read: Option<Stored<ProgressRecord>> =
+            self.locations.read(RECORDS_PARTITION, PROGRESS_ID).await?;
+        let migrated =
+            read.map_or(MigrationProgress::NOTHING, |record| record.item.for_readers(self.now()));
         self.progress.set(migrated);
         Ok(migrated)
     }
 
-    /// Returns the kinds of keys that the items of a provider have.
-    pub(super) async fn classes(
+    /// Returns the classes of keys that the items of a provider have.
+    pub(super) async fn key_classes(
         &self,
         provider: &ProviderId,
     ) -> Result<BTreeSet<KeyClass>, StoreError> {
         let keys: Option<Stored<ProviderKeys>> =
-            self.locations.read(provider.as_str(), KEYS).await?;
+            self.locations.read(provider.as_str(), PROVIDER_KEYS_ID).await?;
         Ok(keys.map(|keys| keys.item.classes).unwrap_or_default())
     }
 
-    /// Records, before the first such item, that a provider has items with this kind of key. The
-    /// record is permanent, so a kind that this process has recorded takes no read.
-    pub(super) async fn note_class(&self, provider: &ProviderId) -> Result<(), StoreError> {
+    /// Records the class of keys that new items of a provider get, before the first such item. The
+    /// record is permanent, so a class that this process has recorded takes no read.
+    pub(super) async fn record_key_class(&self, provider: &ProviderId) -> Result<(), StoreError> {
         let class = self.strategy.class(provider);
-        let known = (provider.clone(), class);
-        if self.known.get(&known).is_some() {
+        let recorded = (provider.clone(), class);
+        if self.recorded_classes.get(&recorded).is_some() {
             return Ok(());
         }
-        self.write_class(provider, class).await?;
-        self.known.insert(known, ());
+        self.write_key_class(provider, class).await?;
+        self.recorded_classes.insert(recorded, ());
         Ok(())
     }
 
-    /// Records that a provider has items with this kind of key, unless that is recorded already.
-    pub(super) async fn write_class(
+    /// Adds a class of keys to the record of a provider, unless the record has it.
+    pub(super) async fn write_key_class(
         &self,
         provider: &ProviderId,
         class: KeyClass,
     ) -> Result<(), StoreError> {
         let locations = self.locations.latest_committed();
-        let read: Option<Stored<ProviderKeys>> = locations.read(provider.as_str(), KEYS).await?;
+        let read: Option<Stored<ProviderKeys>> =
+            locations.read(provider.as_str(), PROVIDER_KEYS_ID).await?;
         let mut classes = read.as_ref().map(|keys| keys.item.classes.clone()).unwrap_or_default();
         if classes.insert(class) {
-            let (id, partition_key) = (KEYS.to_owned(), provider.clone());
-            let keys = ProviderKeys { id, partition_key, classes };
+            let keys = ProviderKeys {
+                id: PROVIDER_KEYS_ID.to_owned(),
+                partition_key: provider.clone(),
+                classes,
+            };
             let etag = read.as_ref().map(|keys| &keys.etag);
-            locations.put(provider.as_str(), KEYS, &keys, etag).await?;
+            locations.put(provider.as_str(), PROVIDER_KEYS_ID, &keys, etag).await?;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Hashing of passwords, one at a time.
 //!
 //! A hash takes 46 MiB and some 50 ms of a processor (`model/password.rs`), and an instance has one
-//! processor as a rule. So hashes wait for their turn, first come, first served, and each is made by a
-//! thread of its own that gives way to those that answer requests: logins, however many, leave them
-//! three quarters of a processor. Requests wait in a [queue] of their own, in which they take no place
-//! from others.
+//! processor as a rule. So hashes wait for their turn, first come, first served. A thread of its own
+//! makes each hash, with a lower priority than the threads that answer requests: any number of logins
+//! leaves these threads three quarters of a processor. Requests that hash wait in a [queue] of their
+//! own, and so take no place from other requests.
 
 use std::{sync::Arc, thread};
 
@@ -13,22 +13,23 @@ use tributary_functions::http::WorkQueue;
 
 use super::model::{HashError, Password, PasswordHash};
 
-/// How many requests with a hash are worked on at a time: one hashes, and another reads or writes the
-/// store.
-const MAX_AT_WORK: usize = 2;
+/// The most requests with a hash that are worked on at a time: one hashes, and another one reads or
+/// writes the store.
+const MAX_ACTIVE_REQUESTS: usize = 2;
 
-/// How many others wait. An idle processor makes some fifteen hashes a second, and a busy one some four:
-/// so the last of them waits for two to eight seconds, less than a request may wait for its turn.
-const MAX_WAITING: usize = 32;
+/// The most requests that wait. An idle processor makes some fifteen hashes a second, and a busy one
+/// some four. So the last request waits for two to eight seconds, less than a request may wait for its
+/// turn.
+const MAX_WAITING_REQUESTS: usize = 32;
 
-/// How far a thread that hashes gives way: Linux gives it a third of what it gives one that answers
-/// (`sched_prio_to_weight`: 335 of 1,024).
+/// The niceness of a thread that hashes. Linux gives it a third of the time of a thread that answers
+/// requests (`sched_prio_to_weight`: 335 of 1,024).
 #[cfg(unix)]
 const NICENESS: i32 = 5;
 
 /// Creates the queue of the requests that hash a password.
 pub(super) fn queue() -> WorkQueue {
-    WorkQueue::new(MAX_AT_WORK, MAX_WAITING)
+    WorkQueue::new(MAX_ACTIVE_REQUESTS, MAX_WAITING_REQUESTS)
 }
 
 /// The hashing of an instance. Cloning is cheap.
@@ -47,15 +48,16 @@ impl Hashing {
         self.in_turn(move || PasswordHash::new(&password)).await
     }
 
-    /// Returns true if `known` is the hash of this password; [`PasswordHash::is_of`].
+    /// Returns true if `known` is the hash of this password ([`PasswordHash::matches`]).
     pub(super) async fn verify(
         &self,
         known: Option<PasswordHash>,
         password: Password,
     ) -> Result<bool, HashError> {
-        self.in_turn(move || PasswordHash::is_of(known.as_ref(), &password)).await
+        self.in_turn(move || PasswordHash::matches(known.as_ref(), &password)).await
     }
 
+    /// Runs `work` on a thread of its own, when no other work of this instance runs.
     async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, HashError> + Send + 'static,
@@ -64,19 +66,19 @@ impl Hashing {
         let request = tracing::Span::current();
         let (done, result) = oneshot::channel();
         let work = move || {
-            // It is kept to the end, also where nobody waits for the result any more.
+            // The turn lasts until the work ends, also if its request has ended before.
             let _turn = turn;
-            give_way();
+            lower_priority();
             let _ = done.send(request.in_scope(work));
         };
-        // A thread of the runtime's pool would stay as nice as it has become.
+        // A thread of the runtime's pool would keep the low priority.
         thread::Builder::new().name("hash".into()).spawn(work).map_err(|_| HashError)?;
         result.await.unwrap_or(Err(HashError))
     }
 }
 
-/// Lowers the priority of this thread. A system that does not allow it makes hashes all the same.
-fn give_way() {
+/// Lowers the priority of this thread. A system that refuses this makes hashes all the same.
+fn lower_priority() {
     #[cfg(unix)]
     let _ = rustix::process::nice(NICENESS);
 }
@@ -90,8 +92,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_hash_is_made_at_a_time_also_of_callers_who_have_gone() {
-        let (hashing, at_work) = (Hashing::default(), Arc::new(AtomicUsize::new(0)));
+    async fn one_hash_is_made_at_a_time_also_for_requests_that_have_ended() {
+        let hashing = Hashing::default();
+        let at_work = Arc::new(AtomicUsize::new(0));
         let (started, running) = std::sync::mpsc::channel();
         let work = || {
             let (at_work, started) = (Arc::clone(&at_work), started.clone());
@@ -103,7 +106,7 @@ mod tests {
                 Ok(())
             })
         };
-        // The first caller goes when its work has begun.
+        // The first request ends when its work has begun.
         let mut gone = Box::pin(work());
         while running.try_recv().is_err() {
             tokio::select! { biased; _ = &mut gone => break, () = tokio::task::yield_now() => {} }

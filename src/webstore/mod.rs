@@ -44,12 +44,13 @@ use self::{
     model::{CategoryId, TagId, sizes},
     projections::{LabelNames, ProductsIntegrity, RankedCustomers},
     queries::{
-        INCLUDED_ORDERS, get_customer, get_label, get_order, get_product, get_top_customers,
+        MAX_INCLUDED_ORDERS, get_customer, get_label, get_order, get_product, get_top_customers,
         list_labels, list_orders, list_products,
     },
     state::WebStore,
 };
 
+/// Returns the WebStore as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let catalog = Catalog::new(context.cosmos);
     let customers = Customers::new(context.cosmos);
@@ -79,7 +80,7 @@ const CUSTOMER_QUERY: [QueryParameter; 1] =
         .example("orders")];
 
 const RANKING_QUERY: [QueryParameter; 2] = [
-    QueryParameter::new("limit", "How many customers: 1 to 100, by default 10.").example("20"),
+    QueryParameter::new("limit", "The number of customers: 1 to 100, by default 10.").example("20"),
     QueryParameter::new("source", "`query`, by default, or `leaderboard`: the projection.")
         .example("leaderboard"),
 ];
@@ -89,20 +90,20 @@ const RANKING_QUERY: [QueryParameter; 2] = [
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<WebStore>> {
     use AuthLevel::{Anonymous, Function, Owner};
-    let labels   = Footprint::Page { item: sizes::LABEL, limit: 20 };
-    let product  = Footprint::Item(sizes::PRODUCT);
-    let products = Footprint::Page { item: sizes::PRODUCT, limit: 20 };
-    let customer = Footprint::Item(sizes::CUSTOMER);
-    // Few of them are worked on at a time, so each reserves its body only.
+    let labels   = Footprint::Page { item: sizes::LABEL_BYTES, limit: 20 };
+    let product  = Footprint::Item(sizes::PRODUCT_BYTES);
+    let products = Footprint::Page { item: sizes::PRODUCT_BYTES, limit: 20 };
+    let customer = Footprint::Item(sizes::CUSTOMER_BYTES);
+    // Few requests with a hash are worked on at a time, so each reserves its body only.
     let hashes   = hashing::queue();
-    let order    = Footprint::Item(sizes::ORDER);
-    let orders   = Footprint::Page { item: sizes::ORDER, limit: 20 };
+    let order    = Footprint::Item(sizes::ORDER_BYTES);
+    let orders   = Footprint::Page { item: sizes::ORDER_BYTES, limit: 20 };
     let included = Footprint::ItemWith {
-        item: sizes::CUSTOMER,
+        item: sizes::CUSTOMER_BYTES,
         parameter: "include",
-        more: INCLUDED_ORDERS as usize * sizes::ORDER,
+        more: MAX_INCLUDED_ORDERS as usize * sizes::ORDER_BYTES,
     };
-    let ranking  = Footprint::Page { item: sizes::RANKED_CUSTOMER, limit: 10 };
+    let ranking  = Footprint::Page { item: sizes::RANKED_CUSTOMER_BYTES, limit: 10 };
     vec![
         // Labels: categories and tags.
         put("PutCategory",       "/api/categories/{categoryId}",                            Function,  put_label::<CategoryId>),

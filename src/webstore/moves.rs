@@ -1,116 +1,123 @@
 //! The move of a product to another category, which is another logical partition.
 //!
-//! No transaction reaches two partitions, so a move is three writes, and the change feed makes those
-//! that a crash has left out:
+//! No transaction reaches two partitions, so a move is three writes. After a crash the change feed
+//! brings about the missing ones:
 //!
-//! 1. The product in the old category gets a [`Departure`], under its ETag. Readers see it as before.
-//!    It waits there: commands that meet it end the move first.
-//! 2. The product is written to the new category, in an empty place or over a tombstone, with the
-//!    outcome of the move: an accepted [`Arrival`]. Where another product stands in that place, the
+//! 1. The product in the old category gets a [`ProductDeparture`], under its ETag. Readers see the
+//!    product as before. A command that meets the departing product ends the move first.
+//! 2. The product is written to the new category, in an empty slot or over a tombstone, with the
+//!    outcome of the move: an accepted [`ProductArrival`]. If the slot has another product, the
 //!    refused arrival is written on that product.
-//! 3. Upon an accepted arrival a tombstone takes the place in the old category, which names the new
-//!    one. Upon a refused arrival the product loses its departure, and stays.
+//! 3. After an accepted arrival a tombstone replaces the product in the old category, and names the
+//!    new category. After a refused arrival the product loses its departure, and stays.
 //!
-//! [`end`] makes the second and third, whoever calls it: the command, another command that meets the
-//! product, the audit, or the projection when the change feed delivers the departure.
+//! [`end`] makes the second and the third write. It is called by the command, by another command
+//! that meets the product, by the audit, and by the projection when the change feed delivers the
+//! departure.
 //!
 //! # Why a move ends right
 //!
-//! *Every outcome is written once.* The place in the new category decides, in one write.
+//! *Every outcome is written once.* The slot in the new category decides, in one write.
 //!
-//! 1. Whoever writes an outcome has read the target first, then the source, which still had this
-//!    departure, and writes under the ETag of that target (or creates, where nothing was).
-//! 2. So if another has written the outcome after that read of the target, this write is refused, and
-//!    its writer looks again.
-//! 3. If another has written it before, the target shows it: every later item in that place keeps
-//!    the arrival, tombstones and new products included, until another move's outcome replaces it.
-//!    Whoever replaces it ends the earlier move first, so that its source has no departure any more,
-//!    which is then seen by the read of the source. Move ids are used once.
+//! 1. A writer of an outcome reads the target first and then the source. It writes only if the
+//!    source still has this departure, and under the ETag of that target (or it creates the item,
+//!    if the target was empty).
+//! 2. If another writer has written the outcome after that read of the target, the store refuses
+//!    this write, and its writer reads again.
+//! 3. If another writer has written the outcome before that read, the target shows it: every later
+//!    item in that slot keeps the arrival, tombstones and new products included, until the outcome
+//!    of another move replaces it. A writer that replaces an arrival ends the earlier move first.
+//!    Then the source of the earlier move has no departure any more, and the read of the source
+//!    shows that. Move ids are used once.
 //!
-//! *No loss.* A tombstone takes the product's place only when the accepted arrival is there: the new
-//! product was written before, and what becomes of it there is its own business.
+//! *No loss.* A tombstone replaces the product only when the accepted arrival is written, so the
+//! new product was there before. Later changes of the new product are not part of the move.
 //!
-//! *No double.* A product loses its departure only upon a refused arrival, and no accepted one is
-//! ever written for that move. Both are written under the ETag of the departing product.
+//! *No double.* A product loses its departure only after a refused arrival, and no accepted arrival
+//! is ever written for that move. The tombstone and the product without a departure are both
+//! written under the ETag of the departing product.
 //!
-//! *Never in none.* A reader finds the product in its old category until the tombstone is written,
-//! and in the new one before that. For this moment it is in both lists.
+//! *Always visible.* A reader finds the product in its old category until the tombstone is written,
+//! and in the new one from before that. For this moment the product is in both lists.
 //!
-//! *No edit is lost.* An edit before the departure is part of what moves, since the departure is
-//! written under the product's ETag. An edit that loses that race, or meets the departing product,
-//! follows it to the new category (`commands/put_product.rs`). A new name of a tag that is written
-//! to the departing product after it was read here is found missing when the change feed delivers
-//! the product in its new place (`projections/products_integrity.rs`).
+//! *No edit is lost.* An edit before the departure is part of the moved product, since the departure
+//! is written under the product's ETag. An edit that loses that race, or meets the departing
+//! product, follows the product to the new category (`commands/put_product.rs`). A tag's new name
+//! may be written to the departing product after [`end`] has read it. That name is missing in the
+//! new category, and is found missing when the change feed delivers the product there
+//! (`projections/products_integrity.rs`).
 //!
-//! *It ends.* The departing product is a change of its container, and is acknowledged only when it
-//! departs no more.
+//! *It ends.* The departing product is a change of its container. The change is acknowledged only
+//! when the product departs no more.
 //!
-//! *A full category.* The store refuses each write to a full logical partition, so no outcome can be
-//! written there, and the product would wait for ever. Whoever meets that takes the move back: the
-//! product loses its departure, under its ETag, and remembers the move. From then on no outcome is
-//! written for it, but for a writer that had read the departing product before, and whose write finds
-//! room that a deletion has just made. That writer cannot conclude its move. It reads the place in the
-//! old category, finds the move taken back, and deletes what it has written, under the ETag of its
-//! own write. Only if it crashes in this moment, or another command has edited the product there
-//! already, both products stay: no edit is lost, and the second can be deleted.
+//! *A full category.* The store refuses each write to a full logical partition. So no outcome can be
+//! written there, and the product would wait for ever. A caller of [`end`] that meets this takes the
+//! move back: the product loses its departure, under its ETag, and remembers the move. From then on
+//! only one writer can write an outcome for the move: one that had read the departing product before,
+//! and whose write finds room that a deletion has just made. That writer cannot conclude its move. It
+//! reads the slot in the old category, finds the move taken back, and deletes the item that it has
+//! written, under the ETag of its own write. Both products stay only if the writer crashes in this
+//! moment, or if another command has edited the product there already. No edit is lost then, and the
+//! second product can be deleted.
 
 use super::{
     Catalog,
-    model::{Arrival, CategoryId, Departure, Product, ProductId, ProductItem},
+    model::{CategoryId, Product, ProductArrival, ProductDeparture, ProductId, ProductItem},
 };
 use tributary_functions::cosmos::{Reason, StoreError, Stored};
 
-/// How a move has ended.
+/// The outcome of a move.
 #[derive(Debug)]
 pub(super) enum MoveOutcome {
-    /// The product is in its new category, if it has not been deleted or moved on since.
+    /// The product is in its new category; `None` if it has been deleted or moved on since.
     Arrived(Option<Box<Stored<Product>>>),
-    /// The place in the new category was taken: the product stays.
+    /// The slot in the new category has another product: the product stays.
     Refused,
     /// The new category is full: the move was taken back, and the product stays.
-    NoRoom(StoreError),
-    /// Another has ended it.
-    Over,
+    CategoryFull(StoreError),
+    /// Another caller has ended the move.
+    AlreadyEnded,
 }
 
-/// Ends a move that has begun. An error leaves it in any valid state; a lost race is one.
+/// Ends a move that has begun. After an error, such as a lost race, the move is in a valid state, and
+/// another call ends it.
 pub(super) async fn end(
     catalog: &Catalog,
     from: &CategoryId,
     id: &ProductId,
-    departure: &Departure,
+    departure: &ProductDeparture,
 ) -> Result<MoveOutcome, StoreError> {
     let latest = catalog.latest_committed();
-    // In this order: see above.
-    let target = latest.place(&departure.to, id).await?;
+    // The target is read before the source: step 1 of the argument above.
+    let target = latest.product_item(&departure.to, id).await?;
     match departing(&latest, from, id, departure).await? {
         Some(source) => end_from(&latest, source, departure, target).await,
-        None => Ok(MoveOutcome::Over),
+        None => Ok(MoveOutcome::AlreadyEnded),
     }
 }
 
-/// Ends a move whose departing product is `source`, as it was read or written after `target`.
+/// Ends a move whose departing product is `source`, read or written after `target` was read.
 pub(super) async fn end_from(
     catalog: &Catalog,
     source: Stored<Product>,
-    departure: &Departure,
+    departure: &ProductDeparture,
     target: Option<Stored<ProductItem>>,
 ) -> Result<MoveOutcome, StoreError> {
     let decided = match target {
-        Some(target) if is_of(target.item.arrival(), departure) => target,
-        open => match decide(catalog, &source.item, departure, open).await? {
+        Some(target) if has_outcome(&target.item, departure) => target,
+        undecided => match write_outcome(catalog, &source.item, departure, undecided).await? {
             Ok(decided) => decided,
             Err(full) => {
                 let product = source.item.taking_back(departure);
                 catalog.write(product, Some(&source.etag)).await?;
-                return Ok(MoveOutcome::NoRoom(full));
+                return Ok(MoveOutcome::CategoryFull(full));
             }
         },
     };
     let accepted = decided.item.arrival().is_some_and(|arrival| arrival.accepted);
     if let Err(error) = conclude(catalog, &source, &departure.to, accepted).await {
         if accepted && error.is_race() {
-            withdraw(catalog, &source.item, departure, &decided).await?;
+            withdraw_arrival(catalog, &source.item, departure, &decided).await?;
         }
         return Err(error);
     }
@@ -121,11 +128,11 @@ pub(super) async fn end_from(
     })
 }
 
-/// Writes the outcome of a move at its target; the inner error says that the target is full.
-async fn decide(
+/// Writes the outcome of a move at its target. The inner error is that of a full target.
+async fn write_outcome(
     catalog: &Catalog,
     source: &Product,
-    departure: &Departure,
+    departure: &ProductDeparture,
     target: Option<Stored<ProductItem>>,
 ) -> Result<Result<Stored<ProductItem>, StoreError>, StoreError> {
     if let Some(earlier) = target.as_ref().and_then(|target| target.item.arrival()) {
@@ -135,8 +142,10 @@ async fn decide(
     let item = match target.as_ref().map(|target| &target.item) {
         None => source.arriving(departure, None),
         Some(ProductItem::DeletedProduct(it)) => source.arriving(departure, Some(it)),
-        // guard: move: a taken id refuses => `source.arriving(departure, None)`
-        Some(ProductItem::Product(other)) => other.refusing(departure, &source.category_id),
+        Some(ProductItem::Product(other)) => {
+            // guard: move: a taken id refuses => `source.arriving(departure, None)`
+            other.with_refused_arrival(departure, &source.category_id)
+        }
     };
     let item = ProductItem::from(item);
     match catalog.write(item, target.as_ref().map(|target| &target.etag)).await {
@@ -147,17 +156,19 @@ async fn decide(
     }
 }
 
-/// Deletes an arrival whose move was taken back before it was written, unless it has changed since.
-async fn withdraw(
+/// Deletes the arrived product if its move was taken back before its arrival was written. A product
+/// that has changed since then stays.
+async fn withdraw_arrival(
     catalog: &Catalog,
     source: &Product,
-    departure: &Departure,
+    departure: &ProductDeparture,
     arrived: &Stored<ProductItem>,
 ) -> Result<(), StoreError> {
-    let place = catalog.latest_committed().place(&source.category_id, &source.id).await?;
-    match (&arrived.item, place) {
+    let latest = catalog.latest_committed();
+    let left = latest.product_item(&source.category_id, &source.id).await?;
+    match (&arrived.item, left) {
         // guard: a late arrival of a move that was taken back is withdrawn => `if false`
-        (ProductItem::Product(product), Some(place)) if place.item.has_taken_back(departure) => {
+        (ProductItem::Product(product), Some(left)) if left.item.has_taken_back(departure) => {
             let tombstone = product.deleted(&departure.move_id);
             catalog.write(tombstone, Some(&arrived.etag)).await.map(drop)
         }
@@ -165,22 +176,23 @@ async fn withdraw(
     }
 }
 
-/// Ends an earlier move to `here`, whose outcome is about to be replaced.
+/// Ends an earlier move to the category `to`, whose outcome is about to be replaced.
 async fn end_earlier(
     catalog: &Catalog,
-    arrival: &Arrival,
-    here: &CategoryId,
+    arrival: &ProductArrival,
+    to: &CategoryId,
     id: &ProductId,
 ) -> Result<(), StoreError> {
     let source = catalog.latest_committed().product(&arrival.from, id).await?;
-    let departure = |product: &Product| product.departure.as_ref().map(|it| it.move_id.clone());
-    match source.filter(|it| departure(&it.item).as_ref() == Some(&arrival.move_id)) {
-        Some(source) => conclude(catalog, &source, here, arrival.accepted).await,
+    let move_id = |product: &Product| product.departure.as_ref().map(|it| it.move_id.clone());
+    match source.filter(|it| move_id(&it.item).as_ref() == Some(&arrival.move_id)) {
+        Some(source) => conclude(catalog, &source, to, arrival.accepted).await,
         None => Ok(()),
     }
 }
 
-/// Does in the old category what the outcome demands.
+/// Writes the third write of a move, in the old category: the tombstone after an accepted arrival,
+/// the product without its departure after a refused one.
 async fn conclude(
     catalog: &Catalog,
     source: &Stored<Product>,
@@ -195,17 +207,18 @@ async fn conclude(
     catalog.write(item, Some(&source.etag)).await.map(drop)
 }
 
-/// The product in its old category, if it still departs with this move.
+/// Returns the product in its old category, if it still departs with this move.
 async fn departing(
     catalog: &Catalog,
     from: &CategoryId,
     id: &ProductId,
-    departure: &Departure,
+    departure: &ProductDeparture,
 ) -> Result<Option<Stored<Product>>, StoreError> {
     let product = catalog.product(from, id).await?;
     Ok(product.filter(|product| product.item.departure.as_ref() == Some(departure)))
 }
 
-fn is_of(arrival: Option<&Arrival>, departure: &Departure) -> bool {
-    arrival.is_some_and(|arrival| arrival.move_id == departure.move_id)
+/// Returns true if the item has the outcome of this move.
+fn has_outcome(item: &ProductItem, departure: &ProductDeparture) -> bool {
+    item.arrival().is_some_and(|arrival| arrival.move_id == departure.move_id)
 }

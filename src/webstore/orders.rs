@@ -6,9 +6,10 @@ use tributary_functions::engines::counted_children::{CHILD_BYTES, Changes, Famil
 
 use super::model::{Customer, CustomerEdit, CustomerId, CustomerItem, OrderId, SalesOrder};
 
-pub(super) struct Orders;
+/// A customer with its orders. An edit of the customer is part of the same transactions.
+pub(super) struct CustomerFamily;
 
-impl Family for Orders {
+impl Family for CustomerFamily {
     type Key = CustomerId;
     type Item = CustomerItem;
     type Parent = Customer;
@@ -40,9 +41,9 @@ impl Family for Orders {
     fn after(customer: &Customer, changes: &Changes<'_, Self>) -> Customer {
         let count = changes.count(customer.public.sales_order_count, |_| true);
         // guard: orders: a customer counts its orders =>
-        //     `customer.counted(customer.public.sales_order_count)`
-        let customer = customer.counted(count);
-        if let Some(edit) = changes.edit { customer.with(edit) } else { customer }
+        //     `customer.with_order_count(customer.public.sales_order_count)`
+        let customer = customer.with_order_count(count);
+        if let Some(edit) = changes.edit { customer.edited(edit) } else { customer }
     }
 
     fn is_created_once(_: &OrderId) -> bool {

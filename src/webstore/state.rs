@@ -1,4 +1,4 @@
-//! Where the WebStore keeps its items, and what its handlers take as their `State`.
+//! The containers of the WebStore, and the states of its handlers.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use tributary_functions::{
 use super::{
     hashing::Hashing,
     model::{
-        CategoryId, Customer, CustomerAs, CustomerId, CustomerItem, DeletedLabel, DeletedProduct,
+        CategoryId, Customer, CustomerId, CustomerItem, CustomerView, DeletedLabel, DeletedProduct,
         Label, LabelCopy, LabelItem, LabelKind, NewOrder, OrderId, OrderableItem, OrderedProducts,
         Product, ProductId, ProductItem, PublicCustomer, SalesOrder, TagId,
     },
-    orders::Orders,
+    orders::CustomerFamily,
 };
 
-/// What a command finds where a label would be. No label has the id of a continuation.
+/// The slot of a label. No label has the id of a continuation.
 pub(super) type LabelSlot = ItemSlot<Label, DeletedLabel>;
 
-/// What a command finds where a product would be.
+/// The slot of a product.
 pub(super) type ProductSlot = ItemSlot<Product, DeletedProduct>;
 
-/// What the handlers of the WebStore take as their `State`: a part of it.
+/// The state of the WebStore, of which each handler takes a part as its `State`.
 #[derive(Clone)]
 pub(super) struct WebStore {
     pub(super) catalog: Catalog,
@@ -67,15 +67,17 @@ impl Catalog {
         }
     }
 
+    /// Returns the label, or its tombstone, with this id.
     pub(super) async fn label(&self, kind: LabelKind, id: &str) -> ReadResult<LabelItem> {
         self.labels.read(kind.as_str(), id).await
     }
 
+    /// Returns the label with this id, if it is not deleted.
     pub(super) async fn live_label(&self, kind: LabelKind, id: &str) -> ReadResult<Label> {
         Ok(self.label(kind, id).await?.and_then(Stored::of_type))
     }
 
-    /// The tags with these ids, as far as there are such: one query in the partition of the tags.
+    /// Returns those of the tags with these ids that exist: one query in the partition of the tags.
     pub(super) async fn tags(&self, ids: &[TagId]) -> Result<Vec<Label>, StoreError> {
         let ids = ids.iter().map(TagId::as_str);
         let found: Vec<LabelItem> =
@@ -83,7 +85,7 @@ impl Catalog {
         Ok(found.into_iter().filter_map(|item| item.try_into().ok()).collect())
     }
 
-    /// Writes a label, or its tombstone, in the place of what was read before.
+    /// Writes a label or its tombstone over the item with the ETag `read`; creates it without one.
     pub(super) async fn write_label<T: Into<LabelItem> + Clone>(
         &self,
         written: T,
@@ -95,8 +97,8 @@ impl Catalog {
         Ok(Stored { item: written, etag })
     }
 
-    /// Writes a label that a product uses, where `found` is its tombstone, or nothing.
-    pub(super) async fn bring_back(
+    /// Restores a label that a product uses. `found` is the item that was read in its slot.
+    pub(super) async fn restore_label(
         &self,
         kind: LabelKind,
         copy: &LabelCopy,
@@ -104,19 +106,20 @@ impl Catalog {
     ) -> Result<Label, StoreError> {
         let (label, read) = match LabelSlot::from_item(found) {
             LabelSlot::Live(label) => return Ok(label.item),
-            LabelSlot::Deleted(it) => (it.item.revived(), Some(it.etag)),
-            LabelSlot::Empty => (copy.proved(kind), None),
+            LabelSlot::Deleted(it) => (it.item.restored(), Some(it.etag)),
+            LabelSlot::Empty => (copy.restored(kind), None),
         };
         let label = self.write_label(label, read.as_ref()).await?.item;
         tracing::info!(
             label.kind = kind.as_str(),
             label.id = copy.id,
-            "A deleted label is back: a product uses it"
+            "Restored a deleted label, since a product uses it"
         );
         Ok(label)
     }
 
-    pub(super) async fn place(
+    /// Returns the product or the tombstone that has this id in a category.
+    pub(super) async fn product_item(
         &self,
         category_id: &CategoryId,
         id: &ProductId,
@@ -124,15 +127,16 @@ impl Catalog {
         self.products.read(category_id.as_str(), id.as_str()).await
     }
 
+    /// Returns the product that has this id in a category, if it is not deleted.
     pub(super) async fn product(
         &self,
         category_id: &CategoryId,
         id: &ProductId,
     ) -> ReadResult<Product> {
-        Ok(self.place(category_id, id).await?.and_then(Stored::of_type))
+        Ok(self.product_item(category_id, id).await?.and_then(Stored::of_type))
     }
 
-    /// Writes a product, or its tombstone, in the place of what was read before.
+    /// Writes a product or its tombstone over the item with the ETag `read`; creates it without one.
     pub(super) async fn write<T: Into<ProductItem> + Clone>(
         &self,
         written: T,
@@ -144,9 +148,9 @@ impl Catalog {
         Ok(Stored { item: written, etag })
     }
 
-    /// Returns how many products have this label; `None` where they are more than `at_most`. That of a
-    /// category is one query in its partition; the products of a tag are in all partitions.
-    pub(super) async fn uses(
+    /// Returns the number of products with this label, or `None` if it is more than `at_most`. For a
+    /// category this is one query in its partition. The products of a tag are in all partitions.
+    pub(super) async fn count_uses(
         &self,
         kind: LabelKind,
         id: &str,
@@ -185,7 +189,7 @@ pub struct Customers {
     /// Customers by the number of their orders.
     pub leaderboard: Container,
     /// Creates, deletes and counts orders, and edits the customers that count them.
-    pub(super) orders: CountedChildren<Orders>,
+    pub(super) orders: CountedChildren<CustomerFamily>,
     pub(super) hashing: Hashing,
     pub(super) reads: Reads,
 }
@@ -210,10 +214,10 @@ impl Customers {
         Ok(stored.and_then(Stored::of_type))
     }
 
-    /// Returns a customer for an answer, which has no place for a password.
+    /// Returns a customer for an answer: a type without a field for a password.
     pub(super) async fn public_customer(&self, id: &CustomerId) -> ReadResult<PublicCustomer> {
         let stored = self.customers.read(id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(|stored| stored.filter_map(CustomerAs::customer)))
+        Ok(stored.and_then(|stored| stored.filter_map(CustomerView::customer)))
     }
 
     pub(super) async fn order(
@@ -225,15 +229,15 @@ impl Customers {
         Ok(stored.await?.and_then(Stored::of_type))
     }
 
-    /// Returns the products of an order, as far as there are such: one store request for each
-    /// category.
+    /// Returns those of the products of an order that exist: one store request for each category.
     pub(super) async fn products_of(
         &self,
         order: &NewOrder,
     ) -> Result<OrderedProducts, StoreError> {
         let categories = order.products().into_iter();
         let found = categories.map(|(category_id, ids)| async move {
-            let items = self.items_in(category_id, &ids.into_iter().collect::<Vec<_>>()).await?;
+            let items =
+                self.orderable_items(category_id, &ids.into_iter().collect::<Vec<_>>()).await?;
             let product = |item| match item {
                 OrderableItem::Product(it) => Some(((category_id.clone(), it.id.clone()), it)),
                 OrderableItem::Other => None,
@@ -243,7 +247,8 @@ impl Customers {
         Ok(try_join_all(found).await?.into_iter().flatten().collect())
     }
 
-    async fn items_in(
+    /// Returns those of the items with these ids in a category that exist, as an order reads them.
+    async fn orderable_items(
         &self,
         category_id: &CategoryId,
         ids: &[&ProductId],

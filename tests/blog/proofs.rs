@@ -139,9 +139,9 @@ impl Sources for Posts {
         let text = PostText { user_id, title, content: PostContent::parse("C".into()).unwrap() };
         let id = PostId::parse(format!("p{source}")).unwrap();
         let post = match self.0.get(&source) {
-            Some(PostsItem::Post(post)) => post.counted(post.public.comment_count + 1, 0),
+            Some(PostsItem::Post(post)) => post.with_counts(post.public.comment_count + 1, 0),
             Some(PostsItem::DeletedPost(tombstone)) => {
-                Post::new(id, &text, &author).following(tombstone)
+                Post::new(id, &text, &author).replacing(tombstone)
             }
             _ => Post::new(id, &text, &author),
         };
@@ -208,7 +208,7 @@ impl Targets for Written {
             let content = PostContent::parse("C".into()).unwrap();
             let post = Post::new(id, &PostText { user_id: user.user_id, title, content }, &author);
             PostsItem::Post(match tombstone.map(|it| serde_json::from_value(it.clone()).unwrap()) {
-                Some(PostsItem::DeletedPost(tombstone)) => post.following(&tombstone),
+                Some(PostsItem::DeletedPost(tombstone)) => post.replacing(&tombstone),
                 _ => post,
             })
         } else {
@@ -225,7 +225,7 @@ impl Targets for Written {
         let PostsItem::Post(post) = serde_json::from_value(target.clone()).unwrap() else {
             return None;
         };
-        let edited = post.counted(post.public.comment_count + 1, 0);
+        let edited = post.with_counts(post.public.comment_count + 1, 0);
         Some(serde_json::to_value(PostsItem::Post(edited)).unwrap())
     }
 

@@ -76,7 +76,7 @@ impl<const TAGS: bool> Targets for Products<TAGS> {
         let category_id = CategoryId::parse(category.public.id.clone()).unwrap();
         let product = Product::new(id, category_id, &category, &text, tags, &command);
         let product = match tombstone.map(|it| serde_json::from_value(it.clone()).unwrap()) {
-            Some(ProductItem::DeletedProduct(tombstone)) => product.following(&tombstone),
+            Some(ProductItem::DeletedProduct(tombstone)) => product.replacing(&tombstone),
             _ => product,
         };
         serde_json::to_value(ProductItem::from(product)).unwrap()

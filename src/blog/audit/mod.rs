@@ -25,30 +25,30 @@ use tributary_functions::{
 
 use super::{
     Blog,
-    model::{Author, Post, PostId, PostsItem, Reservation, User, UserId, UsersItem},
+    model::{Author, Post, PostId, PostsItem, User, UserId, UsernameReservation, UsersItem},
     projections::NewestPosts,
 };
 
-/// The kinds of the blog, beside those that [any domain](FindingKind::SHARED) can have.
-pub struct Kinds;
+/// The kinds of divergence that only the blog has, beside those of [any domain](FindingKind::SHARED).
+pub struct BlogKinds;
 
-impl Kinds {
-    /// A post, comment or like of a user who does not exist.
+impl BlogKinds {
+    /// A post, comment or like of a missing user.
     pub const USER_MISSING: FindingKind =
         FindingKind::new("user-missing").in_class_of(FindingKind::NAME_DIFFERS);
     /// A comment or like of an earlier post with the same id.
     pub const STALE_REACTION: FindingKind =
         FindingKind::new("stale-reaction").in_class_of(FindingKind::ORPHAN);
-    /// A username that is reserved for a user who does not have it. A user whose name is reserved
-    /// for another takes the reservation over: that must come before its deletion.
+    /// A reservation of a username for a user without this name. The repair of a foreign reservation
+    /// takes it over for the right user, and so must come before this repair, which deletes it.
     pub const RESERVATION_LEAKED: FindingKind =
         FindingKind::new("reservation-leaked").repaired_last();
-    /// A user whose name is not reserved.
+    /// A user without a reservation of its name.
     pub const RESERVATION_MISSING: FindingKind = FindingKind::new("reservation-missing");
-    /// A user whose name is reserved for another user, who does not have it.
+    /// A user whose name is reserved for another user, without being that user's name.
     pub const RESERVATION_FOREIGN: FindingKind =
         FindingKind::new("reservation-foreign").in_class_of(Self::RESERVATION_MISSING);
-    /// A user whose name another user has too.
+    /// A user with the name of another user.
     pub const NAME_TWICE: FindingKind =
         FindingKind::new("name-twice").in_class_of(Self::RESERVATION_MISSING);
 
@@ -67,10 +67,10 @@ pub fn audit(blog: &Blog) -> Audit {
     Audit::new("AuditBlog", "0 0 3 * * 0", move || BlogChecks::new(blog.clone()))
 }
 
-/// The number of users, and of posts, that are remembered between two checks; some 200 bytes each.
-const REMEMBERED: usize = 10_000;
+/// The most users, and the most posts, that are remembered between two checks; some 200 bytes each.
+const MAX_REMEMBERED_ITEMS: usize = 10_000;
 
-/// Checks items.
+/// The checks of the blog's items.
 struct BlogChecks {
     blog: Blog,
     feed: WindowChecks<NewestPosts>,
@@ -86,15 +86,15 @@ struct Parent {
 }
 
 impl BlogChecks {
-    /// The group of checks that is the feed.
+    /// The name of the group of checks for the feed.
     const FEED: &'static str = "feed";
 
     fn new(blog: Blog) -> Self {
         Self {
             feed: WindowChecks::new(Self::FEED, NewestPosts(blog.clone())),
             blog,
-            authors: ReferencedItems::new(REMEMBERED),
-            parents: ReferencedItems::new(REMEMBERED),
+            authors: ReferencedItems::new(MAX_REMEMBERED_ITEMS),
+            parents: ReferencedItems::new(MAX_REMEMBERED_ITEMS),
         }
     }
 
@@ -103,18 +103,18 @@ impl BlogChecks {
         user_id: &UserId,
         fresh: bool,
     ) -> Result<ReferencedItem<Author>, StoreError> {
-        let place = (&self.blog.users, user_id.as_str(), user_id.as_str());
+        let slot = (&self.blog.users, user_id.as_str(), user_id.as_str());
         let author = |item: UsersItem| User::try_from(item).ok().map(|user| user.author());
-        self.authors.find(user_id, fresh, place, author).await
+        self.authors.find(user_id, fresh, slot, author).await
     }
 
     async fn parent(&self, id: &PostId, fresh: bool) -> Result<ReferencedItem<Parent>, StoreError> {
-        let place = (&self.blog.posts, id.as_str(), id.as_str());
+        let slot = (&self.blog.posts, id.as_str(), id.as_str());
         let parent = |item: PostsItem| Post::try_from(item).ok().as_ref().map(Parent::new);
-        self.parents.find(id, fresh, place, parent).await
+        self.parents.find(id, fresh, slot, parent).await
     }
 
-    /// Remembers a post, or that it is deleted, which was read for its own sake.
+    /// RemembersCommands a post that the audit has read as an item; `None` is a deleted post.
     fn remember(&self, id: &PostId, post: Option<&Post>) {
         self.parents.remember(id, post.map(Parent::new));
     }
@@ -164,8 +164,8 @@ impl Checks for BlogChecks {
         }
     }
 
-    /// The partition of a reservation is a username.
+    /// The partition key of a reservation is a username, which is not logged.
     fn may_log_partition_key(partition_key: &str) -> bool {
-        !partition_key.starts_with(Reservation::PREFIX)
+        !partition_key.starts_with(UsernameReservation::PREFIX)
     }
 }

@@ -14,22 +14,22 @@ use tributary_functions::{
     values::Timestamp,
 };
 
-use super::{BlogChecks, Kinds};
+use super::{BlogChecks, BlogKinds};
 use crate::model::{
     Comment, CopiedName, Like, Post, PostCopy, PostId, PostsItem, PublicPost, UserId, Username,
     UsersItem,
 };
 
-/// The largest time by which a post may seem younger than its comments and likes.
+/// The longest duration of a command: the Functions host ends a function after ten minutes.
 ///
-/// A command dates what it creates when it begins, so a comment may be dated before the post that
-/// counts it by as long as a command can take; the Functions host ends it after ten minutes.
-const LONGEST_COMMAND: Duration = Duration::from_mins(10);
+/// A command dates a new item by the time of its own begin. So a comment may be dated before the post
+/// that counts it, by this duration at most.
+const MAX_COMMAND_DURATION: Duration = Duration::from_mins(10);
 
-/// The number of comments and likes that are counted at a time.
-const COUNTED: u32 = 1_000;
+/// The number of comments and likes that one page of a count has.
+const COUNT_PAGE_ITEMS: u32 = 1_000;
 
-/// A comment or like as it is counted.
+/// The type of a comment or like, for a count.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum ReactionType {
@@ -80,9 +80,9 @@ impl BlogChecks {
         audited.check_counts(post.public.clone(), stated, count, read, words).await
     }
 
-    /// Returns the numbers of comments and likes of a post that was created then. Those of an
-    /// earlier post with its id do not count. One query in one logical partition, in the order of
-    /// an index: a count in the store would load the items just as well.
+    /// Returns the numbers of comments and likes of a post with this date of creation. Those of an
+    /// earlier post with its id do not count. This is one query in one logical partition, in the order
+    /// of an index: a count in the store would load the items, too.
     pub(super) async fn count(
         &self,
         post_id: &PostId,
@@ -94,10 +94,12 @@ impl BlogChecks {
              ORDER BY c.postId DESC, c.type DESC, c.creationDate DESC, c.id DESC",
         )
         .with_parameter("@postId", post_id)?
-        .with_parameter("@from", created.before(LONGEST_COMMAND))?;
+        .with_parameter("@from", created.before(MAX_COMMAND_DURATION))?;
         let scope = Scope::Partition(post_id.as_str());
-        let mut pages = pin!(self.blog.posts.pages::<ReactionType>(query, scope, COUNTED).await?);
-        let (mut comments, mut likes) = (0, 0);
+        let mut pages =
+            pin!(self.blog.posts.pages::<ReactionType>(query, scope, COUNT_PAGE_ITEMS).await?);
+        let mut comments = 0;
+        let mut likes = 0;
         while let Some(page) = pages.try_next().await? {
             for reaction in page {
                 match reaction {
@@ -132,12 +134,13 @@ impl BlogChecks {
             }
             ReferencedItem::Missing => {
                 let words = (format!("user {user_id}"), "no such user");
-                Some(audited.suspect(Kinds::USER_MISSING, words, found))
+                Some(audited.suspect(BlogKinds::USER_MISSING, words, found))
             }
             ReferencedItem::Unreadable => None,
         })
     }
 
+    /// Checks that the post of a comment or like exists, and is not younger.
     async fn check_parent(
         &self,
         (post_id, created): (&PostId, Timestamp),
@@ -149,9 +152,9 @@ impl BlogChecks {
                 let words = (format!("post {post_id}"), "no such post");
                 Some(audited.suspect(FindingKind::ORPHAN, words, &audited.etag))
             }
-            ReferencedItem::Live(post) if created < post.created.before(LONGEST_COMMAND) => {
+            ReferencedItem::Live(post) if created < post.created.before(MAX_COMMAND_DURATION) => {
                 let words = (format!("created after {}", post.created), created.to_string());
-                Some(audited.suspect(Kinds::STALE_REACTION, words, &audited.etag))
+                Some(audited.suspect(BlogKinds::STALE_REACTION, words, &audited.etag))
             }
             ReferencedItem::Live(_) | ReferencedItem::Unreadable => None,
         })
@@ -184,7 +187,8 @@ impl BlogChecks {
                 // The audit reports the unreadable item by itself.
                 Err(_) => None,
             },
-            // The copy of this post: one of a later post under its id may be missing for a moment too.
+            // The date tells this post from a later one under its id, whose copy may be missing for a
+            // moment, too.
             Slot::Empty => missing("none".into(), public.creation_date.to_string()),
             Slot::Unreadable(_) => None,
         })

@@ -6,11 +6,11 @@ use tributary_functions::{
     projection::removal::remove_some,
 };
 
-use super::{BlogChecks, Kinds};
+use super::{BlogChecks, BlogKinds};
 use crate::{
-    model::{PostCopy, PostId, PostsItem, Reservation, UserId, UsersItem},
+    model::{PostCopy, PostId, PostsItem, UserId, UsernameReservation, UsersItem},
     state::PostSlot,
-    usernames::{free_name, take_name},
+    usernames::{claim_name, free_leaked_name},
 };
 
 pub(super) async fn repair(
@@ -18,13 +18,13 @@ pub(super) async fn repair(
     suspect: &Suspect,
     (partition, id): (&str, &str),
 ) -> RepairResult {
-    // A deletion deletes the state that was checked.
+    // A deletion deletes only the state that was checked.
     let seen = ETag::from(suspect.evidence.clone());
     let blog = &checks.blog;
     match suspect.finding.kind {
         FindingKind::COUNT_DIFFERS => checks.write_counts(&post_id(partition)?).await,
         FindingKind::NAME_DIFFERS => checks.write_name(partition, id).await,
-        FindingKind::ORPHAN | Kinds::STALE_REACTION => {
+        FindingKind::ORPHAN | BlogKinds::STALE_REACTION => {
             checks.remove_reaction(partition, id, &seen).await
         }
         FindingKind::COPY_EXTRA => {
@@ -32,39 +32,40 @@ pub(super) async fn repair(
             Ok("deleted the copy")
         }
         kind if kind.concerns_copy() => checks.write_copy(&post_id(partition)?).await,
-        Kinds::RESERVATION_LEAKED => {
-            match read_slot::<UsersItem>(&blog.users, partition, Reservation::ID).await? {
+        BlogKinds::RESERVATION_LEAKED => {
+            match read_slot::<UsersItem>(&blog.users, partition, UsernameReservation::ID).await? {
                 Slot::Item(Stored { item: UsersItem::Username(item), etag }) => {
-                    free_name(blog, &Stored { item, etag }).await?;
+                    free_leaked_name(blog, &Stored { item, etag }).await?;
                     Ok("deleted the reservation")
                 }
                 _ => Err(Obstacle::Race),
             }
         }
-        Kinds::RESERVATION_MISSING | Kinds::RESERVATION_FOREIGN => {
+        BlogKinds::RESERVATION_MISSING | BlogKinds::RESERVATION_FOREIGN => {
             let user_id = UserId::parse(partition.to_owned()).map_err(|_| Obstacle::Race)?;
             let user = blog.user_slot(&user_id).await?.live().ok_or(Obstacle::Race)?;
-            take_name(blog, user.item, Some(&user.etag)).await?;
+            claim_name(blog, user.item, Some(&user.etag)).await?;
             Ok("reserved the name")
         }
-        Kinds::NAME_TWICE => {
+        BlogKinds::NAME_TWICE => {
             Err(Obstacle::NeedsOperator("two users have this name: rename one of them"))
         }
-        Kinds::USER_MISSING => {
+        BlogKinds::USER_MISSING => {
             Err(Obstacle::NeedsOperator("its user is gone: restore or delete it"))
         }
-        _ => Err(Obstacle::NeedsOperator("nobody can say what it was: restore or delete it")),
+        _ => Err(Obstacle::NeedsOperator("its type is unknown: restore or delete it")),
     }
 }
 
 impl BlogChecks {
-    /// Counts again. Every new comment or like replaces the post, and this write would fail.
+    /// Counts the comments and likes anew, and writes the counts. Every new comment or like replaces
+    /// the post, so this write fails if one comes meanwhile.
     async fn write_counts(&self, id: &PostId) -> RepairResult {
         let post = self.blog.post(id).await?;
         let [comments, likes] = self.count(id, post.item.public.creation_date).await?;
-        let counted = post.item.counted(comments, likes);
-        let (id, counted) = (id.as_str(), PostsItem::from(counted));
-        self.blog.posts.replace(id, id, &counted, &post.etag).await?;
+        let counted = post.item.with_counts(comments, likes);
+        let counted = PostsItem::from(counted);
+        self.blog.posts.replace(id.as_str(), id.as_str(), &counted, &post.etag).await?;
         Ok("wrote the counts")
     }
 
@@ -73,7 +74,7 @@ impl BlogChecks {
         else {
             return Err(Obstacle::Race);
         };
-        // Read after the item: it is at least as new.
+        // The author is read after the item, so the name is at least as new as that of the item.
         let ReferencedItem::Live(author) = self.author(stored.item.user_id(), true).await? else {
             return Err(Obstacle::Race);
         };
@@ -83,19 +84,19 @@ impl BlogChecks {
     }
 
     async fn remove_reaction(&self, partition: &str, id: &str, seen: &ETag) -> RepairResult {
-        // The tombstone of a post tells which of its comments and likes have to go, all at once.
+        // With the tombstone of the post, all its comments and likes are removed at once.
         let post_id = post_id(partition)?;
         if let PostSlot::Deleted(tombstone) = self.blog.post_slot(&post_id).await? {
             remove_some(&self.blog, &tombstone.item).await?;
-            return Ok("deleted what the post left behind");
+            return Ok("deleted the comments and likes of the deleted post");
         }
         self.blog.posts.delete(partition, id, seen).await?;
-        Ok("deleted it")
+        Ok("deleted the comment or like")
     }
 
     /// Writes the copy of a post in the partition of its author.
     async fn write_copy(&self, post_id: &PostId) -> RepairResult {
-        // The author never changes, but for a post of another user under the id of a deleted one.
+        // A post keeps its author. Only a later post under the id of a deleted one may have another.
         let author = self.blog.post(post_id).await?.item.public.user_id;
         let id = PostCopy::id_in_users(post_id);
         let etag = match read_slot::<UsersItem>(&self.blog.users, author.as_str(), &id).await? {
@@ -112,6 +113,7 @@ impl BlogChecks {
     }
 }
 
+/// Parses a partition key of `posts`, which is the id of a post.
 fn post_id(partition: &str) -> Result<PostId, Obstacle> {
     let reason = "its partition key is no id of a post: delete it";
     PostId::parse(partition.to_owned()).map_err(|_| Obstacle::NeedsOperator(reason))

@@ -5,8 +5,8 @@ use tributary_functions::{
     cosmos::{StoreError, Stored},
 };
 
-use super::{BlogChecks, Kinds};
-use crate::model::{PostCopy, Reservation, User, UserId, UsersItem};
+use super::{BlogChecks, BlogKinds};
+use crate::model::{PostCopy, User, UserId, UsernameReservation, UsersItem};
 
 impl BlogChecks {
     pub(super) async fn check_users_item(
@@ -26,14 +26,14 @@ impl BlogChecks {
         Ok(suspect.into_iter().collect())
     }
 
-    /// Checks the reservation of a user's name. Two users with one name share the reservation of
-    /// one of them.
+    /// Checks the reservation of a user's name. If two users have one name, one of them has the
+    /// reservation.
     async fn check_user(&self, user: &User, audited: &AuditedItem) -> CheckResult {
         let name = &user.public.username;
         let expected = format!("{:?} reserved for {}", name.as_str(), user.user_id);
-        let partition = Reservation::partition(&name.key());
+        let partition = UsernameReservation::partition(&name.key());
         let slot: Slot<UsersItem> =
-            read_slot(&self.blog.users, &partition, Reservation::ID).await?;
+            read_slot(&self.blog.users, &partition, UsernameReservation::ID).await?;
         let (kind, found, etag) = match slot {
             Slot::Item(Stored { item: UsersItem::Username(held), .. })
                 if held.owner == user.user_id =>
@@ -42,13 +42,14 @@ impl BlogChecks {
             }
             Slot::Item(Stored { item: UsersItem::Username(held), etag }) => {
                 let twice = self.user_has_name(&held.owner, &name.key()).await?;
-                let kind = if twice { Kinds::NAME_TWICE } else { Kinds::RESERVATION_FOREIGN };
+                let kind =
+                    if twice { BlogKinds::NAME_TWICE } else { BlogKinds::RESERVATION_FOREIGN };
                 (kind, format!("reserved for {}", held.owner), etag.to_string())
             }
             Slot::Item(Stored { etag, .. }) => {
-                (Kinds::RESERVATION_MISSING, "another item".into(), etag.to_string())
+                (BlogKinds::RESERVATION_MISSING, "another item".into(), etag.to_string())
             }
-            Slot::Empty => (Kinds::RESERVATION_MISSING, "not reserved".into(), String::new()),
+            Slot::Empty => (BlogKinds::RESERVATION_MISSING, "not reserved".into(), String::new()),
             // The audit reports the unreadable item by itself.
             Slot::Unreadable(_) => return Ok(None),
         };
@@ -56,13 +57,17 @@ impl BlogChecks {
         Ok(Some(audited.suspect(kind, (expected, found), evidence)))
     }
 
-    async fn check_reservation(&self, held: &Reservation, audited: &AuditedItem) -> CheckResult {
+    async fn check_reservation(
+        &self,
+        held: &UsernameReservation,
+        audited: &AuditedItem,
+    ) -> CheckResult {
         if !held.reserved().is_leaked() || self.user_has_name(&held.owner, held.key()).await? {
             return Ok(None);
         }
         let words =
             (format!("user {} with this name", held.owner), "reserved, not used".to_owned());
-        Ok(Some(audited.suspect(Kinds::RESERVATION_LEAKED, words, &audited.etag)))
+        Ok(Some(audited.suspect(BlogKinds::RESERVATION_LEAKED, words, &audited.etag)))
     }
 
     /// Checks that the copy has a post. Its content is compared when the post is checked.

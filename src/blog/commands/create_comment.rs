@@ -26,8 +26,8 @@ from_form!(NewComment {
     content: text("content", CommentContent::parse),
 });
 
-/// Creates a comment and counts it, in one transaction: two store requests when no other command
-/// writes to the post, and one for a user who has not been seen lately.
+/// Creates a comment and counts it, in one transaction: two store requests if no other command
+/// writes to the post, and one more if the name of the user is not remembered.
 pub async fn create_comment(
     State(blog): State<Blog>,
     actor: Actor,
@@ -48,7 +48,7 @@ pub async fn create_comment(
         let request = FamilyRequest::new(&command, attempt.reads);
         match blog.reactions.create(&post_id, comment.clone(), request).await? {
             CreateOutcome::Created(etag) => Ok(created(&comment, &etag)),
-            // By an earlier attempt, or by an earlier request with this key.
+            // An earlier attempt, or an earlier request with this key, has created the comment.
             CreateOutcome::Exists(stored) if stored.item.public.content == comment.public.content => {
                 Ok(created(&stored.item, &stored.etag))
             }

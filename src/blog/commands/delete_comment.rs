@@ -9,8 +9,8 @@ use crate::{
     reactions::{Reaction, ReactionId},
 };
 
-/// Deletes a comment and counts it off, in one transaction: two store requests when no other
-/// command writes to the post, and one to read the comment's author when callers are known.
+/// Deletes a comment and counts it off, in one transaction: two store requests if no other command
+/// writes to the post, and one more to read the comment's author if callers are signed in.
 pub async fn delete_comment(
     State(blog): State<Blog>,
     actor: Actor,

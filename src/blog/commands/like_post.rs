@@ -16,8 +16,8 @@ use crate::{
     model::{Like, PostId, PublicLike, UserId, like_id},
 };
 
-/// Creates a like and counts it, in one transaction: two store requests when no other command
-/// writes to the post, and one for a user who has not been seen lately. A repeated like changes
+/// Creates a like and counts it, in one transaction: two store requests if no other command writes
+/// to the post, and one more if the name of the user is not remembered. A repeated like changes
 /// nothing.
 pub async fn like_post(
     State(blog): State<Blog>,
@@ -41,21 +41,21 @@ pub async fn like_post(
         };
         confirm(find).await?
     } else {
-        let like = Like::new(&post_id, &author, Timestamp::now()).by(command.id.clone());
+        let like = Like::new(&post_id, &author, Timestamp::now()).created_by(command.id.clone());
         let create = async |attempt: Attempt| {
             let request = FamilyRequest::new(&command.id, attempt.reads);
             match blog.reactions.create(&post_id, like.clone(), request).await? {
                 CreateOutcome::Created(etag) => {
                     Ok(WrittenItem::created(Stored { item: like.clone(), etag }))
                 }
-                // An earlier attempt has created it, or an earlier delivery of this request by the
-                // host.
+                // An earlier attempt, or an earlier delivery of this request by the host, has created
+                // the like.
                 // guard: a like knows the command that created it => `if false`
                 CreateOutcome::Exists(stored) if stored.item.command == like.command => {
                     Ok(WrittenItem::created(stored))
                 }
                 CreateOutcome::Exists(stored) => existing(stored),
-                // A like can be given again.
+                // A deleted like can be created again.
                 CreateOutcome::Deleted => Err(StoreError::race(false).into()),
                 CreateOutcome::NoParent => Err(ApiError::NotFound("post")),
             }

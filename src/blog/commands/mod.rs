@@ -1,12 +1,13 @@
 //! Commands C1–C4 and the deletes: each writes one logical partition, in one transaction.
 //!
-//! A command reads, decides, and writes under a precondition. When it loses a race, or the
-//! response of the store is lost, it starts over ([`tributary_functions::cosmos::retry`]). What it creates has
-//! an id and a creation date that do not change between attempts, so it recognises its own write.
-//! Comments and likes of one post that come at the same time go together
+//! A command reads, decides, and writes under a precondition. After a lost race, or a lost response
+//! of the store, it starts over ([`tributary_functions::cosmos::retry`]). The id and the creation date
+//! of a new item do not change between attempts, so a command recognises its own write. Comments and
+//! likes of one post that arrive at the same time are written together
 //! ([`counted_children`](tributary_functions::engines::counted_children)).
 //!
-//! Each takes an [`Actor`](tributary_functions::http::Actor) and states which user that must be.
+//! Each command takes an [`Actor`](tributary_functions::http::Actor), and states the user that the
+//! actor must be.
 
 mod create_comment;
 mod create_post;

@@ -34,8 +34,8 @@ from_form!(PostText {
     content: text("content", PostContent::parse),
 });
 
-/// Creates a post or edits one: two store requests. An edit keeps the counts, since it replaces
-/// the post only as it was read, by itself or by the group that it goes with.
+/// Creates a post or edits one: two store requests. An edit keeps the counts: it replaces only the
+/// state that was read, by itself or by the group commit that it is part of.
 pub async fn put_post(
     State(blog): State<Blog>,
     actor: Actor,
@@ -44,22 +44,24 @@ pub async fn put_post(
     JsonBody(text): JsonBody<PostText>,
 ) -> Result<ItemResponse<PublicPost>, ApiError> {
     actor.must_be(text.user_id.as_str())?;
-    let wanted = Wanted { id, text, command, now: Timestamp::now() };
+    let put = PutPost { id, text, command, now: Timestamp::now() };
     retry(async |attempt: Attempt| {
-        let written = wanted.save(&blog.reading(attempt.reads), attempt).await?;
+        let written = put.save(&blog.reading(attempt.reads), attempt).await?;
         Ok(written.answer(&written.stored.item.public, location))
     })
     .await
 }
 
-struct Wanted {
+/// A request to create or edit a post.
+struct PutPost {
     id: PostId,
     text: PostText,
     command: ItemCommand,
     now: Timestamp,
 }
 
-impl Wanted {
+impl PutPost {
+    /// Makes an attempt: creates the post, or edits it.
     async fn save(&self, blog: &Blog, attempt: Attempt) -> Result<WrittenItem<Post>, ApiError> {
         let tombstone = match self.command.put(blog.post_slot(&self.id).await?, attempt, self)? {
             PutStep::Done(written) => return Ok(written),
@@ -71,18 +73,18 @@ impl Wanted {
         let Some(tombstone) = tombstone else {
             return create(blog, self.command.sign(post), None).await;
         };
-        // The remaining items of the deleted post must not count for the new one: the change feed
-        // shows the newest version only, and may never show the tombstone that goes now.
+        // The comments and likes of the deleted post must not count for the new one. The change feed
+        // shows the newest version only, so it may never deliver the tombstone that is replaced here.
         // guard: a new post begins without the old reactions => `false`
         if remove_some(blog, &tombstone.item).await? == Remaining::Some {
             // guard: removal: a new post waits for its end
             return Err(ApiError::Domain(&REMOVAL_PENDING));
         }
-        let post = post.following(&tombstone.item).remembering(&self.command.id);
+        let post = post.replacing(&tombstone.item).remembering(&self.command.id);
         create(blog, post, Some(&tombstone.etag)).await
     }
 
-    /// Edits a post in its turn among the new comments and likes, and does not compete with them.
+    /// Edits a post together with new comments and likes, so that it does not compete with them.
     async fn edit(
         &self,
         blog: &Blog,
@@ -98,19 +100,19 @@ impl Wanted {
         let request = command.edit_request(post, reads);
         // guard: edit: in its turn =>
         //     `{ use tributary_functions::engines::counted_children::CountedChildren;
-        //     let alone = CountedChildren::<crate::blog::reactions::PostFamily>::new(blog.posts.clone());
+        //     let alone = CountedChildren::<crate::reactions::PostFamily>::new(blog.posts.clone());
         //     alone.edit(id, text.clone(), request).await? }`
         match blog.reactions.edit(id, text.clone(), request).await? {
             EditOutcome::Edited(post) => Ok(WrittenItem::edited(post)),
-            // Deleted meanwhile: to be decided anew.
+            // The post was deleted meanwhile: the next attempt decides anew.
             EditOutcome::NoParent => Err(StoreError::race(false).into()),
         }
     }
 }
 
-impl command::DesiredItem<Post> for Wanted {
+impl command::DesiredItem<Post> for PutPost {
     fn has_created(&self, post: &Post) -> bool {
-        // In the place of a tombstone, the date may be later than this clock.
+        // A post that replaces a tombstone may have a date after `now`.
         post.public.creation_date >= self.now
     }
 
@@ -119,11 +121,11 @@ impl command::DesiredItem<Post> for Wanted {
     }
 
     fn is_satisfied_by(&self, post: &Post) -> bool {
-        post.public.user_id == self.text.user_id && post.has(&self.text)
+        post.public.user_id == self.text.user_id && post.has_text(&self.text)
     }
 }
 
-/// Writes a new post, in the place of the tombstone of a deleted one when there is one.
+/// Writes a new post, over the tombstone of a deleted one if there is one.
 pub(super) async fn create(
     blog: &Blog,
     post: Post,

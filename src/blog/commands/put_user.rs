@@ -10,9 +10,10 @@ use tributary_functions::{
 use crate::{
     Blog,
     model::{PublicUser, User, UserId, Username},
-    usernames::{release, take_name},
+    usernames::{claim_name, release},
 };
 
+/// The body: the name of the user.
 pub struct NewName(pub Username);
 
 from_form!(NewName(text("username", Username::parse)));
@@ -73,13 +74,13 @@ impl DesiredItem<Self> for User {
     }
 }
 
-/// Reserves the name of a new user and writes the user, in the place of a tombstone if there is one.
+/// Reserves the name of a new user and writes the user, over a tombstone if there is one.
 pub(super) async fn create(
     blog: &Blog,
     wanted: User,
     tombstone: Option<&ETag>,
 ) -> Result<WrittenItem<User>, ApiError> {
-    let user = take_name(blog, wanted, tombstone).await?;
+    let user = claim_name(blog, wanted, tombstone).await?;
     blog.remember(&user.item);
     Ok(WrittenItem::created(user))
 }
@@ -96,7 +97,7 @@ async fn rename(
         let etag = blog.write_user(&renamed, Some(&etag)).await?;
         Stored { item: renamed, etag }
     } else {
-        let renamed = take_name(blog, renamed, Some(&etag)).await?;
+        let renamed = claim_name(blog, renamed, Some(&etag)).await?;
         if let Some(former) = renamed.item.former.last()
             && let Err(error) = release(blog, former).await
         {

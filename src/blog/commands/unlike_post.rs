@@ -9,7 +9,7 @@ use crate::{
     reactions::{Reaction, ReactionId},
 };
 
-/// Deletes a like and counts it off, in one transaction: two store requests when nobody else
+/// Deletes a like and counts it off, in one transaction: two store requests if no other command
 /// writes to the post.
 pub async fn unlike_post(
     State(blog): State<Blog>,
@@ -18,7 +18,7 @@ pub async fn unlike_post(
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(user_id.as_str())?;
-    // The id says whose like it is.
+    // The id of the like names its user, so the like is not read to find that out.
     let actor = Actor::ANY_USER;
     let id = ReactionId::Like(user_id);
     command.delete_child(blog.children("like"), (&post_id, id), &actor, Reaction::user_id).await

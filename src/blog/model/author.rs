@@ -8,7 +8,7 @@ values::checked_text!(
     UserId, "ann", id_rule
 );
 
-/// An author, as copies keep it.
+/// The fields of an author that copies keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     pub user_id: UserId,

@@ -2,7 +2,7 @@
 //!
 //! Each stored item has a public part, which the API shows, and two versions, which guard the
 //! copies: `version` counts the writes of the item itself, `usernameVersion` is the version of the
-//! user that the copied name was taken from.
+//! user from which the name was copied.
 
 mod author;
 mod post;
@@ -41,7 +41,7 @@ impl PostsItem {
             Self::Post(post) => &post.public.user_id,
             Self::Comment(comment) => &comment.public.user_id,
             Self::Like(like) => &like.public.user_id,
-            Self::DeletedPost(mark) => &mark.user_id,
+            Self::DeletedPost(tombstone) => &tombstone.user_id,
         }
     }
 
@@ -62,7 +62,7 @@ impl PostsItem {
         Some(CopiedName { post_id, id, username, version })
     }
 
-    /// Returns the item under its user's newer name.
+    /// Returns the item with its user's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         match self {
             Self::Post(post) => Self::Post(post.renamed(author)),

@@ -28,12 +28,12 @@ values::checked_text!(
 );
 
 /// The most extended grapheme clusters of the content that a summary keeps.
-pub(super) const SUMMARY_CLUSTERS: usize = 200;
+pub(super) const MAX_SUMMARY_CLUSTERS: usize = 200;
 
 // guard: bytes of a summary => `1024 * 1024`
 /// The most bytes of the content that a summary keeps, in UTF-8: one cluster may be as long as the
 /// whole content.
-pub(super) const SUMMARY_BYTES: usize = 8 * 1024;
+pub(super) const MAX_SUMMARY_BYTES: usize = 8 * 1024;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -113,9 +113,9 @@ impl Post {
         self
     }
 
-    /// Returns the post in the place of a deleted one with the same id: copies of that one are
-    /// older. So is its creation date, also where its clock was ahead of this one.
-    pub fn following(mut self, deleted: &DeletedPost) -> Self {
+    /// Returns the post in the version after the tombstone that it replaces. Copies of the deleted post
+    /// are older. Its creation date is older, too, even if the clock of its instance was ahead.
+    pub fn replacing(mut self, deleted: &DeletedPost) -> Self {
         // guard: a new post continues the version of the tombstone
         self.version = deleted.version + 1;
         // guard: delete of a post: a new post keeps the memory
@@ -130,26 +130,26 @@ impl Post {
     }
 
     /// Returns true if the post has this text.
-    pub fn has(&self, text: &PostText) -> bool {
+    pub fn has_text(&self, text: &PostText) -> bool {
         self.public.title == text.title.as_str() && self.public.content == text.content.as_str()
     }
 
     /// Returns the post with another text, in the same version.
-    pub fn with(mut self, text: &PostText) -> Self {
+    pub fn with_text(mut self, text: &PostText) -> Self {
         self.public.title = text.title.to_string();
         self.public.content = text.content.to_string();
         self
     }
 
-    /// Returns the post in its next version, with as many comments and likes as were counted.
-    pub fn counted(&self, comment_count: u64, like_count: u64) -> Self {
+    /// Returns the post in its next version, with these counts.
+    pub fn with_counts(&self, comment_count: u64, like_count: u64) -> Self {
         let mut post = self.next();
         post.public.comment_count = comment_count;
         post.public.like_count = like_count;
         post
     }
 
-    /// Returns the post under its author's newer name.
+    /// Returns the post in its next version, with its author's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         let mut post = self.next();
         post.public.user_username = author.username.clone();
@@ -173,8 +173,8 @@ impl Post {
         }
     }
 
-    /// Returns true if the Functions host may have rewritten a text of this post on its way through
-    /// a trigger, so that it must be read again before it is copied.
+    /// Returns true if the Functions host may have rewritten a text of this post in a trigger. Then the
+    /// post must be read again before it is copied.
     pub fn may_be_rewritten(&self) -> bool {
         [self.public.title.as_str(), &self.public.content, self.public.user_username.as_str()]
             .into_iter()
@@ -212,8 +212,8 @@ pub struct DeletedPost {
 }
 
 impl DeletedPost {
-    /// Returns the tombstone of a copy: only readers of the source need its memory.
-    pub fn of_copy(id: String, post_id: &PostId, author: UserId, version: u64) -> Self {
+    /// Creates the tombstone of a copy. Only that of a source remembers commands and former authors.
+    pub fn for_copy(id: String, post_id: &PostId, author: UserId, version: u64) -> Self {
         Self {
             id,
             post_id: post_id.clone(),
@@ -262,7 +262,7 @@ impl PostCopy {
 }
 
 /// Returns the first 200 extended grapheme clusters, or as many of them as fit in 8 KiB, followed by
-/// `…` when something was cut. When not even the first cluster fits, as many of its characters as do.
+/// `…` if something was cut. If even the first cluster does not fit, as many of its characters as do.
 pub fn summary(content: &str) -> String {
     let end = summary_end(content);
     if end == content.len() { content.to_owned() } else { format!("{}…", &content[..end]) }
@@ -272,12 +272,12 @@ pub fn summary(content: &str) -> String {
 /// the content.
 fn summary_end(content: &str) -> usize {
     // The end of a cluster depends on the text before it and on one character after it.
-    let window = &content[..content.floor_char_boundary(SUMMARY_BYTES + char::MAX_LEN_UTF8)];
+    let window = &content[..content.floor_char_boundary(MAX_SUMMARY_BYTES + char::MAX_LEN_UTF8)];
     let is_whole = window.len() == content.len();
     let next_starts = window.grapheme_indices(true).map(|(start, _)| start).skip(1);
     let ends = next_starts.chain(is_whole.then_some(content.len()));
-    let last = ends.take(SUMMARY_CLUSTERS).take_while(|end| *end <= SUMMARY_BYTES).last();
-    last.unwrap_or_else(|| content.floor_char_boundary(SUMMARY_BYTES))
+    let last = ends.take(MAX_SUMMARY_CLUSTERS).take_while(|end| *end <= MAX_SUMMARY_BYTES).last();
+    last.unwrap_or_else(|| content.floor_char_boundary(MAX_SUMMARY_BYTES))
 }
 
 #[cfg(test)]
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_never_cuts_a_character_apart() {
+    fn a_summary_keeps_clusters_whole() {
         let family = "👨‍👩‍👧";
         assert_eq!(summary(&family.repeat(200)), family.repeat(200));
         assert_eq!(summary(&family.repeat(201)), format!("{}…", family.repeat(200)));
@@ -308,8 +308,8 @@ mod tests {
 
     #[test]
     fn a_cluster_that_does_not_fit_is_cut_between_its_characters() {
-        let one = format!("e{}", "\u{301}".repeat(262_143));
-        assert_eq!(summary(&one), format!("e{}…", "\u{301}".repeat(4_095)));
+        let cluster = format!("e{}", "\u{301}".repeat(262_143));
+        assert_eq!(summary(&cluster), format!("e{}…", "\u{301}".repeat(4_095)));
     }
 
     proptest! {

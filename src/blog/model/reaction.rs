@@ -24,8 +24,9 @@ pub struct Comment {
     #[serde(flatten)]
     pub public: PublicComment,
     pub username_version: u64,
-    /// The version of the post that counted the comment first; 0 until one has. A comment of a
-    /// deleted post is older than the tombstone; one of a later post with the same id is newer.
+    /// The version of the post that counted the comment first; 0 before that. A comment of a deleted
+    /// post has a lower version than the tombstone, a comment of a later post with the same id a higher
+    /// one.
     pub post_version: u64,
 }
 
@@ -55,10 +56,10 @@ pub struct Like {
     #[serde(flatten)]
     pub public: PublicLike,
     pub username_version: u64,
-    /// As of [`Comment::post_version`].
+    /// The version of the post, as in [`Comment::post_version`].
     pub post_version: u64,
-    /// The command that created it; likes of earlier releases lack it. The short name saves request
-    /// units in lists of likes.
+    /// The command that created the like; likes of earlier releases lack it. The short name saves
+    /// request units in lists of likes.
     #[serde(default, rename = "by", skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandId>,
 }
@@ -87,14 +88,14 @@ impl CommentId {
         Self(Uuid::now_v7().to_string())
     }
 
-    /// Returns the id that an idempotency key stands for. The key belongs to a post and a user.
+    /// Returns the id for an idempotency key, which is one of a post and a user.
     pub fn from_key(post_id: &PostId, user_id: &UserId, key: &IdempotencyKey) -> Self {
         Self(key.derived_id(&format!("comment {post_id} {user_id}")))
     }
 }
 
 impl Comment {
-    /// Creates a comment that is still to be counted.
+    /// Creates a comment that no post has counted yet.
     pub fn new(
         post_id: &PostId,
         id: CommentId,
@@ -116,7 +117,7 @@ impl Comment {
         }
     }
 
-    /// Returns the comment under its author's newer name.
+    /// Returns the comment with its author's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         let mut comment = self.clone();
         comment.public.user_username = author.username.clone();
@@ -132,7 +133,7 @@ pub fn like_id(user_id: &UserId) -> String {
 }
 
 impl Like {
-    /// Creates a like that is still to be counted.
+    /// Creates a like that no post has counted yet.
     pub fn new(post_id: &PostId, author: &Author, creation_date: Timestamp) -> Self {
         Self {
             public: PublicLike {
@@ -150,12 +151,12 @@ impl Like {
         }
     }
 
-    /// Returns the like as this command creates it.
-    pub fn by(self, command: CommandId) -> Self {
+    /// Returns the like with the command that creates it.
+    pub fn created_by(self, command: CommandId) -> Self {
         Self { command: Some(command), ..self }
     }
 
-    /// Returns the like under its author's newer name.
+    /// Returns the like with its user's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         let mut like = self.clone();
         like.public.user_username = author.username.clone();

@@ -1,26 +1,29 @@
 //! The largest sizes of the items of a page as JSON, in bytes, by the limits of their fields.
 
-use super::post::{SUMMARY_BYTES, SUMMARY_CLUSTERS};
+use super::post::{MAX_SUMMARY_BYTES, MAX_SUMMARY_CLUSTERS};
 
 /// The most bytes that JSON takes for one character: a control character is `\u0000`. Others are
 /// written in UTF-8, in at most four bytes.
-const CHARACTER: usize = 6;
-const ID: usize = 128;
-const USERNAME: usize = 64 * CHARACTER;
-const TITLE: usize = 200 * CHARACTER;
+const CHARACTER_BYTES: usize = 6;
+const ID_BYTES: usize = 128;
+const USERNAME_BYTES: usize = 64 * CHARACTER_BYTES;
+const TITLE_BYTES: usize = 200 * CHARACTER_BYTES;
 /// A cluster has at most one character that JSON escapes, and it has a byte in UTF-8.
-const SUMMARY: usize = SUMMARY_BYTES + SUMMARY_CLUSTERS * (CHARACTER - 1) + '…'.len_utf8();
-/// Names of the fields, numbers, the date, the comma behind the item.
-const REST: usize = 256;
+const SUMMARY_BYTES: usize =
+    MAX_SUMMARY_BYTES + MAX_SUMMARY_CLUSTERS * (CHARACTER_BYTES - 1) + '…'.len_utf8();
+/// The names of the fields, numbers, the date, the comma behind the item.
+const REST_BYTES: usize = 256;
 
 /// A short post in a page: in the feed, and in the list of its author.
-pub const SHORT_POST: usize = 3 * ID + USERNAME + TITLE + SUMMARY + REST;
+pub const SHORT_POST_BYTES: usize =
+    3 * ID_BYTES + USERNAME_BYTES + TITLE_BYTES + SUMMARY_BYTES + REST_BYTES;
 /// A comment in a page.
-pub const COMMENT: usize = 3 * ID + USERNAME + 10_000 * CHARACTER + REST;
+pub const COMMENT_BYTES: usize =
+    3 * ID_BYTES + USERNAME_BYTES + 10_000 * CHARACTER_BYTES + REST_BYTES;
 /// A like in a page. Its id is that of its user with a word before it.
-pub const LIKE: usize = 3 * ID + USERNAME + REST;
+pub const LIKE_BYTES: usize = 3 * ID_BYTES + USERNAME_BYTES + REST_BYTES;
 /// The content of a whole post, in UTF-8.
-pub const POST: usize = 512 * 1024;
+pub const POST_BYTES: usize = 512 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -37,7 +40,7 @@ mod tests {
     }
 
     fn worst(content: &str) -> Value {
-        let id = "a".repeat(ID);
+        let id = "a".repeat(ID_BYTES);
         json!({
             "id": id, "postId": id, "userId": id, "userUsername": "\u{1}".repeat(64),
             "title": "\u{1}".repeat(200), "content": content, "commentCount": u64::MAX,
@@ -47,7 +50,7 @@ mod tests {
 
     /// 199 clusters of two characters, one of them escaped, and a long one: 8 KiB in all.
     fn worst_content() -> String {
-        let long = format!("\"{}", "\u{301}".repeat((SUMMARY_BYTES - 199 - 1) / 2));
+        let long = format!("\"{}", "\u{301}".repeat((MAX_SUMMARY_BYTES - 199 - 1) / 2));
         format!("{}{long}x", "\u{1}".repeat(199))
     }
 
@@ -56,8 +59,10 @@ mod tests {
         let short_post = size::<PublicPost>(&worst(&summary(&worst_content())));
         let comment = size::<PublicComment>(&worst(&"\u{1}".repeat(10_000)));
         let like = size::<PublicLike>(&worst(""));
-        for (size, bound) in [(short_post, SHORT_POST), (comment, COMMENT), (like, LIKE)] {
-            assert!(size <= bound && bound < size + REST, "{size} of {bound}");
+        for (size, bound) in
+            [(short_post, SHORT_POST_BYTES), (comment, COMMENT_BYTES), (like, LIKE_BYTES)]
+        {
+            assert!(size <= bound && bound < size + REST_BYTES, "{size} of {bound}");
         }
     }
 
@@ -67,7 +72,7 @@ mod tests {
             content in "([\u{300}-\u{302}]{0,90}([a\"\\\\\n\u{1}]|\r\n|\u{600}\"|👨\u{200d})){0,250}",
         ) {
             let json = serde_json::to_string(&summary(&content)).unwrap();
-            prop_assert!(json.len() - "\"\"".len() <= SUMMARY);
+            prop_assert!(json.len() - "\"\"".len() <= SUMMARY_BYTES);
         }
     }
 }

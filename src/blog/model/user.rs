@@ -16,14 +16,15 @@ use super::{Author, DeletedPost, PostCopy, UserId, Username};
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UsersItem {
     User(User),
-    /// The tombstone of an unknown user, written when another user takes the name reserved for it.
+    /// The tombstone of a user that was never created, written when another user claims the name
+    /// reserved for it.
     NoUser(NoUser),
     /// The continuation of a rename. In the alphabet its type does not come between those of posts
     /// and of users: the list of a user's posts reads from the one to the other.
     #[serde(rename = "markOfRename")]
     Renaming(Renaming),
     /// The reservation of a username, in a logical partition of its own.
-    Username(Reservation),
+    Username(UsernameReservation),
     /// The copy of a post in the partition of its author.
     Post(PostCopy),
     /// The tombstone of the copy of a deleted post.
@@ -31,14 +32,14 @@ pub enum UsersItem {
 }
 
 item_types!(
-    UsersItem: User(User), NoUser(NoUser), Renaming(Renaming), Username(Reservation),
+    UsersItem: User(User), NoUser(NoUser), Renaming(Renaming), Username(UsernameReservation),
     Post(PostCopy), DeletedPost(DeletedPost),
 );
 
-/// The number of former names that a user item keeps: as many renames may follow each other before
-/// the change feed has come by. With names of a usual length the item stays below 1 KB, by which
-/// its reads are charged, and in the background a rename reads that many reservations.
-const FORMER_NAMES: usize = 4;
+/// The most former names that a user item keeps: so many renames may follow each other before the
+/// change feed delivers the item. With names of a usual length the item stays below 1 KB, the unit
+/// of charges for reads. In the background, a rename reads one reservation for each of them.
+const MAX_FORMER_NAMES: usize = 4;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -51,8 +52,8 @@ pub struct User {
     pub version: u64,
     /// The ETag of the reservation of the name, as its owner wrote it last.
     pub reservation: String,
-    /// The names before this one, the last one last. Their reservations may still be there: the
-    /// change feed brings only the newest of several versions that follow each other.
+    /// The names before this one, the last one last. Their reservations may not be released yet: of
+    /// several versions that follow each other, the change feed delivers only the newest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<FormerName>,
     /// The commands that were lately carried out on the user under a condition.
@@ -82,8 +83,8 @@ pub struct PublicUser {
     pub creation_date: Timestamp,
 }
 
-/// The tombstone of a user that was never created. It keeps a slow command from completing a
-/// creation that others no longer wait for.
+/// The tombstone of a user that was never created. It makes the create of a slow command fail, whose
+/// reservation another user has claimed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NoUser {
@@ -99,7 +100,7 @@ pub struct NoUser {
 pub struct Renaming {
     id: String,
     pub user_id: UserId,
-    /// The version of the user whose name is being brought to the items.
+    /// The version of the user with the new name.
     pub version: u64,
     ttl: u32,
 }
@@ -118,18 +119,18 @@ impl User {
         }
     }
 
-    /// Returns the user with the reservation of its name.
-    pub fn holding(mut self, reservation: impl AsRef<str>) -> Self {
+    /// Returns the user with the ETag of its reservation.
+    pub fn with_reservation(mut self, reservation: impl AsRef<str>) -> Self {
         reservation.as_ref().clone_into(&mut self.reservation);
         self
     }
 
-    /// Returns the user under a new name. "bob" becomes "Bob" under the same reservation.
+    /// Returns the user in its next version, with a new name. "bob" and "Bob" share a reservation.
     pub fn renamed(mut self, username: Username) -> Self {
         let former = mem::replace(&mut self.public.username, username);
         if former.key() != self.public.username.key() {
             let reservation = mem::take(&mut self.reservation);
-            let forgotten = (self.former.len() + 1).saturating_sub(FORMER_NAMES);
+            let forgotten = (self.former.len() + 1).saturating_sub(MAX_FORMER_NAMES);
             // guard: username: a user keeps the names it has given up => `self.former.clear()`
             self.former.drain(..forgotten);
             self.former.push(FormerName { username: former, reservation });
@@ -163,25 +164,29 @@ impl Renaming {
 
     /// Creates the continuation of the rename to an author's present name.
     pub fn to(author: &Author) -> Self {
-        let (user_id, version) = (author.user_id.clone(), author.version);
-        Self { id: Self::ID.into(), user_id, version, ttl: tombstone::TTL_SECONDS }
+        Self {
+            id: Self::ID.into(),
+            user_id: author.user_id.clone(),
+            version: author.version,
+            ttl: tombstone::TTL_SECONDS,
+        }
     }
 }
 
 /// The reservation of a username for its user. The partition key is made of the name. So
-/// reservations spread over all partitions, and two users with one name in mind meet at one item.
+/// reservations spread over all partitions, and two claims of one name conflict at one item.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Reservation {
+pub struct UsernameReservation {
     id: String,
-    /// The partition key, [`Reservation::partition`]. No id of a user contains a colon.
+    /// The partition key, [`UsernameReservation::partition`]. No id of a user contains a colon.
     user_id: String,
-    /// The user with the name, or the one that is just about to take it.
+    /// The user with the name, or the user whose command is claiming it.
     pub owner: UserId,
     reserved_at: Timestamp,
 }
 
-impl Reservation {
+impl UsernameReservation {
     pub const ID: &'static str = "username";
 
     /// The prefix of the logical partitions of reservations.
@@ -197,8 +202,8 @@ impl Reservation {
         }
     }
 
-    /// Returns the owner of the name, and the time of its reservation. A name that was given up was
-    /// reserved in 1970.
+    /// Returns the owner of the name and the time of its reservation, or no time for a name that its
+    /// owner has given up (stored as 1970).
     pub fn reserved(&self) -> ValueReservation<UserId> {
         let since = Some(self.reserved_at).filter(|since| *since != Timestamp::EPOCH);
         ValueReservation { owner: self.owner.clone(), since }
@@ -227,7 +232,7 @@ mod tests {
     fn a_user_keeps_the_last_few_names_it_has_given_up() {
         let new = User::new(UserId::parse("bob".into()).unwrap(), name("0"));
         let bob = ["1", "2", "2", "3", "4", "5"].map(name).into_iter().fold(new, User::renamed);
-        let former: Vec<_> = bob.former.iter().map(|one| one.username.as_str()).collect();
+        let former: Vec<_> = bob.former.iter().map(|former| former.username.as_str()).collect();
         assert_eq!(former, ["1", "2", "3", "4"]);
     }
 }

@@ -13,7 +13,7 @@ use tributary_functions::values::{self, Invalid, check_length};
 
 /// A username: 1 to 64 characters after trimming, none of them invisible.
 ///
-/// The rule holds for what callers send ([`Username::parse`]). A stored name is read as it is: it was
+/// The rule is for names from callers ([`Username::parse`]). A stored name is read as it is: it was
 /// accepted under the rule of its time, and its owner keeps it until the next rename.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Username(String);
@@ -52,14 +52,15 @@ impl fmt::Display for Username {
 
 /// Joins emoji into one, such as a family (UTS #51, "ZWJ element").
 const ZERO_WIDTH_JOINER: char = '\u{200d}';
-/// Ask for an emoji as text or as a picture (UTS #51, "presentation selector").
+/// Shows the emoji before it as text (UTS #51, "presentation selector").
 const TEXT_STYLE: char = '\u{fe0e}';
+/// Shows the emoji before it as a picture.
 const EMOJI_STYLE: char = '\u{fe0f}';
 /// Puts a digit, `#` or `*` on a key, after [`EMOJI_STYLE`]: `1️⃣`.
 const KEYCAP: char = '\u{20e3}';
 
 /// Returns true if the name has invisible characters, by which two names could differ and look the
-/// same. Emoji need such characters: those are allowed where they belong to one.
+/// same. Emoji need such characters, and may have them.
 fn has_invisible_characters(name: &str) -> bool {
     let mut characters = name.chars().peekable();
     let (mut before_last, mut last) = (None, None);
@@ -97,7 +98,8 @@ fn is_invisible(character: char) -> bool {
         )
 }
 
-/// The tones of skin are modifiers of an emoji, and end it as it would end itself.
+/// Returns true for an emoji, and for a skin tone: it modifies the emoji before it, and joins to the
+/// next one like an emoji.
 fn is_emoji(character: char) -> bool {
     CodePointSetData::new::<ExtendedPictographic>().contains(character)
         || ('\u{1f3fb}'..='\u{1f3ff}').contains(&character)
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_an_emoji_is_accepted_and_only_there() {
+    fn invisible_characters_are_accepted_inside_emoji_only() {
         for text in [
             "👩\u{200d}💻",
             "👩🏽\u{200d}💻",
@@ -214,16 +216,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_name_differs_from_another_by_what_nobody_sees(
+        fn no_name_differs_from_another_by_invisible_characters(
             text in "([a-z1#é]|[\\PC]|🙂|👩🏽|\u{200d}|\u{fe0f}|\u{20e3}|\u{200b}){1,12}",
         ) {
             if let Ok(name) = Username::parse(text) {
-                // Emoji aside, there is nothing to take out.
+                // Emoji aside, the name has no invisible characters.
                 let characters: Vec<_> = name.as_str().chars().collect();
                 for (at, character) in characters.iter().enumerate() {
                     let is_beside_an_emoji = characters[at.saturating_sub(2)..at]
                         .iter()
-                        .any(|one| is_emoji(*one) || is_key(*one));
+                        .any(|before| is_emoji(*before) || is_key(*before));
                     prop_assert!(is_beside_an_emoji || !is_invisible(*character));
                 }
             }

@@ -56,7 +56,7 @@ impl Copies for PostCopies {
         };
         let id = PostCopy::id_in_users(post_id);
         let tombstone = |author: UserId, version| {
-            UsersItem::DeletedPost(DeletedPost::of_copy(id.clone(), post_id, author, version))
+            UsersItem::DeletedPost(DeletedPost::for_copy(id.clone(), post_id, author, version))
         };
         let copy = |partition: &str, version, item| VersionedCopy {
             partition: partition.to_owned(),

@@ -40,7 +40,7 @@ impl Projection for PostsIntegrity {
     fn source(change: &PostsItem) -> Option<(String, u64)> {
         let (post_id, id, version) = match change {
             PostsItem::Post(post) => (&post.public.post_id, post.public.id.as_str(), post.version),
-            PostsItem::DeletedPost(mark) => (&mark.post_id, mark.id.as_str(), mark.version),
+            PostsItem::DeletedPost(it) => (&it.post_id, it.id.as_str(), it.version),
             PostsItem::Comment(_) | PostsItem::Like(_) => {
                 let name = change.name()?;
                 (name.post_id, name.id, name.version)

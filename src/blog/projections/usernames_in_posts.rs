@@ -14,8 +14,8 @@ use crate::{
 /// The projection that updates the names in `posts` after a rename, and frees the old name.
 pub type UsernamesInPosts = FanOutProjection<Usernames>;
 
-/// The names of users, with a copy in each post, comment and like of the user. A rename is rare,
-/// and the one change whose fan-out reads all partitions.
+/// The names of users, with a copy in each post, comment and like of the user. A rename is rare. It is
+/// the only change whose fan-out reads all partitions.
 pub struct Usernames(pub Blog);
 
 impl FanOut for Usernames {
@@ -55,7 +55,7 @@ impl FanOut for Usernames {
 
     fn update(item: &PostsItem, user: &User) -> Option<Update<PostsItem>> {
         let name = item.name()?;
-        // Under the id of a deleted post there may be one of another author by now.
+        // A later post under the id of a deleted one may belong to another author.
         // guard: rename: only the author's items => `true`
         let is_author = *item.user_id() == user.user_id;
         // guard: rename: only over an older name => `name.version != user.version`

@@ -10,7 +10,7 @@ use tributary_functions::{
 use crate::{Blog, model::PublicPost, projections::NewestPosts};
 
 /// Returns the newest posts, at most 100: one query in one logical partition. The copies in the
-/// feed have the public form of posts, so they are handed through.
+/// feed have the public form of posts, so the answer has them unchanged.
 pub async fn get_feed(
     State(blog): State<Blog>,
     RawQuery(query): RawQuery,

@@ -11,7 +11,8 @@ use crate::{
     model::{PostId, PublicComment},
 };
 
-const COMMENTS: ChildList = ChildList {
+/// The list of a post's comments.
+const COMMENT_LIST: ChildList = ChildList {
     key: "postId",
     parent: "post",
     child: "comment",
@@ -31,5 +32,5 @@ pub async fn list_comments(
     page: PageRequest<SortKey>,
 ) -> Result<Json<List<PublicComment>>, ApiError> {
     let key = |comment: &PublicComment| SortKey(comment.creation_date, comment.id.to_string());
-    page.of_children(&COMMENTS, &blog.posts, post_id.as_str(), key).await
+    page.of_children(&COMMENT_LIST, &blog.posts, post_id.as_str(), key).await
 }

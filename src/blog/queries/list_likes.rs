@@ -11,7 +11,8 @@ use crate::{
     model::{PostId, PublicLike},
 };
 
-const LIKES: ChildList = ChildList {
+/// The list of a post's likes.
+const LIKE_LIST: ChildList = ChildList {
     key: "postId",
     parent: "post",
     child: "like",
@@ -31,5 +32,5 @@ pub async fn list_likes(
     page: PageRequest<SortKey>,
 ) -> Result<Json<List<PublicLike>>, ApiError> {
     let key = |like: &PublicLike| SortKey(like.creation_date, like.id.clone());
-    page.of_children(&LIKES, &blog.posts, post_id.as_str(), key).await
+    page.of_children(&LIKE_LIST, &blog.posts, post_id.as_str(), key).await
 }

@@ -11,7 +11,8 @@ use crate::{
     model::{PostCopy, PublicPost, UserId},
 };
 
-const POSTS: ChildList = ChildList {
+/// The list of a user's posts in short form.
+const POST_LIST: ChildList = ChildList {
     key: "userId",
     parent: "user",
     child: "post",
@@ -32,5 +33,5 @@ pub async fn list_user_posts(
     page: PageRequest<SortKey>,
 ) -> Result<Json<List<PublicPost>>, ApiError> {
     let key = |post: &PublicPost| SortKey(post.creation_date, PostCopy::id_in_users(&post.post_id));
-    page.of_children(&POSTS, &blog.users, user_id.as_str(), key).await
+    page.of_children(&POST_LIST, &blog.users, user_id.as_str(), key).await
 }

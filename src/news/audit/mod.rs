@@ -1,19 +1,19 @@
 //! The audit of the news: each item is where its location says, is live once, and does not expire.
 //!
-//! | file | what it has |
+//! | file | content |
 //! | --- | --- |
-//! | `known.rs` | the copies and the location of an item, read for a page of items at once |
-//! | `judge.rs` | their divergences, by a pure function |
+//! | `copies.rs` | the copies and the location of an item, read for a page of items at once |
+//! | `divergences.rs` | their divergences, by a pure function |
 //! | `repair.rs` | the guarded write that repairs each divergence |
 //!
-//! A location whose item is in no container is no divergence. The attempt that wrote the location
-//! ended there, and acknowledged nothing. The next post of the item creates the item.
+//! A location without an item is no divergence. The attempt that wrote the location has ended before
+//! it wrote the item, and acknowledged nothing. The next post of the item creates the item.
 //!
 //! A page of a hundred items always costs four more queries: one for each container.
 //! [`tributary_functions::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
-mod judge;
-mod known;
+mod copies;
+mod divergences;
 mod repair;
 
 use std::{
@@ -31,20 +31,20 @@ use tributary_functions::{
     },
 };
 
-use self::{judge::Wrong, known::Known};
+use self::{copies::ItemCopies, divergences::Divergence};
 use super::{
     model::{KeyClass, Location, NewsItem, ProviderId, StoredItem, Tier},
-    progress::RECORDS,
-    state::{KEYS, News, ProviderKeys},
+    progress::RECORDS_PARTITION,
+    state::{News, PROVIDER_KEYS_ID, ProviderKeys},
 };
 
 /// The most providers that are remembered; some 200 bytes each.
-const REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED_PROVIDERS: usize = 10_000;
 
 /// The kinds of divergence that only the news have.
-pub struct Kinds;
+pub struct NewsKinds;
 
-impl Kinds {
+impl NewsKinds {
     /// An item without a location: a post would create the item a second time.
     pub const LOCATION_MISSING: FindingKind = FindingKind::new("location-missing");
     /// An item in another place than its location names.
@@ -60,7 +60,7 @@ impl Kinds {
     pub const ITEM_EXPIRING: FindingKind = FindingKind::new("item-expiring");
     /// An item whose move to another place has not ended.
     pub const MOVE_PENDING: FindingKind = FindingKind::new("move-pending");
-    /// A provider with items under a kind of key that lists do not read.
+    /// A provider with items under a class of keys that lists do not read.
     pub const KEYS_MISSING: FindingKind = FindingKind::new("keys-missing");
     /// An item in a partition of another provider or published date. If it is one of two live
     /// copies, the other copy stays.
@@ -73,30 +73,29 @@ pub(super) fn audit(news: &News) -> Audit {
     Audit::new("AuditNews", "0 0 4 * * 0", move || NewsChecks::new(news.clone()))
 }
 
-/// The place of a copy of an item: container, partition, id.
-type CopyPlace = (&'static str, String, String);
+/// The slot of a copy of an item: container, partition, id.
+type CopySlot = (&'static str, String, String);
 
-/// The check of items. Its memory may be old. An old memory can only raise a suspicion, and a
+/// The checks of the news. Its memory may be old. An old memory can only raise a suspicion, and a
 /// suspect is checked again with `fresh` reads.
 struct NewsChecks {
     news: News,
     /// The copies and locations of the items of the last page.
-    page: Mutex<HashMap<String, Arc<Known>>>,
-    /// The kinds of keys that were read, with the copy that raised the suspicion that one is
-    /// missing.
-    noted: Cache<(ProviderId, KeyClass), Option<CopyPlace>>,
+    page: Mutex<HashMap<String, Arc<ItemCopies>>>,
+    /// The classes of keys that were checked; a missing class with the copy that raised the suspicion.
+    checked_keys: Cache<(ProviderId, KeyClass), Option<CopySlot>>,
 }
 
 impl Checks for NewsChecks {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
         let News { hot, warm, archive, locations, .. } = &self.news;
-        [hot, warm, archive, locations].map(|one| (one, "partitionKey")).to_vec()
+        [hot, warm, archive, locations].map(|container| (container, "partitionKey")).to_vec()
     }
 
     async fn read_page(&self, page: &[AuditedItem]) -> Result<(), StoreError> {
         let is_of_feeds = |item: &&AuditedItem| self.tier(item.container).is_some();
         let ids = page.iter().filter(is_of_feeds).map(|item| item.id.as_str());
-        let known = Known::read(&self.news, ids).await?;
+        let known = ItemCopies::read(&self.news, ids).await?;
         *self.page.lock().unwrap_or_else(PoisonError::into_inner) = known;
         Ok(())
     }
@@ -126,18 +125,18 @@ impl Checks for NewsChecks {
 
 impl NewsChecks {
     fn new(news: News) -> Self {
-        Self { news, page: Mutex::default(), noted: Cache::new(REMEMBERED) }
+        Self { news, page: Mutex::default(), checked_keys: Cache::new(MAX_REMEMBERED_PROVIDERS) }
     }
 
     fn tier(&self, container: &str) -> Option<Tier> {
-        let has_it = |tier: &Tier| self.news.container(*tier).id() == container;
-        Tier::ALL.iter().copied().find(has_it)
+        let is_its_container = |tier: &Tier| self.news.container(*tier).id() == container;
+        Tier::ALL.iter().copied().find(is_its_container)
     }
 
     /// Returns the copies and the location of an item: with `fresh`, their latest committed state.
-    async fn known(&self, id: &str, fresh: bool) -> Result<Arc<Known>, StoreError> {
+    async fn copies(&self, id: &str, fresh: bool) -> Result<Arc<ItemCopies>, StoreError> {
         if fresh {
-            let known = Known::read(&self.news.latest_committed(), [id]).await?;
+            let known = ItemCopies::read(&self.news.latest_committed(), [id]).await?;
             return Ok(known.into_values().next().unwrap_or_default());
         }
         let page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,23 +151,27 @@ impl NewsChecks {
         item: &AuditedItem,
         fresh: bool,
     ) -> Result<Vec<Suspect>, StoreError> {
-        let known = self.known(&item.id, fresh).await?;
-        let wrongs = known.judge(tier, stored, self.news.now());
-        let evidence = known.evidence();
-        let suspect = |wrong| {
-            let is_kept = "a copy that stays, or a colder one in this version";
-            let (kind, expected, found) = match wrong {
-                Wrong::Expiring => (Kinds::ITEM_EXPIRING, is_kept.to_owned(), known.in_words()),
-                Wrong::Twice(_) => (Kinds::ITEM_TWICE, "one place".to_owned(), known.in_words()),
-                Wrong::MovePending(to) => {
-                    let words = ("no departure".to_owned(), format!("a departure to {to}"));
-                    (Kinds::MOVE_PENDING, words.0, words.1)
+        let copies = self.copies(&item.id, fresh).await?;
+        let divergences = copies.divergences(tier, stored, self.news.now());
+        let evidence = copies.evidence();
+        let suspect = |divergence| {
+            let lasting = "a copy that stays, or a colder one in this version";
+            let (kind, expected, found) = match divergence {
+                Divergence::Expiring => {
+                    (NewsKinds::ITEM_EXPIRING, lasting.to_owned(), copies.in_words())
                 }
-                Wrong::Location(found) => {
+                Divergence::Duplicate(_) => {
+                    (NewsKinds::ITEM_TWICE, "one place".to_owned(), copies.in_words())
+                }
+                Divergence::MovePending(to) => {
+                    let found = format!("a departure to {to}");
+                    (NewsKinds::MOVE_PENDING, "no departure".to_owned(), found)
+                }
+                Divergence::Location(found) => {
                     let place = format!("{} {}", tier.as_str(), item.partition_key);
                     let kind = match found {
-                        Some(_) => Kinds::LOCATION_DIFFERS,
-                        None => Kinds::LOCATION_MISSING,
+                        Some(_) => NewsKinds::LOCATION_DIFFERS,
+                        None => NewsKinds::LOCATION_MISSING,
                     };
                     let found = found.unwrap_or_else(|| "none".to_owned());
                     let at = (self.news.locations.id(), item.id.clone(), item.id.clone());
@@ -177,7 +180,7 @@ impl NewsChecks {
             };
             item.suspect(kind, (expected, found), evidence.clone())
         };
-        Ok(wrongs.into_iter().map(suspect).collect())
+        Ok(divergences.into_iter().map(suspect).collect())
     }
 
     /// Checks that an item is in a partition that lists read.
@@ -194,38 +197,38 @@ impl NewsChecks {
         let Some(class) = public.key_class() else {
             let expected = format!("a key of {} and its date", public.feed_provider_id);
             let words = (expected, public.partition_key.to_string());
-            return Ok(vec![item.suspect(Kinds::KEY_FOREIGN, words, &item.etag)]);
+            return Ok(vec![item.suspect(NewsKinds::KEY_FOREIGN, words, &item.etag)]);
         };
         let provider = &public.feed_provider_id;
         let key = (provider.clone(), class);
-        let this = (item.container, item.partition_key.clone(), item.id.clone());
-        match self.noted.get(&key) {
+        let own_slot = (item.container, item.partition_key.clone(), item.id.clone());
+        match self.checked_keys.get(&key) {
             // The finding names one item for all items of its provider.
-            Some(Some(other)) if other != this => return Ok(Vec::new()),
+            Some(Some(other)) if other != own_slot => return Ok(Vec::new()),
             Some(None) if !fresh => return Ok(Vec::new()),
             _ => {}
         }
         let news = if fresh { self.news.latest_committed() } else { self.news.clone() };
-        if news.classes(provider).await?.contains(&class) {
-            self.noted.insert(key, None);
+        if news.key_classes(provider).await?.contains(&class) {
+            self.checked_keys.insert(key, None);
             return Ok(Vec::new());
         }
-        self.noted.insert(key, Some(this));
-        let at = (news.locations.id(), provider.to_string(), KEYS.to_owned());
+        self.checked_keys.insert(key, Some(own_slot));
+        let at = (news.locations.id(), provider.to_string(), PROVIDER_KEYS_ID.to_owned());
         let words = (format!("{class:?}, as its items have"), "none");
-        Ok(vec![item.suspect_at(Kinds::KEYS_MISSING, at, words, format!("{class:?}"))])
+        Ok(vec![item.suspect_at(NewsKinds::KEYS_MISSING, at, words, format!("{class:?}"))])
     }
 }
 
 /// Returns the suspicion that an item of `feeds_locations` is unreadable.
 fn check_location(item: &AuditedItem) -> Vec<Suspect> {
     let parsed = match (item.partition_key.as_str(), item.id.as_str()) {
-        (RECORDS, _) => Ok(()),
-        (_, KEYS) => item.parse::<ProviderKeys>().map(drop),
+        (RECORDS_PARTITION, _) => Ok(()),
+        (_, PROVIDER_KEYS_ID) => item.parse::<ProviderKeys>().map(drop),
         _ => item.parse::<Location>().map(drop),
     };
     let words = ("an item of feeds_locations", "something else");
     Vec::from_iter(
-        parsed.is_err().then(|| item.suspect(Kinds::LOCATION_UNREADABLE, words, &item.etag)),
+        parsed.is_err().then(|| item.suspect(NewsKinds::LOCATION_UNREADABLE, words, &item.etag)),
     )
 }

@@ -11,22 +11,22 @@ use tributary_functions::{
 };
 
 use super::{
-    Kinds, NewsChecks,
-    judge::{Twice, Wrong},
+    NewsChecks, NewsKinds,
+    divergences::{Divergence, DuplicateEvidence},
 };
 use crate::{
     model::{ItemId, NewsItem, PartitionKey, Place, StoredItem, Tier},
     state::News,
 };
 
-/// The most attempts to write a location.
-const ATTEMPTS: usize = 5;
+/// The most attempts of a repair to write a location.
+const MAX_LOCATION_ATTEMPTS: usize = 5;
 
 pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResult {
     let Target::Item { container, partition_key, id } = &suspect.target else {
         return Err(Obstacle::Race);
     };
-    let unreadable = Obstacle::NeedsOperator("no program knows what it was: restore or delete it");
+    let unreadable = Obstacle::NeedsOperator("its type is unknown: restore or delete it");
     let (Some(tier), Ok(partition_key), Ok(id)) = (
         checks.tier(container),
         PartitionKey::parse(partition_key.clone()),
@@ -35,17 +35,17 @@ pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResu
         return Err(unreadable);
     };
     let news = checks.news.latest_committed();
-    let repair = Repairs { checks, news, at: Place { tier, partition_key }, id };
+    let repair = ItemRepair { checks, news, at: Place { tier, partition_key }, id };
     match suspect.finding.kind {
-        Kinds::LOCATION_MISSING | Kinds::LOCATION_DIFFERS => repair.locate().await,
-        Kinds::ITEM_TWICE => repair.take_one().await,
-        Kinds::ITEM_EXPIRING => repair.keep().await,
-        Kinds::MOVE_PENDING => {
+        NewsKinds::LOCATION_MISSING | NewsKinds::LOCATION_DIFFERS => repair.repair_location().await,
+        NewsKinds::ITEM_TWICE => repair.remove_duplicate().await,
+        NewsKinds::ITEM_EXPIRING => repair.remove_expiry().await,
+        NewsKinds::MOVE_PENDING => {
             item_move::end(&repair.news, &repair.at, repair.id.as_str()).await?;
             Ok("ended the move, or took it back")
         }
-        Kinds::KEYS_MISSING => repair.note_keys().await,
-        Kinds::KEY_FOREIGN => Err(Obstacle::NeedsOperator(
+        NewsKinds::KEYS_MISSING => repair.record_keys().await,
+        NewsKinds::KEY_FOREIGN => Err(Obstacle::NeedsOperator(
             "lists do not find it there: read it by its id, delete it with its location, and post it",
         )),
         _ => Err(unreadable),
@@ -53,7 +53,7 @@ pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResu
 }
 
 /// The repairs of one copy of an item.
-struct Repairs<'a> {
+struct ItemRepair<'a> {
     checks: &'a NewsChecks,
     /// The latest committed state.
     news: News,
@@ -61,30 +61,30 @@ struct Repairs<'a> {
     id: ItemId,
 }
 
-impl Repairs<'_> {
+impl ItemRepair<'_> {
     /// Reads the copy, and after it the divergences that it has now.
-    async fn read(&self) -> Result<(Stored<StoredItem>, Vec<Wrong>), Obstacle> {
+    async fn read(&self) -> Result<(Stored<StoredItem>, Vec<Divergence>), Obstacle> {
         let found = self.news.slot(&self.at, self.id.as_str()).await?;
         let Some(Stored { item: NewsItem::Item(item), etag }) = found else {
             return Err(Obstacle::Race);
         };
-        let known = self.checks.known(self.id.as_str(), true).await?;
-        let wrongs = known.judge(self.at.tier, &item, self.news.now());
-        Ok((Stored { item: *item, etag }, wrongs))
+        let copies = self.checks.copies(self.id.as_str(), true).await?;
+        let divergences = copies.divergences(self.at.tier, &item, self.news.now());
+        Ok((Stored { item: *item, etag }, divergences))
     }
 
     /// Writes the location of the item, and repeats that until the location is right. A move that
     /// ends between the read and the write may find its own location there, and so not write the
     /// location.
-    async fn locate(&self) -> RepairResult {
+    async fn repair_location(&self) -> RepairResult {
         self.read().await?;
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_LOCATION_ATTEMPTS {
             // Read before the copies: a location written after the copies were read makes this
             // write fail.
             let location = self.news.location_etag(&self.id).await?;
-            let known = self.checks.known(self.id.as_str(), true).await?;
-            let Some((tier, key, version)) = known.dislocated() else {
-                return Ok("wrote where it is");
+            let copies = self.checks.copies(self.id.as_str(), true).await?;
+            let Some((tier, key, version)) = copies.expected_location() else {
+                return Ok("wrote the location");
             };
             let partition_key = PartitionKey::parse(key).map_err(|_| Obstacle::Race)?;
             let place = Place { tier, partition_key };
@@ -93,66 +93,70 @@ impl Repairs<'_> {
         Err(Obstacle::Race)
     }
 
-    /// Leaves one of two live copies, if there is evidence for one.
-    async fn take_one(&self) -> RepairResult {
-        let (Stored { item, etag }, wrongs) = self.read().await?;
-        let twice = wrongs.into_iter().find_map(|wrong| match wrong {
-            Wrong::Twice(twice) => Some(twice),
+    /// Removes one of two live copies, if there is evidence for the other one.
+    async fn remove_duplicate(&self) -> RepairResult {
+        let (Stored { item, etag }, divergences) = self.read().await?;
+        let evidence = divergences.into_iter().find_map(|divergence| match divergence {
+            Divergence::Duplicate(evidence) => Some(evidence),
             _ => None,
         });
-        match twice.ok_or(Obstacle::Race)? {
-            Twice::Colder(colder) => self.take_of_partition(&item, colder).await,
-            Twice::Located(to) => {
+        match evidence.ok_or(Obstacle::Race)? {
+            DuplicateEvidence::Colder(colder) => {
+                self.remove_duplicate_in_partition(&item, colder).await
+            }
+            DuplicateEvidence::Located(to) => {
                 let to = PartitionKey::parse(to).map_err(|_| Obstacle::Race)?;
                 self.news.vacate(self.at.tier, item.vacated(&to), Some(&etag)).await?;
-                Ok("left a tombstone: the item is where its location says")
+                Ok("wrote a tombstone: the item is in the place that its location names")
             }
-            Twice::Unknown => {
-                Err(Obstacle::NeedsOperator("nothing says which is right: delete one of them"))
+            DuplicateEvidence::Unknown => {
+                Err(Obstacle::NeedsOperator("both copies may be right: delete one of them"))
             }
         }
     }
 
-    /// Leaves one of two copies in one partition. If the item is old enough for the colder
-    /// container, this is a relocation that has not ended. Otherwise the hotter copy is the item:
-    /// readers read that container alone.
-    async fn take_of_partition(&self, item: &StoredItem, colder: Tier) -> RepairResult {
-        let (key, id) = (&self.at.partition_key, self.id.as_str());
+    /// Removes one of two copies in one partition. If the item is old enough for the colder container,
+    /// its relocation has not ended. Otherwise the hotter copy is the item, since readers read the
+    /// hotter container alone.
+    async fn remove_duplicate_in_partition(&self, item: &StoredItem, colder: Tier) -> RepairResult {
+        let key = &self.at.partition_key;
+        let id = self.id.as_str();
         let published = item.public.published_date;
         let progress = self.news.progress_for(published).await?;
         if colder <= self.news.ages.coldest(published, progress) {
-            let (from, to) = (self.news.container(self.at.tier), self.news.container(colder));
+            let from = self.news.container(self.at.tier);
+            let to = self.news.container(colder);
             relocate::<NewsItem>(from, to, key.as_str(), id).await?;
-            return Ok("brought it to the colder container");
+            return Ok("brought the item to the colder container");
         }
         let there = Place { tier: colder, partition_key: key.clone() };
         match self.news.slot(&there, id).await? {
             Some(Stored { item: NewsItem::Item(copy), etag }) if copy.version <= item.version => {
                 self.news.vacate(colder, copy.vacated(key), Some(&etag)).await?;
-                Ok("left a tombstone in the colder container: the item is too young for it")
+                Ok("wrote a tombstone in the colder container: the item is too young for it")
             }
             Some(_) => Err(Obstacle::NeedsOperator(
-                "it is too young for the colder container, which has the newer copy: delete one",
+                "the item is too young for the colder container, which has the newer copy: delete one of them",
             )),
             None => Err(Obstacle::Race),
         }
     }
 
     /// Removes the time to live of a copy, which is the item again by this write.
-    async fn keep(&self) -> RepairResult {
-        let (Stored { item, etag }, wrongs) = self.read().await?;
-        if !wrongs.contains(&Wrong::Expiring) {
+    async fn remove_expiry(&self) -> RepairResult {
+        let (Stored { item, etag }, divergences) = self.read().await?;
+        if !divergences.contains(&Divergence::Expiring) {
             return Err(Obstacle::Race);
         }
         self.news.write(self.at.tier, item.kept(), Some(&etag)).await?;
-        Ok("made it stay")
+        Ok("removed the time to live")
     }
 
-    async fn note_keys(&self) -> RepairResult {
+    async fn record_keys(&self) -> RepairResult {
         let item = self.read().await?.0.item.public;
         let class = item.key_class().ok_or(Obstacle::Race)?;
-        self.news.write_class(&item.feed_provider_id, class).await?;
-        Ok("wrote down that its provider has such keys")
+        self.news.write_key_class(&item.feed_provider_id, class).await?;
+        Ok("recorded the class of keys for the provider")
     }
 }
 

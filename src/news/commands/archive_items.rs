@@ -52,7 +52,7 @@ struct PartitionItems {
     items: u64,
 }
 
-/// Does the timer's work now, for at most a minute. With `dryRun=true`, counts the due items only.
+/// Archives due items as the timer does, for at most a minute. With `dryRun=true`, counts them only.
 pub async fn archive_items(
     State(news): State<News>,
     RawQuery(query): RawQuery,

@@ -18,7 +18,7 @@ pub struct MigrationOutcome {
     complete: bool,
 }
 
-/// Does the timer's work now, for at most a minute.
+/// Migrates due items as the timer does, for at most a minute.
 pub async fn migrate_items(State(news): State<News>) -> Result<Json<MigrationOutcome>, ApiError> {
     let done = migrate(&news, RunSlice::CALL).await?;
     Ok(Json(MigrationOutcome {

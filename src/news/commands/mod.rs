@@ -10,4 +10,6 @@ mod save;
 pub use archive_items::archive_items;
 pub use migrate_items::migrate_items;
 pub use post_item::post_item;
-pub use post_items::{MAX_ANSWER as MAX_BATCH_ANSWER, MAX_BODY as MAX_BATCH_BODY, post_items};
+pub use post_items::{
+    MAX_ANSWER_BYTES as MAX_BATCH_ANSWER_BYTES, MAX_BODY_BYTES as MAX_BATCH_BODY_BYTES, post_items,
+};

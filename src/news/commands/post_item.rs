@@ -33,7 +33,7 @@ impl FromForm for NewItem {
     }
 }
 
-/// Stores an item, or stores anew what the provider has published under this address.
+/// Stores an item, or its new state if the provider has published it under this address before.
 pub async fn post_item(
     State(news): State<News>,
     command: CommandId,

@@ -2,11 +2,11 @@
 //!
 //! New items are created together: first the location of each, in a partition of its own, then the
 //! items of a partition in transactions. Refused items, and items that were stored before, are
-//! stored one by one, as a single post does. So each item has the outcome that it would have alone,
-//! and a failed item hides no other.
+//! stored one by one, like a single post. So each item has the outcome of a single post, and a failed
+//! item hides no other.
 //!
-//! Each item has a status within the time that the request may take. The deadline cuts off the work
-//! under way, as a crash does: a second post of the item ends that work.
+//! Each item has a status before the deadline of the request. The deadline cuts off the work under
+//! way, as a crash does: a second post of the item ends that work.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -24,7 +24,7 @@ use tributary_functions::{
 
 use super::save::{Saved, save};
 use crate::{
-    model::{ItemId, NewItem, NewsItem, PartitionKey, Place, StoredItem},
+    model::{FeedItem, ItemId, NewItem, NewsItem, PartitionKey, Place, StoredItem},
     state::News,
 };
 
@@ -32,17 +32,16 @@ use crate::{
 const MAX_ITEMS: usize = 500;
 
 /// The most bytes of a body.
-pub const MAX_BODY: usize = 4 * 1024 * 1024;
+pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// The most bytes of an answer: ten bad values of each item.
-pub const MAX_ANSWER: usize = MAX_ITEMS * 10 * 80;
+/// The most bytes of an answer: ten errors for each item.
+pub const MAX_ANSWER_BYTES: usize = MAX_ITEMS * 10 * 80;
 
-/// The bytes that are reckoned for an item beside its content: commonly it has far less than the 60 KB that
-/// are possible.
-const REST_BYTES: usize = 4_096;
+/// The assumed bytes of an item beside its content. They can be 60 KB, but commonly are far fewer.
+const ASSUMED_REST_BYTES: usize = 4_096;
 
-/// The most items or transactions under way at a time.
-const AT_A_TIME: usize = 16;
+/// The most items or transactions that are written at a time.
+const MAX_CONCURRENT_WRITES: usize = 16;
 
 /// The body: items, each valid or not.
 pub struct NewItems(Vec<Result<NewItem, Vec<FieldError>>>);
@@ -55,8 +54,8 @@ impl FromForm for NewItems {
 
 /// The outcomes of all items, in the order of the request.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Outcomes {
-    items: Vec<Outcome>,
+pub struct BatchOutcome {
+    items: Vec<ItemOutcome>,
     succeeded: usize,
     failed: usize,
 }
@@ -64,7 +63,7 @@ pub struct Outcomes {
 /// The outcome of an item.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Outcome {
+enum ItemOutcome {
     #[serde(rename_all = "camelCase")]
     Stored {
         status: u16,
@@ -78,7 +77,7 @@ enum Outcome {
 }
 
 /// An item of the request.
-struct Item {
+struct BatchItem {
     /// The index of the item in the request.
     index: usize,
     new: NewItem,
@@ -90,49 +89,53 @@ struct Item {
 pub async fn post_items(
     State(news): State<News>,
     command: CommandId,
-    JsonBody(NewItems(items)): JsonBody<NewItems, MAX_BODY>,
-) -> Result<Json<Outcomes>, ApiError> {
-    let mut outcomes: Vec<Option<Outcome>> = vec![None; items.len()];
-    let (mut first, mut again, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+    JsonBody(NewItems(items)): JsonBody<NewItems, MAX_BODY_BYTES>,
+) -> Result<Json<BatchOutcome>, ApiError> {
+    let mut outcomes: Vec<Option<ItemOutcome>> = vec![None; items.len()];
+    let mut first = Vec::new();
+    let mut repeated = Vec::new();
+    let mut seen = HashSet::new();
     for (index, item) in items.into_iter().enumerate() {
         match item {
             Ok(new) => {
-                let (id, command) = (new.id(), command.part(index));
-                // Of an item that comes twice, the last one counts.
-                let to = if seen.insert(id.clone()) { &mut first } else { &mut again };
-                to.push(Item { index, new, id, command });
+                let id = new.id();
+                let command = command.part(index);
+                // Repeated items are stored last, so the last one counts.
+                let to = if seen.insert(id.clone()) { &mut first } else { &mut repeated };
+                to.push(BatchItem { index, new, id, command });
             }
             Err(errors) => {
                 let status = StatusCode::BAD_REQUEST.as_u16();
-                outcomes[index] = Some(Outcome::Failed { status, errors });
+                outcomes[index] = Some(ItemOutcome::Failed { status, errors });
             }
         }
     }
-    let batch = Batch { news: &news, deadline: cosmos::deadline() };
+    let batch = ItemBatch { news: &news, deadline: cosmos::deadline() };
     let (created, refused) = batch.create(first).await;
     for (index, outcome) in created {
         outcomes[index] = Some(outcome);
     }
-    let singly = stream::iter(refused).map(|item| batch.store(item)).buffer_unordered(AT_A_TIME);
-    for (index, outcome) in singly.collect::<Vec<_>>().await {
+    let single_posts =
+        stream::iter(refused).map(|item| batch.store(item)).buffer_unordered(MAX_CONCURRENT_WRITES);
+    for (index, outcome) in single_posts.collect::<Vec<_>>().await {
         outcomes[index] = Some(outcome);
     }
-    for item in again {
+    for item in repeated {
         let (index, outcome) = batch.store(item).await;
         outcomes[index] = Some(outcome);
     }
-    let items: Vec<Outcome> = outcomes.into_iter().flatten().collect();
-    let succeeded = items.iter().filter(|item| matches!(item, Outcome::Stored { .. })).count();
-    Ok(Json(Outcomes { succeeded, failed: items.len() - succeeded, items }))
+    let items: Vec<ItemOutcome> = outcomes.into_iter().flatten().collect();
+    let succeeded = items.iter().filter(|item| matches!(item, ItemOutcome::Stored { .. })).count();
+    Ok(Json(BatchOutcome { succeeded, failed: items.len() - succeeded, items }))
 }
 
 /// A batch that is being stored.
-struct Batch<'a> {
+struct ItemBatch<'a> {
     news: &'a News,
     deadline: Option<Instant>,
 }
 
-impl Batch<'_> {
+impl ItemBatch<'_> {
     /// Runs an operation until the deadline. Returns `None` if the operation was not begun, or has
     /// not ended by then.
     async fn in_time<F: Future>(&self, operation: F) -> Option<F::Output> {
@@ -144,35 +147,42 @@ impl Batch<'_> {
     }
 
     /// Creates new items in transactions. Returns their outcomes, and the refused items.
-    async fn create(&self, items: Vec<Item>) -> (Vec<(usize, Outcome)>, Vec<Item>) {
-        // Once for each provider. A failed write is retried with the items of the provider.
+    async fn create(&self, items: Vec<BatchItem>) -> (Vec<(usize, ItemOutcome)>, Vec<BatchItem>) {
+        // One record for each provider. A failed write is retried with each item of the provider.
         let providers = items.iter().map(|item| item.new.feed_provider_id.clone());
-        let noting = stream::iter(providers.collect::<HashSet<_>>())
-            .map(|provider| async move { self.in_time(self.news.note_class(&provider)).await })
-            .buffer_unordered(AT_A_TIME);
-        noting.for_each(|_| async {}).await;
-        let (mut refused, mut places) = (Vec::new(), BTreeMap::<_, Vec<(Item, Place)>>::new());
-        let mut locating =
-            stream::iter(items).map(|item| self.locate(item)).buffer_unordered(AT_A_TIME);
+        let recording = stream::iter(providers.collect::<HashSet<_>>())
+            .map(
+                |provider| async move { self.in_time(self.news.record_key_class(&provider)).await },
+            )
+            .buffer_unordered(MAX_CONCURRENT_WRITES);
+        recording.for_each(|_| async {}).await;
+        let mut refused = Vec::new();
+        let mut partitions = BTreeMap::<_, Vec<(BatchItem, Place)>>::new();
+        let mut locating = stream::iter(items)
+            .map(|item| self.locate(item))
+            .buffer_unordered(MAX_CONCURRENT_WRITES);
         while let Some((item, place)) = locating.next().await {
             match place {
                 Some(place) => {
                     let partition = (place.tier, place.partition_key.clone());
-                    places.entry(partition).or_default().push((item, place));
+                    partitions.entry(partition).or_default().push((item, place));
                 }
                 None => refused.push(item),
             }
         }
-        let size = |(item, _): &(Item, Place)| item.new.content.as_str().len() + REST_BYTES;
-        let chunks = places.into_values().flat_map(|items| Transaction::chunks(items, size));
-        let mut writing =
-            stream::iter(chunks).map(|chunk| self.write(chunk)).buffer_unordered(AT_A_TIME);
+        let size =
+            |(item, _): &(BatchItem, Place)| item.new.content.as_str().len() + ASSUMED_REST_BYTES;
+        let chunks = partitions.into_values().flat_map(|items| Transaction::chunks(items, size));
+        let mut writing = stream::iter(chunks)
+            .map(|chunk| self.write(chunk))
+            .buffer_unordered(MAX_CONCURRENT_WRITES);
         let mut created = Vec::new();
         while let Some((chunk, is_written)) = writing.next().await {
             for (item, Place { partition_key, .. }) in chunk {
                 if is_written {
-                    let (status, id) = (StatusCode::CREATED.as_u16(), item.id);
-                    created.push((item.index, Outcome::Stored { status, id, partition_key }));
+                    let status = StatusCode::CREATED.as_u16();
+                    let outcome = ItemOutcome::Stored { status, id: item.id, partition_key };
+                    created.push((item.index, outcome));
                 } else {
                     refused.push(item);
                 }
@@ -183,9 +193,9 @@ impl Batch<'_> {
 
     /// Writes the location of a new item, and returns its place. Returns `None` if the item has a
     /// location already, or the store refuses the write.
-    async fn locate(&self, item: Item) -> (Item, Option<Place>) {
+    async fn locate(&self, item: BatchItem) -> (BatchItem, Option<Place>) {
         let located = async {
-            self.news.note_class(&item.new.feed_provider_id).await?;
+            self.news.record_key_class(&item.new.feed_provider_id).await?;
             let place = self.news.place_of(&item.new).await?;
             self.news.locate(item.id.as_str(), (&place, 1), None).await?;
             Ok::<_, StoreError>(place)
@@ -194,8 +204,9 @@ impl Batch<'_> {
         (item, place)
     }
 
-    /// Writes new items of a partition in one transaction.
-    async fn write(&self, chunk: Vec<(Item, Place)>) -> (Vec<(Item, Place)>, bool) {
+    /// Writes new items of a partition in one transaction. Returns the items, and true if they were
+    /// written.
+    async fn write(&self, chunk: Vec<(BatchItem, Place)>) -> (Vec<(BatchItem, Place)>, bool) {
         let Some((_, Place { tier, partition_key })) = chunk.first() else { return (chunk, true) };
         let now = self.news.now();
         let written = async {
@@ -214,16 +225,18 @@ impl Batch<'_> {
     }
 
     /// Stores an item as a single post does.
-    async fn store(&self, Item { index, new, command, .. }: Item) -> (usize, Outcome) {
+    async fn store(
+        &self,
+        BatchItem { index, new, command, .. }: BatchItem,
+    ) -> (usize, ItemOutcome) {
         let failed = |status: StatusCode, message| {
             let errors = vec![FieldError { field: String::new(), message }];
-            Outcome::Failed { status: status.as_u16(), errors }
+            ItemOutcome::Failed { status: status.as_u16(), errors }
         };
         let outcome = match self.in_time(save(self.news, &new, &command).boxed()).await {
             Some(Ok(Saved { status, item })) => {
-                let item = item.item;
-                let (status, id, partition_key) = (status.as_u16(), item.id, item.partition_key);
-                Outcome::Stored { status, id, partition_key }
+                let FeedItem { id, partition_key, .. } = item.item;
+                ItemOutcome::Stored { status: status.as_u16(), id, partition_key }
             }
             Some(Err(error)) => {
                 let (status, message) = error.status_and_detail();
@@ -231,7 +244,7 @@ impl Batch<'_> {
             }
             None => failed(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "The time of the batch was over. Post this item again.".to_owned(),
+                "The deadline of the batch has passed. Post this item again.".to_owned(),
             ),
         };
         (index, outcome)

@@ -1,4 +1,4 @@
-//! Stores an item: creates it, edits it where it is, or moves it.
+//! The storage of an item: creates it, edits it in its place, or moves it.
 //!
 //! The location of an item is written before the item. It decides between two requests that create
 //! the item at once: the second finds the location, and then finds the item or creates it in the
@@ -19,13 +19,13 @@ use tributary_functions::{
     values::CommandId,
 };
 
-use self::decision::{Decision, Seen, Step};
+use self::decision::{AttemptReads, Decision, SaveStep};
 use crate::{
     model::{FeedItem, ItemId, NewItem, NewsItem, Place, StoredItem, Vacated},
     state::News,
 };
 
-/// A stored item, and how it was stored.
+/// A stored item, with the status of its answer.
 #[derive(Debug)]
 pub(super) struct Saved {
     /// 201 or 200.
@@ -36,8 +36,8 @@ pub(super) struct Saved {
 /// Stores an item.
 ///
 /// A new item takes three store requests: the location is read and written, then the item is
-/// written. An edit takes as many, and one more for each container before its own. A move takes
-/// eight.
+/// written. An edit takes three, too, and one more for each container that is hotter than its own. A
+/// move takes eight.
 pub(super) async fn save(
     news: &News,
     new: &NewItem,
@@ -47,6 +47,7 @@ pub(super) async fn save(
     retry(async |attempt: Attempt| save.attempt(&news.reading(attempt.reads)).await).await
 }
 
+/// An item to store, and the command that stores it.
 struct Save<'a> {
     new: &'a NewItem,
     id: ItemId,
@@ -54,6 +55,7 @@ struct Save<'a> {
 }
 
 impl Save<'_> {
+    /// Takes the steps of one attempt.
     async fn attempt(&self, news: &News) -> Result<Saved, ApiError> {
         let decision = Decision {
             new: self.new,
@@ -63,39 +65,48 @@ impl Save<'_> {
             reads: news.reads,
             now: news.now(),
         };
-        let (id, mut seen) = (self.id.as_str(), Seen::default());
+        let id = self.id.as_str();
+        let mut reads_so_far = AttemptReads::default();
         loop {
-            match decision.next(&seen) {
-                Step::ReadLocation => seen.location = news.location(id).await?.into(),
-                Step::Find(key) => seen.found = news.find(&key, id).await?.into(),
-                Step::ReadProgress => seen.migrated = Some(news.migrated().await?.all_before),
-                Step::RemoveCarried { partition_key, tiers } => {
+            match decision.next(&reads_so_far) {
+                SaveStep::ReadLocation => reads_so_far.location = news.location(id).await?.into(),
+                SaveStep::Find(key) => reads_so_far.found = news.find(&key, id).await?.into(),
+                SaveStep::ReadProgress => {
+                    reads_so_far.migrated = Some(news.migrated().await?.all_before);
+                }
+                SaveStep::RemoveCarried { partition_key, tiers } => {
                     let latest = news.latest_committed();
                     for tier in tiers {
                         let hotter = latest.container(tier);
                         // guard: news: carried copies go before a date changes
                         remove_carried_copy::<NewsItem>(hotter, partition_key.as_ref(), id).await?;
                     }
-                    seen.has_no_carried_copy = true;
+                    reads_so_far.has_no_carried_copy = true;
                 }
-                Step::Confirm => return Err(Unconfirmed.into()),
-                Step::EndMove(from) => {
+                SaveStep::Confirm => return Err(Unconfirmed.into()),
+                SaveStep::EndMove(from) => {
                     item_move::end(news, &from, id).await?;
                     return Err(StoreError::race(false).into());
                 }
-                Step::EndRelocation { from, to } => {
-                    let (latest, key) = (news.latest_committed(), from.partition_key.as_ref());
-                    let (from, to) = (latest.container(from.tier), latest.container(to));
-                    relocate::<NewsItem>(from, to, key, id).await?;
+                SaveStep::EndRelocation { from, to } => {
+                    let latest = news.latest_committed();
+                    let key = from.partition_key.as_ref();
+                    relocate::<NewsItem>(
+                        latest.container(from.tier),
+                        latest.container(to),
+                        key,
+                        id,
+                    )
+                    .await?;
                     return Err(StoreError::race(false).into());
                 }
-                Step::Create(place) => {
-                    news.note_class(&self.new.feed_provider_id).await?;
+                SaveStep::Create(place) => {
+                    news.record_key_class(&self.new.feed_provider_id).await?;
                     news.locate(id, (&place, 1), None).await?;
                     return self.create(news, place, None).await;
                 }
-                Step::CreateAgain { place, former, location } => {
-                    news.note_class(&self.new.feed_provider_id).await?;
+                SaveStep::CreateAgain { place, former, location } => {
+                    news.record_key_class(&self.new.feed_provider_id).await?;
                     if let Some(former) = former {
                         // guard: news: the tombstone at a former location keeps a late item out
                         self.keep_out_of(news, &former, &place).await?;
@@ -104,16 +115,16 @@ impl Save<'_> {
                     news.locate(id, (&place, 1), Some(&location)).await?;
                     return self.create(news, place, found.as_ref()).await;
                 }
-                Step::Edit { tier, item, etag } => {
+                SaveStep::Edit { tier, item, etag } => {
                     return Ok(updated(news.write(tier, item, Some(&etag)).await?));
                 }
-                Step::Move { here, item, location, departure } => {
-                    news.note_class(&self.new.feed_provider_id).await?;
+                SaveStep::Move { here, item, location, departure } => {
+                    news.record_key_class(&self.new.feed_provider_id).await?;
                     let moved = item_move::depart(news, &here, *item, location, departure).await?;
                     return Ok(updated(moved));
                 }
-                Step::Created(item) => return Ok(created(item)),
-                Step::Edited(item) => return Ok(updated(item)),
+                SaveStep::Created(item) => return Ok(created(item)),
+                SaveStep::Edited(item) => return Ok(updated(item)),
             }
         }
     }
@@ -132,9 +143,9 @@ impl Save<'_> {
     /// Leaves a tombstone in the former place of an item that was not created there. The attempt
     /// that wrote the location may still be under way: the tombstone makes its create fail.
     async fn keep_out_of(&self, news: &News, former: &Place, to: &Place) -> Result<(), StoreError> {
-        let (id, key) = (self.id.as_str(), former.partition_key.clone());
+        let id = self.id.as_str();
         let found = news.slot(former, id).await?.map(vacant).transpose()?;
-        let tombstone = Vacated::new(id, key, to.partition_key.clone());
+        let tombstone = Vacated::new(id, former.partition_key.clone(), to.partition_key.clone());
         news.vacate(former.tier, tombstone, found.as_ref()).await.map(drop)
     }
 }

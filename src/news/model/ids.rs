@@ -20,10 +20,10 @@ values::checked_text!(
 );
 
 impl ItemId {
-    /// Returns the id of the item that a provider publishes under an address: a second post by a
-    /// crawler is a post of the same item. As provider ids contain no space, two pairs give two
-    /// texts.
-    pub fn of(provider: &ProviderId, source_url: &SourceUrl) -> Self {
+    /// Returns the id of the item that a provider publishes under an address. So a second post by a
+    /// crawler is a post of the same item. Ids of providers contain no space, so different pairs give
+    /// different texts.
+    pub fn from_source(provider: &ProviderId, source_url: &SourceUrl) -> Self {
         let name = format!("{provider} {source_url}");
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string())
     }

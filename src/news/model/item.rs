@@ -6,7 +6,7 @@ use tributary_functions::values::Timestamp;
 
 use super::{
     Content, ItemId, KeyClass, MAX_TAGS, Metadata, PartitionKey, ProviderId, SourceUrl, Tag, Title,
-    text::{MAX_CONTENT, MAX_METADATA, MAX_URL},
+    text::{MAX_CONTENT_BYTES, MAX_METADATA_BYTES, MAX_URL_BYTES},
 };
 
 /// An item to store.
@@ -32,7 +32,7 @@ pub struct NewItem {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedItem {
-    /// The id, made of the provider and the address ([`ItemId::of`]).
+    /// The id, made of the provider and the address ([`ItemId::from_source`]).
     pub id: ItemId,
     /// The partition key.
     pub partition_key: PartitionKey,
@@ -54,32 +54,32 @@ pub struct FeedItem {
     pub metadata: Metadata,
 }
 
-const ID: usize = 128;
+const ID_BYTES: usize = 128;
 /// The most bytes that JSON takes for one character: a control character is `\u0000`.
-const CHARACTER: usize = 6;
-/// Names of fields, dates, punctuation.
-const REST: usize = 512;
+const CHARACTER_BYTES: usize = 6;
+/// The names of the fields, dates, punctuation.
+const REST_BYTES: usize = 512;
 
-/// The most bytes of an item as JSON. No character of a content takes more than two bytes for one.
-pub const ITEM_BYTES: usize = 4 * ID
-    + 500 * CHARACTER
-    + 2 * MAX_CONTENT
-    + 2 * MAX_URL
-    + MAX_TAGS * (100 * CHARACTER + 3)
-    + MAX_METADATA
-    + REST;
+/// The most bytes of an item as JSON. JSON takes at most two bytes for a byte of a content.
+pub const ITEM_BYTES: usize = 4 * ID_BYTES
+    + 500 * CHARACTER_BYTES
+    + 2 * MAX_CONTENT_BYTES
+    + 2 * MAX_URL_BYTES
+    + MAX_TAGS * (100 * CHARACTER_BYTES + 3)
+    + MAX_METADATA_BYTES
+    + REST_BYTES;
 
 impl FeedItem {
-    /// Returns the kind of the item's key, if the key belongs to its provider and published date.
+    /// Returns the class of the item's key, if the key belongs to its provider and published date.
     pub fn key_class(&self) -> Option<KeyClass> {
-        KeyClass::of_key(&self.partition_key, &self.feed_provider_id, self.published_date)
+        KeyClass::from_key(&self.partition_key, &self.feed_provider_id, self.published_date)
     }
 }
 
 impl NewItem {
     /// Returns the id of the item.
     pub fn id(&self) -> ItemId {
-        ItemId::of(&self.feed_provider_id, &self.source_url)
+        ItemId::from_source(&self.feed_provider_id, &self.source_url)
     }
 
     /// Returns the item in a partition, crawled now.

@@ -30,8 +30,8 @@ pub enum Strategy {
     Monthly,
 }
 
-/// The kinds of keys that items of one provider can have. A provider that enters or leaves the high
-/// volume has items under two kinds.
+/// The class of a partition key: with or without the provider, and by month or quarter. The items of a
+/// provider that enters or leaves the high volume have keys of two classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyClass {
@@ -44,7 +44,7 @@ pub enum KeyClass {
 }
 
 impl Strategy {
-    /// Returns the kind of key that new items of a provider get.
+    /// Returns the class of the keys that new items of a provider get.
     pub fn class(&self, provider: &ProviderId) -> KeyClass {
         match self {
             Self::Hybrid { high_volume } if high_volume.contains(provider) => {
@@ -59,14 +59,18 @@ impl Strategy {
 impl KeyClass {
     const ALL: [Self; 3] = [Self::ProviderMonth, Self::ProviderQuarter, Self::Month];
 
-    /// Returns the kind of a key, if the key belongs to an item of this provider and date.
-    pub fn of_key(key: &PartitionKey, provider: &ProviderId, published: Timestamp) -> Option<Self> {
+    /// Returns the class of a key, if the key belongs to an item of this provider and date.
+    pub fn from_key(
+        key: &PartitionKey,
+        provider: &ProviderId,
+        published: Timestamp,
+    ) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.key(provider, published) == *key)
     }
 
     /// Returns the key of an item of a provider.
     pub fn key(self, provider: &ProviderId, published: Timestamp) -> PartitionKey {
-        self.of(provider, self.granularity().period(published.into()))
+        self.period_key(provider, self.granularity().period(published.into()))
     }
 
     /// Returns the keys of a provider's items in `range`, each with its period, oldest first.
@@ -76,7 +80,9 @@ impl KeyClass {
         range: Range<Timestamp>,
     ) -> impl DoubleEndedIterator<Item = (PartitionKey, Period)> {
         let range = range.start.into()..range.end.into();
-        self.granularity().periods(range).map(move |period| (self.of(provider, period), period))
+        self.granularity()
+            .periods(range)
+            .map(move |period| (self.period_key(provider, period), period))
     }
 
     fn granularity(self) -> Granularity {
@@ -86,7 +92,7 @@ impl KeyClass {
         }
     }
 
-    fn of(self, provider: &ProviderId, period: Period) -> PartitionKey {
+    fn period_key(self, provider: &ProviderId, period: Period) -> PartitionKey {
         let period = period.to_string();
         PartitionKey(match self {
             Self::ProviderMonth | Self::ProviderQuarter => {
@@ -104,7 +110,7 @@ impl PartitionKey {
         Granularity::Month.periods(range).map(|period| (Self(period.to_string()), period))
     }
 
-    /// Reads a key that one of the strategies has made.
+    /// Parses a key, of any of the strategies.
     pub fn parse(text: String) -> Result<Self, Invalid> {
         let key = Self(text);
         if key.period().is_some() { Ok(key) } else { Err("must be a partition key".into()) }

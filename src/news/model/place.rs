@@ -22,7 +22,7 @@ impl Progress {
     ///
     /// The age at which items leave the hot container is at least a day. So the migration cannot
     /// have reached an item of the last day, and no progress has to be read.
-    pub fn of_young(published: Timestamp, now: Timestamp) -> Option<Self> {
+    pub fn for_young_item(published: Timestamp, now: Timestamp) -> Option<Self> {
         let is_young = published >= now.before(Ages::MIN_MIGRATE_AFTER);
         is_young.then_some(Self { now, migrated_before: Timestamp::EPOCH })
     }
@@ -102,14 +102,16 @@ impl Ages {
         std::iter::successors(Some(Tier::Hot), colder).last().unwrap_or(Tier::Hot)
     }
 
+    /// Returns the moment before which a published item may be leaving the hot container, or has left
+    /// it.
     fn leaves_hot_before(&self, at: Progress) -> Timestamp {
         // guard: news: writers heed the progress of the migration =>
         //     `at.now.before(self.migrate_after + Self::SLACK)`
         at.now.before(self.migrate_after + Self::SLACK).max(at.migrated_before)
     }
 
-    /// Returns the start of the quarter so many years before a moment. All months and quarters
-    /// before it have ended: each is whole.
+    /// Returns the start of the quarter that was `archive_after_years` before a moment. All months and
+    /// quarters before that start are over.
     fn archive_border(&self, moment: Timestamp) -> Timestamp {
         let moment = moment.years_before(self.archive_after_years);
         Granularity::Quarter.period(moment.into()).start().into()
@@ -119,7 +121,8 @@ impl Ages {
 impl Strategy {
     /// Returns the place of an item that is stored now.
     pub fn place(&self, ages: &Ages, new: &NewItem, at: Progress) -> Place {
-        let (provider, published) = (&new.feed_provider_id, new.published_date);
+        let provider = &new.feed_provider_id;
+        let published = new.published_date;
         let partition_key = self.class(provider).key(provider, published);
         Place { tier: ages.tier(published, at), partition_key }
     }

@@ -24,8 +24,8 @@ values::checked_text!(
     "The old bridge is open again.",
     |text| {
         let is_bad = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
-        if text.len() > MAX_CONTENT {
-            Err(Invalid(format!("must be at most {MAX_CONTENT} bytes in UTF-8")))
+        if text.len() > MAX_CONTENT_BYTES {
+            Err(Invalid(format!("must be at most {MAX_CONTENT_BYTES} bytes in UTF-8")))
         } else if text.contains(is_bad) {
             Err("must not have control characters".into())
         } else {
@@ -41,11 +41,11 @@ values::checked_text!(
     "https://news.example.com/bridge",
     |text| {
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
-        let url = Some(&text).filter(|text| text.len() <= MAX_URL && !text.contains(' '));
+        let url = Some(&text).filter(|text| text.len() <= MAX_URL_BYTES && !text.contains(' '));
         match url.and_then(|text| Url::parse(text).ok()).filter(is_web) {
             Some(_) => Ok(text),
             None => Err(Invalid(format!(
-                "must be an absolute http or https URL of at most {MAX_URL} bytes"
+                "must be an absolute http or https URL of at most {MAX_URL_BYTES} bytes"
             ))),
         }
     }
@@ -55,14 +55,14 @@ values::checked_text!(
 pub const MAX_TAGS: usize = 50;
 
 /// The most bytes of a content.
-pub(super) const MAX_CONTENT: usize = 64 * 1024;
+pub(super) const MAX_CONTENT_BYTES: usize = 64 * 1024;
 /// The most bytes of an address.
-pub(super) const MAX_URL: usize = 2_048;
+pub(super) const MAX_URL_BYTES: usize = 2_048;
 /// The most bytes of metadata, as JSON.
-pub(super) const MAX_METADATA: usize = 16 * 1024;
+pub(super) const MAX_METADATA_BYTES: usize = 16 * 1024;
 
 /// Metadata of a crawler: any JSON object. The store accepts 128 levels in all.
-pub type Metadata = JsonObject<MAX_METADATA, 32>;
+pub type Metadata = JsonObject<MAX_METADATA_BYTES, 32>;
 
 #[cfg(test)]
 mod tests {
@@ -74,7 +74,7 @@ mod tests {
         {
             assert!(SourceUrl::parse(good.into()).is_ok(), "{good}");
         }
-        let long = format!("https://example.com/{}", "a".repeat(MAX_URL));
+        let long = format!("https://example.com/{}", "a".repeat(MAX_URL_BYTES));
         for bad in [
             "",
             "example.com",

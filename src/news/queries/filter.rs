@@ -92,13 +92,17 @@ impl<const SEARCH: bool> NewsFilter<SEARCH> {
         Ok(from..to)
     }
 
-    /// Returns true if a list with this filter and window can go on after a position.
+    /// Returns true if a list with this filter and window can continue after a position.
     ///
     /// A bound that the request names is the same for each page, so a position beyond it belongs to
     /// another list. A bound that follows the clock changes: an item may have left the window since
-    /// the page that ended with it. There the window of each page decides about the items of the
-    /// page, and a list whose position has left the window ends.
-    pub(super) fn has(&self, window: &Range<Timestamp>, SortKey(date, _): &SortKey) -> bool {
+    /// the page that ended with it. Then the window of each page decides about the items of the page,
+    /// and a list whose position has left the window ends.
+    pub(super) fn can_continue_after(
+        &self,
+        window: &Range<Timestamp>,
+        SortKey(date, _): &SortKey,
+    ) -> bool {
         let is_fixed = self.from.is_some() || self.to.is_some();
         // guard: cursors: a position lies in the window of its request => `true`
         (!is_fixed || window.start <= *date) && self.to.is_none_or(|to| *date <= to)

@@ -23,6 +23,6 @@ pub async fn get_item(
         news.reading(reads).find(&key, id.as_str()).await?.ok_or(ApiError::NotFound("feed item"))
     };
     let FoundItem { tier, stored: Stored { item, etag } } = confirm(find).await?;
-    let opened_parts: Vec<Tier> = Tier::ALL.iter().copied().filter(|one| *one <= tier).collect();
-    Ok((headers(&opened_parts), http::found(&conditions, &item.public, &etag)))
+    let asked: Vec<Tier> = Tier::ALL.iter().copied().filter(|read| *read <= tier).collect();
+    Ok((headers(&asked), http::found(&conditions, &item.public, &etag)))
 }

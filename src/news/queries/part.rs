@@ -34,8 +34,8 @@ const CANDIDATES_GROWTH: u32 = 4;
 /// The most candidates in a page of the store: a query of a whole container loads such a page from
 /// each of its physical partitions.
 const MAX_CANDIDATE_PAGE: u32 = 100;
-/// The most rows in which a read looks for one with a position to continue after.
-const MAX_ROWS: u32 = 1_000;
+/// The most rows that a read takes to find one with a readable position, after which it can continue.
+const MAX_READ_ROWS: u32 = 1_000;
 
 /// The items of one partition, or of a whole container, in a window.
 pub(super) struct Items {
@@ -88,7 +88,7 @@ impl Items {
     }
 
     /// Returns the number of rows to read: more each time in a search, since few rows match.
-    fn most(&self, PartRequest { items, reads, .. }: PartRequest<'_>) -> u32 {
+    fn row_limit(&self, PartRequest { items, reads, .. }: PartRequest<'_>) -> u32 {
         match self.q {
             Some(_) => {
                 let candidates = items.saturating_mul(CANDIDATES_GROWTH.saturating_pow(reads));
@@ -98,41 +98,42 @@ impl Items {
         }
     }
 
-    /// Returns the next rows that have a position, at most `most` of them, and true if the part has
+    /// Returns the next rows that have a position, at most `row_limit` of them, and true if the part has
     /// no further rows.
     async fn rows(
         &self,
         after: Option<&SortKey>,
-        most: u32,
+        row_limit: u32,
         wanted: PartRequest<'_>,
     ) -> Result<(Vec<PartRow<StoredItem>>, bool), StoreError> {
-        let query = self.query(after, most)?;
+        let query = self.query(after, row_limit)?;
         let scope =
             self.key.as_ref().map_or(Scope::Container, |key| Scope::Partition(key.as_str()));
         if self.q.is_none() {
-            let rows = self.container.query_rows(query, scope, most).await?;
-            let is_end = rows.len() < most as usize;
+            let rows = self.container.query_rows(query, scope, row_limit).await?;
+            let is_end = rows.len() < row_limit as usize;
             return Ok((rows.into_iter().filter_map(|row| self.item(row)).collect(), is_end));
         }
-        // A page of the store has 4 MB at most. The rows found so far may be enough.
-        let go_on = |rows: &[cosmos::RowResult<Candidate>]| {
+        // A page of the store has 4 MB at most, so a query may have many pages. The rows of the first
+        // ones may be enough.
+        let needs_more = |rows: &[cosmos::RowResult<Candidate>]| {
             let found = rows.iter().flatten().filter(|candidate| candidate.found.is_some()).count();
             found < wanted.items as usize && (rows.is_empty() || !wanted.budget.is_spent())
         };
         let page_size = match self.key {
-            Some(_) => most,
-            None => most.min(MAX_CANDIDATE_PAGE.max(wanted.items)),
+            Some(_) => row_limit,
+            None => row_limit.min(MAX_CANDIDATE_PAGE.max(wanted.items)),
         };
-        let read = self.container.query_rows_while(query, scope, page_size, go_on).await?;
+        let read = self.container.query_rows_while(query, scope, page_size, needs_more).await?;
         let (rows, has_all) = read;
-        let is_end = has_all && rows.len() < most as usize;
+        let is_end = has_all && rows.len() < row_limit as usize;
         Ok((rows.into_iter().filter_map(|row| self.candidate(row)).collect(), is_end))
     }
 
     fn item(&self, row: cosmos::RowResult<NewsItem>) -> Option<PartRow<StoredItem>> {
         match row {
-            Ok(item) => Some(self.shown(item.into_item()?)),
-            Err(row) => passed(&row),
+            Ok(item) => Some(self.row(item.into_item()?)),
+            Err(row) => unreadable_row(&row),
         }
     }
 
@@ -140,16 +141,17 @@ impl Items {
         match row {
             Ok(Candidate { id, published_date, version, found }) => {
                 if let Some(item) = found.and_then(NewsItem::into_item) {
-                    return Some(self.shown(item));
+                    return Some(self.row(item));
                 }
                 Some(PartRow { key: SortKey(published_date, id.to_string()), version, item: None })
             }
-            Err(row) => passed(&row),
+            Err(row) => unreadable_row(&row),
         }
     }
 
-    /// Returns the row of an item, which the list shows unless the item is in the archive.
-    fn shown(&self, item: StoredItem) -> PartRow<StoredItem> {
+    /// Returns the row of an item. The row of an archived item is empty, so that the list does not show
+    /// the item.
+    fn row(&self, item: StoredItem) -> PartRow<StoredItem> {
         // guard: news: a copy that was carried to the archive is not listed => `false`
         let is_archived = self.tier == Tier::Warm && item.state == CopyState::Carried;
         let key = SortKey(item.public.published_date, item.public.id.to_string());
@@ -157,8 +159,8 @@ impl Items {
     }
 }
 
-/// Returns the row of an unreadable item, if it has a position.
-fn passed(row: &JsonText) -> Option<PartRow<StoredItem>> {
+/// Returns the empty row of an unreadable item, if its position is readable.
+fn unreadable_row(row: &JsonText) -> Option<PartRow<StoredItem>> {
     let key = SortKey(row.field("publishedDate")?, row.field("id")?);
     Some(PartRow { key, version: row.field("version").unwrap_or(0), item: None })
 }
@@ -175,13 +177,13 @@ impl ListPart for Items {
         after: Option<&SortKey>,
         wanted: PartRequest<'_>,
     ) -> Result<PartRows<StoredItem>, StoreError> {
-        let most = self.most(wanted);
-        let (rows, is_end) = self.rows(after, most, wanted).await?;
+        let row_limit = self.row_limit(wanted);
+        let (rows, is_end) = self.rows(after, row_limit, wanted).await?;
         if !rows.is_empty() || is_end {
             return Ok(PartRows { rows, is_end });
         }
         // No row has a readable position: the next read takes more rows.
-        let (rows, _) = self.rows(after, MAX_ROWS, wanted).await?;
+        let (rows, _) = self.rows(after, MAX_READ_ROWS, wanted).await?;
         Ok(PartRows { is_end: rows.is_empty(), rows })
     }
 
@@ -192,13 +194,14 @@ impl ListPart for Items {
 }
 
 impl Items {
-    /// Filters first in the order, so that the composite index is entered at the first item.
-    fn query(&self, after: Option<&SortKey>, most: u32) -> Result<Query, StoreError> {
-        let (of_key, by_key) = match self.key {
+    /// Returns the query of the next rows. The filtered properties come first in its order, so that the
+    /// composite index is entered at the first item.
+    fn query(&self, after: Option<&SortKey>, row_limit: u32) -> Result<Query, StoreError> {
+        let (key_filter, key_order) = match self.key {
             Some(_) => ("c.partitionKey = @key AND ", "c.partitionKey DESC, "),
             None => ("", ""),
         };
-        let (filter, first) = match self.provider {
+        let (provider_filter, provider_order) = match self.provider {
             Some(_) => ("c.feedProviderId = @provider AND ", "c.feedProviderId DESC, "),
             None => ("", ""),
         };
@@ -215,12 +218,12 @@ impl Items {
             None => "",
         };
         let text = format!(
-            "SELECT TOP @top {shape} FROM c WHERE {of_key}{filter}c.publishedDate >= @from \
+            "SELECT TOP @top {shape} FROM c WHERE {key_filter}{provider_filter}c.publishedDate >= @from \
              AND c.publishedDate < @to{page} \
-             ORDER BY {by_key}{first}c.publishedDate DESC, c.id DESC"
+             ORDER BY {key_order}{provider_order}c.publishedDate DESC, c.id DESC"
         );
         let mut query = Query::from(text)
-            .with_parameter("@top", most)?
+            .with_parameter("@top", row_limit)?
             .with_parameter("@from", self.window.start)?
             .with_parameter("@to", self.window.end)?;
         if let Some(key) = &self.key {

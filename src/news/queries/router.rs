@@ -41,8 +41,8 @@ use crate::{
     state::News,
 };
 
-const CONTAINERS: HeaderName = HeaderName::from_static("x-containers-queried");
-const PARTITIONS: HeaderName = HeaderName::from_static("x-partitions-queried");
+const CONTAINERS_HEADER: HeaderName = HeaderName::from_static("x-containers-queried");
+const PARTITIONS_HEADER: HeaderName = HeaderName::from_static("x-partitions-queried");
 
 /// Returns a page of items.
 pub(super) async fn page<const SEARCH: bool>(
@@ -51,7 +51,7 @@ pub(super) async fn page<const SEARCH: bool>(
 ) -> Result<(HeaderMap, Json<List<FeedItem>>), ApiError> {
     let window = page.filter.window(news.now())?;
     let after = page.after.clone();
-    if after.as_ref().is_some_and(|after| !page.filter.has(&window, after)) {
+    if after.as_ref().is_some_and(|after| !page.filter.can_continue_after(&window, after)) {
         return Err(refused_cursor());
     }
     let budget = Budget::start(news.pages.limits);
@@ -60,28 +60,29 @@ pub(super) async fn page<const SEARCH: bool>(
     let parts = parts(news, &page.filter, window.start..to).await?;
     let MergedPage { items, opened_parts, continues_after } =
         merge(parts, after.as_ref(), &limits).await?;
-    let places: Vec<Tier> = opened_parts.iter().map(Items::tier).collect();
+    let tiers: Vec<Tier> = opened_parts.iter().map(Items::tier).collect();
     let items: Vec<FeedItem> = items.into_iter().map(|item| item.public).collect();
     let list =
         page.page(items, continues_after, |item| SortKey(item.published_date, item.id.to_string()));
-    Ok((headers(&places), Json(list)))
+    Ok((headers(&tiers), Json(list)))
 }
 
 /// Returns headers with the containers and the number of partitions that a response was read from.
+/// `tiers` has the container of each of these partitions.
 ///
 /// A query of a whole container counts as one partition: it is a fan-out to the physical
 /// partitions, and a hot container has few of these.
-pub(super) fn headers(places: &[Tier]) -> HeaderMap {
-    let mut containers = places.to_vec();
+pub(super) fn headers(tiers: &[Tier]) -> HeaderMap {
+    let mut containers = tiers.to_vec();
     containers.sort();
     containers.dedup();
     let names: Vec<&str> = containers.into_iter().map(Tier::as_str).collect();
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let mut headers = HeaderMap::new();
     if let Ok(names) = HeaderValue::from_str(&names) {
-        headers.insert(CONTAINERS, names);
+        headers.insert(CONTAINERS_HEADER, names);
     }
-    headers.insert(PARTITIONS, HeaderValue::from(places.len()));
+    headers.insert(PARTITIONS_HEADER, HeaderValue::from(tiers.len()));
     headers
 }
 
@@ -99,7 +100,7 @@ async fn parts<'a, const SEARCH: bool>(
     let classes = match &filter.provider {
         // guard: news: kinds of keys are written down =>
         //     `std::collections::BTreeSet::from([news.strategy.class(provider)])`
-        Some(provider) => news.classes(provider).await?,
+        Some(provider) => news.key_classes(provider).await?,
         None => [].into(),
     };
     for (tier, range) in ranges(news, window).await? {
@@ -141,7 +142,8 @@ async fn ranges(
     news: &News,
     window: Range<Timestamp>,
 ) -> Result<impl Iterator<Item = (Tier, Range<Timestamp>)>, ApiError> {
-    let (now, migrated) = (news.now(), news.migrated().await?);
+    let now = news.now();
+    let migrated = news.migrated().await?;
     // guard: news: the hot container is asked for items that are not migrated =>
     //     `news.ages.hot_since(now)`
     let hot_from = migrated.all_before.min(news.ages.migrated_before(now));

@@ -8,7 +8,7 @@ use opentelemetry::{
 };
 use tributary_functions::{brand::branded, telemetry::meter};
 
-/// Created at first use: by then the provider is installed.
+/// The instruments, created at first use: by then the meter provider is installed.
 static INSTRUMENTS: LazyLock<Instruments> = LazyLock::new(Instruments::new);
 
 struct Instruments {

@@ -13,14 +13,15 @@ use super::state::News;
 
 /// Returns the timers of the news.
 pub(super) fn timers(news: &News) -> Vec<Timer> {
-    let (migration, archived) = (news.clone(), news.clone());
+    let for_migration = news.clone();
+    let for_archive = news.clone();
     vec![
         Timer::new("NewsMigration", "0 */15 * * * *", move || {
-            let news = migration.clone();
+            let news = for_migration.clone();
             async move { migrate(&news, RunSlice::TIMER).await.map(drop) }
         }),
         Timer::new("NewsArchive", "0 30 4 * * *", move || {
-            let news = archived.clone();
+            let news = for_archive.clone();
             async move { archive(&news, RunSlice::TIMER).await.map(drop) }
         }),
     ]

@@ -11,7 +11,7 @@ use tributary_functions::{
 
 use crate::{
     model::{PartitionKey, Tier},
-    progress::RECORDS,
+    progress::RECORDS_PARTITION,
     state::News,
 };
 
@@ -24,7 +24,7 @@ struct ArchiveRecord {
     partition_key: String,
     /// The number of items of the partition in the archive.
     items: u64,
-    /// The time at which the last of them came there.
+    /// The time at which the record was written, after the last of them.
     archived_at: Timestamp,
 }
 
@@ -70,8 +70,8 @@ async fn run_to_end(
     Ok(())
 }
 
-/// The records of a run. Each is written as soon as it is true, and rewritten when more items have
-/// come.
+/// The records of a run. Each is written after the page with the items of its partition, and rewritten
+/// after each further page with such items.
 struct Records<'a> {
     news: &'a News,
     /// Partitions whose record is not written yet.
@@ -81,23 +81,24 @@ struct Records<'a> {
 impl Records<'_> {
     async fn write(&mut self) -> Result<(), StoreError> {
         while let Some(key) = self.due.first().cloned() {
-            self.news.background.pacer.charge(note(self.news, &key)).await?;
+            self.news.background.pacer.charge(write_record(self.news, &key)).await?;
             self.due.remove(&key);
         }
         Ok(())
     }
 }
 
-async fn note(news: &News, key: &PartitionKey) -> Result<(), StoreError> {
+/// Counts the items of a partition in the archive, and writes its record.
+async fn write_record(news: &News, key: &PartitionKey) -> Result<(), StoreError> {
     let news = news.latest_committed().in_background();
     let count = Query::from("SELECT VALUE COUNT(1) FROM c WHERE c.partitionKey = @key")
         .with_parameter("@key", key)?;
     let counts: Vec<u64> = news.archive.query(count, Scope::Partition(key.as_ref()), 1).await?;
     let record = ArchiveRecord {
         id: key.clone(),
-        partition_key: RECORDS.to_owned(),
+        partition_key: RECORDS_PARTITION.to_owned(),
         items: counts.into_iter().sum(),
         archived_at: news.now(),
     };
-    news.locations.upsert(RECORDS, key.as_ref(), &record).await
+    news.locations.upsert(RECORDS_PARTITION, key.as_ref(), &record).await
 }

@@ -9,7 +9,7 @@ use tributary_functions::{
 use super::metrics;
 use crate::{
     model::{PartitionKey, Tier},
-    progress::{PROGRESS, ProgressRecord, RECORDS},
+    progress::{PROGRESS_ID, ProgressRecord, RECORDS_PARTITION},
     state::News,
 };
 
@@ -19,17 +19,18 @@ pub(crate) async fn migrate(
     slice: RunSlice,
 ) -> Result<RunOutcome<PartitionKey>, StoreError> {
     let latest = news.latest_committed().in_background();
-    let known: Option<Stored<ProgressRecord>> = latest.locations.read(RECORDS, PROGRESS).await?;
-    let passed = known.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before);
-    let before = news.ages.migrated_before(news.now()).max(passed);
+    let known: Option<Stored<ProgressRecord>> =
+        latest.locations.read(RECORDS_PARTITION, PROGRESS_ID).await?;
+    let recorded = known.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before);
+    let before = news.ages.migrated_before(news.now()).max(recorded);
     let dues = DueItems { from: Tier::Hot, to: Tier::Warm, before };
     let mut run = RelocationRun::begin(latest.clone(), &news.background, slice, dues);
-    // Once an hour: readers use the record before until then.
-    let is_noted = known.as_ref().is_none_or(|known| known.item.is_settled(news.now()));
-    let ended = run_to_end(&mut run, is_noted, passed).await;
-    if is_noted {
-        let reached = ended.as_ref().copied().unwrap_or(passed);
-        note(&latest, reached, known.as_ref()).await?;
+    // The progress is recorded once an hour: readers use the earlier record until then.
+    let records_progress = known.as_ref().is_none_or(|known| known.item.is_settled(news.now()));
+    let ended = run_to_end(&mut run, records_progress, recorded).await;
+    if records_progress {
+        let reached = ended.as_ref().copied().unwrap_or(recorded);
+        record_progress(&latest, reached, known.as_ref()).await?;
     }
     let outcome = run.outcome;
     let lag = outcome.oldest_left.map_or(0, |oldest| before.millis_since(oldest) / 1_000);
@@ -45,22 +46,22 @@ pub(crate) async fn migrate(
     ended.map(|_| outcome)
 }
 
-/// Ends the remaining moves and brings over the due items. Returns the progress, if it is to be
-/// recorded.
+/// Ends the remaining moves and brings over the due items. Returns the progress. With `records_progress`,
+/// moves in all containers count for it.
 async fn run_to_end(
     run: &mut RelocationRun<'_, News>,
-    is_noted: bool,
-    passed: Timestamp,
+    records_progress: bool,
+    recorded: Timestamp,
 ) -> Result<Timestamp, StoreError> {
     let all = [Tier::Hot, Tier::Warm, Tier::Archive];
-    let moves = run.end_moves(if is_noted { &all } else { &all[..1] }, passed).await?;
+    let moves = run.end_moves(if records_progress { &all } else { &all[..1] }, recorded).await?;
     while run.next_page().await?.is_some() {}
     // guard: news: the progress of the migration waits for moves => `Ok(run.relocated_before())`
     Ok(moves.hold(run.relocated_before()))
 }
 
 /// Records the progress of the migration over the one known before.
-async fn note(
+async fn record_progress(
     news: &News,
     before: Timestamp,
     known: Option<&Stored<ProgressRecord>>,
@@ -68,7 +69,7 @@ async fn note(
     let former = known.map(|known| &known.item);
     let record = ProgressRecord::next(before, former, &news.ages, news.now());
     let etag = known.map(|known| &known.etag);
-    match news.locations.put(RECORDS, PROGRESS, &record, etag).await {
+    match news.locations.put(RECORDS_PARTITION, PROGRESS_ID, &record, etag).await {
         // Another run has recorded its own progress. The next run records this one.
         Err(error) if error.is_race() => Ok(()),
         written => written.map(drop),

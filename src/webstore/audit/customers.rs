@@ -11,19 +11,19 @@ use tributary_functions::{
     values::Timestamp,
 };
 
-use super::StoreChecks;
+use super::WebStoreChecks;
 use crate::{
     model::{
         Customer, CustomerChange, CustomerId, CustomerItem, LEADERBOARD_PARTITION, LeaderboardItem,
         SalesOrder,
     },
-    queries::ORDERS,
+    queries::ORDER_LIST,
 };
 
-/// How many orders are counted at a time.
-const COUNTED: u32 = 1_000;
+/// The number of orders that one query of a count reads.
+const COUNT_PAGE_ORDERS: u32 = 1_000;
 
-impl StoreChecks {
+impl WebStoreChecks {
     /// Compares a customer with its orders and its copy in the leaderboard, an order with its customer.
     pub(super) async fn check_customer_item(
         &self,
@@ -77,8 +77,8 @@ impl StoreChecks {
                     }
                 }
             };
-        let place = (leaderboard.id(), LEADERBOARD_PARTITION.to_owned(), id.to_owned());
-        Ok(Some(item.suspect_at(kind, place, words, evidence)))
+        let copy = (leaderboard.id(), LEADERBOARD_PARTITION.to_owned(), id.to_owned());
+        Ok(Some(item.suspect_at(kind, copy, words, evidence)))
     }
 
     /// Returns the suspicion that a copy in the leaderboard has no customer.
@@ -105,17 +105,16 @@ impl StoreChecks {
         let id = CustomerId::parse(id.to_owned()).map_err(|_| Obstacle::Race)?;
         let stored = customers.customer(&id).await?.ok_or(Obstacle::Race)?;
         let counted = count_orders(&customers.customers, &id).await?;
-        let item = CustomerItem::from(stored.item.counted(counted));
-        let place = id.as_str();
-        customers.customers.replace(place, place, &item, &stored.etag).await?;
-        Ok("wrote the number of orders that there are")
+        let item = CustomerItem::from(stored.item.with_order_count(counted));
+        customers.customers.replace(id.as_str(), id.as_str(), &item, &stored.etag).await?;
+        Ok("wrote the number of orders")
     }
 
-    /// Writes the copy of a customer, or deletes it where there is no customer.
+    /// Writes the copy of a customer, or deletes it if there is no customer.
     pub(super) async fn write_copy(&self, id: &str) -> RepairResult {
         let customers = self.customers.reading(Reads::Latest);
         let leaderboard = &customers.leaderboard;
-        // In this order, so that the new copy is not older than the one that it replaces.
+        // The copy is read before its source, so the new copy is not older than the one it replaces.
         let copy = leaderboard.read::<Value>(LEADERBOARD_PARTITION, id).await?;
         let source = customers.customers.read::<CustomerChange>(id, id).await?;
         match (source.map(|stored| stored.item), copy) {
@@ -134,16 +133,19 @@ impl StoreChecks {
     }
 }
 
+/// Counts the orders of a customer, page by page.
 async fn count_orders(container: &Container, id: &CustomerId) -> Result<u64, StoreError> {
     let all = DateRange::default();
-    let (mut count, mut after) = (0, None);
+    let mut count = 0;
+    let mut after = None;
     loop {
-        let page =
-            ORDERS.page::<Value>(container, id.as_str(), COUNTED, all, after.as_ref()).await?;
+        let page = ORDER_LIST
+            .page::<Value>(container, id.as_str(), COUNT_PAGE_ORDERS, all, after.as_ref())
+            .await?;
         let page: Vec<Value> = page.unwrap_or_default().into_iter().flatten().collect();
         count += page.len() as u64;
         let text = |order: &Value, field: &str| order[field].as_str().map(str::to_owned);
-        let last = page.last().filter(|_| page.len() >= COUNTED as usize);
+        let last = page.last().filter(|_| page.len() >= COUNT_PAGE_ORDERS as usize);
         let key = last.and_then(|order| {
             let date = Timestamp::parse(&text(order, "orderDate")?).ok()?;
             Some(SortKey(date, text(order, "id")?))

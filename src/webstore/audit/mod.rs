@@ -1,5 +1,5 @@
-//! What the audit of the WebStore checks: the names on products, the labels that they refer to, and
-//! moves that do not end; the count of a customer's orders, and the leaderboard.
+//! The audit of the WebStore: it checks the names on products, the labels that they refer to, moves
+//! that do not end, the count of a customer's orders, and the leaderboard.
 //!
 //! [`tributary_functions::audit`] has the rest: when a suspicion is a finding, and how a repair is checked.
 
@@ -18,13 +18,13 @@ use super::{
     model::{LabelCopy, LabelItem, LabelKind, ProductItem},
 };
 
-/// How many labels are remembered between two checks; some 500 bytes each.
-const REMEMBERED: usize = 10_000;
+/// The most labels that are remembered between two checks; some 500 bytes each.
+const MAX_REMEMBERED_LABELS: usize = 10_000;
 
 /// The kinds of divergence that only the WebStore has.
-pub struct Kinds;
+pub struct WebStoreKinds;
 
-impl Kinds {
+impl WebStoreKinds {
     /// A product with a label that does not exist.
     pub const LABEL_MISSING: FindingKind = FindingKind::new("label-missing");
     /// A product that waits for its move to end.
@@ -32,25 +32,26 @@ impl Kinds {
 }
 
 pub fn audit(catalog: &Catalog, customers: &Customers) -> Audit {
-    let (catalog, customers) = (catalog.clone(), customers.clone());
-    let checks = move || StoreChecks::new(catalog.clone(), customers.clone());
+    let catalog = catalog.clone();
+    let customers = customers.clone();
+    let checks = move || WebStoreChecks::new(catalog.clone(), customers.clone());
     Audit::new("AuditWebStore", "0 30 3 * * 0", checks)
 }
 
-/// Checks items.
-struct StoreChecks {
+/// The checks of the WebStore's items.
+struct WebStoreChecks {
     catalog: Catalog,
     customers: Customers,
     labels: ReferencedItems<(LabelKind, String), LabelCopy>,
 }
 
-impl StoreChecks {
+impl WebStoreChecks {
     fn new(catalog: Catalog, customers: Customers) -> Self {
-        Self { catalog, customers, labels: ReferencedItems::new(REMEMBERED) }
+        Self { catalog, customers, labels: ReferencedItems::new(MAX_REMEMBERED_LABELS) }
     }
 }
 
-impl Checks for StoreChecks {
+impl Checks for WebStoreChecks {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
         vec![
             (&self.catalog.labels, "type"),
@@ -82,16 +83,19 @@ impl Checks for StoreChecks {
     }
 
     async fn repair(&self, suspect: &Suspect) -> RepairResult {
-        let place = (suspect.finding.partition_key.as_str(), suspect.finding.id.as_str());
+        let partition_key = suspect.finding.partition_key.as_str();
+        let id = suspect.finding.id.as_str();
         match suspect.finding.kind {
-            FindingKind::NAME_DIFFERS | Kinds::LABEL_MISSING => self.write_names(place).await,
-            Kinds::MOVE_PENDING => self.end_move(place).await,
-            FindingKind::COUNT_DIFFERS => self.write_count(place.1).await,
-            kind if kind.concerns_copy() => self.write_copy(place.1).await,
+            FindingKind::NAME_DIFFERS | WebStoreKinds::LABEL_MISSING => {
+                self.write_names(partition_key, id).await
+            }
+            WebStoreKinds::MOVE_PENDING => self.end_move(partition_key, id).await,
+            FindingKind::COUNT_DIFFERS => self.write_count(id).await,
+            kind if kind.concerns_copy() => self.write_copy(id).await,
             FindingKind::ORPHAN => {
                 Err(Obstacle::NeedsOperator("restore the customer, or delete the order"))
             }
-            _ => Err(Obstacle::NeedsOperator("no program knows what it was: restore or delete it")),
+            _ => Err(Obstacle::NeedsOperator("its type is unknown: restore or delete it")),
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Checks of a product, and their repairs.
+//! Checks of products, and their repairs.
 
 use tributary_functions::{
     audit::{AuditedItem, FindingKind, Obstacle, ReferencedItem, RepairResult, Suspect},
     cosmos::StoreError,
 };
 
-use super::{Kinds, StoreChecks};
+use super::{WebStoreChecks, WebStoreKinds};
 use crate::{
     model::{CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId},
     moves,
 };
 
-impl StoreChecks {
+impl WebStoreChecks {
     /// Compares the names on a product with its labels. A name differs when its text or its version
     /// does.
     pub(super) async fn check_product(
@@ -23,9 +23,11 @@ impl StoreChecks {
         let mut suspects = Vec::new();
         if let Some(departure) = &product.departure {
             let words = ("no departure", format!("a departure to {}", departure.to));
-            suspects.push(item.suspect(Kinds::MOVE_PENDING, words, &item.etag));
+            suspects.push(item.suspect(WebStoreKinds::MOVE_PENDING, words, &item.etag));
         }
-        let (mut missing, mut expected, mut found) = (Vec::new(), Vec::new(), Vec::new());
+        let mut missing = Vec::new();
+        let mut expected = Vec::new();
+        let mut found = Vec::new();
         for (kind, copy) in product.labels() {
             let version = |version| format!("{} {} in version {version}", kind.as_str(), copy.id);
             match self.label(kind, &copy.id, fresh).await? {
@@ -40,7 +42,7 @@ impl StoreChecks {
         if !missing.is_empty() {
             let missing = missing.join(", ");
             let words = (missing.clone(), "none");
-            suspects.push(item.suspect(Kinds::LABEL_MISSING, words, missing));
+            suspects.push(item.suspect(WebStoreKinds::LABEL_MISSING, words, missing));
         }
         if !expected.is_empty() {
             let words = (expected.join(", "), found.join(", "));
@@ -55,31 +57,31 @@ impl StoreChecks {
         id: &str,
         fresh: bool,
     ) -> Result<ReferencedItem<LabelCopy>, StoreError> {
-        let place = (&self.catalog.labels, kind.as_str(), id);
+        let slot = (&self.catalog.labels, kind.as_str(), id);
         let copy = |item: LabelItem| Label::try_from(item).ok().map(|label| label.copy());
-        self.labels.find(&(kind, id.to_owned()), fresh, place, copy).await
+        self.labels.find(&(kind, id.to_owned()), fresh, slot, copy).await
     }
 
-    /// Brings missing labels back, and writes the names of all of them.
-    pub(super) async fn write_names(&self, place: (&str, &str)) -> RepairResult {
+    /// Restores missing labels, and writes the names of all labels of a product.
+    pub(super) async fn write_names(&self, category_id: &str, id: &str) -> RepairResult {
         let catalog = self.catalog.latest_committed();
-        let (category_id, id) = parse(place)?;
+        let (category_id, id) = parse(category_id, id)?;
         let stored = catalog.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
         let mut product = stored.item.clone();
         for (kind, copy) in stored.item.labels() {
             let found = catalog.label(kind, &copy.id).await?;
-            let label = catalog.bring_back(kind, &copy, found).await?;
-            product = product.named_after(&label).unwrap_or(product);
+            let label = catalog.restore_label(kind, &copy, found).await?;
+            product = product.with_label(&label).unwrap_or(product);
         }
         if product.version > stored.item.version {
             catalog.write(product, Some(&stored.etag)).await?;
         }
-        Ok("wrote the names of its labels, which exist")
+        Ok("wrote the names of its labels")
     }
 
-    pub(super) async fn end_move(&self, place: (&str, &str)) -> RepairResult {
+    pub(super) async fn end_move(&self, category_id: &str, id: &str) -> RepairResult {
         let catalog = self.catalog.latest_committed();
-        let (category_id, id) = parse(place)?;
+        let (category_id, id) = parse(category_id, id)?;
         let product = catalog.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
         let departure = product.item.departure.ok_or(Obstacle::Race)?;
         moves::end(&catalog, &category_id, &id, &departure).await?;
@@ -87,7 +89,7 @@ impl StoreChecks {
     }
 }
 
-fn parse((category_id, id): (&str, &str)) -> Result<(CategoryId, ProductId), Obstacle> {
+fn parse(category_id: &str, id: &str) -> Result<(CategoryId, ProductId), Obstacle> {
     let category_id = CategoryId::parse(category_id.to_owned()).map_err(|_| Obstacle::Race)?;
     let id = ProductId::parse(id.to_owned()).map_err(|_| Obstacle::Race)?;
     Ok((category_id, id))

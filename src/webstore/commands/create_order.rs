@@ -14,14 +14,14 @@ use tributary_functions::{
 use crate::{
     Customers,
     model::{
-        CategoryId, CustomerId, MAX_LINES, NewLine, NewOrder, OrderId, ProductId, PublicOrder,
+        CategoryId, CustomerId, MAX_LINES, NewOrder, NewOrderLine, OrderId, ProductId, PublicOrder,
         Quantity, SalesOrder,
     },
 };
 
 from_form!(NewOrder(objects("items", 1..=MAX_LINES)));
 
-from_form!(NewLine {
+from_form!(NewOrderLine {
     product_id: text("productId", ProductId::parse),
     category_id: text("categoryId", CategoryId::parse),
     quantity: number("quantity", Quantity::parse),
@@ -35,27 +35,27 @@ pub async fn create_order(
     Params(customer_id): Params<CustomerId>,
     key: Option<IdempotencyKey>,
     command: CommandId,
-    JsonBody(wanted): JsonBody<NewOrder>,
+    JsonBody(new): JsonBody<NewOrder>,
 ) -> Result<ItemResponse<PublicOrder>, ApiError> {
     actor.must_be(customer_id.as_str())?;
     let from_key = |key| OrderId::from_key(&customer_id, key);
     let id = key.as_ref().map_or_else(OrderId::fresh, from_key);
     retry(async |Attempt { reads, .. }| {
         let customers = customers.reading(reads);
-        let products = customers.products_of(&wanted).await?;
-        let Some(order) = wanted.priced(id.clone(), customer_id.clone(), &products) else {
-            // A product may have gone since an earlier request with this key.
+        let products = customers.products_of(&new).await?;
+        let Some(order) = new.priced(id.clone(), customer_id.clone(), &products) else {
+            // A product may have been deleted since an earlier request with this key.
             let known = match &key {
                 Some(_) => customers.order(&customer_id, &id).await?,
                 None => None,
             };
-            return known.map_or(Err(ApiError::NotFound("product")), |it| repeated(&it, &wanted));
+            return known.map_or(Err(ApiError::NotFound("product")), |it| repeated(&it, &new));
         };
         let request = FamilyRequest::new(&command, reads);
         match customers.orders.create(&customer_id, order.clone(), request).await? {
             CreateOutcome::Created(etag) => Ok(created(&Stored { item: order, etag })),
-            // By an earlier attempt, or by an earlier request with this key.
-            CreateOutcome::Exists(stored) => repeated(&stored, &wanted),
+            // An earlier attempt, or an earlier request with this key, has created the order.
+            CreateOutcome::Exists(stored) => repeated(&stored, &new),
             CreateOutcome::Deleted => Err(ApiError::Conflict(
                 "This order was created before and has been deleted. Use another Idempotency-Key to create a new one.",
             )),
@@ -65,12 +65,13 @@ pub async fn create_order(
     .await
 }
 
-/// The answer to a request whose order exists: names and prices may be others by now.
+/// Returns the answer to a request whose order exists. The names and prices of its products may have
+/// changed since then, so the lines of the requests are compared.
 fn repeated(
     stored: &Stored<SalesOrder>,
-    wanted: &NewOrder,
+    new: &NewOrder,
 ) -> Result<ItemResponse<PublicOrder>, ApiError> {
-    if stored.item.request == wanted.digest() {
+    if stored.item.request == new.digest() {
         Ok(created(stored))
     } else {
         Err(ApiError::Conflict("This Idempotency-Key was used with another body."))

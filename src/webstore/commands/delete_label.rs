@@ -12,27 +12,28 @@ use crate::{
     state::LabelSlot,
 };
 
-/// How many products of a label are counted.
+/// The most products of a label that are counted.
 const MAX_COUNTED_PRODUCTS: u32 = 100;
 
 /// Deletes a label, unless products use it: three store requests.
 ///
-/// A product may be created between the count and the tombstone, or be on its way. Then the label
-/// comes back: `projections/label_names.rs` has the argument.
+/// A product may be created between the count and the tombstone, or its command may have read the
+/// label before. Then the label is restored: `projections/label_names.rs` has the argument.
 pub async fn delete_label<Id: LabelId>(
     State(catalog): State<Catalog>,
     Params(id): Params<Id>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
-    let (kind, id) = (Id::KIND, id.as_ref());
+    let kind = Id::KIND;
+    let id = id.as_ref();
     retry(async |attempt: Attempt| {
         let catalog = catalog.reading(attempt.reads);
-        let place = LabelSlot::from_item(catalog.label(kind, id).await?);
-        let Some(Stored { item: label, etag }) = command.delete(place, kind.as_str())? else {
+        let slot = LabelSlot::from_item(catalog.label(kind, id).await?);
+        let Some(Stored { item: label, etag }) = command.delete(slot, kind.as_str())? else {
             return Ok(StatusCode::NO_CONTENT);
         };
         command.conditions.check(Some(&etag))?;
-        let uses = catalog.latest_committed().uses(kind, id, MAX_COUNTED_PRODUCTS).await?;
+        let uses = catalog.latest_committed().count_uses(kind, id, MAX_COUNTED_PRODUCTS).await?;
         if uses != Some(0) {
             return Err(ApiError::InUse(in_use(kind, uses)));
         }

@@ -13,7 +13,7 @@ use crate::{
     state::ProductSlot,
 };
 
-/// Deletes a product: two store requests. A tombstone takes its place.
+/// Deletes a product: two store requests. A tombstone replaces it.
 pub async fn delete_product(
     State(catalog): State<Catalog>,
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
@@ -21,13 +21,13 @@ pub async fn delete_product(
 ) -> Result<StatusCode, ApiError> {
     retry(async |attempt: Attempt| {
         let catalog = catalog.reading(attempt.reads);
-        let place = ProductSlot::from_item(catalog.place(&category_id, &id).await?);
-        let Some(Stored { item: product, etag }) = command.delete(place, "product")? else {
+        let slot = ProductSlot::from_item(catalog.product_item(&category_id, &id).await?);
+        let Some(Stored { item: product, etag }) = command.delete(slot, "product")? else {
             return Ok(StatusCode::NO_CONTENT);
         };
         command.conditions.check(Some(&etag))?;
         if let Some(departure) = &product.departure {
-            // The move comes first. Then there is nothing here to delete, unless it was refused.
+            // The move ends first. The next attempt finds the product here only if the move was refused.
             moves::end(&catalog, &category_id, &id, departure).await?;
             return Err(StoreError::race(false).into());
         }

@@ -8,35 +8,38 @@ use tributary_functions::{
 
 use crate::{
     Catalog,
-    model::{CategoryId, Departure, LabelKind, Product, ProductId, ProductItem, PublicProduct},
+    model::{
+        CategoryId, LabelKind, Product, ProductDeparture, ProductId, ProductItem, PublicProduct,
+    },
     moves::{self, MoveOutcome},
 };
 
+/// The body: the category to which the product moves.
 pub struct NewCategory(CategoryId);
 
 from_form!(NewCategory(text("categoryId", CategoryId::parse)));
 
-const TAKEN: ApiError = ApiError::Conflict(
+const PRODUCT_ID_TAKEN: ApiError = ApiError::Conflict(
     "The new category has another product with this id. Delete one of the two first.",
 );
 
 /// Moves a product to another category: six store requests. `webstore/moves.rs` has the argument
-/// why it is neither lost nor doubled.
+/// that the product is neither lost nor doubled.
 pub async fn move_product(
     State(catalog): State<Catalog>,
     Params((from, id)): Params<(CategoryId, ProductId)>,
     JsonBody(NewCategory(to)): JsonBody<NewCategory>,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-    let attempt = async |one: Attempt| {
-        let catalog = catalog.reading(one.reads);
-        match catalog.place(&from, &id).await? {
+    retry(async |attempt: Attempt| {
+        let catalog = catalog.reading(attempt.reads);
+        match catalog.product_item(&from, &id).await? {
             Some(Stored { item: ProductItem::Product(product), etag }) => {
                 begin(&catalog, Stored { item: *product, etag }, &to).await
             }
-            place => moved_before(&catalog, place.map(|it| it.item), (&from, &id), &to).await,
+            left => moved_before(&catalog, left.map(|it| it.item), (&from, &id), &to).await,
         }
-    };
-    retry(attempt).await
+    })
+    .await
 }
 
 /// Moves a product that is in the old category.
@@ -45,13 +48,14 @@ async fn begin(
     Stored { item: product, etag }: Stored<Product>,
     to: &CategoryId,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-    let (from, id) = (&product.category_id, &product.id);
+    let from = &product.category_id;
+    let id = &product.id;
     if let Some(departure) = &product.departure {
-        // This very move, by an earlier attempt or caller, or another one, which comes first.
+        // An earlier attempt or another caller has begun this move, or another one, which ends first.
         return match moves::end(catalog, from, id, departure).await? {
             MoveOutcome::Arrived(Some(product)) if departure.to == *to => Ok(answer(&product)),
-            MoveOutcome::Refused if departure.to == *to => Err(TAKEN),
-            MoveOutcome::NoRoom(full) if departure.to == *to => Err(full.into()),
+            MoveOutcome::Refused if departure.to == *to => Err(PRODUCT_ID_TAKEN),
+            MoveOutcome::CategoryFull(full) if departure.to == *to => Err(full.into()),
             _ => Err(StoreError::race(false).into()),
         };
     }
@@ -63,36 +67,39 @@ async fn begin(
         let label = catalog.live_label(LabelKind::Category, to.as_str()).await?;
         label.ok_or(ApiError::NotFound("category"))
     };
-    let place = async { Ok(catalog.place(to, id).await?) };
-    let (category, target) = futures::try_join!(category, place)?;
+    let target = async { Ok(catalog.product_item(to, id).await?) };
+    let (category, target) = futures::try_join!(category, target)?;
     if target.as_ref().is_some_and(|target| matches!(target.item, ProductItem::Product(_))) {
-        return Err(TAKEN);
+        return Err(PRODUCT_ID_TAKEN);
     }
-    let departure = Departure::new(to, &category.item);
+    let departure = ProductDeparture::new(to, &category.item);
     let product = product.with_departure(Some(departure.clone()));
     let source = catalog.write(product, Some(&etag)).await?;
     match moves::end_from(catalog, source, &departure, target).await? {
         MoveOutcome::Arrived(Some(product)) => Ok(answer(&product)),
-        MoveOutcome::Refused => Err(TAKEN),
-        MoveOutcome::NoRoom(full) => Err(full.into()),
-        MoveOutcome::Arrived(None) | MoveOutcome::Over => Err(StoreError::race(false).into()),
+        MoveOutcome::Refused => Err(PRODUCT_ID_TAKEN),
+        MoveOutcome::CategoryFull(full) => Err(full.into()),
+        MoveOutcome::Arrived(None) | MoveOutcome::AlreadyEnded => {
+            Err(StoreError::race(false).into())
+        }
     }
 }
 
-/// Answers a repeated move: the product has come from the old category, and is in the new one.
+/// Answers a repeated move, whose product has come from the old category and is in the new one.
+/// `left` is the item in the old category.
 async fn moved_before(
     catalog: &Catalog,
-    place: Option<ProductItem>,
+    left: Option<ProductItem>,
     (from, id): (&CategoryId, &ProductId),
     to: &CategoryId,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-    let left = match &place {
+    let has_left = match &left {
         Some(ProductItem::DeletedProduct(tombstone)) => tombstone.moved_to.as_ref() == Some(to),
         _ => false,
     };
     let has_come = |product: &Product| {
         let arrival = product.arrival.as_ref();
-        left || arrival.is_some_and(|arrival| arrival.accepted && arrival.from == *from)
+        has_left || arrival.is_some_and(|arrival| arrival.accepted && arrival.from == *from)
     };
     let product = catalog.product(to, id).await?.filter(|product| has_come(&product.item));
     product.map(|product| answer(&product)).ok_or(ApiError::NotFound("product"))

@@ -37,7 +37,7 @@ from_form!(Address {
 });
 
 /// Creates a customer or edits one: two store requests. An edit keeps the count of orders and the
-/// password, since it replaces the customer only as it was read, in its turn among the orders.
+/// password: it goes together with new orders, and replaces only the state that was read.
 pub async fn put_customer(
     State(customers): State<Customers>,
     actor: Actor,
@@ -50,15 +50,15 @@ pub async fn put_customer(
     let id = &wanted.public.id;
     retry(async |attempt: Attempt| {
         let customers = customers.reading(attempt.reads);
-        let place = ItemSlot::from(customers.customer(id).await?);
-        let written = match command.put(place, attempt, &wanted)? {
+        let slot = ItemSlot::from(customers.customer(id).await?);
+        let written = match command.put(slot, attempt, &wanted)? {
             PutStep::Done(written) => written,
             PutStep::Edit(found) => {
                 let edit = CustomerEdit::Details(Box::new(wanted.public.details.clone()));
                 let request = command.edit_request(found, attempt.reads);
                 match customers.orders.edit(id, edit, request).await? {
                     EditOutcome::Edited(customer) => WrittenItem::edited(customer),
-                    // Deleted by hand meanwhile: to be decided anew.
+                    // An operator has deleted the customer meanwhile: the next attempt decides anew.
                     EditOutcome::NoParent => return Err(StoreError::race(false).into()),
                 }
             }

@@ -13,6 +13,7 @@ use crate::{
     state::LabelSlot,
 };
 
+/// The body: the name of the label.
 pub struct LabelName(Name);
 
 from_form!(LabelName(text("name", Name::parse)));
@@ -27,8 +28,8 @@ pub async fn put_label<Id: LabelId>(
     let label = Label::new(Id::KIND, id.as_ref().to_owned(), name, &command.id);
     retry(async |attempt: Attempt| {
         let catalog = catalog.reading(attempt.reads);
-        let place = LabelSlot::from_item(catalog.label(label.kind, id.as_ref()).await?);
-        let written = match command.put(place, attempt, &label)? {
+        let slot = LabelSlot::from_item(catalog.label(label.kind, id.as_ref()).await?);
+        let written = match command.put(slot, attempt, &label)? {
             PutStep::Done(written) => written,
             PutStep::Edit(found) => {
                 let renamed = found.item.renamed(label.public.name.clone(), &command.id);
@@ -38,7 +39,7 @@ pub async fn put_label<Id: LabelId>(
                 WrittenItem::created(catalog.write_label(label.clone(), None).await?)
             }
             PutStep::Create(Some(tombstone)) => {
-                let label = label.clone().following(&tombstone.item);
+                let label = label.clone().replacing(&tombstone.item);
                 WrittenItem::created(catalog.write_label(label, Some(&tombstone.etag)).await?)
             }
         };

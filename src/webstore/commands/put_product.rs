@@ -29,22 +29,23 @@ from_form!(ProductText {
 
 /// Creates a product or edits one.
 ///
-/// A creation takes four store requests: the place, the category, the tags in one query, the write.
-/// An edit takes two, and a third where it names a tag that the product did not have: the names that
-/// it has are kept true by the change feed.
+/// A creation takes four store requests: a read of the slot, of the category and of the tags in one
+/// query, and the write. An edit takes two, and a third one if it adds a tag to the product: the
+/// change feed updates the names that the product has already.
 ///
-/// An edit that meets a move follows the product to its new category. Where the product has been
-/// deleted there, the edit begins anew in the category that its caller named.
+/// An edit that meets a move follows the product to its new category. If the product has been deleted
+/// there, the edit begins anew in the category of the request.
 pub async fn put_product(
     State(catalog): State<Catalog>,
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
     command: ItemCommand,
     JsonBody(text): JsonBody<ProductText>,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-    let at = Mutex::new(At { category_id: category_id.clone(), follows: Follows::OwnEdit });
-    let wanted = Wanted { category_id, id, text: text.each_tag_once(), command, at };
+    let target =
+        Mutex::new(EditTarget { category_id: category_id.clone(), follows: Follows::OwnEdit });
+    let put = PutProduct { category_id, id, text: text.each_tag_once(), command, target };
     retry(async |attempt: Attempt| {
-        let written = wanted.save(&catalog.reading(attempt.reads), attempt).await?;
+        let written = put.save(&catalog.reading(attempt.reads), attempt).await?;
         let location = |product: &Product| {
             format!("/api/categories/{}/products/{}", product.category_id, product.id)
         };
@@ -53,47 +54,51 @@ pub async fn put_product(
     .await
 }
 
-struct Wanted {
+/// A request to create or edit a product, with the target of its next attempt.
+struct PutProduct {
+    /// The category of the request.
     category_id: CategoryId,
     id: ProductId,
     text: ProductText,
     command: ItemCommand,
-    at: Mutex<At>,
+    target: Mutex<EditTarget>,
 }
 
-/// Where an attempt looks for the product.
-struct At {
+/// The category in which an attempt looks for the product.
+#[derive(Clone)]
+struct EditTarget {
     category_id: CategoryId,
     follows: Follows,
 }
 
-/// When an attempt follows a product that has moved on.
+/// The condition under which an attempt follows a product that has moved out of its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
-    /// Where this command was carried out before the move.
+    /// Only if this command was carried out before the move.
     OwnEdit,
-    /// Always: an attempt has seen the product there.
+    /// Always: an attempt has seen the product in the target.
     Always,
-    /// Never: it was followed, and deleted at the end of its way.
+    /// Never: the product was deleted in the last category to which an attempt has followed it.
     Never,
 }
 
-impl Wanted {
+impl PutProduct {
+    /// Makes an attempt: creates the product, edits it, or sets the target of the next attempt.
     async fn save(
         &self,
         catalog: &Catalog,
         attempt: Attempt,
     ) -> Result<WrittenItem<Product>, ApiError> {
         let Self { id, command: ItemCommand { id: command, conditions }, .. } = self;
-        let (category_id, follows) = self.at();
-        let place = ProductSlot::from_item(catalog.place(&category_id, id).await?);
-        let (tombstone, etag) = match place.put(command, attempt, self) {
+        let EditTarget { category_id, follows } = self.target();
+        let slot = ProductSlot::from_item(catalog.product_item(&category_id, id).await?);
+        let (tombstone, etag) = match slot.put(command, attempt, self) {
             PutStep::Done(written) => return Ok(written),
             PutStep::Edit(found) => {
                 conditions.check(Some(&found.etag))?;
                 return Ok(WrittenItem::edited(self.edit(catalog, found).await?));
             }
-            // The conditions hold where the product is to be created in the end.
+            // The conditions are checked for the category in which the product is created in the end.
             PutStep::Create(tombstone) => tombstone.map(|it| (it.item, it.etag)).unzip(),
         };
         if let Some(DeletedProduct { moved_to: Some(to), recent, .. }) = &tombstone
@@ -108,14 +113,15 @@ impl Wanted {
         }
         // guard: an edit that follows a deleted product goes back => `false`
         if category_id != self.category_id {
-            return self.go_back();
+            return self.return_to_request();
         }
         conditions.check(None)?;
-        let product = self.product(catalog, category_id, tombstone.as_ref()).await?;
+        let product = self.new_product(catalog, category_id, tombstone.as_ref()).await?;
         Ok(WrittenItem::created(catalog.write(product, etag.as_ref()).await?))
     }
 
-    async fn product(
+    /// Returns the new product, with the names of its labels.
+    async fn new_product(
         &self,
         catalog: &Catalog,
         category_id: CategoryId,
@@ -129,9 +135,10 @@ impl Wanted {
         let (category, tags) = futures::try_join!(category, tags(catalog, &text.tag_ids, &[]))?;
         let product =
             Product::new(id.clone(), category_id, &category.item, text, tags, &command.id);
-        Ok(tombstone.iter().fold(product, |product, it| product.following(it)))
+        Ok(tombstone.iter().fold(product, |product, it| product.replacing(it)))
     }
 
+    /// Edits a product that an attempt has found. A departing product ends its move first.
     async fn edit(
         &self,
         catalog: &Catalog,
@@ -139,18 +146,18 @@ impl Wanted {
     ) -> Result<Stored<Product>, ApiError> {
         let Self { id, text, command, .. } = self;
         let product = &found.item;
-        self.has_seen();
+        self.follow_always();
         // guard: move: a departing product waits
         if let Some(departure) = &product.departure {
             let from = &product.category_id;
             return match moves::end(catalog, from, id, departure).await? {
                 MoveOutcome::Arrived(_) => self.follow_to(&departure.to),
-                MoveOutcome::Refused | MoveOutcome::NoRoom(_) | MoveOutcome::Over => {
+                MoveOutcome::Refused | MoveOutcome::CategoryFull(_) | MoveOutcome::AlreadyEnded => {
                     Err(StoreError::race(false).into())
                 }
             };
         }
-        if product.has(text) {
+        if product.has_text(text) {
             catalog.reads.confirmed()?;
             return Ok(found);
         }
@@ -159,40 +166,41 @@ impl Wanted {
         Ok(catalog.write(edited, Some(&found.etag)).await?)
     }
 
-    fn at(&self) -> (CategoryId, Follows) {
-        let at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
-        (at.category_id.clone(), at.follows)
+    fn target(&self) -> EditTarget {
+        self.target.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn has_seen(&self) {
-        self.at.lock().unwrap_or_else(PoisonError::into_inner).follows = Follows::Always;
+    /// Notes that an attempt has seen the product in its target.
+    fn follow_always(&self) {
+        self.target.lock().unwrap_or_else(PoisonError::into_inner).follows = Follows::Always;
     }
 
-    /// The product has moved: the next attempt edits it in its new category.
+    /// Ends an attempt whose product has moved. The next attempt edits it in its new category.
     fn follow_to<T>(&self, category_id: &CategoryId) -> Result<T, ApiError> {
         self.begin_anew(category_id, Follows::Always)
     }
 
-    /// The product was deleted where it was followed to: the next attempt creates one in the category
-    /// that the caller named, as a `PUT` does where nothing is, or meets a condition that fails.
-    fn go_back<T>(&self) -> Result<T, ApiError> {
+    /// Ends an attempt whose product was deleted in the category to which it was followed. The next
+    /// attempt creates a product in the category of the request, as any `PUT` to an empty slot does,
+    /// or fails on a condition.
+    fn return_to_request<T>(&self) -> Result<T, ApiError> {
         self.begin_anew(&self.category_id, Follows::Never)
     }
 
     fn begin_anew<T>(&self, category_id: &CategoryId, follows: Follows) -> Result<T, ApiError> {
-        let category_id = category_id.clone();
-        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = At { category_id, follows };
+        let target = EditTarget { category_id: category_id.clone(), follows };
+        *self.target.lock().unwrap_or_else(PoisonError::into_inner) = target;
         Err(StoreError::race(false).into())
     }
 }
 
-impl command::DesiredItem<Product> for Wanted {
+impl command::DesiredItem<Product> for PutProduct {
     fn has_created(&self, product: &Product) -> bool {
         product.created_by == self.command.id
     }
 }
 
-/// What the product keeps of the tags with these ids. Those that it has already are not read.
+/// Returns the copies of the tags with these ids. Copies in `known` are not read again.
 async fn tags(
     catalog: &Catalog,
     ids: &[TagId],

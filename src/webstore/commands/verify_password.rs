@@ -14,9 +14,9 @@ use crate::{
 
 /// Compares a password with that of a customer: one store request, and a hash in its turn.
 ///
-/// A wrong password, a customer without one, and no such customer are one answer, and take the same:
-/// one read and one hash. The read is of the latest committed state, so an old password ends at once,
-/// at every instance.
+/// A wrong password, a customer without a password, and a missing customer have the same answer at
+/// the same cost: one read and one hash. The read is of the latest committed state, so a replaced
+/// password is invalid at once, at every instance.
 pub async fn verify_password(
     State(customers): State<Customers>,
     actor: Actor,

@@ -46,17 +46,16 @@ pub enum CustomerItem {
 
 item_types!(CustomerItem: Customer(Customer), SalesOrder(SalesOrder));
 
-/// An item of the container `customer`, of which only the fields of `T` are read: a type without a place
-/// for a password.
+/// An item of the container `customer`, read for the fields of `T` only: a type without a password.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub enum CustomerAs<T> {
+pub enum CustomerView<T> {
     Customer(Box<T>),
     #[serde(other)]
     Other,
 }
 
-impl<T> CustomerAs<T> {
+impl<T> CustomerView<T> {
     pub fn customer(self) -> Option<T> {
         match self {
             Self::Customer(customer) => Some(*customer),
@@ -66,7 +65,7 @@ impl<T> CustomerAs<T> {
 }
 
 /// A customer as it is stored. Answers, copies and findings are made of [`PublicCustomer`], which has
-/// no place for a password.
+/// no field for a password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Customer {
@@ -82,7 +81,7 @@ pub struct Customer {
     pub recent: RecentCommands,
 }
 
-/// What the API shows of a customer.
+/// A customer, as the API shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Customer")]
@@ -91,16 +90,16 @@ pub struct PublicCustomer {
     pub id: CustomerId,
     /// The partition key; equal to the id.
     pub customer_id: CustomerId,
-    /// What the customer says.
+    /// The details that the caller writes.
     #[serde(flatten)]
     pub details: CustomerDetails,
-    /// How many orders the customer has.
+    /// The number of orders of the customer.
     pub sales_order_count: u64,
-    /// When the customer was created.
+    /// The date of creation.
     pub creation_date: Timestamp,
 }
 
-/// What a customer says of itself.
+/// The details of a customer, as the caller writes them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomerDetails {
@@ -124,7 +123,7 @@ pub struct CustomerDetails {
 pub struct Address {
     /// Street and number.
     pub address_line1: AddressPart,
-    /// What does not fit into the first line.
+    /// The second line, such as a floor.
     pub address_line2: Option<AddressPart>,
     /// The city.
     pub city: AddressPart,
@@ -136,7 +135,7 @@ pub struct Address {
     pub zip_code: AddressPart,
 }
 
-/// What a caller changes of a customer.
+/// An edit of a customer.
 #[derive(Debug, Clone)]
 pub enum CustomerEdit {
     Details(Box<CustomerDetails>),
@@ -144,7 +143,7 @@ pub enum CustomerEdit {
 }
 
 impl Customer {
-    /// Returns a new customer, as of now.
+    /// Creates a customer, as of now.
     pub fn new(id: CustomerId, details: CustomerDetails) -> Self {
         let creation_date = Timestamp::now();
         Self {
@@ -162,15 +161,15 @@ impl Customer {
         }
     }
 
-    /// Returns the customer with another number of orders.
-    pub fn counted(&self, sales_order_count: u64) -> Self {
+    /// Returns the customer in its next version, with this number of orders.
+    pub fn with_order_count(&self, sales_order_count: u64) -> Self {
         let mut customer = Self { version: self.version + 1, ..self.clone() };
         customer.public.sales_order_count = sales_order_count;
         customer
     }
 
-    /// Returns the customer with an edit, in the same version.
-    pub fn with(mut self, edit: &CustomerEdit) -> Self {
+    /// Returns the customer after an edit, in the same version.
+    pub fn edited(mut self, edit: &CustomerEdit) -> Self {
         match edit {
             CustomerEdit::Details(details) => self.public.details = (**details).clone(),
             CustomerEdit::Password(hash) => self.password = Some(hash.clone()),

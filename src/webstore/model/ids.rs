@@ -25,11 +25,12 @@ values::checked_text!(
 );
 
 impl OrderId {
+    /// Creates an id for an order without an idempotency key.
     pub fn fresh() -> Self {
         Self(Uuid::now_v7().to_string())
     }
 
-    /// Returns the id that an idempotency key of a customer stands for.
+    /// Returns the id for an idempotency key of a customer.
     pub fn from_key(customer_id: &CustomerId, key: &IdempotencyKey) -> Self {
         Self(key.derived_id(&format!("order {customer_id}")))
     }

@@ -1,7 +1,8 @@
-//! Labels: a label is a category or a tag, whose name products carry copies of.
+//! Labels: a label is a category or a tag. Products relocate copies of its name.
 //!
-//! Their container is `productMeta`, and the projection of their names `LabelNames`: such names are
-//! stored, deployed or a part of the API, and stay. Messages to callers say "category" or "tag".
+//! The container of labels is `productMeta`, and the projection of their names is `LabelNames`. Both
+//! names are stored, deployed or a part of the API, and stay. Messages to callers say "category" or
+//! "tag".
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ values::checked_text!(
 );
 
 impl Name {
-    /// Returns the text by which a store sorts names.
+    /// Returns the text by which the store sorts names.
     pub fn sort_key(&self) -> String {
         sort_key(self.as_str())
     }
@@ -39,7 +40,7 @@ pub enum LabelKind {
 }
 
 impl LabelKind {
-    /// The partition key of all labels of this kind, and the word for them.
+    /// Returns the partition key of all labels of this kind, which is also the word for one.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Category => "category",
@@ -50,7 +51,7 @@ impl LabelKind {
 
 /// The id of a label.
 pub trait LabelId: AsRef<str> + Send + Sync {
-    /// The kind of labels that it is the id of.
+    /// The kind of the label with this id.
     const KIND: LabelKind;
 }
 
@@ -88,7 +89,7 @@ pub struct Label {
     pub recent: RecentCommands,
 }
 
-/// What the API shows of a category or a tag.
+/// A category or a tag, as the API shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Label")]
 pub struct PublicLabel {
@@ -120,15 +121,15 @@ pub struct DeletedLabel {
 pub struct LabelRenaming {
     #[serde(rename = "type")]
     pub kind: LabelKind,
-    /// No id of a label has a colon.
+    /// An id with a colon, which no id of a label has.
     pub id: String,
     pub label_id: String,
-    /// The version of the label whose name is brought to the products.
+    /// The version of the label with the new name.
     pub version: u64,
     ttl: u32,
 }
 
-/// What a product keeps of a label.
+/// The copy of a label on a product.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelCopy {
@@ -151,20 +152,25 @@ impl LabelItem {
 
 impl Label {
     pub fn new(kind: LabelKind, id: String, name: Name, command: &CommandId) -> Self {
-        let (sort_name, created_by) = (name.sort_key(), command.clone());
-        let (public, recent) = (PublicLabel { id, name }, RecentCommands::default());
-        Self { kind, public, sort_name, version: 1, created_by, recent }
+        Self {
+            kind,
+            sort_name: name.sort_key(),
+            public: PublicLabel { id, name },
+            version: 1,
+            created_by: command.clone(),
+            recent: RecentCommands::default(),
+        }
     }
 
-    /// Returns the label in the place of a deleted one with the same id: copies of that one are
-    /// older.
-    pub fn following(mut self, deleted: &DeletedLabel) -> Self {
+    /// Returns the label in the version after the tombstone that it replaces. Copies of the deleted
+    /// label are older.
+    pub fn replacing(mut self, deleted: &DeletedLabel) -> Self {
         self.version = deleted.version + 1;
         self.recent = deleted.recent.clone();
         self
     }
 
-    /// Returns the label under a new name, which a command gives it.
+    /// Returns the label after a rename by this command.
     pub fn renamed(mut self, name: Name, command: &CommandId) -> Self {
         self.sort_name = name.sort_key();
         self.public.name = name;
@@ -172,7 +178,7 @@ impl Label {
         self.remembering(command)
     }
 
-    /// Returns the tombstone that the label leaves when a command deletes it.
+    /// Returns the tombstone of the label after its deletion by this command.
     pub fn deleted(self, command: &CommandId) -> DeletedLabel {
         let Self { kind, public: PublicLabel { id, name }, version, recent, .. } =
             self.remembering(command);
@@ -180,7 +186,7 @@ impl Label {
         DeletedLabel { kind, id, name, version, recent, ttl: tombstone::TTL_SECONDS }
     }
 
-    /// What products keep of this label.
+    /// Returns the copy of this label for a product.
     pub fn copy(&self) -> LabelCopy {
         let PublicLabel { id, name } = self.public.clone();
         LabelCopy { id, name, version: self.version }
@@ -191,25 +197,29 @@ remembers!(DeletedLabel);
 remembers!(created_by: Label);
 
 impl LabelRenaming {
-    /// The continuation of the rename to the present name of a label.
-    pub fn of(label: &Label) -> Self {
-        let (label_id, ttl) = (label.public.id.clone(), tombstone::TTL_SECONDS);
-        let id = format!("renaming:{label_id}");
-        Self { kind: label.kind, id, label_id, version: label.version, ttl }
+    /// Creates the continuation of the rename to the present name of a label.
+    pub fn new(label: &Label) -> Self {
+        Self {
+            kind: label.kind,
+            id: format!("renaming:{}", label.public.id),
+            label_id: label.public.id.clone(),
+            version: label.version,
+            ttl: tombstone::TTL_SECONDS,
+        }
     }
 }
 
 impl DeletedLabel {
-    /// Returns the label that comes back, since a product uses it.
-    pub fn revived(&self) -> Label {
+    /// Returns the deleted label again, since a product uses it.
+    pub fn restored(&self) -> Label {
         let command = CommandId::fresh();
-        Label::new(self.kind, self.id.clone(), self.name.clone(), &command).following(self)
+        Label::new(self.kind, self.id.clone(), self.name.clone(), &command).replacing(self)
     }
 }
 
 impl LabelCopy {
-    /// Returns the label that a product proves, where not even its tombstone is left.
-    pub fn proved(&self, kind: LabelKind) -> Label {
+    /// Returns the label of which a product has this copy, if even its tombstone has expired.
+    pub fn restored(&self, kind: LabelKind) -> Label {
         let label = Label::new(kind, self.id.clone(), self.name.clone(), &CommandId::fresh());
         Label { version: self.version + 1, ..label }
     }

@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CustomerAs, CustomerId, PersonName};
+use super::{CustomerId, CustomerView, PersonName};
 use tributary_functions::values::{Timestamp, may_be_rewritten_by_host};
 
 /// The logical partition of the leaderboard.
 pub const LEADERBOARD_PARTITION: &str = "customer";
 
-/// An item of the container `customer`, as the leaderboard reads it: without a place for a password,
-/// an e-mail address, a phone number or an address.
-pub type CustomerChange = CustomerAs<VersionedCustomer>;
+/// An item of the container `customer`, as the leaderboard reads it: without password, e-mail
+/// address, phone number and addresses.
+pub type CustomerChange = CustomerView<VersionedCustomer>;
 
 /// The items of the container `leaderboard`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub enum LeaderboardItem {
     Customer(VersionedCustomer),
 }
 
-/// What a report shows of a customer, and in which version.
+/// A customer in a report, with its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionedCustomer {
@@ -31,7 +31,7 @@ pub struct VersionedCustomer {
     pub version: u64,
 }
 
-/// What a report shows of a customer: the fields of the customer that are not private.
+/// A customer in a report: the fields that are not private.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RankedCustomer {
@@ -45,9 +45,9 @@ pub struct RankedCustomer {
     pub first_name: PersonName,
     /// The last name.
     pub last_name: PersonName,
-    /// How many orders the customer has.
+    /// The number of orders of the customer.
     pub sales_order_count: u64,
-    /// When the customer was created.
+    /// The date of creation.
     pub creation_date: Timestamp,
 }
 

@@ -9,7 +9,7 @@ mod password;
 pub mod sizes;
 
 pub use customer::{
-    Address, AddressPart, Customer, CustomerAs, CustomerDetails, CustomerEdit, CustomerItem,
+    Address, AddressPart, Customer, CustomerDetails, CustomerEdit, CustomerItem, CustomerView,
     EmailAddress, MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer,
 };
 pub use ids::{CategoryId, CustomerId, OrderId, ProductId, TagId};
@@ -18,7 +18,7 @@ pub use leaderboard::{
 };
 pub use money::{Money, Price, Quantity};
 pub use order::{
-    MAX_LINES, NewLine, NewOrder, OrderLine, OrderableItem, OrderedProduct, OrderedProducts,
+    MAX_LINES, NewOrder, NewOrderLine, OrderLine, OrderableItem, OrderedProduct, OrderedProducts,
     PublicOrder, SalesOrder,
 };
 pub use password::{HashError, Password, PasswordHash};
@@ -30,6 +30,6 @@ pub use label::{
     DeletedLabel, Label, LabelCopy, LabelId, LabelItem, LabelKind, LabelRenaming, Name, PublicLabel,
 };
 pub use product::{
-    Arrival, DeletedProduct, Departure, Description, MAX_TAGS, Product, ProductItem, ProductText,
-    PublicProduct, Sku,
+    DeletedProduct, Description, MAX_TAGS, Product, ProductArrival, ProductDeparture, ProductItem,
+    ProductText, PublicProduct, Sku,
 };

@@ -1,9 +1,9 @@
 //! Amounts of money: exact decimals with at most two places, computed in whole cents.
 //!
-//! In JSON an amount is a number. Whoever reads JSON, the store included, may hold a number as a
-//! binary one with 53 bits. That changes no amount: such a number tells apart all decimals of up to
-//! 15 digits, and its shortest text is the decimal that it was made from. So an amount has at most 15
-//! digits, and nothing is computed before it is whole cents again.
+//! In JSON an amount is a number. A reader of JSON, such as the store, may hold a number as a binary
+//! number of 53 bits. That changes no amount: such a number tells apart all decimals of up to 15
+//! digits, and its shortest text is the decimal that it was made from. So an amount has at most 15
+//! digits, and it is whole cents again before any computation.
 
 use std::{borrow::Cow, fmt, iter::Sum};
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use tributary_functions::values::Invalid;
 
 /// The most digits that survive a binary number of 53 bits.
-const DIGITS: usize = 15;
+const MAX_DIGITS: usize = 15;
 
 /// An amount of at most 9,999,999,999,999.99.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,7 +29,7 @@ pub struct Money {
 #[schemars(example = 19.9)]
 pub struct Price(Money);
 
-/// How many pieces of a product an order line is for: 1 to 1,000.
+/// The number of pieces in a line of an order: 1 to 1,000.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -57,7 +57,7 @@ impl Money {
     }
 }
 
-/// The cents that a decimal number stands for, if it is a whole number of them and not too large.
+/// Returns the cents of a decimal number; `None` if they are not a whole number, or too many.
 fn cents(text: &str) -> Option<u64> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let unsigned = mantissa.strip_prefix('-').unwrap_or(mantissa);
@@ -80,7 +80,7 @@ fn cents(text: &str) -> Option<u64> {
     let exponent =
         i64::from(exponent) + i64::try_from(dropped).ok()? - i64::try_from(fraction.len()).ok()?;
     let zeros = usize::try_from(exponent + 2).ok()?;
-    if significant.len().checked_add(zeros)? > DIGITS {
+    if significant.len().checked_add(zeros)? > MAX_DIGITS {
         return None;
     }
     let power = 10_u64.checked_pow(u32::try_from(zeros).ok()?)?;
@@ -108,8 +108,8 @@ impl JsonSchema for Money {
     }
 }
 
-/// An amount beyond [`Money::MAX`] becomes it. No order comes near: 50 lines of 1,000 pieces at
-/// 1,000,000 are 50,000,000,000.
+/// Adds amounts, up to [`Money::MAX`]. No order comes near: 50 lines of 1,000 pieces at 1,000,000
+/// are 50,000,000,000.
 impl Sum for Money {
     fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
         let cents = amounts.fold(0_u64, |sum, amount| sum.saturating_add(amount.cents));
@@ -285,7 +285,7 @@ mod tests {
             let text = serde_json::to_string(&money).unwrap();
             prop_assert_eq!(Money::parse(&text).unwrap(), money);
             prop_assert_eq!(Money::parse(&money.to_string()).unwrap(), money);
-            // Without a detour through text of ours, as the store hands it over.
+            // Through a value of JSON, as the store returns it.
             let value: Value = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(serde_json::from_value::<Money>(value).unwrap(), money);
             // At most two places, and no exponent.
@@ -294,7 +294,7 @@ mod tests {
         }
 
         #[test]
-        fn a_total_is_what_cents_add_up_to(
+        fn a_total_is_the_sum_of_its_cents(
             lines in proptest::collection::vec((0_u64..=100_000_000, 1_u64..=1_000), 1..=50),
         ) {
             let amount = |(cents, quantity): &(u64, u64)| {
@@ -307,7 +307,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "[0-9eE.+-]{0,40}|.*") {
+        fn parsing_an_amount_never_panics(text in "[0-9eE.+-]{0,40}|.*") {
             let _ = (Money::parse(&text), Price::parse(&text), Quantity::parse(&text));
         }
     }

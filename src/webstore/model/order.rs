@@ -17,11 +17,11 @@ pub const MAX_LINES: usize = 50;
 pub struct SalesOrder {
     #[serde(flatten)]
     pub public: PublicOrder,
-    /// What was ordered, as [`NewOrder::digest`] tells: a repeated request is known by it.
+    /// The [`NewOrder::digest`] of the request: a repeated request has the same one.
     pub request: CommandId,
 }
 
-/// What the API shows of an order. Names and prices are those of the day of the order.
+/// An order, as the API shows it. Names and prices are those of the day of the order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Order")]
@@ -30,11 +30,11 @@ pub struct PublicOrder {
     pub id: OrderId,
     /// The partition key.
     pub customer_id: CustomerId,
-    /// When the order was created.
+    /// The date of creation.
     pub order_date: Timestamp,
-    /// What was ordered, line by line.
+    /// The lines of the order.
     pub items: Vec<OrderLine>,
-    /// What the lines add up to.
+    /// The sum of the lines.
     pub total: Money,
 }
 
@@ -52,17 +52,17 @@ pub struct OrderLine {
     pub name: String,
     /// Its price.
     pub price: Price,
-    /// How many pieces.
+    /// The number of pieces.
     pub quantity: Quantity,
 }
 
-/// What a customer orders: 1 to [`MAX_LINES`] lines.
+/// An order to create: 1 to [`MAX_LINES`] lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewOrder(pub Vec<NewLine>);
+pub struct NewOrder(pub Vec<NewOrderLine>);
 
-/// A line of what a customer orders.
+/// A line of an order to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewLine {
+pub struct NewOrderLine {
     pub product_id: ProductId,
     /// The category of the product, which is the partition key of its item.
     pub category_id: CategoryId,
@@ -79,7 +79,7 @@ pub enum OrderableItem {
     Other,
 }
 
-/// What an order copies of a product.
+/// The fields of a product that an order copies.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct OrderedProduct {
     pub id: ProductId,
@@ -92,18 +92,19 @@ pub struct OrderedProduct {
 pub type OrderedProducts = BTreeMap<(CategoryId, ProductId), OrderedProduct>;
 
 impl NewOrder {
-    /// Returns the products that are ordered, each once, by category.
+    /// Returns the ordered products, each once, by category.
     pub fn products(&self) -> BTreeMap<&CategoryId, BTreeSet<&ProductId>> {
         let mut products: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for NewLine { product_id, category_id, .. } in &self.0 {
+        for NewOrderLine { product_id, category_id, .. } in &self.0 {
             products.entry(category_id).or_default().insert(product_id);
         }
         products
     }
 
-    /// Returns what tells this order from one with other lines. No id contains a space.
+    /// Returns a digest that differs from that of each order with other lines. No id contains a
+    /// space, so different lines give different texts.
     pub fn digest(&self) -> CommandId {
-        let line = |NewLine { product_id, category_id, quantity }: &NewLine| {
+        let line = |NewOrderLine { product_id, category_id, quantity }: &NewOrderLine| {
             format!("{category_id} {product_id} {}", u64::from(*quantity))
         };
         CommandId::from_text(&self.0.iter().map(line).collect::<Vec<_>>().join("\n"))
@@ -116,7 +117,7 @@ impl NewOrder {
         customer_id: CustomerId,
         products: &OrderedProducts,
     ) -> Option<SalesOrder> {
-        let line = |NewLine { product_id, category_id, quantity }: &NewLine| {
+        let line = |NewOrderLine { product_id, category_id, quantity }: &NewOrderLine| {
             let product = products.get(&(category_id.clone(), product_id.clone()))?;
             let OrderedProduct { id, sku, name, price } = product.clone();
             Some(OrderLine { product_id: id, sku, name, price, quantity: *quantity })
@@ -135,8 +136,8 @@ mod tests {
 
     use super::*;
 
-    fn line(category: &str, product: &str, quantity: u64) -> NewLine {
-        NewLine {
+    fn line(category: &str, product: &str, quantity: u64) -> NewOrderLine {
+        NewOrderLine {
             product_id: ProductId::parse(product.into()).unwrap(),
             category_id: CategoryId::parse(category.into()).unwrap(),
             quantity: Quantity::try_from(quantity).unwrap(),
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_told_from_every_other() {
+    fn orders_with_other_lines_have_other_digests() {
         let order = NewOrder(vec![line("a", "1", 2), line("b", "1", 1)]);
         assert_eq!(order.digest(), order.clone().digest());
         for other in [

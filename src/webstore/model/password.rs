@@ -17,10 +17,10 @@ use tributary_functions::values::{self, Invalid, check_length};
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
 
-/// A password as somebody typed it: 12 to 128 characters.
+/// A password as it was typed: 12 to 128 characters.
 ///
-/// It is neither shown nor stored. Two ways of typing one text are one password: its normal form
-/// (NFC) is hashed.
+/// A password is neither shown nor stored. Two ways of typing one text are one password: the normal
+/// form (NFC) of the text is hashed.
 #[derive(Clone)]
 pub struct Password(String);
 
@@ -31,7 +31,7 @@ values::text_schema!(
     "examples": ["correct horse battery staple"]
 );
 
-/// The hash of a password, with all that is needed to compare another with it.
+/// The hash of a password, with the scheme and the salt that a comparison needs.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PasswordHash {
     scheme: Scheme,
@@ -39,7 +39,7 @@ pub struct PasswordHash {
     hash: String,
 }
 
-/// How a password is hashed.
+/// The algorithm of a hash and its costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Scheme {
     /// Argon2id, version 1.3: 46 MiB, one pass, one lane.
@@ -48,15 +48,15 @@ enum Scheme {
 }
 
 /// The scheme of new hashes.
-const CURRENT: Scheme = Scheme::M47104T1P1;
+const CURRENT_SCHEME: Scheme = Scheme::M47104T1P1;
 
-/// A password could not be hashed: there is no memory for it, or a hash is stored that is none.
+/// The failure of a hash: no memory is left, or the stored hash is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the password could not be hashed")]
 pub struct HashError;
 
 impl Password {
-    /// Applies the rule of the type.
+    /// Creates a password from a text of 12 to 128 characters.
     pub fn parse(text: String) -> Result<Self, Invalid> {
         check_length(&text, 12, 128).map(|()| Self(text))
     }
@@ -67,17 +67,17 @@ impl PasswordHash {
     pub fn new(password: &Password) -> Result<Self, HashError> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(|_| HashError)?;
-        let hash = CURRENT.hash(password, &salt)?;
-        Ok(Self::encoded(CURRENT, &salt, &hash))
+        let hash = CURRENT_SCHEME.hash(password, &salt)?;
+        Ok(Self::encoded(CURRENT_SCHEME, &salt, &hash))
     }
 
-    /// Returns true if `known` is the hash of this password. Without a hash, one of nobody is compared
-    /// instead: both take one way, and the same time.
-    pub fn is_of(known: Option<&Self>, password: &Password) -> Result<bool, HashError> {
-        let nobody = Self::encoded(CURRENT, &[0; SALT_BYTES], &[0; HASH_BYTES]);
+    /// Returns true if `known` is the hash of this password. Without a hash, the password is compared
+    /// with a dummy hash: both cases take the same time.
+    pub fn matches(known: Option<&Self>, password: &Password) -> Result<bool, HashError> {
+        let dummy = Self::encoded(CURRENT_SCHEME, &[0; SALT_BYTES], &[0; HASH_BYTES]);
         // guard: passwords: a hash is computed also for a customer without one =>
         //     `match known { Some(known) => known, None => return Ok(false) }`
-        let Self { scheme, salt, hash } = known.unwrap_or(&nobody);
+        let Self { scheme, salt, hash } = known.unwrap_or(&dummy);
         let [salt, hash] =
             [salt, hash].map(|text| BASE64_STANDARD_NO_PAD.decode(text).map_err(|_| HashError));
         let given = scheme.hash(password, &salt?)?;
@@ -128,17 +128,20 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_of_its_password_only_and_each_has_a_salt() {
+    fn a_hash_matches_its_password_only_and_each_has_its_own_salt() {
         let right = password("correct horse battery");
         let [one, other] = [(); 2].map(|()| PasswordHash::new(&right).unwrap());
         assert_ne!(one, other);
-        assert_eq!(PasswordHash::is_of(Some(&one), &right), Ok(true));
-        assert_eq!(PasswordHash::is_of(Some(&one), &password("correct horse bathroom")), Ok(false));
-        assert_eq!(PasswordHash::is_of(None, &right), Ok(false));
+        assert_eq!(PasswordHash::matches(Some(&one), &right), Ok(true));
+        assert_eq!(
+            PasswordHash::matches(Some(&one), &password("correct horse bathroom")),
+            Ok(false)
+        );
+        assert_eq!(PasswordHash::matches(None, &right), Ok(false));
     }
 
     #[test]
-    fn a_stored_hash_is_that_of_other_implementations() {
+    fn a_stored_hash_equals_the_hash_of_another_implementation() {
         // python3: argon2.low_level.hash_secret_raw(b"correct horse battery", b"0123456789abcdef",
         // time_cost=1, memory_cost=47104, parallelism=1, hash_len=32, type=Type.ID)
         let stored = json!({
@@ -148,16 +151,16 @@ mod tests {
         });
         let stored: PasswordHash = serde_json::from_value(stored).unwrap();
         assert_eq!(
-            PasswordHash::is_of(Some(&stored), &password("correct horse battery")),
+            PasswordHash::matches(Some(&stored), &password("correct horse battery")),
             Ok(true)
         );
     }
 
     #[test]
-    fn a_password_is_the_same_however_its_letters_are_composed() {
+    fn a_password_is_the_same_however_its_characters_are_composed() {
         let composed = PasswordHash::new(&password("ma\u{f1}ana ma\u{f1}ana")).unwrap();
         let decomposed = password("man\u{303}ana man\u{303}ana");
-        assert_eq!(PasswordHash::is_of(Some(&composed), &decomposed), Ok(true));
+        assert_eq!(PasswordHash::matches(Some(&composed), &decomposed), Ok(true));
     }
 
     #[test]
@@ -166,7 +169,7 @@ mod tests {
             let stored =
                 json!({"scheme": "argon2id$v=19$m=47104,t=1,p=1", "salt": salt, "hash": hash});
             let stored: PasswordHash = serde_json::from_value(stored).unwrap();
-            let compared = PasswordHash::is_of(Some(&stored), &password("correct horse battery"));
+            let compared = PasswordHash::matches(Some(&stored), &password("correct horse battery"));
             assert_eq!(compared, Err(HashError), "{salt} {hash}");
         }
     }

@@ -1,4 +1,4 @@
-//! Products, and the tombstone that a deleted or moved one leaves.
+//! Products, and the tombstones of deleted and of moved ones.
 
 use std::{collections::HashSet, iter};
 
@@ -25,16 +25,16 @@ values::checked_text!(
 /// The most tags of a product.
 pub const MAX_TAGS: usize = 50;
 
-/// How many moves that were taken back a place remembers. What a slow writer of the first outcome
-/// does ends within minutes.
-const MAX_TAKEN_BACK: usize = 8;
+/// The most taken-back moves that an item remembers. A slow writer of the outcome of the first one
+/// ends within minutes.
+const MAX_TAKEN_BACK_MOVES: usize = 8;
 
 /// The items of the container `product`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ProductItem {
     Product(Box<Product>),
-    /// The tombstone that a product leaves in its category when it is deleted or moved.
+    /// The tombstone of a product that was deleted, or moved out of the category.
     DeletedProduct(DeletedProduct),
 }
 
@@ -45,7 +45,7 @@ pub struct Product {
     pub id: ProductId,
     pub category_id: CategoryId,
     pub category_name: Name,
-    /// The version of the category that `categoryName` was taken from.
+    /// The version of the category from which `categoryName` was copied.
     pub category_version: u64,
     pub sku: Sku,
     pub name: Name,
@@ -61,16 +61,16 @@ pub struct Product {
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
     pub recent: RecentCommands,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub departure: Option<Departure>,
-    /// The last move to this place.
+    pub departure: Option<ProductDeparture>,
+    /// The outcome of the last move to this slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrival: Option<Arrival>,
-    /// The ids of the last moves from this place that were taken back.
+    pub arrival: Option<ProductArrival>,
+    /// The ids of the last moves from this slot that were taken back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_back: Vec<CommandId>,
 }
 
-/// What a caller writes.
+/// The fields of a product that a caller writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductText {
     pub sku: Sku,
@@ -80,7 +80,7 @@ pub struct ProductText {
     pub tag_ids: Vec<TagId>,
 }
 
-/// What the API shows of a product.
+/// A product, as the API shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Product")]
@@ -114,10 +114,10 @@ pub struct DeletedProduct {
     pub moved_to: Option<CategoryId>,
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
     pub recent: RecentCommands,
-    /// The last move to this place.
+    /// The outcome of the last move to this slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrival: Option<Arrival>,
-    /// The ids of the last moves from this place that were taken back.
+    pub arrival: Option<ProductArrival>,
+    /// The ids of the last moves from this slot that were taken back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_back: Vec<CommandId>,
     pub ttl: u32,
@@ -126,22 +126,22 @@ pub struct DeletedProduct {
 /// A move that has begun: the product waits in its old category until it ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Departure {
-    /// The id of this move, which no other has.
+pub struct ProductDeparture {
+    /// The id of this move, used once.
     pub move_id: CommandId,
     pub to: CategoryId,
     pub category_name: Name,
-    /// The version of the new category that its name was taken from.
+    /// The version of the new category from which its name was copied.
     pub category_version: u64,
 }
 
-/// The outcome of a move, written down at its target.
+/// The outcome of a move, stored on the item in its target slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Arrival {
+pub struct ProductArrival {
     pub move_id: CommandId,
     pub from: CategoryId,
-    /// Whether the product has arrived, or was refused since the place was taken.
+    /// True if the product has arrived; false if the slot had another product.
     pub accepted: bool,
 }
 
@@ -155,16 +155,16 @@ impl ProductItem {
         }
     }
 
-    /// The last move to this place.
-    pub fn arrival(&self) -> Option<&Arrival> {
+    /// Returns the outcome of the last move to this slot.
+    pub fn arrival(&self) -> Option<&ProductArrival> {
         match self {
             Self::Product(product) => product.arrival.as_ref(),
             Self::DeletedProduct(tombstone) => tombstone.arrival.as_ref(),
         }
     }
 
-    /// Returns true if this move from this place was taken back.
-    pub fn has_taken_back(&self, departure: &Departure) -> bool {
+    /// Returns true if this move from this slot was taken back.
+    pub fn has_taken_back(&self, departure: &ProductDeparture) -> bool {
         let taken_back = match self {
             Self::Product(product) => &product.taken_back,
             Self::DeletedProduct(tombstone) => &tombstone.taken_back,
@@ -174,7 +174,7 @@ impl ProductItem {
 }
 
 impl Product {
-    /// A new product; `tags` are those that the text names.
+    /// Creates a product; `tags` are the copies of the tags in `text`.
     pub fn new(
         id: ProductId,
         category_id: CategoryId,
@@ -203,8 +203,9 @@ impl Product {
         }
     }
 
-    /// Returns the product in the place of a deleted one.
-    pub fn following(mut self, deleted: &DeletedProduct) -> Self {
+    /// Returns the product in the version after the tombstone that it replaces, with the memory of the
+    /// tombstone.
+    pub fn replacing(mut self, deleted: &DeletedProduct) -> Self {
         self.version = deleted.version + 1;
         self.recent = deleted.recent.clone();
         // guard: move: a new product keeps the outcome
@@ -213,8 +214,8 @@ impl Product {
         self
     }
 
-    /// Returns true if the product is as the text says.
-    pub fn has(&self, text: &ProductText) -> bool {
+    /// Returns true if the product has these fields already.
+    pub fn has_text(&self, text: &ProductText) -> bool {
         let tags = self.tags.iter().map(|tag| tag.id.as_str());
         self.sku == text.sku
             && self.name == text.name
@@ -223,7 +224,7 @@ impl Product {
             && tags.eq(text.tag_ids.iter().map(TagId::as_str))
     }
 
-    /// Returns the product after an edit; `tags` are those that the text names.
+    /// Returns the product after an edit; `tags` are the copies of the tags in `text`.
     pub fn edited(&self, text: &ProductText, tags: Vec<LabelCopy>, command: &CommandId) -> Self {
         let mut product = self.next();
         product.sku.clone_from(&text.sku);
@@ -235,15 +236,15 @@ impl Product {
         product.remembering(command)
     }
 
-    /// Returns the product with the newer name of a label; `None` where it has that name or a newer one,
-    /// or is not of that label.
-    pub fn relabelled(&self, label: &Label) -> Option<Self> {
+    /// Returns the product with the newer name of a label; `None` if the product has that name or a
+    /// newer one, or does not have the label.
+    pub fn with_newer_label(&self, label: &Label) -> Option<Self> {
         self.with_copy(label, |copy| copy.version < label.version)
     }
 
-    /// Returns the product with the name of a label, whatever its copy says; `None` where the copy is
-    /// true, or the product is not of that label.
-    pub fn named_after(&self, label: &Label) -> Option<Self> {
+    /// Returns the product with the name of a label; `None` if its copy is equal to the label, or the
+    /// product does not have the label.
+    pub fn with_label(&self, label: &Label) -> Option<Self> {
         self.with_copy(label, |copy| *copy != label.copy())
     }
 
@@ -264,7 +265,7 @@ impl Product {
         Some(product)
     }
 
-    /// What the product keeps of its category.
+    /// Returns the copy of the product's category.
     pub fn category(&self) -> LabelCopy {
         LabelCopy {
             id: self.category_id.to_string(),
@@ -273,18 +274,18 @@ impl Product {
         }
     }
 
-    /// What the product keeps of its labels.
+    /// Returns the copies of the product's labels: its category, then its tags.
     pub fn labels(&self) -> impl Iterator<Item = (LabelKind, LabelCopy)> {
         let tags = self.tags.iter().map(|tag| (LabelKind::Tag, tag.clone()));
         iter::once((LabelKind::Category, self.category())).chain(tags)
     }
 
-    /// Returns the tombstone that the product leaves when a command deletes it.
+    /// Returns the tombstone of the product after its deletion by this command.
     pub fn deleted(&self, command: &CommandId) -> DeletedProduct {
         self.tombstone().remembering(command)
     }
 
-    /// Returns the tombstone that the product leaves when it has moved to another category.
+    /// Returns the tombstone of the product after its move to another category.
     pub fn moved(&self, to: &CategoryId) -> DeletedProduct {
         DeletedProduct { moved_to: Some(to.clone()), ..self.tombstone() }
     }
@@ -303,16 +304,16 @@ impl Product {
         }
     }
 
-    /// Returns the product that waits for a move to end, or whose move was refused.
-    pub fn with_departure(&self, departure: Option<Departure>) -> Self {
+    /// Returns the product with the departure of a move that begins, or without one after a refusal.
+    pub fn with_departure(&self, departure: Option<ProductDeparture>) -> Self {
         Self { departure, ..self.next() }
     }
 
-    /// Returns the product that stays, since the move cannot end.
-    pub fn taking_back(&self, departure: &Departure) -> Self {
+    /// Returns the product without its departure, which remembers that this move was taken back.
+    pub fn taking_back(&self, departure: &ProductDeparture) -> Self {
         let mut product = self.with_departure(None);
         product.taken_back.push(departure.move_id.clone());
-        let too_many = product.taken_back.len().saturating_sub(MAX_TAKEN_BACK);
+        let too_many = product.taken_back.len().saturating_sub(MAX_TAKEN_BACK_MOVES);
         product.taken_back.drain(..too_many);
         product
     }
@@ -334,9 +335,12 @@ impl Product {
         }
     }
 
-    /// Returns the product as it arrives in its new category, in the place of `tombstone` if there is
-    /// one.
-    pub fn arriving(&self, departure: &Departure, tombstone: Option<&DeletedProduct>) -> Self {
+    /// Returns the product as it arrives in its new category, over `tombstone` if there is one.
+    pub fn arriving(
+        &self,
+        departure: &ProductDeparture,
+        tombstone: Option<&DeletedProduct>,
+    ) -> Self {
         let Self { version, .. } = self.next();
         Self {
             category_id: departure.to.clone(),
@@ -344,15 +348,15 @@ impl Product {
             category_version: departure.category_version,
             version: tombstone.map_or(version, |tombstone| version.max(tombstone.version + 1)),
             departure: None,
-            arrival: Some(Arrival::new(departure, &self.category_id, true)),
+            arrival: Some(ProductArrival::new(departure, &self.category_id, true)),
             taken_back: tombstone.map_or(Vec::new(), |tombstone| tombstone.taken_back.clone()),
             ..self.clone()
         }
     }
 
-    /// Returns the product that stands in the place where another wanted to move.
-    pub fn refusing(&self, departure: &Departure, from: &CategoryId) -> Self {
-        Self { arrival: Some(Arrival::new(departure, from, false)), ..self.next() }
+    /// Returns this product with the refused arrival of another one, whose target slot it has.
+    pub fn with_refused_arrival(&self, departure: &ProductDeparture, from: &CategoryId) -> Self {
+        Self { arrival: Some(ProductArrival::new(departure, from, false)), ..self.next() }
     }
 
     fn next(&self) -> Self {
@@ -363,8 +367,8 @@ impl Product {
 remembers!(DeletedProduct);
 remembers!(created_by: Product);
 
-impl Departure {
-    /// Begins a move to a category.
+impl ProductDeparture {
+    /// Creates the departure of a new move to a category.
     pub fn new(to: &CategoryId, category: &Label) -> Self {
         Self {
             move_id: CommandId::fresh(),
@@ -375,14 +379,14 @@ impl Departure {
     }
 }
 
-impl Arrival {
-    fn new(departure: &Departure, from: &CategoryId, accepted: bool) -> Self {
+impl ProductArrival {
+    fn new(departure: &ProductDeparture, from: &CategoryId, accepted: bool) -> Self {
         Self { move_id: departure.move_id.clone(), from: from.clone(), accepted }
     }
 }
 
 impl ProductText {
-    /// Leaves out tags that were named before.
+    /// Removes repeated tags.
     pub fn each_tag_once(mut self) -> Self {
         let mut seen = HashSet::new();
         self.tag_ids.retain(|id| seen.insert(id.clone()));

@@ -1,28 +1,35 @@
-//! How large the items of an answer can be as JSON, in bytes: what the limits of their fields allow.
+//! The largest sizes of the items of an answer as JSON, in bytes, by the limits of their fields.
 
 use super::{MAX_ADDRESSES, MAX_LINES, MAX_TAGS};
 
 /// The most bytes that JSON takes for one character: a control character is `\u0000`. Others are
 /// written in UTF-8, in at most four bytes.
-const CHARACTER: usize = 6;
-const ID: usize = 128;
-const NAME: usize = 200 * CHARACTER;
-const SKU: usize = 64 * CHARACTER;
-/// Names of the fields, numbers, the date, the comma behind the item.
-const REST: usize = 256;
-/// The same of an address or a line.
-const PART_REST: usize = 96;
+const CHARACTER_BYTES: usize = 6;
+const ID_BYTES: usize = 128;
+const NAME_BYTES: usize = 200 * CHARACTER_BYTES;
+const SKU_BYTES: usize = 64 * CHARACTER_BYTES;
+/// The names of the fields, numbers, the date, the comma behind the item.
+const REST_BYTES: usize = 256;
+/// The names of the fields, numbers and the comma of an address or a line.
+const PART_REST_BYTES: usize = 96;
 
-pub const LABEL: usize = ID + NAME + REST;
-pub const PRODUCT: usize =
-    2 * ID + 2 * NAME + SKU + 10_000 * CHARACTER + MAX_TAGS * (ID + NAME + 32) + REST;
+pub const LABEL_BYTES: usize = ID_BYTES + NAME_BYTES + REST_BYTES;
+pub const PRODUCT_BYTES: usize = 2 * ID_BYTES
+    + 2 * NAME_BYTES
+    + SKU_BYTES
+    + 10_000 * CHARACTER_BYTES
+    + MAX_TAGS * (ID_BYTES + NAME_BYTES + 32)
+    + REST_BYTES;
 
-const ADDRESS: usize = 6 * NAME + PART_REST;
-pub const CUSTOMER: usize =
-    2 * ID + 3 * NAME + (254 + 40) * CHARACTER + MAX_ADDRESSES * ADDRESS + REST;
-pub const RANKED_CUSTOMER: usize = 2 * ID + 3 * NAME + REST;
-const LINE: usize = ID + SKU + NAME + PART_REST;
-pub const ORDER: usize = 2 * ID + MAX_LINES * LINE + REST;
+const ADDRESS_BYTES: usize = 6 * NAME_BYTES + PART_REST_BYTES;
+pub const CUSTOMER_BYTES: usize = 2 * ID_BYTES
+    + 3 * NAME_BYTES
+    + (254 + 40) * CHARACTER_BYTES
+    + MAX_ADDRESSES * ADDRESS_BYTES
+    + REST_BYTES;
+pub const RANKED_CUSTOMER_BYTES: usize = 2 * ID_BYTES + 3 * NAME_BYTES + REST_BYTES;
+const LINE_BYTES: usize = ID_BYTES + SKU_BYTES + NAME_BYTES + PART_REST_BYTES;
+pub const ORDER_BYTES: usize = 2 * ID_BYTES + MAX_LINES * LINE_BYTES + REST_BYTES;
 
 #[cfg(test)]
 mod tests {
@@ -38,7 +45,8 @@ mod tests {
 
     #[test]
     fn no_item_is_larger_than_its_bound_and_the_bound_is_close() {
-        let (id, date) = ("a".repeat(ID), "2026-11-21T09:25:54.120Z");
+        let id = "a".repeat(ID_BYTES);
+        let date = "2026-11-21T09:25:54.120Z";
         let name = "\u{1}".repeat(200);
         let address = json!({"addressLine1": name, "addressLine2": name, "city": name, "state": name,
             "country": name, "zipCode": name});
@@ -57,10 +65,10 @@ mod tests {
             "price": 999_999.99, "tags": vec![json!({"id": id, "name": name}); MAX_TAGS]});
 
         for (size, bound) in [
-            (size::<PublicCustomer>(&customer), CUSTOMER),
-            (size::<RankedCustomer>(&customer), RANKED_CUSTOMER),
-            (size::<PublicOrder>(&order), ORDER),
-            (size::<PublicProduct>(&product), PRODUCT),
+            (size::<PublicCustomer>(&customer), CUSTOMER_BYTES),
+            (size::<RankedCustomer>(&customer), RANKED_CUSTOMER_BYTES),
+            (size::<PublicOrder>(&order), ORDER_BYTES),
+            (size::<PublicProduct>(&product), PRODUCT_BYTES),
         ] {
             assert!(size < bound && bound * 96 < size * 100, "{size} of {bound}");
         }

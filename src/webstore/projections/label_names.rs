@@ -1,4 +1,4 @@
-//! Labels that are renamed or deleted.
+//! The labels in use: their new names on products, and their restoration after a deletion.
 
 use tributary_functions::{
     cosmos::{Container, StoreError, Stored},
@@ -11,30 +11,30 @@ use crate::{
     model::{DeletedLabel, LabelCopy, LabelItem},
 };
 
-/// Brings new names to the products (`names_in_products.rs`), and brings a deleted label back that a
-/// product uses.
+/// The projection that brings new names to the products (`names_in_products.rs`), and restores a
+/// deleted label that a product uses.
 ///
 /// Both kinds of labels share one trigger, since a trigger costs request units at rest
-/// (`docs/costs.md`), and a long rename holds up no other.
+/// (`docs/costs.md`), and a long rename does not delay another.
 ///
 /// # Why every label of a product exists
 ///
 /// A label and the products that use it are in different partitions, so no transaction sees both.
-/// `DELETE` counts the products, and writes a tombstone under the ETag of the label. A product may be
-/// written between the two, or by a command that has read the label before.
+/// `DELETE` counts the products, and then writes a tombstone under the ETag of the label. A product
+/// may be written between the two, or by a command that has read the label before.
 ///
-/// 1. Whoever applies the change of a tombstone then looks for products that use the label, and
-///    brings the label back where there is one.
-/// 2. Whoever applies the change of a product ([`super::ProductsIntegrity`]) then reads its labels,
-///    and brings back those that are missing, if the product, as it is now, uses them.
-/// 3. Both read the latest committed state after their own item was written. Of a tombstone and a
-///    product that have not seen each other, each would have read before the other wrote, and
-///    written before it read.
-/// 4. A label that comes back replaces its tombstone under its ETag, in the next version. So it
-///    never undoes a later creation, and copies of the label go on counting.
+/// 1. The projection of labels applies the change of a tombstone: it looks for products that use the
+///    label, and restores the label if there is one.
+/// 2. The projection of products ([`super::ProductsIntegrity`]) applies the change of a product: it
+///    reads the product's labels, and restores the missing ones that the product still uses.
+/// 3. Both projections read the latest committed state after their own item was written. If neither
+///    saw the other item, each would have read before the other item was written, and written its
+///    own item before it read. That is a contradiction.
+/// 4. A restored label replaces its tombstone under its ETag, in the next version. So it never undoes
+///    a later creation, and versions of the copies go on rising.
 ///
-/// So the deletion loses, as if the product had been counted. It ends: a label comes back only while
-/// a product uses it, and is then deleted only by another `DELETE`.
+/// So the deletion loses, as if the product had been counted. It ends: a label is restored only while
+/// a product uses it, and only another `DELETE` deletes it then.
 pub struct LabelNames {
     names: FanOutProjection<NamesInProducts>,
     catalog: Catalog,
@@ -65,23 +65,23 @@ impl Projection for LabelNames {
         match change {
             // guard: catalog: a tombstone in use is found by its own change =>
             //     `Ok(Effect::Unchanged)`
-            LabelItem::Deleted(tombstone) => self.bring_back(tombstone).await,
+            LabelItem::Deleted(tombstone) => self.restore_if_used(tombstone).await,
             LabelItem::Live(_) | LabelItem::Renaming(_) => self.names.apply(change).await,
         }
     }
 }
 
 impl LabelNames {
-    async fn bring_back(&self, delivered: &DeletedLabel) -> Result<Effect, StoreError> {
+    async fn restore_if_used(&self, delivered: &DeletedLabel) -> Result<Effect, StoreError> {
         let DeletedLabel { kind, id, name, version, .. } = delivered;
-        if self.catalog.uses(*kind, id, 0).await? == Some(0) {
+        if self.catalog.count_uses(*kind, id, 0).await? == Some(0) {
             return Ok(Effect::Unchanged);
         }
         match self.catalog.label(*kind, id).await? {
             Some(Stored { item: LabelItem::Live(_), .. }) => Ok(Effect::Older),
             found => {
                 let copy = LabelCopy { id: id.clone(), name: name.clone(), version: *version };
-                self.catalog.bring_back(*kind, &copy, found).await?;
+                self.catalog.restore_label(*kind, &copy, found).await?;
                 Ok(Effect::Applied)
             }
         }

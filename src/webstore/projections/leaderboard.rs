@@ -13,7 +13,7 @@ use crate::{
     model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem},
 };
 
-/// Keeps the leaderboard true to the customers.
+/// The projection that updates the leaderboard.
 pub type Leaderboard = CopyProjection<RankedCustomers>;
 
 /// The customers in the leaderboard.

@@ -1,9 +1,9 @@
-//! What keeps the copies of the WebStore true. See [`tributary_functions::projection`] for how.
+//! The projections that update the WebStore's copies, by [`tributary_functions::projection`].
 //!
-//! | projection | reads | keeps true |
+//! | projection | reads | updates |
 //! | --- | --- | --- |
 //! | [`LabelNames`] | `productMeta` | the names of labels in products, after a rename |
-//! | [`ProductsIntegrity`] | `product` | the same, for what was written during the rename; every label in use exists; every move ends |
+//! | [`ProductsIntegrity`] | `product` | the same, for products written during the rename; every label in use exists; every move ends |
 //! | [`Leaderboard`] | `customer` | customers by the number of their orders, in `leaderboard` |
 
 mod label_names;

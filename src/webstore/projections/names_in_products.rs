@@ -1,4 +1,4 @@
-//! The name of a label on the products that carry it.
+//! The name of a label on the products that relocate it.
 
 use tributary_functions::{
     cosmos::{Container, Query, Scope, StoreError},
@@ -10,8 +10,8 @@ use crate::{
     model::{Label, LabelItem, LabelKind, LabelRenaming, ProductItem},
 };
 
-/// Brings a new name to the products: that of a category to those of one partition, that of a tag to
-/// products in all partitions. Each of these names has a version of its own in the product.
+/// The names of labels, with a copy in each product of the label. The products of a category are in
+/// one partition, those of a tag in all partitions. Each copied name has a version of its own.
 pub(super) struct NamesInProducts(pub(super) Catalog);
 
 impl FanOut for NamesInProducts {
@@ -60,13 +60,14 @@ impl FanOut for NamesInProducts {
 
     fn update(target: &ProductItem, label: &Label) -> Option<Update<ProductItem>> {
         let ProductItem::Product(product) = target else { return None };
-        let product = product.relabelled(label)?;
-        let (category_id, id) = (product.category_id.to_string(), product.id.to_string());
+        let product = product.with_newer_label(label)?;
+        let category_id = product.category_id.to_string();
+        let id = product.id.to_string();
         Some(Update::new(&category_id, &id, product.into()))
     }
 
     fn continuation(label: &Label) -> (String, LabelItem) {
-        let item = LabelRenaming::of(label);
+        let item = LabelRenaming::new(label);
         (item.id.clone(), item.into())
     }
 }

@@ -1,4 +1,4 @@
-//! What must hold for each product, and commands alone cannot see to.
+//! The invariants of products that commands alone cannot uphold.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,17 +16,17 @@ use crate::{
     moves::{self, MoveOutcome},
 };
 
-/// Keeps products true to their labels, and ends moves.
+/// The projection that compares products with their labels, and ends moves.
 ///
-/// - *Names.* A command reads the name of a label, then a rename goes through all
-///   products that carry it, then the command writes its product with the old name. So whoever sees
-///   a new state of a product compares its names. If the product came first, the rename has found
-///   it; if the rename came first, this finds the new name. Both read the latest committed state.
+/// - *Names.* A command reads the name of a label, then a rename updates all products with the label,
+///   then the command writes its product with the old name. So this projection compares the names of
+///   each new state of a product. If the product was written first, the rename has found it. If the
+///   rename came first, this projection finds the new name. Both read the latest committed state.
 /// - *Labels in use exist.* [`super::LabelNames`] has the argument.
-/// - *Moves.* A product that waits for its move to end is moved (`webstore/moves.rs`).
+/// - *Moves.* The move of a departing product is ended (`webstore/moves.rs`).
 ///
-/// A change costs one read of its category and one query of its tags; changes that come together
-/// share both.
+/// A change costs one read of its category and one query of its tags. The changes of a batch share
+/// both.
 pub struct ProductsIntegrity(Catalog);
 
 impl ProductsIntegrity {
@@ -59,16 +59,16 @@ impl Projection for ProductsIntegrity {
     }
 
     async fn apply_all(&self, changes: &[&ProductItem]) -> Result<Vec<Effect>, StoreError> {
-        let waits = |product: &&Product| product.departure.is_none();
+        let stays = |product: &&Product| product.departure.is_none();
         let products = changes.iter().filter_map(|change| match change {
             ProductItem::Product(product) => Some(&**product),
             ProductItem::DeletedProduct(_) => None,
         });
-        let labels = self.labels(products.filter(waits)).await?;
+        let labels = self.labels(products.filter(stays)).await?;
         let mut effects = Vec::with_capacity(changes.len());
         for change in changes {
             effects.push(match change {
-                ProductItem::Product(product) => self.look_after(product, &labels).await?,
+                ProductItem::Product(product) => self.check_product(product, &labels).await?,
                 ProductItem::DeletedProduct(_) => Effect::Unchanged,
             });
         }
@@ -77,63 +77,70 @@ impl Projection for ProductsIntegrity {
 }
 
 impl ProductsIntegrity {
-    async fn look_after(&self, product: &Product, labels: &Labels) -> Result<Effect, StoreError> {
-        let (category_id, id) = (&product.category_id, &product.id);
+    /// Ends the move of a departing product; compares the labels of any other product with `labels`.
+    async fn check_product(
+        &self,
+        product: &Product,
+        labels: &Labels,
+    ) -> Result<Effect, StoreError> {
+        let category_id = &product.category_id;
+        let id = &product.id;
         // guard: move: the change feed ends it
         if let Some(departure) = &product.departure {
             return match moves::end(&self.0, category_id, id, departure).await? {
-                MoveOutcome::Over => Ok(Effect::Unchanged),
-                MoveOutcome::Arrived(_) | MoveOutcome::Refused | MoveOutcome::NoRoom(_) => {
+                MoveOutcome::AlreadyEnded => Ok(Effect::Unchanged),
+                MoveOutcome::Arrived(_) | MoveOutcome::Refused | MoveOutcome::CategoryFull(_) => {
                     Ok(Effect::Applied)
                 }
             };
         }
-        let is_true = |(kind, copy): (LabelKind, LabelCopy)| {
+        let is_current = |(kind, copy): (LabelKind, LabelCopy)| {
             // guard: catalog: a missing label is found by the change of its product =>
             //     `labels.get(&(kind, copy.id)).is_none_or(|label| label.version <= copy.version)`
             labels.get(&(kind, copy.id)).is_some_and(|label| label.version <= copy.version)
         };
-        if product.labels().all(is_true) {
+        if product.labels().all(is_current) {
             return Ok(Effect::Unchanged);
         }
         self.repair(category_id, id).await
     }
 
-    /// Brings a product, in its latest state, the names that its labels have now, and brings back those
-    /// that do not exist.
+    /// Updates the names on a product, in its latest state, and restores its missing labels.
     async fn repair(&self, category_id: &CategoryId, id: &ProductId) -> Result<Effect, StoreError> {
         let Some(Stored { item: before, etag }) = self.0.product(category_id, id).await? else {
             return Ok(Effect::Unchanged);
         };
-        let (mut labels, mut missing) = (Vec::new(), Vec::new());
+        let mut labels = Vec::new();
+        let mut missing = Vec::new();
         for (kind, copy) in before.labels() {
             match self.0.label(kind, &copy.id).await? {
                 Some(Stored { item: LabelItem::Live(label), .. }) => labels.push(label),
                 found => missing.push((kind, copy, found)),
             }
         }
-        // It may have lost a tag before the tag was deleted.
-        let brings_back = !missing.is_empty();
-        if brings_back
+        // The product may have lost a tag before the tag was deleted, so it is read again.
+        let restores_labels = !missing.is_empty();
+        if restores_labels
             && self.0.product(category_id, id).await?.map(|now| now.etag) != Some(etag.clone())
         {
             return Err(StoreError::race(false));
         }
         for (kind, copy, found) in missing {
-            labels.push(self.0.bring_back(kind, &copy, found).await?);
+            labels.push(self.0.restore_label(kind, &copy, found).await?);
         }
-        let renamed = |product: Product, label| product.relabelled(label).unwrap_or(product);
+        let renamed = |product: Product, label| product.with_newer_label(label).unwrap_or(product);
         let product = labels.iter().fold(before.clone(), renamed);
-        let is_older = product.version > before.version;
-        if is_older {
+        let has_old_names = product.version > before.version;
+        if has_old_names {
             self.0.write(product, Some(&etag)).await?;
         }
-        Ok(if is_older || brings_back { Effect::Applied } else { Effect::Unchanged })
+        Ok(if has_old_names || restores_labels { Effect::Applied } else { Effect::Unchanged })
     }
 
     /// Reads the labels of these products.
     async fn labels(&self, products: impl Iterator<Item = &Product>) -> Result<Labels, StoreError> {
-        let (mut categories, mut tags) = (BTreeSet::new(), BTreeSet::new());
+        let mut categories = BTreeSet::new();
+        let mut tags = BTreeSet::new();
         for product in products {
             categories.insert(product.category_id.clone());
             tags.extend(product.tags.iter().filter_map(|tag| TagId::parse(tag.id.clone()).ok()));

@@ -12,17 +12,17 @@ use tributary_functions::{
     http::{Actor, ApiError, Conditions, ItemResponse, Params, found, parameter_of},
 };
 
-use super::list_orders::ORDERS;
+use super::list_orders::ORDER_LIST;
 use crate::{
     Customers,
     model::{CustomerId, PublicCustomer, PublicOrder},
 };
 
-/// How many orders are included.
-pub const INCLUDED_ORDERS: u32 = 100;
+/// The most orders in an answer with `include=orders`.
+pub const MAX_INCLUDED_ORDERS: u32 = 100;
 
-/// A customer as an object of Cosmos DB SQL. The password is not read out of the store.
-const CUSTOMER: &str = "{id: c.id, customerId: c.customerId, title: c.title, \
+/// A customer as an object of Cosmos DB SQL. The password is not part of the object.
+const CUSTOMER_OBJECT: &str = "{id: c.id, customerId: c.customerId, title: c.title, \
     firstName: c.firstName, lastName: c.lastName, emailAddress: c.emailAddress, \
     phoneNumber: c.phoneNumber, addresses: c.addresses, salesOrderCount: c.salesOrderCount, \
     creationDate: c.creationDate}";
@@ -35,8 +35,8 @@ pub enum CustomerAnswer {
     WithOrders { customer: PublicCustomer, orders: Vec<PublicOrder> },
 }
 
-/// A customer: one point read. With `include=orders` the customer and at most 100 orders, newest
-/// first: one query in the customer's logical partition.
+/// Returns a customer: one point read. With `include=orders`, returns the customer and at most 100
+/// orders, newest first: one query in the customer's logical partition.
 pub async fn get_customer(
     State(customers): State<Customers>,
     actor: Actor,
@@ -63,13 +63,15 @@ pub async fn get_customer(
     }
 }
 
+/// Returns a customer and its newest orders, from one query.
 async fn with_orders(
     customers: &Customers,
     id: &CustomerId,
     reads: Reads,
 ) -> Result<CustomerAnswer, ApiError> {
     let container = customers.customers.reading(reads);
-    let list = ORDERS.with_parent(&container, id.as_str(), INCLUDED_ORDERS, CUSTOMER);
+    let list =
+        ORDER_LIST.with_parent(&container, id.as_str(), MAX_INCLUDED_ORDERS, CUSTOMER_OBJECT);
     let ParentAndChildren { parent, children } =
         list.await?.ok_or(ApiError::NotFound("customer"))?;
     Ok(CustomerAnswer::WithOrders { customer: parent, orders: children })

@@ -11,7 +11,7 @@ use crate::{
     model::{LabelId, PublicLabel},
 };
 
-/// A label: one point read.
+/// Returns a label: one point read.
 pub async fn get_label<Id: LabelId>(
     State(catalog): State<Catalog>,
     Params(id): Params<Id>,

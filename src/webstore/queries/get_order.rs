@@ -11,7 +11,7 @@ use crate::{
     model::{CustomerId, OrderId, PublicOrder},
 };
 
-/// An order: one point read.
+/// Returns an order: one point read.
 pub async fn get_order(
     State(customers): State<Customers>,
     actor: Actor,

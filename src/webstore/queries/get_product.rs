@@ -11,7 +11,7 @@ use crate::{
     model::{CategoryId, ProductId, PublicProduct},
 };
 
-/// A product with the names of its labels: one point read.
+/// Returns a product with the names of its labels: one point read.
 pub async fn get_product(
     State(catalog): State<Catalog>,
     Params((category_id, id)): Params<(CategoryId, ProductId)>,

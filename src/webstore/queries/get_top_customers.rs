@@ -11,12 +11,12 @@ use crate::{
     model::{LEADERBOARD_PARTITION, RankedCustomer},
 };
 
-/// The customers with the most orders, at most 100; equal counts by id. E-mail addresses, phone numbers
-/// and addresses are not part of a report.
+/// Returns the customers with the most orders, at most 100; equal counts by id. E-mail addresses, phone
+/// numbers and addresses are not part of a report.
 ///
-/// `source=query`, the default, asks all partitions of the customers: at least one store request for
-/// each physical partition. `source=leaderboard` asks the one partition of the leaderboard, which is
-/// behind by as much as the change feed.
+/// `source=query`, the default, is a fan-out to all partitions of the customers: at least one store
+/// request for each physical partition. `source=leaderboard` reads the one partition of the
+/// leaderboard, which is as far behind as the change feed.
 pub async fn get_top_customers(
     State(customers): State<Customers>,
     RawQuery(query): RawQuery,
@@ -30,7 +30,7 @@ pub async fn get_top_customers(
             return Err(ApiError::invalid("source", "must be `query` or `leaderboard`"));
         }
     };
-    // Nothing private is read out of the store: the fields are those of `RankedCustomer`.
+    // The query reads the fields of `RankedCustomer`, and no private ones.
     let query = Query::from(
         "SELECT TOP @limit c.id, c.customerId, c.title, c.firstName, c.lastName, \
          c.salesOrderCount, c.creationDate FROM c \

@@ -11,14 +11,15 @@ use crate::{
     model::{LabelId, Name, PublicLabel},
 };
 
-/// Categories, or tags.
-const LABELS: NameList = NameList { key: "type", kind: ("state", "live"), select: "c.id, c.name" };
+/// The list of the labels of one kind.
+const LABEL_LIST: NameList =
+    NameList { key: "type", kind: ("state", "live"), select: "c.id, c.name" };
 
-/// All categories, or all tags, by name: one query in their partition.
+/// Returns all categories, or all tags, by name: one query in their partition.
 pub async fn list_labels<Id: LabelId>(
     State(catalog): State<Catalog>,
     page: PageRequest<NameKey<Name>>,
 ) -> Result<Json<List<PublicLabel>>, ApiError> {
     let key = |label: &PublicLabel| NameKey::new(&label.name, &label.id);
-    Ok(Json(page.of_names(&LABELS, &catalog.labels, Id::KIND.as_str(), key).await?))
+    Ok(Json(page.of_names(&LABEL_LIST, &catalog.labels, Id::KIND.as_str(), key).await?))
 }

@@ -11,8 +11,9 @@ use crate::{
     model::{CustomerId, PublicOrder},
 };
 
-/// The orders of a customer, newest first. In the alphabet a `salesOrder` comes after its `customer`.
-pub(crate) const ORDERS: ChildList = ChildList {
+/// The list of a customer's orders, newest first. In the alphabet the type `salesOrder` comes after
+/// `customer`.
+pub(crate) const ORDER_LIST: ChildList = ChildList {
     key: "customerId",
     parent: "customer",
     child: "salesOrder",
@@ -25,7 +26,7 @@ pub(crate) const ORDERS: ChildList = ChildList {
     order: ListOrder::NewestFirst,
 };
 
-/// A page of a customer's orders: one query in the customer's logical partition.
+/// Returns a page of a customer's orders: one query in the customer's logical partition.
 pub async fn list_orders(
     State(customers): State<Customers>,
     actor: Actor,
@@ -34,5 +35,5 @@ pub async fn list_orders(
 ) -> Result<Json<List<PublicOrder>>, ApiError> {
     actor.must_be(id.as_str())?;
     let key = |order: &PublicOrder| SortKey(order.order_date, order.id.to_string());
-    page.of_children(&ORDERS, &customers.customers, id.as_str(), key).await
+    page.of_children(&ORDER_LIST, &customers.customers, id.as_str(), key).await
 }

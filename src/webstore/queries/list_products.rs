@@ -12,24 +12,24 @@ use crate::{
     model::{CategoryId, LabelKind, Name, PublicProduct},
 };
 
-/// The products of a category.
-const PRODUCTS: NameList = NameList {
+/// The list of a category's products.
+const PRODUCT_LIST: NameList = NameList {
     key: "categoryId",
     kind: ("type", "product"),
     select: "c.id, c.categoryId, c.categoryName, c.sku, c.name, c.description, c.price, c.tags",
 };
 
-/// The products of a category by name: one query in its partition.
+/// Returns the products of a category by name: one query in its partition.
 ///
-/// Products prove their category, since a category in use is not deleted. Only where the page is
-/// empty, the category is read, too.
+/// A category in use is never deleted, so its products show that it exists. If the page is empty, the
+/// category is read, too.
 pub async fn list_products(
     State(catalog): State<Catalog>,
     Params(category_id): Params<CategoryId>,
     page: PageRequest<NameKey<Name>>,
 ) -> Result<Json<List<PublicProduct>>, ApiError> {
     let key = |product: &PublicProduct| NameKey::new(&product.name, product.id.as_str());
-    let list = page.of_names(&PRODUCTS, &catalog.products, category_id.as_str(), key).await?;
+    let list = page.of_names(&PRODUCT_LIST, &catalog.products, category_id.as_str(), key).await?;
     if list.is_empty() {
         let exists = async |reads| {
             let catalog = catalog.reading(reads);

@@ -12,7 +12,7 @@ mod get_order;
 mod get_top_customers;
 mod list_orders;
 
-pub use get_customer::{INCLUDED_ORDERS, get_customer};
+pub use get_customer::{MAX_INCLUDED_ORDERS, get_customer};
 pub use get_label::get_label;
 pub use get_order::get_order;
 pub use get_product::get_product;
@@ -21,4 +21,4 @@ pub use list_labels::list_labels;
 pub use list_orders::list_orders;
 pub use list_products::list_products;
 
-pub(super) use list_orders::ORDERS;
+pub(super) use list_orders::ORDER_LIST;

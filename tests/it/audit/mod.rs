@@ -12,7 +12,7 @@ use std::{collections::HashMap, time::Duration};
 
 use azure_data_cosmos::ContainerClient;
 use serde_json::{Value, json};
-use tributary::blog::{self, Blog, audit::Kinds};
+use tributary::blog::{self, Blog, audit::BlogKinds};
 use tributary_functions::audit::{AuditOptions, AuditSummary, Finding, Listener};
 use tributary_simulator::blog::NameReservation;
 
@@ -74,7 +74,7 @@ pub(crate) async fn leaked_reservations(world: &World) -> Vec<NameReservation> {
     world.settle().await;
     let (findings, _) = audit_within(world, Duration::ZERO, false).await;
     let leaked = findings.iter().map(|finding| {
-        assert_eq!(finding.kind, Kinds::RESERVATION_LEAKED, "{finding:?}");
+        assert_eq!(finding.kind, BlogKinds::RESERVATION_LEAKED, "{finding:?}");
         let name = finding.partition_key.strip_prefix("username:").unwrap().to_owned();
         NameReservation { name, owner: owners[&finding.partition_key].clone() }
     });

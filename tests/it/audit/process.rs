@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde_json::Value;
 use tokio::process::Command;
-use tributary::blog::audit::Kinds;
+use tributary::blog::audit::BlogKinds;
 use tributary_functions::audit::FindingKind;
 
 use super::{remove, small_blog};
@@ -140,7 +140,7 @@ async fn a_missing_container_is_called_that() {
 fn the_docs_have_each_kind() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/audit.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for kind in FindingKind::SHARED.iter().chain(&Kinds::ALL) {
+    for kind in FindingKind::SHARED.iter().chain(&BlogKinds::ALL) {
         assert!(page.contains(&format!("`{kind}`")), "docs/audit.md does not have {kind}");
     }
 }

@@ -1,4 +1,4 @@
-//! The next step of a command that stores an item, by the reads of the attempt so far. Pure.
+//! The next step of a command that stores an item, as a pure function of the attempt's reads so far.
 
 use std::iter;
 
@@ -18,12 +18,12 @@ use crate::model::{
 
 /// The reads of an attempt so far.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct AttemptReads {
     pub(super) location: Lookup<Stored<Location>>,
     pub(super) found: Lookup<FoundItem<FeedItem>>,
     /// The progress of the migration.
     pub(super) migrated: Option<Timestamp>,
-    /// True if no container has a carried copy of the item.
+    /// True if the attempt has removed the carried copies of the item.
     pub(super) has_no_carried_copy: bool,
 }
 
@@ -45,7 +45,7 @@ impl<T> From<Option<T>> for Lookup<T> {
 /// The next step of an attempt. After each of the first four the attempt has read more. Each of the
 /// others is the last step.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum SaveStep {
     /// Read the location.
     ReadLocation,
     /// Find the item of this partition.
@@ -59,8 +59,8 @@ pub(super) enum Step {
     Confirm,
     /// End the move that has left this place. Then the attempt ends as a lost race.
     EndMove(Place),
-    /// Bring the item to the colder container, as another run may be doing. Then the attempt ends
-    /// as a lost race.
+    /// Bring the item to the colder container, as a run of the migration may be doing. Then the attempt
+    /// ends as a lost race.
     EndRelocation { from: Place, to: Tier },
     /// Write the location of a new item, then the item.
     Create(Place),
@@ -71,7 +71,7 @@ pub(super) enum Step {
     /// loses. If the item belongs in another place by now, a tombstone in the former place makes a
     /// late create there fail.
     CreateAgain { place: Place, former: Option<Place>, location: ETag },
-    /// Write the item where it is.
+    /// Write the item in its present place.
     Edit { tier: Tier, item: StoredItem, etag: ETag },
     /// Move the item.
     Move {
@@ -80,9 +80,9 @@ pub(super) enum Step {
         location: Stored<Location>,
         departure: Departure,
     },
-    /// No step: the command has created the item before.
+    /// Answer: the command has created the item before.
     Created(Stored<StoredItem>),
-    /// No step: the command has edited the item before.
+    /// Answer: the command has edited the item before.
     Edited(Stored<StoredItem>),
 }
 
@@ -99,82 +99,96 @@ pub(super) struct Decision<'a> {
 
 impl Decision<'_> {
     /// Returns the next step of the attempt.
-    pub(super) fn next(&self, seen: &Seen) -> Step {
-        match (&seen.location, &seen.found) {
-            (Lookup::NotRead, _) => Step::ReadLocation,
-            (Lookup::Missing, _) => self.place(seen).map_or(Step::ReadProgress, Step::Create),
-            (Lookup::Found(location), Lookup::NotRead) => {
-                Step::Find(location.item.place.partition_key.clone())
+    pub(super) fn next(&self, reads_so_far: &AttemptReads) -> SaveStep {
+        match (&reads_so_far.location, &reads_so_far.found) {
+            (Lookup::NotRead, _) => SaveStep::ReadLocation,
+            (Lookup::Missing, _) => {
+                self.place(reads_so_far).map_or(SaveStep::ReadProgress, SaveStep::Create)
             }
-            (Lookup::Found(location), Lookup::Missing) => self.create_again(seen, location),
-            (Lookup::Found(location), Lookup::Found(found)) => self.put(seen, location, found),
+            (Lookup::Found(location), Lookup::NotRead) => {
+                SaveStep::Find(location.item.place.partition_key.clone())
+            }
+            (Lookup::Found(location), Lookup::Missing) => self.create_again(reads_so_far, location),
+            (Lookup::Found(location), Lookup::Found(found)) => {
+                self.put(reads_so_far, location, found)
+            }
         }
     }
 
-    fn create_again(&self, seen: &Seen, location: &Stored<Location>) -> Step {
+    fn create_again(&self, reads_so_far: &AttemptReads, location: &Stored<Location>) -> SaveStep {
         if self.reads != Reads::Latest {
-            return Step::Confirm;
+            return SaveStep::Confirm;
         }
-        let Some(place) = self.place(seen) else { return Step::ReadProgress };
+        let Some(place) = self.place(reads_so_far) else { return SaveStep::ReadProgress };
         let former = Some(location.item.place.clone()).filter(|former| *former != place);
-        Step::CreateAgain { place, former, location: location.etag.clone() }
+        SaveStep::CreateAgain { place, former, location: location.etag.clone() }
     }
 
     fn put(
         &self,
-        seen: &Seen,
+        reads_so_far: &AttemptReads,
         location: &Stored<Location>,
         FoundItem { tier, stored }: &FoundItem<FeedItem>,
-    ) -> Step {
+    ) -> SaveStep {
         let Stored { item, etag } = stored;
         if item.created_by == *self.command {
-            return Step::Created(stored.clone());
+            return SaveStep::Created(stored.clone());
         }
         if item.knows(self.command) {
-            return Step::Edited(stored.clone());
+            return SaveStep::Edited(stored.clone());
         }
         let here = Place { tier: *tier, partition_key: item.public.partition_key.clone() };
         if let Some(left) = unfinished_from(item, &here, &location.item) {
-            return Step::EndMove(left);
+            return SaveStep::EndMove(left);
         }
         let published = item.public.published_date;
         let to = if published == self.new.published_date {
             here.clone()
         } else {
             // The item is about to change its position in lists.
-            let Some(progress) = self.progress(seen, published) else { return Step::ReadProgress };
+            let Some(progress) = self.progress(reads_so_far, published) else {
+                return SaveStep::ReadProgress;
+            };
             // guard: news: an item that may be on its way arrives first
             if self.ages.may_be_leaving(*tier, published, progress)
                 && let Some(to) = tier.colder()
             {
-                return Step::EndRelocation { from: here, to };
+                return SaveStep::EndRelocation { from: here, to };
             }
             let hotter: Vec<Tier> = iter::successors(tier.hotter(), |tier| tier.hotter()).collect();
-            if !hotter.is_empty() && !seen.has_no_carried_copy {
-                return Step::RemoveCarried { partition_key: here.partition_key, tiers: hotter };
+            if !hotter.is_empty() && !reads_so_far.has_no_carried_copy {
+                return SaveStep::RemoveCarried {
+                    partition_key: here.partition_key,
+                    tiers: hotter,
+                };
             }
-            let Some(place) = self.place(seen) else { return Step::ReadProgress };
+            let Some(place) = self.place(reads_so_far) else { return SaveStep::ReadProgress };
             place
         };
         let public = self.new.stored_in(to.partition_key.clone(), self.now);
         if to == here {
             let item = item.edited(public, self.command);
-            return Step::Edit { tier: *tier, item, etag: etag.clone() };
+            return SaveStep::Edit { tier: *tier, item, etag: etag.clone() };
         }
         let departure = Departure { to, item: public, command: self.command.clone() };
-        Step::Move { here, item: Box::new(stored.clone()), location: location.clone(), departure }
+        SaveStep::Move {
+            here,
+            item: Box::new(stored.clone()),
+            location: location.clone(),
+            departure,
+        }
     }
 
     /// Returns the place of the item, unless the progress has to be read first.
-    fn place(&self, seen: &Seen) -> Option<Place> {
-        let progress = self.progress(seen, self.new.published_date)?;
+    fn place(&self, reads_so_far: &AttemptReads) -> Option<Place> {
+        let progress = self.progress(reads_so_far, self.new.published_date)?;
         Some(self.strategy.place(self.ages, self.new, progress))
     }
 
     /// Returns the progress for an item of this date, unless it has to be read first.
-    fn progress(&self, seen: &Seen, published: Timestamp) -> Option<Progress> {
-        Progress::of_young(published, self.now)
-            .or_else(|| Some(Progress { now: self.now, migrated_before: seen.migrated? }))
+    fn progress(&self, reads_so_far: &AttemptReads, published: Timestamp) -> Option<Progress> {
+        Progress::for_young_item(published, self.now)
+            .or_else(|| Some(Progress { now: self.now, migrated_before: reads_so_far.migrated? }))
     }
 }
 

@@ -41,19 +41,19 @@ fn command(name: &str) -> CommandId {
 
 /// The reads of an attempt for an item of gazette, whose partitions are the quarters of 2026.
 struct Situation {
-    seen: Seen,
+    reads_so_far: AttemptReads,
     reads: Reads,
 }
 
 /// The attempt has read nothing.
 fn nothing() -> Situation {
-    Situation { seen: Seen::default(), reads: Reads::Session }
+    Situation { reads_so_far: AttemptReads::default(), reads: Reads::Session }
 }
 
 /// There is no location.
 fn unknown() -> Situation {
-    let seen = Seen { location: Lookup::Missing, ..Seen::default() };
-    Situation { seen, ..nothing() }
+    let reads_so_far = AttemptReads { location: Lookup::Missing, ..AttemptReads::default() };
+    Situation { reads_so_far, ..nothing() }
 }
 
 /// The location names the place of an item of this age.
@@ -61,13 +61,13 @@ fn located(tier: Tier, days: u64) -> Situation {
     let (place, id) = (place(tier, days), new(days).id().to_string());
     let item = Location { id: id.clone(), partition_key: id, place, version: 1 };
     let location = Lookup::Found(Stored { item, etag: ETag::from("location") });
-    Situation { seen: Seen { location, ..Seen::default() }, ..nothing() }
+    Situation { reads_so_far: AttemptReads { location, ..AttemptReads::default() }, ..nothing() }
 }
 
 /// The location names a place in which the item is not.
 fn left(tier: Tier, days: u64) -> Situation {
     let mut situation = located(tier, days);
-    situation.seen.found = Lookup::Missing;
+    situation.reads_so_far.found = Lookup::Missing;
     situation
 }
 
@@ -78,7 +78,7 @@ fn found(tier: Tier, days: u64, properties: &Value) -> Situation {
     item.as_object_mut().unwrap().extend(properties.as_object().unwrap().clone());
     let stored = Stored { item: serde_json::from_value(item).unwrap(), etag: ETag::from("item") };
     let mut situation = located(tier, days);
-    situation.seen.found = Lookup::Found(FoundItem { tier, stored });
+    situation.reads_so_far.found = Lookup::Found(FoundItem { tier, stored });
     situation
 }
 
@@ -90,12 +90,12 @@ impl Situation {
 
     /// The migration has come as far as items of this age.
     fn migrated(mut self, days: u64) -> Self {
-        self.seen.migrated = Some(days_ago(days));
+        self.reads_so_far.migrated = Some(days_ago(days));
         self
     }
 
     fn without_carried_copy(mut self) -> Self {
-        self.seen.has_no_carried_copy = true;
+        self.reads_so_far.has_no_carried_copy = true;
         self
     }
 
@@ -109,40 +109,42 @@ impl Situation {
             reads: self.reads,
             now: now(),
         };
-        in_words(decision.next(&self.seen))
+        in_words(decision.next(&self.reads_so_far))
     }
 }
 
-fn in_words(step: Step) -> String {
+fn in_words(step: SaveStep) -> String {
     let at = |Place { tier, partition_key }| format!("{} {partition_key}", Tier::as_str(tier));
     match step {
-        Step::ReadLocation => "read location".to_owned(),
-        Step::Find(key) => format!("find in {key}"),
-        Step::ReadProgress => "read progress".to_owned(),
-        Step::RemoveCarried { partition_key, tiers } => {
+        SaveStep::ReadLocation => "read location".to_owned(),
+        SaveStep::Find(key) => format!("find in {key}"),
+        SaveStep::ReadProgress => "read progress".to_owned(),
+        SaveStep::RemoveCarried { partition_key, tiers } => {
             format!("remove carried copies of {partition_key}: {tiers:?}")
         }
-        Step::Confirm => "confirm".to_owned(),
-        Step::EndMove(from) => format!("end move from {}", at(from)),
-        Step::EndRelocation { from, to } => {
+        SaveStep::Confirm => "confirm".to_owned(),
+        SaveStep::EndMove(from) => format!("end move from {}", at(from)),
+        SaveStep::EndRelocation { from, to } => {
             format!("end relocation from {} to {}", at(from), to.as_str())
         }
-        Step::Create(place) => format!("create in {}", at(place)),
-        Step::CreateAgain { place, former: None, .. } => format!("create again in {}", at(place)),
-        Step::CreateAgain { place, former: Some(former), .. } => {
+        SaveStep::Create(place) => format!("create in {}", at(place)),
+        SaveStep::CreateAgain { place, former: None, .. } => {
+            format!("create again in {}", at(place))
+        }
+        SaveStep::CreateAgain { place, former: Some(former), .. } => {
             format!("create again in {}, not in {}", at(place), at(former))
         }
-        Step::Edit { tier, item, .. } => {
+        SaveStep::Edit { tier, item, .. } => {
             assert!(item.knows(&command("this")) && item.public.title.as_str() == "New");
             format!("edit in {} as version {}", tier.as_str(), item.version)
         }
-        Step::Move { here, item, departure, .. } => {
+        SaveStep::Move { here, item, departure, .. } => {
             assert!(departure.command == command("this") && item.item.version == 1);
             assert_eq!(departure.item.partition_key, departure.to.partition_key);
             format!("move from {} to {}", at(here), at(departure.to))
         }
-        Step::Created(_) => "created before".to_owned(),
-        Step::Edited(_) => "edited before".to_owned(),
+        SaveStep::Created(_) => "created before".to_owned(),
+        SaveStep::Edited(_) => "edited before".to_owned(),
     }
 }
 
