@@ -1,4 +1,4 @@
-//! Callers: each function is for those whom its line in the table names.
+//! Access: each function serves the callers that its line in the table names.
 //!
 //! | level of the line | without a user | another user | the owner |
 //! | --- | --- | --- | --- |
@@ -28,8 +28,8 @@ const STRANGER: &str = "a-stranger";
 /// The requests are the examples of the OpenAPI document. The owner is the user in the path or in the body,
 /// or the user whose commands have succeeded. The others are a stranger, and an owner of other items.
 ///
-/// A caller that is refused learns nothing, costs nothing and changes nothing. An answer without a key
-/// has no text that an owner has written and that a query shows to the owner alone.
+/// A refused caller learns nothing, costs nothing and changes nothing. An answer without a key has no text
+/// that an owner has written and that a query shows to the owner alone.
 ///
 /// # Panics
 ///
@@ -59,7 +59,7 @@ pub async fn access_by_caller<A: AppUnderTest>() {
     examples.all_have_succeeded();
 }
 
-/// The callers of the examples, and what they were told.
+/// The callers of the examples, and the texts that they have seen.
 #[derive(Default)]
 struct Callers {
     /// The users whose requests have succeeded.
@@ -108,7 +108,7 @@ impl Callers {
         let mut refusals = Vec::new();
         for other in others {
             let answer = refused(world, example, Some(other)).await;
-            // The item does not exist, or the request is not good: there is no owner.
+            // The item does not exist, or the request is bad: there is no owner.
             if answer.status != 403 {
                 return answer;
             }
@@ -181,7 +181,7 @@ impl Callers {
             let told = self.private.iter().find(|mark| text.contains(*mark));
             assert!(
                 told.is_none(),
-                "{} tells everybody a text that another query shows to its owner alone: write another \
+                "{} tells every caller a text that another query shows to its owner alone: write another \
                  level than Anonymous in {}, or leave the text out: {text}",
                 listed.function.name,
                 listed.line()
@@ -190,8 +190,8 @@ impl Callers {
     }
 }
 
-/// Sends a request that must be refused as 401 without a user, or as 403 of another user. Another user
-/// learns of an item that does not exist, and of a request that is not good.
+/// Sends a request that must be refused: with 401 without a user, and with 403 for another user. Another
+/// user is told of a missing item, and of a bad request.
 async fn refused<A: AppUnderTest>(
     world: &World<A>,
     example: &Example,
@@ -230,7 +230,7 @@ fn is_of_type(problem: &Value, slug: &str) -> bool {
     problem["type"].as_str().is_some_and(|kind| kind.ends_with(&format!(":problem:{slug}")))
 }
 
-/// Sends a request for which no user matters, without one. A query is answered to a user in the same way.
+/// Sends a request to a function for all users, without a user. A query has the same answer for a user.
 async fn without_user<A: AppUnderTest>(world: &World<A>, example: &Example) -> Answer {
     let answer = example.send(world, &[]).await;
     asks_for_no_user(&example.of, &answer, &[401, 403]);
@@ -253,20 +253,20 @@ fn asks_for_no_user(listed: &Listed, answer: &Answer, statuses: &[u16]) {
     );
 }
 
-/// A handler that asks for a user has a line that says so, and so has each line such a handler. A command
-/// has a line with a key.
+/// Checks that the level in a line asks for a user if and only if the handler does, and that the level of a
+/// command asks for a key.
 fn lines_fit_handlers<A: AppUnderTest>() {
     for listed in Listed::all::<A>() {
         let function = &listed.function;
         let (name, level, line) = (function.name, function.auth_level, listed.line());
         assert!(
             function.method == "GET" || level.needs_key(),
-            "{name} is a command that everybody may send. Write Owner, User or Function in {line}"
+            "{name} is a command for every caller. Write Owner, User or Function in {line}"
         );
         let has_actor = function.signature.takes().has_actor;
         assert!(
             has_actor || !level.needs_user(),
-            "{name} never asks who calls. Take an `Actor` in its handler, or write Function in {line}"
+            "{name} never asks for its user. Take an `Actor` in its handler, or write Function in {line}"
         );
         assert!(
             level.needs_user() || !has_actor,
@@ -275,7 +275,7 @@ fn lines_fit_handlers<A: AppUnderTest>() {
     }
 }
 
-/// A caller without a user learns nothing by a path or body that is not good.
+/// Checks that a caller without a user gets a 401 also for a bad path or body.
 async fn unknown_callers_learn_nothing<A: AppUnderTest>(world: &World<A>) {
     for listed in Listed::all::<A>() {
         let function = &listed.function;

@@ -1,4 +1,4 @@
-//! Callers of the rooms, and each way in which a function may be for the wrong ones.
+//! Callers of the rooms, and each way in which a function may admit the wrong ones.
 
 use axum::{
     Json,
@@ -60,30 +60,30 @@ macro_rules! wrong_callers {
 }
 
 wrong_callers! {
-    NobodyIsAsked, a_line_that_asks_for_an_owner_needs_a_handler_that_does:
+    NoUserIsAsked, a_line_that_asks_for_an_owner_needs_a_handler_that_does:
         http::get("GetGuests", "/api/guests", AuthLevel::Owner, async || StatusCode::NO_CONTENT)
-        => "GetGuests never asks who calls";
-    EverybodyCommands, a_command_is_not_for_everybody:
+        => "GetGuests never asks for its user";
+    PublicCommand, a_command_is_not_for_every_caller:
         http::post("Clear", "/api/clear", AuthLevel::Anonymous, async || StatusCode::NO_CONTENT)
-        => "Clear is a command that everybody may send";
+        => "Clear is a command for every caller";
     UserIsAsked, a_handler_that_asks_for_a_user_needs_a_line_that_does:
         http::post("Clear", "/api/clear", AuthLevel::Function, async |_: Actor| StatusCode::NO_CONTENT)
         => "Clear takes an `Actor`. Write Owner or User in the line of Clear in the table of the domain `rooms`";
-    AnybodyIsOwner, a_handler_that_lets_any_user_act_for_an_owner_is_found:
-        http::put("PutPerson", "/api/people/{personId}", AuthLevel::Owner, put_anybody)
+    EveryUserIsOwner, a_handler_that_lets_any_user_act_for_an_owner_is_found:
+        http::put("PutPerson", "/api/people/{personId}", AuthLevel::Owner, put_any_person)
         => "PutPerson lets a-stranger act for another user";
     Asks, a_line_for_a_key_needs_a_handler_that_asks_for_no_user:
         http::get("GetSecret", "/api/secret", AuthLevel::Function, ask_by_header)
         => "GetSecret asks for a user";
     OwnerIsTold, a_text_that_a_query_shows_to_its_owner_alone_is_in_no_public_answer:
         http::get("GetPerson", "/api/people/{personId}", AuthLevel::Owner, get_person)
-        => "tells everybody a text that another query shows to its owner alone";
+        => "tells every caller a text that another query shows to its owner alone";
     NoExample, a_function_that_does_not_take_its_example_is_named_with_its_line:
         http::get("GetNothing", "/api/nothing", AuthLevel::Anonymous, nothing)
         => "add `.example(…)` to the line of GetNothing in the table of the domain `rooms`";
 }
 
-async fn put_anybody(
+async fn put_any_person(
     _: Actor,
     Params(_): Params<PersonId>,
     JsonBody(_): JsonBody<rooms::Name>,
