@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::given::{self, set_password, verify};
-use crate::{expect::problem, handler::Handler, world::World};
+use crate::{expect::problem, handler, world::World};
 
 const RIGHT: &str = "correct horse battery";
 const WRONG: &str = "correct horse bathroom";
@@ -29,7 +29,7 @@ async fn a_wrong_password_none_and_no_customer_are_one_answer_for_one_price() {
 async fn each_takes_one_hash() {
     let world = given::shop().await;
     set_password(&world, "ann", RIGHT).await.expect(204);
-    let mut handler = Handler::start(&world, &[("RUST_LOG", "debug")]).await;
+    let mut handler = handler::start(&world, &[("RUST_LOG", "debug")]).await;
     let cases =
         [("ann", RIGHT, 204), ("ann", WRONG, 401), ("bob", WRONG, 401), ("eve", WRONG, 401)];
     for (n, (id, password, status)) in cases.into_iter().enumerate() {
@@ -40,7 +40,7 @@ async fn each_takes_one_hash() {
             ("x-azure-functions-invocationid", invocation.as_str()),
         ];
         let body = json!({"password": password}).to_string();
-        assert_eq!(handler.send("POST", &path, &headers, body).await.0, status, "{id}");
+        assert_eq!(handler.send("POST", &path, &headers, body).await.status, status, "{id}");
     }
     handler.terminate().await;
     let lines = handler.output();

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`bad_requests_are_refused`] | every function refuses a bad body, path or query without a store request |
 //! | [`access_by_caller`] | each function is for the callers in its line of the table |
+//! | [`secrets_stay_inside`], [`no_output_has_a_secret`] | no answer, copy, dead letter, log line, trace or metric has a secret |
 //! | [`indexes`] | an index serves each query that the app sends, and each index serves a query |
 //! | [`openapi`] | the OpenAPI document says what each function takes and answers |
 //! | [`conditions`] | an item is read, put and deleted under the conditions of its callers |
@@ -32,6 +33,7 @@ pub mod openapi;
 mod budgets;
 mod refusals;
 mod repeats;
+mod secrets;
 
 pub use self::{
     access::access_by_caller,
@@ -39,4 +41,5 @@ pub use self::{
     examples::send_examples,
     refusals::bad_requests_are_refused,
     repeats::{answered_as_the_first_time, at_other_instances},
+    secrets::{no_output_has_a_secret, secrets_stay_inside},
 };

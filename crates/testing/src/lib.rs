@@ -8,6 +8,7 @@
 pub mod answers;
 pub mod budget;
 pub mod checks;
+pub mod handler;
 pub mod interleavings;
 pub mod problems;
 pub mod proof;

@@ -49,7 +49,7 @@ pub struct World<A> {
     /// The app.
     pub router: Router,
     client: CosmosClient,
-    functions: Arc<FunctionApp>,
+    pub(crate) functions: Arc<FunctionApp>,
     app: PhantomData<fn() -> A>,
 }
 

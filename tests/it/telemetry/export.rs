@@ -12,7 +12,7 @@ use prost::Message;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::handler::{Handler, wait_for};
+use crate::handler::{self, wait_for};
 use crate::world::World;
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -79,22 +79,22 @@ async fn the_collector_gets_spans_of_the_hosts_trace_and_metrics() {
         ("OTEL_BSP_SCHEDULE_DELAY", "10"),
         ("OTEL_METRIC_EXPORT_INTERVAL", "20"),
     ];
-    let handler = Handler::start(&world, &settings).await;
+    let handler = handler::start(&world, &settings).await;
     // As the host's Application Insights sends it, with the flag for sampling at 0.
     let traceparent = format!("00-{TRACE}-{PARENT}-00");
     let headers = [("content-type", "application/json"), ("traceparent", traceparent.as_str())];
     let ann = json!({"username": "Ann"}).to_string();
-    assert_eq!(handler.send("PUT", "/api/users/ann", &headers, ann).await.0, 201);
+    assert_eq!(handler.send("PUT", "/api/users/ann", &headers, ann).await.status, 201);
     let post = json!({"userId": "ann", "title": "T", "content": "C"}).to_string();
-    assert_eq!(handler.send("PUT", "/api/posts/p", &[headers[0]], post).await.0, 201);
+    assert_eq!(handler.send("PUT", "/api/posts/p", &[headers[0]], post).await.status, 201);
     let posts = world.items("posts").await;
     let batch = json!({"Data": {"documents": posts}, "Metadata": {}}).to_string();
     let id = ("x-azure-functions-invocationid", "the-id");
     let answer = handler.send("POST", "/HomeFeed", &[headers[0], headers[1], id], batch).await;
-    assert_eq!(answer.0, 200, "{}", answer.1);
+    assert_eq!(answer.status, 200, "{}", answer.text);
 
     let answer = handler.send("PUT", "/api/posts/p/likes/ann", &[headers[0]], "").await;
-    assert_eq!(answer.0, 201, "{}", answer.1);
+    assert_eq!(answer.status, 201, "{}", answer.text);
 
     let request = collector.span("PUT /api/users/{userId}").await;
     let batch = collector.span("HomeFeed").await;
@@ -148,7 +148,7 @@ async fn what_is_left_is_exported_when_the_process_ends() {
         ("OTEL_BSP_SCHEDULE_DELAY", "3600000"),
         ("OTEL_METRIC_EXPORT_INTERVAL", "3600000"),
     ];
-    let mut handler = Handler::start(&World::new().await, &settings).await;
+    let mut handler = handler::start(&World::new().await, &settings).await;
     handler.send("GET", "/api/feed", &[], "").await;
     assert!(collector.spans.lock().unwrap().is_empty());
     handler.terminate().await;
@@ -174,9 +174,9 @@ async fn a_collector_that_never_answers_holds_up_no_request() {
         ("OTEL_BSP_MAX_QUEUE_SIZE", "1"),
         ("OTEL_METRIC_EXPORT_INTERVAL", "1"),
     ];
-    let handler = Handler::start(&World::new().await, &settings).await;
+    let handler = handler::start(&World::new().await, &settings).await;
     for _ in 0..20 {
-        assert_eq!(handler.send("GET", "/api/feed", &[], "").await.0, 200);
+        assert_eq!(handler.send("GET", "/api/feed", &[], "").await.status, 200);
     }
     // Nothing could be sent, and what the exporter had to give up is said.
     let line = wait_for(|| {
@@ -193,8 +193,8 @@ async fn a_collector_that_is_not_there_is_reported_and_nothing_else() {
     ] {
         let settings =
             [("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint), ("OTEL_BSP_SCHEDULE_DELAY", "10")];
-        let mut handler = Handler::start(&World::new().await, &settings).await;
-        assert_eq!(handler.send("GET", "/api/feed", &[], "").await.0, 200);
+        let mut handler = handler::start(&World::new().await, &settings).await;
+        assert_eq!(handler.send("GET", "/api/feed", &[], "").await.status, 200);
         let line = wait_for(|| {
             let mut lines = handler.output().into_iter();
             lines.find(|line| line.contains(said) && !line.contains(r#""level":"INFO""#))

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use serde_json::{Value, json};
 use tributary_local::cosmos::{Fault, RequestKind};
 
-use crate::handler::{Handler, wait_for};
+use crate::handler::{self, Handler, wait_for};
 use crate::{blog as given, world::World};
 
 const ID: &str = "6f1f0f3a-0000-4000-8000-000000000001";
@@ -15,8 +15,12 @@ async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
     let body = json!({"Data": {"documents": documents}, "Metadata": {}}).to_string();
     let id = ("x-azure-functions-invocationid", ID);
     let answer = handler.send("POST", &format!("/{function}"), &[id], body).await;
-    assert_eq!(answer.0, 200);
-    assert!(answer.1.contains(r#""Logs":[]"#), "the host would log each line twice: {}", answer.1);
+    assert_eq!(answer.status, 200);
+    assert!(
+        answer.text.contains(r#""Logs":[]"#),
+        "the host would log each line twice: {}",
+        answer.text
+    );
 }
 
 /// Returns a line of each kind, in a blog with a post and an unreadable item.
@@ -24,15 +28,15 @@ async fn lines() -> (World, [Value; 5]) {
     let world = given::blog().await;
     let bad = json!({"id": "bad", "postId": "bad", "type": "poem"});
     world.container("posts").await.create_item("bad", "bad", &bad, None).await.unwrap();
-    let mut handler = Handler::start(&world, &[]).await;
+    let mut handler = handler::start(&world, &[]).await;
     world.endpoint.inject(Fault::Refused(429), RequestKind::Read, "posts", 3);
     let trace = ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00");
     let id = ("x-azure-functions-invocationid", ID);
     let answer = handler.send("GET", "/api/posts/p1?code=key", &[trace, id], "").await;
-    assert_eq!(answer.0, 200);
+    assert_eq!(answer.status, 200);
     deliver(&handler, "HomeFeed", &world.items("posts").await).await;
     let (timer, tick) = ("NewsMigration", r#"{"Data": {"timer": {"IsPastDue": false}}}"#);
-    assert_eq!(handler.send("POST", &format!("/{timer}"), &[id], tick).await.0, 200);
+    assert_eq!(handler.send("POST", &format!("/{timer}"), &[id], tick).await.status, 200);
     handler.terminate().await;
     let lines = [
         handler.line("Answered a request").await,
@@ -71,18 +75,18 @@ async fn a_request_is_one_line_with_its_route_and_its_cost() {
 #[tokio::test]
 async fn a_store_that_is_away_at_the_start_is_a_warning_and_the_handler_is_ready() {
     let away = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5");
-    let handler = Handler::start(&World::new().await, &[away]).await;
-    assert_eq!(handler.send("GET", "/", &[], "").await.0, 200);
+    let handler = handler::start(&World::new().await, &[away]).await;
+    assert_eq!(handler.send("GET", "/", &[], "").await.status, 200);
     let line = handler.line("The store could not be reached at the start").await;
     assert_eq!((&line["level"], &line["reason"]), (&json!("WARN"), &json!("Unavailable")));
-    assert_eq!(handler.send("GET", "/api/users/ann", &[], "").await.0, 503);
+    assert_eq!(handler.send("GET", "/api/users/ann", &[], "").await.status, 503);
 }
 
 #[tokio::test]
 async fn a_container_that_is_missing_at_the_start_is_named() {
     let world = World::new().await;
     world.container("feed").await.delete(None).await.unwrap();
-    let handler = Handler::start(&world, &[]).await;
+    let handler = handler::start(&world, &[]).await;
     let line = handler.line("there is no container `feed` in the database").await;
     assert_eq!((&line["level"], &line["container"]), (&json!("ERROR"), &json!("feed")));
 }
@@ -109,7 +113,7 @@ async fn a_batch_is_one_line_with_its_lag_and_its_dead_letters() {
 async fn a_host_that_rewrites_dates_is_reported_once_with_the_setting_that_ends_it() {
     const REPORT: &str = "The Functions host rewrites dates";
     let world = given::blog().await;
-    let handler = Handler::start(&world, &[]).await;
+    let handler = handler::start(&world, &[]).await;
     let mut posts = world.items("posts").await;
     for (n, (date, reports)) in [
         ("2026-11-21T09:25:54.120Z", 0),

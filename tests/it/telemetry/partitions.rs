@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::handler::Handler;
+use crate::handler;
 use crate::{blog as given, world::World};
 
 const LINE: &str = "Measured the use of logical partitions";
@@ -14,9 +14,9 @@ const P1: &str = "f9f6e599881a3e1c";
 /// dead letters, by container.
 async fn lines(settings: &[(&str, &str)]) -> Vec<Value> {
     let world = given::blog().await;
-    let mut handler = Handler::start(&world, settings).await;
+    let mut handler = handler::start(&world, settings).await;
     for _ in 0..3 {
-        assert_eq!(handler.send("GET", "/api/posts/p1", &[], "").await.0, 200);
+        assert_eq!(handler.send("GET", "/api/posts/p1", &[], "").await.status, 200);
     }
     for path in ["/api/posts/none", "/api/posts/p1/comments", "/api/dead-letters"] {
         handler.send("GET", path, &[], "").await;
@@ -70,11 +70,11 @@ async fn a_query_of_all_partitions_is_a_cross_partition_query() {
 async fn the_queries_of_a_rename_are_work_in_the_background_and_are_not_counted() {
     let world = given::blog().await;
     given::user(&world, "ann", "Anna").await.expect(200);
-    let mut handler = Handler::start(&world, &[]).await;
+    let mut handler = handler::start(&world, &[]).await;
     let documents = world.items("users").await;
     let batch = json!({"Data": {"documents": documents}, "Metadata": {}}).to_string();
     let id = ("x-azure-functions-invocationid", "an-invocation");
-    assert_eq!(handler.send("POST", "/UsernamesInPosts", &[id], batch).await.0, 200);
+    assert_eq!(handler.send("POST", "/UsernamesInPosts", &[id], batch).await.status, 200);
     handler.terminate().await;
     let line = handler.line("\"container\":\"posts\"").await;
     assert!(line["store.requests"].as_u64().unwrap() >= 2, "{line}");
@@ -94,7 +94,7 @@ async fn nothing_is_measured_where_the_setting_says_so() {
 
 #[tokio::test]
 async fn an_idle_handler_has_no_line() {
-    let mut handler = Handler::start(&World::new().await, &[]).await;
+    let mut handler = handler::start(&World::new().await, &[]).await;
     handler.send("GET", "/", &[], "").await;
     handler.terminate().await;
     let output = handler.output();

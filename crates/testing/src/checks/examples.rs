@@ -206,7 +206,9 @@ impl Examples {
         send: &mut impl AsyncFnMut(&Self, &Example) -> Answer,
     ) -> bool {
         for path in self.paths(listed) {
-            let example = Example { of: listed.clone(), path, body: self.body(listed) };
+            let (body, secrets) = self.body(listed).unzip();
+            self.secrets.extend(secrets.into_iter().flatten());
+            let example = Example { of: listed.clone(), path, body };
             let answer = send(self, &example).await;
             if answer.status.is_success() {
                 let location = answer.header("location");
@@ -244,7 +246,7 @@ impl Examples {
 
     /// Returns the path of a function, with the parameters of a location as far as that has the same
     /// route, and those of the examples.
-    fn path(&self, listed: &Listed, location: &[&str]) -> String {
+    pub(super) fn path(&self, listed: &Listed, location: &[&str]) -> String {
         let function = &listed.function;
         let examples: BTreeMap<&str, String> = self
             .document
@@ -276,8 +278,14 @@ impl Examples {
         pairs.collect()
     }
 
-    /// Returns the body of a function. Each of its texts has a mark, but for ids, dates and choices.
-    fn body(&mut self, listed: &Listed) -> Option<Value> {
+    /// Returns the example of a function with a body.
+    pub(super) fn example(&self, listed: &Listed) -> Option<Example> {
+        let (body, _) = self.body(listed)?;
+        Some(Example { of: listed.clone(), path: self.path(listed, &[]), body: Some(body) })
+    }
+
+    /// Returns the body of a function, and the values in it that no answer may have. Each of its texts has a mark, but for ids, dates and choices.
+    fn body(&self, listed: &Listed) -> Option<(Value, BTreeSet<String>)> {
         let schema = self.document.body(&listed.function)?;
         let mut secrets = BTreeSet::new();
         let marked = |schema: &Value, text: &str| {
@@ -293,8 +301,7 @@ impl Examples {
             format!("{text}{}{set}", listed.mark)
         };
         let body = self.document.with_texts(schema, self.document.example(schema), marked);
-        self.secrets.append(&mut secrets);
-        Some(body)
+        Some((body, secrets))
     }
 
     /// Stores dead letters for the functions of the framework: an item of each projection's container
@@ -381,12 +388,7 @@ pub async fn send_examples<A: AppUnderTest>(world: &World<A>) {
 impl Examples {
     /// Sends a request with other texts, and to the items of the other set below those of this one. Some
     /// are refused: a name is taken, an item belongs to another.
-    async fn send_again<A: AppUnderTest>(
-        &mut self,
-        world: &World<A>,
-        others: &Self,
-        listed: &Listed,
-    ) {
+    async fn send_again<A: AppUnderTest>(&self, world: &World<A>, others: &Self, listed: &Listed) {
         let again = Listed { mark: format!("{}-again", listed.mark), ..listed.clone() };
         let own = self.path(listed, &[]);
         let parameters = listed.function.route.split('/').enumerate();
@@ -399,7 +401,7 @@ impl Examples {
         });
         let own = Some(own).filter(|_| !listed.is_of(&["DELETE"]));
         for path in own.into_iter().chain(mixed) {
-            let body = self.body(&again);
+            let body = self.body(&again).map(|(body, _)| body);
             Example { of: listed.clone(), path, body }.send(world, &[]).await;
         }
     }

@@ -7,6 +7,7 @@ mod checks;
 mod overlaps;
 mod people;
 mod proofs;
+mod secrets;
 
 use tributary_functions::program::Program;
 use tributary_testing::AppUnderTest;

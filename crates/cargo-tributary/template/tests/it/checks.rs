@@ -18,6 +18,11 @@ async fn each_function_is_for_the_callers_in_its_line() {
 }
 
 #[tokio::test]
+async fn no_answer_and_no_copy_has_a_secret() {
+    checks::secrets_stay_inside::<App>().await;
+}
+
+#[tokio::test]
 async fn an_index_serves_each_query_and_each_index_serves_a_query() {
     let world = World::new().await;
     checks::send_examples(&world).await;

@@ -5,6 +5,7 @@
 mod checks;
 mod notes;
 mod proofs;
+mod secrets;
 mod store;
 
 use tributary_functions::program::Program;

@@ -13,4 +13,5 @@ mod paging;
 mod problems;
 mod refusals;
 mod repeats;
+mod secrets;
 mod stale_replicas;

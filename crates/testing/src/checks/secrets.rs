@@ -1,0 +1,423 @@
+//! Secrets stay where they are.
+//!
+//! | secret | declared by | where it must not be |
+//! | --- | --- | --- |
+//! | a value that callers send and never get | `writeOnly` in the schema of its type | answers, items, dead letters, output |
+//! | a stored property | [`Projection::SECRETS`](tributary_functions::projection::Projection::SECRETS) | answers, items of other containers, dead letters, output |
+//! | keys, tokens and all texts of callers | | output |
+//!
+//! The output of a handler is its log lines at each level, the bodies of its invocations' answers, its traces
+//! and its metrics.
+
+use std::{
+    collections::BTreeSet,
+    mem,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use axum::{Router, body::Bytes, extract::State};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tributary_local::{
+    cosmos::{ContainersFile, Fault, RequestKind, WELL_KNOWN_KEY},
+    host::{
+        FunctionTrigger,
+        wire::{self, Attempt},
+    },
+};
+
+use super::examples::{Example, Examples, Listed, MARK, texts};
+use crate::{Answer, AppUnderTest, World, handler::Handler};
+
+/// The fewest characters of a stored text that is searched for: a shorter one may stand anywhere.
+const MIN_STORED_SECRET: usize = 8;
+
+/// The headers of a caller with keys and tokens.
+const HEADERS: [(&str, &str); 6] = [
+    ("x-functions-key", "sesame-function-key"),
+    ("authorization", "Bearer sesame-token"),
+    ("cookie", "session=sesame-cookie"),
+    ("x-ms-client-principal-id", "sesame-principal"),
+    ("x-ms-client-principal", "sesame-claims"),
+    ("content-type", "application/json"),
+];
+
+/// The texts that no output has: the mark, the store's key, and a signature by that key.
+const FORBIDDEN: [&str; 4] = [MARK, WELL_KNOWN_KEY, "type%3dmaster", "authorization"];
+
+/// Calls each function, with secrets in their places and in others, and looks for them in all answers, in the
+/// items of other containers and in dead letters.
+///
+/// # Panics
+///
+/// When a secret is elsewhere, or a function does not take its example.
+pub async fn secrets_stay_inside<A: AppUnderTest>() {
+    let world = World::<A>::new().await;
+    let mut told: Vec<(String, String)> = Vec::new();
+    let mut examples = Examples::of::<A>("");
+    let functions = Listed::all::<A>();
+    let mut send = async |_: &Examples, one: &Example| {
+        let answer = one.send(&world, &[]).await;
+        told.push((of_answer(one, &answer), one.path.clone()));
+        answer
+    };
+    examples.create(&world, &mut send).await;
+    world.settle().await;
+    let stored = stored_secrets(&world).await;
+    for (container, property) in secret_properties::<A>() {
+        let items = world.items(container).await;
+        let holders = items.iter().filter_map(|item| item.get(property));
+        for secret in holders.cloned().collect::<Vec<_>>() {
+            for one in misplaced(&examples, &functions, property, &secret) {
+                send(&examples, &one).await;
+            }
+        }
+        deliver_unreadable(&world, container, &items).await;
+    }
+    examples.read(&mut send).await;
+    for letter in world.list("/api/dead-letters").await {
+        let path = format!("/api/dead-letters/{}", letter["id"].as_str().unwrap());
+        told.push((world.get(&path).await.expect(200).text, path));
+    }
+    let sent = mem::take(&mut examples.secrets);
+    for container in containers::<A>() {
+        let holds = secret_properties::<A>().iter().any(|(own, _)| *own == container);
+        for item in world.items(&container).await {
+            is_not_in(&sent, &item.to_string(), &format!("an item of `{container}`"));
+            if !holds {
+                is_not_in(&stored, &item.to_string(), &format!("an item of `{container}`"));
+            }
+        }
+    }
+    for (text, path) in &told {
+        is_not_in(&sent, text, path);
+        is_not_in(&stored, text, path);
+    }
+    examples
+        .delete(async |_: &Examples, one: &Example| {
+            let answer = one.send(&world, &[]).await;
+            let text = of_answer(one, &answer);
+            is_not_in(&sent, &text, &one.path);
+            is_not_in(&stored, &text, &one.path);
+            answer
+        })
+        .await;
+    examples.all_have_succeeded();
+}
+
+fn of_answer(example: &Example, answer: &Answer) -> String {
+    format!("{} {:?} {}", example.of.function.method, answer.headers, answer.text)
+}
+
+#[track_caller]
+fn is_not_in(secrets: &BTreeSet<String>, text: &str, place: &str) {
+    let found = secrets.iter().find(|secret| text.contains(*secret));
+    assert!(
+        found.is_none(),
+        "a secret is in {place}. Leave it out of the type; a dead letter leaves out what `SECRETS` of its \
+         projection names: {text}"
+    );
+}
+
+/// Returns the stored properties that are secrets, each with its container.
+fn secret_properties<A: AppUnderTest>() -> BTreeSet<(&'static str, &'static str)> {
+    let app = A::program().describe().unwrap();
+    let projections = app.domains.iter().flat_map(|domain| &domain.projections);
+    let secrets = projections.flat_map(|projection| {
+        projection.secrets().iter().map(|property| (projection.container_id(), *property))
+    });
+    secrets.collect()
+}
+
+/// Returns the texts in the properties that are secrets.
+async fn stored_secrets<A: AppUnderTest>(world: &World<A>) -> BTreeSet<String> {
+    let mut secrets = BTreeSet::new();
+    for (container, property) in secret_properties::<A>() {
+        let items = world.items(container).await;
+        let found = items.iter().flat_map(|item| texts(&item[property]));
+        secrets.extend(found.filter(|text| text.len() >= MIN_STORED_SECRET));
+        assert!(
+            !secrets.is_empty(),
+            "no example stores `{property}` in `{container}`, which SECRETS of a projection names"
+        );
+    }
+    secrets
+}
+
+/// Returns the requests with a stored secret in a body: as a member that the function does not take, and in
+/// place of a value that callers never get.
+fn misplaced(
+    examples: &Examples,
+    functions: &[Listed],
+    property: &str,
+    secret: &Value,
+) -> Vec<Example> {
+    let commands = functions.iter().filter(|listed| listed.function.method != "GET");
+    let with_body = commands.filter_map(|listed| examples.example(listed));
+    let with_secret = with_body.flat_map(|example| {
+        let own = example.body.clone().unwrap_or_default();
+        let mut beside = own.clone();
+        beside[property] = secret.clone();
+        let in_place = texts(secret).into_iter().map(|text| {
+            let mut body = own.clone();
+            for (_, member) in body.as_object_mut().into_iter().flatten() {
+                if member.as_str().is_some_and(|own| examples.secrets.contains(own)) {
+                    *member = text.clone().into();
+                }
+            }
+            body
+        });
+        let bodies: Vec<Value> = [beside].into_iter().chain(in_place).collect();
+        bodies.into_iter().map(move |body| Example {
+            of: example.of.clone(),
+            path: example.path.clone(),
+            body: Some(body),
+        })
+    });
+    with_secret.collect()
+}
+
+/// Delivers the items of a container in forms that no program can read.
+async fn deliver_unreadable<A: AppUnderTest>(world: &World<A>, container: &str, items: &[Value]) {
+    let app = A::program().describe().unwrap();
+    let projections = app.domains.iter().flat_map(|domain| &domain.projections);
+    for projection in projections.filter(|one| one.container_id() == container) {
+        let mut documents: Vec<Value> = Vec::new();
+        for item in items {
+            let mut broken = item.clone();
+            broken["version"] = json!({"of": "another program"});
+            documents.extend([broken, json!([item])]);
+        }
+        world.deliver(projection.function(), &documents).await.unwrap();
+    }
+}
+
+/// Returns the names of all containers.
+fn containers<A: AppUnderTest>() -> Vec<String> {
+    let file = Path::new(A::ROOT).join("infra/containers.json");
+    let containers = ContainersFile::read(file).unwrap();
+    containers.containers().iter().map(|container| container.id.to_string()).collect()
+}
+
+/// Runs the handler of an app, its `executable`, at the level `trace`. Each function, trigger and timer gets
+/// good and bad requests with keys and marked texts, also while the store fails. No output has one of them.
+///
+/// An app's test calls it with `env!("CARGO_BIN_EXE_<name>")`.
+///
+/// # Panics
+///
+/// When an output has a text of a caller or a key, or a function does not take its example.
+pub async fn no_output_has_a_secret<A: AppUnderTest>(executable: &str) {
+    let world = World::<A>::new().await;
+    let collector = Collector::start().await;
+    let settings = [
+        ("RUST_LOG", "trace"),
+        ("RUST_BACKTRACE", "1"),
+        ("RUST_LIB_BACKTRACE", "1"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url),
+        ("OTEL_BSP_SCHEDULE_DELAY", "10"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "20"),
+    ];
+    let caller = Caller { handler: Handler::start(executable, &world, &settings).await };
+    let mut examples = Examples::of::<A>("");
+    let send = async |_: &Examples, one: &Example| caller.send_example(one).await;
+    examples.create(&world, send).await;
+    examples.read(send).await;
+    let mut answers = caller.invoke_all(&world).await;
+    examples.delete(send).await;
+    for listed in Listed::all::<A>() {
+        caller.send_bad_requests(&examples, &listed).await;
+    }
+    examples.all_have_succeeded();
+    for letter in world.list("/api/dead-letters").await {
+        let path = format!("/api/dead-letters/{}", letter["id"].as_str().unwrap());
+        caller.send("GET", &path, String::new()).await;
+        caller.send("POST", &format!("{path}/replay"), String::new()).await;
+    }
+    let mut output = caller.end().await;
+    output.extend(output_amid_faults::<A>(executable).await);
+
+    let easyauth = [("RUST_LOG", "trace"), ("Authentication__Mode", "easyauth")];
+    let caller = Caller { handler: Handler::start(executable, &world, &easyauth).await };
+    for listed in Listed::all::<A>() {
+        caller.send(listed.function.method.as_str(), listed.function.route, "{}".into()).await;
+    }
+    output.extend(caller.end().await);
+    for listed in Listed::all::<A>() {
+        let name = listed.function.name;
+        assert!(output.iter().any(|line| line.contains(name)), "no line is about {name}");
+    }
+    assert!(output.iter().any(|line| line.contains(r#""level":"DEBUG""#)), "no debug lines");
+    output.append(&mut answers);
+    let exported = collector.exported.lock().unwrap();
+    assert!(!exported.is_empty(), "nothing was exported");
+    output.extend(exported.iter().map(|body| String::from_utf8_lossy(body).into_owned()));
+    for line in &output {
+        let lower = line.to_lowercase();
+        for forbidden in FORBIDDEN {
+            assert!(!lower.contains(&forbidden.to_lowercase()), "{forbidden} is in {line}");
+        }
+    }
+}
+
+/// Returns the output of a handler whose commands meet each failure of the store, at each kind of request.
+async fn output_amid_faults<A: AppUnderTest>(executable: &str) -> Vec<String> {
+    use RequestKind::{Batch, Create, Query, Read, Replace};
+    let examples = Examples::of::<A>("");
+    let commands: Vec<Example> =
+        Listed::all::<A>().iter().filter_map(|listed| examples.example(listed)).collect();
+    let mut output = Vec::new();
+    for fault in [
+        Fault::Refused(400),
+        Fault::Refused(403),
+        Fault::Refused(412),
+        Fault::Refused(429),
+        Fault::Refused(449),
+        Fault::Refused(500),
+        Fault::Refused(503),
+        Fault::AnswerLost,
+    ] {
+        let world = World::<A>::new().await;
+        let settings = [("RUST_LOG", "trace"), ("RUST_BACKTRACE", "1")];
+        let caller = Caller { handler: Handler::start(executable, &world, &settings).await };
+        for container in containers::<A>() {
+            for kind in [Batch, Create, Query, Read, Replace] {
+                world.endpoint.inject(fault, kind, &container, 3);
+            }
+        }
+        // The second time, the items exist.
+        for command in commands.iter().chain(&commands) {
+            caller.send_example(command).await;
+        }
+        output.extend(caller.end().await);
+    }
+    output
+}
+
+/// A collector of traces and metrics, which keeps what it gets.
+struct Collector {
+    url: String,
+    exported: Arc<Mutex<Vec<Bytes>>>,
+}
+
+impl Collector {
+    async fn start() -> Self {
+        let exported = Arc::<Mutex<Vec<Bytes>>>::default();
+        let keep = async |State(exported): State<Arc<Mutex<Vec<Bytes>>>>, body: Bytes| {
+            exported.lock().unwrap().push(body);
+        };
+        let router = Router::new().fallback(keep).with_state(Arc::clone(&exported));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async { axum::serve(listener, router).await });
+        Self { url, exported }
+    }
+}
+
+/// A caller of a handler, with keys in its query and headers.
+struct Caller {
+    handler: Handler,
+}
+
+impl Caller {
+    /// Sends a request; `None` if the answer came before all of the body was taken.
+    async fn send(&self, method: &str, path: &str, body: String) -> Option<Answer> {
+        let sign = if path.contains('?') { '&' } else { '?' };
+        let path = format!("{path}{sign}code=sesame-code");
+        self.handler.try_send(method, &path, &HEADERS, body).await.ok()
+    }
+
+    async fn send_example(&self, example: &Example) -> Answer {
+        let body = example.body.as_ref().map(Value::to_string).unwrap_or_default();
+        let method = example.of.function.method.as_str();
+        self.send(method, &example.path, body).await.unwrap()
+    }
+
+    /// Sends requests to a function that it does not take.
+    async fn send_bad_requests(&self, examples: &Examples, listed: &Listed) {
+        let method = listed.function.method.as_str();
+        let path = examples.path(listed, &[]);
+        let long = format!("\"{}\"", MARK.repeat(300_000));
+        for body in [
+            r#"{"sesame": "sesame", "title": "#,
+            r#"["sesame"]"#,
+            r#"{"id": 5, "userId": ["sesame"], "title": {"sesame": 1}, "content": null}"#,
+            "sesame",
+            &long,
+        ] {
+            self.send(method, &path, body.to_owned()).await;
+        }
+        // Each member has a value of another type.
+        let example = examples.example(listed);
+        if let Some(mut body) = example.and_then(|example| example.body) {
+            for (_, member) in body.as_object_mut().into_iter().flatten() {
+                *member = json!({MARK: [MARK]});
+            }
+            self.send(method, &path, body.to_string()).await;
+        }
+        for query in ["limit=sesame&cursor=sesame", "code=sesame&code=sesame"] {
+            self.send(method, &format!("{path}?{query}"), "{}".into()).await;
+        }
+        let broken = listed.function.route.replace('{', "sesame%ff").replace('}', "");
+        self.send(method, &broken, "{}".into()).await;
+        for header in [
+            ("if-match", "sesame"),
+            ("if-none-match", "\"sesame\""),
+            ("content-type", "text/sesame"),
+            ("idempotency-key", "sesame"),
+        ] {
+            let headers = [header, HEADERS[0]];
+            let _ =
+                self.handler.try_send(method, &path, &headers, "{\"content\": \"sesame\"}").await;
+        }
+        self.send("SESAME", &path, MARK.into()).await;
+    }
+
+    /// Invokes each trigger with items, unreadable ones among them, with a run of a timer, and with what is
+    /// no invocation. Returns the answers, which the host logs.
+    async fn invoke_all<A: AppUnderTest>(&self, world: &World<A>) -> Vec<String> {
+        let attempt = Attempt::default();
+        let mut answers = Vec::new();
+        let app = A::program().describe().unwrap();
+        for function in world.functions.functions() {
+            let body = match &function.trigger {
+                FunctionTrigger::Http(_) => continue,
+                FunctionTrigger::Timer(_) => wire::timer(function, None, &attempt),
+                FunctionTrigger::Cosmos(_) => {
+                    let mut projections = app.domains.iter().flat_map(|domain| &domain.projections);
+                    let own = projections.find(|one| one.function() == function.name).unwrap();
+                    let mut documents = world.items(own.container_id()).await;
+                    if let Some(mut item) = documents.first().cloned() {
+                        item["version"] = MARK.into();
+                        documents.push(item);
+                    }
+                    documents.extend([
+                        json!(MARK),
+                        json!([MARK]),
+                        json!({"id": "bad", "type": MARK}),
+                    ]);
+                    let page = wire::page(function, &documents).unwrap();
+                    wire::documents(function, &page, &attempt)
+                }
+            };
+            let bad = [
+                MARK.to_owned(),
+                json!([MARK]).to_string(),
+                json!({"Data": {"a": MARK}}).to_string(),
+            ];
+            for body in [body].into_iter().chain(bad) {
+                let headers = [("x-azure-functions-invocationid", "an-invocation"), HEADERS[0]];
+                let path = format!("/{}", function.name);
+                answers.push(self.handler.send("POST", &path, &headers, body).await.text);
+            }
+        }
+        answers
+    }
+
+    /// Ends the handler. Returns its lines.
+    async fn end(mut self) -> Vec<String> {
+        self.handler.terminate().await;
+        self.handler.output()
+    }
+}

@@ -1,0 +1,151 @@
+//! The handler as a process of its own, without a host: what it is sent and what it writes.
+
+use std::{
+    process::Stdio,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use axum::{body::Bytes, http::Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, BufReader},
+    process::{Child, Command},
+    task::JoinHandle,
+};
+use tributary_local::cosmos::RunningServer;
+
+use crate::{Answer, AppUnderTest, World};
+
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A handler on the account of a world; killed when dropped.
+pub struct Handler {
+    child: Child,
+    url: String,
+    lines: Arc<Mutex<Vec<String>>>,
+    readers: Vec<JoinHandle<()>>,
+    client: Client<HttpConnector, Full<Bytes>>,
+    _store: RunningServer,
+}
+
+impl Handler {
+    /// Starts the executable of an app, `env!("CARGO_BIN_EXE_<name>")` in its tests, with these settings
+    /// besides those of the store.
+    pub async fn start<A: AppUnderTest>(
+        executable: &str,
+        world: &World<A>,
+        settings: &[(&str, &str)],
+    ) -> Self {
+        let store = world.endpoint.serve(0).await.unwrap();
+        let mut child = Command::new(executable)
+            .env_clear()
+            .env("CosmosConnection", store.connection_string())
+            .env("FUNCTIONS_CUSTOMHANDLER_PORT", "0")
+            .envs(settings.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let lines = Arc::default();
+        let readers = vec![
+            keep(child.stdout.take().unwrap(), &lines),
+            keep(child.stderr.take().unwrap(), &lines),
+        ];
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        let mut handler = Self { child, url: String::new(), lines, readers, client, _store: store };
+        let ready = handler.line("ready for the Functions host").await;
+        handler.url = format!("http://{}", ready["server.address"].as_str().unwrap());
+        handler
+    }
+
+    /// Sends a request.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
+        self.try_send(method, path, headers, body).await.unwrap()
+    }
+
+    /// As [`Self::send`], where the answer may come before all of the body was taken, which ends the
+    /// connection.
+    pub async fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Result<Answer, hyper_util::client::legacy::Error> {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = self.client.request(request.body(Full::new(body.into())).unwrap()).await?;
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Answer { status: parts.status, headers: parts.headers, text })
+    }
+
+    /// Everything that was written so far.
+    pub fn output(&self) -> Vec<String> {
+        self.lines.lock().unwrap().clone()
+    }
+
+    /// Waits for a line that has this text, and reads it.
+    pub async fn line(&self, text: &str) -> Value {
+        wait_for(|| {
+            let lines = self.lines.lock().unwrap();
+            let line = lines.iter().find(|line| line.contains(text))?;
+            Some(serde_json::from_str(line).unwrap())
+        })
+        .await
+        .unwrap_or_else(|| panic!("no line with {text:?}:\n{}", self.output().join("\n")))
+    }
+
+    /// Asks it to end, and waits until it has and all its lines are read.
+    pub async fn terminate(&mut self) {
+        let id = self.child.id().unwrap().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+        // With this status it asks the host to start it again.
+        assert_eq!(self.child.wait().await.unwrap().code(), Some(200));
+        for reader in self.readers.drain(..) {
+            reader.await.unwrap();
+        }
+    }
+}
+
+/// The first `Some` within the deadline.
+pub async fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        let seen = look();
+        if seen.is_some() || Instant::now() > deadline {
+            return seen;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn keep(
+    stream: impl AsyncRead + Unpin + Send + 'static,
+    lines: &Arc<Mutex<Vec<String>>>,
+) -> JoinHandle<()> {
+    let kept = Arc::clone(lines);
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(stream).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            kept.lock().unwrap().push(line);
+        }
+    })
+}
