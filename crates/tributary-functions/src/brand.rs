@@ -1,8 +1,8 @@
-//! The name and version of the app, as they stand in what leaves the process: the types of problem
-//! documents, metrics and spans, the user agent at the store, and error messages.
+//! The name and version of the app, as others see them: in the types of problem documents, in metrics and
+//! spans, in the user agent at the store, and in error messages.
 //!
-//! A process is one app, and OpenTelemetry's instruments live as long as the process. So the brand is
-//! one value of the process, and not an argument of everything that may fail.
+//! A process is one app, and OpenTelemetry's instruments live as long as the process. So the brand is a
+//! global value, and not an argument of every function that may fail.
 
 use std::{borrow::Cow, sync::OnceLock};
 

@@ -5,15 +5,15 @@
 //! Read the modules in this order:
 //!
 //! - [`program`]: the executable: its name, its domains, its command line;
-//! - [`domain`]: what a domain is, and how to add one;
-//! - [`app`]: all domains together, and how they are served;
-//! - [`engines`]: what the commands and lists of every domain share;
-//! - [`projection`]: how a change becomes a copy;
-//! - [`audit`]: how everything that is stored twice is compared and repaired;
-//! - [`dead_letters`]: what an operator does with changes that cannot;
+//! - [`domain`]: the parts of a domain, and the steps to add one;
+//! - [`app`]: all domains as one handler;
+//! - [`engines`]: the shared parts of the commands and lists of every domain;
+//! - [`projection`]: the updates of copies from the change feed;
+//! - [`audit`]: the comparison and repair of values that are stored more than once;
+//! - [`dead_letters`]: the functions for changes that could not be applied;
 //! - [`cosmos`], [`http`]: the store, and the functions;
-//! - [`telemetry`]: what is logged, traced and measured;
-//! - [`values`], [`config`], [`brand`]: the small things.
+//! - [`telemetry`]: logs, traces and metrics;
+//! - [`values`], [`config`], [`brand`]: values, settings, and the name of the app.
 
 pub mod program;
 

@@ -1,6 +1,5 @@
-//! The executable of an app: it serves the Functions host. With the command `audit` it audits the
-//! domains instead, and with `functions` it writes what the host reads of its functions,
-//! and with `openapi` what a client reads of them.
+//! The executable of an app: it serves the Functions host. The command `audit` audits the domains instead,
+//! `functions` writes the folders of functions for the host, and `openapi` prints the OpenAPI document.
 
 mod functions;
 
@@ -46,8 +45,8 @@ enum ProgramCommand {
 }
 
 impl Program {
-    /// Creates an app without domains. The name is that of the crate, so that its own debug lines can be
-    /// switched on; it also stands in the names of metrics and in the types of problem documents.
+    /// Creates an app without domains. The name is that of the crate, so that its debug lines can be switched
+    /// on. It is also in the names of metrics and in the types of problem documents.
     pub fn new(name: &'static str, version: &'static str) -> Self {
         Self { brand: Brand { name, version }, domains: Vec::new() }
     }
@@ -58,7 +57,7 @@ impl Program {
         self
     }
 
-    /// Builds the app on a database. It sends nothing to the store.
+    /// Builds the app on a database, without a request to the store.
     pub fn build(
         &self,
         cosmos: &Arc<Cosmos>,
@@ -69,7 +68,7 @@ impl Program {
         App::new(&self.domains, cosmos, options, settings)
     }
 
-    /// Builds the app without a store, to read what it serves. A request fails.
+    /// Builds the app without a store, to read its declarations. Every request to the store fails.
     pub fn describe(&self) -> Result<App, ConfigError> {
         const NOWHERE: &str = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5";
         let nowhere = |name: &str| (name == "CosmosConnection").then(|| NOWHERE.to_owned());

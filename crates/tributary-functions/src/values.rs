@@ -1,7 +1,6 @@
 //! Values that every domain shares: timestamps, checked text, JSON objects with limits.
 //!
-//! A value of one of these types cannot hold anything bad: it is parsed where it comes in, and the
-//! inside trusts it.
+//! A value of such a type is valid: it is parsed where it enters the app, and the code inside trusts it.
 
 mod item_types;
 mod json_object;
@@ -30,7 +29,7 @@ pub use json_object::JsonObject;
 pub struct CommandId(String);
 
 impl CommandId {
-    /// Returns the id that a text stands for: 48 bits of its hash, since each id is stored and the
+    /// Creates the id of a text: 48 bits of its hash. Short ids are enough, since each is stored, and the
     /// commands on one item are few.
     pub fn from_text(text: &str) -> Self {
         let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes());
@@ -42,13 +41,13 @@ impl CommandId {
         Self::from_text(&format!("{} {index}", self.0))
     }
 
-    /// Returns an id that no other command has.
+    /// Creates an id that no other command has.
     pub fn fresh() -> Self {
         Self::from_text(&fresh_id())
     }
 }
 
-/// Returns an id that no other item has, which sorts by the time of its making.
+/// Creates an id that no other item has. Such ids sort by the time of their creation.
 pub fn fresh_id() -> String {
     Uuid::now_v7().to_string()
 }
@@ -56,7 +55,7 @@ pub fn fresh_id() -> String {
 /// The longest id of an item in the store, in bytes (service limit).
 const MAX_STORED_ID_BYTES: usize = 1_023;
 
-/// The reason why a text is not a value of the wanted type, in words for the caller: "must be …".
+/// The reason for which a text is no value of a type, in words for the caller: "must be …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(pub String);
@@ -76,21 +75,21 @@ impl From<&str> for Invalid {
 pub struct Timestamp(OffsetDateTime);
 
 impl Timestamp {
-    /// 1970 began.
+    /// The first moment of 1970.
     pub const EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
 
     /// The last moment of year 9999.
     pub const MAX: Self = Self(datetime!(9999-12-31 23:59:59.999 UTC));
 
-    /// The length of its text, `2026-11-21T09:25:54.120Z`.
+    /// The length of the text, `2026-11-21T09:25:54.120Z`.
     pub const LENGTH: usize = 24;
 
-    /// The current time.
+    /// Returns the current time.
     pub fn now() -> Self {
         Self::truncate(OffsetDateTime::now_utc())
     }
 
-    /// Reads an RFC 3339 text with any offset; what is finer than a millisecond is cut off.
+    /// Parses an RFC 3339 text with any offset. Digits below a millisecond are cut off.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         OffsetDateTime::parse(text, &Rfc3339)
             .ok()
@@ -100,40 +99,40 @@ impl Timestamp {
             .ok_or_else(|| "must be an RFC 3339 timestamp".into())
     }
 
-    /// The moment that is so many seconds after 1970 began.
+    /// Returns the moment this many seconds after the beginning of 1970; `None` if it is out of range.
     pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
         OffsetDateTime::from_unix_timestamp(seconds).ok().map(Self)
     }
 
-    /// Milliseconds from `earlier` to this moment; zero when `earlier` is later.
+    /// Returns the milliseconds from `earlier` to this moment; zero if `earlier` is later.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.0 - earlier.0).whole_milliseconds()).unwrap_or(0)
     }
 
-    /// Seconds since 1970 began.
+    /// Returns the seconds since the beginning of 1970.
     pub fn unix_seconds(self) -> i64 {
         self.0.unix_timestamp()
     }
 
-    /// The next moment: a millisecond later.
+    /// Returns the next moment: a millisecond later.
     pub fn next(self) -> Self {
         self.0.checked_add(time::Duration::MILLISECOND).map_or(self, Self)
     }
 
-    /// The moment that is so much earlier than this one; 1970 when there is none.
+    /// Returns the moment that is earlier by `duration`; the first of 1970 if there is none.
     pub fn before(self, duration: Duration) -> Self {
         let earlier = time::Duration::try_from(duration).ok().and_then(|d| self.0.checked_sub(d));
         earlier.filter(|moment| moment.year() >= 0).map_or(Self::EPOCH, Self::truncate)
     }
 
-    /// The moment that is so much later than this one; the last of year 9999 when there is none.
+    /// Returns the moment that is later by `duration`; the last of year 9999 if there is none.
     pub fn after(self, duration: Duration) -> Self {
         let later = time::Duration::try_from(duration).ok().and_then(|d| self.0.checked_add(d));
         later.map_or(Self::MAX, Self::truncate)
     }
 
-    /// The same date and time so many years earlier; 28 February for 29 February; 1970 when there is
-    /// none.
+    /// Returns the same date and time this many years earlier; 28 February for 29 February; the first moment of
+    /// 1970 if there is none.
     pub fn years_before(self, years: u16) -> Self {
         let year = self.0.year() - i32::from(years);
         let same_day = self.0.replace_year(year);
@@ -160,7 +159,7 @@ impl From<Timestamp> for OffsetDateTime {
     }
 }
 
-/// The clock of an app. Tests have one that they put forward, and simulations one that runs faster.
+/// The clock of an app. Tests set a clock ahead, and simulations have one that runs faster.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Clock(Pace);
 
@@ -176,23 +175,23 @@ enum Pace {
 }
 
 impl Clock {
-    /// Returns a clock that is ahead by as many seconds as are in `seconds`.
+    /// Creates a clock that is ahead by the current value of `seconds`.
     pub fn ahead_by(seconds: &'static AtomicI64) -> Self {
         Self(Pace::Ahead(seconds))
     }
 
-    /// Returns a clock that has run so many times as fast `since` a moment. All processes that have
-    /// one of the same agree.
+    /// Creates a clock that has run `times` as fast since a moment. Clocks with the same values agree, in all
+    /// processes.
     pub fn faster(times: u32, since: Timestamp) -> Self {
         Self(Pace::Faster { since, times })
     }
 
-    /// Returns true if it is not a real clock.
+    /// Returns true if the clock is not the real one.
     pub fn is_simulated(self) -> bool {
         !matches!(self.0, Pace::Real)
     }
 
-    /// The current time.
+    /// Returns the current time of the clock.
     pub fn now(self) -> Timestamp {
         let now = Timestamp::now();
         match self.0 {
@@ -262,7 +261,7 @@ pub fn check_stored_id(text: &str) -> Result<(), Invalid> {
     }
 }
 
-/// Reads an id that an item of the store can have.
+/// Deserializes an id that an item of the store can have.
 pub fn stored_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     check_stored_id(&text).map_err(de::Error::custom)?;
@@ -279,19 +278,19 @@ pub fn check_length(text: &str, min: usize, max: usize) -> Result<(), Invalid> {
     }
 }
 
-/// The rule of an id that a caller chose ([`check_id`]), for [`checked_text!`].
+/// Applies the rule of an id that a caller chose ([`check_id`]), for [`checked_text!`].
 pub fn id_rule(text: String) -> Result<String, Invalid> {
     check_id(&text).map(|()| text)
 }
 
-/// The rule of a length in Unicode code points ([`check_length`]), for [`checked_text!`].
+/// Returns the rule of a length in Unicode code points ([`check_length`]), for [`checked_text!`].
 pub fn length_rule(length: RangeInclusive<usize>) -> impl Fn(String) -> Result<String, Invalid> {
     move |text| check_length(&text, *length.start(), *length.end()).map(|()| text)
 }
 
-/// Defines types for checked text: each is a newtype over `String` whose `parse` applies a rule, and
-/// which reads from JSON only what passes the rule. OpenAPI shows the example. The crate that uses it
-/// depends on `serde`.
+/// Defines types for checked text. Each is a newtype over `String` whose `parse` applies a rule; JSON that
+/// breaks the rule is refused, too. OpenAPI shows the example. The crate that uses the macro depends on
+/// `serde`.
 ///
 /// ```
 /// use tributary_functions::values::{Invalid, checked_text, id_rule, length_rule};
@@ -322,12 +321,12 @@ macro_rules! checked_text {
         pub struct $name(String);
 
         impl $name {
-            /// Applies the rule of the type.
+            /// Parses a text, by the rule of the type.
             pub fn parse(text: String) -> Result<Self, $crate::values::Invalid> {
                 $crate::values::apply_rule($rule, text).map(Self)
             }
 
-            /// The text.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -358,7 +357,7 @@ macro_rules! checked_text {
 }
 pub use crate::checked_text;
 
-/// Gives a rule that is a closure the types of its argument and its result.
+/// Applies a rule. The signature gives a closure its types.
 #[doc(hidden)]
 pub fn apply_rule(
     rule: impl FnOnce(String) -> Result<String, Invalid>,
@@ -367,11 +366,11 @@ pub fn apply_rule(
     rule(text)
 }
 
-/// What `text_schema!` names.
+/// The crate that `text_schema!` uses.
 #[doc(hidden)]
 pub use schemars;
 
-/// Says in OpenAPI that a type is written as a string, and what else JSON Schema has for it:
+/// Implements the JSON schema of a type that is written as a string, with further keywords:
 /// `text_schema!(Moment, "format": "date-time", "examples": ["2026-11-21T09:25:54Z"])`.
 #[macro_export]
 macro_rules! text_schema {
@@ -397,14 +396,13 @@ pub use crate::text_schema;
 pub use self::item_types::Unboxed;
 pub use crate::item_types;
 
-/// Returns true if the Functions host may have written this text, as it arrived through a trigger, in
-/// place of another.
+/// Returns true if the Functions host may have rewritten this text on its way through a trigger.
 ///
 /// Without `dateParseHandling: None` in host.json, or with an extension bundle that does not know it,
-/// the host writes every string that Newtonsoft.Json takes for a date anew. Whatever the string was
+/// the host rewrites every string that Newtonsoft.Json takes for a date. Whatever the string was
 /// (`2026-11-21T09:25:54.120Z`, `2026-11-21T24:00:00Z`, `/Date(0)/`), it arrives as
-/// `yyyy-MM-ddTHH:mm:ss` with up to seven fraction digits and `Z`, an offset or nothing. So the form
-/// of what arrives tells; whoever copies such a text reads it again from its container.
+/// `yyyy-MM-ddTHH:mm:ss` with up to seven fraction digits and `Z`, an offset or nothing. So the form of the
+/// text tells. A projection that copies such a text reads it again from its container.
 pub fn may_be_rewritten_by_host(text: &str) -> bool {
     (17..=45).contains(&text.len())
         && text.as_bytes().get(10) == Some(&b'T')

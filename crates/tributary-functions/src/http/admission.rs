@@ -1,30 +1,30 @@
-//! Admission control: how many requests are worked on at a time, and how much memory they may need.
+//! Admission control: the limits of concurrent requests, and of the memory that they may need.
 //!
-//! Without it, memory grows with the number of callers: 64 of them who ask for pages of a megabyte
-//! are some 200 MB. So each request waits for its turn before the store is asked, and is refused with
-//! a 503 when the wait is too long.
+//! Without it, memory grows with the number of callers: 64 callers that ask for pages of a megabyte need
+//! some 200 MB. So each request waits for its turn before it reaches the store, and is refused with a 503
+//! if the wait is too long.
 //!
-//! 1. A request whose answer or body can be large reserves the memory that it may need at worst, as
-//!    [`Footprint`] tells. One that may need more than there is reserves all of it.
-//! 2. Its body arrives. Small bodies reserve nothing, so the number of those that arrive at a time is
-//!    bounded, too.
+//! 1. A request whose answer or body can be large reserves the memory of its worst case, by its
+//!    [`Footprint`]. A request that may need more than all memory reserves all of it.
+//! 2. Its body arrives. Small bodies reserve nothing, so the number of bodies that arrive at a time is
+//!    limited, too.
 //! 3. A request whose handler waits for something other than the store, such as a hash, waits in the
 //!    [queue](WorkQueue) of its function. A full queue refuses it at once.
-//! 4. Then every request takes one of the places for requests that are worked on.
-//! 5. When the answer is made, place and turn are free, and the reservation shrinks to the answer's
-//!    size. The rest is free when the answer has been sent, or dropped.
+//! 4. Then every request takes a permit: their number is the limit of concurrent requests.
+//! 5. When the handler has returned the answer, permit and turn are free, and the reservation shrinks to
+//!    the answer's size. The rest is free when the answer has been sent, or dropped.
 //!
-//! - *No deadlock*: each request takes these in this order, and each at most once. So the holder of
-//!   one waits only for later ones. The holder of a place waits for the store, which has a deadline,
-//!   or for the work that its queue is for, which ends by itself.
-//! - *Small requests do not wait behind large ones*: they reserve nothing, and who waits for memory
-//!   has no place yet.
-//! - *Nobody waits behind slow work or a slow sender*: who waits in a queue, or for a body, has no
-//!   place yet, and the turns of all queues together are few beside the places.
-//! - *First come, first served*, for each of them: a large reservation is not overtaken for ever.
-//! - *A slow reader* holds its answer only until the socket has taken it. On Linux a loopback socket
-//!   takes some 4 MB without a reader, and the Functions host closes connections of readers that are
-//!   too slow for it.
+//! - *No deadlock*: each request takes memory, turn and permit in this order, and each at most once. So
+//!   the holder of one waits only for later ones. The holder of a permit waits for the store, which has a
+//!   deadline, or for the work of its queue, which ends by itself.
+//! - *Small requests do not wait behind large ones*: they reserve nothing, and a request that waits for
+//!   memory has no permit yet.
+//! - *No request waits behind slow work or a slow sender of another*: a request that waits in a queue, or
+//!   for a body, has no permit yet. The turns of all queues together are few compared to the permits.
+//! - *First come, first served*, for each of the three: a large reservation is not overtaken for ever.
+//! - *A slow reader* holds its answer only until the socket has taken it. On Linux a loopback socket takes
+//!   some 4 MB without a reader, and the Functions host closes connections of readers that are too slow
+//!   for it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -53,21 +53,21 @@ use crate::cosmos::{Limits, within};
 /// The memory that a request may need without a reservation.
 const SMALL_BYTES: usize = 128 * 1024;
 
-/// How often the bytes of an answer, or of a body, are in memory at the same time: as the store's or
-/// the caller's text, as values, and as text again.
+/// The number of copies of an answer, or of a body, in memory at the same time: the text of the store or
+/// of the caller, the values, and the text of the answer.
 const COPIES_IN_MEMORY: usize = 3;
 
-/// The most bodies that arrive at a time, for each request that is worked on.
+/// The most bodies that arrive at a time, for each permit.
 const MAX_ARRIVALS_PER_PERMIT: usize = 4;
 
-/// Memory is reserved in KiB.
+/// The unit of memory reservations: KiB.
 const MEMORY_UNIT_BYTES: usize = 1024;
 const MEMORY_UNITS_PER_MIB: u32 = 1024;
 
 /// Settings of the admission control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionOptions {
-    /// The most requests that are worked on at a time: `Admission__Requests`.
+    /// The most concurrent requests: `Admission__Requests`.
     pub requests: u16,
     /// The memory for all large requests together, in MiB: `Admission__MemoryMiB`.
     pub memory_mib: u16,
@@ -86,7 +86,7 @@ impl Default for AdmissionOptions {
 pub enum Footprint {
     /// At most a few KB.
     Small,
-    /// An item that has, or whose handler reads one that has, at most so many bytes.
+    /// An item of at most so many bytes; also if only the handler reads such an item.
     Item(usize),
     /// One item, and more when the query string has a parameter.
     ItemWith {
@@ -114,7 +114,7 @@ pub enum Footprint {
 }
 
 impl Footprint {
-    /// Returns the memory that a request may need at worst, its own body included.
+    /// Returns the bytes of memory that a request needs in its worst case, its own body included.
     pub fn memory_bytes(self, request: &Request) -> usize {
         let answer = match self {
             Self::Small => 0,
@@ -125,31 +125,31 @@ impl Footprint {
                     _ => item,
                 }
             }
-            // A bad limit is refused without a look into the store.
+            // A bad limit is refused before the store is asked.
             Self::Page { item, limit } => {
                 limit_of(request.uri().query(), limit).map_or(0, |limit| limit as usize * item)
             }
         };
-        // The length of a body that comes in chunks is not known.
+        // The length of a chunked body is not known.
         let body = request.body().size_hint().exact().and_then(|size| usize::try_from(size).ok());
         let largest = self.largest_body();
         COPIES_IN_MEMORY * (answer + body.unwrap_or(largest).min(largest))
     }
 
-    /// The most bytes that the body of a request may have.
+    /// Returns the most bytes of a request's body.
     fn largest_body(self) -> usize {
         if let Self::Batch { body, .. } = self { body } else { MAX_BODY_BYTES }
     }
 }
 
-/// Upon which terms the requests to a function are admitted. Cloning is cheap.
+/// The terms on which requests to a function are admitted. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct AdmissionTerms {
     /// The largest answer.
     pub footprint: Footprint,
     /// The store requests, request units and time that a request may use.
     pub limits: Limits,
-    /// The queue in which a request waits before it has a place.
+    /// The queue in which a request waits before it has a permit.
     pub queue: Option<WorkQueue>,
 }
 
@@ -163,14 +163,14 @@ pub struct Admission {
     wait: Duration,
 }
 
-/// A request that is being worked on.
+/// The permit, turn and memory of an admitted request.
 struct Admitted {
     permit: OwnedSemaphorePermit,
     turn: Option<Turn>,
     memory: Option<OwnedSemaphorePermit>,
 }
 
-/// Bytes of an answer, and the reservation that ends when nobody has them any more.
+/// The bytes of an answer, and the memory reservation that ends when the bytes are dropped.
 struct ReservedBytes {
     bytes: Bytes,
     _memory: OwnedSemaphorePermit,
@@ -183,7 +183,7 @@ impl AsRef<[u8]> for ReservedBytes {
 }
 
 impl Admission {
-    /// The admission control with these settings.
+    /// Creates an admission control with these settings.
     pub fn new(options: AdmissionOptions) -> Self {
         let AdmissionOptions { requests, memory_mib, wait } = options;
         let all_memory = u32::from(memory_mib) * MEMORY_UNITS_PER_MIB;
@@ -212,7 +212,7 @@ impl Admission {
         Ok((admitted, request))
     }
 
-    /// Reserves the memory of a request that may need so many bytes, if that is much.
+    /// Reserves the memory of a request that may need so many bytes, unless that is little.
     async fn memory(
         &self,
         bytes: usize,
@@ -225,8 +225,8 @@ impl Admission {
         timeout_at(begin + self.wait, reserved).await.map_err(|_| ApiError::Overloaded)
     }
 
-    /// Waits until the body of a request is there. Returns the request with its whole body, and how
-    /// long that took: a slow sender is not what its own request is refused for.
+    /// Waits for the body of a request. Returns the request with its whole body, and the duration: the
+    /// time of a slow sender does not count as waiting for a permit.
     async fn arrived(
         &self,
         request: Request,
@@ -243,7 +243,7 @@ impl Admission {
         Ok((Request::from_parts(parts, body), begin.elapsed()))
     }
 
-    /// Waits for a turn in the queue, where there is one, and for a place.
+    /// Waits for a turn in the queue, if there is one, and for a permit.
     async fn permit(
         &self,
         memory: Option<OwnedSemaphorePermit>,
@@ -285,7 +285,7 @@ impl Admitted {
         let needed = memory.num_permits().min(units(size) as usize);
         let Some(memory) = memory.split(needed) else { return response };
         let (parts, body) = response.into_parts();
-        // It is in memory as one piece, which is handed on and not copied.
+        // The body is one piece in memory, which is passed on and not copied.
         match body.collect().await {
             Ok(body) => {
                 let answer = ReservedBytes { bytes: body.to_bytes(), _memory: memory };
@@ -302,8 +302,8 @@ fn units(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(MEMORY_UNIT_BYTES)).unwrap_or(u32::MAX)
 }
 
-/// Lets a request wait for its turn, and refuses it when the wait is too long. One that gives a parameter
-/// twice has no turn. The request then runs within its limits.
+/// Lets a request wait for its permit, and refuses it if the wait is too long. The request then runs
+/// within its limits. A request that has a query parameter twice is refused at once.
 pub async fn admit(
     State((admission, terms)): State<(Admission, AdmissionTerms)>,
     request: Request,
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_bytes_of_an_answer_count_until_nobody_has_them() {
+    async fn the_bytes_of_an_answer_count_until_they_are_dropped() {
         let admission = admission(4, 8);
         let admitted = admit(&admission, 3 * MIB).await.unwrap();
         assert_eq!(free(&admission), (3, 5 * KIB));
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_needs_more_than_there_is_takes_it_all() {
+    async fn a_request_that_needs_more_than_all_memory_reserves_it_all() {
         let admission = admission(4, 2);
         let admitted = admit(&admission, 100 * MIB).await.unwrap();
         assert_eq!(free(&admission), (3, 0));
@@ -383,13 +383,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_memory_keeps_no_small_request_from_its_place() {
+    async fn a_request_that_waits_for_memory_keeps_no_permit_from_a_small_one() {
         let admission = Admission { wait: Duration::from_millis(20), ..admission(2, 1) };
         let slow = admit(&admission, MIB).await.unwrap();
         let waiting: Vec<_> = (0..8).map(|_| admit(&admission, MIB)).collect();
         let (small, waiting) = futures::join!(admit(&admission, KIB), join_all(waiting));
         assert!(small.is_some() && waiting.iter().all(Option::is_none));
-        // Those who gave up have left nothing behind.
+        // The refused requests hold nothing.
         drop((slow, small));
         assert_eq!(free(&admission), (2, KIB));
     }

@@ -30,7 +30,7 @@ pub struct FunctionNames {
 }
 
 impl FunctionNames {
-    /// These methods, routes and names; `unmatched` has all other requests.
+    /// Creates the table of methods, routes and names; `unmatched` is the name for all other requests.
     pub fn new(
         names: impl IntoIterator<Item = (Method, &'static str, &'static str)>,
         unmatched: &'static str,
@@ -45,10 +45,10 @@ impl FunctionNames {
     }
 }
 
-/// Logs, traces and measures each request, and puts on every answer that used the store the sum of
-/// the request units of all its store calls.
+/// Logs, traces and measures each request. Every answer that used the store gets a header with the request
+/// units of all its store calls.
 ///
-/// A path or query is in none of it: they have ids and may have keys in them.
+/// None of these records has a path or a query, since they contain ids and may contain keys.
 pub async fn answered(
     State(functions): State<FunctionNames>,
     route: Option<MatchedPath>,
@@ -104,7 +104,8 @@ pub async fn answered(
     response
 }
 
-/// A caller can make methods up, and a metric must not have a series for each.
+/// Returns the name of a standard method, or `_OTHER`: a metric must not have a series for each method
+/// that a caller invents.
 fn name_of(method: &Method) -> &'static str {
     const KNOWN: [&str; 9] =
         ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];

@@ -1,4 +1,4 @@
-//! JSON bodies: read within a limit, and checked by the type that a handler asks for.
+//! JSON bodies, read within a limit and checked by the type in the handler's signature.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::{
     raw_json::{Checked, check},
 };
 
-/// The size of a body, in bytes as sent.
+/// The most bytes of a body, as sent.
 pub(super) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
-/// The longest time for a body to arrive: its request has reserved its memory.
+/// The longest time for a body to arrive, since its request holds reserved memory.
 const MAX_ARRIVAL_TIME: Duration = Duration::from_secs(30);
 
 /// A JSON body that has passed all checks of `T`, and has at most so many bytes.
@@ -45,15 +45,15 @@ impl<S: Sync, T: FromForm, const LIMIT: usize> FromRequest<S> for JsonBody<T, LI
                 )));
             }
         }
-        // What was read through is UTF-8.
+        // `check` accepts UTF-8 only.
         let text = str::from_utf8(&bytes).unwrap_or_default();
         let mut form = Form::new(text);
         T::from_form(&mut form).map(Self).ok_or_else(|| ApiError::Invalid(form.into_errors()))
     }
 }
 
-/// Returns true if a handler may take the body of a request, which has yet to arrive. A body that will
-/// be refused unread is not awaited.
+/// Returns true if the body of a request has yet to arrive, and a handler may take it. A body that will be
+/// refused unread is not awaited.
 pub(super) fn is_awaited(request: &Request, limit: usize) -> bool {
     // guard: admission: a body arrives before its request has a permit => `false`
     matches!(*request.method(), Method::POST | Method::PUT)
@@ -73,7 +73,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 /// Reads a body within a limit of bytes and a deadline.
 pub(super) async fn read(body: Body, limit: usize) -> Result<bytes::Bytes, ApiError> {
-    // A body that says it is too large need not be read at all.
+    // A body with too large a length is refused unread.
     if body.size_hint().lower() > limit as u64 {
         return Err(ApiError::TooLarge { limit });
     }

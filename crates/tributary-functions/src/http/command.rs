@@ -1,5 +1,5 @@
-//! What tells a repeated request from a new one: the invocation of the Functions host, and the
-//! caller's `Idempotency-Key`.
+//! The identity of a request, by which a repeated one is recognised: the invocation of the Functions host,
+//! and the caller's `Idempotency-Key`.
 
 use std::convert::Infallible;
 
@@ -11,19 +11,19 @@ use axum::{
 use super::ApiError;
 use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 
-/// The header that the host sets, over one that a client sends. Without a host, a client that sets
-/// it vouches for it.
+/// The header that the host sets, replacing one that a client sends. Without a host, the client is
+/// responsible for the value.
 pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
 
-/// The host repeats a request without a body up to 40 times when the handler ends, or its connection
-/// does, always with the same invocation id.
+/// The id comes from the invocation id. The host repeats a request without a body up to 40 times when the
+/// handler or its connection ends, always with the same invocation id.
 impl<S: Sync> FromRequestParts<S> for CommandId {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         let invocation = parts.headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok());
         Ok(match invocation.filter(|id| !id.is_empty()) {
-            // An invocation is one request; the rest makes sure of it.
+            // An invocation is one request; method and path guard against a reused id.
             Some(id) => Self::from_text(&format!("{id} {} {}", parts.method, parts.uri.path())),
             None => Self::fresh(),
         })
@@ -38,7 +38,7 @@ impl<S: Sync> OptionalFromRequestParts<S> for IdempotencyKey {
         let Some(value) = parts.headers.get("idempotency-key") else {
             return Ok(None);
         };
-        // What is no ASCII text is refused by the rule, too.
+        // The rule refuses a value that is no ASCII text, too.
         let key = IdempotencyKey::parse(value.to_str().unwrap_or_default());
         key.map(Some).map_err(|error| ApiError::invalid("Idempotency-Key", error.to_string()))
     }

@@ -20,7 +20,7 @@ pub struct Conditions {
 #[derive(Debug)]
 enum Tags {
     Any,
-    /// As they stand in the header, `W/` included.
+    /// The tags as the header has them, `W/` included.
     These(Vec<String>),
 }
 
@@ -30,7 +30,7 @@ impl Conditions {
         Self { if_match: None, if_none_match: Some(Tags::Any) }
     }
 
-    /// Checks the conditions against the state of the item; `None`: there is no such item.
+    /// Checks the conditions against the state of the item; `None` is a missing item.
     pub fn check(&self, current: Option<&ETag>) -> Result<(), ApiError> {
         let wanted = self
             .if_match
@@ -43,13 +43,12 @@ impl Conditions {
         if wanted && !unwanted { Ok(()) } else { Err(ApiError::PreconditionFailed) }
     }
 
-    /// Returns true if the caller demands that the item exists: its absence is a 412 and not a 404.
+    /// Returns true if the caller demands that the item exists: then a missing item is a 412, not a 404.
     pub fn demands_existence(&self) -> bool {
         self.if_match.is_some()
     }
 
-    /// Returns the error for an item that does not exist: 412 where the caller demands that it does,
-    /// otherwise 404.
+    /// Returns the error for a missing item: 412 if the caller demands that it exists, otherwise 404.
     pub fn missing(&self, what: &'static str) -> ApiError {
         if self.demands_existence() {
             ApiError::PreconditionFailed
@@ -58,32 +57,31 @@ impl Conditions {
         }
     }
 
-    /// Returns true if the caller makes no condition at all.
+    /// Returns true if the caller makes no condition.
     pub fn is_empty(&self) -> bool {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
-    /// Returns true if the answer depends on which state of the item there is, not only on whether
-    /// there is one.
+    /// Returns true if a condition names a state of the item, not only its existence.
     pub fn name_a_state(&self) -> bool {
         [&self.if_match, &self.if_none_match]
             .into_iter()
             .any(|tags| matches!(tags, Some(Tags::These(_))))
     }
 
-    /// Returns true if a reader has this state already: 304.
+    /// Returns true if the reader has this state already: the answer is a 304.
     pub fn not_modified(&self, current: &ETag) -> bool {
         self.if_none_match.as_ref().is_some_and(|tags| tags.match_weakly(current))
     }
 }
 
 impl Tags {
-    /// Compares as `If-Match` does: a weak tag matches nothing.
+    /// Returns true if a tag matches by the rule of `If-Match`: a weak tag matches nothing.
     fn match_strongly(&self, etag: &ETag) -> bool {
         self.has(|tag| tag == AsRef::<str>::as_ref(etag))
     }
 
-    /// Compares as `If-None-Match` does, of reads and of writes: a weak tag matches, too.
+    /// Returns true if a tag matches by the rule of `If-None-Match`: a weak tag matches, too.
     fn match_weakly(&self, etag: &ETag) -> bool {
         self.has(|tag| tag.strip_prefix("W/").unwrap_or(tag) == AsRef::<str>::as_ref(etag))
     }
@@ -107,7 +105,7 @@ impl<S: Sync> FromRequestParts<S> for Conditions {
     }
 }
 
-/// The tags of a header that may stand several times; our tags contain no commas.
+/// Returns the tags of a header that may occur several times. The store's tags contain no commas.
 fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
     let mut tags = Vec::new();
     for value in headers.get_all(name) {

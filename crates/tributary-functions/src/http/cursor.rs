@@ -1,18 +1,18 @@
-//! Cursors: where the next page of a list begins.
+//! Cursors: the positions at which the next pages of lists begin.
 //!
-//! A cursor holds the list that it belongs to, filter included, and a position in it. All else comes
-//! from the request: the limit, the filter, the window. So a cursor needs no signature. A caller that
-//! writes one gets the rest of the same list from some position on, for the price of a page.
+//! A cursor holds its list, filter included, and a position in it. The limit, the filter and the window
+//! come from the request. So a cursor needs no signature. A caller that forges one gets the rest of the
+//! same list from another position, for the price of a page.
 //!
-//! A type of position refuses what no item has when it is read: an id that the store does not take, a
-//! date beyond the year 9999. A list with a window also refuses a position outside of the window.
+//! A type of position refuses values that no item has: an id that the store does not take, a date beyond
+//! the year 9999. A list with a window also refuses a position outside of the window.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::ApiError;
 
-/// The longest cursor, in characters. One of ours has at most a path, a filter, a name and an id.
+/// The longest cursor, in characters. A cursor of the app has at most a path, a filter, a name and an id.
 const MAX_CURSOR_CHARACTERS: usize = 8 * 1024;
 
 #[derive(Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub(super) fn read<K: DeserializeOwned>(list: &str, text: &str) -> Result<K, Api
         .ok_or_else(refused)
 }
 
-/// The error of a cursor that no page of the list has returned.
+/// Returns the error of a cursor that no page of the list has returned.
 pub fn refused() -> ApiError {
     ApiError::invalid("cursor", "must be the `nextCursor` of this list")
 }

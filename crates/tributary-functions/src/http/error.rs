@@ -16,8 +16,8 @@ use crate::cosmos::{Reason, Retryable, StoreError, Unconfirmed};
 /// Seconds that a caller should wait before it retries after a 429 or 503.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
-/// How a caller who is no browser signs in: with a token of the identity provider. RFC 9110 wants
-/// this header on every 401.
+/// The header of every 401 (RFC 9110): a caller that is no browser signs in with a token of the identity
+/// provider.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
 /// The most characters of an invocation id that are returned; the host's have 36.
@@ -27,28 +27,28 @@ const MAX_INVOCATION_ID_CHARACTERS: usize = 100;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiError {
-    /// 400: the body is not what the route takes.
+    /// 400: the body is no JSON object, or is incomplete.
     #[error("{0}")]
     Malformed(String),
     /// 400: fields, path or query parameters with bad values.
     #[error("bad values")]
     Invalid(Vec<FieldError>),
-    /// 401: the app does not know who calls; a sentence that says what to do.
+    /// 401: the caller is not signed in. The sentence says what to do.
     #[error("{0}")]
     Unauthorized(&'static str),
-    /// 403: the caller is known, and may not do this; a sentence that says why.
+    /// 403: the caller is signed in, and may not do this. The sentence says why.
     #[error("{0}")]
     Forbidden(&'static str),
-    /// 404: what is named does not exist.
+    /// 404: the named item does not exist.
     #[error("there is no such {0}")]
     NotFound(&'static str),
     /// 405: the route has other methods.
     #[error("method not allowed")]
     MethodNotAllowed,
-    /// 409: it contradicts what is stored; a sentence that says how.
+    /// 409: the request conflicts with the stored state. The sentence says how.
     #[error("{0}")]
     Conflict(&'static str),
-    /// 409: other items refer to it; a sentence that says how many.
+    /// 409: other items refer to the item. The sentence says how many.
     #[error("{0}")]
     InUse(String),
     /// 412: a condition of the caller does not hold.
@@ -63,20 +63,20 @@ pub enum ApiError {
     /// 415: the body is not JSON.
     #[error("the body is not JSON")]
     UnsupportedMediaType,
-    /// 500: a bug of ours.
+    /// 500: a bug of the app.
     #[error("a bug")]
     Internal,
-    /// A decision to do nothing, on a state that may be old: it is made again on the latest one
-    /// ([`crate::cosmos::confirm`]), and so no caller sees this.
+    /// A decision to write nothing, on a state that may be old. [`crate::cosmos::confirm`] decides again on
+    /// the latest state, so no caller sees this error.
     #[error("a decision on a state that may be old")]
     Unconfirmed,
-    /// 503: this instance has as many requests as it can work on.
+    /// 503: this instance has reached its limit of concurrent requests.
     #[error("too many requests at a time")]
     Overloaded,
-    /// A problem that only one domain knows.
+    /// A problem of one domain.
     #[error("{}", .0.title)]
     Domain(&'static DomainProblem),
-    /// The store's fault: 429, 503 or, for a bug, 500.
+    /// An error of the store: 429, 503 or, for a bug, 500.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -94,35 +94,35 @@ pub struct DomainProblem {
     pub detail: &'static str,
 }
 
-/// What is wrong with one field.
+/// The error of one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldError {
     /// The field's name in the body, the path or the query string.
     #[schemars(example = &"limit")]
     pub field: String,
-    /// What it must be.
+    /// The rule, such as "must be …".
     #[schemars(example = "must be a whole number from 1 to 100")]
     pub message: String,
 }
 
-/// The answer to a path that no route has.
+/// Returns the error of a path that no route has.
 pub async fn no_such_route() -> ApiError {
     ApiError::NotFound("route")
 }
 
-/// The answer to a method that the route does not have; axum adds `Allow`.
+/// Returns the error of a method that the route does not have; axum adds `Allow`.
 pub async fn method_not_allowed() -> ApiError {
     ApiError::MethodNotAllowed
 }
 
 impl ApiError {
-    /// One field with a bad value.
+    /// Creates the error of one field with a bad value.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { field: field.into(), message: message.into() }])
     }
 }
 
-/// Such as a parameter of a query that is no JSON.
+/// An error of the SDK, such as a query parameter that cannot be written as JSON.
 impl From<CosmosError> for ApiError {
     fn from(error: CosmosError) -> Self {
         Self::Store(error.into())
@@ -136,13 +136,13 @@ impl From<Unconfirmed> for ApiError {
 }
 
 impl Retryable for ApiError {
-    /// A lost race is worth another try, and so is a store that did not answer: a command recognises
-    /// its own writes when it tries again.
+    /// Returns true for a lost race, and for an unanswered store request: a command recognises its own
+    /// writes when it retries.
     fn is_retryable(&self) -> bool {
         self.store_error().is_some_and(|error| error.is_race() || error.is_unanswered())
     }
 
-    /// A refusal by what was read. What the store itself refuses was decided on its newest state.
+    /// Returns true for a refusal that follows from a read. The store itself refuses by its latest state.
     fn may_be_stale(&self) -> bool {
         matches!(
             self,
@@ -162,32 +162,32 @@ impl Retryable for ApiError {
     }
 }
 
-/// A problem document (RFC 9457): what an error looks like.
+/// A problem document (RFC 9457): the body of an error.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
     /// A URN that names the kind of problem.
     #[schemars(example = problem_type("validation"))]
     r#type: String,
-    /// The same for every problem of the kind.
+    /// The title, the same for every problem of the kind.
     #[schemars(example = "Validation failed")]
     title: &'static str,
     #[schemars(example = 400)]
     status: u16,
-    /// What to do.
+    /// The instruction for the caller.
     #[schemars(example = "Some values are not valid. `errors` names each field and its rule.")]
     detail: String,
-    /// What is wrong with each field of the request.
+    /// The bad fields of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
-    /// Where to look in the logs.
+    /// The id of the log lines of the request.
     #[schemars(example = "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10")]
     #[serde(skip_serializing_if = "Option::is_none")]
     invocation_id: Option<String>,
 }
 
 impl ApiError {
-    /// Returns the status and what to do: for an answer that has several outcomes.
+    /// Returns the status and the detail: for an answer with several outcomes.
     pub fn status_and_detail(&self) -> (StatusCode, String) {
         let (status, _, _, detail) = self.parts();
         (status, detail)
@@ -309,7 +309,7 @@ pub(super) fn internal_error_body(invocation_id: &str) -> Body {
     serde_json::to_vec(&problem).unwrap_or_default().into()
 }
 
-/// What a caller may know of the store's errors; the log gets the rest.
+/// Returns the problem of a store error. The cause is logged: callers must not see it.
 fn store_problem(error: &StoreError) -> Parts {
     use std::error::Error;
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
@@ -355,7 +355,7 @@ fn store_problem(error: &StoreError) -> Parts {
             tracing::error!(cause, reason = %error.reason, "The store returned an unexpected error");
             internal()
         }
-        // What is left of a race here was lost many times over: as good as unavailable.
+        // A race that was lost in all attempts is as good as an unavailable store.
         reason => {
             tracing::warn!(?reason, cause, "The store is unavailable");
             (

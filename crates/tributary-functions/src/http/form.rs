@@ -1,9 +1,8 @@
 //! The fields of a JSON body, checked one by one.
 //!
-//! A body is never made into values as a whole ([`raw_json`]): each field is looked for in the text when
-//! it is taken, and parsed by itself, and a list beyond its length is refused before its elements are
-//! parsed. So fields that nobody takes cost no memory, and those that are taken about as much as their
-//! text.
+//! A body is never parsed into values as a whole ([`raw_json`]). Each field is searched for in the text when
+//! it is taken, and parsed by itself. A list beyond its length is refused before its elements are parsed. So
+//! unused fields cost no memory, and used ones about as much as their text.
 
 use std::ops::RangeInclusive;
 
@@ -16,22 +15,22 @@ use crate::values::Invalid;
 /// The most bad values that a form names.
 const MAX_ERRORS: usize = 100;
 
-/// How many bad values each object of a list names that is checked on its own.
+/// The most bad values that are named of each element of a list whose elements are checked on their own.
 const MAX_ELEMENT_ERRORS: usize = 10;
 
-/// The length of a text that no rule lets pass.
+/// The length of a text that every rule refuses, in bytes.
 const OVERLONG_TEXT_BYTES: usize = 1024 * 1024;
 
 /// A type that is made from the fields of a body.
 pub trait FromForm: Sized {
-    /// Takes the fields it needs; `None` when one of them was not good, and the form knows which. All
-    /// fields are taken before the first `?`, so that a caller learns of all that are bad and the schema
-    /// has them all.
+    /// Takes the fields of the type; `None` if one of them is bad, which the form has noted. An
+    /// implementation takes all fields before the first `?`, so that a caller learns of all bad fields and
+    /// the schema has all fields.
     fn from_form(form: &mut Form) -> Option<Self>;
 }
 
-/// Implements [`FromForm`] for a struct: of each field the method of [`Form`] that takes it, and that
-/// method's arguments. A struct of one field needs no name for it; nor does a type that is one field.
+/// Implements [`FromForm`] for a struct: each field names the method of [`Form`] that takes it, with its
+/// arguments. A tuple struct of one field, and a type that is a field itself, need no field name.
 ///
 /// ```
 /// use tributary_functions::{
@@ -85,18 +84,18 @@ macro_rules! from_form {
 }
 pub use crate::from_form;
 
-/// The fields of a body, and what was wrong with those taken so far.
+/// The fields of a body, and the errors of those taken so far.
 ///
-/// A caller learns of all bad fields at once, up to a limit. Fields that nobody takes are ignored, and
-/// of two with one name the last counts.
+/// A caller learns of all bad fields at once, up to a limit. Unused fields are ignored, and of two fields
+/// with one name the last counts.
 pub struct Form<'a> {
     /// The object as it was sent.
     text: &'a str,
-    /// The place of the object in the body: empty, or `addresses[2].`.
+    /// The path of the object in the body: empty, or `addresses[2].`.
     prefix: String,
     errors: Vec<FieldError>,
     max_errors: usize,
-    /// The schema, where the fields are described and not read.
+    /// The schema, if the form describes fields instead of reading them.
     schema: Option<Schema>,
 }
 
@@ -108,17 +107,17 @@ struct Schema {
 }
 
 impl<'a> Form<'a> {
-    /// The fields of an object, which was sent as `text`.
+    /// Creates the form of an object with this text.
     pub(super) fn new(text: &'a str) -> Self {
         let (prefix, errors) = (String::new(), Vec::new());
         Self { text, prefix, errors, max_errors: MAX_ERRORS, schema: None }
     }
 
-    /// Returns the JSON schema of the fields that a type takes, each with the schema of its own type and
-    /// that type's rule in words.
+    /// Returns the JSON schema of the fields that a type takes. Each field has the schema of its type, and
+    /// the rule of the type in words.
     ///
-    /// A rule stands in the parser of its type alone. So the words are those of the parser's error, when
-    /// it gets what no rule lets pass.
+    /// Only the parser of a type knows its rule. So the words are those of the parser's error for a value
+    /// that every rule refuses.
     pub(super) fn schema_of<T: FromForm>() -> Value {
         let mut form = Form { schema: Some(Schema::default()), ..Form::new("{}") };
         T::from_form(&mut form);
@@ -126,7 +125,7 @@ impl<'a> Form<'a> {
         json!({"type": "object", "properties": properties, "required": required})
     }
 
-    /// Notes a field of a form that is described. Returns true if it is.
+    /// Adds a field to the schema. Returns false if the form reads fields instead of describing them.
     fn describes(
         &mut self,
         field: &str,
@@ -144,12 +143,12 @@ impl<'a> Form<'a> {
         true
     }
 
-    /// Returns what was wrong with the fields taken so far.
+    /// Returns the errors of the fields taken so far.
     pub(super) fn into_errors(self) -> Vec<FieldError> {
         self.errors
     }
 
-    /// Takes a text that must be there.
+    /// Takes a required text.
     pub fn text<T: JsonSchema>(
         &mut self,
         field: &str,
@@ -162,7 +161,7 @@ impl<'a> Form<'a> {
         self.note(field, parsed)
     }
 
-    /// Takes a text that may be missing, or null.
+    /// Takes an optional text, which may be missing or null.
     pub fn optional_text<T: JsonSchema>(
         &mut self,
         field: &str,
@@ -175,7 +174,7 @@ impl<'a> Form<'a> {
         self.note(field, parsed)
     }
 
-    /// Takes a number that must be there, as it was written.
+    /// Takes a required number. `parse` gets its text as it was written.
     pub fn number<T: JsonSchema>(
         &mut self,
         field: &str,
@@ -191,7 +190,7 @@ impl<'a> Form<'a> {
         self.note(field, parsed)
     }
 
-    /// Takes a list of texts that must be there.
+    /// Takes a required list of texts.
     pub fn texts<T: JsonSchema>(
         &mut self,
         field: &str,
@@ -210,7 +209,7 @@ impl<'a> Form<'a> {
         taken.into_iter().collect()
     }
 
-    /// Takes a list of texts that may be missing, or null.
+    /// Takes an optional list of texts, which may be missing or null.
     pub fn optional_texts<T: JsonSchema>(
         &mut self,
         field: &str,
@@ -226,7 +225,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// Takes an object that may be missing, or null, as it was written.
+    /// Takes an optional object, which may be missing or null. `parse` gets its text as it was written.
     pub fn optional_object<T: JsonSchema>(
         &mut self,
         field: &str,
@@ -240,8 +239,8 @@ impl<'a> Form<'a> {
         self.note(field, parsed)
     }
 
-    /// Takes a list of objects that must be there, each on its own: one that is not good does not
-    /// spoil the others. The errors name fields of the object.
+    /// Takes a required list of objects, each with a result of its own: a bad object does not spoil the
+    /// others. The errors name fields of the object.
     pub fn each_object<T: FromForm>(
         &mut self,
         field: &str,
@@ -254,7 +253,7 @@ impl<'a> Form<'a> {
         Some(elements.into_iter().map(parse_element).collect())
     }
 
-    /// Takes a list of objects that must be there.
+    /// Takes a required list of objects.
     pub fn objects<T: FromForm>(
         &mut self,
         field: &str,

@@ -26,7 +26,7 @@ pub struct HttpFunction<S = ()> {
     pub footprint: Footprint,
     /// The store requests, request units and time that a request may use.
     pub limits: Limits,
-    /// The queue in which a request waits before it has a place; most functions have none.
+    /// The queue in which a request waits before it has a permit; most functions have none.
     pub queue: Option<WorkQueue>,
     /// The parts of the request and of the answer.
     pub signature: Signature,
@@ -123,7 +123,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         Self { name, method, route, auth_level, footprint, limits, queue, signature, handler }
     }
 
-    /// Returns the function with a larger answer. Without it the answer is small, or as large as the
+    /// Returns the function with this largest answer. The default is a small answer, or one as large as the
     /// request's body.
     pub fn answers(self, footprint: Footprint) -> Self {
         Self { footprint, ..self }
@@ -134,13 +134,13 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         Self { limits, ..self }
     }
 
-    /// Returns the function with a queue, as its handler waits for something other than the store.
+    /// Returns the function with a queue, for a handler that waits for something other than the store.
     pub fn queued(self, queue: &WorkQueue) -> Self {
         // guard: admission: hashes wait in a queue of their own => `self`
         Self { queue: Some(queue.clone()), ..self }
     }
 
-    /// Returns the function with parameters of the query string that its handler reads by itself.
+    /// Returns the function with parameters of the query string that its handler parses itself.
     pub fn reads(self, query: &'static [QueryParameter]) -> Self {
         Self { signature: self.signature.reading(query), ..self }
     }
@@ -171,7 +171,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
 }
 
 impl HttpFunction {
-    /// Returns upon which terms a request is admitted.
+    /// Returns the terms on which requests are admitted.
     pub fn terms(&self) -> AdmissionTerms {
         let Self { footprint, limits, queue, .. } = self;
         AdmissionTerms { footprint: *footprint, limits: *limits, queue: queue.clone() }

@@ -1,17 +1,17 @@
-//! Commands on one item: what each does besides its own decision.
+//! Commands on one item: the steps that all of them share.
 //!
-//! A handler takes an [`ItemCommand`]. Within [`retry`](crate::cosmos::retry) it reads what stands under
-//! the id of the item, and asks the command how to go on:
+//! A handler takes an [`ItemCommand`]. Within [`retry`](crate::cosmos::retry) it reads the slot under the id
+//! of the item, and asks the command for the next step:
 //!
-//! | command | asks | and then |
+//! | command | method | next step |
 //! | --- | --- | --- |
 //! | `PUT` | [`ItemCommand::put`] | creates or edits the item, and answers by [`WrittenItem::answer`] |
 //! | `DELETE` | [`ItemCommand::delete`] | checks the conditions, and writes the tombstone |
 //! | `DELETE` of a counted child | [`ItemCommand::delete_child`] | |
 //!
-//! So a command that was carried out is answered as the first time before any condition is checked
-//! ([`engines::command`](crate::engines::command)), conditions are checked before anything is written, and
-//! a decision to write nothing is made upon the latest state.
+//! So a command that was carried out gets the same answer again, before any condition is checked
+//! ([`engines::command`](crate::engines::command)). Conditions are checked before any write. A decision to
+//! write nothing is made on the latest state.
 
 use std::convert::Infallible;
 
@@ -54,8 +54,8 @@ pub struct FamilyOfChild<'a, F: Family> {
 }
 
 impl ItemCommand {
-    /// Decides how the command goes on that puts an item in a place. Its conditions hold where it is to
-    /// create or to edit the item; an item that is as it is wanted needs no edit.
+    /// Decides the next step of a command that puts an item into a slot, after checking its conditions if
+    /// it is to create or to edit the item. An item that is as demanded needs no edit.
     pub fn put<T: RemembersCommands, D>(
         &self,
         place: ItemSlot<T, D>,
@@ -77,8 +77,8 @@ impl ItemCommand {
         })
     }
 
-    /// Returns the item that the command is to delete; `None` if it was carried out. The handler checks
-    /// the conditions, after it has checked whose the item is.
+    /// Returns the item that the command is to delete; `None` if the command was carried out. The handler
+    /// checks the owner of the item, and then the conditions.
     pub fn delete<T: RemembersCommands, D: RemembersCommands>(
         &self,
         place: ItemSlot<T, D>,
@@ -91,15 +91,15 @@ impl ItemCommand {
         }
     }
 
-    /// Returns the item, which remembers the command if that has conditions: they hold no longer once it
+    /// Returns the item. It remembers a command with conditions, since these hold no longer after the command
     /// is carried out.
     pub fn sign<T: RemembersCommands>(&self, item: T) -> T {
         // guard: a rename under a condition leaves its command => `true`
         if self.conditions.is_empty() { item } else { item.remembering(&self.id) }
     }
 
-    /// Returns the request to edit a parent in its turn among its children. The parent must not have
-    /// changed since if the conditions name a state of it.
+    /// Returns the request to edit a parent in the groups of its children. If the conditions name a state of
+    /// the parent, the parent must still have this ETag.
     pub fn edit_request<P>(&self, parent: Stored<P>, reads: Reads) -> FamilyRequest<'_, P> {
         let if_match = Some(parent.etag.clone()).filter(|_| self.conditions.name_a_state());
         FamilyRequest::new(&self.id, reads).if_match(if_match).with_parent(parent)
@@ -147,7 +147,7 @@ impl ItemCommand {
             }
         };
         retry(async |Attempt { answer_lost, reads }| match attempt(reads).await {
-            // It was there when an earlier attempt began, which has deleted it.
+            // An earlier attempt has deleted the child, and its answer was lost.
             Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
             Err(ApiError::NotFound(name)) => Err(self.conditions.missing(name)),
             result => result,

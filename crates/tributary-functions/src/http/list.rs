@@ -1,14 +1,14 @@
 //! Lists in pages.
 //!
-//! A cursor ([`cursor`](super::cursor)) holds the sort key of the last item of a page, so the next page
-//! begins right after it, whatever was inserted or deleted meanwhile and whatever the limit. The store's
-//! own continuation tokens would not do: they bind the page size and end pages where the store likes.
+//! A cursor ([`cursor`](super::cursor)) holds the sort key of the last item of a page. So the next page
+//! begins right after it, whatever was inserted or deleted meanwhile, and with any limit. The store's own
+//! continuation tokens would not do: they fix the page size, and the store may cut a page earlier.
 //!
-//! An item that is unreadable is left out. Its position is readable as a rule, so a page may end with
-//! it, and a list goes on past any number of such items.
+//! An unreadable item is left out. Its position is readable as a rule, so a page may end with it, and a
+//! list continues past any number of such items.
 //!
-//! A list of children can have a range of dates ([`DateRange`]): the query has it on each page, and a
-//! cursor from outside of it is refused, so no cursor widens it.
+//! A list of children can have a range of dates ([`DateRange`]). Each page queries the range, and a cursor
+//! from outside of it is refused. So no cursor widens the range.
 
 use axum::{Json, extract::FromRequestParts, http::request::Parts};
 use schemars::JsonSchema;
@@ -26,10 +26,10 @@ use crate::{
     },
 };
 
-/// How many rows a list looks through for one that it can go on after.
+/// The most rows that a page reads in search of a row with a position.
 const MAX_SEARCHED_ROWS: u32 = 1_000;
 
-/// The page that a caller asks for; `K` is the sort key of the list, `F` what it is filtered by.
+/// The page that a caller asks for; `K` is the sort key of the list, and `F` its filter.
 #[derive(Debug)]
 pub struct PageRequest<K, F = ()> {
     /// The number of items, 1 to 100.
@@ -43,7 +43,7 @@ pub struct PageRequest<K, F = ()> {
 
 /// A filter of a list: query parameters beside `limit` and `cursor`.
 ///
-/// Two equal filters are written equally: that is how a cursor is known to belong to its list.
+/// Equal filters are serialized equally, so a cursor can name its list by the text of the filter.
 pub trait Filter: Default + Serialize {
     /// The parameters that it takes.
     const PARAMETERS: &'static [QueryParameter];
@@ -101,16 +101,16 @@ impl<T> List<T> {
 }
 
 impl<K: Serialize, F> PageRequest<K, F> {
-    /// How many items to ask the store for: one more than the page holds, to see whether there
-    /// is a next page.
+    /// Returns the number of items to query: one more than the page holds, which tells if there is a next
+    /// page.
     pub fn fetch(&self) -> u32 {
         self.limit + 1
     }
 
-    /// Reads as many rows as [`Self::fetch`] says, and returns their page. Unreadable rows are left out
-    /// and passed: `position` tells where one is, `key` where an item is.
+    /// Reads [`Self::fetch`] rows and returns their page. Unreadable rows are left out: `position` returns
+    /// the position of such a row, and `key` that of an item.
     ///
-    /// Only where no row of a page has a position, more of them are read at once.
+    /// If no row of a page has a position, up to 1,000 rows are read at once.
     pub async fn read<T, E, R: Future<Output = Result<Vec<RowResult<T>>, E>>>(
         self,
         read: impl Fn(u32) -> R,
@@ -145,8 +145,7 @@ impl<K: Serialize, F> PageRequest<K, F> {
         }
     }
 
-    /// Returns the page of items that were merged: `rest` is where the list goes on if the page is not
-    /// full.
+    /// Returns the page of merged items. If the page is not full, the list continues after `rest`.
     pub fn page<T>(self, mut items: Vec<T>, rest: Option<K>, key: impl Fn(&T) -> K) -> List<T> {
         let is_full = items.len() > self.limit as usize;
         items.truncate(self.limit as usize);
@@ -161,8 +160,8 @@ impl<K: Serialize, F> PageRequest<K, F> {
 }
 
 impl<F: Copy + Into<DateRange>> PageRequest<SortKey, F> {
-    /// Returns a page of the children in a logical partition, of a range of dates where the filter is
-    /// one; a missing parent is a 404.
+    /// Returns a page of the children in a logical partition, with dates in the range of the filter if it
+    /// has one. A missing parent is a 404.
     pub async fn of_children<C: DeserializeOwned + Send + 'static>(
         self,
         list: &ChildList,

@@ -1,5 +1,5 @@
-//! What all routes share: the table's lines, admission, who calls, bodies in, items and lists out,
-//! conditions, errors, the log line of each request.
+//! The shared parts of all routes: the lines of the table, admission, the caller, bodies, items and lists,
+//! conditions, errors, and the log line of each request.
 
 mod admission;
 mod answered;

@@ -1,4 +1,4 @@
-//! A panic is a bug of one request, and of no other.
+//! Panics: each ends one request, and no other.
 
 use std::panic::AssertUnwindSafe;
 
@@ -11,8 +11,8 @@ use futures::FutureExt;
 
 use super::ApiError;
 
-/// Answers a request whose handler panics with a 500 problem document. The reason is on standard
-/// error, where Rust puts it and the host takes it for an error.
+/// Answers a request whose handler panics with a 500 problem document. Rust writes the reason to standard
+/// error, which the host logs as an error.
 pub async fn catch_panics(request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answer.unwrap_or_else(|_| {

@@ -37,13 +37,14 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<
     }
 }
 
-/// A partition key is one that the app has made: its type knows whether it is.
+/// Checks a parameter. A partition key gets a check of its length: the app has made it, so its type checks
+/// the rest.
 fn check(name: &str, value: &str) -> Result<(), Invalid> {
     if name == "partitionKey" { check_length(value, 1, 1_024) } else { check_id(value) }
 }
 
-/// Returns the parameters of a route, as OpenAPI has them, with the schema of what a handler makes of
-/// them: of one type, or of a tuple. The rule is in the words of its error.
+/// Returns the parameters of a route, as OpenAPI has them, with the schemas of their types in the handler:
+/// one type, or a tuple. The description is the error of the rule.
 pub(crate) fn path_parameters(route: &str, types: &Value) -> Value {
     let names = route.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let parameters = names.enumerate().map(|(index, name)| {
@@ -55,7 +56,7 @@ pub(crate) fn path_parameters(route: &str, types: &Value) -> Value {
     parameters.collect()
 }
 
-/// Only the typed parameters tell which of them is not UTF-8.
+/// Returns the error of a parameter that is not UTF-8. Only the typed parameters name it.
 async fn not_utf8<T: DeserializeOwned + Send, S: Send + Sync>(
     parts: &mut Parts,
     state: &S,

@@ -1,10 +1,10 @@
-//! The sender of a command, as App Service Authentication ("Easy Auth") says.
+//! The signed-in sender of a command, from App Service Authentication ("Easy Auth").
 //!
-//! The platform signs callers in, removes what they say of themselves, and tells the app in headers
-//! who they are (learn.microsoft.com/azure/app-service/configure-authentication-user-identities):
-//! `X-MS-CLIENT-PRINCIPAL-ID` is the id that the identity provider gave, `-IDP` names the provider,
-//! and `X-MS-CLIENT-PRINCIPAL` has the claims, as JSON in Base64. Where the platform is not in front,
-//! anybody can send such headers: they are read in the mode [`Authentication::EasyAuth`] only.
+//! The platform signs callers in, removes such headers from their requests, and adds its own
+//! (learn.microsoft.com/azure/app-service/configure-authentication-user-identities):
+//! `X-MS-CLIENT-PRINCIPAL-ID` is the id that the identity provider gave, `-IDP` names the provider, and
+//! `X-MS-CLIENT-PRINCIPAL` has the claims, as JSON in Base64. Without the platform in front, any caller
+//! can send such headers. So they are read in the mode [`Authentication::EasyAuth`] only.
 
 use axum::{
     extract::FromRequestParts,
@@ -19,15 +19,15 @@ use crate::values::check_id;
 /// The source of the caller's identity: the setting `Authentication__Mode`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Authentication {
-    /// It does not: a function key opens the commands, for every user.
+    /// None: a caller with a function key may act for every user.
     #[default]
     None,
-    /// App Service Authentication tells it.
+    /// App Service Authentication.
     EasyAuth,
 }
 
-/// Who sends a command. To take it as an argument is to demand that the caller is signed in, where
-/// the app knows callers at all.
+/// The caller of a command. A handler with this argument requires a signed-in caller, in the modes of
+/// authentication that have one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor(Option<String>);
 
@@ -35,12 +35,12 @@ impl Actor {
     /// A caller that may act for every user.
     pub const ANY_USER: Self = Self(None);
 
-    /// The id of the user that the caller is; `None` when that does not matter.
+    /// Returns the user id of the caller; `None` for a caller that may act for every user.
     pub fn user_id(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// Refuses callers who are another user than the one who acts in the command.
+    /// Fails with a 403 if the caller is signed in as another user than `user_id`.
     pub fn must_be(&self, user_id: &str) -> Result<(), ApiError> {
         match &self.0 {
             Some(own) if own != user_id => Err(ApiError::Forbidden(
@@ -51,8 +51,8 @@ impl Actor {
     }
 }
 
-/// The app puts its mode of authentication into the extensions of each request. A request without
-/// one is refused: nobody may act for every user by mistake.
+/// The actor comes from the mode of authentication, which the app puts into the extensions of each request.
+/// A request without a mode is refused, so no caller may act for every user by mistake.
 impl<S: Sync> FromRequestParts<S> for Actor {
     type Rejection = ApiError;
 
@@ -65,7 +65,7 @@ impl<S: Sync> FromRequestParts<S> for Actor {
     }
 }
 
-/// The content of `X-MS-CLIENT-PRINCIPAL`, as far as we need it.
+/// The used part of the content of `X-MS-CLIENT-PRINCIPAL`.
 #[derive(Deserialize)]
 struct Principal {
     auth_typ: Option<String>,
@@ -78,27 +78,27 @@ struct Claim {
     val: String,
 }
 
-/// The claim with the object id of Microsoft Entra. The platform gives claims their long names
-/// unless it is told not to.
+/// The names of the claim with the object id of Microsoft Entra. The platform uses long names by default,
+/// and short ones as a setting.
 const OBJECT_ID: [&str; 2] =
     ["http://schemas.microsoft.com/identity/claims/objectidentifier", "oid"];
 
-/// The claim with the id that every provider gives.
+/// The names of the claim with the id that every provider gives.
 const SUBJECT: [&str; 2] =
     ["http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier", "sub"];
 
 /// The name of Microsoft Entra among the providers.
 const ENTRA: &str = "aad";
 
-/// More than a platform lets through.
+/// The most bytes of a header: more than the platform lets through.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
 
 const UNREADABLE: ApiError = ApiError::Unauthorized(
     "The headers of App Service Authentication are not valid. Sign in again.",
 );
 
-/// The user that the caller is: the id that Microsoft Entra gave, or `<provider>.<id>` when another
-/// provider did. No id of Entra has a dot, so no two callers are one user.
+/// Returns the user id of the caller: the id that Microsoft Entra gave, or `<provider>.<id>` for another
+/// provider. No id of Entra has a dot, so no two callers have the same user id.
 fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
     let id = header(headers, "x-ms-client-principal-id")?;
     let provider = header(headers, "x-ms-client-principal-idp")?;
@@ -126,7 +126,7 @@ fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
     }
 }
 
-/// A header that stands once, if at all.
+/// Returns a header. One that occurs more than once is an error.
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ApiError> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -139,7 +139,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Api
     }
 }
 
-/// Names of providers have no dots, which would make `<provider>.<id>` ambiguous.
+/// Returns true if a text is the name of a provider: without dots, which would make `<provider>.<id>`
+/// ambiguous.
 fn is_name(provider: &str) -> bool {
     !provider.is_empty()
         && provider.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
@@ -151,8 +152,8 @@ impl Principal {
         serde_json::from_slice(&json).map_err(|_| UNREADABLE)
     }
 
-    /// The caller's id. Only Microsoft Entra has object ids: what another provider calls so, its
-    /// users may have chosen.
+    /// Returns the caller's id. The object id counts only for Microsoft Entra: users of another provider may
+    /// have chosen the value of a claim with this name.
     fn id(&self, provider: &str) -> Option<&str> {
         let object_id = OBJECT_ID.iter().filter(|_| provider == ENTRA);
         let value = |typ: &&str| self.claims.iter().find(|claim| claim.typ == *typ);

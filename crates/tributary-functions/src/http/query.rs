@@ -1,8 +1,8 @@
 //! The parameters of a query string, each at most once.
 //!
-//! Of a parameter that stands twice, one reader takes the first value and another the last: admission
-//! control would reserve memory for one item and the handler answer with a hundred. So no function
-//! takes such a query, whether it knows the parameter or not. Names are compared decoded, and without
+//! Of a repeated parameter, one reader could take the first value and another the last. Then admission
+//! control could reserve memory for one item, and the handler answer with a hundred. So every function
+//! refuses such a query, also for parameters that it does not know. Names are compared decoded and without
 //! regard to case, as the Functions host compares them when it looks for its `code`.
 
 use std::collections::HashSet;
@@ -55,26 +55,26 @@ pub(super) fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>, A
     Ok(parameters)
 }
 
-/// Returns a parameter of a query string.
+/// Returns the value of a parameter of a query string; `None` if it is missing.
 pub fn parameter_of(query: Option<&str>, name: &str) -> Result<Option<String>, ApiError> {
     let mut parameters = parameters(query)?.into_iter();
     Ok(parameters.find(|(known, _)| known == name).map(|(_, text)| text))
 }
 
-/// Returns the `limit` of a query string, 1 to 100.
+/// Returns the `limit` of a query string, 1 to 100, or the default if it is missing.
 pub fn limit_of(query: Option<&str>, default: u32) -> Result<u32, ApiError> {
     parameter_of(query, "limit")?.map_or(Ok(default), |text| limit_from(&text))
 }
 
-/// Returns the moment that the text of a parameter says: an RFC 3339 timestamp, or a date, which is its
-/// midnight in UTC.
+/// Parses a moment in the text of a parameter: an RFC 3339 timestamp, or a date, which is its midnight in
+/// UTC.
 pub fn moment_from(name: &str, text: &str) -> Result<Timestamp, ApiError> {
     Timestamp::parse(text)
         .or_else(|_| Timestamp::parse(&format!("{text}T00:00:00Z")))
         .map_err(|_| ApiError::invalid(name, "must be an RFC 3339 timestamp or a date"))
 }
 
-/// Returns the `limit` that a text says, 1 to 100.
+/// Parses a `limit`, 1 to 100.
 pub(super) fn limit_from(text: &str) -> Result<u32, ApiError> {
     text.parse()
         .ok()

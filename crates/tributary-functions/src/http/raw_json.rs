@@ -1,6 +1,6 @@
-//! JSON texts that are read without being made into values, which could take 16 times the memory of the
-//! text: a list of `0,` is 32 bytes for each two. [`check`] reads a text through and keeps nothing; fields
-//! and elements are pieces of it.
+//! JSON texts that are read without parsing them into values, which could take 16 times the memory of the
+//! text: in a list of `0,` two bytes become 32. [`check`] reads a text through and keeps nothing. Fields and
+//! elements are slices of the text.
 
 use std::fmt;
 
@@ -10,44 +10,42 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// What a text that is read through without being kept is.
+/// The kind of a JSON text that was read through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checked {
     Object,
     Other,
 }
 
-/// Reads a JSON text through, with the checks that parsing it into values would make: its escapes, its
-/// numbers, its depth.
+/// Reads a JSON text through, with the same checks as parsing it into values: escapes, numbers, depth.
 pub(super) fn check(bytes: &[u8]) -> serde_json::Result<Checked> {
     serde_json::from_slice(bytes)
 }
 
-/// Returns the text of a field of an object that [`check`] has read before; of two with one name the last.
+/// Returns the text of a field of an object that [`check`] has accepted; of two with one name the last.
 pub(super) fn field<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     read(object, Find(name)).flatten()
 }
 
-/// Returns the texts of the elements of a list that [`check`] has read before: of one more than `max` at
-/// most.
+/// Returns the texts of the elements of a list that [`check`] has accepted: at most `max` and one more.
 pub(super) fn elements(list: &str, max: usize) -> Option<Vec<&str>> {
     read(list, Elements { max })
 }
 
-/// Reads something out of a text; `None` where it is of another kind.
+/// Reads a value out of a text; `None` if the text is of another kind.
 fn read<'a, S: DeserializeSeed<'a>>(text: &'a str, seed: S) -> Option<S::Value> {
     seed.deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
 }
 
-/// Looks for a field of an object and returns its text.
+/// The search for a field of an object.
 struct Find<'f>(&'f str);
 
-/// Returns the texts of the elements of a list: of one more than `max` at most.
+/// The collection of the texts of a list's elements: at most `max` and one more.
 struct Elements {
     max: usize,
 }
 
-/// Returns true if the name of a field is this.
+/// The comparison of a field's name with this one.
 struct IsName<'f>(&'f str);
 
 impl<'de> DeserializeSeed<'de> for Find<'_> {

@@ -26,7 +26,7 @@ impl<T> From<Response> for ItemResponse<T> {
 }
 
 impl<T: Serialize> From<Json<T>> for ItemResponse<T> {
-    /// An item without an ETag.
+    /// Creates the answer with an item without an ETag.
     fn from(item: Json<T>) -> Self {
         item.into_response().into()
     }
@@ -38,7 +38,7 @@ impl<T> IntoResponse for ItemResponse<T> {
     }
 }
 
-/// The answer to a reader: an item with its ETag, or 304 when the reader has this state already.
+/// Returns the answer to a reader: an item with its ETag, or 304 if the reader has this state already.
 pub fn found<T: Serialize>(conditions: &Conditions, body: &T, etag: &ETag) -> ItemResponse<T> {
     if !conditions.not_modified(etag) {
         return item(StatusCode::OK, body, etag);
@@ -46,13 +46,13 @@ pub fn found<T: Serialize>(conditions: &Conditions, body: &T, etag: &ETag) -> It
     with_header(StatusCode::NOT_MODIFIED.into_response(), header::ETAG, etag.as_ref()).into()
 }
 
-/// An item with its ETag.
+/// Returns the answer with an item and its ETag.
 pub fn item<T: Serialize>(status: StatusCode, body: &T, etag: &ETag) -> ItemResponse<T> {
     let response = (status, Json(body)).into_response();
     with_header(response, header::ETAG, etag.as_ref()).into()
 }
 
-/// 201 with the place of the new item.
+/// Returns the answer 201 with a new item, its ETag and its location.
 pub fn created<T: Serialize>(location: &str, body: &T, etag: &ETag) -> ItemResponse<T> {
     let ItemResponse { response, .. } = item(StatusCode::CREATED, body, etag);
     with_header(response, header::LOCATION, location).into()
@@ -65,8 +65,8 @@ fn with_header(mut response: Response, name: header::HeaderName, value: &str) ->
     response
 }
 
-/// A whole list in one answer, `{"items": […]}`, of items that are handed through as the store has them;
-/// their fields are those of `T`.
+/// A whole list in one answer, `{"items": […]}`. The items are the texts that the store has; their fields are
+/// those of `T`.
 #[derive(Debug)]
 pub struct StoredItems<T> {
     items: Vec<JsonText>,

@@ -1,5 +1,5 @@
-//! What OpenAPI says of a handler. The signature of a handler is the one declaration: each of its
-//! arguments describes what it takes from a request, and its result what the function answers.
+//! The description of a handler for OpenAPI. The signature of a handler is the one declaration: each
+//! argument describes the part of the request that it takes, and the result describes the answer.
 
 use axum::{
     Json,
@@ -12,13 +12,13 @@ use super::{
     ApiError, ItemResponse, QueryParameter, RequestShape, StoredItems, takes::HandlerArgument,
 };
 
-/// What a caller sends to a function, and gets from it. It is worked out only when somebody asks, since a
-/// start must be short.
+/// The parts of the request and of the answer of a function. They are computed on demand, to keep the start
+/// of the process short.
 #[derive(Debug, Clone, Copy)]
 pub struct Signature {
     takes: fn() -> RequestShape,
     gives: fn(&mut SchemaGenerator) -> AnswerShape,
-    /// The parameters of the query string that the handler reads by itself.
+    /// The parameters of the query string that the handler parses itself.
     query: &'static [QueryParameter],
     /// An example of the body, where those of its fields do not go together.
     example: Option<fn() -> Value>,
@@ -30,7 +30,7 @@ impl Signature {
         Self { takes: H::takes, gives: H::gives, query: &[], example: None }
     }
 
-    /// Returns the signature with parameters that the handler reads by itself.
+    /// Returns the signature with parameters that the handler parses itself.
     pub(super) fn reading(self, query: &'static [QueryParameter]) -> Self {
         Self { query, ..self }
     }
@@ -40,7 +40,7 @@ impl Signature {
         Self { example: Some(body), ..self }
     }
 
-    /// Returns what a request may have besides the parameters of its path.
+    /// Returns the parts of a request.
     pub fn takes(self) -> RequestShape {
         let mut takes = (self.takes)();
         for parameter in self.query {
@@ -52,8 +52,7 @@ impl Signature {
         takes
     }
 
-    /// Returns what the function answers when it has succeeded; schemas of several functions go to the
-    /// generator.
+    /// Returns the shape of a successful answer. Schemas that several functions share go to the generator.
     pub fn gives(self, schemas: &mut SchemaGenerator) -> AnswerShape {
         (self.gives)(schemas)
     }
@@ -70,7 +69,7 @@ pub struct AnswerShape {
 
 /// The result of a handler.
 pub trait DescribedAnswer {
-    /// Returns what the answer has; schemas of several functions go to the generator.
+    /// Returns the shape of the answer. Schemas that several functions share go to the generator.
     fn describe(schemas: &mut SchemaGenerator) -> AnswerShape;
 }
 
@@ -104,7 +103,7 @@ impl<T: JsonSchema> DescribedAnswer for StoredItems<T> {
     }
 }
 
-/// Headers of its own beside the answer.
+/// An answer with headers of its own.
 impl<A: DescribedAnswer> DescribedAnswer for (HeaderMap, A) {
     fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
         A::describe(schemas)
@@ -120,10 +119,10 @@ impl<A: DescribedAnswer> DescribedAnswer for Result<A, ApiError> {
 /// A function whose arguments and result describe themselves; `T` are its arguments, behind a marker of
 /// axum.
 pub trait DescribedHandler<T> {
-    /// Returns what it takes from a request.
+    /// Returns the parts of a request that the handler takes.
     fn takes() -> RequestShape;
 
-    /// Returns what it answers.
+    /// Returns the shape of the handler's answer.
     fn gives(schemas: &mut SchemaGenerator) -> AnswerShape;
 }
 

@@ -18,7 +18,7 @@ use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 pub struct RequestShape {
     /// Parameters of the query string and headers, as OpenAPI has them.
     pub parameters: Vec<Value>,
-    /// The schema of the parameters of the path: of the one, or of the tuple of all.
+    /// The schema of the path parameters: that of the only one, or of the tuple of all.
     pub path: Value,
     /// The schema of the body.
     pub body: Option<Value>,
@@ -30,7 +30,7 @@ pub struct RequestShape {
 
 /// An argument of a handler.
 pub trait HandlerArgument {
-    /// Adds what the argument takes from a request.
+    /// Adds the parts of a request that the argument takes.
     fn describe(takes: &mut RequestShape);
 }
 
@@ -54,7 +54,7 @@ impl RequestShape {
     }
 }
 
-/// The host chooses it.
+/// No part of the request: the id comes from a header that the host sets.
 impl HandlerArgument for CommandId {
     fn describe(_: &mut RequestShape) {}
 }
@@ -63,19 +63,19 @@ impl<S> HandlerArgument for State<S> {
     fn describe(_: &mut RequestShape) {}
 }
 
-/// The names are in the route, the rule is in [`Params`].
+/// The types of the path parameters. Their names are in the route, their rule in [`Params`].
 impl<T: JsonSchema> HandlerArgument for Params<T> {
     fn describe(takes: &mut RequestShape) {
         takes.path = T::json_schema(&mut SchemaGenerator::default()).to_value();
     }
 }
 
-/// The line of the function in the table names the parameters.
+/// No part here: the function's line in the table names its query parameters.
 impl HandlerArgument for RawQuery {
     fn describe(_: &mut RequestShape) {}
 }
 
-/// Headers that the host sets.
+/// No part of the request: headers that the host sets.
 impl HandlerArgument for HeaderMap {
     fn describe(_: &mut RequestShape) {}
 }
@@ -118,7 +118,7 @@ impl<T: FromForm, const LIMIT: usize> HandlerArgument for JsonBody<T, LIMIT> {
 
 impl<K, F: Filter> HandlerArgument for PageRequest<K, F> {
     fn describe(takes: &mut RequestShape) {
-        let limit = "How many items a page has: 1 to 100, by default 20.";
+        let limit = "The number of items of a page: 1 to 100, by default 20.";
         let cursor = "The `nextCursor` of the same list with the same filter.";
         takes.query(QueryParameter::new("limit", limit).example("20"));
         takes.query(QueryParameter::new("cursor", cursor));

@@ -1,16 +1,16 @@
-//! Queues of requests whose handlers wait for something other than the store, such as a hash that
-//! takes a processor for long.
+//! Queues of requests whose handlers wait for something other than the store, such as a hash that uses a
+//! processor for long.
 //!
-//! Without a queue, such requests take all places for requests that are worked on, and every other
-//! function is as slow as they are. In its queue a request has no place yet, and only a few of a queue
-//! have one at a time. The queue is bounded: a request beyond is refused at once, since it would wait
-//! for longer than its caller does.
+//! Without a queue, such requests could take all permits of the admission control, and slow down every other
+//! function. A request in a queue has no permit yet, and only a few requests of a queue have one at a time.
+//! The queue is bounded. A request beyond its length is refused at once, since it would wait longer than its
+//! caller does.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A queue of some functions of an instance. Cloning is cheap, and clones are one queue.
+/// A queue of some functions of an instance. Cloning is cheap, and clones share the queue.
 #[derive(Debug, Clone)]
 pub struct WorkQueue {
     entries: Arc<Semaphore>,
@@ -23,14 +23,14 @@ pub(super) struct Entry {
     turns: Arc<Semaphore>,
 }
 
-/// A request of a queue that is worked on.
+/// The turn of a request that has left the queue.
 pub(super) struct Turn {
     _entry: OwnedSemaphorePermit,
     _turn: OwnedSemaphorePermit,
 }
 
 impl WorkQueue {
-    /// Creates a queue of which so many requests are worked on at a time, and so many others wait.
+    /// Creates a queue with this many turns at a time, and this many waiting requests.
     pub fn new(at_work: usize, waiting: usize) -> Self {
         let [entries, turns] =
             [at_work + waiting, at_work].map(|permits| Arc::new(Semaphore::new(permits)));

@@ -24,17 +24,17 @@ pub(super) struct Arguments {
     folder: PathBuf,
 }
 
-/// A file that is not as the app declares its function.
+/// A file that differs from the app's declaration of its function, or cannot be accessed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Difference {
-    #[error("{} is not as the table of functions says. Run this command without --check.", .0.display())]
+    #[error("{} differs from the table of functions. Run this command without --check.", .0.display())]
     File(PathBuf),
     #[error("{}: {error}", .path.display())]
     NoAccess { path: PathBuf, error: io::Error },
 }
 
-/// Writes each file that differs, and removes the folders of functions that the app does not have. With
-/// `--check`, returns an error for each of them instead.
+/// Writes each file that differs, and removes the folders of functions that the app does not have. Returns
+/// the errors. With `--check`, changes nothing and returns an error for each difference.
 pub(super) fn write(declarations: &[Declaration], arguments: &Arguments) -> Vec<Difference> {
     let Arguments { check, folder } = arguments;
     let names: BTreeSet<&str> = declarations.iter().map(|one| one.name).collect();
@@ -85,7 +85,7 @@ fn superfluous(folder: &Path, names: &BTreeSet<&str>) -> io::Result<Vec<PathBuf>
     Ok(found)
 }
 
-/// Removes the folder of a function. Another file in it is not ours, and so is an error.
+/// Removes the folder of a function. A foreign file in it is an error.
 fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_file(folder.join(FILE))?;
     fs::remove_dir(folder)

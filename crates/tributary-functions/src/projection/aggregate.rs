@@ -1,17 +1,17 @@
-//! A count or a sum by a key: how many messages a sender has, what the sales of a day are worth.
+//! Aggregates: a count or a sum by a key, such as the messages of a sender or the sales of a day.
 //!
 //! # How a domain uses it
 //!
 //! 1. A container for the totals, with the partition key `/key` and a time to live of -1 (only items
 //!    that say so expire).
 //! 2. A type with the containers implements [`Aggregate`]. [`Aggregate::contribution`] is the
-//!    definition: what one source, in one state, adds to which key. It is a pure function.
+//!    definition: the amount that one source, in one state, adds to which key. It is a pure function.
 //! 3. [`AggregateProjection`] of it is a line among the projections of the domain.
 //! 4. A query reads the number by [`total`]: one point read. [`totals`] reads those of many keys.
 //! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
 //!    it from the same definition ([`AggregateChecks`](crate::audit::AggregateChecks)).
 //!
-//! | item of the container | logical partition | says |
+//! | item of the container | logical partition | content |
 //! | --- | --- | --- |
 //! | [`Holder`] | `source:<source>` | the version of the source, its contribution, the keys that may not have it yet |
 //! | [`Share`] | the key | the contribution of one source to this key, and of which version |
@@ -22,25 +22,25 @@
 //! *Given*: every write of a source raises its version, a deleted source leaves a tombstone with the
 //! version after its last, and the newest version is delivered at least once after it was written.
 //!
-//! 1. *A total is the sum of its shares.* One transaction changes a share and the total by the
-//!    difference, each under its ETag or as a new item. So a lost response, a duplicate delivery and
-//!    a second instance change a total once.
+//! 1. *A total is the sum of its shares.* One transaction writes a share, and changes the total by the
+//!    difference, each under its ETag or as a new item. So a lost response, a duplicate delivery and a second
+//!    instance change a total once.
 //! 2. *The holder has the versions in order.* It is written under its ETag and only by a newer
 //!    version. So the newest version is the last one in it.
-//! 3. *A source may have moved from one key to another between two deliveries*, for its new state says
-//!    nothing of the old one: an id was deleted and created anew by another owner, and the change feed
-//!    shows the newest version only. The holder knows the last key. A version that moves lists both
-//!    keys as pending in the same write, before any share changes.
+//! 3. *A source may move from one key to another between two deliveries*, and its new state does not name
+//!    the old key: an id was deleted and created again by another owner, and the change feed delivers only
+//!    the newest version. The holder knows the last key. The write of a version with another key lists both
+//!    keys as pending, before any share changes.
 //! 4. *Each pending key gets the share of the version in the holder*: its amount for the key of the
 //!    contribution, and nothing for any other. A share takes newer versions only, and a share of
-//!    nothing stays as long as a tombstone. So a slow delivery of an older version finds a newer share and stops.
+//!    nothing stays as long as a tombstone. So a slow delivery of an older version finds a newer share and
+//!    stops.
 //! 5. *A key leaves the pending ones* under the ETag of the holder, when the shares of all of them
-//!    have that version. A newer version that came between has taken over the list.
+//!    have that version. A newer version in between has taken over the list.
 //! 6. *A crash anywhere* leaves the pending keys in the holder. The delivery was not acknowledged; the
-//!    next one, of this version or a newer one, goes on with them.
-//! 7. *It ends.* A version writes the holder at most twice and each share once. Where others write the
-//!    same total all the time, it is a lost race after a few attempts, and the change is applied again
-//!    later.
+//!    next one, of this version or a newer one, continues with them.
+//! 7. *It ends.* A version writes the holder at most twice and each share once. If other writers change the
+//!    same total all the time, the change is a lost race after a few attempts, and is applied again later.
 
 use std::{cmp::Ordering, collections::BTreeSet, time::Duration};
 
@@ -73,10 +73,10 @@ pub trait Aggregate: Send + Sync + 'static {
     /// An item of the container of the sources, with its type.
     type Change: DeserializeOwned + Send + Sync;
 
-    /// The container of the sources, whose change feed is read.
+    /// Returns the container of the sources, whose change feed is read.
     fn sources(&self) -> &Container;
 
-    /// The container of the totals.
+    /// Returns the container of the totals.
     fn totals(&self) -> &Container;
 
     /// Returns the source of a change and its version, for the source itself and for its tombstone;
@@ -111,8 +111,8 @@ pub async fn total(totals: &Container, key: &str) -> Result<i64, StoreError> {
 
 /// Reads the totals of many keys, in their order: one point read for each.
 ///
-/// Each key is a logical partition, so one query for all of them would go to every physical partition.
-/// That is more than two request units for each, however few keys it finds there.
+/// Each key is a logical partition, so one query for all of them would be a fan-out to every physical
+/// partition: more than two request units for each, however few keys it has.
 pub async fn totals(
     totals: &Container,
     keys: impl IntoIterator<Item = impl AsRef<str>>,
@@ -251,7 +251,7 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         if holder.item.pending.is_empty() {
             return Ok(effect);
         }
-        // A key that cannot have its share keeps it from no other.
+        // A share that cannot be written stops no other.
         let mut errors = NotedErrors::default();
         for key in &holder.item.pending {
             let write = async || update_share(totals, &source, key, &holder.item).await;
@@ -295,9 +295,9 @@ impl<A: Aggregate> AggregateProjection<A> {
 /// The outcome of a write of the holder.
 enum HolderOutcome {
     Written(Stored<Holder>),
-    /// It has this version.
+    /// The holder has this version already.
     Same(Stored<Holder>),
-    /// It has a newer version.
+    /// The holder has a newer version.
     Newer,
 }
 
@@ -365,7 +365,7 @@ async fn write_share(
     }
     match totals.transact(transaction).await {
         Ok(_) => Ok(Effect::Applied),
-        // Its time to live is over, or another writer has changed one of the two: look again.
+        // An item has expired meanwhile: the next attempt reads again.
         Err(refusal) if refusal.error.reason == Reason::NotFound => Err(StoreError::race(false)),
         Err(refusal) => Err(refusal.error),
     }
@@ -381,8 +381,8 @@ pub async fn sum_of_shares(totals: &Container, key: &str) -> Result<i64, StoreEr
     pages.try_fold(0, add).await
 }
 
-/// Writes a share as its definition says, whatever its version, and the total with it: the repair of
-/// an audit.
+/// Writes a share with the amount of its definition, whatever its version, and the total with it: the repair
+/// of an audit.
 pub async fn repair_share(
     totals: &Container,
     (key, id): (&str, &str),

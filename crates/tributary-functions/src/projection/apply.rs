@@ -1,4 +1,4 @@
-//! One change: read, apply, and tell what kind of failure it was.
+//! The application of one change: it is read and applied, and a failure is classified.
 
 use std::{error::Error, panic::AssertUnwindSafe};
 
@@ -11,13 +11,13 @@ use crate::cosmos::{Reason, StoreError};
 /// The error of a change that was not applied.
 #[derive(Debug)]
 pub(super) enum ApplyError {
-    /// It would fail again: a sentence that says why.
+    /// The change would fail again. The sentence says why.
     Permanent(String),
     /// It may succeed later.
     Transient(StoreError),
 }
 
-/// Reads a document of the change feed, or says which field cannot be read.
+/// Reads a document of the change feed. The error names the unreadable field.
 pub(super) fn read<P: Projection>(
     container: &str,
     document: &Document,
@@ -44,7 +44,7 @@ pub(super) async fn apply_all<P: Projection>(
     caught(projection.apply_all(changes)).await
 }
 
-/// A panic is a bug that the same change would meet again, and must not hold up all others.
+/// Catches a panic: it is a bug that the same change would meet again, and must not hold up other changes.
 async fn caught<T>(applying: impl Future<Output = Result<T, StoreError>>) -> Result<T, ApplyError> {
     match AssertUnwindSafe(applying).catch_unwind().await {
         Ok(applied) => applied.map_err(ApplyError::from),
@@ -64,7 +64,7 @@ impl From<StoreError> for ApplyError {
             ),
             Reason::Unreadable | Reason::Unexpected => {
                 let cause = error.source().map(ToString::to_string).unwrap_or_default();
-                // The copy is named by the line of `StoredCopy::read`, where it is a copy that cannot be read.
+                // A log line of `StoredCopy::read` names a copy that cannot be read.
                 tracing::error!(cause, "The store gave a projection an unexpected answer");
                 Self::Permanent(
                     "a copy that is there cannot be read, or the store refused one; see the log"

@@ -29,9 +29,8 @@ mod rounds;
 /// The time for which an invocation retries transient failures, counted from its beginning and for
 /// all of its changes together.
 ///
-/// It outlasts a burst of throttling and the move of a partition, which take seconds. A longer
-/// failure is left to the host, whose pauses between deliveries grow to a minute (`retry` in
-/// `function.json`).
+/// The budget outlasts a burst of throttling and the move of a partition, which take seconds. After a longer
+/// failure the host delivers again, with pauses that grow to a minute (`retry` in `function.json`).
 pub const RETRY_BUDGET: Duration = Duration::from_secs(30);
 
 /// The changes of a batch that the log names when they are retried, and when they are given up.
@@ -100,7 +99,7 @@ pub async fn run<P: Projection>(
     }
 }
 
-/// Returns the outcome of a batch for the console of a developer; nothing when it changed nothing.
+/// Returns the outcome of a batch for the console of a developer; empty if it changed nothing.
 fn console_line(applied: usize, dead_letters: usize) -> String {
     match (applied, dead_letters) {
         (0, 0) => String::new(),
@@ -117,7 +116,7 @@ struct BatchWork<'a, P> {
 }
 
 impl<P: Projection> BatchWork<'_, P> {
-    /// Goes through the rounds of a batch until it is over, or the budget is spent.
+    /// Runs the rounds of a batch until no change is open, or the budget is spent.
     async fn run_rounds(&self, tasks: Vec<Task<P::Change>>) -> BatchOutcomes {
         let deadline = Instant::now() + self.budget;
         let mut pauses = ExponentialBuilder::default()
@@ -148,9 +147,9 @@ impl<P: Projection> BatchWork<'_, P> {
         }
     }
 
-    /// Attempts each task once. After the deadline and a failure it begins no further task: the store
-    /// has a problem, and the host retries the batch in any case. A batch without a failure may take
-    /// longer than the budget.
+    /// Attempts each task once. After the deadline and a failure, no further task begins: the store has a
+    /// problem, and the host retries the batch in any case. A batch without a failure may take longer than
+    /// the budget.
     async fn round(
         &self,
         groups: Vec<Vec<Task<P::Change>>>,
@@ -165,7 +164,7 @@ impl<P: Projection> BatchWork<'_, P> {
         attempted.into_iter().flatten().collect()
     }
 
-    /// Tries tasks together, and each by itself when one of them spoils it for all.
+    /// Attempts tasks together, or each by itself if one of them makes all fail.
     async fn attempt_group(
         &self,
         tasks: Vec<Task<P::Change>>,
@@ -191,7 +190,7 @@ impl<P: Projection> BatchWork<'_, P> {
         attempted
     }
 
-    /// Applies changes together; `None` when that can never be done with these.
+    /// Applies changes together; `None` if these can never be applied together.
     async fn attempt_all(
         &self,
         tasks: &[Task<P::Change>],
@@ -202,7 +201,7 @@ impl<P: Projection> BatchWork<'_, P> {
                 Some(effects.into_iter().map(|effect| Ok(ChangeOutcome::Done(effect))).collect())
             }
             Err(ApplyError::Transient(StoreError { reason, .. })) => {
-                // Whatever it was, it may have been about one of them only.
+                // The error may be about one of the changes only.
                 let again = |_| Err(FailedAttempt { reason, is_retryable: true });
                 Some(tasks.iter().map(again).collect())
             }
@@ -212,7 +211,7 @@ impl<P: Projection> BatchWork<'_, P> {
         }
     }
 
-    /// Applies a change, or stores it as a dead letter when it can never be applied.
+    /// Applies a change, or stores it as a dead letter if it can never be applied.
     async fn attempt(&self, task: &Task<P::Change>) -> Result<ChangeOutcome, StoreError> {
         let reason = match &task.change {
             Ok(change) => match apply(self.projection, change).await {
@@ -229,8 +228,8 @@ impl<P: Projection> BatchWork<'_, P> {
     }
 }
 
-/// Returns the failed changes that the log names, by the ids of their documents: one that fails again and
-/// again is found by its id. Throttling is counted instead (`store.throttled`).
+/// Returns the failed changes that the log names, by the ids of their documents, so that a change that fails
+/// repeatedly is found by its id. Throttled changes are counted instead (`store.throttled`).
 fn named_failures<C>(rounds: &Rounds<C>) -> impl Iterator<Item = (Option<String>, Reason)> {
     #[derive(serde::Deserialize)]
     struct Identified {
@@ -242,21 +241,21 @@ fn named_failures<C>(rounds: &Rounds<C>) -> impl Iterator<Item = (Option<String>
     })
 }
 
-/// A note that a task has failed, and the deadline until which all tasks are attempted nevertheless.
+/// The flag that a task has failed, and the deadline until which all tasks are attempted nevertheless.
 struct FailureFlag {
     is_set: AtomicBool,
     deadline: Instant,
 }
 
 impl FailureFlag {
-    /// Returns true if no further task is to be begun.
+    /// Returns true if no further task may begin.
     fn ends_round(&self) -> bool {
         self.is_set.load(Relaxed) && Instant::now() >= self.deadline
     }
 }
 
-/// Returns the time that the oldest change of a batch has waited, in milliseconds; the store's clock
-/// gives seconds (`_ts`).
+/// Returns the time that the oldest change of a batch has waited, in milliseconds. The store's timestamps
+/// (`_ts`) have whole seconds.
 fn lag_ms(stamps: &[DocumentStamps]) -> u64 {
     let oldest = stamps.iter().map(|stamps| stamps.written).min();
     oldest

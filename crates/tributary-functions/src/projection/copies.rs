@@ -4,16 +4,16 @@
 //!
 //! 1. Every write of a source raises its version; a deleted one leaves a
 //!    [tombstone](crate::engines::tombstone).
-//! 2. A type with the containers implements [`Copies`]. [`Copies::copies_of`] is the definition: what
-//!    is to stand where, for a source in this state. A deleted source has tombstones for copies.
+//! 2. A type with the containers implements [`Copies`]. [`Copies::copies_of`] is the definition: the copies
+//!    of a source in this state, with their partitions and ids. A deleted source has tombstones for copies.
 //! 3. [`CopyProjection`] of it is a line among the projections of the domain.
 //! 4. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`).
 //!
-//! Why each copy ends true: [`crate::projection`] has the argument for one place. A source whose place
-//! depends on its owner may come again under another owner, and the change feed may never show the
-//! tombstone between the two. So the source keeps its
-//! [former owners](crate::engines::tombstone::FormerOwners), and the definition gives a tombstone for
-//! each of their places, of the version in which they lost it.
+//! [`crate::projection`] has the argument why a copy under one id converges. The partition or id of a copy
+//! may depend on the owner of the source, and the source may be created again by another owner. The change
+//! feed may never deliver the tombstone between the two. So the source keeps its
+//! [former owners](crate::engines::tombstone::FormerOwners). The definition has a tombstone for the copy of
+//! each of them, in the version in which the owner lost the source.
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -33,10 +33,10 @@ pub trait Copies: Send + Sync + 'static {
     /// An item of the container of the copies, with its type.
     type Copy: Serialize + Send + Sync;
 
-    /// The container of the sources, whose change feed is read.
+    /// Returns the container of the sources, whose change feed is read.
     fn sources(&self) -> &Container;
 
-    /// The container of the copies.
+    /// Returns the container of the copies.
     fn copies(&self) -> &Container;
 
     /// Returns the source of a change and its version, for the source itself and for its tombstone;
@@ -73,7 +73,7 @@ impl<C: Copies> Projection for CopyProjection<C> {
         let Some(change) = self.as_written(change).await? else {
             return Ok(Effect::Unchanged);
         };
-        // A copy that cannot be written keeps no other from being written.
+        // A copy that cannot be written stops no other.
         let (mut effect, mut errors) = (Effect::Unchanged, NotedErrors::default());
         for copy in C::copies_of(&change) {
             // guard: copies: a copy that cannot be written keeps no other from being written =>

@@ -1,11 +1,11 @@
-//! Copies that carry the version of their source.
+//! Copies with the version of their source.
 
 use serde::{Deserialize, Serialize};
 
 use super::Effect;
 use crate::cosmos::{Container, ETag, Reason, StoreError, Stored};
 
-/// A copy, or the tombstone of a deleted one, as it is to be stored. Its item has the version as
+/// A copy, or the tombstone of a deleted one, to be written. The item has the version as its property
 /// `version`.
 pub struct VersionedCopy<T> {
     /// The logical partition of the copy.
@@ -19,12 +19,12 @@ pub struct VersionedCopy<T> {
 }
 
 impl<T: Serialize + Sync> VersionedCopy<T> {
-    /// Writes the copy, unless there is one of this version or a newer one: one store request for
-    /// the first version, which nearly always finds nothing there, and two for any other.
+    /// Writes the copy, unless the store has this version or a newer one. One store request for the first
+    /// version, which is nearly always a new item, and two for any other.
     ///
-    /// The write replaces the item that was read, under its ETag, or creates a new one where there was
-    /// nothing. So the slower of two writers loses the race and reads again. The newest version wins in
-    /// any order, and with any number of deliveries.
+    /// The write replaces the item that was read, under its ETag, or creates a new item. So the slower of two
+    /// writers loses the race and reads again. The newest version wins in any order, and with any number of
+    /// deliveries.
     pub async fn write(&self, container: &Container) -> Result<Effect, StoreError> {
         if self.version == 1 {
             // guard: the first version is only created, never written over an item =>
@@ -46,12 +46,12 @@ impl<T: Serialize + Sync> VersionedCopy<T> {
     }
 }
 
-/// The stored state of a copy, or of the tombstone of a deleted one, as needed to write the next.
+/// The stored version and ETag of a copy, or of the tombstone of a deleted one.
 #[derive(Debug, Clone)]
 pub struct StoredCopy {
-    /// The version of the source that it was made from.
+    /// The version of the source from which the copy was made.
     pub version: u64,
-    /// The ETag under which it is replaced.
+    /// The ETag under which the copy is replaced.
     pub etag: ETag,
 }
 
@@ -84,14 +84,14 @@ impl StoredCopy {
 /// The state of the slot in which a copy is to be written.
 #[derive(Debug)]
 pub enum CopySlot {
-    /// Nothing, or an older version under this ETag.
+    /// The slot is empty, or has an older version under this ETag.
     Open(Option<ETag>),
-    /// The same version, or a newer one: there is nothing to write, and this is the effect to return.
+    /// The slot has the same version, or a newer one: there is nothing to write, and this is the effect.
     Taken(Effect),
 }
 
 impl CopySlot {
-    /// Returns the place of a copy of `version`, where `there` is stored.
+    /// Creates the slot for a copy of `version`, with the stored copy `there`.
     pub fn new(there: Option<&StoredCopy>, version: u64) -> Self {
         match there {
             // guard: version check of a copy => `Self::Open(Some(copy.etag.clone()))`

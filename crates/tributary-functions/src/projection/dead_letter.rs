@@ -1,4 +1,4 @@
-//! Dead letters: changes that can never be applied, kept for a person to look at.
+//! Dead letters: changes that could not be applied, kept for an operator.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
@@ -25,9 +25,9 @@ checked_text!(
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
-    /// The function, a dot, and a UUID made from the document's place: so a document has one dead letter
-    /// for each function that cannot apply it, however often it is delivered, and the id
-    /// leads to the logical partition of the dead letter.
+    /// The function, a dot, and a UUID that is derived from the partition key and the id of the document. So
+    /// a document has one dead letter for each function that cannot apply it, however often it is
+    /// delivered, and the id names the logical partition of the dead letter.
     #[schemars(with = "DeadLetterId")]
     pub id: String,
     /// The function that could not apply it; the partition key.
@@ -58,11 +58,11 @@ pub struct DeadLetter {
 }
 
 impl DeadLetter {
-    /// The most bytes of a document that a dead letter keeps. Escaped as a string it must fit into an
-    /// item of 2 MB; the whole document is still in its container.
+    /// The most bytes of a document that a dead letter keeps. Escaped as a string, they must fit into an item
+    /// of 2 MB. The whole document is still in its container.
     pub const MAX_RAW_BYTES: usize = 512 * 1024;
 
-    /// The most bytes of the reason that it keeps: an error may quote the document.
+    /// The most bytes of the reason that a dead letter keeps: an error may quote the document.
     const MAX_REASON_BYTES: usize = 2 * 1024;
 
     /// The most bytes of a dead letter without its document, as JSON: the reason, an id (1,023 bytes)
@@ -115,24 +115,23 @@ impl DeadLetter {
         Self { raw: raw[..kept].to_owned(), raw_truncated: kept < raw.len(), ..self.clone() }
     }
 
-    /// Partition key and id by which the document can be read, unless the Functions host may have
-    /// rewritten one of them on its way through the trigger.
+    /// Returns partition key and id of the document; `None` if they are missing, or if the Functions host may
+    /// have rewritten one of them on its way through the trigger.
     pub(super) fn document_key(&self) -> Option<(&str, &str)> {
         let key = (self.partition_key.as_deref()?, self.document_id.as_deref()?);
         let sound = |text| !may_be_rewritten_by_host(text);
         (sound(key.0) && sound(key.1)).then_some(key)
     }
 
-    /// Returns true if the document is a tombstone, as of a deleted item: tombstones, and only they,
-    /// have a time to live.
+    /// Returns true if the document is a tombstone: only tombstones have a time to live.
     pub(super) fn is_of_tombstone(&self) -> bool {
         let fields: Map<String, Value> = serde_json::from_str(&self.raw).unwrap_or_default();
         fields.get("ttl").is_some_and(Value::is_u64)
     }
 }
 
-/// Returns the text of a document without some of its properties. A document that is no object has
-/// none. A text that is no JSON is dropped.
+/// Returns the text of a document without its secret properties; empty if secrets are to be removed and the
+/// document is no JSON object.
 fn without<'a>(document: &'a Document, secrets: &[&str]) -> Cow<'a, str> {
     if secrets.is_empty() {
         return document.raw().into();
@@ -146,7 +145,7 @@ fn without<'a>(document: &'a Document, secrets: &[&str]) -> Cow<'a, str> {
     }
 }
 
-/// Returns the beginning of a text that fits into so many bytes.
+/// Returns the longest beginning of a text of at most `bytes` bytes.
 fn beginning(mut text: String, bytes: usize) -> String {
     text.truncate(text.floor_char_boundary(bytes));
     text
@@ -162,14 +161,14 @@ const SETTLEMENT_TTL_SECONDS: u32 = 60;
 pub enum ReplayOutcome {
     /// Copies were written.
     Applied,
-    /// The copies were as they should be, or newer.
+    /// The copies were up to date, or newer.
     Unchanged,
-    /// The document is not there any more: there is nothing to copy.
+    /// The document does not exist any more: there is nothing to copy.
     Gone,
 }
 
-/// The note of a command that has settled a dead letter, for its repetition by the host. It is an item
-/// of its own, since the change may fail anew meanwhile, and have a dead letter again.
+/// The record of a command that has settled a dead letter, for repetitions of the command by the host. It is
+/// an item of its own, since the change may fail again meanwhile, and have a new dead letter.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settlement {
@@ -193,7 +192,7 @@ impl Settlement {
         }
     }
 
-    /// Returns the id of the settlement of a dead letter. It is no [`DeadLetterId`], so no path has it.
+    /// Returns the id of the settlement of a dead letter. It is no [`DeadLetterId`], so no route reaches it.
     fn id(letter: &str) -> String {
         format!("{letter}~settled")
     }
@@ -209,12 +208,12 @@ pub fn function_of(id: &str) -> Option<&str> {
 pub struct DeadLetters(Container);
 
 impl DeadLetters {
-    /// Returns the dead letters of a database.
+    /// Creates the handle on the dead letters of a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self(cosmos.container("dead-letters"))
     }
 
-    /// Returns the dead letters, with reads as [`Reads`] says.
+    /// Returns the handle with reads of this consistency.
     pub fn reading(&self, reads: Reads) -> Self {
         Self(self.0.reading(reads))
     }
@@ -224,7 +223,7 @@ impl DeadLetters {
         &self.0
     }
 
-    /// Stores a dead letter. Only then may its change be acknowledged.
+    /// Stores a dead letter. Its change may be acknowledged only after that.
     pub async fn store(&self, letter: &DeadLetter) -> Result<(), StoreError> {
         self.0.upsert(&letter.function, &letter.id, letter).await?;
         tracing::warn!(
@@ -250,7 +249,7 @@ impl DeadLetters {
         self.0.replace(&letter.function, &letter.id, letter, etag).await.map(drop)
     }
 
-    /// Deletes a dead letter that has not changed since it was read, and notes the command.
+    /// Deletes a dead letter that has not changed since it was read, and stores the settlement.
     pub async fn settle(
         &self,
         letter: &Stored<DeadLetter>,
@@ -265,8 +264,8 @@ impl DeadLetters {
         self.0.transact(transaction).await.map(drop).map_err(|refusal| refusal.error)
     }
 
-    /// Returns the settlement of a dead letter by this command, if it was lately carried out. The
-    /// settlement takes the place of the dead letter, so it is to be read after that.
+    /// Reads the settlement of a dead letter by this command, if the command was lately carried out. One
+    /// transaction replaces a dead letter by its settlement, so callers read the dead letter first.
     pub async fn settled(
         &self,
         id: &str,

@@ -7,17 +7,17 @@ use crate::cosmos::{Container, StoreError, Stored};
 /// The version in which the change feed has delivered a source.
 ///
 /// The change feed and the reads of a projection may be answered by different replicas, and session
-/// tokens are not shared between instances. So a read may return an older version than the one
-/// that was delivered, and what is decided on it would be acknowledged and lost.
+/// tokens are not shared between instances. So a read may return an older version than the delivered one. A
+/// decision on that version would be acknowledged, and the change lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveredVersion(pub u64);
 
 impl DeliveredVersion {
     /// Reads the source in this version or a newer one; `None` when it is gone.
     ///
-    /// A read with Session consistency is enough as a rule. Where that returns nothing or less, the
-    /// latest committed state is read. Less than that is a lost race: the caller's region is behind,
-    /// and the change is applied again later.
+    /// A read with Session consistency is enough as a rule. If it returns nothing or an older version, the
+    /// latest committed state is read. If that is older, too, it is a lost race: the caller's region is
+    /// behind, and the change is applied again later.
     pub async fn read<T: DeserializeOwned>(
         self,
         container: &Container,

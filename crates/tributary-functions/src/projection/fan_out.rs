@@ -1,5 +1,5 @@
-//! A value of one source that many items have a copy of: the name of a sender on
-//! messages, the title of a room on its bookings.
+//! Fan-outs: the value of one source goes to many items that have a copy of it, such as the name of a sender
+//! on messages, or the title of a room on its bookings.
 //!
 //! # How a domain uses it
 //!
@@ -22,26 +22,26 @@
 //! 2. *A target that exists when the fan-out looks is found.* The fan-out reads the source in the
 //!    delivered version or a newer one, and the targets in their latest committed state, until a
 //!    query finds no older copy.
-//! 3. *A target that is created later is repaired.* A command reads value `a` of version `u`; version
-//!    `u + 1` is written, and its fan-out looks for targets; then the command creates its target with
-//!    `a`. The change of the target is delivered after `u + 1` was written, and [`repair`] compares
-//!    the two in their latest committed state. Of two that have not seen each other, each would have
-//!    read before the other wrote, and written before it read.
+//! 3. *A target that is created later is repaired.* A command reads value `a` of version `u`. Then version
+//!    `u + 1` is written, and its fan-out looks for targets. Then the command creates its target with `a`.
+//!    The change of the target is delivered after `u + 1` was written, and [`repair`] compares the two in
+//!    their latest committed state. The fan-out and the repair cannot both miss the other's item: each would
+//!    have to read before the other's item was written, and each reads after its own item was written.
+//!    These four conditions contradict each other.
 //! 4. *An interruption loses nothing.* The query finds older copies only, so a second delivery
 //!    continues with the remaining targets. A change is acknowledged only when a query has found none, or when
 //!    a continuation was written to the container of the source. The change feed delivers the
 //!    continuation behind everything that has come meanwhile.
-//! 5. *It ends.* Every slice updates a target at least, unless others have spent the budget, and the
-//!    slice after the last target writes no continuation. A pass through the query that updates
-//!    nothing is the last one, too: all that it found has the newest value by now, or can never have
-//!    it.
-//! 6. *It holds up no request.* It spends no more request units a second than its [`Background`] allows,
-//!    at low priority. A target that others write all the time gets a few attempts and is a lost race
-//!    then, after the other targets.
+//! 5. *It ends.* Every slice updates at least one target, unless other work has spent the budget, and the
+//!    slice after the last target writes no continuation. A pass through the query that updates nothing is
+//!    the last one, too: each target that it found has the newest value by now, or can never have it.
+//! 6. *It holds up no request.* It uses at most the request units a second that its [`Background`] allows, at
+//!    low priority. A target that other writers change all the time gets a few attempts, and is then a lost
+//!    race, after the other targets.
 //! 7. *A bad target stops no other.* A target that cannot be read, or that the store refuses with the
 //!    new value, is passed over. A pass that updates nothing but meets such a target fails with its
 //!    error, and the change becomes a dead letter: every other target has the newest value by then.
-//!    So does a pass that has met `MAX_BAD_TARGETS`: no slice would get behind very many of them.
+//!    A pass that has met `MAX_BAD_TARGETS` ends in the same way: no slice would get past very many of them.
 
 use std::{collections::VecDeque, pin::pin, time::Duration};
 
@@ -79,10 +79,10 @@ pub trait FanOut: Send + Sync + 'static {
     /// An item of the container of the targets, with its type.
     type Target: Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// The container of the sources, whose change feed is read.
+    /// Returns the container of the sources, whose change feed is read.
     fn sources(&self) -> &Container;
 
-    /// The container of the targets.
+    /// Returns the container of the targets.
     fn targets(&self) -> &Container;
 
     /// Returns the source of a change and its version, for the source itself, its tombstone and a
@@ -98,14 +98,14 @@ pub trait FanOut: Send + Sync + 'static {
         Scope::Container
     }
 
-    /// Returns the query of the whole targets whose copy of the source is older than the source.
+    /// Returns the query of the targets, as whole items, whose copy of the source is older than the source.
     fn outdated(source: &Self::Source) -> Result<Query, StoreError>;
 
     /// Returns the target with the value of the source; `None` unless it has an older copy of it.
     fn update(target: &Self::Target, source: &Self::Source) -> Option<Update<Self::Target>>;
 
-    /// Returns the item that brings the fan-out back, and its id in the partition of the source. No
-    /// other item has that id, and its time to live is that of a tombstone.
+    /// Returns the continuation, an item whose delivery resumes the fan-out, and its id in the partition of
+    /// the source. No other item has that id, and its time to live is that of a tombstone.
     fn continuation(source: &Self::Source) -> (String, Self::Change);
 
     /// Does the other work for a source before its targets are updated.
@@ -128,13 +128,13 @@ pub struct Update<T> {
 }
 
 impl<T> Update<T> {
-    /// The target with this partition key and id.
+    /// Creates the update of the target with this partition key and id.
     pub fn new(partition: &str, id: &str, item: T) -> Self {
         Self { partition: partition.to_owned(), id: id.to_owned(), item }
     }
 }
 
-/// Brings the newest value of each source to its targets.
+/// The projection that copies the newest value of each source to its targets.
 pub struct FanOutProjection<F> {
     fan_out: F,
     background: Background,
@@ -143,7 +143,7 @@ pub struct FanOutProjection<F> {
 }
 
 impl<F: FanOut> FanOutProjection<F> {
-    /// The projection, which works in the background.
+    /// Creates the projection, which works in the background.
     pub fn new(fan_out: F, background: &Background) -> Self {
         let sources = fan_out.sources().in_background();
         let targets = fan_out.targets().in_background();
@@ -162,8 +162,8 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
         &self.sources
     }
 
-    /// A continuation and its source ask for the same, so one of them in a batch is enough. A source
-    /// in its first version has no older copies.
+    /// Returns the name of the source for a continuation, too, so that a batch applies one of both. A source in
+    /// its first version has no older copies.
     fn source(change: &F::Change) -> Option<(String, u64)> {
         let origin = F::origin(change).filter(|origin| origin.version > 1)?;
         Some((origin.name(), origin.version))
@@ -212,11 +212,11 @@ struct FoundTarget<T> {
 
 /// The outcome of one pass through the targets with an older copy.
 enum Pass {
-    /// It updated none.
+    /// It has updated no target.
     Idle,
-    /// It was at all of them.
+    /// It has reached all targets.
     Complete,
-    /// There may be more of them.
+    /// The time was over. There may be more targets.
     OutOfTime,
 }
 
@@ -251,7 +251,7 @@ impl<F: FanOut> FanOutProjection<F> {
             });
             let targets: Vec<_> = targets.collect();
             let writes = targets.into_iter().enumerate().map(async |(n, target)| {
-                // The first is tried however late it is.
+                // The first target is attempted however late it is.
                 if (n > 0 || updated) && Instant::now() >= deadline {
                     return Err(target);
                 }
@@ -259,7 +259,7 @@ impl<F: FanOut> FanOutProjection<F> {
             });
             let mut writes = stream::iter(writes).buffer_unordered(MAX_CONCURRENT_WRITES);
             let (mut late, mut all_in_time, mut page_updated) = (VecDeque::new(), true, false);
-            // Also when time is over: what has begun ends.
+            // Writes that have begun end, also after the deadline.
             while let Some(written) = writes.next().await {
                 match written {
                     Ok(Some(written)) => {
@@ -273,7 +273,7 @@ impl<F: FanOut> FanOutProjection<F> {
             }
             drop(writes);
             updated |= page_updated;
-            // Where the first is bad, another is: every slice gets on.
+            // If the first target is bad, another one is attempted: every slice makes progress.
             while !updated && let Some(target) = late.pop_front() {
                 match pacer.run(deadline, update::<F>(&self.targets, target, source)).await {
                     Some(written) => updated = errors.pass_over(written)? == Some(Effect::Applied),
@@ -303,9 +303,9 @@ impl<F: FanOut> FanOutProjection<F> {
     }
 }
 
-/// Compares one copy of a target, whose own change was delivered, with its source, and updates it
-/// where it is older. `source` and `target` are partition and id; `copied` is the version that the
-/// copy was made from.
+/// Compares the copy in a target, whose own change was delivered, with the source, and updates it if it is
+/// older. `source` and `target` are partition key and id. `copied` is the version from which the copy was
+/// made.
 pub async fn repair<F: FanOut>(
     fan_out: &F,
     source: (&str, &str),
@@ -328,10 +328,10 @@ pub async fn repair<F: FanOut>(
     }
 }
 
-/// Brings the value of a source to one target, unless the target has that value or a newer one.
+/// Writes the value of a source to one target, unless the target has that value or a newer one.
 ///
-/// Where others write the target all the time, this is a lost race after a few attempts, with
-/// back-off and jitter between them: the change is applied again later.
+/// If other writers change the target all the time, this is a lost race after a few attempts, with back-off
+/// and jitter between them. The change is applied again later.
 async fn update<F: FanOut>(
     targets: &Container,
     mut stored: Stored<F::Target>,
@@ -347,7 +347,7 @@ async fn update<F: FanOut>(
         // guard: rename: If-Match => `targets.upsert(&partition, &id, &item).await`
         let lost_race = match targets.replace(&partition, &id, &item, &stored.etag).await {
             Ok(_) => return Ok(Effect::Applied),
-            // Gone meanwhile, and its copy with it.
+            // The target was deleted meanwhile, and its copy with it.
             Err(error) if error.reason == Reason::NotFound => break,
             // Another writer has changed the target meanwhile.
             Err(error) if error.is_race() => error,

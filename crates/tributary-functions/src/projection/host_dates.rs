@@ -1,7 +1,7 @@
-//! A host that takes strings for dates betrays itself by our own timestamps.
+//! The detection of a host that parses strings as dates, by the app's own timestamps.
 //!
-//! Newtonsoft writes `.120Z` as `.12Z` and `.000Z` as `Z`, so one timestamp in ten shows it. Such a
-//! host also reads a page for ever that has a text like `/Date(500000000000000)/` in it.
+//! Newtonsoft writes `.120Z` as `.12Z` and `.000Z` as `Z`, so one timestamp in ten shows such a host. It also
+//! reads a page of the change feed again and again if the page has a text like `/Date(500000000000000)/`.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::values::{Timestamp, may_be_rewritten_by_host};
 
-/// The fields that every projection reads of a document, whatever else is in it.
+/// The two timestamps that every projection reads of a document.
 #[derive(Deserialize)]
 pub(super) struct DocumentStamps {
     /// The time of the store's write, in seconds.
@@ -21,7 +21,7 @@ pub(super) struct DocumentStamps {
 }
 
 impl DocumentStamps {
-    /// Returns true if the creation date has another form than the one in which we write it.
+    /// Returns true if the creation date has another form than the one that the app writes.
     fn are_rewritten(&self) -> bool {
         let text = self.created.as_deref().and_then(|raw| serde_json::from_str(raw.get()).ok());
         text.is_some_and(|text: &str| {
@@ -30,7 +30,7 @@ impl DocumentStamps {
     }
 }
 
-/// Logs an error, once in the life of the process, when one of the documents was rewritten.
+/// Logs an error, once in the life of the process, if one of the documents was rewritten.
 pub(super) fn report(stamps: &[DocumentStamps]) {
     static REPORTED: AtomicBool = AtomicBool::new(false);
     if !REPORTED.load(Relaxed)

@@ -3,16 +3,15 @@
 //! The change feed delivers every change of a container at least once: late, again after a crash,
 //! and for a moment to two instances. A projection gives the same result all the same.
 //!
-//! [`run`] does for all projections what is not special to one: it reads the documents, keeps the
-//! newest change of each source, applies the changes some at a time, and answers the host:
+//! [`run`] is the shared part of all projections. It reads the documents, keeps the newest change of each
+//! source, applies the changes, several at a time, and answers the host:
 //!
 //! - success only when every change is applied or stored as a dead letter;
 //! - a failure otherwise, so that the host delivers the whole batch again.
 //!
 //! A transient failure (throttled, unavailable, a lost race, a lost answer) is retried for the
-//! [`RETRY_BUDGET`] of the invocation. A permanent one (a document that is not what
-//! it should be, a copy that cannot be read or is too large, a panic) becomes a [`DeadLetter`], and
-//! the rest of the batch goes on. `docs/dead-letters.md` explains the handling of dead letters.
+//! [`RETRY_BUDGET`] of the invocation. A permanent one (an unreadable document, a copy that cannot be read or
+//! is too large, a panic) becomes a [`DeadLetter`], and the rest of the batch continues. `docs/dead-letters.md` explains the handling of dead letters.
 //!
 //! # To write a projection
 //!
@@ -25,7 +24,7 @@
 //! 4. A line in `tests/it/` that puts it under the proof (`tributary_testing::proof`): duplicate, late and
 //!    reversed deliveries, to two instances, of sources whose ids come again under other owners.
 //!
-//! # Why the copies end true
+//! # Why the copies converge
 //!
 //! *Given*: (a) every write of a source raises its version, under the ETag that was read; (b) the
 //! newest version of every source is delivered at least once after it was written, or stays as a
@@ -33,22 +32,21 @@
 //! where there is nothing, as a new item. *Claim*: after the last delivery, each copy is that of its
 //! source's newest version `n`.
 //!
-//! By (c) the version of a copy never falls: a write of `v` replaces an older version or nothing, and
-//! the store refuses the write when another came between. By (b) some delivery or replay applies `n`.
-//! That write ends in one of three ways: it is done; it finds `n` there already; or it loses a race,
-//! in which case it reads again. It cannot find more than `n`, since there is none. Afterwards
-//! nothing older gets in. So:
+//! By (c) the version of a copy never falls: a write of `v` replaces an older version or nothing, and the
+//! store refuses the write if another one came in between. By (b) some delivery or replay applies `n`. That
+//! write ends in one of three ways: it succeeds; it finds `n` in the store already; or it loses a race, and
+//! reads again. It cannot find a version above `n`, since none exists. Afterwards no older version replaces
+//! the copy. So:
 //!
-//! - *Twice, late, reordered, to two instances*: only the versions count, not when they come.
-//!   Leaving out older changes of a source within a batch changes nothing, either.
-//! - *A crash or a lost answer in the middle*: the batch is not acknowledged, so it comes again, and
-//!   what was written is found.
-//! - *A delete* is a tombstone with the version after the last, so it is one more version `n`. The
-//!   tombstone outlives every late delivery (30 days), and a new item under the id goes on counting
-//!   from it. The copy's tombstone is written after the source's and lives as long, so it is never
-//!   gone first. (For as long as the delete took to arrive, only the copy's tombstone is left. An
-//!   item that is created anew in that time begins at version 1, and is copied with its first change
-//!   after that time.)
+//! - *Duplicate, late and out-of-order deliveries, and deliveries to two instances*: only the versions count,
+//!   not their order. Leaving out older changes of a source within a batch changes nothing, either.
+//! - *A crash or a lost answer in the middle*: the batch is not acknowledged, so it is delivered again, and
+//!   finds the copies that were written.
+//! - *A delete* is a tombstone with the version after the last, so it is one more version `n`. The tombstone
+//!   outlives every late delivery (30 days), and a new item under the id continues its versions. The copy's
+//!   tombstone is written after the source's and lives as long, so it never expires first. (Between the two
+//!   expiries only the copy's tombstone exists, for as long as the delete took to arrive. An item that is
+//!   created again in that time begins at version 1, and is copied with its first change after that time.)
 //! - *A replay* is a delivery of the newest version. It deletes its dead letter only after
 //!   applying, and only as it was read. A failure meanwhile has stored the dead letter anew, and then
 //!   the replay starts over. Hence (b).
@@ -59,13 +57,13 @@
 //! # Why stale reads lose nothing
 //!
 //! Session tokens are not shared between instances, so a read may return an older state than the one
-//! that was delivered. A write always acts on the newest state, under an ETag. So a stale read does
-//! harm only where a change is acknowledged *without a write*, since there seemed nothing to do:
+//! that was delivered. A write always acts on the newest state, under an ETag. So a stale read does harm only
+//! if it leads to acknowledging a change *without a write*:
 //!
 //! | read | may it be stale? |
 //! | --- | --- |
-//! | a copy that is to be written ([`StoredCopy::read`]) | yes: versions never fall, so a newer or equal version is a fact; anything else is written, and refused under the older ETag or as an item that exists |
-//! | the source of a delivered change ([`DeliveredVersion`]) | no: less than the delivered version is a lost race, after a second read of the latest committed state |
+//! | a copy that is to be written ([`StoredCopy::read`]) | yes: versions never fall, so a newer or equal version stays true; otherwise the copy is written, and the store refuses the older ETag, or an item that exists |
+//! | the source of a delivered change ([`DeliveredVersion`]) | no: a version below the delivered one is a lost race, after a second read of the latest committed state |
 //! | the targets of a [`fan_out`]; the source of a new target | no, both are latest committed |
 //! | the children of a deleted item ([`removal`]) | no, latest committed: none is written after the tombstone, so an empty answer is final |
 //! | the head of a window, the newest sources of a refill | no, latest committed: [`window`] has the argument |
@@ -74,8 +72,8 @@
 //! The latest committed state is that of the region which is read, at twice the request units. With
 //! one region that is the newest state.
 //!
-//! *Unique values* are the one thing decided outside a projection in two partitions;
-//! [`unique_claim`](crate::engines::unique_claim) has the argument for them.
+//! *Unique values* are the only decision that spans two partitions outside of projections:
+//! [`unique_claim`](crate::engines::unique_claim) has the argument.
 
 pub mod aggregate;
 mod apply;
@@ -125,7 +123,7 @@ pub trait Projection: Send + Sync + 'static {
     /// An item of the container whose change feed is read.
     type Change: DeserializeOwned + Send + Sync;
 
-    /// The container whose change feed is read.
+    /// Returns the container whose change feed is read.
     fn container(&self) -> &Container;
 
     /// Returns the source of the change, by a name that nothing else in the container has (an id alone
@@ -164,8 +162,8 @@ pub trait Projection: Send + Sync + 'static {
 pub enum Effect {
     /// Copies were written.
     Applied,
-    /// Everything was as it should be.
+    /// All copies were up to date.
     Unchanged,
-    /// A newer version was there.
+    /// A copy had a newer version.
     Older,
 }

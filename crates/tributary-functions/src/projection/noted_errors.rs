@@ -1,11 +1,11 @@
-//! The errors of single items, noted while the others go on.
+//! The errors of single items, noted while the work on others continues.
 
 use crate::cosmos::StoreError;
 
-/// The error that stands for those of several items, of which none stops the others.
+/// The errors of several items, none of which stops the others. One of them is kept as the result.
 ///
-/// A permanent error gives way to any other: it makes a dead letter of the change, and an item that
-/// failed for the moment would then wait for the replay.
+/// A transient error replaces a permanent one: a permanent result makes a dead letter of the change, and the
+/// items that failed for the moment would then wait for its replay.
 #[derive(Debug, Default)]
 pub struct NotedErrors {
     error: Option<StoreError>,
@@ -27,8 +27,8 @@ impl NotedErrors {
         }
     }
 
-    /// Returns a value, or notes the error if it is about this item alone: a lost race, or a permanent
-    /// one. Any other would meet the next item, too.
+    /// Returns a value, or notes the error if it concerns this item alone: a lost race, or a permanent error.
+    /// Fails with any other error, which the next item would meet, too.
     pub fn pass_over<T>(&mut self, result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
         match result {
             Err(error) if !error.is_race() && !error.is_permanent() => Err(error),
@@ -36,7 +36,7 @@ impl NotedErrors {
         }
     }
 
-    /// Returns how many errors were noted.
+    /// Returns the number of noted errors.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use super::DeliveredVersion;
 use crate::cosmos::{Container, StoreError};
 
-/// The slot of a source, and its delivered version.
+/// The partition key, the id and the delivered version of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The logical partition of the source.
@@ -17,7 +17,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The source with this partition key and id.
+    /// Creates the origin of a change.
     pub fn new(partition: &str, id: &str, version: u64) -> Self {
         Self { partition: partition.to_owned(), id: id.to_owned(), version }
     }
@@ -29,14 +29,13 @@ impl Origin {
         if partition == id { id.clone() } else { format!("{partition} {id}") }
     }
 
-    /// Returns the partition key and the id that a [name](Self::name) stands for.
+    /// Splits a [name](Self::name) into partition key and id.
     pub fn split_name(name: &str) -> (&str, &str) {
         name.split_once(' ').unwrap_or((name, name))
     }
 
-    /// Reads the source again, in the version that was delivered or a newer one: for a change that
-    /// the Functions host may have rewritten on its way through the trigger. `None` when the source is
-    /// gone.
+    /// Reads the source again, in the delivered version or a newer one: for a change that the Functions host
+    /// may have rewritten on its way through the trigger. `None` if the source does not exist any more.
     pub async fn read_again<C: DeserializeOwned>(
         &self,
         sources: &Container,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::telemetry;
 
-/// The projections of the app and the store of their dead letters. Cloning is cheap.
+/// The projections of the app and their dead letters. Cloning is cheap.
 #[derive(Clone)]
 pub struct Projections {
     letters: DeadLetters,
@@ -20,12 +20,12 @@ pub struct Projections {
     all: Vec<Arc<dyn AnyProjection>>,
 }
 
-/// A [`Projection`] whatever it reads.
+/// A [`Projection`] of any type of change.
 pub trait AnyProjection: Send + Sync {
-    /// The function's name.
+    /// Returns the function's name.
     fn function(&self) -> &'static str;
 
-    /// The container whose change feed is read.
+    /// Returns the id of the container whose change feed is read.
     fn container_id(&self) -> &'static str;
 
     /// The properties of the items that a dead letter does not keep: [`Projection::SECRETS`].
@@ -81,13 +81,13 @@ impl<P: Projection> AnyProjection for P {
 }
 
 impl Projections {
-    /// Collects the projections of the app; `budget` is how long an invocation retries transient
-    /// failures.
+    /// Creates the registry of the app's projections. `budget` is the time for which an invocation retries
+    /// transient failures.
     pub fn new(letters: DeadLetters, budget: Duration, all: Vec<Arc<dyn AnyProjection>>) -> Self {
         Self { letters, budget, all }
     }
 
-    /// Returns the app with a trigger for each projection.
+    /// Adds a trigger for each projection to the handler.
     pub fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, projection| {
             let (projection, letters) = (Arc::clone(projection), self.letters.clone());

@@ -10,22 +10,22 @@
 //!    the tombstone.
 //! 3. The projection that reads the change feed of the parents calls [`remove_for_a_slice`] for a
 //!    tombstone.
-//! 4. A command that puts a new parent in the place of the tombstone calls [`remove_some`] first, and
-//!    goes on only when nothing is left.
+//! 4. A command that replaces the tombstone by a new parent calls [`remove_some`] first, and continues only
+//!    if no child remains.
 //!
 //! # Why no child stays for good
 //!
-//! 1. Every child is written in one transaction with its live parent. So once the tombstone stands in
-//!    the place of the parent, no further child of that parent comes.
-//! 2. A step queries the latest committed state: a query that finds nothing has missed nothing, and
-//!    the removal is over for good.
-//! 3. The tombstone is acknowledged only when a query has found nothing more, or when it was written
-//!    again. Then the change feed delivers it again, and the removal goes on: also after a crash at
-//!    any point.
-//! 4. A new parent takes the place of the tombstone only after a query has found nothing, under the
-//!    ETag of the tombstone. So a tombstone is never replaced while a removal needs it.
-//! 5. Steps of several instances, of a command and of the audit may meet. The store refuses all but
-//!    one of two transactions that delete the same item, and the other one queries again.
+//! 1. Every child is written in one transaction with its live parent. So once the tombstone has replaced the
+//!    parent, no further child of that parent is written.
+//! 2. A step queries the latest committed state. A query that finds no child has missed none, and the removal
+//!    is over for good.
+//! 3. The tombstone is acknowledged only after a query has found no more children, or after the tombstone was
+//!    written again. Then the change feed delivers it again, and the removal continues. That holds after a
+//!    crash at any point, too.
+//! 4. A new parent replaces the tombstone only after a query has found no child, under the ETag of the
+//!    tombstone. So a tombstone is never replaced while a removal needs it.
+//! 5. Steps of several instances, of a command and of the audit may run at once. Of two transactions that
+//!    delete the same item, the store refuses one, and that step queries again.
 
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
@@ -33,8 +33,8 @@ use tokio::time::Instant;
 use super::{Background, Effect};
 use crate::cosmos::{Container, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction};
 
-/// The most items that one step deletes, in one transaction: some 350 request units, which are spent
-/// at once (service limit: 100 operations).
+/// The most children that one step deletes, in one transaction: some 350 request units at once (service
+/// limit: 100 operations).
 const MAX_STEP_CHILDREN: u32 = 50;
 
 /// The most steps of a request. More would keep its caller waiting.
@@ -47,7 +47,7 @@ pub trait Removal: Sync {
     /// The tombstone of a parent.
     type Tombstone: Clone + Send + Sync;
 
-    /// The container of parents and children.
+    /// Returns the container of parents and children.
     fn container(&self) -> &Container;
 
     /// Returns partition key, id and version of a tombstone.
@@ -66,19 +66,19 @@ pub trait Removal: Sync {
 /// The remaining children of a deleted parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remaining {
-    /// There are none, for good.
+    /// No child remains, for good.
     Nothing,
-    /// There may be some.
+    /// Some children may remain.
     Some,
 }
 
 /// The outcome of one step.
 enum RemovalStep {
-    /// There was nothing.
+    /// The query has found no child.
     Empty,
-    /// These were all.
+    /// The step has deleted all children.
     Last,
-    /// There may be more.
+    /// The step has deleted some children, and more may remain.
     Full,
 }
 
@@ -95,8 +95,8 @@ pub async fn remove_some<R: Removal>(
     Ok(Remaining::Some)
 }
 
-/// Removes the children of a deleted parent for a slice of time, and then writes the tombstone again
-/// if some are left.
+/// Removes the children of a deleted parent for a slice of time. If some may remain, writes the tombstone
+/// again.
 pub async fn remove_for_a_slice<R: Removal>(
     removal: &R,
     background: &Background,
@@ -143,7 +143,7 @@ async fn step<R: Removal>(
     let delete = |transaction: Transaction, id: &String| transaction.delete(id, None);
     let deletes = ids.iter().fold(Transaction::new(partition), delete);
     match container.transact(deletes).await {
-        // The query had room for more: these were all.
+        // The query has returned fewer than its limit: these were all.
         Ok(_) if ids.len() < MAX_STEP_CHILDREN as usize => Ok(RemovalStep::Last),
         // Another instance has deleted some of them: the next query finds the remaining ones.
         Err(Refusal { error, .. }) if error.reason != Reason::NotFound => Err(error),
@@ -160,13 +160,13 @@ async fn continue_later<R: Removal>(
     let container = removal.container();
     let stored = container.latest_committed().read::<R::Item>(partition, id).await?;
     let (item, etag) = match stored {
-        // Its time to live is over.
+        // The tombstone has expired.
         None => (tombstone.clone(), None),
         Some(Stored { item, etag }) => match R::tombstone(item) {
-            // This is delivered, too, and takes what is older with it.
+            // The newer tombstone is delivered, too, and its removal covers the older children.
             Some(newer) if R::place(&newer).2 > version => return Ok(()),
             Some(same) => (same, Some(etag)),
-            // Not before all is removed: so the next query finds nothing.
+            // A new parent comes only after the removal: so the next query finds no child.
             None => return Err(StoreError::race(false)),
         },
     };

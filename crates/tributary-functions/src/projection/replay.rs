@@ -20,9 +20,8 @@ pub enum ReplayError {
 
 /// Applies the change of a dead letter as a delivery would.
 ///
-/// It takes the newest version of the document from its container, which an operator may have
-/// repaired. The change feed delivers the versions after the dead letter's in any case, so a replay
-/// may see any of them.
+/// The replay reads the newest version of the document from its container, since an operator may have
+/// repaired it. The change feed delivers all later versions in any case, so a replay may apply any of them.
 pub(super) async fn replay<P: Projection>(
     projection: &P,
     letter: &DeadLetter,
@@ -38,7 +37,7 @@ pub(super) async fn replay<P: Projection>(
         Err(ApplyError::Permanent(reason)) => return Err(again(letter.clone(), reason)),
     };
     let applied = match read::<P>(projection.container().id(), &document) {
-        // A document that is of no interest any more.
+        // The projection ignores the document in its present form.
         Ok(change) if P::source(&change).is_none() => Ok(Effect::Unchanged),
         Ok(change) => apply(projection, &change).await,
         Err(reason) => Err(ApplyError::Permanent(reason)),
@@ -53,25 +52,26 @@ pub(super) async fn replay<P: Projection>(
     }
 }
 
-/// Returns the document of a dead letter: from its container, else as it was delivered.
+/// Returns the document of a dead letter: from its container, otherwise as it was delivered; `None` if it
+/// does not exist any more.
 async fn document<P: Projection>(
     projection: &P,
     letter: &DeadLetter,
 ) -> Result<Option<Document>, ApplyError> {
     if let Some((partition, id)) = letter.document_key() {
-        // A stale read would apply an older version than the dead letter's, and delete the dead letter.
+        // After a stale read, the replay would apply an older version and delete the dead letter.
         let latest = projection.container().latest_committed();
         if let Some(stored) = latest.read::<Box<RawValue>>(partition, id).await? {
             return Ok(Document::from_json(stored.item.get()).ok());
         }
-        // A tombstone expires, and its statement still holds: the item is deleted. Any other document
-        // that is gone leaves nothing to copy.
+        // An expired tombstone still holds: the item is deleted. Any other missing document leaves nothing to
+        // copy.
         // guard: replay: an expired tombstone still deletes => `true`
         if !letter.is_of_tombstone() {
             return Ok(None);
         }
     }
-    // A document that was cut is no JSON any more.
+    // A truncated document is no JSON any more.
     Document::from_json(letter.raw.as_str()).map(Some).map_err(|_| {
         ApplyError::Permanent(
             "the document has no id and partition key to read it by, and was too long to keep"

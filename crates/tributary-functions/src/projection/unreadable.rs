@@ -1,19 +1,19 @@
 //! The field of a document that cannot be read: its name, and never its value.
 //!
-//! The parser's own message may quote values, and it does not name the field of a bad value. So each
-//! field is left out in turn: without the bad one, the parser no longer stops at it.
+//! The parser's own message may quote values, and does not name the field of a bad value. So each field is
+//! left out in turn: without the bad field, the parser no longer stops at it.
 
 use custom_handler::Document;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The most fields that are left out in turn: a document of more is none of ours.
+/// The most fields of a document that are left out in turn. No item of the app has more.
 const MAX_TESTED_FIELDS: usize = 100;
 
 /// The field that names the kind of an item.
 const TYPE_FIELD: &str = "type";
 
-/// Returns what is wrong with a document that is no `T`, in words.
+/// Returns the defect of a document that is no `T`, in words.
 pub(super) fn defect<T: DeserializeOwned>(
     document: &Document,
     error: &serde_json::Error,
@@ -22,7 +22,7 @@ pub(super) fn defect<T: DeserializeOwned>(
     let Ok(fields) = document.parse::<Map<String, Value>>() else {
         return format!("it is no JSON object (line {line}, column {column})");
     };
-    // As values, the message has no place in the text, which moves with each field.
+    // Parsed from values, the message has no line and column, which change with each field.
     let message = |fields: Map<String, Value>| {
         serde_json::from_value::<T>(fields.into()).err().map(|error| error.to_string())
     };
@@ -35,13 +35,13 @@ pub(super) fn defect<T: DeserializeOwned>(
         others.remove(field);
         message(others)
     };
-    // No document can be read without its type: it is bad only if no other field is.
+    // No document can be read without its type, so the type is bad only if no other field is.
     let candidates =
         fields.keys().filter(|field| *field != TYPE_FIELD && fields.len() <= MAX_TESTED_FIELDS);
     let mut bad: Vec<(&String, Option<String>)> =
         candidates.map(|field| (field, without(field))).filter(|one| one.1 != original).collect();
-    // Without a field that is needed too, the parser stops earlier. Without an optional one that is
-    // bad, it does not stop.
+    // Without another required field, the parser stops earlier. Without a bad optional field, it does not
+    // stop.
     if bad.iter().any(|(_, message)| message.is_none()) {
         bad.retain(|(_, message)| message.is_none());
     }
@@ -57,8 +57,8 @@ pub(super) fn defect<T: DeserializeOwned>(
     }
 }
 
-/// The kind of item. A type that the parser went beyond is one of ours, and no content: the parser
-/// would have stopped at another.
+/// Returns the type of the item in words. A type that the parser has accepted is a type of the app, so it
+/// has no personal content; any other type is left out.
 fn kind<T: DeserializeOwned>(fields: &Map<String, Value>) -> String {
     let is_refused = |fields: Map<String, Value>| {
         serde_json::from_value::<T>(fields.into())

@@ -1,9 +1,9 @@
-//! The way to an OpenTelemetry collector: OTLP over HTTP.
+//! The export to an OpenTelemetry collector: OTLP over HTTP.
 //!
-//! Exporting runs on threads of its own with bounded queues. A collector that is slow or away costs
-//! spans, and never a request its time. The variables are OpenTelemetry's own
-//! (<https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>); only what
-//! they leave open is decided here.
+//! Exporters run on threads of their own with bounded queues. A slow or unavailable collector loses spans,
+//! and never delays a request. The variables are OpenTelemetry's own
+//! (<https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>). This module sets
+//! other defaults for some.
 
 use std::{env, time::Duration};
 
@@ -20,8 +20,11 @@ use uuid::Uuid;
 
 use crate::brand::brand;
 
-/// The host kills the process without a word, so little is kept back; the defaults are 5 s and 60 s.
+/// The interval of exports of spans. It is short, since the host kills the process without a signal; the
+/// default is 5 s.
 const SPAN_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The interval of exports of metrics; the default is 60 s.
 const METRIC_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The longest wait for the collector at the end of the process.
@@ -32,7 +35,7 @@ pub(super) struct Providers {
     meter: SdkMeterProvider,
 }
 
-/// Installs the providers for the process, or says why it cannot.
+/// Installs the providers for the process. The error is a sentence for the log.
 pub(super) fn start() -> Result<Providers, String> {
     let providers = build().map_err(|error| {
         let name = setting(&error).unwrap_or("One of the settings OTEL_EXPORTER_OTLP_…");
@@ -57,8 +60,8 @@ fn build() -> Result<Providers, ExporterBuildError> {
     let mut tracer =
         SdkTracerProvider::builder().with_resource(resource.clone()).with_span_processor(processor);
     if !is_set("OTEL_TRACES_SAMPLER") {
-        // The default obeys the host's flag, and the host's Application Insights leaves it at 0 on
-        // every trace, also on those that it keeps.
+        // The default sampler obeys the flag of the host's trace. The host's Application Insights sets it to 0
+        // on every trace, also on those that it keeps.
         tracer = tracer.with_sampler(Sampler::AlwaysOn);
     }
 
@@ -71,7 +74,7 @@ fn build() -> Result<Providers, ExporterBuildError> {
     Ok(Providers { tracer: tracer.build(), meter })
 }
 
-/// What this process is. Instances count for themselves, so each has an id.
+/// Returns the attributes of this process. Each instance counts for itself, so it has an id.
 fn resource() -> Resource {
     let mut resource = Resource::builder().with_attributes([
         KeyValue::new("service.version", brand().version),
@@ -90,7 +93,8 @@ fn is_set(name: &str) -> bool {
     env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
-/// The setting at fault, without its value, which may hold a key: the exporter says `NAME: reason`.
+/// Returns the name of the bad setting, without its value, which may hold a key: the exporter's text is
+/// `NAME: reason`.
 fn setting(error: &ExporterBuildError) -> Option<&str> {
     let ExporterBuildError::InvalidConfiguration(text) = error else {
         return None;
@@ -100,7 +104,7 @@ fn setting(error: &ExporterBuildError) -> Option<&str> {
 
 impl Providers {
     pub(super) fn stop(self) {
-        // What fails is in the log of the exporter.
+        // The exporter logs its errors.
         let _ = self.tracer.shutdown_with_timeout(STOP_TIMEOUT);
         let _ = self.meter.shutdown_with_timeout(STOP_TIMEOUT);
     }

@@ -1,5 +1,4 @@
-//! Metrics: how often, how long, and at what cost. Names and units are OpenTelemetry's where it has
-//! some.
+//! Metrics: counts, durations and costs. Names and units are OpenTelemetry's, where it defines them.
 
 use std::{borrow::Cow, sync::LazyLock, time::Duration};
 
@@ -10,7 +9,7 @@ use opentelemetry::{
 
 use crate::brand::{brand, branded};
 
-/// Made at first use: by then `start` has installed the provider.
+/// The instruments, created at first use: by then `start` has installed the provider.
 static INSTRUMENTS: LazyLock<Instruments> = LazyLock::new(Instruments::new);
 
 struct Instruments {
@@ -28,17 +27,17 @@ struct Instruments {
     partition_gini: Gauge<f64>,
 }
 
-/// Bounds in seconds, those that OpenTelemetry advises for durations.
+/// The bounds of durations, in seconds, as OpenTelemetry advises.
 const DURATION_BOUNDS_SECONDS: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
-/// A point read is 1 request unit, a page of a query a few, a cascade hundreds.
+/// The bounds of charges. A point read is 1 request unit, a page of a query a few, a removal hundreds.
 const CHARGE_BOUNDS_RU: [f64; 11] =
     [1.0, 2.0, 3.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 1_000.0, 10_000.0];
-/// A change waits for seconds; minutes are an incident.
+/// The bounds of the lag of changes, in seconds. A change waits for seconds; minutes are an incident.
 const LAG_BOUNDS_SECONDS: [f64; 9] = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3_600.0];
 
-/// Returns the meter of the app, for the instruments of a domain. Create them at first use: by then the
-/// provider is installed.
+/// Returns the meter of the app, for the instruments of a domain. A domain creates them at first use: by then
+/// the provider is installed.
 pub fn meter() -> Meter {
     global::meter(brand().name)
 }
@@ -85,7 +84,7 @@ pub struct Cost {
     pub request_units: f64,
     /// Requests to the store.
     pub requests: u64,
-    /// Those of them that it has refused with a 429.
+    /// The requests among them that the store has refused with a 429.
     pub throttled: u64,
 }
 
@@ -149,7 +148,7 @@ pub(super) struct PartitionFigures {
     pub(super) queries: u64,
     pub(super) cross_partition_queries: u64,
     pub(super) partitions: u64,
-    /// The share of the request units that the hottest took.
+    /// The share of the hottest partition in the request units, from 0 to 1.
     pub(super) hottest_share: Option<f64>,
     pub(super) gini: Option<f64>,
 }

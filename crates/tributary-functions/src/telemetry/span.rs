@@ -38,12 +38,12 @@ impl Span {
         Self(context)
     }
 
-    /// Does the work inside of the span: what it does in the store becomes children of it.
+    /// Runs work inside of the span: its store operations become children of the span.
     pub async fn around<F: Future>(&self, work: F) -> F::Output {
         work.with_context(self.0.clone()).await
     }
 
-    /// Says that the span ended then; `failed` where it is our fault, not the caller's.
+    /// Ends the span at this time; `failed` is true for an error of the app, not of the caller.
     pub fn end(self, at: SystemTime, attributes: Vec<KeyValue>, failed: bool) {
         let span = self.0.span();
         span.set_attributes(attributes);
@@ -54,19 +54,19 @@ impl Span {
     }
 }
 
-/// Where work was asked for: what a task of its own does for it goes into the same trace.
+/// The trace context of a caller: work that another task does for the caller goes into the same trace.
 pub struct TraceScope {
     context: Context,
     span: tracing::Span,
 }
 
 impl TraceScope {
-    /// Of who calls this.
+    /// Returns the context of the current task.
     pub fn current() -> Self {
         Self { context: Context::current(), span: tracing::Span::current() }
     }
 
-    /// Does the work as if it were done there.
+    /// Runs work in this context.
     pub async fn around<F: Future>(&self, work: F) -> F::Output {
         work.with_context(self.context.clone()).instrument(self.span.clone()).await
     }
@@ -83,7 +83,7 @@ fn remote(host: &TraceContext) -> Option<SpanContext> {
     ))
 }
 
-/// Runs an invocation of a function by its trigger in a span, and measures it. `trigger` is as in
+/// Runs an invocation of a function by its trigger in a span, and measures it. `trigger` is a value of
 /// OpenTelemetry's `faas.trigger`: `datasource` or `timer`.
 pub async fn invocation<T, E>(
     function: &'static str,

@@ -10,16 +10,16 @@ use opentelemetry::{
 use super::metrics;
 use crate::brand::{brand, branded};
 
-/// An operation of the store that is over, with all the retries of the SDK.
+/// A completed operation of the store, with all the retries of the SDK.
 ///
-/// The SDK's own handler for OpenTelemetry is unstable and records only what is slow or fails.
+/// The SDK's own handler for OpenTelemetry is unstable, and records only slow and failed operations.
 #[derive(Debug)]
 pub struct StoreOperation<'a> {
-    /// As the SDK names it: `read_item`, `query_items`.
+    /// The name of the SDK: `read_item`, `query_items`.
     pub name: &'a str,
     /// The container.
     pub container: Option<&'a str>,
-    /// The last answer, when there was one.
+    /// The status of the last answer; `None` without an answer.
     pub status: Option<u16>,
     /// The duration.
     pub duration: Duration,
@@ -32,7 +32,7 @@ pub struct StoreOperation<'a> {
 }
 
 impl StoreOperation<'_> {
-    /// Records it, as a child of the span around it.
+    /// Records the operation as a metric, and as a child of the current span.
     pub fn record(&self) {
         let attributes = self.attributes();
         metrics::store_operation(&attributes, self.duration);
@@ -41,7 +41,7 @@ impl StoreOperation<'_> {
         }
     }
 
-    /// Few enough combinations for a metric.
+    /// Returns the attributes, with few enough combinations for a metric.
     fn attributes(&self) -> Vec<KeyValue> {
         let mut attributes = vec![
             KeyValue::new("db.system.name", "azure.cosmosdb"),

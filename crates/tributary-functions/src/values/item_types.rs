@@ -1,8 +1,7 @@
-//! Conversions between the items of a container and the types that they are of.
+//! Conversions between the items of a container and their types.
 
 /// Implements `From` and `TryFrom` between an `enum` of all items of a container and the type in each
-/// variant, whether that is in a `Box` or not. The error of `TryFrom` is the item, which is of another
-/// type. [`Stored::of_type`](crate::cosmos::Stored::of_type) and
+/// variant, boxed or not. The error of `TryFrom` is the item of another type. [`Stored::of_type`](crate::cosmos::Stored::of_type) and
 /// [`Place::of`](crate::engines::command::ItemSlot::from_item) use them.
 ///
 /// ```
@@ -44,7 +43,7 @@ macro_rules! item_types {
     )+};
 }
 
-/// A value of a type, in a `Box` or not.
+/// A value of a type, boxed or not.
 #[doc(hidden)]
 pub trait Unboxed<T> {
     /// Returns the value.

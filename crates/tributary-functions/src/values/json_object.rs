@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::Invalid;
 
-/// Any JSON object of at most `BYTES` bytes and `LEVELS` levels. It is kept as its text, in the order of its
-/// names and without space: parsed it can take 16 times as much.
+/// Any JSON object of at most `BYTES` bytes and `LEVELS` levels. It is kept as text, sorted by names and
+/// without space: parsed it can take 16 times the memory.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "Fields", inline)]
 pub struct JsonObject<const BYTES: usize, const LEVELS: usize>(String);
@@ -21,7 +21,7 @@ pub struct JsonObject<const BYTES: usize, const LEVELS: usize>(String);
 impl<const BYTES: usize, const LEVELS: usize> JsonObject<BYTES, LEVELS> {
     /// Checks size and depth of an object.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        // The size is known before anything is kept.
+        // The size is checked before the object is parsed.
         let is_small = serde_json::from_str(text).is_ok_and(|Compact(bytes)| bytes <= BYTES);
         let fields =
             Some(text).filter(|_| is_small).and_then(|text| serde_json::from_str(text).ok());
@@ -59,14 +59,14 @@ impl<'de, const BYTES: usize, const LEVELS: usize> Deserialize<'de> for JsonObje
     }
 }
 
-/// The bytes that a JSON text takes without space, if each name stands once.
+/// The bytes of a JSON text without space, if each name occurs once.
 struct Compact(usize);
 
 impl<'de> Deserialize<'de> for Compact {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Count;
 
-        /// Of a value that is itself small beside its text.
+        /// Returns the bytes of a scalar value.
         fn of<E: de::Error>(value: impl Serialize) -> Result<Compact, E> {
             serde_json::to_string(&value).map(|text| Compact(text.len())).map_err(E::custom)
         }

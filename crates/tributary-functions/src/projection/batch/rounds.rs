@@ -44,7 +44,7 @@ impl FailedAttempt {
 
 impl From<&StoreError> for FailedAttempt {
     fn from(error: &StoreError) -> Self {
-        // A write finds nothing where something was read: it was deleted meanwhile.
+        // The item that was read was deleted before the write.
         let lost_race = error.is_race() || error.reason == Reason::NotFound;
         Self { reason: error.reason, is_retryable: lost_race || error.is_transient() }
     }

@@ -1,8 +1,8 @@
 //! The head of a window, and the other items of its logical partition.
 //!
-//! One item, the head, lists the members, and it alone decides the membership. Each change of the
-//! membership replaces the head under its ETag in the same transaction that writes or
-//! deletes the copies, so all changes of the membership happen one after the other.
+//! One item, the head, lists the members, and alone decides the membership. Each change of the membership
+//! replaces the head under its ETag, in the same transaction that writes or deletes the copies. So all
+//! changes of the membership form one sequence.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,22 +12,21 @@ use crate::{engines::tombstone, values::Timestamp};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowHead {
     id: String,
-    /// Newest first; at most as many as the window holds.
+    /// The members, newest first; at most as many as the capacity of the window.
     members: Vec<Member>,
-    /// True if the window has to be refilled from the sources, because a member of the full window
-    /// was deleted and the sources that follow are not known here. While it is false, the members
-    /// are exactly the newest of all sources whose creation has been delivered. While it is true,
-    /// only the refill admits sources.
+    /// True if the window has to be refilled from the sources: a member of the full window was deleted, and
+    /// the head does not know the next sources. While this is false, the members are exactly the newest of
+    /// all sources whose creation was delivered. While it is true, only the refill admits sources.
     pub refill: bool,
 }
 
-/// A source as the head knows it. The newest is the greatest.
+/// A source in the head. The newest is the greatest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
     /// The creation time of the source, by which the window is sorted.
     pub creation_date: Timestamp,
-    /// The id of its copy: what decides between sources of the same millisecond.
+    /// The id of its copy, which sorts sources of the same millisecond.
     pub id: String,
 }
 
@@ -46,25 +45,24 @@ impl WindowHead {
         &self.members
     }
 
-    /// Returns true if a source is a member under any date.
+    /// Returns true if a source with this id is a member, under any date.
     pub fn contains(&self, id: &str) -> bool {
         self.members.iter().any(|member| member.id == id)
     }
 
-    /// Returns true if a source is a member. A source that was deleted and created anew is not the
-    /// member that it was: it has a new date.
+    /// Returns true if a source is a member under this date. A source that was deleted and created again has
+    /// a new date, so it is not the same member.
     pub fn holds(&self, member: &Member) -> bool {
         self.members.contains(member)
     }
 
-    /// Returns true if there is no more room.
+    /// Returns true if the window has reached its capacity.
     pub fn is_full(&self, capacity: usize) -> bool {
         self.members.len() >= capacity
     }
 
-    /// Returns true if a source that is not a member belongs into the window. None does while the
-    /// window is to be refilled: a late older version of a source could come in where the newest one
-    /// did not.
+    /// Returns true if a source that is not a member belongs into the window. While a refill is due, none
+    /// does: a late older version of a source could be admitted although the newest one was not.
     pub fn admits(&self, member: &Member, capacity: usize) -> bool {
         !self.holds(member)
             // guard: only the refill fills a gap
@@ -73,8 +71,8 @@ impl WindowHead {
                 || self.members.last().is_some_and(|oldest| member > oldest))
     }
 
-    /// Returns the head with a source, in the place of an earlier one with its id. The oldest beyond
-    /// the capacity leaves.
+    /// Returns the head with a source, which replaces an earlier one with its id. The oldest member beyond
+    /// the capacity is evicted.
     pub fn admit(&self, member: Member, capacity: usize) -> Self {
         let mut members = self.members.clone();
         members.retain(|known| known.id != member.id);
@@ -84,12 +82,12 @@ impl WindowHead {
         Self { members, ..self.clone() }
     }
 
-    /// Returns the head without the note that the window has to be refilled.
+    /// Returns the head without a due refill.
     pub fn filled(&self) -> Self {
         Self { refill: false, ..self.clone() }
     }
 
-    /// Returns the head without a deleted source.
+    /// Returns the head without a deleted source. A gap in the full window makes a refill due.
     pub fn remove(&self, id: &str, capacity: usize) -> Self {
         let mut head = self.clone();
         head.members.retain(|member| member.id != id);

@@ -5,32 +5,32 @@
 //!
 //! 1. Every write of a source raises its version; a deleted one leaves a
 //!    [tombstone](crate::engines::tombstone).
-//! 2. A source has a creation date that never changes. Where a source is created in the place of a
-//!    deleted one, it is the newer one of the two.
+//! 2. A source has a creation date that never changes. A source that is created over the tombstone of another
+//!    has the later date.
 //! 3. A container for the copies, with the partition key `/type`, a time to live of -1 (only items
 //!    that say so expire), and an index of `creationDate` and `id`, both descending. Queries of
-//!    readers leave out what has no `creationDate`: the head and tombstones.
+//!    readers leave out items without a `creationDate`: the head and tombstones.
 //! 4. A type with the containers implements [`Window`]: [`Window::copy`] is the definition.
 //! 5. [`WindowProjection`] of it is a line among the projections of the domain.
 //! 6. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
 //!    it from the same definition (`WindowChecks` in `src/audit/`).
 //!
-//! | item of the logical partition | says |
+//! | item of the logical partition | content |
 //! | --- | --- |
-//! | [`WindowHead`] | the members, newest first; whether a refill is due |
-//! | a copy, under the name of its source ([`Origin::name`]) | what readers see, and of which version |
-//! | [`WindowTombstone`], under the same id | that a source was deleted, and in which version |
+//! | [`WindowHead`] | the members, newest first; the flag of a due refill |
+//! | a copy, under the name of its source ([`Origin::name`]) | the part of the source that readers see, and its version |
+//! | [`WindowTombstone`], under the same id | the version of the tombstone of a deleted source |
 //!
 //! # Why the window ends right
 //!
-//! The rules of [`crate::projection`] keep a copy true as long as it is there. Copies of a window
-//! come and go with the membership, so four more rules hold.
+//! The rules of [`crate::projection`] keep a copy up to date as long as it exists. Copies of a window come and
+//! go with the membership, so four more rules hold.
 //!
 //! 1. *The membership changes only with the head*, under the head's ETag, in one transaction with
 //!    the copies. All changes of the membership form one sequence.
-//! 2. *While the head has the note to refill, only the refill admits sources* (`refill.rs`). Without
-//!    the note, no source outside the window may come in but one that is newer than a member: a gap
-//!    in the full window and the note are written together.
+//! 2. *While a refill is due, only the refill admits sources* (`refill.rs`). Otherwise a source outside of the
+//!    full window is admitted only if it is newer than a member: a gap in the full window and the flag of a
+//!    due refill are written together.
 //! 3. *The head is read in its latest committed state.* A change of a source that the head does not
 //!    hold and does not admit is acknowledged without any write, so no ETag would catch a stale
 //!    head: an older head may lack a member that a refill has admitted in an older version.
@@ -38,13 +38,13 @@
 //!
 //! Take the newest version `n` of a source that is live. Its delivery finds one of three heads:
 //!
-//! - *The head holds the source*: the copy is written, or is there already. A copy that is missing,
-//!   since an operator has deleted it, is created together with the head, so a source that leaves
-//!   the window meanwhile does not come back.
+//! - *The head holds the source*: the copy is written, or exists already. A missing copy, which an operator has
+//!   deleted, is created in one transaction with the head, so the copy of a source that is evicted meanwhile
+//!   does not come back.
 //! - *The head admits the source*: the transaction writes version `n`.
-//! - *Neither*: the source is older than N members. It comes in only after a gap, which a refill
-//!   fills, and `refill.rs` takes no version older than `n` from then on. A late delivery of an older
-//!   version meets rule 2 until then.
+//! - *Neither*: the source is older than N members. It is admitted only after a gap, by a refill, and
+//!   `refill.rs` admits no version older than `n` from then on. Until then, rule 2 keeps a late delivery of an
+//!   older version out.
 //!
 //! The copies of a batch are read with Session consistency. A stale copy has an older ETag or is
 //! missing, so the store refuses the transaction, and the batch reads again.
@@ -74,7 +74,7 @@ use crate::{
     values::Timestamp,
 };
 
-/// Up to so many copies are looked at by point reads, which then cost less than a query.
+/// The most copies that are read by point reads, which then cost less than a query.
 const MAX_POINT_READS: usize = 4;
 
 /// The definition of a window: its sources, its copies and its capacity.
@@ -95,10 +95,10 @@ pub trait Window: Send + Sync + 'static {
     /// as `id`, its `version` and its `creationDate`.
     type Copy: Serialize + Send + Sync;
 
-    /// The container of the sources, whose change feed is read.
+    /// Returns the container of the sources, whose change feed is read.
     fn sources(&self) -> &Container;
 
-    /// The container of the window.
+    /// Returns the container of the window.
     fn window(&self) -> &Container;
 
     /// Returns the source of a change and its version, for the source itself and for its tombstone;
@@ -129,16 +129,16 @@ pub trait Window: Send + Sync + 'static {
 
 /// The projection that updates a window from its sources.
 ///
-/// The changes of a batch are decided upon together and written in one transaction: a batch of new
-/// sources costs the head once. A copy of a member is replaced only by a newer version. A deleted
-/// source leaves a tombstone, so that a late older version meets it and does not come back.
+/// The changes of a batch are decided together and written in one transaction, so a batch of new sources
+/// writes the head once. A copy of a member is replaced only by a newer version. A deleted source leaves a
+/// tombstone, so that a late older version does not bring it back.
 ///
-/// When a member of the full window is deleted, the transaction that takes it out leaves a note in
-/// the head. The next delivery that reads the note refills the window from the sources: a crash
-/// between the two loses nothing.
+/// When a member of the full window is deleted, the transaction that removes it makes a refill due in the
+/// head. The next delivery that reads this head refills the window from the sources. So a crash between the
+/// two loses nothing.
 pub struct WindowProjection<W>(pub W);
 
-/// The head, and its ETag when it is there.
+/// The head, and its ETag if it exists.
 #[derive(Clone)]
 struct ReadHead {
     item: WindowHead,
@@ -150,8 +150,8 @@ impl<W: Window> Projection for WindowProjection<W> {
     const PARTITION_KEY: &'static str = W::PARTITION_KEY;
     /// Changes of the membership would only lose races against each other.
     const CONCURRENCY: usize = 1;
-    /// Each source is written, and another may leave for it; with the head that is 99 operations of
-    /// the 100 that a transaction may have.
+    /// Each source is written, and may evict another one. With the head, these are 99 of the 100 operations of a
+    /// transaction.
     const GROUP: usize = 49;
     type Change = W::Change;
 
@@ -193,8 +193,8 @@ impl<W: Window> Projection for WindowProjection<W> {
 }
 
 impl<W: Window> WindowProjection<W> {
-    /// Returns what a change says of its source; `None` when it is of no source, or the source is
-    /// gone.
+    /// Returns the state of a change's source; `None` if the change is of no source, or the source does not
+    /// exist any more.
     async fn state(
         &self,
         change: &W::Change,
@@ -210,9 +210,9 @@ impl<W: Window> WindowProjection<W> {
         Ok(change.and_then(SourceState::from_change::<W>))
     }
 
-    /// Makes the window true to at most [`Self::GROUP`] sources: reads the head and, when it is about
-    /// any of them, their copies, and writes what differs in one transaction. Returns the head as it
-    /// is now, and the effect of each source.
+    /// Updates the window from at most [`Self::GROUP`] sources. Reads the head and, if any of the sources may
+    /// have to be written, their copies, and writes all differences in one transaction. Returns the new head,
+    /// and the effect of each source.
     async fn update(
         &self,
         states: &[SourceState<W::Change>],
@@ -227,11 +227,11 @@ impl<W: Window> WindowProjection<W> {
         Ok((head, plan.effects))
     }
 
-    /// Writes what is planned in one transaction, and returns the head as it is then.
+    /// Carries out a plan in one transaction, and returns the new head.
     ///
-    /// A copy that has to go may be missing already: an operator deleted it. The store names that
-    /// operation, and the transaction is sent again without it. So this looks for no copies that
-    /// are there as a rule. The head is in the transaction, so no other instance creates the copy in between.
+    /// A copy to be deleted may be missing already, since an operator has deleted it. The store names that
+    /// operation, and the transaction is sent again without it. So these copies, which nearly always exist,
+    /// are not read first. The head is in the transaction, so no other instance creates the copy in between.
     async fn carry_out(
         &self,
         head: &ReadHead,
@@ -292,7 +292,7 @@ impl<W: Window> WindowProjection<W> {
         })
     }
 
-    /// Returns what stands in the window for sources, by their ids: copies and tombstones.
+    /// Reads the copies and tombstones of sources in the window, by their ids.
     async fn copies(
         &self,
         states: &[SourceState<W::Change>],
@@ -319,8 +319,8 @@ impl<W: Window> WindowProjection<W> {
     }
 }
 
-/// Adds the copy or the tombstone of a source, which fails when what stands there has changed since
-/// it was read.
+/// Adds the copy or the tombstone of a source to a transaction, which fails if the item under this id has
+/// changed since it was read.
 fn write<W: Window>(
     transaction: Transaction,
     state: &SourceState<W::Change>,

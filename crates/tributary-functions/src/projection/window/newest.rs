@@ -1,8 +1,8 @@
 //! The newest of all sources, for the refill of a window and for its audit.
 //!
-//! A window is sorted by date and id. The sources need no index of both, over all partitions: it
-//! would cost every write of theirs, and sources of one millisecond are rare. So a second query asks
-//! for those of the oldest millisecond.
+//! A window is sorted by date and id. The sources have no index of both over all partitions: it would make
+//! each of their writes dearer, and sources of one millisecond are rare. So a second query asks for the
+//! sources of the oldest millisecond.
 
 use std::cmp::Reverse;
 
@@ -12,11 +12,11 @@ use serde::de::DeserializeOwned;
 use super::{Member, Window};
 use crate::cosmos::{Container, Query, Scope, StoreError};
 
-/// Up to so many times the sources that are wanted are asked for, where some cannot be read.
+/// The most rows that are queried for each source to return, if some are unreadable.
 const MAX_ROWS_PER_SOURCE: u32 = 4;
 
-/// Returns `wanted` of the newest sources, or all when there are fewer: two queries in all partitions.
-/// What cannot be read, or `read` does not give, is left out, and as many more are asked for.
+/// Returns `wanted` of the newest sources, or all if there are fewer: two queries in all partitions. Rows that
+/// are unreadable, or for which `read` returns `None`, are left out, and as many more are queried.
 pub async fn newest<W: Window, D: DeserializeOwned + Send + 'static, T>(
     sources: &Container,
     wanted: u32,

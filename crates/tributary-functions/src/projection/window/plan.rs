@@ -1,4 +1,4 @@
-//! The plan of a group of changes for a window: pure.
+//! The plan of a group of changes for a window: a pure function.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use crate::{
 pub(super) struct Plan<'a, C> {
     /// The head afterwards.
     pub(super) after: WindowHead,
-    /// Of each source, in order.
+    /// The effect of each source, in order.
     pub(super) effects: Vec<Effect>,
-    /// The sources whose copy or tombstone is written, and over what.
+    /// The sources whose copy or tombstone is written, and the ETags that are replaced.
     pub(super) writes: Vec<(&'a SourceState<C>, Option<ETag>)>,
-    /// True if the writes hold only under the head as it was read.
+    /// True if the writes are valid only under the head that was read.
     pub(super) needs_head: bool,
-    /// The ids of the members for which there is no more room.
+    /// The ids of the evicted members.
     pub(super) evicted: Vec<String>,
 }
 
@@ -30,8 +30,8 @@ pub(super) fn concerns<C>(head: &WindowHead, capacity: usize, state: &SourceStat
     }
 }
 
-/// Takes each source in, updates it, or takes it out, one after the other; then those that are out
-/// again need not be written.
+/// Admits, updates or removes each source, one after the other. Sources that are evicted again need not be
+/// written.
 pub(super) fn plan<'a, C>(
     head: &WindowHead,
     capacity: usize,
@@ -55,7 +55,7 @@ pub(super) fn plan<'a, C>(
         let stays = state.member().is_none_or(|member| after.holds(&member));
         effects.push(match place {
             CopySlot::Open(etag) if stays => {
-                // A member's copy that is missing: the member may have left meanwhile.
+                // The copy of a member is missing: the member may be evicted meanwhile.
                 needs_head |= etag.is_none() && state.created.is_some();
                 writes.push((state, etag));
                 Effect::Applied
@@ -71,7 +71,7 @@ pub(super) fn plan<'a, C>(
     Plan { after, effects, writes, needs_head, evicted }
 }
 
-/// Returns the place of a source's copy, for the window of `head` and the stored item `there`.
+/// Returns the slot of a source's copy, under this head and over the stored item `there`.
 fn place<C>(
     head: &WindowHead,
     capacity: usize,
@@ -80,12 +80,12 @@ fn place<C>(
 ) -> CopySlot {
     let version = state.version;
     match state.member() {
-        // Where its copy is missing, an operator has deleted it.
+        // A missing copy was deleted by an operator.
         // guard: a member's missing copy is created =>
         //     `there.map_or(CopySlot::Taken(Effect::Unchanged), |_| CopySlot::new(there, version))`
         Some(member) if head.holds(&member) => CopySlot::new(there, version),
-        // There may be the tombstone of this source, or of an earlier one with its id; or the copy of
-        // a later one, which is a member already. A copy of this very version is no member, so it is
+        // The slot may have the tombstone of this source, or of an earlier one with its id; or the copy of a
+        // later one, which is a member already. A copy of this very version belongs to no member, so it is
         // overwritten, too.
         // guard: a copy that is no member is replaced => `CopySlot::new(there, version)`
         Some(member) if head.admits(&member, capacity) => CopySlot::new(there, version + 1),

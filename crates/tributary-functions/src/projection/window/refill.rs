@@ -9,23 +9,23 @@
 //! 1. *`w` was committed before the query.* Then the query returns `w` or a newer version.
 //! 2. *`w` was committed after the query.* Then the delivery of `w` reads the head after `h` was
 //!    read. If it finds a later head, the store refuses the refill, which begins again. If it finds
-//!    `h`, it finds the note, and acknowledges `w` only after a refill of its own under the ETag of
+//!    `h`, a refill is due, and it acknowledges `w` only after a refill of its own under the ETag of
 //!    `h`. The store refuses the later one of the two. If that is this refill, it begins again. If it
 //!    is the delivery of `w`, that begins again, finds the source among the members, and writes `w`.
-//! 3. *`w` is a tombstone.* It is written to the window without the head. This refill reads what
-//!    stands in the place of the source after the query. It finds the tombstone and leaves the source
-//!    out, or creates the copy where a tombstone is by then, and the store refuses that.
+//! 3. *`w` is a tombstone.* It is written to the window without the head. This refill reads the slot of the
+//!    source after the query. It finds the tombstone and leaves the source out. Or it creates a copy under an
+//!    id that has the tombstone by then, and the store refuses that.
 //!
 //! The transactions of one refill follow each other without a gap: each is written under the ETag
-//! that the one before has returned, and only the last one removes the note. So the argument holds
-//! for each of them.
+//! that the one before has returned, and only the last one clears the flag of the due refill. So the argument
+//! holds for each of them.
 //!
 //! # Why a bad source keeps no other out
 //!
-//! A source that cannot be read is left out of the newest, and the next older one takes its place. So
-//! does a source whose copy the store refuses, or in whose place something unreadable stands: it is
-//! *barred* for this refill. Its own change becomes a dead letter. When that is replayed, the source is
-//! newer than the oldest member, and comes in.
+//! An unreadable source is left out of the newest, and the next older one is admitted instead. A source is
+//! *barred* for this refill, with the same effect, if the store refuses its copy, or if its slot has an
+//! unreadable item. Its own change becomes a dead letter. When that is replayed, the source is newer than the
+//! oldest member, and is admitted.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,14 +41,14 @@ use crate::{
 const MAX_REFILL_ROUNDS: usize = 3;
 
 impl<W: Window> WindowProjection<W> {
-    /// Refills the window if the head has a note to.
+    /// Refills the window if a refill is due.
     pub async fn refill(&self) -> Result<(), StoreError> {
         let head = self.head().await?;
         self.refill_if_noted(head).await
     }
 
-    /// Refills the window with the newest sources if the head has a note to, and removes the note.
-    /// Fails with a lost race when sources are deleted all the time meanwhile.
+    /// Refills the window with the newest sources if a refill is due in `head`, and clears the flag. Fails
+    /// with a lost race if sources are deleted all the time meanwhile.
     pub(super) async fn refill_if_noted(&self, mut head: ReadHead) -> Result<(), StoreError> {
         let (mut barred, mut errors) = (HashSet::new(), NotedErrors::default());
         let mut rounds = 0;
@@ -63,13 +63,13 @@ impl<W: Window> WindowProjection<W> {
             let are_all = newest.len() < wanted as usize;
             newest.retain(|(member, _)| !barred.contains(&member.id));
             newest.truncate(W::CAPACITY as usize);
-            // The copies of the members are the business of their own changes.
+            // The changes of the members themselves write their copies.
             let missing = newest.into_iter().filter(|(member, _)| !head.item.holds(member));
             let missing: Vec<_> = missing.map(|(_, state)| state).collect();
             let (mut rest, mut at_once, known) = (missing.as_slice(), Self::GROUP, barred.len());
             loop {
                 let (states, later) = rest.split_at(rest.len().min(at_once));
-                // With a barred source, another round asks for the one that takes its place.
+                // After a barred source, another round queries the next older one.
                 let last = later.is_empty() && barred.len() == known;
                 match (self.admit(&head, states, last.then_some(are_all)).await, states) {
                     (Ok(after), _) => (head, rest) = (after, later),
@@ -97,9 +97,9 @@ impl<W: Window> WindowProjection<W> {
         errors.into_result().and(Err(StoreError::race(false)))
     }
 
-    /// Admits sources under the head as it was read. The last ones remove the note when the window is
-    /// full then, or when there are no other sources. Otherwise one of them was deleted meanwhile,
-    /// and another takes its place.
+    /// Admits sources under the head as it was read. The last ones clear the flag of the due refill if the
+    /// window is full then, or if there are no other sources. Otherwise one of them was deleted meanwhile, and
+    /// another round finds the next one.
     async fn admit(
         &self,
         head: &ReadHead,

@@ -3,7 +3,7 @@
 use super::{Member, Window};
 use crate::values::Timestamp;
 
-/// The state that decides about a source, and the change that carries it.
+/// The state of a source, and the change that has it.
 pub(super) struct SourceState<C> {
     /// The id of its copy.
     pub(super) id: String,

@@ -1,4 +1,4 @@
-//! The use of one container in one window, in bounded memory.
+//! The use of one container in one period, in bounded memory.
 
 use datasketches::{
     error::Error,
@@ -9,7 +9,7 @@ use datasketches::{
 use super::skew::gini;
 use crate::telemetry::Cost;
 
-/// Entries in the table of a sketch; it holds three quarters of them.
+/// The entries in the table of a sketch, which holds three quarters of them.
 ///
 /// Up to 768 logical partitions are counted exactly. Beyond that, a partition lacks at most 0.34 % of
 /// the window's sum (3.5 / 1,024: the sketch's `epsilon`; Anderson et al., *A high-performance
@@ -17,7 +17,8 @@ use crate::telemetry::Cost;
 /// is never missing. Two sketches take at most 140 KB for a container, with hashed names.
 const SKETCH_ENTRIES: usize = 1_024;
 
-/// Registers of the sketch that counts partitions beyond those: 2^11 have a standard error of 2.3 %.
+/// The binary logarithm of the registers of the sketch that counts partitions beyond those: 2^11 registers
+/// have a standard error of 2.3 %.
 const LG_REGISTERS: u8 = 11;
 
 /// The number of partitions that are named.
@@ -52,7 +53,7 @@ pub(super) struct PartitionSummary {
     pub(super) partitions: u64,
     /// The Gini coefficient of their request units, or a lower bound of it.
     pub(super) gini: Option<f64>,
-    /// What the request units of a partition may lack: 0 where each partition was counted.
+    /// The most request units that the figure of a partition may lack; 0 if each partition was counted.
     pub(super) error: f64,
     /// Those that used most, the hottest first.
     pub(super) top: Vec<HotPartition>,
@@ -67,7 +68,7 @@ pub(super) struct HotPartition {
 }
 
 impl ContainerCounts {
-    /// Fails when the constants of this module are no sizes of sketches.
+    /// Creates empty counts. Fails if the constants of this module are no sizes of sketches.
     pub(super) fn new() -> Result<Self, Error> {
         Ok(Self {
             requests: 0,
@@ -81,7 +82,7 @@ impl ContainerCounts {
         })
     }
 
-    /// Counts what was spent on a partition, or, without a name, on several at once.
+    /// Counts the cost of an operation on a partition; `None` is an operation on several partitions.
     pub(super) fn add(&mut self, partition: Option<&str>, begins_query: bool, cost: Cost) {
         let hundredths = hundredths(cost.request_units);
         self.requests += cost.requests;
@@ -132,7 +133,7 @@ fn units(hundredths: u64) -> f64 {
     hundredths as f64 / 100.0
 }
 
-/// At most 2^32, so that no sum overflows.
+/// Returns hundredths of request units, at most 2^32, so that no sum overflows.
 fn hundredths(request_units: f64) -> u64 {
     rounded(request_units * 100.0).min(u32::MAX.into())
 }

@@ -1,15 +1,15 @@
 //! The use of logical partitions: requests and request units of each, by container and minute.
 //!
-//! One line a minute and used container names the hottest partitions. It is written by a timer that
-//! the first use of a minute starts, so an idle process does nothing. The memory is bounded, whatever
+//! Each minute, one line for each used container names the hottest partitions. The first use of a minute
+//! starts the timer that writes the lines, so an idle process does nothing. The memory is bounded, whatever
 //! the number of partitions: see [`counts`].
 //!
-//! A partition key may be the id of a user, and lines go to people who must not read the data. So a
-//! line names a partition by a hash of its key ([`PartitionNames`]), and a metric has no name of a
-//! partition at all: its attributes must have few values.
+//! A partition key may be the id of a user, and readers of the log may have no right to read the data. So a
+//! line names a partition by a hash of its key ([`PartitionNames`]). A metric has no name of a partition: its
+//! attributes must have few values.
 //!
-//! Each instance measures what it sends itself. Nothing is lost when an instance ends but its last
-//! minute, and nothing depends on it.
+//! Each instance measures its own requests. When an instance ends, its last minute is lost, and nothing
+//! depends on that.
 
 mod counts;
 mod skew;
@@ -28,23 +28,23 @@ use twox_hash::XxHash64;
 use self::counts::{ContainerCounts, PartitionSummary};
 use super::{Cost, metrics};
 
-/// The time that one line tells of.
+/// The period of one line.
 const COUNT_WINDOW: Duration = Duration::from_mins(1);
 
-/// The longest key that is shown as it is, in bytes. A key may have 2 KiB.
+/// The longest key that a line shows as it is, in bytes. A key may have 2 KiB.
 const MAX_PLAIN_KEY_BYTES: usize = 100;
 
 /// The names of logical partitions in log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PartitionNames {
-    /// By a hash of the key, the same in all instances and versions: XXH64 with the seed 0, of its
-    /// UTF-8, as 16 hexadecimal digits. Who can read the container can find the key, and who knows
-    /// all possible keys can, too.
+    /// A hash of the key, the same in all instances and versions: XXH64 with the seed 0, of its UTF-8, as 16
+    /// hexadecimal digits. A reader of the container can find the key, and so can a reader that knows all
+    /// possible keys.
     #[default]
     Hashed,
-    /// By the key itself; one of more than 100 bytes by its hash.
+    /// The key itself; the hash of a key of more than 100 bytes.
     Plain,
-    /// Not at all: nothing is measured.
+    /// No names: the use of partitions is not measured.
     Off,
 }
 
@@ -62,7 +62,7 @@ pub struct PartitionUse<'a> {
 }
 
 impl PartitionUse<'_> {
-    /// Counts it, when [`start`](super::start) has been called and it is not switched off.
+    /// Counts the use, if [`start`](super::start) was called and the setting is not [`PartitionNames::Off`].
     pub fn record(&self) {
         if let Some(partitions) = PARTITIONS.get() {
             partitions.record_and_schedule_report(self, COUNT_WINDOW);
@@ -72,27 +72,27 @@ impl PartitionUse<'_> {
 
 static PARTITIONS: OnceLock<PartitionCounter> = OnceLock::new();
 
-/// Begins to measure.
+/// Starts measuring, unless the setting is off.
 pub(super) fn start(names: PartitionNames) {
     if names != PartitionNames::Off {
         PARTITIONS.get_or_init(|| PartitionCounter::new(names));
     }
 }
 
-/// Tells of the minute that has not ended.
+/// Writes the lines of the minute that has not ended.
 pub(super) fn stop() {
     if let Some(partitions) = PARTITIONS.get() {
         partitions.report();
     }
 }
 
-/// Counts the use of logical partitions, without a process around it: for benchmarks.
+/// A counter of the use of logical partitions. It is public for benchmarks.
 pub struct PartitionCounter {
     names: PartitionNames,
     window: Mutex<CountWindow>,
 }
 
-/// Short enough to be counted under a lock: less than a microsecond, and nothing waits inside.
+/// The counts of one period. A count under the lock takes less than a microsecond, and waits for nothing.
 #[derive(Default)]
 struct CountWindow {
     began: Option<Instant>,
@@ -100,12 +100,12 @@ struct CountWindow {
 }
 
 impl PartitionCounter {
-    /// Creates an empty count.
+    /// Creates a counter without any use.
     pub fn new(names: PartitionNames) -> Self {
         Self { names, window: Mutex::default() }
     }
 
-    /// Counts a use, and returns true for the first of a window.
+    /// Counts a use. Returns true for the first of a period.
     pub fn record(&self, one: &PartitionUse<'_>) -> bool {
         let name = one.partition.map(|key| self.names.name(key));
         let mut window = self.window();
@@ -124,7 +124,7 @@ impl PartitionCounter {
         is_first
     }
 
-    /// Counts a use. The first of a window sees to it that the window ends.
+    /// Counts a use. The first of a period starts the timer that ends the period.
     fn record_and_schedule_report(&'static self, one: &PartitionUse<'_>, window: Duration) {
         if self.record(one) {
             tokio::spawn(async move {
@@ -134,7 +134,7 @@ impl PartitionCounter {
         }
     }
 
-    /// Ends the window, and tells of each container in it.
+    /// Ends the period, and writes a line for each container in it.
     fn report(&self) {
         let CountWindow { began, containers } = mem::take(&mut *self.window());
         let window = began.map_or(Duration::ZERO, |began| began.elapsed());
@@ -144,7 +144,7 @@ impl PartitionCounter {
     }
 
     fn window(&self) -> MutexGuard<'_, CountWindow> {
-        // Counts are never half changed in a way that matters.
+        // After a panic, the counts are still good enough.
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -194,7 +194,7 @@ fn report(container: &'static str, window: Duration, summary: &PartitionSummary)
     metrics::partitions(container, &figures);
 }
 
-/// To two decimals, as the store gives request units.
+/// Rounds to two decimals, as the store gives request units.
 fn rounded(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }

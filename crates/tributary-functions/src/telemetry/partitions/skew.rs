@@ -1,7 +1,7 @@
 //! The Gini coefficient of loads that are known in part.
 //!
 //! A sketch knows a lower bound of each of the largest loads, the sum of all, and how many there are.
-//! Of all loads that agree with this, [`gini`] takes the most even ones. So it is a lower bound:
+//! [`gini`] takes the most even loads that agree with this. So its result is a lower bound:
 //!
 //! 1. Raising the smallest loads together, until the sum is reached, gives loads that every other
 //!    choice majorizes (water-filling).
@@ -12,8 +12,8 @@
 /// Returns the Gini coefficient: 0 when all loads are the same, near 1 when one has all; `None` when
 /// there is no load.
 ///
-/// `known` are lower bounds of loads, `others` says how many more loads there are, and `rest` is what
-/// the sum of all loads is above that of `known`.
+/// `known` are lower bounds of loads, `others` is the number of further loads, and `rest` is the sum of all
+/// loads minus the sum of `known`.
 pub(super) fn gini(known: &mut [f64], rest: f64, others: u64) -> Option<f64> {
     known.sort_by(f64::total_cmp);
     #[expect(clippy::cast_precision_loss, reason = "numbers of partitions are far below 2^53")]
