@@ -14,7 +14,7 @@ pub type NewsItem = MovableSlot<FeedItem>;
 /// A feed item as it is stored.
 pub type StoredItem = MovableItem<FeedItem>;
 /// A move of a feed item that has begun.
-pub type Departure = item_move::Departure<FeedItem>;
+pub type Departure = item_move::ItemDeparture<FeedItem>;
 /// The location of a feed item.
 pub type Location = item_move::Location<FeedItem>;
 /// The tombstone of a feed item that has moved to another place.

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_nobody_reads_is_a_failure() {
+    fn a_report_to_a_closed_pipe_is_a_failure() {
         struct Closed;
         impl Write for Closed {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

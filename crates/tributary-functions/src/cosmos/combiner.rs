@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn those_who_wait_go_together_in_the_order_of_their_coming() {
+    async fn waiting_operations_go_together_in_the_order_of_their_arrival() {
         let combiner = Combiner::new(Sums);
         // The first starts the run; a group is bounded by number and by size, and has no target twice.
         let outcomes = at_once(&combiner, &[1, 2, 3, 4, 5, 5, 95, 50, 1]).await;
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn who_comes_after_an_answer_has_met_nobody() {
+    async fn an_operation_after_an_outcome_meets_no_other() {
         let combiner = Combiner::new(Sums);
         for _ in 0..2_000 {
             assert_eq!(combiner.submit(0, 1).await.ok(), Some((1, 1)), "nothing is remembered");
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_goes_on_without_who_started_it() {
+    async fn a_run_continues_without_its_first_caller() {
         let combiner = Combiner::new(Sums);
         let mut first = Box::pin(combiner.submit(0, 1));
         // One after the other: they are on the same.

@@ -17,7 +17,7 @@ pub async fn delete_dead_letter(
     command: CommandId,
 ) -> Result<StatusCode, ApiError> {
     let attempt = async |attempt: Attempt| match delete(
-        &projections.letters().reading(attempt.reads),
+        &projections.dead_letters().reading(attempt.reads),
         id.as_str(),
         &conditions,
         &command,

@@ -15,7 +15,7 @@ pub async fn get_dead_letter(
     conditions: Conditions,
 ) -> Result<ItemResponse<DeadLetter>, ApiError> {
     let find = async |reads| {
-        let letter = projections.letters().reading(reads).read(id.as_str()).await?;
+        let letter = projections.dead_letters().reading(reads).read(id.as_str()).await?;
         let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
         Ok(found(&conditions, &letter.item, &letter.etag))
     };

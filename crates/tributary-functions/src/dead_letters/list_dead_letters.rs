@@ -73,7 +73,7 @@ pub async fn list_dead_letters(
 ) -> Result<Json<List<DeadLetterSummary>>, ApiError> {
     let function = page.filter.function.clone();
     let scope = function.as_deref().map_or(Scope::Container, Scope::Partition);
-    let letters = projections.letters().container();
+    let letters = projections.dead_letters().container();
     let after = page.after.clone();
     let read = async |most| {
         let rows = letters.query_rows(query(most, after.as_ref())?, scope, most).await?;

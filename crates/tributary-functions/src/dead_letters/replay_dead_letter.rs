@@ -67,7 +67,7 @@ struct Replay<'a> {
 impl Replay<'_> {
     /// Makes one attempt at the replay. The inner error is final: the change was applied, and failed.
     async fn attempt(&self, reads: Reads) -> Result<Result<ReplayOutcome, ApiError>, ApiError> {
-        let letters = self.projections.letters().reading(reads);
+        let letters = self.projections.dead_letters().reading(reads);
         let letter = letters.read(self.id).await?;
         let settled = letters.settled(self.id, self.command).await?;
         if let Some(outcome) = settled.and_then(|settled| settled.outcome) {

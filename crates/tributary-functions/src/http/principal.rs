@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_signed_in_under_an_id_that_no_user_can_have_is_forbidden() {
+    fn a_caller_with_an_id_that_no_user_can_have_is_forbidden() {
         let long = "a".repeat(129);
         for id in ["auth0|1077", "-ann", "ann@example.com", " ann", &long] {
             assert_eq!(caller(&[(ID, id)]), Err(403), "{id:?}");

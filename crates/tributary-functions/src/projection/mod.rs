@@ -40,7 +40,7 @@
 //!
 //! - *Duplicate, late and out-of-order deliveries, and deliveries to two instances*: only the versions count,
 //!   not their order. Leaving out older changes of a source within a batch changes nothing, either.
-//! - *A crash or a lost answer in the middle*: the batch is not acknowledged, so it is delivered again, and
+//! - *A crash or a lost answer in the middle*: the batch is not acknowledged, so the host retries it, and it
 //!   finds the copies that were written.
 //! - *A delete* is a tombstone with the version after the last, so it is one more version `n`. The tombstone
 //!   outlives every late delivery (30 days), and a new item under the id continues its versions. The copy's

@@ -112,7 +112,7 @@ impl Projections {
     }
 
     /// Returns the dead letters of all projections.
-    pub fn letters(&self) -> &DeadLetters {
+    pub fn dead_letters(&self) -> &DeadLetters {
         &self.letters
     }
 }

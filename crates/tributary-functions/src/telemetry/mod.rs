@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_told_afterwards_is_told_before_the_end() {
+    async fn a_later_report_is_written_before_the_end() {
         let (sender, told) = mpsc::channel();
         report_later(move || sender.send("an answer was given").unwrap());
         assert!(told.try_recv().is_err(), "the report runs later");

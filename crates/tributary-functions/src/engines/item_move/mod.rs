@@ -4,7 +4,7 @@
 //! move is several writes:
 //!
 //! 1. The new place is reserved: a tombstone there names the move ([`Reservation`]).
-//! 2. The item gets a [`Departure`] with its complete new content, under its ETag. Readers see the item as
+//! 2. The item gets a [`ItemDeparture`] with its complete new content, under its ETag. Readers see the item as
 //!    before. A command that is to write a departing item ends the move first.
 //! 3. The item is written into its new place, under the ETag of the reservation.
 //! 4. Its [`Location`] names the new place, and the version with which the item came there.
@@ -93,7 +93,7 @@ mod unfinished;
 pub use places::{FoundItem, Places, vacant};
 pub use protocol::{MoveOutcome, depart, end, has_arrived, unfinished_from};
 pub use stored::{
-    Arrival, Content, Departure, ItemPlace, ItemPlaceOf, Location, MovableItem, MovableSlot,
+    Arrival, Content, ItemDeparture, ItemPlace, ItemPlaceOf, Location, MovableItem, MovableSlot,
     Reservation, Tier, Vacated,
 };
 pub use unfinished::{UnfinishedMoves, end_unfinished};

@@ -3,7 +3,8 @@
 use super::{
     places::{Places, vacant},
     stored::{
-        Content, Departure, ItemPlaceOf, Location, MovableItem, MovableSlot, Reservation, Vacated,
+        Content, ItemDeparture, ItemPlaceOf, Location, MovableItem, MovableSlot, Reservation,
+        Vacated,
     },
 };
 use crate::{
@@ -37,7 +38,7 @@ pub async fn depart<P: Places>(
     here: &Here<P>,
     Stored { item, etag }: StoredMovable<P>,
     location: LocationOf<P>,
-    departure: Departure<P::Content>,
+    departure: ItemDeparture<P::Content>,
 ) -> Result<StoredMovable<P>, StoreError> {
     let (to, id) = (&departure.to, item.public.id());
     let found = places.slot(to, id).await?;
@@ -78,7 +79,7 @@ pub async fn end<P: Places>(
     let Some(before) = departing(&places, here, id).await? else {
         return Ok(MoveOutcome::Over);
     };
-    let Some(Departure { to, .. }) = before.item.departure.as_deref() else {
+    let Some(ItemDeparture { to, .. }) = before.item.departure.as_deref() else {
         return Ok(MoveOutcome::Over);
     };
     // The order matters: see the module's documentation.
@@ -188,7 +189,7 @@ pub async fn has_arrived<P: Places>(
     places: &P,
     item: &MovableItem<P::Content>,
 ) -> Result<bool, StoreError> {
-    let Some(Departure { to, .. }) = item.departure.as_deref() else { return Ok(false) };
+    let Some(ItemDeparture { to, .. }) = item.departure.as_deref() else { return Ok(false) };
     let (id, version) = (item.public.id(), item.version + 1);
     let target = places.slot(to, id).await?;
     if target.is_some_and(|target| target.item.has_version(version)) {

@@ -111,7 +111,7 @@ pub struct MovableItem<C: Content> {
     recent: RecentCommands,
     /// The move that has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub departure: Option<Box<Departure<C>>>,
+    pub departure: Option<Box<ItemDeparture<C>>>,
     /// The last move that brought the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrived_from: Option<Arrival<C>>,
@@ -134,7 +134,7 @@ pub struct Arrival<C: Content> {
 /// A move to another place that has begun, with the edit that caused it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "C: Content")]
-pub struct Departure<C: Content> {
+pub struct ItemDeparture<C: Content> {
     /// The new place.
     pub to: ItemPlaceOf<C>,
     /// The content of the item in its new place.
@@ -292,12 +292,12 @@ impl<C: Content> MovableItem<C> {
     }
 
     /// Returns the item that is about to move.
-    pub(super) fn departing(&self, departure: Departure<C>) -> Self {
+    pub(super) fn departing(&self, departure: ItemDeparture<C>) -> Self {
         Self { state: CopyState::Departing, departure: Some(Box::new(departure)), ..self.clone() }
     }
 
     /// Returns the item in its new place.
-    pub(super) fn arrived(&self, departure: &Departure<C>, from: ItemPlaceOf<C>) -> Self {
+    pub(super) fn arrived(&self, departure: &ItemDeparture<C>, from: ItemPlaceOf<C>) -> Self {
         let arrival = Arrival { place: from, version: self.version + 1 };
         let item = Self { arrived_from: Some(arrival), ..self.staying() };
         item.edited(departure.item.clone(), &departure.command)
@@ -352,7 +352,7 @@ impl<K> Vacated<K> {
     }
 
     /// Returns true if the place is reserved for a move.
-    pub(super) fn is_reserved_for<C: Content>(&self, departure: &Departure<C>) -> bool {
+    pub(super) fn is_reserved_for<C: Content>(&self, departure: &ItemDeparture<C>) -> bool {
         self.reservation.as_ref().is_some_and(|it| it.command == departure.command)
     }
 }

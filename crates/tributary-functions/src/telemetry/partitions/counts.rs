@@ -227,7 +227,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
-        /// What is told is never more than what was used, and never lacks more than the error.
+        /// A figure is never above the real use, and lacks at most the error.
         #[test]
         fn the_error_is_bounded_for_any_use(
             uses in prop::collection::vec((0..4_000_u32, 0..500_u32), 1..12_000),

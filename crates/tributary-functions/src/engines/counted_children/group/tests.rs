@@ -130,7 +130,7 @@ enum StoreFault {
     /// A read without [`Reads::Latest`] sees the state before.
     Stale,
     Throttled,
-    /// The transaction is carried out, and nobody hears of it.
+    /// The transaction is carried out, and its response is lost.
     AnswerLost,
     /// The transaction is carried out, and the SDK has sent it once more.
     SentTwice,
