@@ -113,6 +113,7 @@ impl Program {
         ExitCode::FAILURE
     }
 
+    /// Reads the settings, builds the app and serves the host until it ends the process.
     async fn start(&self) -> Result<Shutdown, Box<dyn Error>> {
         let settings = Settings::ENVIRONMENT;
         let Config { admission, audit, authentication, cosmos, background, clock, telemetry } =

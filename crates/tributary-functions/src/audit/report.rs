@@ -118,6 +118,7 @@ fn json_lines(findings: &[Finding]) -> String {
 const COLUMNS: [&str; 7] =
     ["KIND", "CONTAINER", "PARTITION KEY", "ID", "EXPECTED", "FOUND", "REPAIR"];
 
+/// Returns the findings as an aligned table. The column of repairs is left out if there are none.
 fn table(findings: &[Finding], colours: bool) -> String {
     let rows: Vec<[String; 7]> = findings.iter().map(row).collect();
     let repairs = findings.iter().any(|finding| finding.repair.is_some());

@@ -196,6 +196,7 @@ impl<P: ListPart> OpenPart<P> {
         Self { part, rows: VecDeque::new(), after: after.cloned(), reads: 0, is_end: false }
     }
 
+    /// Returns the position of the next row.
     fn head(&self) -> Option<&SortKey> {
         self.rows.front().map(|row| &row.key)
     }
@@ -205,15 +206,18 @@ impl<P: ListPart> OpenPart<P> {
         self.rows.is_empty() && !self.is_end
     }
 
+    /// Returns true if all rows of the part were taken.
     fn is_done(&self) -> bool {
         self.rows.is_empty() && self.is_end
     }
 
+    /// Takes the next row, if it is at this position.
     fn take(&mut self, key: &SortKey) -> Option<(&P, PartRow<P::Item>)> {
         let row = self.rows.pop_front_if(|row| row.key == *key)?;
         Some((&self.part, row))
     }
 
+    /// Reads the next rows of the part.
     async fn refill(&mut self, items: u32, budget: &Budget) -> Result<(), StoreError> {
         let wanted = PartRequest { items, reads: self.reads, budget };
         let PartRows { rows, is_end } = self.part.read(self.after.as_ref(), wanted).await?;

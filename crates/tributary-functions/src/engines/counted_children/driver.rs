@@ -74,6 +74,7 @@ impl<F: Family> Combine for Groups<F> {
     }
 }
 
+/// Reads the parent, whose id is its partition key.
 async fn read_parent<F: Family>(
     container: &Container,
     id: &str,

@@ -305,7 +305,7 @@ async fn post(model: &Model, to: &NotePlace, text: usize) -> Result<(u64, usize)
     let stored = if here == *to {
         model.write(tier, item.edited(note(to, text), &command), Some(&etag)).await?
     } else {
-        let departure = Departure { to: to.clone(), item: note(to, text), command };
+        let departure = ItemDeparture { to: to.clone(), item: note(to, text), command };
         depart(model, &here, Stored { item, etag }, location, departure).await?
     };
     Ok((stored.item.version, text))
@@ -315,7 +315,7 @@ async fn post(model: &Model, to: &NotePlace, text: usize) -> Result<(u64, usize)
 fn shown(state: &State) -> Vec<MovableItem<Note>> {
     let current = |history: &History<MovableSlot<Note>>| read(history, false)?.item.current();
     let has_arrived = |item: &MovableItem<Note>| {
-        let Some(Departure { to, .. }) = item.departure.as_deref() else { return false };
+        let Some(ItemDeparture { to, .. }) = item.departure.as_deref() else { return false };
         let version = item.version + 1;
         let target = state.slots.get(&(to.tier, to.partition_key.clone()));
         let target = target.and_then(|history| read(history, false));
