@@ -20,16 +20,16 @@ static MEMORY: PeakAlloc = PeakAlloc;
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
-/// What a request may need without a reservation.
-const SMALL: usize = 128 * KIB;
+/// The bytes that a request may need without a reservation.
+const UNRESERVED_BYTES: usize = 128 * KIB;
 
-/// Bodies that are refused without a look into the store, each made of what takes the most memory
-/// when it is parsed.
+/// Bodies that are refused without a store request. Each has a shape that takes the most memory when it
+/// is parsed.
 fn worst_bodies(bytes: usize) -> Vec<(&'static str, String)> {
     let zeros = |bytes: usize| format!("[{}0]", "0,".repeat(bytes / 2));
     let mut bodies = vec![
-        ("a list that nobody takes", format!(r#"{{"nobodys":{}}}"#, zeros(bytes - 20))),
-        ("names that nobody takes", {
+        ("a list of an unknown field", format!(r#"{{"unknown":{}}}"#, zeros(bytes - 20))),
+        ("unknown fields", {
             let names: Vec<String> = (0..bytes / 11).map(|n| format!(r#""{n:06}":0"#)).collect();
             format!("{{{}}}", names.join(","))
         }),
@@ -53,7 +53,7 @@ fn worst_bodies(bytes: usize) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn no_body_takes_more_memory_than_was_reserved_for_it() {
+async fn no_body_takes_more_memory_than_its_reservation() {
     let app = tributary::program().describe().unwrap();
     let functions: Vec<HttpFunction> = app
         .http_functions()
@@ -76,7 +76,7 @@ async fn no_body_takes_more_memory_than_was_reserved_for_it() {
         for (what, body) in worst_bodies(largest) {
             let bytes = body.len();
             let request = request(&function, body);
-            let reserved = function.footprint.memory_bytes(&request).max(SMALL);
+            let reserved = function.footprint.memory_bytes(&request).max(UNRESERVED_BYTES);
             let (response, peak) = sent(&router, request).await;
             assert!(response.status().is_client_error() || response.status().is_success());
             let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
@@ -89,7 +89,7 @@ async fn no_body_takes_more_memory_than_was_reserved_for_it() {
             assert!(peak <= reserved, "{told}");
             #[expect(clippy::cast_precision_loss, reason = "a few megabytes")]
             let factor = peak as f64 / bytes as f64;
-            if bytes > SMALL && factor > worst.0 {
+            if bytes > UNRESERVED_BYTES && factor > worst.0 {
                 worst = (factor, told);
             }
         }
@@ -111,7 +111,7 @@ fn request(function: &HttpFunction, body: String) -> Request<Body> {
         .unwrap()
 }
 
-/// Sends a request, and returns how much memory it has taken at most beside what was there before.
+/// Sends a request, and returns the most memory that it has taken beside the memory in use before.
 async fn sent(router: &Router, request: Request<Body>) -> (Response<Body>, usize) {
     let router = router.clone();
     let before = MEMORY.current_usage();

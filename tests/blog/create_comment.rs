@@ -27,7 +27,7 @@ async fn a_comment_is_found_at_its_location() {
 }
 
 #[tokio::test]
-async fn the_server_chooses_what_it_owns() {
+async fn the_server_sets_the_fields_that_it_owns() {
     let world = given::blog().await;
     let body = json!({
         "userId": "bob", "content": "C", "id": "mine", "postId": "p9", "userUsername": "Eve",
@@ -101,7 +101,7 @@ async fn the_same_key_with_another_body_is_a_conflict() {
     comment_once(&world, "key", "p1", "bob", "Nice").await.expect(201);
     problem(&comment_once(&world, "key", "p1", "bob", "Not nice").await, 409);
     assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
-    // What the server ignores does not make another body.
+    // Fields that the server ignores do not make another body.
     let body = json!({"content": "Nice", "userId": "bob", "unknown": 1});
     let key = [("idempotency-key", "key")];
     world.call("POST", "/api/posts/p1/comments", &key, Some(body)).await.expect(201);

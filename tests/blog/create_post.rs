@@ -37,7 +37,7 @@ async fn two_posts_of_the_same_text_are_two() {
 }
 
 #[tokio::test]
-async fn the_server_chooses_what_it_owns() {
+async fn the_server_sets_the_fields_that_it_owns() {
     let world = given::blog().await;
     let body = json!({
         "userId": "ann", "title": "T", "content": "C", "id": "mine", "postId": "mine",

@@ -23,7 +23,7 @@ async fn a_new_user_gets_an_id_and_is_found_at_its_location() {
 }
 
 #[tokio::test]
-async fn the_server_chooses_what_it_owns() {
+async fn the_server_sets_the_fields_that_it_owns() {
     let world = World::new().await;
     let body = json!({
         "username": "Ann", "id": "mine", "userId": "mine", "version": 9, "type": "post",

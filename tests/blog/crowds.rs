@@ -26,7 +26,7 @@ use crate::{
 type Command<'a> = LocalBoxFuture<'a, Answer>;
 
 /// Sends the first command, which goes to the store at once, and the others while it is on its way.
-/// What `meanwhile` does happens when they are waiting.
+/// `meanwhile` runs while they wait.
 async fn crowd_amid(
     world: &World,
     first: Command<'_>,
@@ -84,9 +84,9 @@ fn statuses(answers: &[Answer]) -> Vec<u16> {
     answers.iter().map(|answer| answer.status.as_u16()).collect()
 }
 
-/// The kinds of the store requests since `mark`.
-fn kinds(world: &World, mark: usize) -> Vec<RequestKind> {
-    world.endpoint.requests_since(mark).iter().map(|request| request.kind).collect()
+/// The kinds of the store requests since `requests_before`.
+fn kinds(world: &World, requests_before: usize) -> Vec<RequestKind> {
+    world.endpoint.requests_since(requests_before).iter().map(|request| request.kind).collect()
 }
 
 fn charge(answer: &Answer) -> f64 {
@@ -94,12 +94,12 @@ fn charge(answer: &Answer) -> f64 {
 }
 
 #[tokio::test]
-async fn sixty_four_who_like_at_once_are_all_counted_with_three_store_requests() {
+async fn sixty_four_likes_at_once_are_all_counted_with_three_store_requests() {
     let (world, users) = world_with_users(64).await;
     let others = users[1..].iter().map(|user| like(&world, user)).collect();
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let (first, others) = crowd(&world, like(&world, &users[0]), others).await;
-    assert_eq!(kinds(&world, mark), [Read, Batch, Batch]);
+    assert_eq!(kinds(&world, requests_before), [Read, Batch, Batch]);
     first.expect(201);
     assert_eq!(statuses(&others), [201; 63]);
     assert_eq!(given::counts(&world, "p1").await, [(0, 64), (0, 64)]);
@@ -109,7 +109,7 @@ async fn sixty_four_who_like_at_once_are_all_counted_with_three_store_requests()
 }
 
 #[tokio::test]
-async fn what_a_crowd_costs_is_shared_to_the_hundredth() {
+async fn the_charge_of_a_crowd_is_shared_to_the_hundredth() {
     let (world, users) = world_with_users(8).await;
     let others = users[1..].iter().map(|user| like(&world, user)).collect();
     let work = crowd(&world, like(&world, &users[0]), others);
@@ -145,7 +145,7 @@ async fn a_member_of_a_crowd_carries_a_charge_also_when_its_share_is_nothing() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_done_does_not_fail_the_others() {
+async fn a_refused_command_of_a_crowd_does_not_fail_the_others() {
     let (world, users) = world_with_users(4).await;
     given::like(&world, "p1", "bob").await.expect(201);
     given::like(&world, "p1", "ann").await.expect(201);
@@ -163,12 +163,12 @@ async fn one_that_cannot_be_done_does_not_fail_the_others() {
         (204, delete(&world, old.header("location"))),
     ];
     let (expected, others): (Vec<u16>, Vec<_>) = others.into_iter().unzip();
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let (first, answers) = crowd(&world, like(&world, &users[0]), others).await;
     first.expect(201);
     assert_eq!(statuses(&answers), expected);
     // Those that are refused are then decided upon the latest state, each by itself.
-    let kinds = kinds(&world, mark);
+    let kinds = kinds(&world, requests_before);
     assert_eq!(kinds[..6], [Read, Batch, Batch, Read, Query, Batch]);
     assert!(kinds.len() <= 6 + 4 * 3, "{kinds:?}");
     assert_eq!(given::counts(&world, "p1").await, [(2, 4), (2, 4)]);
@@ -189,16 +189,16 @@ async fn a_crowd_that_likes_again_costs_a_few_store_requests() {
         given::like(&world, "p1", user).await.expect(201);
     }
     let others = users[1..].iter().map(|user| like(&world, user)).collect();
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let (first, others) = crowd(&world, like(&world, &users[0]), others).await;
     first.expect(200);
     assert_eq!(statuses(&others), [200; 29]);
-    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Read, Batch, Read, Query]);
+    assert_eq!(kinds(&world, requests_before), [Read, Batch, Read, Read, Batch, Read, Query]);
     assert_eq!(given::counts(&world, "p1").await, [(0, 30), (0, 30)]);
 }
 
 #[tokio::test]
-async fn one_user_who_changes_their_mind_at_once_is_served_in_order() {
+async fn likes_and_unlikes_of_one_user_at_once_are_carried_out_in_order() {
     let (world, _) = world_with_users(2).await;
     let others =
         vec![like(&world, "u1"), unlike(&world, "u1"), like(&world, "u1"), like(&world, "u1")];
@@ -209,7 +209,7 @@ async fn one_user_who_changes_their_mind_at_once_is_served_in_order() {
 }
 
 #[tokio::test]
-async fn who_goes_away_takes_nobody_along() {
+async fn a_caller_that_disconnects_fails_no_other_command() {
     let (world, users) = world_with_users(4).await;
     let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
     let mut gone = like(&world, &users[1]);
@@ -227,7 +227,7 @@ async fn who_goes_away_takes_nobody_along() {
 }
 
 #[tokio::test]
-async fn a_crowd_whose_answer_was_lost_is_carried_out_once_and_answered_as_ever() {
+async fn a_crowd_with_a_lost_answer_is_carried_out_once_and_answered() {
     // The SDK repeats a write by itself a few times; then the app does.
     for times in [1, 8] {
         let (world, _) = world_with_users(3).await;
@@ -275,14 +275,14 @@ async fn a_crowd_on_a_post_that_is_deleted_meanwhile_finds_no_post() {
 }
 
 #[tokio::test]
-async fn who_likes_again_when_the_post_was_deleted_meanwhile_finds_no_post() {
+async fn a_repeated_like_of_a_post_deleted_meanwhile_finds_no_post() {
     let (world, users) = world_with_users(2).await;
     let other = world.second_instance().await;
     given::like(&world, "p1", "bob").await.expect(201);
     let comment = given::comment_once(&world, "k", "p1", "bob", "Once").await.expect(201);
     let again = given::comment_once(&world, "k", "p1", "bob", "Once").boxed_local();
     let others = vec![like(&world, "bob"), again, like(&world, &users[1])];
-    // The first is done; what comes behind it meets the likes and comments of a deleted post.
+    // The first is carried out; the commands behind it meet the likes and comments of a deleted post.
     let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
     let mut others = join_all(others).boxed_local();
     assert!(poll!(&mut others).is_pending());
@@ -318,7 +318,7 @@ async fn a_crowd_beside_another_instance_and_an_edit_loses_nothing() {
     assert_eq!(world.get("/api/posts/p1").await.expect(200).json()["title"], "edited");
 
     // Written by another while a group was under way, the post is read again.
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let (hold, first) = held((&world, Batch, "posts"), unlike(&world, &users[0])).await;
     let mut others = join_all(users[1..].iter().map(|user| unlike(&world, user))).boxed_local();
     assert!(poll!(&mut others).is_pending());
@@ -332,15 +332,15 @@ async fn a_crowd_beside_another_instance_and_an_edit_loses_nothing() {
     let ((first, others), ()) = join(join(first, others), change).await;
     first.expect(204);
     assert_eq!(statuses(&others), [204; 5]);
-    assert_eq!(kinds(&world, mark), [Read, Batch, Batch, Read, Batch, Read, Batch]);
+    assert_eq!(kinds(&world, requests_before), [Read, Batch, Batch, Read, Batch, Read, Batch]);
     assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
 }
 
 #[tokio::test]
-async fn an_edit_goes_with_the_crowd_and_loses_no_race() {
+async fn an_edit_is_written_with_the_crowd_and_loses_no_race() {
     let (world, users) = world_with_users(64).await;
     let mut others: Vec<_> = users[1..].iter().map(|user| like(&world, user)).collect();
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
     let (read, edited) = held((&world, Read, "posts"), edit(&world, "edited")).await;
     others.push(edited);
@@ -348,7 +348,7 @@ async fn an_edit_goes_with_the_crowd_and_loses_no_race() {
     assert!(poll!(&mut others).is_pending());
     read.release();
     // The edit joins the waiting requests, when it has read the post.
-    while world.endpoint.requests_since(mark).iter().filter(|one| one.answer.is_some()).count() < 2
+    while world.endpoint.requests_since(requests_before).iter().filter(|one| one.answer.is_some()).count() < 2
     {
         assert!(poll!(&mut others).is_pending());
         tokio::task::yield_now().await;
@@ -359,7 +359,7 @@ async fn an_edit_goes_with_the_crowd_and_loses_no_race() {
     first.expect(201);
     let edited = others.pop().unwrap().expect(200);
     assert_eq!(statuses(&others), [201; 63]);
-    assert_eq!(kinds(&world, mark), [Read, Batch, Read, Batch]);
+    assert_eq!(kinds(&world, requests_before), [Read, Batch, Read, Batch]);
     assert_eq!(given::counts(&world, "p1").await, [(0, 64), (0, 64)]);
     // The answer is the post as the whole group has left it.
     let post = world.get("/api/posts/p1").await.expect(200);
@@ -392,7 +392,7 @@ async fn edits_of_one_post_at_once_are_each_made_on_the_state_that_they_ask_for(
     assert_eq!(statuses(&answers), [200, 201]);
     assert_eq!(given::counts(&world, "p1").await, [(0, 2), (0, 2)]);
 
-    // Another instance has changed what the group before has read and remembers.
+    // Another instance has changed the state that the earlier group has read and remembers.
     let other = world.second_instance().await;
     let (hold, again) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
     let etag = edit(&other, "f").await.expect(200).header("etag").to_owned();
@@ -435,7 +435,7 @@ async fn a_crowd_too_large_for_a_transaction_is_sent_in_parts() {
         (0..39).map(|_| given::comment(&world, "p1", "bob", &long).boxed_local()).collect();
     others.insert(20, unlike(&world, "bob"));
     given::like(&world, "p1", "bob").await.expect(201);
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
     let mut others = join_all(others).boxed_local();
     assert!(poll!(&mut others).is_pending());
@@ -456,12 +456,12 @@ async fn a_crowd_too_large_for_a_transaction_is_sent_in_parts() {
     expected[20] = 204;
     assert_eq!(statuses(&others), expected);
     let sent = [Read, Batch, Batch, Batch, Read, Replace, Read, Batch, Batch];
-    assert_eq!(kinds(&world, mark), sent);
+    assert_eq!(kinds(&world, requests_before), sent);
     assert_eq!(given::counts(&world, "p1").await, [(39, 1), (39, 1)]);
 }
 
 #[tokio::test]
-async fn a_crowd_at_a_store_that_is_busy_is_told_when_to_come_back() {
+async fn a_crowd_at_a_throttled_store_gets_the_time_of_a_retry() {
     let (world, users) = world_with_users(4).await;
     let others = users[1..].iter().map(|user| like(&world, user)).collect();
     let busy = async { world.endpoint.inject(Refused(429), Batch, "posts", 1_000) };
@@ -559,7 +559,7 @@ async fn carry_out(steps: Vec<Step>, faults: Vec<(Fault, usize)>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 50, ..ProptestConfig::default() })]
     #[test]
-    fn whatever_comes_at_once_is_counted_as_it_is_answered((steps, faults) in steps()) {
+    fn random_commands_at_once_are_counted_as_they_are_answered((steps, faults) in steps()) {
         tokio::runtime::Runtime::new().unwrap().block_on(carry_out(steps, faults));
     }
 }

@@ -30,7 +30,7 @@ async fn a_comment_deleted_twice_is_not_found() {
 }
 
 #[tokio::test]
-async fn what_is_no_comment_of_the_post_is_not_found() {
+async fn an_item_that_is_no_comment_of_the_post_is_not_found() {
     let world = given::blog().await;
     given::post(&world, "p2", "ann").await.expect(201);
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
@@ -51,7 +51,7 @@ async fn what_is_no_comment_of_the_post_is_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_delete_one_comment_at_once_exactly_one_does() {
+async fn of_many_deletes_of_one_comment_at_once_exactly_one_succeeds() {
     let world = given::blog().await;
     let other = world.second_instance().await;
     for _ in 0..10 {
@@ -72,7 +72,7 @@ async fn of_many_who_delete_one_comment_at_once_exactly_one_does() {
 }
 
 #[tokio::test]
-async fn it_costs_what_its_budget_says() {
+async fn the_requests_of_the_function_cost_their_budget() {
     let world = given::blog().await;
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
     let path = format!("/api/posts/p1/comments/{}", comment["id"].as_str().unwrap());

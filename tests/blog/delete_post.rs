@@ -79,7 +79,7 @@ async fn a_put_with_the_id_of_a_deleted_post_makes_a_new_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_delete_one_post_at_once_exactly_one_does() {
+async fn of_many_deletes_of_one_post_at_once_exactly_one_succeeds() {
     let world = given::blog().await;
     let other = world.second_instance().await;
     for _ in 0..10 {
@@ -123,7 +123,7 @@ async fn a_post_deleted_and_made_anew_amid_comments_and_likes_counts_rightly() {
 }
 
 #[tokio::test]
-async fn a_post_made_anew_is_newer_than_the_deleted_one_whatever_the_clocks_say() {
+async fn a_post_made_anew_is_newer_than_the_deleted_one_with_any_clocks() {
     let world = given::blog().await;
     let posts = given::container(&world, "posts").await;
     let date = |post: &Value| Timestamp::parse(post["creationDate"].as_str().unwrap()).unwrap();

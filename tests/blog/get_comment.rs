@@ -21,7 +21,7 @@ async fn a_comment_is_found_under_its_post_only() {
 }
 
 #[tokio::test]
-async fn what_is_no_comment_is_not_found() {
+async fn an_item_that_is_no_comment_is_not_found() {
     let world = given::blog().await;
     given::like(&world, "p1", "bob").await.expect(201);
     for id in ["none", "p1", "bob"] {
@@ -40,7 +40,7 @@ async fn bad_ids_are_refused() {
 }
 
 #[tokio::test]
-async fn it_costs_what_its_budget_says() {
+async fn the_requests_of_the_function_cost_their_budget() {
     let world = given::blog().await;
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
     let path = format!("/api/posts/p1/comments/{}", comment["id"].as_str().unwrap());

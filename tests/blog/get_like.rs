@@ -14,7 +14,7 @@ async fn a_like_is_found_by_its_post_and_user() {
 }
 
 #[tokio::test]
-async fn what_is_not_liked_is_not_found() {
+async fn a_missing_like_is_not_found() {
     let world = given::blog().await;
     given::like(&world, "p1", "bob").await.expect(201);
     for path in ["p1/likes/ann", "p1/likes/nobody", "p2/likes/bob", "p1/likes/BOB"] {

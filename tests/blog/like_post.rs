@@ -60,7 +60,7 @@ async fn a_user_of_the_longest_id_may_like_a_post_of_the_longest_id() {
 }
 
 #[tokio::test]
-async fn a_body_that_nobody_asked_for_is_ignored() {
+async fn a_body_of_a_like_is_ignored() {
     let world = given::blog().await;
     let path = "/api/posts/p1/likes/bob";
     world.put(path, json!({"userId": "ann", "creationDate": "x"})).await.expect(201);

@@ -27,17 +27,17 @@ async fn the_posts_of_an_unknown_user_are_not_found() {
 }
 
 #[tokio::test]
-async fn a_rename_that_goes_on_does_not_shorten_the_list() {
+async fn an_unfinished_rename_does_not_shorten_the_list() {
     let world = given::blog().await;
     for id in ["p2", "p3"] {
         given::post(&world, id, "ann").await.expect(201);
     }
     world.settle().await;
-    let mark = json!({
+    let continuation = json!({
         "id": "user:renaming", "type": "markOfRename", "userId": "ann", "version": 1, "ttl": 1_000,
     });
     let users = world.container("users").await;
-    users.create_item("ann".to_owned(), "user:renaming", &mark, None).await.unwrap();
+    users.create_item("ann".to_owned(), "user:renaming", &continuation, None).await.unwrap();
     let page = world.get("/api/users/ann/posts?limit=2").await.expect(200).json();
     let more = page["nextCursor"].as_str().expect("there is a third");
     let last = world.get(&format!("/api/users/ann/posts?limit=2&cursor={more}")).await.expect(200);

@@ -246,7 +246,7 @@ fn posts_integrity(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn Any
 }
 
 #[test]
-fn names_end_as_the_users_have_them() {
+fn copied_names_end_as_the_users_have_them() {
     proof::fan_out::<Written>(usernames, posts_integrity).unwrap();
 }
 
@@ -351,7 +351,7 @@ async fn the_audit_checks_and_repairs_an_aggregate_from_its_definition() {
     let found = audited(&world, true).await;
     let expected = ["copy-extra ann of p2", "copy-missing bob of p2", "count-differs ann total"];
     assert!(expected.iter().all(|one| found.iter().any(|found| found == one)), "{found:?}");
-    // What a repair has changed is checked by the next audit.
+    // The next audit checks the changes of a repair.
     audited(&world, true).await;
     assert_eq!(audited(&world, false).await, [""; 0]);
     compare_totals::<PostCounts>(&world.items("post-counts").await, &last).unwrap();

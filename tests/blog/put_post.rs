@@ -26,7 +26,7 @@ async fn the_first_put_creates_and_the_next_edits() {
 }
 
 #[tokio::test]
-async fn an_edit_keeps_the_counts_and_what_the_server_owns() {
+async fn an_edit_keeps_the_counts_and_the_fields_of_the_server() {
     let world = given::blog().await;
     given::comment(&world, "p1", "bob", "Nice").await.expect(201);
     given::like(&world, "p1", "ann").await.expect(201);
@@ -90,7 +90,7 @@ async fn the_largest_post_can_still_be_edited_and_liked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_create_one_post_at_once_exactly_one_does() {
+async fn of_many_creates_of_one_post_at_once_exactly_one_succeeds() {
     let world = given::blog().await;
     let other = world.second_instance().await;
     for n in 0..20 {

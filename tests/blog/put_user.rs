@@ -83,7 +83,7 @@ async fn a_name_that_looks_like_another_is_refused_and_an_emoji_is_not() {
 }
 
 #[tokio::test]
-async fn a_name_of_before_this_rule_is_read_copied_and_can_be_changed() {
+async fn a_name_older_than_this_rule_is_read_and_copied_and_can_be_changed() {
     let world = given::blog().await;
     let users = world.container("users").await;
     let mut items = world.items("users").await.into_iter();
@@ -106,7 +106,7 @@ async fn a_name_of_before_this_rule_is_read_copied_and_can_be_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_create_one_user_at_once_exactly_one_does() {
+async fn of_many_creates_of_one_user_at_once_exactly_one_succeeds() {
     let world = World::new().await;
     let other = world.second_instance().await;
     for n in 0..20 {

@@ -25,7 +25,7 @@ async fn reserved_for_ann(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_name_is_taken_whatever_its_case_and_its_form() {
+async fn a_taken_name_is_taken_in_every_case_and_form() {
     let world = World::new().await;
     for (n, (name, same)) in [
         ("Bob", "bOB"),
@@ -33,7 +33,7 @@ async fn a_name_is_taken_whatever_its_case_and_its_form() {
         ("E\u{301}mile", "\u{c9}MILE"),
         ("\u{212b}ngstr\u{f6}m", "a\u{30a}NGSTRO\u{308}M"),
         ("\u{393}\u{39d}\u{3a9}", "\u{3b3}\u{3bd}\u{3c9}"),
-        ("a name/with?odd#letters \"\\", " A NAME/with?odd#letters \"\\ "),
+        ("a name/with?odd#signs \"\\", " A NAME/with?odd#signs \"\\ "),
     ]
     .into_iter()
     .enumerate()
@@ -47,7 +47,7 @@ async fn a_name_is_taken_whatever_its_case_and_its_form() {
 }
 
 #[tokio::test]
-async fn names_that_only_look_alike_are_different() {
+async fn names_that_look_alike_are_different() {
     let world = World::new().await;
     for (n, name) in ["Zoe", "Zo\u{eb}", "Z\u{43e}e", "Zo e", "Zoe."].into_iter().enumerate() {
         user(&world, &format!("u{n}"), name).await.expect(201);
@@ -55,7 +55,7 @@ async fn names_that_only_look_alike_are_different() {
 }
 
 #[tokio::test]
-async fn a_freed_name_can_be_taken_at_once() {
+async fn a_released_name_can_be_claimed_at_once() {
     let world = given::blog().await;
     user(&world, "ann", "Anna").await.expect(200);
     user(&world, "carl", "ann").await.expect(201);
@@ -66,7 +66,7 @@ async fn a_freed_name_can_be_taken_at_once() {
 }
 
 #[tokio::test]
-async fn a_rename_whose_answer_was_lost_frees_the_old_name_all_the_same() {
+async fn a_rename_with_a_lost_answer_releases_the_old_name() {
     let world = given::blog().await;
     world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "users", 1);
     user(&world, "ann", "Anna").await.expect(200);
@@ -76,7 +76,7 @@ async fn a_rename_whose_answer_was_lost_frees_the_old_name_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_old_name_that_the_store_does_not_give_back_at_once_is_given_back_later() {
+async fn an_old_name_whose_release_fails_is_released_later() {
     let world = given::blog().await;
     world.endpoint.inject(Fault::Refused(503), RequestKind::Delete, "users", 6);
     user(&world, "ann", "Anna").await.expect(200);
@@ -87,7 +87,7 @@ async fn an_old_name_that_the_store_does_not_give_back_at_once_is_given_back_lat
 }
 
 #[tokio::test]
-async fn an_old_name_is_given_back_though_its_user_has_changed_the_new_one_since() {
+async fn an_old_name_is_released_though_its_user_was_renamed_again() {
     let world = given::blog().await;
     world.endpoint.inject(Fault::Refused(503), RequestKind::Delete, "users", 6);
     for name in ["Anna", "Anne", "Anja"] {
@@ -101,7 +101,7 @@ async fn an_old_name_is_given_back_though_its_user_has_changed_the_new_one_since
 }
 
 #[tokio::test]
-async fn a_name_that_comes_back_to_its_user_is_not_given_back() {
+async fn a_name_that_its_user_has_again_is_not_released() {
     let world = given::blog().await;
     for name in ["Anna", "Ann", "ANN"] {
         user(&world, "ann", name).await.expect(200);
@@ -111,7 +111,7 @@ async fn a_name_that_comes_back_to_its_user_is_not_given_back() {
 }
 
 #[tokio::test]
-async fn a_name_freed_at_another_instance_can_be_taken_at_once() {
+async fn a_name_released_at_another_instance_can_be_claimed_at_once() {
     let world = given::blog().await;
     let other = world.second_instance().await;
     user(&other, "ann", "Anna").await.expect(200);
@@ -120,7 +120,7 @@ async fn a_name_freed_at_another_instance_can_be_taken_at_once() {
 }
 
 #[tokio::test]
-async fn ones_own_name_in_another_case_works_and_stays_reserved() {
+async fn a_users_own_name_in_another_case_is_accepted_and_stays_reserved() {
     let world = given::blog().await;
     for name in ["ANN", "ann", "aNN"] {
         assert_eq!(user(&world, "ann", name).await.expect(200).json()["username"], name);
@@ -131,7 +131,7 @@ async fn ones_own_name_in_another_case_works_and_stays_reserved() {
 }
 
 #[tokio::test]
-async fn a_name_whose_taking_was_refused_stays_free() {
+async fn a_name_whose_claim_was_refused_stays_free() {
     let world = given::blog().await;
     let body = json!({"username": "Zoe"});
     let conditions: [&[(&str, &str)]; 2] = [&[("if-none-match", "*")], &[("if-match", "\"0\"")]];
@@ -142,7 +142,7 @@ async fn a_name_whose_taking_was_refused_stays_free() {
 }
 
 #[tokio::test]
-async fn a_refused_creation_does_not_keep_the_users_name_from_being_freed() {
+async fn a_refused_creation_does_not_stop_the_release_of_the_users_name() {
     let world = given::blog().await;
     let body = json!({"username": "Ann"});
     let only_new = [("if-none-match", "*")];
@@ -152,7 +152,7 @@ async fn a_refused_creation_does_not_keep_the_users_name_from_being_freed() {
 }
 
 #[tokio::test]
-async fn a_user_who_exists_is_a_failed_precondition_even_if_the_name_is_taken() {
+async fn an_existing_user_is_a_failed_precondition_even_if_the_name_is_taken() {
     let world = given::blog().await;
     let body = json!({"username": "Bob"});
     let only_new = [("if-none-match", "*")];
@@ -160,7 +160,7 @@ async fn a_user_who_exists_is_a_failed_precondition_even_if_the_name_is_taken() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_who_want_one_name_at_once_exactly_one_gets_it() {
+async fn of_two_claims_of_one_name_at_once_exactly_one_succeeds() {
     let world = World::new().await;
     let other = world.second_instance().await;
     for n in 0..60 {
@@ -180,7 +180,7 @@ async fn of_two_who_want_one_name_at_once_exactly_one_gets_it() {
         let (first, second) = (first.unwrap(), second.unwrap());
         let (winner, loser) =
             if first.status.is_success() { (first, second) } else { (second, first) };
-        assert!(winner.status.is_success(), "nobody got {lower}: {}", winner.text);
+        assert!(winner.status.is_success(), "no user got {lower}: {}", winner.text);
         problem(&loser, 409);
         let names = join_all([&a, &b].map(|id| name_of(&world, id))).await;
         let holders = names.iter().filter(|name| name.to_lowercase() == lower).count();
@@ -189,7 +189,7 @@ async fn of_two_who_want_one_name_at_once_exactly_one_gets_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_who_want_the_names_of_each_other_never_share_one() {
+async fn users_that_claim_each_others_names_never_share_one() {
     let world = World::new().await;
     let other = world.second_instance().await;
     for n in 0..4 {
@@ -214,7 +214,7 @@ async fn many_who_want_the_names_of_each_other_never_share_one() {
 }
 
 #[tokio::test]
-async fn a_reservation_that_a_crash_left_behind_is_taken_over() {
+async fn a_reservation_leaked_by_a_crash_is_taken_over() {
     let world = given::blog().await;
     // The crash came before the owner was created.
     reserve(&world, "zoë", "nobody", Duration::HOUR).await;
@@ -227,7 +227,7 @@ async fn a_reservation_that_a_crash_left_behind_is_taken_over() {
 }
 
 #[tokio::test]
-async fn the_owner_of_a_reservation_left_behind_can_complete_it() {
+async fn the_owner_of_a_leaked_reservation_can_complete_it() {
     let world = given::blog().await;
     reserve(&world, "zoe", "zoe", Duration::HOUR).await;
     reserve(&world, "anna", "ann", Duration::ZERO).await;
@@ -238,7 +238,7 @@ async fn the_owner_of_a_reservation_left_behind_can_complete_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_left_behind_that_many_want_at_once_goes_to_one_of_them() {
+async fn of_many_claims_of_a_leaked_name_at_once_one_succeeds() {
     let world = given::blog().await;
     let other = world.second_instance().await;
     for n in 0..30 {
@@ -277,7 +277,7 @@ async fn a_slow_command_cannot_write_its_user_after_its_name_was_taken_over() {
     user(&world, "u1", "Zoe").await.expect(201);
     user(&world, "u2", "Carl").await.expect(201);
 
-    // Now they go on with their second write.
+    // Now they send their second write.
     ann["username"] = json!("Zoe");
     let as_read = ItemWriteOptions::default().with_precondition(Precondition::if_match(etag));
     let late = users.replace_item("ann", "ann", &ann, Some(as_read)).await;
@@ -310,7 +310,7 @@ async fn an_old_reservation_in_use_is_respected() {
 }
 
 #[tokio::test]
-async fn who_lost_a_reservation_before_being_created_can_still_be_created() {
+async fn a_user_whose_reservation_was_taken_over_can_still_be_created() {
     let world = given::blog().await;
     reserve(&world, "zoe", "late", Duration::HOUR).await;
     user(&world, "zoe", "Zoe").await.expect(201);
@@ -352,7 +352,7 @@ async fn reserve(world: &World, key: &str, owner: &str, age: Duration) {
 }
 
 #[tokio::test]
-async fn a_rename_that_came_too_late_leaves_its_name_to_others() {
+async fn a_late_rename_leaves_its_name_to_others() {
     let world = World::new().await;
     world.put("/api/users/bob", json!({"username": "Bob"})).await.expect(201);
     for round in 0..10 {

@@ -1,5 +1,5 @@
 //! The number of a user's posts, built rightly and wrongly: the proof, chaos and the audit pass the
-//! right one, and say what is wrong with the other.
+//! right one, and name the fault of the other.
 
 use std::{sync::Arc, time::Duration};
 
@@ -152,7 +152,7 @@ async fn under_chaos(count: fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>) -> World
 }
 
 #[test]
-fn the_proof_names_a_count_that_forgets_whom_a_post_was_counted_for() {
+fn the_proof_names_a_count_that_forgets_the_owner_of_a_post() {
     let proven =
         proof::holds::<Posts>(&json!([totals_container(COUNTS)]), wrong, &async |world, last| {
             compare_totals::<PostCounts>(&world.items(COUNTS).await, last)
@@ -162,7 +162,7 @@ fn the_proof_names_a_count_that_forgets_whom_a_post_was_counted_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn under_chaos_the_aggregate_ends_right_and_a_count_that_forgets_does_not() {
+async fn the_aggregate_ends_right_under_chaos_and_a_forgetful_count_does_not() {
     let world = under_chaos(right).await;
     compared(&world).await.unwrap();
     assert_eq!(audited(&world, false).await, [""; 0]);

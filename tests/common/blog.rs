@@ -1,4 +1,4 @@
-//! Worlds that stories begin in, and short words for what happens in them.
+//! Worlds in which stories begin, and short functions for their requests.
 
 use axum::body::Body;
 use azure_data_cosmos::clients::ContainerClient;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::world::{Answer, World};
 
-/// The header that the platform sends for a user who signed in with Microsoft Entra.
+/// The header that the platform sends for a user that is signed in with Microsoft Entra.
 pub(crate) const PRINCIPAL_ID: &str = "X-MS-CLIENT-PRINCIPAL-ID";
 
 /// Sends a request of a user, or without a user.

@@ -1,4 +1,4 @@
-//! Whether the test programs are whole.
+//! The check that each test program has all its stories.
 
 use std::{
     env, fs,

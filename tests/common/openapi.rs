@@ -11,7 +11,7 @@ use super::world::{Answer, Tributary};
 pub(crate) static DOCUMENT: LazyLock<OpenApiDocument> =
     LazyLock::new(OpenApiDocument::of::<Tributary>);
 
-/// The status of a function that does what it is asked for: 201 where it may create.
+/// The status of a successful request: 201 if the function can create.
 pub(crate) fn status(function: &HttpFunction) -> u16 {
     DOCUMENT.status(function)
 }

@@ -32,7 +32,7 @@ fn every_function_has_a_budget() {
             missing.push(format!(
                 "{name} has no budget. Add to the story {story}:\n\
                  #[tokio::test]\n\
-                 async fn it_costs_what_its_budget_says() {{\n    \
+                 async fn the_requests_of_the_function_cost_their_budget() {{\n    \
                      let world = given::blog().await;\n    \
                      let request = (\"{method}\", \"{path}\", None);\n    \
                      budget(&world, request, \"1 request, 1.00 RU: read users\").await;\n\

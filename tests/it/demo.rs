@@ -12,7 +12,7 @@ use tributary_tools::Client;
 use crate::{hosted::Hosted, world::World};
 
 #[tokio::test]
-async fn each_demo_is_accepted_and_shown_and_loading_it_again_changes_nothing() {
+async fn each_demo_is_accepted_and_shown_and_a_second_load_changes_nothing() {
     let world = World::new().await;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let client = Client::new(&format!("http://{}", listener.local_addr().unwrap())).unwrap();

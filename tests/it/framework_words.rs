@@ -1,4 +1,4 @@
-//! The framework names nothing of the app's domains. `cargo xtask circles` checks what it imports.
+//! The framework names nothing of the app's domains. `cargo xtask circles` checks its imports.
 
 use std::{
     collections::BTreeSet,
@@ -8,8 +8,8 @@ use std::{
 
 const FRAMEWORK: &str = "crates/tributary-functions/src";
 
-/// Containers and functions that the framework has for every app, and words that mean something else
-/// there: the change feed, and people who call.
+/// Containers and functions that the framework has for every app, and words with another meaning in it:
+/// the change feed, and callers.
 const OF_THE_FRAMEWORK: [&str; 10] = [
     "dead-letters",
     "leases",

@@ -1,4 +1,4 @@
-//! `functions/` is what the tables of the app say, and what the Functions host needs.
+//! `functions/` agrees with the tables of the app, and with the needs of the Functions host.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -38,7 +38,7 @@ fn trigger(function: &Value) -> &Value {
 
 const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 
-/// Runs the command `functions` on a folder, and returns what it reports.
+/// Runs the command `functions` on a folder, and returns its report.
 fn command(folder: &Path, check: bool) -> Result<(), String> {
     let mut command = Command::new(HANDLER);
     command.arg("functions").arg("--folder").arg(folder).args(check.then_some("--check"));
@@ -131,7 +131,7 @@ fn no_two_triggers_share_a_lease_and_none_can_lose_a_change() {
 }
 
 #[test]
-fn the_function_for_unmatched_routes_sorts_last_and_opens_nothing() {
+fn the_function_for_unmatched_routes_sorts_last_and_serves_nothing() {
     let folders = folders();
     assert_eq!(trigger(&folders[UNMATCHED_FUNCTION])["authLevel"], "function");
     let last = folders.keys().max_by_key(|name| name.to_lowercase()).unwrap();
@@ -140,7 +140,7 @@ fn the_function_for_unmatched_routes_sorts_last_and_opens_nothing() {
 
 /// Without these two a text of a user can stop the change feed.
 #[test]
-fn host_json_keeps_dates_from_being_parsed_with_a_bundle_that_knows_how() {
+fn host_json_turns_off_the_parsing_of_dates_with_a_bundle_that_can() {
     let host = fs::read_to_string(root().join("host.json")).unwrap();
     let host: Value = serde_json::from_str(&host).unwrap();
     let cosmos = &host["extensions"]["cosmosDB"];

@@ -133,7 +133,7 @@ impl Unhosted {
         answer.starts_with(b"HTTP/1.1 200 OK")
     }
 
-    /// Sends these bytes and nothing more, and reads what is answered. A server may close a
+    /// Sends these bytes and nothing more, and reads the answer. A server may close a
     /// connection whose caller has ended its side.
     pub(crate) async fn send(&self, bytes: &[u8]) -> Vec<u8> {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();

@@ -49,9 +49,13 @@ async fn a_comment_that_changes_while_it_is_deleted_under_a_condition_stays() {
     assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
 
     let now = world.get(path).await.expect(200);
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     world.call("DELETE", path, &[("if-match", now.header("etag"))], None).await.expect(204);
-    assert_eq!(world.endpoint.request_count() - mark, 3, "post and comment are read once");
+    assert_eq!(
+        world.endpoint.request_count() - requests_before,
+        3,
+        "post and comment are read once"
+    );
 }
 
 #[tokio::test]
@@ -102,7 +106,7 @@ async fn a_comment_made_while_its_post_is_deleted_goes_with_it() {
 }
 
 #[tokio::test]
-async fn of_two_who_take_a_name_left_behind_at_once_one_gets_it() {
+async fn of_two_claims_of_a_leaked_name_at_once_one_succeeds() {
     let world = given::blog().await;
     let reservation = json!({
         "type": "username", "id": "username", "userId": "username:zoe", "owner": "nobody",
@@ -132,7 +136,7 @@ async fn a_rename_that_lost_a_race_leaves_its_name_to_others_at_once() {
 }
 
 #[tokio::test]
-async fn a_name_given_back_late_stays_with_who_has_it_now() {
+async fn a_late_release_leaves_a_name_with_its_new_owner() {
     let world = given::blog().await;
     let taken_over = async {
         let reservation = json!({

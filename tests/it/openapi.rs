@@ -1,4 +1,4 @@
-//! The OpenAPI document says of each function what the app takes and what it answers.
+//! The OpenAPI document has the requests and the answers of each function of the app.
 
 use std::process::Command;
 

@@ -225,7 +225,7 @@ fn after_sigterm_the_handler_asks_to_be_started_again() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_reached_is_a_503_and_not_the_end() {
+async fn an_unavailable_store_is_a_503_and_the_process_continues() {
     use tower::ServiceExt;
     use tributary_functions::{
         app::AppOptions,

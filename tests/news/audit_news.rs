@@ -1,4 +1,4 @@
-//! `AuditNews`: what it finds of items and their places, and its repairs.
+//! `AuditNews`: its findings of items and their places, and its repairs.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ async fn news_at_rest_have_no_finding() {
 }
 
 #[tokio::test]
-async fn an_item_without_its_location_or_elsewhere_than_that_says_is_found_by_a_post_again() {
+async fn an_item_with_a_missing_or_wrong_location_is_found_by_a_post_after_its_repair() {
     let (room, item) = one(3.0).await;
     let location = room.stored("feeds_locations", &item["id"]).await;
     remove(&room, "feeds_locations", &location).await;
@@ -108,7 +108,7 @@ async fn an_item_without_its_location_or_elsewhere_than_that_says_is_found_by_a_
 }
 
 #[tokio::test]
-async fn a_location_that_got_no_further_is_no_divergence() {
+async fn a_location_without_an_item_is_no_divergence() {
     let (room, item) = one(3.0).await;
     remove(&room, "feeds_current", &item).await;
     assert_eq!(found(&room).await, [""; 0]);
@@ -116,7 +116,7 @@ async fn a_location_that_got_no_further_is_no_divergence() {
 }
 
 #[tokio::test]
-async fn a_provider_gets_back_the_kinds_of_keys_that_its_items_have() {
+async fn the_classes_of_keys_of_a_provider_are_restored_from_its_items() {
     let (room, _) = one(3.0).await;
     room.post("reuters", "two", 2.0).await.expect(201);
     remove(&room, "feeds_locations", &json!({"partitionKey": "reuters", "id": "keys"})).await;
@@ -150,7 +150,7 @@ async fn an_item_that_would_expire_stays() {
 }
 
 #[tokio::test]
-async fn a_move_that_nobody_ends_is_ended() {
+async fn a_pending_move_is_ended() {
     let (room, item) = one(3.0).await;
     let to = room.leave_departure(&item).await;
     let reserved = json!({"type": "vacated", "id": to["id"], "partitionKey": to["partitionKey"],
@@ -231,7 +231,7 @@ async fn a_page_of_items_costs_as_many_requests_as_one_item() {
 }
 
 #[tokio::test]
-async fn what_nobody_can_decide_is_for_a_person() {
+async fn an_undecidable_divergence_is_for_an_operator() {
     let (room, item) = one(3.0).await;
     let location = room.stored("feeds_locations", &item["id"]).await;
     let mut copy = room.stored("feeds_current", &item["id"]).await;
@@ -248,7 +248,7 @@ async fn what_nobody_can_decide_is_for_a_person() {
 }
 
 #[tokio::test]
-async fn what_is_no_item_is_reported() {
+async fn an_unreadable_item_is_reported() {
     let (room, item) = one(3.0).await;
     room.put("feeds_archive", &json!({"id": "x", "partitionKey": "y"})).await;
     room.put("feeds_locations", &json!({"id": "x", "partitionKey": "y"})).await;
@@ -257,7 +257,7 @@ async fn what_is_no_item_is_reported() {
 }
 
 #[tokio::test]
-async fn beside_live_traffic_nothing_false_is_found() {
+async fn an_audit_beside_live_traffic_has_no_false_findings() {
     let room = Newsroom::new().await;
     for n in 0..20 {
         room.post("reuters", &format!("old-{n}"), 20.0).await.expect(201);

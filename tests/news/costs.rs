@@ -117,9 +117,9 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
 
 /// Runs a timer, and gives a row of the table.
 async fn run(room: &Newsroom, what: &str, function: &str) -> String {
-    let mark = room.world.endpoint.request_count();
+    let requests_before = room.world.endpoint.request_count();
     room.world.tick(function).await.unwrap();
-    let requests = room.world.endpoint.requests_since(mark);
+    let requests = room.world.endpoint.requests_since(requests_before);
     format!("| `{function}` | {what} | {} | {:.2} |\n", requests.len(), request_units(&requests))
 }
 
@@ -149,9 +149,9 @@ async fn a_list_of_all_providers_is_one_partition_a_month_with_plain_months() {
     let room = filled(MONTHLY).await;
     let path = format!("/api/news/items?{}", around(&room));
     for path in [path.clone(), format!("{path}&provider=gazette")] {
-        let mark = room.world.endpoint.request_count();
+        let requests_before = room.world.endpoint.request_count();
         room.world.get(&path).await.expect(200);
-        let requests = room.world.endpoint.requests_since(mark);
+        let requests = room.world.endpoint.requests_since(requests_before);
         let queries: Vec<_> = requests.iter().filter(|one| one.query.is_some()).collect();
         assert!(queries.iter().all(|query| query.names_partition_key), "{path} fans out");
         assert!((1..=3).contains(&queries.len()), "{path}: {}", queries.len());

@@ -3,7 +3,7 @@
 use super::given::Newsroom;
 
 #[tokio::test]
-async fn an_item_is_found_in_every_container_and_says_which_were_asked() {
+async fn an_item_is_found_in_every_container_and_its_answer_names_the_containers_read() {
     let room = Newsroom::new().await;
     for (days, containers) in [(1.0, "hot"), (40.0, "hot, warm"), (900.0, "hot, warm, archive")] {
         let item = room.post("reuters", &format!("{days}"), days).await.expect(201).json();
@@ -20,7 +20,7 @@ async fn an_item_is_found_in_every_container_and_says_which_were_asked() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_not_found_and_a_bad_key_is_refused() {
+async fn a_missing_item_is_not_found_and_a_bad_key_is_refused() {
     let room = Newsroom::new().await;
     let id = "00000000-0000-5000-8000-000000000000";
     room.world.get(&format!("/api/news/items/reuters_2026-11/{id}")).await.expect(404);

@@ -157,7 +157,7 @@ async fn an_item_whose_move_cannot_end_stays_listed_where_it_is() {
 }
 
 #[tokio::test]
-async fn with_a_raised_age_items_go_where_readers_look_for_them() {
+async fn items_go_to_the_containers_that_readers_read_after_the_age_is_raised() {
     let room = Newsroom::new().await;
     room.post("reuters", "first", 45.0).await.expect(201);
     room.migrate().await;
@@ -168,7 +168,7 @@ async fn with_a_raised_age_items_go_where_readers_look_for_them() {
     later.post("reuters", "third", 5.0).await.expect(201);
     let live = (room.live_in("feeds_current").await, room.live_in("feeds_historical").await);
     assert_eq!(live, (1, 2));
-    // What an instance with the former age has put beside the progress is brought along, too.
+    // Items that an instance with the former age has written before the progress are migrated, too.
     let mut hot = room.stored("feeds_current", &room.items("days=7", 3).await[0]["id"]).await;
     (hot["publishedDate"], hot["partitionKey"]) =
         (json!(room.days_ago(40.0)), json!(format!("reuters_{}", &room.days_ago(40.0)[..7])));
@@ -177,7 +177,7 @@ async fn with_a_raised_age_items_go_where_readers_look_for_them() {
 }
 
 #[tokio::test]
-async fn with_a_lowered_age_the_items_between_are_brought_along() {
+async fn the_items_between_two_ages_are_migrated_after_the_age_is_lowered() {
     let room = Newsroom::new().await;
     room.post("reuters", "a", 20.0).await.expect(201);
     room.migrate().await;

@@ -42,7 +42,7 @@ async fn a_list_asks_more_than_a_hundred_physical_partitions() {
 }
 
 #[tokio::test]
-async fn an_answer_says_where_it_was_sought() {
+async fn an_answer_names_the_containers_and_partitions_read() {
     let room = Newsroom::new().await;
     for days in [1.0, 40.0] {
         room.post("reuters", &format!("{days}"), days).await.expect(201);

@@ -28,7 +28,7 @@ enum Step {
     Race(Post, Post),
     Migrate,
     Archive,
-    /// Days pass; what has expired is deleted at once, or later.
+    /// Lets days pass; expired items are deleted at once, or later.
     Days(i64, bool),
     Hours(i64),
 }
@@ -176,7 +176,7 @@ impl Story {
         }
     }
 
-    /// Each item is in the lists once, and is what it may be. What is in the archive is not listed.
+    /// Each item is in the lists once, in an allowed state. Archived items are not listed.
     async fn check(&self, limit: u32) {
         let room = if limit.is_multiple_of(2) { &self.one } else { &self.other };
         for providers in [&[""][..], &["reuters", "gazette", "herald"]] {
@@ -245,7 +245,7 @@ fn state(item: &Value) -> (String, String) {
     (text("publishedDate"), text("title"))
 }
 
-/// After all that, a post of each item that is left alone tells that all can go on.
+/// In the end, a post of each remaining item succeeds.
 async fn end(story: &mut Story) {
     let items: Vec<usize> = story.states.keys().copied().collect();
     for item in items {

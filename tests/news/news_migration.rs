@@ -5,7 +5,7 @@ use serde_json::json;
 use super::given::{HYBRID, Newsroom};
 
 #[tokio::test]
-async fn what_is_older_than_thirty_days_goes_to_the_warm_container_and_stays_readable() {
+async fn items_older_than_thirty_days_go_to_the_warm_container_and_stay_readable() {
     let room = Newsroom::new().await;
     let old = room.post("reuters", "old", 20.0).await.expect(201).json();
     let new = room.post("reuters", "new", 5.0).await.expect(201).json();
@@ -24,14 +24,14 @@ async fn what_is_older_than_thirty_days_goes_to_the_warm_container_and_stays_rea
         assert_eq!(&room.read(item).await.expect(200).json(), item);
     }
     assert_eq!(room.urls("days=60").await, ["new", "old"]);
-    // The copy in the hot container goes away.
+    // The copy in the hot container expires.
     room.days_pass(2).await;
     assert_eq!(room.world.items("feeds_current").await.len(), 1);
     assert_eq!(room.urls("days=60").await, ["new", "old"]);
 }
 
 #[tokio::test]
-async fn the_timer_does_the_same() {
+async fn the_timer_migrates_like_the_command() {
     let room = Newsroom::new().await;
     room.post("gazette", "old", 20.0).await.expect(201);
     room.days_pass(11).await;
@@ -40,7 +40,7 @@ async fn the_timer_does_the_same() {
 }
 
 #[tokio::test]
-async fn what_was_just_migrated_is_listed_though_a_replica_does_not_have_it_yet() {
+async fn a_just_migrated_item_is_listed_though_a_replica_lacks_it() {
     let room = Newsroom::new().await;
     room.post("reuters", "old", 20.0).await.expect(201);
     room.days_pass(11).await;
@@ -57,7 +57,7 @@ async fn what_was_just_migrated_is_listed_though_a_replica_does_not_have_it_yet(
 }
 
 #[tokio::test]
-async fn what_was_never_migrated_never_expires() {
+async fn an_item_that_was_never_migrated_never_expires() {
     let room = Newsroom::new().await;
     let item = room.post("reuters", "old", 1.0).await.expect(201).json();
     room.days_pass(400).await;

@@ -1,4 +1,4 @@
-//! A page of a list ends at its bounds, whatever the window, and the list goes on.
+//! A page of a list ends at its bounds for any window, and the next page continues the list.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -144,12 +144,12 @@ async fn a_search_that_finds_everything_reads_little_more_than_its_page() {
     for items in items.chunks(50) {
         room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
     }
-    let mark = room.world.endpoint.request_count();
+    let requests_before = room.world.endpoint.request_count();
     let path = "/api/news/search?q=sought&provider=reuters&limit=5";
     let found = page(&room, path, None).await;
     assert_eq!(found.items.len(), 5);
     // A page of the store has 4 MB: 66 of these items. One read may have as much too much.
-    let requests = room.world.endpoint.requests_since(mark);
+    let requests = room.world.endpoint.requests_since(requests_before);
     let queries = requests.iter().filter(|one| one.query.is_some()).count();
     assert!(queries <= 4, "{queries}");
 }

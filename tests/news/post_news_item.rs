@@ -33,7 +33,7 @@ async fn a_new_item_is_created_in_the_partition_of_its_provider_and_time() {
 }
 
 #[tokio::test]
-async fn posted_again_an_item_keeps_its_id_and_is_updated() {
+async fn an_item_posted_again_keeps_its_id_and_is_updated() {
     let room = Newsroom::new().await;
     let first = room.post("reuters", "a", 1.0).await.expect(201).json();
     let mut body = room.item("reuters", "a", 1.0);
@@ -71,7 +71,7 @@ async fn an_item_that_comes_late_goes_straight_to_the_container_of_its_age() {
 }
 
 #[tokio::test]
-async fn a_changed_date_moves_an_item_wherever_it_is() {
+async fn a_changed_date_moves_an_item_from_any_container() {
     let room = Newsroom::new().await;
     let mut id = None;
     // To and fro between months and containers, to the archive and back.

@@ -91,14 +91,14 @@ async fn a_batch_that_reaches_its_limit_has_a_status_for_each_item() {
     assert_eq!(statuses.len(), 200);
     assert!(statuses.iter().all(|status| [201, 503].contains(&status.as_u64().unwrap())));
     assert!(body["failed"].as_u64().unwrap() > 100, "{body}");
-    // What was refused is stored when it is posted again.
+    // A refused item is stored when it is posted again.
     let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
     assert_eq!(answer.expect(200).json()["failed"], 0);
     assert_eq!(room.urls_by("days=7", 100).await.len(), 201);
 }
 
 #[tokio::test]
-async fn a_batch_ends_in_time_though_the_store_does_not_answer() {
+async fn a_batch_ends_by_its_deadline_though_the_store_does_not_answer() {
     let room = Newsroom::new().await;
     let items: Vec<Value> = (0..3).map(|n| room.item("reuters", &n.to_string(), 1.0)).collect();
     let limits = Limits { time: Duration::from_millis(500), ..Limits::REQUEST };
@@ -116,7 +116,7 @@ async fn a_batch_ends_in_time_though_the_store_does_not_answer() {
 }
 
 #[tokio::test]
-async fn what_fails_for_one_provider_fails_for_no_other() {
+async fn a_failure_for_one_provider_fails_no_other() {
     let room = Newsroom::new().await;
     room.put("feeds_locations", &json!({"partitionKey": "gazette", "id": "keys", "classes": 5}))
         .await;

@@ -17,7 +17,7 @@ async fn retitle(room: &Newsroom, item: &Value, title: &str) {
 }
 
 #[tokio::test]
-async fn an_edit_between_copy_and_mark_is_kept() {
+async fn an_edit_during_a_relocation_is_kept() {
     let room = Newsroom::new().await;
     let other = room.with_settings(super::given::HYBRID).await;
     let item = room.post("reuters", "a", 20.0).await.expect(201).json();
@@ -61,7 +61,7 @@ async fn a_search_does_not_find_an_older_text_of_an_item_in_two_containers() {
 }
 
 #[tokio::test]
-async fn what_is_in_the_archive_is_not_listed_as_it_was() {
+async fn an_archived_item_is_not_listed_in_a_former_state() {
     let room = Newsroom::new().await;
     let item = room.post("gazette", "a", 95.0).await.expect(201).json();
     room.days_pass(731).await;
@@ -69,7 +69,7 @@ async fn what_is_in_the_archive_is_not_listed_as_it_was() {
     assert_eq!(room.urls(&window).await, ["a"]);
     assert_eq!(room.archive().await["archived"], 1);
     retitle(&room, &item, "Corrected").await;
-    // The copy in the warm container goes away within a day.
+    // The copy in the warm container expires within a day.
     assert_eq!(room.items(&window, 3).await, [json!(null); 0]);
     assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
 }
@@ -84,7 +84,7 @@ async fn a_higher_age_of_the_migration_hides_neither_old_items_nor_new_ones() {
     room.days_pass(2).await;
     let raised = room.with_settings(&[("News__MigrateAfterDays", "30")]).await;
     assert_eq!(raised.urls("days=20").await, ["a"]);
-    // It was published before what is known to be migrated, and goes where that is.
+    // The item was published before the progress of the migration, and goes to the warm container.
     raised.post("reuters", "b", 8.0).await.expect(201);
     assert_eq!(raised.live_in("feeds_historical").await, 2);
     for filter in ["", "&provider=reuters"] {

@@ -93,7 +93,7 @@ async fn a_move_that_is_taken_back_twice_at_once_leaves_one_item() {
 
 /// There the place keeps a late copy out, and stays taken for a day.
 #[tokio::test]
-async fn where_an_item_has_been_before_a_refused_move_is_taken_back_within_a_day() {
+async fn a_refused_move_to_a_former_place_is_taken_back_within_a_day() {
     let room = Newsroom::new().await;
     room.post("reuters", "a", 60.0).await.expect(201);
     let item = room.post("reuters", "a", 1.0).await.expect(200).json();

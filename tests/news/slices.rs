@@ -1,4 +1,4 @@
-//! Runs of the news end inside their slices, and what they have done by then is written down.
+//! Runs of the news end inside their slices, and record their progress.
 
 use std::{
     num::NonZeroU32,
@@ -30,7 +30,7 @@ async fn recorded(room: &Newsroom) -> u64 {
 }
 
 #[tokio::test]
-async fn a_run_of_the_archive_does_not_page_through_what_is_not_due() {
+async fn a_run_of_the_archive_does_not_read_items_that_are_not_due() {
     let room = Newsroom::new().await;
     room.at_one_time();
     // Two years ago, in the quarter that has not ended by then.
@@ -40,9 +40,9 @@ async fn a_run_of_the_archive_does_not_page_through_what_is_not_due() {
     batch(&room, &items).await;
     for path in ["/api/news/archive", "/api/news/archive?dryRun=true"] {
         room.world.post(path, json!({})).await.expect(200);
-        let mark = room.world.endpoint.request_count();
+        let requests_before = room.world.endpoint.request_count();
         room.world.post(path, json!({})).await.expect(200);
-        let requests = room.world.endpoint.requests_since(mark);
+        let requests = room.world.endpoint.requests_since(requests_before);
         let queries = requests.iter().filter(|one| one.kind == Query);
         let of_dues =
             queries.filter(|one| one.query.as_deref().unwrap().contains("publishedDate <"));
@@ -51,7 +51,7 @@ async fn a_run_of_the_archive_does_not_page_through_what_is_not_due() {
 }
 
 #[tokio::test]
-async fn a_run_of_the_archive_that_fails_has_written_down_what_it_has_archived() {
+async fn a_failed_run_of_the_archive_has_recorded_its_archived_items() {
     let room = Newsroom::new().await;
     let items: Vec<Value> = (0..150)
         .map(|n| room.item("gazette", &n.to_string(), 100.0 + f64::from(n) / 1e3))
@@ -69,7 +69,7 @@ async fn a_run_of_the_archive_that_fails_has_written_down_what_it_has_archived()
 }
 
 #[tokio::test]
-async fn a_dry_run_says_how_far_it_has_come() {
+async fn a_dry_run_reports_its_progress() {
     let room = Newsroom::new().await;
     room.post("gazette", "a", 100.0).await.expect(201);
     room.days_pass(800).await;
@@ -78,7 +78,7 @@ async fn a_dry_run_says_how_far_it_has_come() {
 }
 
 #[tokio::test]
-async fn runs_end_with_their_slices_however_much_is_due() {
+async fn runs_end_with_their_slices_with_any_number_of_due_items() {
     let room = Newsroom::new().await;
     let items: Vec<Value> =
         (0..300).map(|n| room.item("gazette", &n.to_string(), 20.0 + f64::from(n) / 1e3)).collect();
@@ -105,7 +105,7 @@ async fn runs_end_with_their_slices_however_much_is_due() {
 }
 
 #[tokio::test]
-async fn a_run_that_has_no_time_for_all_writes_down_how_far_it_has_come() {
+async fn a_run_without_time_for_all_items_records_its_progress() {
     let room = Newsroom::new().await;
     let items: Vec<Value> =
         (0..250).map(|n| room.item("gazette", &n.to_string(), 25.0 - f64::from(n) / 1e2)).collect();

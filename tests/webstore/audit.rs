@@ -1,4 +1,4 @@
-//! `AuditWebStore`: what it finds in the catalog, and its repairs.
+//! `AuditWebStore`: its findings in the catalog, and its repairs.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ async fn every_divergence_of_a_product_is_found_and_repaired() {
 }
 
 #[tokio::test]
-async fn a_category_or_tag_that_a_product_misses_comes_back() {
+async fn a_missing_category_or_tag_in_use_is_restored() {
     let world = shop::shop().await;
     world.settle().await;
     let labels = world.container("productMeta").await;
@@ -87,7 +87,7 @@ async fn a_category_or_tag_that_a_product_misses_comes_back() {
 }
 
 #[tokio::test]
-async fn a_move_that_nobody_ends_is_ended() {
+async fn a_pending_move_is_ended() {
     let world = shop::shop().await;
     world.settle().await;
     let departure = json!({

@@ -1,4 +1,4 @@
-//! `AuditWebStore`: what it finds of customers, orders and the leaderboard, and its repairs.
+//! `AuditWebStore`: its findings of customers, orders and the leaderboard, and its repairs.
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ async fn a_missing_copy_is_written_and_one_without_a_customer_is_deleted() {
 }
 
 #[tokio::test]
-async fn an_order_without_a_customer_is_for_a_person() {
+async fn an_order_without_a_customer_is_for_an_operator() {
     let world = shop().await;
     world.container("customer").await.delete_item("ann", "ann", None).await.unwrap();
     world.container("leaderboard").await.delete_item("customer", "ann", None).await.unwrap();

@@ -42,7 +42,7 @@ async fn an_order_has_the_names_and_prices_of_its_products_and_their_sum() {
 }
 
 #[tokio::test]
-async fn an_order_keeps_the_names_and_prices_that_it_was_made_with() {
+async fn an_order_keeps_the_names_and_prices_of_its_creation() {
     let world = given::shop().await;
     let order = given::order(&world, "ann").await.expect(201);
     given::product(&world, "c1", "p1", 25.0).await.expect(200);
@@ -74,9 +74,9 @@ async fn an_order_takes_three_store_requests_and_one_for_each_further_category()
         (vec![line("c1", "p1", 1), line("c1", "p2", 1)], vec![Query, Read, Batch]),
         (vec![line("c1", "p1", 1), line("c2", "p1", 1)], vec![Read, Read, Read, Batch]),
     ] {
-        let mark = world.endpoint.request_count();
+        let requests_before = world.endpoint.request_count();
         order_of(&world, "ann", &lines).await.expect(201);
-        let requests = world.endpoint.requests_since(mark);
+        let requests = world.endpoint.requests_since(requests_before);
         assert!(requests.iter().all(|request| request.names_partition_key), "{requests:?}");
         assert_eq!(requests.iter().map(|request| request.kind).collect::<Vec<_>>(), kinds);
     }
@@ -172,7 +172,7 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_order_back() {
 }
 
 #[tokio::test]
-async fn an_order_whose_answer_was_lost_is_made_once() {
+async fn an_order_is_created_once_after_a_lost_answer() {
     for lost in 1..=2 {
         let world = given::shop().await;
         world.endpoint.inject(Fault::AnswerLost, Batch, "customer", lost);

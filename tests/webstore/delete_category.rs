@@ -9,7 +9,7 @@ use tributary_testing::interleavings::amid;
 use crate::{expect::problem, world::World};
 
 #[tokio::test]
-async fn one_that_no_product_uses_is_deleted() {
+async fn a_category_that_no_product_uses_is_deleted() {
     let world = World::new().await;
     for (list, kind) in KINDS {
         let path = format!("/api/{list}/red");
@@ -21,7 +21,7 @@ async fn one_that_no_product_uses_is_deleted() {
         world.call("DELETE", &path, &as_seen, None).await.expect(204);
         problem(&world.get(&path).await, 404);
         problem(&world.delete(&path).await, 404);
-        // A new one under the same id goes on counting.
+        // A new label with the same id continues the versions.
         label(&world, &format!("{list}/red"), "Crimson").await.expect(201);
         assert_eq!(item(&world, "productMeta", kind, "red").await["version"], 3);
         world.settle().await;
@@ -30,7 +30,7 @@ async fn one_that_no_product_uses_is_deleted() {
 }
 
 #[tokio::test]
-async fn one_in_use_is_a_409_that_says_by_how_many() {
+async fn the_delete_of_a_category_in_use_is_a_409_with_the_number_of_products() {
     let world = shop::stocked(World::with_partitions(3).await).await;
     let paths = ["/api/categories/bikes", "/api/tags/red"];
     for path in paths {
@@ -59,7 +59,7 @@ async fn one_in_use_is_a_409_that_says_by_how_many() {
 }
 
 #[tokio::test]
-async fn the_products_of_one_in_use_are_counted_to_a_hundred_only() {
+async fn the_products_of_a_category_in_use_are_counted_to_a_hundred_only() {
     let world = shop::stocked(World::with_partitions(3).await).await;
     let products = world.container("product").await;
     let mut copy = item(&world, "product", "bikes", "b1").await;
@@ -68,13 +68,13 @@ async fn the_products_of_one_in_use_are_counted_to_a_hundred_only() {
         products.create_item("bikes", copy["id"].as_str().unwrap(), &copy, None).await.unwrap();
     }
     for path in ["/api/categories/bikes", "/api/tags/red"] {
-        let mark = world.endpoint.request_count();
+        let requests_before = world.endpoint.request_count();
         let detail = problem(&world.delete(path).await, 409)["detail"].clone();
         assert!(
             detail.as_str().unwrap().starts_with("More than 100 products use this"),
             "{detail}"
         );
-        let requests = world.endpoint.requests_since(mark);
+        let requests = world.endpoint.requests_since(requests_before);
         let answers = requests.iter().filter_map(|request| request.answer.as_ref());
         let ids: u32 = answers.map(|answer| answer.items_returned).sum();
         assert!(ids < 250, "{path}: {ids} ids");
@@ -82,7 +82,7 @@ async fn the_products_of_one_in_use_are_counted_to_a_hundred_only() {
 }
 
 #[tokio::test]
-async fn a_command_that_names_a_deleted_one_is_a_404() {
+async fn a_command_that_names_a_deleted_category_is_a_404() {
     let world = shop::shop().await;
     world.delete(&shop::path("bikes", "b1")).await.expect(204);
     product(&world, "parts", "p1", 1, &[]).await.expect(201);
@@ -98,7 +98,7 @@ async fn a_command_that_names_a_deleted_one_is_a_404() {
 
 /// The product was counted too late: the deletion loses.
 #[tokio::test]
-async fn one_that_a_product_takes_while_it_is_deleted_comes_back() {
+async fn a_category_that_gets_a_product_during_its_deletion_is_restored() {
     for (path, kind, id) in [("categories/parts", "category", "parts"), ("tags/new", "tag", "new")]
     {
         // The first projection is the one that reads the tombstone, or the one of the product.
@@ -127,7 +127,7 @@ async fn one_that_a_product_takes_while_it_is_deleted_comes_back() {
 
 /// The tombstone was delivered too early: the product's own change finds it.
 #[tokio::test]
-async fn one_that_was_deleted_while_a_product_is_written_comes_back() {
+async fn a_category_deleted_while_a_product_is_written_is_restored() {
     for (path, kind, id) in [("categories/parts", "category", "parts"), ("tags/new", "tag", "new")]
     {
         let world = shop::shop().await;
@@ -147,7 +147,7 @@ async fn one_that_was_deleted_while_a_product_is_written_comes_back() {
 }
 
 #[tokio::test]
-async fn a_late_change_of_a_product_brings_nothing_back_that_it_uses_no_more() {
+async fn a_late_change_of_a_product_restores_no_label_that_it_no_longer_uses() {
     let world = shop::shop().await;
     let change = item(&world, "product", "bikes", "b1").await;
     product(&world, "bikes", "b1", 1, &[]).await.expect(200);
@@ -163,7 +163,7 @@ async fn a_late_change_of_a_product_brings_nothing_back_that_it_uses_no_more() {
 }
 
 #[tokio::test]
-async fn a_product_proves_a_category_of_which_nothing_is_left() {
+async fn a_product_restores_a_category_without_a_tombstone() {
     let world = shop::shop().await;
     let labels = world.container("productMeta").await;
     labels.delete_item("category", "bikes", None).await.unwrap();

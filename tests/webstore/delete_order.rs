@@ -8,16 +8,19 @@ async fn a_deleted_order_is_gone_and_not_counted() {
     let world = given::shop().await;
     let first = given::order(&world, "ann").await.expect(201);
     given::order_of(&world, "ann", &[line("c2", "p1", 1)]).await.expect(201);
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let answer = world.delete(first.header("location")).await.expect(204);
-    assert_eq!((answer.text.as_str(), world.endpoint.requests_since(mark).len()), ("", 2));
+    assert_eq!(
+        (answer.text.as_str(), world.endpoint.requests_since(requests_before).len()),
+        ("", 2)
+    );
     problem(&world.get(first.header("location")).await, 404);
     problem(&world.delete(first.header("location")).await, 404);
     assert_eq!(counts(&world, "ann").await, (1, 1));
 }
 
 #[tokio::test]
-async fn what_is_not_an_order_is_not_deleted() {
+async fn an_item_that_is_no_order_is_not_deleted() {
     let world = given::shop().await;
     for path in ["ann/orders/none", "eve/orders/none", "ann/orders/ann"] {
         problem(&world.delete(&format!("/api/customers/{path}")).await, 404);

@@ -6,13 +6,13 @@ use super::shop::{self, item, path, product};
 use crate::expect::problem;
 
 #[tokio::test]
-async fn a_deleted_product_is_gone_and_its_id_can_be_taken_again() {
+async fn a_deleted_product_is_gone_and_its_id_can_be_used_again() {
     let world = shop::shop().await;
     let bike = path("bikes", "b1");
     problem(&world.call("DELETE", &bike, &[("if-match", "\"x\"")], None).await, 412);
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     world.delete(&bike).await.expect(204);
-    assert_eq!(world.endpoint.request_count() - mark, 2);
+    assert_eq!(world.endpoint.request_count() - requests_before, 2);
     problem(&world.get(&bike).await, 404);
     problem(&world.delete(&bike).await, 404);
     problem(&world.call("DELETE", &bike, &[("if-match", "*")], None).await, 412);
@@ -22,7 +22,7 @@ async fn a_deleted_product_is_gone_and_its_id_can_be_taken_again() {
 }
 
 #[tokio::test]
-async fn a_delete_that_is_repeated_deletes_nothing_that_came_later() {
+async fn a_repeated_delete_deletes_no_newer_product() {
     let world = shop::shop().await;
     let bike = path("bikes", "b1");
     let invoked = [("x-azure-functions-invocationid", "1")];

@@ -17,9 +17,9 @@ async fn a_customer_is_read_without_its_orders_or_with_them() {
         orders.insert(0, given::order(&world, "ann").await.expect(201).json());
     }
     given::order(&world, "bob").await.expect(201);
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let with_orders = world.get(&format!("{path}?include=orders")).await.expect(200).json();
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     assert_eq!(requests.len(), 1, "{requests:?}");
     assert!(requests[0].kind == RequestKind::Query && requests[0].names_partition_key);
     let customer = world.get(path).await.expect(200).json();
@@ -42,7 +42,7 @@ async fn at_most_the_100_newest_orders_are_included() {
 }
 
 #[tokio::test]
-async fn a_customer_that_is_not_there_is_a_404() {
+async fn a_missing_customer_is_a_404() {
     let world = given::shop().await;
     for path in ["", "?include=orders", "/orders", "/orders/o1"] {
         problem(&world.get(&format!("/api/customers/eve{path}")).await, 404);
@@ -54,7 +54,7 @@ async fn a_customer_that_is_not_there_is_a_404() {
 }
 
 #[tokio::test]
-async fn who_has_a_customer_already_is_told_so() {
+async fn an_unchanged_customer_is_a_304() {
     let world = given::shop().await;
     let etag = world.get("/api/customers/ann").await.header("etag").to_owned();
     let headers = [("if-none-match", etag.as_str())];

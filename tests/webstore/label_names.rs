@@ -20,9 +20,9 @@ async fn a_new_name_reaches_the_products_that_carry_it_and_no_others() {
     world.settle().await;
     label(&world, "tags/red", "Crimson").await.expect(200);
     label(&world, "categories/c0", "First").await.expect(200);
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     world.settle().await;
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     let writes = requests.iter().filter(|one| one.kind == Replace && one.container == "product");
     assert_eq!(writes.count(), 5, "the bike, three with the tag, one of them of the category");
     assert_eq!(names(&world, "bikes", "b1").await, ["Bikes", "New", "Crimson"]);

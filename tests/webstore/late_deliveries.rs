@@ -80,7 +80,7 @@ proptest! {
                 take(&worlds, step, &history, n).await;
             }
             world.settle().await;
-            // What comes now is late.
+            // The next deliveries are late.
             history.reverse();
             worlds[1].deliver("Leaderboard", &history).await.unwrap();
             assert_eq!(ranking(&world, "leaderboard").await, ranking(&world, "query").await);

@@ -15,8 +15,8 @@ async fn orders_are_listed_newest_first_page_by_page() {
     for limit in [1, 3, 7, 100] {
         assert_eq!(world.list_by(path, limit).await, orders, "{limit}");
     }
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     world.get(path).await.expect(200);
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     assert!(requests.len() == 1 && requests[0].kind == Query && requests[0].names_partition_key);
 }

@@ -19,15 +19,15 @@ async fn products_are_listed_by_name_page_by_page_and_each_page_is_one_request()
         let ids: Vec<_> = items.iter().map(|item| item["id"].as_str().unwrap()).collect();
         assert_eq!(ids, ["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"]);
     }
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let items = world.list(list).await;
-    assert_eq!(world.endpoint.request_count() - mark, 1);
+    assert_eq!(world.endpoint.request_count() - requests_before, 1);
     let item = world.get(&path("parts", "p7")).await.expect(200).json();
     assert_eq!(items[7], item);
 }
 
 #[tokio::test]
-async fn a_list_of_an_unknown_category_is_a_404_and_that_of_an_empty_one_is_empty() {
+async fn the_list_of_an_unknown_category_is_a_404_and_that_of_an_empty_category_is_empty() {
     let world = shop::shop().await;
     problem(&world.get("/api/categories/none/products").await, 404);
     assert!(world.list("/api/categories/parts/products").await.is_empty());

@@ -36,9 +36,9 @@ fn at(category: &str, price: u64) -> Vec<(String, u64)> {
 async fn a_moved_product_is_in_its_new_category_only() {
     let world = shop::shop().await;
     let before = world.get(&path("bikes", "b1")).await.expect(200).json();
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let answer = moved(&world, "bikes", "b1", "parts").await.expect(200);
-    assert_eq!(world.endpoint.request_count() - mark, 6);
+    assert_eq!(world.endpoint.request_count() - requests_before, 6);
     let there = world.get(&path("parts", "b1")).await.expect(200);
     assert_eq!((there.json(), there.header("etag")), (answer.json(), answer.header("etag")));
     let mut expected = before;
@@ -66,7 +66,7 @@ async fn a_move_can_be_repeated_and_goes_nowhere_when_the_product_is_there() {
     moved(&world, "parts", "b1", "bikes").await.expect(200);
     problem(&moved(&world, "bikes", "b2", "bikes").await, 404);
     assert_eq!(places(&world, "b1").await, at("bikes", 5));
-    // The tombstone of the old place is over: the product tells where it has come from.
+    // The tombstone in the old category has expired: the arrival names the old category.
     let products = world.container("product").await;
     products.delete_item("parts", "b1", None).await.unwrap();
     moved(&world, "parts", "b1", "bikes").await.expect(200);
@@ -74,7 +74,7 @@ async fn a_move_can_be_repeated_and_goes_nowhere_when_the_product_is_there() {
 }
 
 #[tokio::test]
-async fn a_move_that_cannot_be_is_refused() {
+async fn an_impossible_move_is_refused() {
     let world = shop::shop().await;
     let to = async |body: Value| world.post(&format!("{}/move", path("bikes", "b1")), body).await;
     assert_eq!(bad_fields(&to(json!({})).await), ["categoryId"]);
@@ -198,7 +198,7 @@ async fn an_edit_overtaken_by_a_move_and_a_delete_brings_nothing_back_elsewhere(
     }
 }
 
-/// The store refuses what would make the new category larger, for as long as it is full.
+/// The store refuses writes that would make the new category larger, as long as it is full.
 #[tokio::test]
 async fn a_move_to_a_full_category_is_taken_back() {
     let full = Fault::RefusedWith(403, 1014);
@@ -267,7 +267,7 @@ async fn a_departure_to_a_full_category_locks_nothing() {
 }
 
 #[tokio::test]
-async fn a_place_that_is_taken_while_a_product_moves_there_refuses_it() {
+async fn a_category_that_gets_the_id_during_a_move_refuses_the_product() {
     let world = shop::shop().await;
     let taken = async {
         product(&world, "parts", "b1", 7, &[]).await.expect(201);
@@ -276,7 +276,7 @@ async fn a_place_that_is_taken_while_a_product_moves_there_refuses_it() {
     problem(&amid((&world, Replace, "product"), moving, taken).await, 409);
     let both = [at("bikes", 1_000), at("parts", 7)].concat();
     assert_eq!(places(&world, "b1").await, both);
-    // The refused product goes on living, and may move when there is room.
+    // The refused product can be edited, and can move when there is room.
     product(&world, "bikes", "b1", 8, &[]).await.expect(200);
     world.delete(&path("parts", "b1")).await.expect(204);
     moved(&world, "bikes", "b1", "parts").await.expect(200);
@@ -309,7 +309,7 @@ async fn a_late_change_of_a_departing_product_brings_nothing_back() {
 }
 
 #[tokio::test]
-async fn two_who_end_a_move_at_once_end_it_once() {
+async fn two_callers_that_end_a_move_at_once_end_it_once() {
     for (kinds, kind) in [(&[Replace, Create][..], Create), (&[Replace, Create, Replace], Replace)]
     {
         let world = shop::shop().await;
@@ -321,7 +321,7 @@ async fn two_who_end_a_move_at_once_end_it_once() {
         let change = std::slice::from_ref(&departing);
         let other = async {
             world.second_instance().await.deliver("ProductsIntegrity", change).await.unwrap();
-            // What happens to it there is no business of the move any more.
+            // Later changes of the product there are not part of the move.
             product(&world, "parts", "b1", 3, &[]).await.expect(200);
             moved(&world, "parts", "b1", "tools").await.expect(200);
         };
@@ -369,7 +369,7 @@ async fn a_delete_that_meets_a_move_comes_after_it() {
 }
 
 #[tokio::test]
-async fn a_category_that_is_deleted_while_a_product_moves_there_comes_back() {
+async fn a_category_deleted_while_a_product_moves_there_is_restored() {
     let world = shop::shop().await;
     let delete = async {
         world.delete("/api/categories/parts").await.expect(204);

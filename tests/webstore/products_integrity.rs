@@ -9,11 +9,11 @@ async fn a_batch_that_comes_twice_writes_nothing_and_shares_its_reads() {
         product(&world, "parts", &format!("p{n}"), n, &["red", "new"]).await.expect(201);
     }
     let products = world.items("product").await;
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     for _ in 0..2 {
         world.deliver("ProductsIntegrity", &products).await.unwrap();
     }
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     // Two categories, and the tags in one query.
     assert_eq!(requests.len(), 2 * 3, "{requests:?}");
     assert_eq!(world.items("product").await, products);

@@ -18,9 +18,9 @@ async fn a_put_creates_and_then_renames() {
         problem(&world.get(&location).await, 404);
         let made = created(&world, &label(&world, &path, "Red").await, &location).await;
         assert_eq!(made, json!({"id": "red", "name": "Red"}));
-        let mark = world.endpoint.request_count();
+        let requests_before = world.endpoint.request_count();
         let renamed = label(&world, &path, "Crimson").await.expect(200);
-        assert_eq!(world.endpoint.request_count() - mark, 2);
+        assert_eq!(world.endpoint.request_count() - requests_before, 2);
         assert_eq!(renamed.json()["name"], "Crimson");
         let there = world.get(&location).await.expect(200);
         assert_eq!((there.json(), there.header("etag")), (renamed.json(), renamed.header("etag")));

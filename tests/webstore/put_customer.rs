@@ -45,11 +45,11 @@ async fn a_customer_is_created_then_edited() {
     assert_eq!((&edited["id"], &edited["salesOrderCount"]), (&json!("ann"), &json!(0)));
 
     // The same again writes nothing.
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     other["title"] = Value::Null;
     let again = world.put("/api/customers/ann", other).await.expect(200);
     assert_eq!(again.header("etag"), there.header("etag"));
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     assert!(requests.iter().all(|request| request.kind == RequestKind::Read), "{requests:?}");
 }
 
@@ -104,7 +104,7 @@ async fn conditions_are_kept() {
 }
 
 #[tokio::test]
-async fn a_customer_whose_answer_was_lost_is_created_once() {
+async fn a_customer_is_created_once_after_a_lost_answer() {
     let world = World::new().await;
     world.endpoint.inject(Fault::AnswerLost, RequestKind::Create, "customer", 1);
     let answer = given::customer(&world, "ann").await;

@@ -66,7 +66,7 @@ async fn a_password_has_12_to_128_characters_and_a_customer() {
 }
 
 #[tokio::test]
-async fn a_password_whose_answer_was_lost_is_set() {
+async fn a_password_is_set_after_a_lost_answer() {
     let world = given::shop().await;
     world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "customer", 1);
     set_password(&world, "ann", FIRST).await.expect(204);

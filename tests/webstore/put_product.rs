@@ -16,9 +16,9 @@ async fn a_product_has_the_names_of_its_category_and_its_tags() {
         "sku": "S-1", "name": "A bell", "description": "It rings.", "price": 19.99,
         "tagIds": ["red", "new", "red"], "categoryName": "Mine", "version": 9,
     });
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let answer = world.put(&path("parts", "bell"), body).await;
-    assert_eq!(world.endpoint.request_count() - mark, 4);
+    assert_eq!(world.endpoint.request_count() - requests_before, 4);
     let product = created(&world, &answer, &path("parts", "bell")).await;
     assert_eq!(
         product,
@@ -37,9 +37,9 @@ async fn an_edit_keeps_what_it_does_not_change_and_reads_new_tags_only() {
     label(&world, "tags/blue", "Blue").await.expect(201);
     let first = world.get(&path("bikes", "b1")).await.expect(200);
     for (price, tags, requests) in [(900, &["new", "red"][..], 2), (900, &["red", "blue"], 3)] {
-        let mark = world.endpoint.request_count();
+        let requests_before = world.endpoint.request_count();
         let edited = product(&world, "bikes", "b1", price, tags).await.expect(200).json();
-        assert_eq!(world.endpoint.request_count() - mark, requests);
+        assert_eq!(world.endpoint.request_count() - requests_before, requests);
         let ids: Vec<_> =
             edited["tags"].as_array().unwrap().iter().map(|tag| tag["id"].clone()).collect();
         assert_eq!(
@@ -117,7 +117,7 @@ async fn a_put_whose_answer_was_lost_is_carried_out_once() {
 }
 
 #[tokio::test]
-async fn what_another_instance_has_just_created_is_found() {
+async fn labels_that_another_instance_has_just_created_are_found() {
     let world = shop::shop().await;
     let _frozen = ["product", "productMeta"].map(|one| world.stale_reads(one));
     label(&world, "categories/new", "New").await.expect(201);

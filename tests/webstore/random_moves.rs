@@ -64,7 +64,7 @@ async fn carry_out(world: &World, step: Step, seen: &[Value]) -> Count {
             let mut hold = world.endpoint.hold(kind, "product");
             let moving = moved(world, CATEGORIES[from], "p", CATEGORIES[to]).boxed();
             let arrived = hold.arrived().boxed();
-            // The request may be another's, which then goes on.
+            // The held request may be that of another move, which then continues.
             futures::future::select(moving, arrived).await;
         }
         Step::Deliver(n) => {

@@ -58,7 +58,7 @@ async fn rename(world: &World) {
 }
 
 #[tokio::test]
-async fn every_name_is_new_and_every_price_is_kept() {
+async fn renames_under_edits_end_with_new_names_and_kept_prices() {
     let chaos = Chaos::new(CHAOS.parse().unwrap(), 14);
     let chaotic = Some(chaos.clone());
     let options = EndpointOptions { partitions: 3, chaos: chaotic, ..EndpointOptions::default() };

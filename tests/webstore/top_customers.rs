@@ -30,7 +30,7 @@ async fn the_customers_with_the_most_orders_come_first_and_equal_ones_by_id() {
 }
 
 #[tokio::test]
-async fn a_report_says_who_and_how_many_and_nothing_private() {
+async fn a_report_has_customers_and_counts_and_nothing_private() {
     let world = given::shop().await;
     given::order(&world, "ann").await.expect(201);
     world.settle().await;
@@ -56,13 +56,13 @@ async fn the_leaderboard_is_one_request_in_one_partition() {
     let world = given::shop_in(World::with_partitions(4).await).await;
     world.settle().await;
     ranking(&world, "leaderboard").await;
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     ranking(&world, "leaderboard").await;
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     assert!(requests.len() == 1 && requests[0].kind == Query && requests[0].names_partition_key);
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     ranking(&world, "query").await;
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     assert!(requests.len() >= 4 && requests.iter().all(|request| request.container == "customer"));
 }
 

@@ -7,26 +7,26 @@ const RIGHT: &str = "correct horse battery";
 const WRONG: &str = "correct horse bathroom";
 
 #[tokio::test]
-async fn a_wrong_password_none_and_no_customer_are_one_answer_for_one_price() {
+async fn a_wrong_password_a_missing_one_and_a_missing_customer_have_one_answer_at_one_price() {
     let world = given::shop().await;
     set_password(&world, "ann", RIGHT).await.expect(204);
     let mut answers = Vec::new();
     for id in ["ann", "bob", "eve"] {
-        let mark = world.endpoint.request_count();
+        let requests_before = world.endpoint.request_count();
         let path = format!("/api/customers/{id}/password/verify");
         let answer = world.post(&path, json!({"password": WRONG})).await;
         let problem = problem(&answer, 401);
         assert_eq!(answer.header("www-authenticate"), "Bearer");
-        answers.push((problem, world.endpoint.requests_since(mark).len()));
+        answers.push((problem, world.endpoint.requests_since(requests_before).len()));
     }
     assert_eq!((&answers[0], &answers[0]), (&answers[1], &answers[2]));
     assert_eq!(answers[0].1, 1, "one store request");
 }
 
 /// A hash is nearly all of the time that a request takes. So a handler that makes one hash in each
-/// case does not tell by the time whether there is a password.
+/// case does not reveal by the time that a password exists.
 #[tokio::test]
-async fn each_takes_one_hash() {
+async fn each_verification_takes_one_hash() {
     let world = given::shop().await;
     set_password(&world, "ann", RIGHT).await.expect(204);
     let mut handler = handler::start(&world, &[("RUST_LOG", "debug")]).await;
@@ -52,7 +52,7 @@ async fn each_takes_one_hash() {
 }
 
 #[tokio::test]
-async fn an_old_password_ends_at_once_at_every_instance() {
+async fn a_replaced_password_is_invalid_at_once_at_every_instance() {
     let world = given::shop().await;
     set_password(&world, "ann", WRONG).await.expect(204);
     let other: World = world.second_instance().await;

@@ -64,7 +64,7 @@ pub async fn cost<A: AppUnderTest>(
 /// use tributary_testing::{AppUnderTest, World, budget::budget};
 ///
 /// // A story calls this with the world of its app.
-/// async fn it_costs_what_its_budget_says<A: AppUnderTest>(world: &World<A>) {
+/// async fn the_requests_of_the_function_cost_their_budget<A: AppUnderTest>(world: &World<A>) {
 ///     let request = ("GET", "/api/rooms/r1", None);
 ///     budget(world, request, "1 request, 1.00 RU: read rooms").await;
 /// }

@@ -1,4 +1,4 @@
-//! Worlds with a clock of their own, and short words for what happens in them.
+//! Worlds with a clock of their own, and short functions for their requests.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering::Relaxed},
@@ -63,12 +63,12 @@ impl Newsroom {
         tributary::program().build(&cosmos, options, Settings::new(&setting)).unwrap()
     }
 
-    /// Time passes. What has expired by then is gone.
+    /// Lets time pass, and deletes the expired items.
     pub(crate) async fn days_pass(&self, days: i64) {
         self.hours_pass(24 * days).await;
     }
 
-    /// Hours pass. What has expired by then is gone.
+    /// Lets hours pass, and deletes the expired items.
     pub(crate) async fn hours_pass(&self, hours: i64) {
         let ahead = self.ahead.fetch_add(hours * 60 * 60, Relaxed) + hours * 60 * 60;
         let ahead = Duration::from_secs(u64::try_from(ahead).unwrap());

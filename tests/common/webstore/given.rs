@@ -1,4 +1,4 @@
-//! Worlds that stories of customers begin in, and short words for what happens in them.
+//! Worlds in which stories of customers begin, and short functions for their requests.
 
 use serde_json::{Value, json};
 

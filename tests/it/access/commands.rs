@@ -10,12 +10,12 @@ use crate::{
 };
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found_by_anybody() {
+async fn a_missing_item_is_not_found_for_any_caller() {
     let (world, comment) = blog().await;
     for path in ["/api/posts/none", "/api/posts/p1/comments/none", "/api/posts/none/likes/eve"] {
         problem(&call_as(&world, Some("eve"), ("DELETE", path, None)).await, 404);
     }
-    // The author of a post may not delete what others say of it.
+    // The author of a post may not delete the comments of others.
     let path = format!("/api/posts/p1/comments/{comment}");
     problem(&call_as(&world, Some("ann"), ("DELETE", &path, None)).await, 403);
     // The condition of a caller without permission does not matter.
@@ -40,7 +40,7 @@ async fn a_delete_whose_answer_was_lost_succeeds() {
 }
 
 #[tokio::test]
-async fn another_users_post_is_not_taken_over_under_ones_own_name() {
+async fn the_post_of_another_user_is_not_taken_over() {
     let (world, _) = blog().await;
     let mine = json!({"userId": "bob", "title": "Mine", "content": "now"});
     problem(&call_as(&world, Some("bob"), ("PUT", "/api/posts/p1", Some(mine))).await, 409);
@@ -48,13 +48,13 @@ async fn another_users_post_is_not_taken_over_under_ones_own_name() {
 }
 
 #[tokio::test]
-async fn knowing_the_caller_costs_a_read_only_where_the_author_has_to_be_looked_up() {
+async fn a_signed_in_caller_costs_a_read_only_if_the_author_is_looked_up() {
     let (world, comment) = blog().await;
     let cost = async |user, request| {
-        let mark = world.endpoint.request_count();
+        let requests_before = world.endpoint.request_count();
         let answer = call_as(&world, Some(user), request).await;
         assert!(answer.status.is_success(), "{}", answer.text);
-        world.endpoint.requests_since(mark).len()
+        world.endpoint.requests_since(requests_before).len()
     };
     // Warm: the containers are known, and Ann has been seen.
     cost("ann", ("PUT", "/api/posts/p1/likes/ann", None)).await;

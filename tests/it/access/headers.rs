@@ -22,7 +22,7 @@ fn claims(provider: &str, claims: &Value) -> String {
 }
 
 #[tokio::test]
-async fn the_claims_tell_who_calls_where_no_other_header_does() {
+async fn the_claims_name_the_caller_if_no_other_header_does() {
     let (world, _) = blog().await;
     let id = "http://schemas.microsoft.com/identity/claims/objectidentifier";
     for (user, status) in [("ann", 201), ("bob", 403)] {
@@ -44,7 +44,7 @@ async fn users_of_two_providers_with_one_id_are_two_users() {
 }
 
 #[tokio::test]
-async fn headers_that_cannot_be_of_the_platform_are_refused_in_words() {
+async fn headers_that_the_platform_cannot_send_are_refused_in_words() {
     let (world, _) = blog().await;
     let long = "A".repeat(100_000);
     for headers in [
@@ -62,7 +62,7 @@ async fn headers_that_cannot_be_of_the_platform_are_refused_in_words() {
 }
 
 #[tokio::test]
-async fn a_query_does_not_ask_who_calls() {
+async fn a_query_ignores_the_caller() {
     let (world, _) = blog().await;
     for path in ["/api/feed", "/api/posts/p1", "/api/users/ann", "/api/posts/p1/likes"] {
         world.get(path).await.expect(200);
@@ -71,7 +71,7 @@ async fn a_query_does_not_ask_who_calls() {
 }
 
 #[tokio::test]
-async fn without_the_mode_nobody_is_believed_and_nobody_is_asked() {
+async fn the_headers_are_ignored_without_the_mode() {
     let world = given::blog().await;
     for headers in [&[][..], &[(PRINCIPAL_ID, "bob")], &[("X-MS-CLIENT-PRINCIPAL", "%%%")]] {
         let answer = world.call(LIKE.0, LIKE.1, headers, None).await;
@@ -83,7 +83,7 @@ async fn without_the_mode_nobody_is_believed_and_nobody_is_asked() {
 }
 
 #[tokio::test]
-async fn a_path_beside_all_routes_tells_nothing_of_the_caller() {
+async fn an_unknown_path_tells_nothing_of_the_caller() {
     let (world, _) = blog().await;
     let answer = world.call("PATCH", LIKE.1, &[(PRINCIPAL_ID, "ann")], None).await;
     problem(&answer, 405);

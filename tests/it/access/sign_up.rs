@@ -20,7 +20,7 @@ async fn sign_up(world: &World, caller: &str, name: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn who_signs_up_becomes_the_user_under_whose_id_everything_else_works() {
+async fn a_signed_up_caller_is_the_user_with_the_principal_id() {
     let (world, _) = blog().await;
     let answer = sign_up(&world, OBJECT_ID, "Cy").await;
     let user = created(&world, &answer, &format!("/api/users/{OBJECT_ID}")).await;
@@ -31,16 +31,16 @@ async fn who_signs_up_becomes_the_user_under_whose_id_everything_else_works() {
 }
 
 #[tokio::test]
-async fn who_signs_up_twice_is_told_so_and_stays_who_they_are() {
+async fn a_second_sign_up_is_a_conflict_and_changes_nothing() {
     let (world, _) = blog().await;
-    for username in ["Ann", "Somebody else"] {
+    for username in ["Ann", "Another Ann"] {
         let answer = sign_up(&world, "ann", username).await;
         let problem = problem(&answer, 409);
         assert!(problem["detail"].as_str().unwrap().contains("already"), "{problem}");
     }
     assert_eq!(world.get("/api/users/ann").await.expect(200).json()["username"], "Ann");
     // A name that was not given is free.
-    sign_up(&world, "cy", "Somebody else").await.expect(201);
+    sign_up(&world, "cy", "Another Ann").await.expect(201);
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn a_taken_name_is_a_conflict_and_the_caller_is_no_user() {
 }
 
 #[tokio::test]
-async fn who_signs_up_under_lost_answers_is_a_user_once() {
+async fn a_sign_up_under_lost_answers_creates_one_user() {
     for lost in 1..=2 {
         let (world, _) = blog().await;
         world.endpoint.inject(Fault::AnswerLost, RequestKind::Create, "users", lost);

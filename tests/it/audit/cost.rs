@@ -38,11 +38,11 @@ async fn blog() -> World {
 #[tokio::test]
 async fn the_cost_of_an_audit_is_as_documented() {
     let world = blog().await;
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let (findings, summary) = audit_within(&world, Duration::ZERO, false).await;
     assert_eq!(findings, []);
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-    for request in world.endpoint.requests_since(mark) {
+    for request in world.endpoint.requests_since(requests_before) {
         *kinds.entry(kind(&request)).or_default() += 1;
     }
     let rows = format!("{kinds:?}");

@@ -17,23 +17,23 @@ struct Case {
     damage: fn(World) -> BoxFuture<'static, ()>,
     found: &'static [&'static str],
     /// The number of findings that can be repaired.
-    mended: u64,
+    repaired_count: u64,
 }
 
-fn mendable(damage: fn(World) -> BoxFuture<'static, ()>, found: &'static [&'static str]) -> Case {
-    Case { damage, found, mended: found.len() as u64 }
+fn repairable(damage: fn(World) -> BoxFuture<'static, ()>, found: &'static [&'static str]) -> Case {
+    Case { damage, found, repaired_count: found.len() as u64 }
 }
 
 fn for_a_person(
     damage: fn(World) -> BoxFuture<'static, ()>,
     found: &'static [&'static str],
 ) -> Case {
-    Case { damage, found, mended: 0 }
+    Case { damage, found, repaired_count: 0 }
 }
 
-/// Damages a copy of the small blog, and looks at what the audit makes of it.
+/// Damages a copy of the small blog, and checks the findings of the audit.
 async fn hold(case: Case) {
-    let Case { damage, found, mended } = case;
+    let Case { damage, found, repaired_count } = case;
     let world = small_blog().await;
     damage(world.clone()).await;
     let mut before = findings(&world).await;
@@ -43,12 +43,12 @@ async fn hold(case: Case) {
 
     let (repaired, summary) = audit_within(&world, std::time::Duration::ZERO, true).await;
     assert_eq!(summary.findings, found.len() as u64, "{repaired:?}");
-    assert_eq!(summary.repaired, mended, "{repaired:?}");
+    assert_eq!(summary.repaired, repaired_count, "{repaired:?}");
     // Nothing changes here: each remaining finding tells the operator what to do.
     assert!(!format!("{repaired:?}").contains("it keeps changing"), "{repaired:?}");
     world.settle().await;
     let after = findings(&world).await;
-    assert_eq!(after.len() as u64, found.len() as u64 - mended, "{found:?} left {after:?}");
+    assert_eq!(after.len() as u64, found.len() as u64 - repaired_count, "{found:?} left {after:?}");
 }
 
 /// Comments have ids of the server.
@@ -82,16 +82,16 @@ async fn change_post(world: World, mut fields: Value) {
 }
 
 #[tokio::test]
-async fn counts_that_are_not_the_numbers_of_comments_and_likes() {
+async fn wrong_counts_of_comments_and_likes_are_found_and_repaired() {
     hold_all(vec![
-        mendable(
+        repairable(
             |world| {
                 async move { remove(&world, ("posts", "p1", &a_comment(&world).await)).await }
                     .boxed()
             },
             &["count-differs posts p1 p1"],
         ),
-        mendable(
+        repairable(
             |world| change_post(world, json!({"likeCount": 0})).boxed(),
             &["count-differs posts p1 p1"],
         ),
@@ -100,19 +100,19 @@ async fn counts_that_are_not_the_numbers_of_comments_and_likes() {
 }
 
 #[tokio::test]
-async fn names_that_are_not_the_users() {
+async fn wrong_names_are_found_and_repaired() {
     hold_all(vec![
-        mendable(
+        repairable(
             |world| {
                 change_comment(world, json!({"userUsername": "Old", "usernameVersion": 0})).boxed()
             },
             &["name-differs posts p1 …"],
         ),
-        mendable(
+        repairable(
             |world| change_comment(world, json!({"userUsername": "Bobby"})).boxed(),
             &["name-differs posts p1 …"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move {
                     let fields = json!({"usernameVersion": 7});
@@ -122,7 +122,7 @@ async fn names_that_are_not_the_users() {
             },
             &["name-differs posts p1 like:cy"],
         ),
-        mendable(
+        repairable(
             |world| change_post(world, json!({"userUsername": "Annie"})).boxed(),
             &["name-differs posts p1 p1"],
         ),
@@ -135,13 +135,13 @@ async fn names_that_are_not_the_users() {
 }
 
 #[tokio::test]
-async fn comments_and_likes_without_their_post() {
+async fn comments_and_likes_without_their_post_are_found_and_repaired() {
     hold_all(vec![
-        mendable(
+        repairable(
             |world| async move { insert(&world, "posts", stray_like("never")).await }.boxed(),
             &["orphan posts never like:bob"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move {
                     world.delete("/api/posts/p2").await.expect(204);
@@ -152,7 +152,7 @@ async fn comments_and_likes_without_their_post() {
             },
             &["orphan posts p2 like:bob"],
         ),
-        mendable(
+        repairable(
             |world| async move { insert(&world, "posts", stray_like("p1")).await }.boxed(),
             &["stale-reaction posts p1 like:bob"],
         ),
@@ -161,38 +161,38 @@ async fn comments_and_likes_without_their_post() {
 }
 
 #[tokio::test]
-async fn copies_in_users() {
+async fn wrong_copies_in_users_are_found_and_repaired() {
     hold_all(vec![
-        mendable(
+        repairable(
             |world| async move { remove(&world, COPY).await }.boxed(),
             &["copy-missing users ann post:p1"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move {
-                    let mark = json!({
+                    let tombstone = json!({
                         "type": "deletedPost", "id": "post:p1", "postId": "p1", "userId": "ann",
                         "version": 99, "ttl": 1000,
                     });
-                    insert(&world, "users", mark).await;
+                    insert(&world, "users", tombstone).await;
                 }
                 .boxed()
             },
             &["copy-missing users ann post:p1"],
         ),
-        mendable(
+        repairable(
             |world| async move { change(&world, COPY, json!({"version": 1})).await }.boxed(),
             &["copy-older users ann post:p1"],
         ),
-        mendable(
+        repairable(
             |world| async move { change(&world, COPY, json!({"version": 99})).await }.boxed(),
             &["copy-newer users ann post:p1"],
         ),
-        mendable(
+        repairable(
             |world| async move { change(&world, COPY, json!({"title": "Other"})).await }.boxed(),
             &["copy-different users ann post:p1"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move {
                     let fields = json!({"id": "post:ghost", "postId": "ghost"});
@@ -202,7 +202,7 @@ async fn copies_in_users() {
             },
             &["copy-extra users ann post:ghost"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move {
                     let mut copy = item(&world.container("users").await, "ann", "post:p1").await;
@@ -218,25 +218,25 @@ async fn copies_in_users() {
 }
 
 #[tokio::test]
-async fn copies_in_the_feed() {
+async fn wrong_copies_in_the_feed_are_found_and_repaired() {
     hold_all(vec![
-        mendable(
+        repairable(
             |world| async move { remove(&world, IN_FEED).await }.boxed(),
             &["copy-missing feed post p1"],
         ),
-        mendable(
+        repairable(
             |world| async move { change(&world, IN_FEED, json!({"version": 1})).await }.boxed(),
             &["copy-older feed post p1"],
         ),
-        mendable(
+        repairable(
             |world| async move { change(&world, IN_FEED, json!({"version": 99})).await }.boxed(),
             &["copy-newer feed post p1"],
         ),
-        mendable(
+        repairable(
             |world| async move { change(&world, IN_FEED, json!({"likeCount": 9})).await }.boxed(),
             &["copy-different feed post p1"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move {
                     let fields = json!({"id": "ghost", "postId": "ghost"});
@@ -258,9 +258,9 @@ async fn without_p1(world: &World) -> Value {
 }
 
 #[tokio::test]
-async fn the_membership_of_the_feed() {
+async fn wrong_members_of_the_feed_are_found_and_repaired() {
     hold_all(vec![
-        mendable(
+        repairable(
             |world| {
                 async move {
                     change(&world, HEAD, without_p1(&world).await).await;
@@ -270,11 +270,11 @@ async fn the_membership_of_the_feed() {
             },
             &["member-missing feed post p1"],
         ),
-        mendable(
+        repairable(
             |world| async move { change(&world, HEAD, without_p1(&world).await).await }.boxed(),
             &["copy-extra feed post p1", "member-missing feed post p1"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move {
                     let mut members = without_p1(&world).await;
@@ -286,7 +286,7 @@ async fn the_membership_of_the_feed() {
             },
             &["member-different feed post p1"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move {
                     let head = item(&world.container("feed").await, "post", "~head").await;
@@ -299,7 +299,7 @@ async fn the_membership_of_the_feed() {
             },
             &["member-extra feed post ghost"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move {
                     let head = item(&world.container("feed").await, "post", "~head").await;
@@ -312,7 +312,7 @@ async fn the_membership_of_the_feed() {
             },
             &["member-extra feed post p1"],
         ),
-        mendable(
+        repairable(
             |world| async move { change(&world, HEAD, json!({"refill": true})).await }.boxed(),
             &["refill-pending feed post ~head"],
         ),
@@ -323,34 +323,34 @@ async fn the_membership_of_the_feed() {
 const GIVEN_UP: &str = "1970-01-01T00:00:00.000Z";
 
 #[tokio::test]
-async fn reservations_of_names() {
+async fn wrong_reservations_of_names_are_found_and_repaired() {
     hold_all(vec![
-        mendable(
+        repairable(
             |world| async move { reserve(&world, "zoe", "nobody", LONG_AGO).await }.boxed(),
             &["reservation-leaked users username:zoe username"],
         ),
-        mendable(
+        repairable(
             |world| async move { reserve(&world, "annie", "ann", LONG_AGO).await }.boxed(),
             &["reservation-leaked users username:annie username"],
         ),
-        mendable(
+        repairable(
             |world| {
                 async move { remove(&world, ("users", "username:ann", "username")).await }.boxed()
             },
             &["reservation-missing users ann ann"],
         ),
-        mendable(
+        repairable(
             |world| async move { reserve(&world, "ann", "bob", GIVEN_UP).await }.boxed(),
             &["reservation-foreign users ann ann"],
         ),
-        mendable(
+        repairable(
             |world| async move { reserve(&world, "ann", "bob", LONG_AGO).await }.boxed(),
             &[
                 "reservation-foreign users ann ann",
                 "reservation-leaked users username:ann username",
             ],
         ),
-        mendable(
+        repairable(
             |world| async move { reserve_in_a_ring(&world).await }.boxed(),
             &[
                 "reservation-foreign users ann ann",
@@ -386,7 +386,7 @@ async fn a_reservation_that_may_still_be_used_or_was_given_up_is_no_divergence()
 }
 
 #[tokio::test]
-async fn an_item_that_cannot_be_read_is_a_finding_and_not_the_end() {
+async fn an_unreadable_item_is_a_finding_and_the_audit_continues() {
     hold_all(vec![
         for_a_person(
             |world| {
@@ -424,7 +424,7 @@ async fn an_item_that_cannot_be_read_is_a_finding_and_not_the_end() {
 }
 
 #[tokio::test]
-async fn a_copy_of_the_right_version_with_another_text() {
+async fn a_copy_of_the_right_version_with_another_text_is_found_and_repaired() {
     let world = small_blog().await;
     for (place, found) in
         [(COPY, "copy-different users ann post:p1"), (IN_FEED, "copy-different feed post p1")]
@@ -449,7 +449,7 @@ async fn a_copy_of_the_right_version_with_another_text() {
 }
 
 #[tokio::test]
-async fn a_finding_tells_versions_numbers_and_names_but_no_contents() {
+async fn a_finding_has_versions_numbers_and_names_but_no_contents() {
     let world = small_blog().await;
     let secret = json!({"title": "secret title", "content": "secret content"});
     change(&world, COPY, secret).await;

@@ -37,7 +37,7 @@ async fn patience(world: &World, from: u32) -> Duration {
     (begin.elapsed() * 2).max(Duration::from_millis(200))
 }
 
-/// An audit while the traffic goes on.
+/// An audit beside live traffic.
 async fn audit_beside(world: &World, from: u32, repair: bool) -> Vec<Finding> {
     let settle = patience(world, from).await;
     tokio::select! {
@@ -83,7 +83,7 @@ async fn world() -> World {
 }
 
 #[tokio::test]
-async fn an_audit_beside_live_traffic_reports_only_what_stands() {
+async fn an_audit_beside_live_traffic_reports_lasting_divergences_only() {
     let world = world().await;
     let comment = world.list("/api/posts/p1/comments").await[0]["id"].clone();
     assert_eq!(audit_beside(&world, 0, false).await, []);
@@ -102,7 +102,7 @@ async fn an_audit_beside_live_traffic_reports_only_what_stands() {
     assert_eq!(after, []);
 }
 
-/// Tells when so many items were read, and remembers which findings came together.
+/// A listener that signals when so many items were read, and keeps the findings of each report.
 struct Watch<'a> {
     items: u64,
     read: &'a Notify,
@@ -151,7 +151,7 @@ async fn a_change_on_its_way_is_no_divergence() {
 }
 
 #[tokio::test]
-async fn what_is_remembered_of_users_and_posts_may_grow_old() {
+async fn remembered_users_and_posts_may_be_old() {
     let world = world().await;
     let comment = world.list("/api/posts/p1/comments").await[0]["id"].clone();
     remove(&world, ("posts", "p1", comment.as_str().unwrap())).await;
@@ -159,7 +159,7 @@ async fn what_is_remembered_of_users_and_posts_may_grow_old() {
     like["creationDate"] = json!(tributary_functions::values::Timestamp::now().to_string());
     insert(&world, "posts", like).await;
 
-    // What counts wrong is looked at again under its author's new name, the like beside its post.
+    // The post with the wrong count is checked again under its author's new name, the like beside its post.
     let found = audit_around(&world, async {
         user(&world, "ann", "Anna").await.expect(200);
         post(&world, "soon", "ann").await.expect(201);
@@ -170,7 +170,7 @@ async fn what_is_remembered_of_users_and_posts_may_grow_old() {
 }
 
 #[tokio::test]
-async fn however_much_is_wrong_only_some_of_it_waits_together() {
+async fn the_waiting_suspects_are_bounded_with_any_number_of_divergences() {
     let world = World::new().await;
     for n in 0..1_050 {
         let broken = json!({"id": n.to_string(), "postId": "p", "type": "nonsense"});

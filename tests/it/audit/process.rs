@@ -24,7 +24,7 @@ async fn audit(connection: &str, arguments: &[&str]) -> (i32, String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_exit_code_tells_and_the_report_says_what() {
+async fn the_exit_code_says_that_there_are_findings_and_the_report_lists_them() {
     let world = small_blog().await;
     let server = world.endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
@@ -127,7 +127,7 @@ async fn one_domain_is_audited_alone_and_an_unknown_one_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_container_is_called_that() {
+async fn a_missing_container_is_named() {
     let world = small_blog().await;
     world.container("feed").await.delete(None).await.unwrap();
     let server = world.endpoint.serve(0).await.unwrap();

@@ -85,7 +85,7 @@ async fn an_edit_while_the_counts_or_the_name_of_its_post_are_written_stays() {
 }
 
 #[tokio::test]
-async fn a_copy_that_is_brought_up_to_date_while_it_is_repaired_stays_so() {
+async fn a_copy_that_is_updated_during_its_repair_stays_updated() {
     let (copy, in_feed) = (("users", "ann", "post:p1"), ("feed", "post", "p1"));
     let older = json!({"version": 1});
     let change = async |world: &World, copy| change(world, copy, older.clone()).await;
@@ -95,7 +95,7 @@ async fn a_copy_that_is_brought_up_to_date_while_it_is_repaired_stays_so() {
 }
 
 #[tokio::test]
-async fn a_copy_that_vanishes_while_it_is_repaired_is_not_called_mended_but_written() {
+async fn a_copy_that_vanishes_during_its_repair_is_written_again() {
     let copy = ("users", "ann", "post:p1");
     repair_amid(
         async |world| change(world, copy, json!({"version": 1})).await,
@@ -162,9 +162,9 @@ async fn a_slow_rename_whose_reservation_is_deleted_does_not_end_without_one() {
 async fn a_name_in_use_is_free_at_no_moment_of_its_repair() {
     let world = small_blog().await;
     reserve_in_a_ring(&world).await;
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     audit_within(&world, Duration::ZERO, true).await;
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     assert!(requests.iter().all(|request| request.kind != Delete), "{requests:?}");
 }
 
@@ -206,7 +206,7 @@ async fn counts_that_change_whenever_they_are_taken_are_no_divergence() {
 }
 
 #[tokio::test]
-async fn what_stands_beside_something_that_moves_is_reported_once() {
+async fn a_lasting_divergence_beside_a_changing_one_is_reported_once() {
     let world = small_blog().await;
     change(&world, ("feed", "post", "p1"), json!({"title": "Other"})).await;
     let moves = async {

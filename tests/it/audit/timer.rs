@@ -37,7 +37,7 @@ async fn run(app: Router) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn the_timer_finds_and_succeeds_and_repairs_only_when_it_is_told_to() {
+async fn the_timer_succeeds_with_findings_and_repairs_only_if_set() {
     let world = small_blog().await;
     remove(&world, ("users", "ann", "post:p1")).await;
     change(&world, ("feed", "post", "p2"), json!({"version": 1})).await;
@@ -48,7 +48,7 @@ async fn the_timer_finds_and_succeeds_and_repairs_only_when_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn the_timer_fails_when_the_store_is_away() {
+async fn the_timer_fails_if_the_store_is_unavailable() {
     let world = small_blog().await;
     world.endpoint.inject(Fault::Refused(503), RequestKind::Query, "posts", 1_000);
     assert_eq!(run(app(&world, false).await).await.0, 500);

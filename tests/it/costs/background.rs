@@ -11,10 +11,10 @@ use crate::{blog as given, world::World};
 
 /// Delivers changes to a projection, and gives a row of the table.
 async fn row(world: &World, what: &str, function: &str, changes: &[Value]) -> String {
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     world.deliver(function, changes).await.unwrap();
     let mut kinds: Vec<(String, usize)> = Vec::new();
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     for request in &requests {
         let what = kind(request);
         match kinds.iter_mut().find(|(known, _)| *known == what) {
@@ -35,7 +35,7 @@ async fn posts(world: &World, is_wanted: impl Fn(&str) -> bool) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn the_table_of_background_requests_is_true() {
+async fn the_table_of_background_requests_is_measured() {
     let world = given::blog().await;
     let everywhere = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
     let mut table = String::from(
@@ -75,12 +75,12 @@ async fn the_table_of_background_requests_is_true() {
     for id in ["p1", "new"] {
         world.delete(&format!("/api/posts/{id}")).await.expect(204);
     }
-    let mark = posts(&world, |id| id == "p1").await;
+    let changes = posts(&world, |id| id == "p1").await;
     for function in everywhere {
-        add(row(&world, "a post is deleted, with a like", function, &mark).await);
+        add(row(&world, "a post is deleted, with a like", function, &changes).await);
     }
-    let mark = posts(&world, |id| id == "new").await;
-    add(row(&world, "a post of the full feed is deleted", "HomeFeed", &mark).await);
+    let changes = posts(&world, |id| id == "new").await;
+    add(row(&world, "a post of the full feed is deleted", "HomeFeed", &changes).await);
 
     for n in 0..99 {
         given::like(&world, &format!("q{n}"), "bob").await.expect(201);

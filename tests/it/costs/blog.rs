@@ -1,4 +1,4 @@
-//! The blog whose requests are counted: sizes as the figures of the seed article tell them
+//! The blog whose requests are counted: its sizes are those of the figures of the seed article
 //! (`docs/local-endpoint.md`), ids and names of the usual length, 4 physical partitions.
 
 use serde_json::{Value, json};
@@ -70,10 +70,10 @@ pub(super) async fn blog() -> World {
     world
 }
 
-/// A post of a user, made of one letter.
-pub(super) fn text(user: Id, letter: &str) -> Value {
+/// The body of a post of a user, whose content repeats one character.
+pub(super) fn text(user: Id, character: &str) -> Value {
     json!({
-        "userId": user.id(), "title": "t".repeat(TITLE), "content": letter.repeat(CONTENT),
+        "userId": user.id(), "title": "t".repeat(TITLE), "content": character.repeat(CONTENT),
     })
 }
 

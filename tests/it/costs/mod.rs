@@ -27,7 +27,7 @@ struct Asked {
 struct Cost {
     id: &'static str,
     what: &'static str,
-    /// Each of its store requests: what it did, and where.
+    /// Each of its store requests: its kind and its container.
     store_requests: Vec<String>,
     foreground_ru: f64,
     /// The cost of the projections of its changes.
@@ -38,7 +38,7 @@ struct Cost {
 async fn every_request_costs_what_the_documents_say() {
     let world = blog().await;
     let mut costs: Vec<(usize, Cost)> = Vec::new();
-    // The queries first, before the commands change what they find.
+    // The queries come first, before the commands change their results.
     let (queries, commands): (Vec<_>, Vec<_>) =
         asked().into_iter().enumerate().partition(|(_, asked)| asked.method == Method::GET);
     for (place, asked) in queries.into_iter().chain(commands) {

@@ -1,4 +1,4 @@
-//! The tables of `docs/costs.md`, made from what was measured, and compared with what stands there.
+//! The tables of `docs/costs.md`, made from measurements, and compared with the page.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ const ARTICLE: [(&str, f64); 10] = [
     ("Q6", 16.97),
 ];
 
-/// Holds what was measured against the tables.
+/// Compares the measurements with the tables.
 pub(super) fn hold(costs: &[Cost]) {
     for table in [requests(costs), million(costs), article(costs)] {
         hold_table(path("docs/costs.md"), &table);

@@ -54,7 +54,7 @@ struct Cost {
 }
 
 impl Example {
-    /// Sends each kind of request, and compares what it meets with what the report says.
+    /// Sends each kind of request, and compares its measurements with the report.
     async fn compare(&self, world: &World, ways: &[Way]) {
         let items = world.items(self.container).await;
         let kinds = self.kinds();
@@ -67,7 +67,7 @@ impl Example {
         let report = self.report(&items, kinds.clone());
         let mut table = String::new();
         let mut wrong = Vec::new();
-        // The queries first, before the commands change what they find.
+        // The queries come first, before the commands change their results.
         let is_query = |(kind, _): &(&RequestKind, &Way)| {
             matches!(kind.operation, RequestOperation::Read | RequestOperation::Query)
         };
@@ -133,13 +133,13 @@ impl Example {
         let sent = if about.len() < SENT { about.len() * (SENT / about.len()) } else { SENT };
         for n in 0..sent {
             let (method, path, body) = (way.call)(about[n * about.len() / sent], n);
-            let mark = world.endpoint.request_count();
+            let requests_before = world.endpoint.request_count();
             let answer = world.call(method, &path, &[], body).await;
             assert!(answer.status.is_success(), "{}: {method} {path}: {}", way.kind, answer.text);
             counted.extend(
                 world
                     .endpoint
-                    .requests_since(mark)
+                    .requests_since(requests_before)
                     .into_iter()
                     .filter(|request| request.container == self.container && (way.does)(request)),
             );

@@ -32,7 +32,7 @@ async fn reads_are_served_while_passwords_wait_for_their_hashes() {
 }
 
 #[tokio::test]
-async fn a_login_too_many_is_a_503_at_once_and_asks_nothing_of_the_store() {
+async fn a_login_over_the_limit_is_a_503_at_once_without_a_store_request() {
     let world = world_with(128, LATE).await;
     let path = "/api/customers/eve/password/verify";
     let login = || world.post(path, json!({"password": "not her password"}));

@@ -9,7 +9,7 @@ use crate::hosted::{Hosted, Unhosted};
 const JSON: &str = "Content-Type: application/json";
 
 #[tokio::test]
-async fn an_answer_that_needs_no_body_is_not_lost_while_the_body_is_sent() {
+async fn an_answer_before_the_end_of_the_body_is_not_lost() {
     let hosted = Hosted::blog().await;
     let user = json!({"username": "Carl"}).to_string();
     let too_large = " ".repeat(1024 * 1024 + 1);
@@ -21,7 +21,7 @@ async fn an_answer_that_needs_no_body_is_not_lost_while_the_body_is_sent() {
         ("PUT /api/users/a%20b", JSON, &user, 400),
         ("POST /api/users", JSON, &too_large, 413),
         ("PUT /api/posts/none/likes/ann", JSON, &too_large, 404),
-        ("GET /api/users/nobody", JSON, &user, 404),
+        ("GET /api/users/none", JSON, &user, 404),
         ("GET /api/users/ann", JSON, &user, 200),
     ];
     let answers = cases.iter().map(async |(line, header, body, status)| {
@@ -36,7 +36,7 @@ async fn an_answer_that_needs_no_body_is_not_lost_while_the_body_is_sent() {
 }
 
 #[tokio::test]
-async fn nothing_that_a_client_sends_ends_the_process() {
+async fn a_client_cannot_end_the_process() {
     let handler = Unhosted::start().await;
     let deep = |open: &str| open.repeat(500_000);
     let post = |path: &str, body: &str| {

@@ -95,7 +95,7 @@ async fn every_delete_honours_conditions() {
 }
 
 #[tokio::test]
-async fn a_delete_of_whatever_is_there_needs_something_there() {
+async fn a_delete_with_if_match_star_needs_an_item() {
     let (world, comment) = blog().await;
     for path in [&comment, LIKE, POST] {
         world.call("DELETE", path, &[("if-match", "*")], None).await.expect(204);

@@ -29,7 +29,7 @@ struct Lost {
 }
 
 #[tokio::test]
-async fn a_command_whose_answer_was_lost_is_carried_out_once_and_answered_as_ever() {
+async fn a_command_with_a_lost_answer_is_carried_out_once_and_answered() {
     let text = |title: &str| json!({"userId": "ann", "title": title, "content": "C"});
     let name = |name: &str| json!({"username": name});
     let comment = json!({"userId": "bob", "content": "Well."});
@@ -99,7 +99,7 @@ async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_writ
         };
         let container = if path.starts_with("/api/users") { "users" } else { "posts" };
         let other_instance = world.second_instance().await;
-        // The write is carried out, and another comes before the command looks at what it has done.
+        // The write is carried out, and another comes before the command reads its own write.
         let lost = async {
             let mut write = world.endpoint.hold(kind, container);
             write.arrived().await;

@@ -97,7 +97,7 @@ async fn every_list_shows_each_item_once_whatever_the_limits() {
 }
 
 #[tokio::test]
-async fn every_list_leaves_unreadable_items_out_and_goes_on_past_any_number_of_them() {
+async fn every_list_continues_past_any_number_of_unreadable_items() {
     let world = world().await;
     for list in EVERY_LIST {
         list.leaves_unreadable_items_out(&world).await;
@@ -105,7 +105,7 @@ async fn every_list_leaves_unreadable_items_out_and_goes_on_past_any_number_of_t
 }
 
 #[test]
-fn a_forged_cursor_is_refused_or_shows_a_part_of_the_same_list_for_the_price_of_a_page() {
+fn a_forged_cursor_is_refused_or_shows_a_page_of_the_same_list_at_its_price() {
     let runtime = Runtime::new().unwrap();
     let world = runtime.block_on(world());
     lists::forged_cursors_are_refused(&runtime, &world, &EVERY_LIST);

@@ -5,6 +5,6 @@ use tributary_testing::checks;
 use crate::world::World;
 
 #[tokio::test]
-async fn no_function_takes_a_bad_request_or_asks_the_store_about_one() {
+async fn each_bad_request_is_refused_without_a_store_request() {
     checks::bad_requests_are_refused(&World::new().await).await;
 }

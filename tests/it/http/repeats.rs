@@ -7,7 +7,7 @@ use tributary_testing::checks::answered_as_the_first_time;
 use crate::{blog as given, expect::problem, world::Answer};
 
 #[tokio::test]
-async fn a_command_that_the_host_repeats_is_carried_out_once_and_answered_as_the_first_time() {
+async fn a_command_repeated_by_the_host_is_carried_out_once_with_the_same_answer() {
     let world = given::blog().await;
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
     let (like, post) = ("/api/posts/p1/likes/bob", "/api/posts/p1");
@@ -29,7 +29,7 @@ async fn a_command_that_the_host_repeats_is_carried_out_once_and_answered_as_the
 }
 
 #[tokio::test]
-async fn a_delete_that_is_repeated_late_does_not_delete_what_was_made_meanwhile() {
+async fn a_delete_repeated_late_does_not_delete_a_newer_item() {
     let world = given::blog().await;
     let delete_like = ("DELETE", "/api/posts/p1/likes/bob");
     given::like(&world, "p1", "bob").await.expect(201);
@@ -52,12 +52,12 @@ async fn a_delete_that_is_repeated_late_does_not_delete_what_was_made_meanwhile(
     given::post(&world, "p1", "ann").await.expect(201);
     world.invoke("3", delete_post).await.expect(204);
     world.get("/api/posts/p1").await.expect(200);
-    // What was deleted with the post was deleted by its own command first.
+    // The items of the deleted post were deleted by their own commands first.
     world.invoke("1", delete_like).await.expect(204);
 }
 
 #[tokio::test]
-async fn what_commands_are_remembered_by_is_in_no_answer_and_no_copy() {
+async fn remembered_commands_are_in_no_answer_and_no_copy() {
     let world = given::blog().await;
     let like = "/api/posts/p1/likes/bob";
     world.invoke("1", ("PUT", like)).await.expect(201);

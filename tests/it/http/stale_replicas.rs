@@ -18,7 +18,7 @@ fn text(user: &str, title: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_was_just_created_at_another_instance_is_found() {
+async fn an_item_just_created_at_another_instance_is_found() {
     let (world, _frozen) = frozen().await;
     given::user(&world, "cy", "Cy").await.expect(201);
     given::post(&world, "p2", "cy").await.expect(201);
@@ -50,7 +50,7 @@ async fn what_was_just_created_at_another_instance_is_found() {
 }
 
 #[tokio::test]
-async fn no_command_is_refused_for_a_state_that_is_over() {
+async fn no_command_is_refused_for_an_old_state() {
     let (world, _frozen) = frozen().await;
     let other = async || world.second_instance().await;
 
@@ -78,7 +78,7 @@ async fn no_command_is_refused_for_a_state_that_is_over() {
 }
 
 #[tokio::test]
-async fn what_looks_unchanged_is_written_when_it_has_changed_elsewhere() {
+async fn an_edit_that_looks_unchanged_is_written_if_another_instance_has_changed_the_item() {
     let (world, frozen) = frozen().await;
     let other = world.second_instance().await;
     world.put("/api/posts/p1", text("ann", "newer")).await.expect(200);
@@ -108,8 +108,7 @@ async fn a_command_that_is_repeated_after_a_restart_is_known_also_behind_a_stale
 }
 
 #[tokio::test]
-async fn who_likes_or_comments_again_on_a_post_that_was_deleted_at_another_instance_finds_no_post()
-{
+async fn a_repeated_like_or_comment_on_a_post_deleted_at_another_instance_finds_no_post() {
     let world = given::blog().await;
     let key = [("idempotency-key", "k")];
     let comment = json!({"userId": "bob", "content": "Nice"});

@@ -93,7 +93,7 @@ fn every_query_belongs_to_an_alert() {
 }
 
 #[test]
-fn a_projection_that_stands_still_is_missed_whichever_it_is() {
+fn every_stopped_projection_raises_an_alert() {
     let triggers = functions("cosmosDBTrigger");
     assert!(triggers.len() >= 4, "{triggers:?}");
     let row = |name: &String, fields: &[&Value]| -> Vec<String> {
@@ -167,7 +167,7 @@ fn may_create(name: &str) -> bool {
 }
 
 #[test]
-fn the_handlers_own_alarm_has_the_words_that_its_alert_looks_for() {
+fn the_alert_of_the_handlers_alarm_searches_for_its_words() {
     let query = text("infra/kql/host-rewrites-dates.kql");
     let words = query.split('"').nth(1).unwrap();
     assert!(

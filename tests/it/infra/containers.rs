@@ -1,5 +1,5 @@
-//! `infra/containers.json` through two pairs of eyes: what the Bicep module sends to Azure Resource
-//! Manager, and what the SDK understands of it.
+//! `infra/containers.json` as two programs read it: the Bicep module, which sends it to Azure Resource
+//! Manager, and the SDK.
 
 use azure_data_cosmos::models::{
     CompositeIndexOrder, ContainerProperties, IndexingMode, IndexingPolicy, PartitionKeyKind,

@@ -1,4 +1,4 @@
-//! The first deployment: what Azure refuses or needs before, as it was seen in the sources of the
+//! The first deployment: the refusals and needs of Azure, as it was seen in the sources of the
 //! platform and its tools (`docs/deploy.md` has the messages).
 
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn resources(file: &str, kind: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn nothing_is_set_that_flex_consumption_refuses() {
+fn no_setting_is_one_that_flex_consumption_refuses() {
     for file in bicep_files() {
         let bicep = Bicep::read(&file);
         for node in bicep.nodes().into_iter().filter(|node| node.kind() == "object_property") {
@@ -70,7 +70,7 @@ fn the_root_of_the_app_answers_with_nothing() {
 }
 
 #[test]
-fn the_host_has_no_log_level_that_makes_core_tools_shout() {
+fn the_host_has_no_log_level_that_floods_core_tools() {
     let host: Value = serde_json::from_str(&text("host.json")).unwrap();
     assert_eq!(host["logging"].get("logLevel"), None, "Information is the default in Azure");
     let excluded = &host["logging"]["applicationInsights"]["samplingSettings"]["excludedTypes"];
@@ -79,7 +79,7 @@ fn the_host_has_no_log_level_that_makes_core_tools_shout() {
 }
 
 #[test]
-fn the_emulator_speaks_what_the_trigger_understands() {
+fn the_emulator_speaks_the_protocol_of_the_trigger() {
     assert!(text("compose.yaml").contains("PROTOCOL: https"), ".NET refuses plain HTTP");
     let document = text("docs/local.md");
     assert!(document.contains("DisableServerCertificateValidation=True"), "for the trigger");

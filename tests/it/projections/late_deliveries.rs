@@ -150,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_delivered_whenever_to_whomever_the_copies_end_true(
+    fn copies_end_right_under_any_order_and_number_of_deliveries(
         steps in vec(step(), 1..60), partitions in 1u32..4,
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -11,7 +11,7 @@ async fn world_with_a_post() -> World {
 }
 
 #[tokio::test]
-async fn what_is_created_under_an_old_name_while_a_rename_runs_gets_the_new_one() {
+async fn an_item_created_under_an_old_name_during_a_rename_gets_the_new_name() {
     let world = world_with_a_post().await;
     // The second instance has just seen Ann and remembers her name.
     let second = world.second_instance().await;
@@ -57,7 +57,7 @@ async fn likes_of_several_posts_by_one_user_are_told_apart() {
 }
 
 #[tokio::test]
-async fn the_comments_and_likes_of_a_deleted_post_go_however_many() {
+async fn any_number_of_comments_and_likes_of_a_deleted_post_is_removed() {
     let world = world_with_a_post().await;
     for n in 0..210 {
         let comment = json!({"userId": "ann", "content": format!("{n}")});
@@ -68,7 +68,7 @@ async fn the_comments_and_likes_of_a_deleted_post_go_however_many() {
     world.get("/api/posts/p/comments").await.expect(404);
     world.settle().await;
     let left = world.items("posts").await;
-    assert_eq!(left.len(), 1, "only the mark is left");
+    assert_eq!(left.len(), 1, "only the tombstone remains");
     assert_eq!(left[0]["type"], "deletedPost");
 }
 
@@ -78,7 +78,8 @@ async fn a_late_delivery_of_a_delete_spares_the_comments_of_the_next_post_with_t
     let comment = json!({"userId": "ann", "content": "Old"});
     world.post("/api/posts/p/comments", comment).await.expect(201);
     world.delete("/api/posts/p").await.expect(204);
-    let mark = world.items("posts").await.into_iter().find(|i| i["type"] == "deletedPost").unwrap();
+    let tombstone =
+        world.items("posts").await.into_iter().find(|i| i["type"] == "deletedPost").unwrap();
 
     let post = json!({"userId": "ann", "title": "Again", "content": "C"});
     let created = world.put("/api/posts/p", post).await.expect(201).json();
@@ -86,11 +87,11 @@ async fn a_late_delivery_of_a_delete_spares_the_comments_of_the_next_post_with_t
     let comment = json!({"userId": "ann", "content": "New"});
     world.post("/api/posts/p/comments", comment).await.expect(201);
     for function in ["PostsIntegrity", "PostCopiesInUsers", "HomeFeed"] {
-        world.deliver(function, std::slice::from_ref(&mark)).await.unwrap();
+        world.deliver(function, std::slice::from_ref(&tombstone)).await.unwrap();
     }
     world.settle().await;
     for function in ["PostsIntegrity", "PostCopiesInUsers", "HomeFeed"] {
-        world.deliver(function, std::slice::from_ref(&mark)).await.unwrap();
+        world.deliver(function, std::slice::from_ref(&tombstone)).await.unwrap();
     }
 
     let comments = world.list("/api/posts/p/comments").await;
@@ -101,7 +102,7 @@ async fn a_late_delivery_of_a_delete_spares_the_comments_of_the_next_post_with_t
 }
 
 #[tokio::test]
-async fn a_name_does_not_get_on_the_post_that_another_wrote_under_the_same_id() {
+async fn a_name_is_not_written_to_the_post_of_another_user_with_the_same_id() {
     let world = world_with_a_post().await;
     world.put("/api/users/bob", json!({"username": "Bob"})).await.expect(201);
     let anns = world.items("posts").await;

@@ -56,7 +56,7 @@ async fn deliver(world: &World, tombstone: &Value) {
 }
 
 #[tokio::test]
-async fn a_long_removal_goes_on_when_its_tombstone_comes_again() {
+async fn a_long_removal_continues_when_its_tombstone_is_delivered_later() {
     let world = deleted_post(120).await;
     let hasty = hasty(&world).await;
     let mut left = vec![likes(&world).await];
@@ -99,14 +99,14 @@ async fn a_removal_that_is_killed_anywhere_loses_nothing() {
 #[tokio::test]
 async fn a_put_with_the_id_of_a_deleted_post_waits_for_a_long_removal() {
     let world = deleted_post(430).await;
-    let mark = world.endpoint.request_count();
+    let requests_before = world.endpoint.request_count();
     let answer = given::post(&world, "p1", "ann").await;
     assert_eq!(answer.header("retry-after"), "1");
     assert_eq!(problem(&answer, 503)["type"], "urn:tributary:problem:removal-pending");
-    let requests = world.endpoint.request_count() - mark;
+    let requests = world.endpoint.request_count() - requests_before;
     assert!(requests <= 12, "{requests} requests keep its caller waiting");
     assert_eq!(likes(&world).await, 230);
-    // The background goes on meanwhile.
+    // The background continues meanwhile.
     deliver(&hasty(&world).await, &tombstone(&world).await).await;
     assert_eq!(likes(&world).await, 180);
     let created = given::post(&world, "p1", "ann").await.expect(201).json();
@@ -115,19 +115,19 @@ async fn a_put_with_the_id_of_a_deleted_post_waits_for_a_long_removal() {
 }
 
 #[tokio::test]
-async fn a_removal_keeps_to_its_budget_and_gives_way_to_others() {
+async fn a_removal_keeps_its_budget_and_has_low_priority() {
     let world = deleted_post(200).await;
     let request_units_per_second = NonZeroU32::new(200);
     let background = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
     let paced = world.with_app(AppOptions { background, ..World::options() }).await;
     let tombstone = tombstone(&world).await;
-    let (mark, begin) = (world.endpoint.request_count(), Instant::now());
+    let (requests_before, begin) = (world.endpoint.request_count(), Instant::now());
     let ((), meter) = metered(deliver(&paced, &tombstone)).await;
     let (spent, seconds) = (meter.request_units(), begin.elapsed().as_secs_f64());
     assert_eq!(likes(&world).await, 0);
     // The last step is not waited for.
     assert!(spent > 400.0 && seconds >= spent * 0.7 / 200.0, "{spent} RU in {seconds:.1} s");
-    let requests = world.endpoint.requests_since(mark);
+    let requests = world.endpoint.requests_since(requests_before);
     let of_removal = |kind| matches!(kind, RequestKind::Query | RequestKind::Batch);
     let low = requests.iter().filter(|request| of_removal(request.kind) && request.low_priority);
     assert!(low.count() >= 8, "{requests:?}");

@@ -55,20 +55,20 @@ async fn users(world: &World) -> Vec<Value> {
     items.into_iter().filter(|item| item["type"] == "user").collect()
 }
 
-async fn marks(world: &World) -> Vec<Value> {
+async fn continuations(world: &World) -> Vec<Value> {
     let items = world.items("users").await;
     items.into_iter().filter(|item| item["type"] == "markOfRename").collect()
 }
 
 /// Returns the number of replacements sent to `posts` since a number of requests.
-fn replaces(world: &World, mark: usize) -> usize {
-    let requests = world.endpoint.requests_since(mark);
+fn replaces(world: &World, requests_before: usize) -> usize {
+    let requests = world.endpoint.requests_since(requests_before);
     let is_replace = |kind, container: &str| kind == RequestKind::Replace && container == "posts";
     requests.iter().filter(|request| is_replace(request.kind, &request.container)).count()
 }
 
 #[tokio::test]
-async fn a_long_rename_goes_on_behind_the_changes_that_have_come_meanwhile() {
+async fn a_long_rename_continues_after_the_changes_made_meanwhile() {
     let world = World::with_partitions(2).await;
     user_with_items(&world, "ann", 12).await;
     user_with_items(&world, "bob", 1).await;
@@ -84,19 +84,19 @@ async fn a_long_rename_goes_on_behind_the_changes_that_have_come_meanwhile() {
     assert_eq!(names(&world, "bob").await, (1, 0));
     let (new, old) = names(&world, "ann").await;
     assert!(new > 0 && old > 0, "{new} renamed, {old} not");
-    let mut marks_of_ann = marks(&world).await;
-    marks_of_ann.retain(|mark| mark["userId"] == "ann");
-    assert_eq!(marks_of_ann[0]["version"], 2);
+    let mut continuations_of_ann = continuations(&world).await;
+    continuations_of_ann.retain(|item| item["userId"] == "ann");
+    assert_eq!(continuations_of_ann[0]["version"], 2);
 
-    // The mark alone is enough to go on, and comes to an end.
-    hasty.deliver("UsernamesInPosts", &marks_of_ann).await.unwrap();
+    // The continuation alone continues the rename, and ends.
+    hasty.deliver("UsernamesInPosts", &continuations_of_ann).await.unwrap();
     assert!(names(&world, "ann").await.0 > new);
-    world.deliver("UsernamesInPosts", &marks_of_ann).await.unwrap();
+    world.deliver("UsernamesInPosts", &continuations_of_ann).await.unwrap();
     assert_eq!(names(&world, "ann").await, (12, 0));
     assert_eq!(replaces(&world, before), 13);
-    let written = marks(&world).await;
-    hasty.deliver("UsernamesInPosts", &marks_of_ann).await.unwrap();
-    assert_eq!(marks(&world).await, written);
+    let written = continuations(&world).await;
+    hasty.deliver("UsernamesInPosts", &continuations_of_ann).await.unwrap();
+    assert_eq!(continuations(&world).await, written);
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn an_interrupted_rename_writes_hardly_any_item_twice() {
 }
 
 #[tokio::test]
-async fn a_rename_keeps_to_its_budget() {
+async fn a_rename_keeps_its_budget() {
     let world = World::new().await;
     user_with_items(&world, "ann", 60).await;
     rename(&world, "ann").await;
@@ -166,7 +166,7 @@ async fn a_rename_keeps_to_its_budget() {
 }
 
 #[tokio::test]
-async fn a_rename_gives_way_to_others_in_the_store() {
+async fn a_rename_has_low_priority_in_the_store() {
     let world = World::new().await;
     let before = world.endpoint.request_count();
     user_with_items(&world, "ann", 3).await;

@@ -7,7 +7,7 @@ use tributary_local::cosmos::RequestKind;
 use crate::{blog as given, world::World};
 
 #[tokio::test]
-async fn a_new_name_reaches_everything_that_the_user_has_written() {
+async fn a_new_name_reaches_all_posts_comments_and_likes_of_the_user() {
     let world = World::with_partitions(2).await;
     for (id, name) in [("ann", "Ann"), ("bob", "Bob")] {
         world.put(&format!("/api/users/{id}"), json!({"username": name})).await.expect(201);
@@ -65,7 +65,7 @@ async fn a_rename_of_more_items_than_a_page_holds_reaches_them_all() {
 }
 
 #[tokio::test]
-async fn a_post_that_is_written_all_the_time_holds_up_no_other_item_of_a_rename() {
+async fn a_post_that_is_written_all_the_time_delays_no_other_item_of_a_rename() {
     let world = given::blog().await;
     for id in ["bob0", "bob1"] {
         given::user(&world, id, id).await.expect(201);
@@ -74,7 +74,7 @@ async fn a_post_that_is_written_all_the_time_holds_up_no_other_item_of_a_rename(
     given::user(&world, "ann", "Anna").await.expect(200);
     let mut users = world.items("users").await;
     users.retain(|item| item["id"] == "ann");
-    // The host delivers what it cannot do at once again.
+    // The host delivers the changes again that the rename could not apply at once.
     let hasty = world.with_budget(Duration::ZERO).await;
     let mut rename = hasty.deliver("UsernamesInPosts", &users).boxed_local();
     let hold = || world.endpoint.hold(RequestKind::Replace, "posts");

@@ -104,7 +104,7 @@ async fn the_collector_gets_spans_of_the_hosts_trace_and_metrics() {
     }
     assert_eq!(text(&request, "faas.name"), "PutUser");
     assert_eq!(text(&request, "http.route"), "/api/users/{userId}");
-    // What a group does is under the request that began it.
+    // The spans of a group are under the request that began it.
     let like = collector.span("PUT /api/posts/{postId}/likes/{userId}").await;
     for (child, parent) in [
         ("create_item users", &request),
@@ -141,7 +141,7 @@ async fn the_collector_gets_spans_of_the_hosts_trace_and_metrics() {
 }
 
 #[tokio::test]
-async fn what_is_left_is_exported_when_the_process_ends() {
+async fn the_remaining_spans_are_exported_when_the_process_ends() {
     let (collector, url) = Collector::start().await;
     let settings = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
@@ -164,7 +164,7 @@ async fn what_is_left_is_exported_when_the_process_ends() {
 }
 
 #[tokio::test]
-async fn a_collector_that_never_answers_holds_up_no_request() {
+async fn a_collector_that_never_answers_delays_no_request() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     let settings = [
@@ -178,7 +178,7 @@ async fn a_collector_that_never_answers_holds_up_no_request() {
     for _ in 0..20 {
         assert_eq!(handler.send("GET", "/api/feed", &[], "").await.status, 200);
     }
-    // Nothing could be sent, and what the exporter had to give up is said.
+    // No span could be sent, and the log names the dropped spans.
     let line = wait_for(|| {
         handler.output().into_iter().find(|line| line.contains("BatchSpanProcessor.SpanDropping"))
     });
@@ -186,7 +186,7 @@ async fn a_collector_that_never_answers_holds_up_no_request() {
 }
 
 #[tokio::test]
-async fn a_collector_that_is_not_there_is_reported_and_nothing_else() {
+async fn a_missing_collector_is_reported_and_harms_nothing() {
     for (endpoint, said) in [
         ("collector:4317", "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"),
         ("http://127.0.0.1:1", "export"),

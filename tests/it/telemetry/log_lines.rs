@@ -73,7 +73,7 @@ async fn a_request_is_one_line_with_its_route_and_its_cost() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_at_the_start_is_a_warning_and_the_handler_is_ready() {
+async fn a_store_unavailable_at_the_start_is_a_warning_and_the_handler_is_ready() {
     let away = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5");
     let handler = handler::start(&World::new().await, &[away]).await;
     assert_eq!(handler.send("GET", "/", &[], "").await.status, 200);

@@ -82,13 +82,13 @@ async fn the_queries_of_a_rename_are_work_in_the_background_and_are_not_counted(
 }
 
 #[tokio::test]
-async fn keys_are_shown_where_the_setting_says_so() {
+async fn keys_are_logged_if_the_setting_allows_it() {
     let lines = lines(&[("Log__PartitionKeys", "plain")]).await;
     assert_eq!(of(&lines, "posts")["partitions.hottest"], "p1");
 }
 
 #[tokio::test]
-async fn nothing_is_measured_where_the_setting_says_so() {
+async fn no_partition_is_measured_if_the_setting_forbids_it() {
     assert_eq!(lines(&[("Log__PartitionKeys", "off")]).await, Vec::<Value>::new());
 }
 

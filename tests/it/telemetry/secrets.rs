@@ -1,4 +1,4 @@
-//! Keys and contents are in no line, trace or metric, whatever the levels.
+//! Keys and contents are in no log line, trace or metric, at any level.
 
 use tributary_testing::checks;
 

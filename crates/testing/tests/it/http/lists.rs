@@ -55,7 +55,7 @@ async fn a_page_of_unreadable_items_is_empty_and_has_a_cursor() {
 }
 
 #[test]
-fn a_forged_cursor_is_refused_or_shows_a_part_of_the_same_list_for_the_price_of_a_page() {
+fn a_forged_cursor_is_refused_or_shows_a_page_of_the_same_list_at_its_price() {
     let runtime = Runtime::new().unwrap();
     let world = runtime.block_on(world());
     lists::forged_cursors_are_refused(&runtime, &world, &[BOOKINGS, ROOMS]);
