@@ -14,7 +14,7 @@ use serde_json::Value;
 use tributary_functions::http::AuthLevel;
 use tributary_local::cosmos::RequestKind;
 
-use super::examples::{Example, Examples, Listed, MARK, texts};
+use super::examples::{Example, Examples, Listed, PROBE, texts};
 use crate::{Answer, AppUnderTest, World, answers::free_of_charge, problems::problem};
 
 /// The header by which App Service Authentication names a user of Microsoft Entra.
@@ -66,11 +66,11 @@ struct Callers {
     owners: BTreeSet<String>,
     /// The owners of other items.
     others: BTreeSet<String>,
-    /// The marks of texts that a query has shown to their owner alone.
+    /// The probes of texts that a query has shown to their owner alone.
     private: BTreeSet<String>,
     /// The answers without a key.
     public: Vec<(Listed, String)>,
-    /// The marks of texts that only owners write.
+    /// The probes of texts that only owners write.
     of_owners: BTreeSet<String>,
 }
 
@@ -164,11 +164,11 @@ impl Callers {
         let listed = &example.of;
         let level = listed.function.auth_level;
         if level.needs_user() {
-            let written = example.body.iter().flat_map(texts).any(|text| text.contains(MARK));
-            self.of_owners.extend(written.then(|| listed.mark.clone()));
+            let written = example.body.iter().flat_map(texts).any(|text| text.contains(PROBE));
+            self.of_owners.extend(written.then(|| listed.probe.clone()));
         }
         if listed.function.method == "GET" && level == AuthLevel::Owner {
-            let shown = self.of_owners.iter().filter(|mark| answer.text.contains(*mark));
+            let shown = self.of_owners.iter().filter(|probe| answer.text.contains(*probe));
             self.private.extend(shown.cloned());
         }
         if level == AuthLevel::Anonymous {
@@ -178,7 +178,7 @@ impl Callers {
 
     fn private_texts_stay_private(&self) {
         for (listed, text) in &self.public {
-            let told = self.private.iter().find(|mark| text.contains(*mark));
+            let told = self.private.iter().find(|probe| text.contains(*probe));
             assert!(
                 told.is_none(),
                 "{} tells every caller a text that another query shows to its owner alone: write another \
@@ -198,7 +198,7 @@ async fn refused<A: AppUnderTest>(
     other: Option<&str>,
 ) -> Answer {
     let (name, line) = (example.of.function.name, example.of.line());
-    let mark = world.endpoint.request_count();
+    let n_before = world.endpoint.request_count();
     let headers: Vec<(&str, &str)> = other.into_iter().map(|user| (PRINCIPAL_ID, user)).collect();
     let answer = example.send(world, &headers).await;
     match other {
@@ -219,7 +219,7 @@ async fn refused<A: AppUnderTest>(
             }
         }
     }
-    for request in world.endpoint.requests_since(mark) {
+    for request in world.endpoint.requests_since(n_before) {
         let is_read = matches!(request.kind, RequestKind::Read | RequestKind::Query);
         assert!(is_read, "{name}: a refused command wrote: {request:?}");
     }

@@ -13,8 +13,8 @@ use tributary_functions::{app::Trigger, http::HttpFunction};
 use super::openapi::OpenApiDocument;
 use crate::{Answer, AppUnderTest, World};
 
-/// The beginning of the mark in each text that a check sends. No text of an app has it.
-pub(super) const MARK: &str = "sesame";
+/// The beginning of the probe in each text that a check sends. No text of an app has it.
+pub(super) const PROBE: &str = "sesame";
 
 /// The name of the framework among the domains.
 const FRAMEWORK: &str = "tributary_functions::app";
@@ -27,8 +27,8 @@ const DEAD_LETTERS: usize = 4;
 pub(super) struct Listed {
     pub(super) domain: &'static str,
     pub(super) function: HttpFunction,
-    /// The mark of the texts that this function gets.
-    pub(super) mark: String,
+    /// The probe of the texts that this function gets.
+    pub(super) probe: String,
 }
 
 /// A request of a function.
@@ -70,7 +70,7 @@ impl Listed {
         let listed = functions.map(|(n, function)| Self {
             domain: domain(function.name),
             function,
-            mark: format!("{MARK}{n:03}"),
+            probe: format!("{PROBE}{n:03}"),
         });
         listed.collect()
     }
@@ -284,23 +284,24 @@ impl Examples {
         Some(Example { of: listed.clone(), path: self.path(listed, &[]), body: Some(body) })
     }
 
-    /// Returns the body of a function, and the values in it that no answer may have. Each of its texts has a mark, but for ids, dates and choices.
+    /// Returns the body of a function, and the values in it that no answer may have. Each of its texts has a
+    /// probe, except ids, dates and choices.
     fn body(&self, listed: &Listed) -> Option<(Value, BTreeSet<String>)> {
         let schema = self.document.body(&listed.function)?;
         let mut secrets = BTreeSet::new();
-        let marked = |schema: &Value, text: &str| {
+        let with_probe = |schema: &Value, text: &str| {
             let set = self.set;
             if self.ids.contains(text) {
                 return format!("{text}{set}");
             }
             if schema["writeOnly"] == true {
-                let secret = format!("{text}{MARK}{set}");
+                let secret = format!("{text}{PROBE}{set}");
                 secrets.insert(secret.clone());
                 return secret;
             }
-            format!("{text}{}{set}", listed.mark)
+            format!("{text}{}{set}", listed.probe)
         };
-        let body = self.document.with_texts(schema, self.document.example(schema), marked);
+        let body = self.document.with_texts(schema, self.document.example(schema), with_probe);
         Some((body, secrets))
     }
 
@@ -389,7 +390,7 @@ impl Examples {
     /// Sends a request with other texts, and to the items of the other set below those of this one. Some
     /// are refused: a name is taken, an item belongs to another.
     async fn send_again<A: AppUnderTest>(&self, world: &World<A>, others: &Self, listed: &Listed) {
-        let again = Listed { mark: format!("{}-again", listed.mark), ..listed.clone() };
+        let again = Listed { probe: format!("{}-again", listed.probe), ..listed.clone() };
         let own = self.path(listed, &[]);
         let parameters = listed.function.route.split('/').enumerate();
         let last = parameters.filter(|(_, segment)| segment.starts_with('{')).last();

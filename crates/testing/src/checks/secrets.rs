@@ -27,7 +27,7 @@ use tributary_local::{
     },
 };
 
-use super::examples::{Example, Examples, Listed, MARK, texts};
+use super::examples::{Example, Examples, Listed, PROBE, texts};
 use crate::{Answer, AppUnderTest, World, handler::Handler};
 
 /// The fewest characters of a stored text that is searched for: a shorter one may stand anywhere.
@@ -43,8 +43,8 @@ const HEADERS: [(&str, &str); 6] = [
     ("content-type", "application/json"),
 ];
 
-/// The texts that no output has: the mark, the store's key, and a signature by that key.
-const FORBIDDEN: [&str; 4] = [MARK, WELL_KNOWN_KEY, "type%3dmaster", "authorization"];
+/// The texts that no output has: the probe, the store's key, and a signature by that key.
+const FORBIDDEN: [&str; 4] = [PROBE, WELL_KNOWN_KEY, "type%3dmaster", "authorization"];
 
 /// Calls each function, with secrets in their places and in others, and looks for them in all answers, in the
 /// items of other containers and in dead letters.
@@ -201,7 +201,7 @@ fn containers<A: AppUnderTest>() -> Vec<String> {
 }
 
 /// Runs the handler of an app, its `executable`, at the level `trace`. Each function, trigger and timer gets
-/// good and bad requests with keys and marked texts, also while the store fails. No output has one of them.
+/// good and bad requests with keys and texts with probes, also while the store fails. No output has one of them.
 ///
 /// An app's test calls it with `env!("CARGO_BIN_EXE_<name>")`.
 ///
@@ -338,7 +338,7 @@ impl Caller {
     async fn send_bad_requests(&self, examples: &Examples, listed: &Listed) {
         let method = listed.function.method.as_str();
         let path = examples.path(listed, &[]);
-        let long = format!("\"{}\"", MARK.repeat(300_000));
+        let long = format!("\"{}\"", PROBE.repeat(300_000));
         for body in [
             r#"{"sesame": "sesame", "title": "#,
             r#"["sesame"]"#,
@@ -352,7 +352,7 @@ impl Caller {
         let example = examples.example(listed);
         if let Some(mut body) = example.and_then(|example| example.body) {
             for (_, member) in body.as_object_mut().into_iter().flatten() {
-                *member = json!({MARK: [MARK]});
+                *member = json!({PROBE: [PROBE]});
             }
             self.send(method, &path, body.to_string()).await;
         }
@@ -371,7 +371,7 @@ impl Caller {
             let _ =
                 self.handler.try_send(method, &path, &headers, "{\"content\": \"sesame\"}").await;
         }
-        self.send("SESAME", &path, MARK.into()).await;
+        self.send("SESAME", &path, PROBE.into()).await;
     }
 
     /// Invokes each trigger with items, unreadable ones among them, with a run of a timer, and with what is
@@ -389,22 +389,22 @@ impl Caller {
                     let own = projections.find(|one| one.function() == function.name).unwrap();
                     let mut documents = world.items(own.container_id()).await;
                     if let Some(mut item) = documents.first().cloned() {
-                        item["version"] = MARK.into();
+                        item["version"] = PROBE.into();
                         documents.push(item);
                     }
                     documents.extend([
-                        json!(MARK),
-                        json!([MARK]),
-                        json!({"id": "bad", "type": MARK}),
+                        json!(PROBE),
+                        json!([PROBE]),
+                        json!({"id": "bad", "type": PROBE}),
                     ]);
                     let page = wire::page(function, &documents).unwrap();
                     wire::documents(function, &page, &attempt)
                 }
             };
             let bad = [
-                MARK.to_owned(),
-                json!([MARK]).to_string(),
-                json!({"Data": {"a": MARK}}).to_string(),
+                PROBE.to_owned(),
+                json!([PROBE]).to_string(),
+                json!({"Data": {"a": PROBE}}).to_string(),
             ];
             for body in [body].into_iter().chain(bad) {
                 let headers = [("x-azure-functions-invocationid", "an-invocation"), HEADERS[0]];
