@@ -348,7 +348,13 @@ async fn an_edit_is_written_with_the_crowd_and_loses_no_race() {
     assert!(poll!(&mut others).is_pending());
     read.release();
     // The edit joins the waiting requests, when it has read the post.
-    while world.endpoint.requests_since(requests_before).iter().filter(|one| one.answer.is_some()).count() < 2
+    while world
+        .endpoint
+        .requests_since(requests_before)
+        .iter()
+        .filter(|one| one.answer.is_some())
+        .count()
+        < 2
     {
         assert!(poll!(&mut others).is_pending());
         tokio::task::yield_now().await;
