@@ -28,7 +28,7 @@
 //! 4. An edit that changes the place ends a relocation that may be under way
 //!    ([`relocation`](super::relocation)), and calls [`depart`].
 //! 5. A list leaves out an item that has departed and [arrived](has_arrived).
-//! 6. A timer runs a [`Run`](super::relocation_run::Run).
+//! 6. A timer runs a [`RelocationRun`](super::relocation_run::RelocationRun).
 //!
 //! # Why a move ends right
 //!
