@@ -127,7 +127,7 @@ impl Program {
             ..Default::default()
         };
         let app = self.build(&cosmos.into(), options, settings)?;
-        let telemetry = telemetry::start(&telemetry)?;
+        let telemetry = telemetry::start(&telemetry, app.domains.iter().map(|domain| domain.name))?;
         if clock.is_simulated() {
             tracing::warn!("Clock__Rate is set: the clock of the app is not the real one");
         }

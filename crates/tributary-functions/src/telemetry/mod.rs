@@ -63,12 +63,17 @@ pub struct TelemetryOptions {
 #[must_use = "what is not exported yet is lost without `stop`"]
 pub struct Telemetry(Option<export::Providers>);
 
-/// Starts logging, and exporting if the settings say so.
-pub fn start(options: &TelemetryOptions) -> Result<Telemetry, logs::InitError> {
+/// Starts logging, and exporting if the settings say so. A domain may be a crate of its own, with the app's
+/// name and its own: `my-app-rooms`.
+pub fn start<'a>(
+    options: &TelemetryOptions,
+    domains: impl Iterator<Item = &'a str>,
+) -> Result<Telemetry, logs::InitError> {
     let format = options.format;
     let app = brand().name.replace('-', "_");
-    let [framework, handler] = VERBOSE_CRATES;
-    let verbose = [app.as_str(), framework, handler];
+    let domains: Vec<String> = domains.map(|domain| format!("{app}_{domain}")).collect();
+    let own = [&app].into_iter().chain(&domains).map(String::as_str);
+    let verbose: Vec<&str> = own.chain(VERBOSE_CRATES).collect();
     logs::init_with(&logs::LogOptions { levels: DEFAULT_LEVELS, verbose: &verbose, format })?;
     partitions::start(options.partitions);
     let providers = match &options.export {
