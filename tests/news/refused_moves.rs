@@ -64,11 +64,11 @@ async fn a_worker_that_is_late_does_not_make_a_move_that_was_taken_back() {
     // By now there is room again.
     late.release();
     migrating.await;
-    has_stayed(&room, &item).await;
     assert_eq!(
         (room.live_in("feeds_current").await, room.live_in("feeds_historical").await),
         (1, 0)
     );
+    has_stayed(&room, &item).await;
 }
 
 #[tokio::test]

@@ -110,7 +110,7 @@ pub async fn relocate<T: Relocatable>(
         to.put(partition, id, &source.item, etag).await?;
     }
     // guard: relocation: the tombstone replaces only the version that was copied =>
-    //     `from.replace(partition, id, &source.item.carried(), &ETag::from("*")).await?`
+    //     `from.upsert(partition, id, &source.item.carried()).await?`
     from.replace(partition, id, &source.item.carried(), &source.etag).await?;
     Ok(if is_there { RelocationOutcome::AlreadyThere } else { RelocationOutcome::Moved })
 }
