@@ -40,6 +40,10 @@ def applied(minutes, function, applied=1, lag_ms=900, failed=0, dead_letters=0):
     return line(minutes, "Applied a batch of changes", function=function, lag_ms=lag_ms, **counts)
 
 
+def refused(minutes, function, paused_minutes):
+    return line(minutes, "Refused a batch of changes: the projection is paused", function=function, paused_ms=paused_minutes * 60_000)
+
+
 def measured(minutes, container, units, hottest, key="a", partitions=12, gini=0.2, queries=0, crossing=0):
     counts = {"partitions": partitions, "partitions__gini": gini, "store__queries": queries, "store__cross_partition_queries": crossing}
     hot = {"partitions__hottest": key, "partitions__hottest_ru": hottest, "request_charge_ru": units}
@@ -116,6 +120,12 @@ CASES = [
         [],
     ),
     ("change-feed-silent", "a batch that fails is a batch", [*WRITES, *BATCHES, applied(1, "HomeFeed", applied=0, failed=1)], []),
+    (
+        "change-feed-silent",
+        "a paused projection refuses its batch",
+        [*WRITES, *[row for row in BATCHES if "HomeFeed" not in row[1]["Message"]], refused(0, "HomeFeed", 90)],
+        [],
+    ),
     ("change-feed-silent", "writes of the last minutes are on their way", [answered(5, "LikePost", 201)] * 9, []),
     ("change-feed-silent", "refused commands write nothing", [answered(60, "CreatePost", 409)] * 9, []),
     ("change-feed-silent", "a repeated command answers 201 and writes nothing", [answered(60, "CreateComment", 201)] * 2, []),
@@ -150,6 +160,8 @@ CASES = [
     ("lease-age", "the app wakes up", [charge(3, "posts", "p1"), lease(80, "home-feed-", "0")], []),
     ("lease-age", "reads do not wait for anybody", [charge(60, "posts", "p1", operation="Read"), lease(80, "home-feed-", "0")], []),
     ("lease-age", "a partition was split", [lease(200, "home-feed-", "0"), lease(1, "home-feed-", "1"), charge(60, "posts", "p1", partition="1"), lease(59, "home-feed-", "1")], []),
+    ("projection-paused", "for more than a day", [refused(3, "HomeFeed", 25 * 60)], ["HomeFeed"]),
+    ("projection-paused", "for some hours", [refused(3, "HomeFeed", 5 * 60)], []),
     ("projection-failing", "a batch fails", [applied(3, "HomeFeed", failed=1)], ["HomeFeed"]),
     ("projection-failing", "a batch succeeds", [applied(3, "HomeFeed")], []),
     ("dead-letters", "a change is a dead letter", [applied(3, "HomeFeed", dead_letters=1)], ["HomeFeed"]),

@@ -10,13 +10,18 @@ const FRAMEWORK: &str = "crates/tributary-functions/src";
 
 /// Containers and functions that the framework has for every app, and words with another meaning in it:
 /// the change feed, and callers.
-const OF_THE_FRAMEWORK: [&str; 10] = [
+const OF_THE_FRAMEWORK: [&str; 15] = [
     "dead-letters",
+    "projections",
     "leases",
     "ListDeadLetters",
     "GetDeadLetter",
     "ReplayDeadLetter",
     "DeleteDeadLetter",
+    "ListProjections",
+    "GetProjection",
+    "PauseProjection",
+    "ResumeProjection",
     "GetOpenApi",
     "ZUnmatchedRoute",
     "feed",

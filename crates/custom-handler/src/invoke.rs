@@ -45,9 +45,9 @@ pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
             Err(panic) => Err(InvocationFailure::Panic(panic)),
         };
         let duration_ms = started.elapsed().as_millis();
-        match result.and_then(|outcome| success(outcome, &Span::current())) {
+        match result.and_then(|outcome| answer(outcome, &Span::current())) {
             Ok(answer) => {
-                tracing::debug!(duration_ms, "the invocation succeeded");
+                tracing::debug!(duration_ms, "the invocation was answered");
                 answer
             }
             Err(failure) => {
@@ -79,9 +79,12 @@ async fn run(
     running.await.map_err(InvocationFailure::Handler)
 }
 
-/// Returns the answer of a success, which is always a whole JSON object: the host waits without end on a 2xx that
-/// is empty or `null`.
-fn success(outcome: InvocationOutcome, span: &Span) -> Result<Response, InvocationFailure> {
+/// Returns the answer of an outcome. That of a success is always a whole JSON object: the host waits without end
+/// on a 2xx that is empty or `null`.
+fn answer(outcome: InvocationOutcome, span: &Span) -> Result<Response, InvocationFailure> {
+    if let Some(reason) = outcome.refused {
+        return Ok((StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")).into_response());
+    }
     let answer = InvocationAnswer {
         outputs: outcome.outputs,
         logs: logs::take_lines(span),

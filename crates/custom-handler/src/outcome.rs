@@ -25,6 +25,8 @@ pub struct InvocationOutcome {
     /// A summary in a few words, for the console of a host on a developer's machine; empty when the function did
     /// nothing. The Functions host does not read it.
     pub done: Option<String>,
+    /// The reason for which the function refuses the invocation; `None` when it took it.
+    pub refused: Option<String>,
 }
 
 /// A result of a handler: `()`, an [`InvocationOutcome`], or a `Result` of either with an error that
@@ -48,6 +50,13 @@ impl InvocationOutcome {
     /// Creates an outcome without outputs.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates the outcome of an invocation that the function refuses for now, such as a batch of changes while
+    /// an operator has paused it. The invocation fails with status 503, so a host with a retry policy invokes the
+    /// function again. Unlike an error it writes no error line: the function says by itself what it refuses.
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Self { refused: Some(reason.into()), ..Self::default() }
     }
 
     /// Sets the value of an output binding.

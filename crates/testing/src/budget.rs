@@ -179,11 +179,13 @@ pub async fn background<A: AppUnderTest>(world: &World<A>) -> Vec<StoreRequest> 
     world.endpoint.requests_since(n_before).into_iter().filter(is_caused_by_a_change).collect()
 }
 
-/// Returns true if a change has caused the store request. Triggers also read and write leases, and read
-/// change feeds without a change: those requests cost by the hour, and not by the change.
+/// Returns true if a change has caused the store request. Triggers also read and write leases, read
+/// change feeds without a change, and read the states of projections: those requests cost by the hour, and
+/// not by the change.
 pub fn is_caused_by_a_change(request: &StoreRequest) -> bool {
     let status = request.answer.as_ref().map_or(0, |answer| answer.status);
-    request.container != "leases" && (request.kind != RequestKind::ChangeFeed || status == 200)
+    !["leases", "projections"].contains(&request.container.as_str())
+        && (request.kind != RequestKind::ChangeFeed || status == 200)
 }
 
 /// Returns the request units of store requests together.

@@ -18,7 +18,7 @@ use tributary_functions::{
     cosmos::{Cosmos, Limits},
     http::{Authentication, HttpFunction},
     program::Program,
-    projection::{AnyProjection, BackgroundOptions, DeadLetters, Projections, RETRY_BUDGET},
+    projection::{AnyProjection, BackgroundOptions, ProjectionOptions, Projections},
 };
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
@@ -117,7 +117,8 @@ impl<A: AppUnderTest> World<A> {
 
     /// Returns the same world, seen through an instance whose projections retry for this time only.
     pub async fn with_budget(&self, retry_budget: Duration) -> Self {
-        self.with_app(AppOptions { retry_budget, ..Self::options() }).await
+        let projections = ProjectionOptions { retry_budget, ..ProjectionOptions::default() };
+        self.with_app(AppOptions { projections, ..Self::options() }).await
     }
 
     /// Returns the same world, seen through an instance behind App Service Authentication.
@@ -337,8 +338,8 @@ impl<A: AppUnderTest> World<A> {
 
     /// Creates an instance that serves one projection, which the app need not have.
     pub async fn instance_of(&self, projection: Arc<dyn AnyProjection>) -> RouterInvoker {
-        let letters = DeadLetters::new(&Self::cosmos(&self.endpoint).await);
-        let projections = Projections::new(letters, RETRY_BUDGET, vec![projection]);
+        let cosmos = Self::cosmos(&self.endpoint).await;
+        let projections = Projections::new(&cosmos, ProjectionOptions::default(), vec![projection]);
         RouterInvoker(projections.serve(CustomHandler::new()).into_router().unwrap())
     }
 

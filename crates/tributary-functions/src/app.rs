@@ -4,7 +4,7 @@
 mod declaration;
 mod openapi;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{Extension, Router, http::Method, middleware};
 use custom_handler::{CustomHandler, TimerInfo, TraceContext};
@@ -25,19 +25,19 @@ use crate::{
         HttpFunction, WorkQueue, admit, answered, catch_panics, delete, get, method_not_allowed,
         no_such_route, post,
     },
-    projection::{
-        Background, BackgroundOptions, DeadLetter, DeadLetters, Projections, RETRY_BUDGET,
-    },
+    operator::{get_projection, list_projections, pause_projection, resume_projection},
+    projection::{Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections},
     telemetry,
     values::Clock,
 };
 
-/// The functions of no domain that operators call: changes that could not be applied.
+/// The functions of no domain that operators call: changes that could not be applied, and projections.
 #[rustfmt::skip]
 fn shared_functions() -> Vec<HttpFunction<Projections>> {
     use AuthLevel::Function;
     let letter  = Footprint::Item(DeadLetter::MAX_RAW_BYTES);
     let letters = Footprint::Page { item: DeadLetter::MAX_SUMMARY_BYTES, limit: 20 };
+    let states  = Footprint::Item(16 * 1024);
     // A replay retries for as long as a trigger does, with pauses.
     let replays = WorkQueue::new(4, 16);
     // It is work of the change feed, such as a slice of a rename.
@@ -47,6 +47,10 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
         get("GetDeadLetter",       "/api/dead-letters/{letterId}",        Function, get_dead_letter).answers(letter),
         post("ReplayDeadLetter",   "/api/dead-letters/{letterId}/replay", Function, replay_dead_letter).answers(letter).within(replay).queued(&replays),
         delete("DeleteDeadLetter", "/api/dead-letters/{letterId}",        Function, delete_dead_letter),
+        get("ListProjections",     "/api/projections",                    Function, list_projections).answers(states),
+        get("GetProjection",       "/api/projections/{name}",             Function, get_projection),
+        post("PauseProjection",    "/api/projections/{name}/pause",       Function, pause_projection),
+        post("ResumeProjection",   "/api/projections/{name}/resume",      Function, resume_projection),
     ]
 }
 
@@ -58,7 +62,7 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
 pub const UNMATCHED_FUNCTION: &str = "ZUnmatchedRoute";
 
 /// Settings of the app that belong to no domain.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct AppOptions {
     /// The limits of concurrent requests and of their memory.
     pub admission: AdmissionOptions,
@@ -70,21 +74,8 @@ pub struct AppOptions {
     pub audit: audit::AuditOptions,
     /// The clock of the domains that act by the time.
     pub clock: Clock,
-    /// The time for which a projection retries. It can be long under a host, and should be short in a test.
-    pub retry_budget: Duration,
-}
-
-impl Default for AppOptions {
-    fn default() -> Self {
-        Self {
-            admission: AdmissionOptions::default(),
-            authentication: Authentication::default(),
-            background: BackgroundOptions::default(),
-            audit: audit::AuditOptions::default(),
-            clock: Clock::default(),
-            retry_budget: RETRY_BUDGET,
-        }
-    }
+    /// The settings of the projections.
+    pub projections: ProjectionOptions,
 }
 
 /// The app on a database. Building it sends nothing to the store.
@@ -111,8 +102,7 @@ impl App {
         let domains: Vec<Domain> =
             domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
         let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
-        let letters = DeadLetters::new(cosmos);
-        let projections = Projections::new(letters, options.retry_budget, projections.collect());
+        let projections = Projections::new(cosmos, options.projections, projections.collect());
         let openapi = OpenApi::default();
         let document = get("GetOpenApi", "/api/openapi.json", AuthLevel::Anonymous, get_open_api);
         let document = document.answers(Footprint::Item(DOCUMENT_BYTES));
@@ -140,14 +130,20 @@ impl App {
         self.domains.iter().filter_map(|domain| Some((domain.name, domain.audit.as_ref()?)))
     }
 
+    /// Returns the projections.
+    pub fn projections(&self) -> &Projections {
+        &self.projections
+    }
+
     /// Returns a task that connects to the store and looks the containers of all domains up.
     ///
     /// The task runs beside listening, not before it. The host hands over the first request some time
     /// after `GET /` is answered, and by then the task has ended. An earlier request waits for the
     /// task. After a failure, each request looks up its container itself.
     pub fn warm_up(&self) -> impl Future<Output = ()> + Send + use<> {
-        let containers: Vec<Container> =
-            self.domains.iter().flat_map(|domain| domain.containers.iter().cloned()).collect();
+        let states = self.projections.states().container();
+        let of_domains = self.domains.iter().flat_map(|domain| &domain.containers);
+        let containers: Vec<Container> = of_domains.chain([states]).cloned().collect();
         async move {
             let results = join_all(containers.iter().map(Container::warm_up)).await;
             let mut unreachable = None;

@@ -8,6 +8,7 @@ mod settings;
 use std::{
     num::{NonZeroU32, NonZeroUsize},
     thread,
+    time::Duration,
 };
 
 use azure_core::http::Url;
@@ -20,7 +21,7 @@ use crate::{
     brand::brand,
     cosmos::CosmosOptions,
     http::{AdmissionOptions, Authentication},
-    projection::BackgroundOptions,
+    projection::{BackgroundOptions, ProjectionOptions, control::STATE_MAX_AGE},
     telemetry::{PartitionNames, TelemetryOptions},
     values::{Clock, Timestamp},
 };
@@ -47,6 +48,9 @@ pub struct Config {
     /// The settings of background work of any size: `Background__RequestUnitsPerSecond` is its budget in
     /// request units a second, or 0 for no limit.
     pub background: BackgroundOptions,
+    /// The settings of the projections: `Projections__StateSeconds`, the time for which an instance may use
+    /// the state of a projection that it has read.
+    pub projections: ProjectionOptions,
     /// The source of the caller's identity: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
     /// The clock; for simulations, one that runs `Clock__Rate` times as fast since `Clock__Since`.
@@ -93,6 +97,7 @@ impl Config {
                 partitions: partitions(settings)?,
             },
             background: background(settings)?,
+            projections: projections(settings)?,
             authentication: authentication(settings)?,
             clock: clock(settings)?,
         })
@@ -156,6 +161,12 @@ fn background(settings: Settings<'_>) -> Result<BackgroundOptions, ConfigError> 
         ))
     })?;
     Ok(BackgroundOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
+}
+
+fn projections(settings: Settings<'_>) -> Result<ProjectionOptions, ConfigError> {
+    let seconds = settings.number("Projections__StateSeconds", 0..=60)?;
+    let state_max_age = seconds.map_or(STATE_MAX_AGE, Duration::from_secs);
+    Ok(ProjectionOptions { state_max_age, ..Default::default() })
 }
 
 /// Reads the mode of authentication. The mode `easyauth` trusts headers, and only the platform removes

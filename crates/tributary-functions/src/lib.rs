@@ -11,6 +11,7 @@
 //! - [`projection`]: the updates of copies from the change feed;
 //! - [`audit`]: the comparison and repair of values that are stored more than once;
 //! - [`dead_letters`]: the functions for changes that could not be applied;
+//! - [`operator`]: the functions and the command for the states of projections;
 //! - [`cosmos`], [`http`]: the store, and the functions;
 //! - [`telemetry`]: logs, traces and metrics;
 //! - [`values`], [`config`], [`brand`]: values, settings, and the name of the app.
@@ -21,6 +22,7 @@ pub mod app;
 pub mod domain;
 
 pub mod dead_letters;
+pub mod operator;
 
 pub mod audit;
 pub mod engines;

@@ -1,5 +1,6 @@
 //! The executable of an app: it serves the Functions host. The command `audit` audits the domains instead,
-//! `functions` writes the folders of functions for the host, and `openapi` prints the OpenAPI document.
+//! `projections` lists, pauses and resumes the projections, `functions` writes the folders of functions for
+//! the host, and `openapi` prints the OpenAPI document.
 
 mod functions;
 
@@ -11,12 +12,12 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     app::{App, AppOptions},
-    audit::{Audit, command},
+    audit::{self, Audit},
     brand::{self, Brand},
     config::{Config, ConfigError, Settings, worker_threads},
     cosmos::Cosmos,
     domain::BuildDomain,
-    telemetry,
+    operator, telemetry,
 };
 
 /// An app: its name, and its domains.
@@ -38,8 +39,9 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum ProgramCommand {
-    Audit(command::Arguments),
+    Audit(audit::command::Arguments),
     Functions(functions::Arguments),
+    Projections(operator::command::Arguments),
     /// Prints the OpenAPI document of the HTTP functions
     Openapi,
 }
@@ -83,17 +85,19 @@ impl Program {
         let matches = CommandLine::command().name(name).version(version).get_matches();
         let CommandLine { command } =
             CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-        let arguments = match command {
-            Some(ProgramCommand::Functions(arguments)) => return self.functions(&arguments),
+        match &command {
+            Some(ProgramCommand::Functions(arguments)) => return self.functions(arguments),
             Some(ProgramCommand::Openapi) => return self.openapi(),
-            Some(ProgramCommand::Audit(arguments)) => Some(arguments),
-            None => None,
-        };
+            _ => {}
+        }
         match runtime() {
             Ok(runtime) => runtime.block_on(async {
-                match arguments {
-                    None => self.serve().await,
-                    Some(arguments) => self.audit(&arguments).await,
+                match &command {
+                    Some(ProgramCommand::Audit(arguments)) => self.audit(arguments).await,
+                    Some(ProgramCommand::Projections(arguments)) => {
+                        self.projections(arguments).await
+                    }
+                    _ => self.serve().await,
                 }
             }),
             Err(error) => self.fail(&*error),
@@ -116,16 +120,18 @@ impl Program {
     /// Reads the settings, builds the app and serves the host until it ends the process.
     async fn start(&self) -> Result<Shutdown, Box<dyn Error>> {
         let settings = Settings::ENVIRONMENT;
-        let Config { admission, audit, authentication, cosmos, background, clock, telemetry } =
-            Config::read(settings)?;
-        let options = AppOptions {
+        let Config {
             admission,
-            authentication,
-            background,
             audit,
+            authentication,
+            cosmos,
+            background,
             clock,
-            ..Default::default()
-        };
+            projections,
+            telemetry,
+        } = Config::read(settings)?;
+        let options =
+            AppOptions { admission, authentication, background, audit, clock, projections };
         let app = self.build(&cosmos.into(), options, settings)?;
         let telemetry = telemetry::start(&telemetry, app.domains.iter().map(|domain| domain.name))?;
         if clock.is_simulated() {
@@ -157,20 +163,30 @@ impl Program {
         }
     }
 
-    async fn audit(&self, arguments: &command::Arguments) -> ExitCode {
-        match self.audits() {
-            Ok(audits) => command::run(&audits, arguments).await,
-            Err(error) => command::fail(error),
+    async fn audit(&self, arguments: &audit::command::Arguments) -> ExitCode {
+        match self.app_of_settings() {
+            Ok(app) => {
+                let audits = app.audits().map(|(name, audit)| (name, audit.clone()));
+                let audits: Vec<(&'static str, Audit)> = audits.collect();
+                audit::command::run(&audits, arguments).await
+            }
+            Err(error) => audit::command::fail(error),
         }
     }
 
-    /// Returns the audit of each domain.
-    fn audits(&self) -> Result<Vec<(&'static str, Audit)>, ConfigError> {
+    async fn projections(&self, arguments: &operator::command::Arguments) -> ExitCode {
+        match self.app_of_settings() {
+            Ok(app) => operator::command::run(app.projections(), arguments).await,
+            Err(error) => operator::command::fail(error),
+        }
+    }
+
+    /// Builds the app on the account of the settings, for a command of an operator.
+    fn app_of_settings(&self) -> Result<App, ConfigError> {
         let settings = Settings::ENVIRONMENT;
-        let Config { cosmos, clock, .. } = Config::read(settings)?;
-        let options = AppOptions { clock, ..Default::default() };
-        let app = self.build(&cosmos.into(), options, settings)?;
-        Ok(app.audits().map(|(name, audit)| (name, audit.clone())).collect())
+        let Config { cosmos, background, clock, .. } = Config::read(settings)?;
+        let options = AppOptions { background, clock, ..Default::default() };
+        self.build(&cosmos.into(), options, settings)
     }
 }
 

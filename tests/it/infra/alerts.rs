@@ -12,8 +12,10 @@ use super::{bicep::Bicep, root, text};
 use crate::{common::openapi, world::World};
 
 /// The functions that never answer 201, or write to no container that a trigger reads.
-const WRITE_NOTHING_WATCHED: [&str; 7] = [
+const WRITE_NOTHING_WATCHED: [&str; 9] = [
     "ReplayDeadLetter",
+    "PauseProjection",
+    "ResumeProjection",
     "PutPassword",
     "VerifyPassword",
     // No trigger reads the containers of the news.

@@ -26,7 +26,7 @@ pub(crate) const POISONED_PREFIX: &str = "poisoned-";
 /// The pause between two poisoned items.
 const WRITE_PAUSE: Duration = Duration::from_millis(250);
 /// Containers that belong to the host or to no domain.
-const SPARED_CONTAINERS: [&str; 2] = ["leases", "dead-letters"];
+const SPARED_CONTAINERS: [&str; 3] = ["leases", "dead-letters", "projections"];
 /// Containers whose items may be too large. They are few, since the store copies all items of a
 /// partition for a transaction.
 const WITH_LARGE: [&str; 3] = ["posts", "product", "feeds_current"];

@@ -79,8 +79,10 @@ pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
         other_methods(world, &functions, function, &path).await;
         if let Some(required) = document.required_fields(function) {
             bad_bodies(world, (function.method.as_str(), &path)).await;
-            let answer = world.send_body((function.method.as_str(), &path), JSON, "{}").await;
-            assert_eq!(bad_fields(&answer), required, "{}", function.name);
+            if !required.is_empty() {
+                let answer = world.send_body((function.method.as_str(), &path), JSON, "{}").await;
+                assert_eq!(bad_fields(&answer), required, "{}", function.name);
+            }
         }
     }
     assert_eq!(world.endpoint.request_count(), n_before, "a bad request came to the store");

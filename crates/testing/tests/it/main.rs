@@ -11,6 +11,7 @@ mod dead_letters;
 mod given;
 mod http;
 mod interleavings;
+mod operator;
 mod projections;
 mod proofs;
 mod rooms;

@@ -84,6 +84,13 @@ impl Replay<'_> {
             self.projections.by_function(&letter.item.function).ok_or(ApiError::Conflict(
                 "The app no longer has the function of this dead letter. Delete the dead letter.",
             ))?;
+        let state = self.projections.states().reading(reads).read(projection.function()).await?;
+        // guard: replay: a paused projection applies no dead letter
+        if state.is_some_and(|stored| stored.item.pause.is_some()) {
+            return Err(ApiError::Conflict(
+                "The projection of this dead letter is paused. Resume the projection, then replay.",
+            ));
+        }
         // guard: replay: apply, then delete =>
         //     `{ letters.settle(&letter, self.command, None).await?;
         //     projection.replay(&letter.item, self.invocation).await }`

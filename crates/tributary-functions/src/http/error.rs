@@ -42,6 +42,9 @@ pub enum ApiError {
     /// 404: the named item does not exist.
     #[error("there is no such {0}")]
     NotFound(&'static str),
+    /// 404: the app has nothing of this name; a sentence that lists the names.
+    #[error("{0}")]
+    UnknownName(String),
     /// 405: the route has other methods.
     #[error("method not allowed")]
     MethodNotAllowed,
@@ -212,6 +215,7 @@ impl ApiError {
             Self::NotFound(what) => {
                 (S::NOT_FOUND, "not-found", "Not found", format!("This {what} does not exist."))
             }
+            Self::UnknownName(detail) => (S::NOT_FOUND, "not-found", "Not found", detail.clone()),
             Self::MethodNotAllowed => (
                 S::METHOD_NOT_ALLOWED,
                 "method-not-allowed",

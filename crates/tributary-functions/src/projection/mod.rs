@@ -78,6 +78,7 @@
 pub mod aggregate;
 mod apply;
 mod batch;
+pub mod control;
 pub mod copies;
 mod copy;
 mod dead_letter;
@@ -101,7 +102,7 @@ pub use self::{
     dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},
     delivered::DeliveredVersion,
     origin::Origin,
-    registry::{AnyProjection, Projections},
+    registry::{AnyProjection, ProjectionOptions, Projections},
     replay::ReplayError,
 };
 pub use crate::cosmos::{Background, BackgroundOptions};

@@ -2,22 +2,52 @@
 
 use std::{sync::Arc, time::Duration};
 
-use custom_handler::{CustomHandler, Documents, InvocationId, TraceContext};
+use custom_handler::{CustomHandler, Documents, InvocationId, InvocationOutcome, TraceContext};
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
-    DeadLetter, DeadLetters, Projection, ReplayOutcome,
+    DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
     batch::{self, IncompleteBatch},
+    control::{ProjectionGate, ProjectionStates, STATE_MAX_AGE},
     replay::{self, ReplayError},
 };
-use crate::telemetry;
+use crate::{
+    cosmos::{Cosmos, StoreError},
+    telemetry,
+};
 
-/// The projections of the app and their dead letters. Cloning is cheap.
+/// The projections of the app, with their dead letters and states. Cloning is cheap.
 #[derive(Clone)]
 pub struct Projections {
     letters: DeadLetters,
-    budget: Duration,
+    states: ProjectionStates,
+    options: ProjectionOptions,
     all: Vec<Arc<dyn AnyProjection>>,
+}
+
+/// Settings of all projections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProjectionOptions {
+    /// The time for which an invocation retries transient failures. It can be long under a host, and
+    /// should be short in a test.
+    pub retry_budget: Duration,
+    /// The time for which an instance may use the state of a projection that it has read.
+    pub state_max_age: Duration,
+}
+
+impl Default for ProjectionOptions {
+    fn default() -> Self {
+        Self { retry_budget: RETRY_BUDGET, state_max_age: STATE_MAX_AGE }
+    }
+}
+
+/// The error of an invocation that needs another delivery.
+#[derive(Debug, thiserror::Error)]
+enum InvocationError {
+    #[error(transparent)]
+    Incomplete(#[from] IncompleteBatch),
+    #[error("the state of the projection cannot be read, and it may be paused: {}", .0.reason)]
+    UnknownState(StoreError),
 }
 
 /// A [`Projection`] of any type of change.
@@ -81,38 +111,60 @@ impl<P: Projection> AnyProjection for P {
 }
 
 impl Projections {
-    /// Creates the registry of the app's projections. `budget` is the time for which an invocation retries
-    /// transient failures.
-    pub fn new(letters: DeadLetters, budget: Duration, all: Vec<Arc<dyn AnyProjection>>) -> Self {
-        Self { letters, budget, all }
+    /// Collects the projections of the app.
+    pub fn new(
+        cosmos: &Arc<Cosmos>,
+        options: ProjectionOptions,
+        all: Vec<Arc<dyn AnyProjection>>,
+    ) -> Self {
+        let (letters, states) = (DeadLetters::new(cosmos), ProjectionStates::new(cosmos));
+        Self { letters, states, options, all }
     }
 
     /// Adds a trigger for each projection to the handler.
     pub fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, projection| {
             let (projection, letters) = (Arc::clone(projection), self.letters.clone());
-            let budget = self.budget;
+            let ProjectionOptions { retry_budget, state_max_age } = self.options;
             let name = projection.function();
+            let gate = Arc::new(ProjectionGate::new(name, self.states.clone(), state_max_age));
             let run = move |documents: Documents,
                             invocation: InvocationId,
                             host: Option<TraceContext>| {
                 let (projection, letters) = (Arc::clone(&projection), letters.clone());
-                async move {
-                    let work = projection.run(&letters, budget, documents, invocation);
-                    telemetry::invocation(name, "datasource", host, work).await
-                }
+                let gate = Arc::clone(&gate);
+                let work = async move {
+                    if let Err(refused) =
+                        gate.admit().await.map_err(InvocationError::UnknownState)?
+                    {
+                        return Ok(InvocationOutcome::refused(refused.to_string()));
+                    }
+                    let run = projection.run(&letters, retry_budget, documents, invocation);
+                    Ok::<_, InvocationError>(run.await?)
+                };
+                telemetry::invocation(name, "datasource", host, work)
             };
             app.trigger(name, run)
         })
     }
 
+    /// Returns all projections, in the order of the domains.
+    pub fn all(&self) -> impl Iterator<Item = &dyn AnyProjection> {
+        self.all.iter().map(AsRef::as_ref)
+    }
+
     /// Returns the projection of a function.
     pub fn by_function(&self, name: &str) -> Option<&dyn AnyProjection> {
-        self.all.iter().map(AsRef::as_ref).find(|projection| projection.function() == name)
+        self.all().find(|projection| projection.function() == name)
     }
 
     /// Returns the dead letters of all projections.
     pub fn dead_letters(&self) -> &DeadLetters {
         &self.letters
+    }
+
+    /// Returns the states of the projections.
+    pub fn states(&self) -> &ProjectionStates {
+        &self.states
     }
 }

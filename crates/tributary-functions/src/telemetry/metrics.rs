@@ -21,6 +21,7 @@ struct Instruments {
     store_operations: Histogram<f64>,
     lag: Histogram<f64>,
     changes: Counter<u64>,
+    projection_state: Gauge<u64>,
     queries: Counter<u64>,
     partitions: Gauge<u64>,
     hottest_partition: Gauge<f64>,
@@ -69,6 +70,7 @@ impl Instruments {
             ),
             lag: histogram(branded("change_feed.lag"), "s", &LAG_BOUNDS_SECONDS),
             changes: counter(branded("change_feed.changes"), "{change}"),
+            projection_state: meter.u64_gauge(branded("projection.state")).with_unit("1").build(),
             queries: counter(branded("store.queries"), "{query}"),
             partitions: meter.u64_gauge(branded("partitions")).with_unit("{partition}").build(),
             hottest_partition: gauge(branded("partitions.hottest_share")),
@@ -141,6 +143,12 @@ pub fn batch(function: &'static str, batch: &BatchMetrics) {
     }
     INSTRUMENTS.lag.record(batch.lag.as_secs_f64(), &[name]);
     batch.cost.record(function);
+}
+
+/// Measures the state of a projection as an instance has read it: 0 while it runs, 1 while it is paused.
+pub fn projection_state(function: &'static str, is_paused: bool) {
+    let attributes = [KeyValue::new("faas.name", function)];
+    INSTRUMENTS.projection_state.record(u64::from(is_paused), &attributes);
 }
 
 /// The use of the logical partitions of a container in a minute.

@@ -25,7 +25,7 @@ use tracing::Instrument;
 use crate::brand::brand;
 
 pub use self::{
-    metrics::{BatchMetrics, Cost, batch, meter, request},
+    metrics::{BatchMetrics, Cost, batch, meter, projection_state, request},
     partitions::{PartitionCounter, PartitionNames, PartitionUse},
     span::{Span, TraceScope, invocation},
     store::StoreOperation,

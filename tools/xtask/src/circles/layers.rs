@@ -17,7 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["engines", "projection"],
     &["audit"],
     &["http"],
-    &["dead_letters", "config"],
+    &["dead_letters", "operator", "config"],
     &["domain"],
     &["app"],
     &["program"],

@@ -1,0 +1,108 @@
+//! The states over HTTP: listed, read, changed under conditions.
+
+use serde_json::{Value, json};
+use tributary_local::cosmos::{
+    Fault,
+    RequestKind::{Create, Read, Replace},
+};
+use tributary_testing::problems::problem;
+
+use super::{pause, resume};
+use crate::{World, given};
+
+#[tokio::test]
+async fn every_projection_runs_until_it_is_paused() {
+    let world = World::new().await;
+    let all = world.get("/api/projections").await.expect(200).json();
+    let names: Vec<&str> =
+        all["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["RoomCopies", "RoomCounts", "NewestRooms", "NamesInRooms", "RoomsIntegrity"]
+    );
+    let running = json!({"name": "RoomCopies", "container": "rooms", "status": "running"});
+    assert_eq!(all["items"][0], running);
+    assert_eq!(world.get("/api/projections/RoomCopies").await.expect(200).json(), running);
+
+    let body = json!({"reason": "A bug"});
+    let paused = world.post("/api/projections/RoomCopies/pause", body).await.expect(200);
+    assert_eq!(paused.json()["status"], "paused");
+    assert_eq!(paused.json()["pause"]["reason"], "A bug");
+    let read = world.get("/api/projections/RoomCopies").await.expect(200);
+    assert_eq!((read.json(), read.header("etag")), (paused.json(), paused.header("etag")));
+    let all = world.get("/api/projections").await.expect(200).json();
+    assert_eq!((&all["items"][0], &all["items"][1]["status"]), (&paused.json(), &json!("running")));
+
+    assert_eq!(resume(&world, "RoomCopies").await.expect(200).json(), running);
+    assert_eq!(world.get("/api/projections/RoomCopies").await.expect(200).json(), running);
+}
+
+#[tokio::test]
+async fn an_unknown_name_is_a_404_that_lists_the_names() {
+    let world = World::new().await;
+    for answer in [
+        world.get("/api/projections/Unknown").await,
+        pause(&world, "Unknown").await,
+        resume(&world, "Unknown").await,
+    ] {
+        let detail = problem(&answer, 404)["detail"].to_string();
+        assert!(detail.contains("RoomCopies, RoomCounts"), "{detail}");
+    }
+}
+
+#[tokio::test]
+async fn a_second_pause_or_resume_changes_nothing() {
+    let world = World::new().await;
+    resume(&world, "RoomCopies").await.expect(200);
+    assert!(world.items("projections").await.is_empty());
+    let first = pause(&world, "RoomCopies").await.expect(200);
+    let second =
+        world.post("/api/projections/RoomCopies/pause", json!({"reason": "Another"})).await;
+    assert_eq!(second.expect(200).json(), first.json());
+    resume(&world, "RoomCopies").await.expect(200);
+    let before = world.items("projections").await;
+    resume(&world, "RoomCopies").await.expect(200);
+    assert_eq!(world.items("projections").await, before);
+}
+
+#[tokio::test]
+async fn a_state_is_changed_under_the_conditions_of_its_caller() {
+    let world = World::new().await;
+    let path = "/api/projections/RoomCopies";
+    let change = async |verb: &str, condition: (&str, &str)| {
+        world.call("POST", &format!("{path}/{verb}"), &[condition], Some(json!({}))).await
+    };
+    problem(&change("pause", ("if-match", "*")).await, 412);
+    change("pause", ("if-none-match", "*")).await.expect(200);
+    let etag = world.get(path).await.header("etag").to_owned();
+    world.call("GET", path, &[("if-none-match", &etag)], None).await.expect(304);
+    problem(&change("resume", ("if-match", "\"0\"")).await, 412);
+    change("resume", ("if-match", &etag)).await.expect(200);
+    problem(&change("pause", ("if-match", &etag)).await, 412);
+}
+
+#[tokio::test]
+async fn a_pause_whose_answer_was_lost_is_found_by_the_next_attempt() {
+    let world = World::new().await;
+    for (kind, verb) in [(Create, "pause"), (Replace, "resume"), (Replace, "pause")] {
+        world.endpoint.inject(Fault::AnswerLost, kind, "projections", 1);
+        let path = format!("/api/projections/RoomCopies/{verb}");
+        let answer = world.post(&path, json!({})).await.expect(200).json();
+        let status = if verb == "pause" { "paused" } else { "running" };
+        assert_eq!(answer["status"], status);
+    }
+}
+
+#[tokio::test]
+async fn a_dead_letter_of_a_paused_projection_is_not_replayed() {
+    let world = given::rooms().await;
+    world.write_item("rooms", &json!({"id": "bad", "roomId": "bad", "type": "poem"})).await;
+    world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
+    let dead_letter = world.list("/api/dead-letters").await.remove(0);
+    let path = format!("/api/dead-letters/{}/replay", dead_letter["id"].as_str().unwrap());
+    pause(&world, "RoomCopies").await.expect(200);
+    let detail = problem(&world.post(&path, Value::Null).await, 409)["detail"].to_string();
+    assert!(detail.contains("is paused. Resume the projection"), "{detail}");
+    world.endpoint.inject(Fault::Refused(503), Read, "projections", 1_000);
+    problem(&world.post(&path, Value::Null).await, 503);
+}

@@ -1,0 +1,166 @@
+//! The command `projections`.
+
+use std::{
+    env, fmt,
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::{
+    PauseReason, ProjectionList, ProjectionName, ProjectionView,
+    table::{self, TableFormat},
+    update,
+};
+use crate::{
+    brand::brand,
+    http::{ApiError, Conditions},
+    projection::{Projections, control::Pause},
+    values::Timestamp,
+};
+
+/// The command failed, or was not possible.
+const EXIT_FAILED: u8 = 2;
+
+/// Lists, pauses and resumes projections
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "\
+Settings, as environment variables: CosmosConnection (a connection string) or
+CosmosConnection__accountEndpoint (with an identity), CosmosDatabase [default: the app's name].
+
+Exit code: 0 done, or as it was asked for already; 2 the command failed.
+docs/operations.md has a runbook for each command.")]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: ProjectionCommand,
+    /// Print one JSON object a line
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+enum ProjectionCommand {
+    /// Lists the projections with their states
+    List,
+    /// Shows one projection
+    Status {
+        /// The function's name
+        #[arg(value_parser = name)]
+        name: ProjectionName,
+    },
+    /// Stops a projection until it is resumed; its changes wait in the change feed
+    Pause {
+        /// The function's name
+        #[arg(value_parser = name)]
+        name: ProjectionName,
+        /// The reason, for the next operator: 1 to 500 characters
+        #[arg(long, value_name = "TEXT", value_parser = reason)]
+        reason: Option<PauseReason>,
+    },
+    /// Resumes a paused projection; the host delivers within a minute
+    Resume {
+        /// The function's name
+        #[arg(value_parser = name)]
+        name: ProjectionName,
+    },
+    /// Lists the projections again and again, until Ctrl-C
+    Watch {
+        /// The pause between two lists
+        #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = clap::value_parser!(u64).range(1..=3600))]
+        interval: u64,
+    },
+}
+
+/// Runs the command on the projections of the app.
+pub async fn run(projections: &Projections, arguments: &Arguments) -> ExitCode {
+    match carry_out(projections, arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(error),
+    }
+}
+
+/// Reports in one sentence why the command failed.
+pub fn fail(error: impl fmt::Display) -> ExitCode {
+    eprintln!("{}: {error}", brand().name);
+    ExitCode::from(EXIT_FAILED)
+}
+
+async fn carry_out(projections: &Projections, arguments: &Arguments) -> Result<(), String> {
+    let format = TableFormat::of(arguments.json, io::stdout().is_terminal());
+    let anything = &Conditions::default();
+    match &arguments.command {
+        ProjectionCommand::List => print(&list(projections).await?, format),
+        ProjectionCommand::Status { name } => {
+            let projection = super::view::find(projections, name).map_err(sentence)?;
+            let stored = projections.states().read(projection.function()).await;
+            let stored = stored.map_err(|error| sentence(error.into()))?;
+            let state = stored.as_ref().map(|stored| &stored.item);
+            print(&[ProjectionView::new(projection, state)], format)
+        }
+        ProjectionCommand::Pause { name, reason } => {
+            let reason = reason.as_ref().map(|reason| reason.as_str().to_owned());
+            let pause = Pause { since: Timestamp::now(), by: user(), reason };
+            let updated = update::pause(projections, name, anything, &pause).await;
+            print(&[updated.map_err(sentence)?.view], format)
+        }
+        ProjectionCommand::Resume { name } => {
+            let updated = update::resume(projections, name, anything).await;
+            print(&[updated.map_err(sentence)?.view], format)
+        }
+        ProjectionCommand::Watch { interval } => loop {
+            let views = list(projections).await?;
+            if format.is_live() {
+                // To the upper left corner, and clear.
+                io::stdout().write_all(b"\x1b[H\x1b[2J").map_err(closed)?;
+            }
+            print(&views, format)?;
+            tokio::time::sleep(Duration::from_secs(*interval)).await;
+        },
+    }
+}
+
+async fn list(projections: &Projections) -> Result<Vec<ProjectionView>, String> {
+    Ok(ProjectionList::read(projections).await.map_err(sentence)?.items)
+}
+
+fn print(views: &[ProjectionView], format: TableFormat) -> Result<(), String> {
+    let text = match format {
+        TableFormat::Json => json_lines(views),
+        TableFormat::Plain | TableFormat::Colours => table::text(views, format),
+    };
+    let mut out = io::stdout();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(closed)
+}
+
+fn json_lines(views: &[impl Serialize]) -> String {
+    let lines = views.iter().filter_map(|view| serde_json::to_string(view).ok());
+    lines.map(|line| line + "\n").collect()
+}
+
+/// Returns what is wrong and what to do.
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn sentence(error: ApiError) -> String {
+    error.status_and_detail().1
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn closed(error: io::Error) -> String {
+    format!("the result cannot be written: {error}")
+}
+
+/// Returns the user of this computer, whose name stands with the pause.
+fn user() -> Option<String> {
+    let names = ["USER", "USERNAME"].into_iter();
+    names.filter_map(|name| env::var(name).ok()).find(|name| !name.is_empty())
+}
+
+fn name(text: &str) -> Result<ProjectionName, String> {
+    ProjectionName::parse(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
+}
+
+fn reason(text: &str) -> Result<PauseReason, String> {
+    PauseReason::parse(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
+}

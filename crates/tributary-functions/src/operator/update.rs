@@ -1,0 +1,83 @@
+//! The changes of a projection's state, by a request or a command: each is decided on the latest committed
+//! state, and written under its ETag.
+
+use axum::{Json, http::StatusCode};
+
+use super::view::{ProjectionName, ProjectionView, find};
+use crate::{
+    cosmos::{Attempt, ETag, Reads, Stored, retry},
+    http::{ApiError, Conditions, ItemResponse, item},
+    projection::{
+        AnyProjection, Projections,
+        control::{Pause, ProjectionState},
+    },
+};
+
+/// A projection after a change of its state, and the ETag of the state if one is stored.
+pub struct UpdatedProjection {
+    /// The projection.
+    pub view: ProjectionView,
+    etag: Option<ETag>,
+}
+
+impl From<UpdatedProjection> for ItemResponse<ProjectionView> {
+    fn from(UpdatedProjection { view, etag }: UpdatedProjection) -> Self {
+        match etag {
+            Some(etag) => item(StatusCode::OK, &view, &etag),
+            None => Json(view).into(),
+        }
+    }
+}
+
+/// Pauses a projection. One that is paused keeps its pause.
+pub async fn pause(
+    projections: &Projections,
+    name: &ProjectionName,
+    conditions: &Conditions,
+    pause: &Pause,
+) -> Result<UpdatedProjection, ApiError> {
+    let projection = find(projections, name)?;
+    let paused = |state: &ProjectionState| Ok(state.paused(pause.clone()));
+    let updated = update(projections, projection, conditions, paused).await?;
+    tracing::info!(projection = projection.function(), by = pause.by, "Paused a projection");
+    Ok(updated)
+}
+
+/// Resumes a projection. One that runs stays as it is.
+pub async fn resume(
+    projections: &Projections,
+    name: &ProjectionName,
+    conditions: &Conditions,
+) -> Result<UpdatedProjection, ApiError> {
+    let projection = find(projections, name)?;
+    let resumed = |state: &ProjectionState| Ok(state.resumed());
+    let updated = update(projections, projection, conditions, resumed).await?;
+    tracing::info!(projection = projection.function(), "Resumed a projection");
+    Ok(updated)
+}
+
+/// Writes the state that `decide` returns; `None`: the state stays as it is.
+async fn update(
+    projections: &Projections,
+    projection: &dyn AnyProjection,
+    conditions: &Conditions,
+    decide: impl Fn(&ProjectionState) -> Result<Option<ProjectionState>, ApiError>,
+) -> Result<UpdatedProjection, ApiError> {
+    let attempt = async |attempt: Attempt| {
+        let states = projections.states().reading(attempt.reads);
+        let stored = states.read(projection.function()).await?;
+        let (state, etag) = match stored {
+            Some(Stored { item, etag }) => (item, Some(etag)),
+            None => (ProjectionState::running(projection.function()), None),
+        };
+        conditions.check(etag.as_ref())?;
+        let Some(next) = decide(&state)? else {
+            Reads::confirmed(attempt.reads)?;
+            return Ok((state, etag));
+        };
+        let etag = states.put(&next, etag.as_ref()).await?;
+        Ok::<_, ApiError>((next, Some(etag)))
+    };
+    let (state, etag) = retry(attempt).await?;
+    Ok(UpdatedProjection { view: ProjectionView::new(projection, Some(&state)), etag })
+}

@@ -1,0 +1,56 @@
+//! The state of a projection, and its changes: pure functions.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::values::Timestamp;
+
+/// The state of a projection, as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectionState {
+    /// The function's name; the partition key, too.
+    pub id: String,
+    /// The pause; none while the projection runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+}
+
+/// A pause of a projection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Pause")]
+pub struct Pause {
+    /// The time at which it began.
+    pub since: Timestamp,
+    /// The user of the command; none of a request, whose function key has no name here.
+    #[schemars(example = &"ann")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The reason that the operator gave.
+    #[schemars(example = &"A bug in the copies, to be deployed at noon")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A change that the state does not allow; a sentence that says what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct StateConflict(pub &'static str);
+
+impl ProjectionState {
+    /// Returns the state of a projection for which nothing is stored.
+    pub fn running(function: &str) -> Self {
+        Self { id: function.to_owned(), pause: None }
+    }
+
+    /// Returns the state with a pause; `None` if it has one.
+    pub fn paused(&self, pause: Pause) -> Option<Self> {
+        self.pause.is_none().then(|| Self { pause: Some(pause), ..self.clone() })
+    }
+
+    /// Returns the state without a pause; `None` if it has none.
+    pub fn resumed(&self) -> Option<Self> {
+        self.pause.is_some().then(|| Self { pause: None, ..self.clone() })
+    }
+}

@@ -1,0 +1,55 @@
+//! The container of the states.
+
+use std::sync::Arc;
+
+use super::ProjectionState;
+use crate::cosmos::{
+    Container, Cosmos, ETag, Query, ReadResult, Reads, RowResult, Scope, StoreError,
+};
+
+/// The most states that are read at a time: an app has some tens of projections.
+const MAX_STATES: u32 = 1_000;
+
+/// The container of the states. Cloning is cheap.
+#[derive(Clone)]
+pub struct ProjectionStates(Container);
+
+impl ProjectionStates {
+    /// Returns the states of a database.
+    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
+        Self(cosmos.container("projections"))
+    }
+
+    /// Returns the states, with reads as [`Reads`] says.
+    pub fn reading(&self, reads: Reads) -> Self {
+        Self(self.0.reading(reads))
+    }
+
+    /// Returns the container, to look it up.
+    pub fn container(&self) -> &Container {
+        &self.0
+    }
+
+    /// Reads the state of a projection: one point read. A projection without one runs.
+    pub async fn read(&self, function: &str) -> ReadResult<ProjectionState> {
+        self.0.read(function, function).await
+    }
+
+    /// Reads the states of all projections that have one: a query in all partitions of a container with
+    /// some tens of items. An unreadable state is left out.
+    pub async fn all(&self) -> Result<Vec<ProjectionState>, StoreError> {
+        let query = Query::from("SELECT * FROM c");
+        let rows: Vec<RowResult<_>> =
+            self.0.query_rows(query, Scope::Container, MAX_STATES).await?;
+        Ok(rows.into_iter().filter_map(Result::ok).collect())
+    }
+
+    /// Writes a state that has not changed since `etag`; without one, a state of a projection that had none.
+    pub async fn put(
+        &self,
+        state: &ProjectionState,
+        etag: Option<&ETag>,
+    ) -> Result<ETag, StoreError> {
+        self.0.put(&state.id, &state.id, state, etag).await
+    }
+}
