@@ -41,7 +41,7 @@ struct CommandLine {
 enum ProgramCommand {
     Audit(audit::command::Arguments),
     Functions(functions::Arguments),
-    Projections(operator::command::Arguments),
+    Projections(operator::command::ProjectionArguments),
     /// Prints the OpenAPI document of the HTTP functions
     Openapi,
 }
@@ -174,7 +174,7 @@ impl Program {
         }
     }
 
-    async fn projections(&self, arguments: &operator::command::Arguments) -> ExitCode {
+    async fn projections(&self, arguments: &operator::command::ProjectionArguments) -> ExitCode {
         match self.app_of_settings() {
             Ok(app) => operator::command::run(app.projections(), arguments).await,
             Err(error) => operator::command::fail(error),

@@ -32,8 +32,8 @@ Settings, as environment variables: CosmosConnection (a connection string) or
 CosmosConnection__accountEndpoint (with an identity), CosmosDatabase [default: the app's name].
 
 Exit code: 0 done, or as it was asked for already; 2 the command failed.
-docs/operations.md has a runbook for each command.")]
-pub struct Arguments {
+docs/projections.md has a runbook for each command.")]
+pub struct ProjectionArguments {
     #[command(subcommand)]
     command: ProjectionCommand,
     /// Print one JSON object a line
@@ -75,7 +75,7 @@ enum ProjectionCommand {
 }
 
 /// Runs the command on the projections of the app.
-pub async fn run(projections: &Projections, arguments: &Arguments) -> ExitCode {
+pub async fn run(projections: &Projections, arguments: &ProjectionArguments) -> ExitCode {
     match carry_out(projections, arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(error),
@@ -88,7 +88,10 @@ pub fn fail(error: impl fmt::Display) -> ExitCode {
     ExitCode::from(EXIT_FAILED)
 }
 
-async fn carry_out(projections: &Projections, arguments: &Arguments) -> Result<(), String> {
+async fn carry_out(
+    projections: &Projections,
+    arguments: &ProjectionArguments,
+) -> Result<(), String> {
     let format = TableFormat::of(arguments.json, io::stdout().is_terminal());
     let anything = &Conditions::default();
     match &arguments.command {

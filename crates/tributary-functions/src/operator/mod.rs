@@ -1,6 +1,6 @@
 //! Projections in the hands of operators: listed, paused and resumed.
 //!
-//! Each is a function with a key, and a part of the command `projections`. `docs/operations.md` has the
+//! Each is a function with a key, and a part of the command `projections`. `docs/projections.md` has the
 //! runbooks, [`control`](crate::projection::control) the states and the argument.
 
 pub mod command;
