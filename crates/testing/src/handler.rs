@@ -46,6 +46,7 @@ impl Handler {
         let mut child = Command::new(executable)
             .env_clear()
             .env("CosmosConnection", store.connection_string())
+            .env("CosmosDatabase", World::<A>::DATABASE)
             .env("FUNCTIONS_CUSTOMHANDLER_PORT", "0")
             .envs(settings.iter().copied())
             .stdin(Stdio::null())
