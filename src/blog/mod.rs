@@ -36,7 +36,6 @@ use tributary_functions::{
     config::ConfigError,
     domain::{Context, Domain, bind},
     http::{AuthLevel, Footprint, HttpFunction, QueryParameter, delete, get, post, put},
-    projection::{copies::CopyProjection, window::WindowProjection},
 };
 
 use self::{
@@ -45,7 +44,7 @@ use self::{
         put_user, unlike_post,
     },
     model::sizes,
-    projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
+    projections::{HomeFeed, PostCopiesInUsers, PostsIntegrity, Usernames, UsernamesInPosts},
     queries::{
         get_comment, get_feed, get_like, get_post, get_user, list_comments, list_likes,
         list_user_posts,
@@ -55,12 +54,13 @@ use self::{
 /// Returns the blog as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let blog = Blog::new(context.cosmos);
+    let names = Usernames(blog.in_background());
     Ok(Domain {
         http_functions: bind(http_functions(), &blog),
         projections: vec![
-            Arc::new(UsernamesInPosts::new(Usernames(blog.in_background()), context.background)),
-            Arc::new(CopyProjection(PostCopies(blog.clone()))),
-            Arc::new(WindowProjection(NewestPosts(blog.clone()))),
+            Arc::new(UsernamesInPosts::new(names, &blog.users, &blog.posts, context.background)),
+            Arc::new(PostCopiesInUsers::new(&blog.posts, &blog.users)),
+            Arc::new(HomeFeed::new(&blog.posts, &blog.feed)),
             Arc::new(PostsIntegrity::new(&blog, context.background)),
         ],
         audit: Some(audit::audit(&blog)),

@@ -40,7 +40,21 @@ pub(super) enum ReactionId {
     Like(UserId),
 }
 
+impl TryFrom<PostsItem> for Reaction {
+    type Error = PostsItem;
+
+    fn try_from(item: PostsItem) -> Result<Self, PostsItem> {
+        match item {
+            PostsItem::Comment(comment) => Ok(Self::Comment(comment)),
+            PostsItem::Like(like) => Ok(Self::Like(like)),
+            item @ (PostsItem::Post(_) | PostsItem::DeletedPost(_)) => Err(item),
+        }
+    }
+}
+
 impl Family for PostFamily {
+    const PARENT: &'static str = "post";
+    const CHILD: &'static str = "reaction";
     type Key = PostId;
     type Item = PostsItem;
     type Parent = Post;
@@ -48,22 +62,6 @@ impl Family for PostFamily {
     type ChildId = ReactionId;
     type Edit = PostText;
     type Refused = Infallible;
-
-    fn parent(item: PostsItem) -> Option<Post> {
-        item.try_into().ok()
-    }
-
-    fn parent_item(post: Post) -> PostsItem {
-        post.into()
-    }
-
-    fn child(item: PostsItem) -> Option<Reaction> {
-        match item {
-            PostsItem::Comment(comment) => Some(Reaction::Comment(comment)),
-            PostsItem::Like(like) => Some(Reaction::Like(like)),
-            PostsItem::Post(_) | PostsItem::DeletedPost(_) => None,
-        }
-    }
 
     fn child_item(reaction: &Reaction, post: &Post) -> PostsItem {
         let post_version = post.version;
@@ -77,6 +75,13 @@ impl Family for PostFamily {
         match reaction {
             Reaction::Comment(comment) => ReactionId::Comment(comment.public.id.clone()),
             Reaction::Like(like) => ReactionId::Like(like.public.user_id.clone()),
+        }
+    }
+
+    fn child_name(id: &ReactionId) -> &'static str {
+        match id {
+            ReactionId::Comment(_) => "comment",
+            ReactionId::Like(_) => "like",
         }
     }
 

@@ -9,7 +9,6 @@ use quick_cache::sync::Cache;
 use tributary_functions::{
     cosmos::{Container, Cosmos, ETag, ReadResult, Reads, StoreError, Stored, confirm, containers},
     engines::{command::ItemSlot, counted_children::CountedChildren},
-    http::FamilyOfChild,
 };
 
 use super::{
@@ -131,15 +130,5 @@ impl Blog {
         let reaction = async { Ok(self.reaction(post_id, id).await?) };
         let (_, reaction) = futures::try_join!(self.post(post_id), reaction)?;
         Ok(reaction)
-    }
-
-    /// Returns the comments or the likes as counted children, for a command that deletes one.
-    pub(super) fn children(&self, name: &'static str) -> FamilyOfChild<'_, PostFamily> {
-        FamilyOfChild {
-            engine: &self.reactions,
-            container: &self.posts,
-            child: name,
-            parent: "post",
-        }
     }
 }

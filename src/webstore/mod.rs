@@ -33,7 +33,6 @@ use tributary_functions::{
     config::ConfigError,
     domain::{Context, Domain, bind},
     http::{AuthLevel, Footprint, HttpFunction, QueryParameter, delete, get, post, put},
-    projection::copies::CopyProjection,
 };
 
 use self::{
@@ -42,7 +41,7 @@ use self::{
         put_label, put_password, put_product, verify_password,
     },
     model::{CategoryId, TagId, sizes},
-    projections::{LabelNames, ProductsIntegrity, RankedCustomers},
+    projections::{LabelNames, Leaderboard, ProductsIntegrity},
     queries::{
         MAX_INCLUDED_ORDERS, get_customer, get_label, get_order, get_product, get_top_customers,
         list_labels, list_orders, list_products,
@@ -60,7 +59,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
         projections: vec![
             Arc::new(LabelNames::new(&catalog, context.background)),
             Arc::new(ProductsIntegrity::new(&catalog)),
-            Arc::new(CopyProjection(RankedCustomers(customers.clone()))),
+            Arc::new(Leaderboard::new(&customers.customers, &customers.leaderboard)),
         ],
         audit: Some(audit::audit(&catalog, &customers)),
         containers: vec![

@@ -10,6 +10,8 @@ use super::model::{Customer, CustomerEdit, CustomerId, CustomerItem, OrderId, Sa
 pub(super) struct CustomerFamily;
 
 impl Family for CustomerFamily {
+    const PARENT: &'static str = "customer";
+    const CHILD: &'static str = "order";
     type Key = CustomerId;
     type Item = CustomerItem;
     type Parent = Customer;
@@ -17,18 +19,6 @@ impl Family for CustomerFamily {
     type ChildId = OrderId;
     type Edit = CustomerEdit;
     type Refused = Infallible;
-
-    fn parent(item: CustomerItem) -> Option<Customer> {
-        item.try_into().ok()
-    }
-
-    fn parent_item(customer: Customer) -> CustomerItem {
-        customer.into()
-    }
-
-    fn child(item: CustomerItem) -> Option<SalesOrder> {
-        item.try_into().ok()
-    }
 
     fn child_item(order: &SalesOrder, _: &Customer) -> CustomerItem {
         order.clone().into()

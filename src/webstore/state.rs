@@ -9,6 +9,7 @@ use tributary_functions::{
         Container, Cosmos, ETag, Query, ReadResult, Reads, Scope, StoreError, Stored, containers,
     },
     engines::{command::ItemSlot, counted_children::CountedChildren},
+    projection::Origin,
 };
 
 use super::{
@@ -92,8 +93,8 @@ impl Catalog {
         read: Option<&ETag>,
     ) -> Result<Stored<T>, StoreError> {
         let item: LabelItem = written.clone().into();
-        let (kind, id, _) = item.key();
-        let etag = self.labels.put(kind.as_str(), id, &item, read).await?;
+        let Origin { partition, id, .. } = item.origin();
+        let etag = self.labels.put(&partition, &id, &item, read).await?;
         Ok(Stored { item: written, etag })
     }
 

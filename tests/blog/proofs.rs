@@ -12,10 +12,10 @@ use tributary::blog::{
     projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
 };
 use tributary_functions::{
-    audit::{AggregateChecks, Audit, AuditOptions, Finding, Listener},
-    cosmos::{Container, Cosmos, Query, StoreError},
+    audit::{Audit, AuditOptions, Finding, Listener},
+    cosmos::{Cosmos, Query, StoreError},
     projection::{
-        AnyProjection, Background, Origin, Projection,
+        AnyProjection, Background, Projection,
         aggregate::{Aggregate, AggregateProjection, Contribution},
         window::Window,
     },
@@ -31,38 +31,18 @@ use crate::{
 use tributary_testing::proof::{self, Sources, Targets, compare_totals, totals_container};
 
 /// The number of posts of a user.
-pub(crate) struct PostCounts {
-    posts: Container,
-    counts: Container,
-}
+pub(crate) struct PostCounts;
 
 impl PostCounts {
-    pub(crate) fn of(cosmos: &Arc<Cosmos>) -> Self {
-        Self { posts: cosmos.container("posts"), counts: cosmos.container("post-counts") }
+    pub(crate) fn projection(cosmos: &Arc<Cosmos>) -> AggregateProjection<Self> {
+        let [posts, counts] = ["posts", "post-counts"].map(|id| cosmos.container(id));
+        AggregateProjection::new(&posts, &counts)
     }
 }
 
 impl Aggregate for PostCounts {
     const FUNCTION: &'static str = "PostCounts";
-    const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
-
-    fn sources(&self) -> &Container {
-        &self.posts
-    }
-
-    fn totals(&self) -> &Container {
-        &self.counts
-    }
-
-    fn origin(change: &PostsItem) -> Option<Origin> {
-        let (id, version) = match change {
-            PostsItem::Post(post) => (&post.public.post_id, post.version),
-            PostsItem::DeletedPost(tombstone) => (&tombstone.post_id, tombstone.version),
-            PostsItem::Comment(_) | PostsItem::Like(_) => return None,
-        };
-        Some(Origin::new(id.as_str(), id.as_str(), version))
-    }
 
     fn contribution(change: &PostsItem) -> Option<Contribution> {
         match change {
@@ -73,28 +53,15 @@ impl Aggregate for PostCounts {
 }
 
 /// The feed with room for two posts: most histories fill it, and delete one of its members.
-struct TwoNewestPosts(NewestPosts);
+struct TwoNewestPosts;
 
 impl Window for TwoNewestPosts {
     const FUNCTION: &'static str = "TwoNewestPosts";
-    const PARTITION_KEY: &'static str = "postId";
     const CAPACITY: u32 = 2;
     const PARTITION: &'static str = "two posts";
     type Change = PostsItem;
     type Source = Post;
     type Copy = <NewestPosts as Window>::Copy;
-
-    fn sources(&self) -> &Container {
-        self.0.sources()
-    }
-
-    fn window(&self) -> &Container {
-        self.0.window()
-    }
-
-    fn origin(change: &PostsItem) -> Option<Origin> {
-        NewestPosts::origin(change)
-    }
 
     fn source(change: &PostsItem) -> Option<&Post> {
         NewestPosts::source(change)
@@ -238,7 +205,8 @@ impl Targets for Written {
 }
 
 fn usernames(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {
-    Arc::new(UsernamesInPosts::new(Usernames(Blog::new(cosmos)), background))
+    let blog = Blog::new(cosmos);
+    Arc::new(UsernamesInPosts::new(Usernames(blog.clone()), &blog.users, &blog.posts, background))
 }
 
 fn posts_integrity(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {
@@ -252,23 +220,22 @@ fn copied_names_end_as_the_users_have_them() {
 
 #[test]
 fn the_feed_ends_as_its_definition_says() {
-    proof::window::<Posts, _>("feed", |cosmos| NewestPosts(Blog::new(cosmos))).unwrap();
+    proof::window::<Posts, NewestPosts>("feed").unwrap();
 }
 
 #[test]
 fn a_window_that_is_full_ends_as_its_definition_says() {
-    let build = |cosmos: &_| TwoNewestPosts(NewestPosts(Blog::new(cosmos)));
-    proof::window::<Posts, _>("feed", build).unwrap();
+    proof::window::<Posts, TwoNewestPosts>("feed").unwrap();
 }
 
 #[test]
 fn copies_end_as_their_definition_says() {
-    proof::copies::<Posts, _>("users", |cosmos| PostCopies(Blog::new(cosmos))).unwrap();
+    proof::copies::<Posts, PostCopies>("users").unwrap();
 }
 
 #[test]
 fn an_aggregate_ends_as_its_definition_says() {
-    proof::aggregate::<Posts, _>("post-counts", PostCounts::of).unwrap();
+    proof::aggregate::<Posts, PostCounts>("post-counts").unwrap();
 }
 
 #[tokio::test]
@@ -276,7 +243,7 @@ async fn a_key_that_a_failed_delivery_left_pending_is_settled_by_the_next_versio
     let world = World::new().await;
     proof::provision(&world, &json!([totals_container("post-counts")])).await;
     let cosmos = World::cosmos(&world.endpoint).await;
-    let projection = AggregateProjection(PostCounts::of(&cosmos));
+    let projection = PostCounts::projection(&cosmos);
     let mut posts = Posts::default();
     let of_ann = posts.write(0, 0);
     posts.delete(0);
@@ -296,7 +263,7 @@ async fn a_share_that_the_store_refuses_is_counted_once_by_the_next_attempt() {
     let world = World::new().await;
     proof::provision(&world, &json!([totals_container("post-counts")])).await;
     let cosmos = World::cosmos(&world.endpoint).await;
-    let projection = AggregateProjection(PostCounts::of(&cosmos));
+    let projection = PostCounts::projection(&cosmos);
     let post = Posts::default().write(0, 0);
     let change: PostsItem = serde_json::from_value(post.clone()).unwrap();
     // A projection that counts it first would count it again with the next attempt.
@@ -318,8 +285,9 @@ impl Listener for Findings {
 /// The findings of the audit, sorted.
 pub(crate) async fn audited(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
-    let checks = move || AggregateChecks::new(PostCounts::of(&cosmos));
-    let audit = Audit::new("AuditCounts", "0 0 3 * * 0", checks);
+    let [posts, counts] = ["posts", "post-counts"].map(|id| cosmos.container(id));
+    let audit =
+        Audit::of_aggregate::<PostCounts>("AuditCounts", "0 0 3 * * 0", &posts, &counts);
     let options = AuditOptions { settle: Duration::from_millis(20), repair };
     let mut findings = Findings::default();
     let summary = audit.run(options, &mut findings).await.unwrap();

@@ -10,8 +10,8 @@ use tributary::blog::model::PostsItem;
 use tributary_functions::{
     cosmos::{Container, Cosmos, StoreError, Stored, Transaction},
     projection::{
-        AnyProjection, Effect, Projection,
-        aggregate::{Aggregate, AggregateProjection, Contribution, Share, Total},
+        AnyProjection, Effect, FeedItem, Projection,
+        aggregate::{Aggregate, Contribution, Share, Total},
     },
 };
 use tributary_local::{
@@ -37,30 +37,28 @@ const OWNERS: [&str; 3] = ["ann", "bob", "cleo"];
 /// A share takes newer versions only, and changes its total in the same transaction: duplicates and
 /// late deliveries do no harm. But the share of an author goes only with the tombstone of the post,
 /// and the change feed shows none when another author's post follows at once under the same id.
-struct WithoutHolder(PostCounts);
+struct WithoutHolder {
+    posts: Container,
+    totals: Container,
+}
 
 impl Projection for WithoutHolder {
     const FUNCTION: &'static str = PostCounts::FUNCTION;
-    const PARTITION_KEY: &'static str = PostCounts::PARTITION_KEY;
     type Change = PostsItem;
 
     fn container(&self) -> &Container {
-        self.0.sources()
-    }
-
-    fn source(change: &PostsItem) -> Option<(String, u64)> {
-        PostCounts::origin(change).map(|origin| (origin.name(), origin.version))
+        &self.posts
     }
 
     async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
-        let Some(origin) = PostCounts::origin(change) else { return Ok(Effect::Unchanged) };
+        let Some(origin) = change.origin() else { return Ok(Effect::Unchanged) };
         let Contribution { key, amount } = match change {
             PostsItem::DeletedPost(tombstone) => {
                 Contribution { key: tombstone.user_id.to_string(), amount: 0 }
             }
             post => PostCounts::contribution(post).unwrap(),
         };
-        let (totals, id) = (self.0.totals(), Share::id(&origin.name()));
+        let (totals, id) = (&self.totals, Share::id(&origin.name()));
         let before: Option<Stored<Share>> = totals.read(&key, &id).await?;
         if before.as_ref().is_some_and(|before| before.item.version >= origin.version) {
             return Ok(Effect::Older);
@@ -79,11 +77,12 @@ impl Projection for WithoutHolder {
 }
 
 fn right(cosmos: &Arc<Cosmos>) -> Arc<dyn AnyProjection> {
-    Arc::new(AggregateProjection(PostCounts::of(cosmos)))
+    Arc::new(PostCounts::projection(cosmos))
 }
 
 fn wrong(cosmos: &Arc<Cosmos>) -> Arc<dyn AnyProjection> {
-    Arc::new(WithoutHolder(PostCounts::of(cosmos)))
+    let [posts, totals] = ["posts", COUNTS].map(|id| cosmos.container(id));
+    Arc::new(WithoutHolder { posts, totals })
 }
 
 /// Checks that each total is the number of posts of its user.

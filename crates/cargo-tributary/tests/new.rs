@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The maximum of the example's lines of Rust, without comments and tests.
-const MAX_EXAMPLE_LINES: usize = 575;
+const MAX_EXAMPLE_LINES: usize = 400;
 
 /// A folder of its own, which goes with the test.
 struct Folder(PathBuf);

@@ -39,7 +39,7 @@ use serde_json::{Value, json};
 use tributary_functions::{
     cosmos::Cosmos,
     projection::{
-        AnyProjection, DeadLetters,
+        AnyProjection, DeadLetters, FeedItem,
         aggregate::{Aggregate, AggregateProjection},
         copies::{Copies, CopyProjection},
         window::{Window, WindowHead, WindowItem, WindowProjection},
@@ -260,14 +260,12 @@ pub fn holds<S: Sources>(
     })
 }
 
-/// Puts copies under the proof: the items of their container, without tombstones, are those that the
-/// definition derives from the last states of the sources.
-pub fn copies<S: Sources, C: Copies>(
-    copies: &'static str,
-    build: impl Fn(&Arc<Cosmos>) -> C,
-) -> Result<(), String> {
+/// Puts copies under the proof: what stands in their container, but for tombstones, is what the
+/// definition says of the last states of the sources.
+pub fn copies<S: Sources, C: Copies>(copies: &'static str) -> Result<(), String> {
     let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
-        Arc::new(CopyProjection(build(cosmos)))
+        let [sources, copies] = [S::CONTAINER, copies].map(|id| cosmos.container(id));
+        Arc::new(CopyProjection::<C>::new(&sources, &copies))
     };
     holds::<S>(&json!([]), build, &async |world, last| {
         let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
@@ -298,18 +296,16 @@ fn properties(item: &Value, is_wanted: impl Fn(&str) -> bool) -> Value {
 
 /// Puts a window under the proof: it shows the newest of the last states of the sources, and its head
 /// lists just them.
-pub fn window<S: Sources, W: Window>(
-    container: &'static str,
-    build: impl Fn(&Arc<Cosmos>) -> W,
-) -> Result<(), String> {
+pub fn window<S: Sources, W: Window>(container: &'static str) -> Result<(), String> {
     let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
-        Arc::new(WindowProjection(build(cosmos)))
+        let [sources, window] = [S::CONTAINER, container].map(|id| cosmos.container(id));
+        Arc::new(WindowProjection::<W>::new(&sources, &window))
     };
     holds::<S>(&json!([]), &build, &async |world, last| {
         let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
         let mut newest: Vec<_> = states
             .filter_map(|state: W::Change| {
-                let (origin, source) = (W::origin(&state)?, W::source(&state)?);
+                let (origin, source) = (state.origin()?, W::source(&state)?);
                 let copy = WindowItem::new(W::PARTITION, W::copy(source));
                 let copy = serde_json::to_value(copy).unwrap();
                 Some((W::creation_date(source), origin.name(), copy))
@@ -341,14 +337,12 @@ pub fn window<S: Sources, W: Window>(
     })
 }
 
-/// Puts an aggregate under the proof: each total is the sum of the contributions that its definition
-/// derives from the last states of the sources.
-pub fn aggregate<S: Sources, A: Aggregate>(
-    totals: &'static str,
-    build: impl Fn(&Arc<Cosmos>) -> A,
-) -> Result<(), String> {
+/// Puts an aggregate under the proof: each total is the sum of what its definition says of the last
+/// states of the sources.
+pub fn aggregate<S: Sources, A: Aggregate>(totals: &'static str) -> Result<(), String> {
     let build = |cosmos: &Arc<Cosmos>| -> Arc<dyn AnyProjection> {
-        Arc::new(AggregateProjection(build(cosmos)))
+        let [sources, totals] = [S::CONTAINER, totals].map(|id| cosmos.container(id));
+        Arc::new(AggregateProjection::<A>::new(&sources, &totals))
     };
     holds::<S>(&json!([totals_container(totals)]), build, &async |world, last| {
         compare_totals::<A>(&world.items(totals).await, last)

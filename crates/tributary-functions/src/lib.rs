@@ -14,7 +14,10 @@
 //! - [`operator`]: the functions and the command for the states of projections;
 //! - [`cosmos`], [`http`]: the store, and the functions;
 //! - [`telemetry`]: logs, traces and metrics;
-//! - [`values`], [`config`], [`brand`]: values, settings, and the name of the app.
+//! - [`values`], [`config`], [`brand`]: values, settings, and the name of the app;
+//! - [`prelude`]: the names that most files of a domain use.
+
+pub mod prelude;
 
 pub mod program;
 

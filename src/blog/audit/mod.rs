@@ -91,7 +91,7 @@ impl BlogChecks {
 
     fn new(blog: Blog) -> Self {
         Self {
-            feed: WindowChecks::new(Self::FEED, NewestPosts(blog.clone())),
+            feed: WindowChecks::new(Self::FEED, &blog.posts, &blog.feed),
             blog,
             authors: ReferencedItems::new(MAX_REMEMBERED_ITEMS),
             parents: ReferencedItems::new(MAX_REMEMBERED_ITEMS),

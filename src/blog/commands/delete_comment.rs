@@ -18,5 +18,5 @@ pub async fn delete_comment(
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     let id = ReactionId::Comment(comment_id);
-    command.delete_child(blog.children("comment"), (&post_id, id), &actor, Reaction::user_id).await
+    command.delete_child(&blog.reactions, (&post_id, id), &actor, Reaction::user_id).await
 }

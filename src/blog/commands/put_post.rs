@@ -5,7 +5,6 @@ use tributary_functions::{
     cosmos::{Attempt, ETag, Reads, StoreError, Stored, retry},
     engines::{
         command::{self, PutStep, WrittenItem},
-        counted_children::EditOutcome,
         idempotency::RemembersCommands,
     },
     http::{
@@ -102,11 +101,9 @@ impl PutPost {
         //     `{ use tributary_functions::engines::counted_children::CountedChildren;
         //     let alone = CountedChildren::<crate::reactions::PostFamily>::new(blog.posts.clone());
         //     alone.edit(id, text.clone(), request).await? }`
-        match blog.reactions.edit(id, text.clone(), request).await? {
-            EditOutcome::Edited(post) => Ok(WrittenItem::edited(post)),
-            // The post was deleted meanwhile: the next attempt decides anew.
-            EditOutcome::NoParent => Err(StoreError::race(false).into()),
-        }
+        let edited = blog.reactions.edit(id, text.clone(), request).await?;
+        // A post that was deleted meanwhile is decided upon anew.
+        Ok(WrittenItem::edited(edited.ok_or_else(|| StoreError::race(false))?))
     }
 }
 

@@ -21,5 +21,5 @@ pub async fn unlike_post(
     // The id of the like names its user, so the like is not read to find that out.
     let actor = Actor::ANY_USER;
     let id = ReactionId::Like(user_id);
-    command.delete_child(blog.children("like"), (&post_id, id), &actor, Reaction::user_id).await
+    command.delete_child(&blog.reactions, (&post_id, id), &actor, Reaction::user_id).await
 }

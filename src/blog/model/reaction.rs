@@ -2,11 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_functions::{
-    engines::idempotency::IdempotencyKey,
-    values::{self, CommandId, Timestamp, id_rule, length_rule},
-};
-use uuid::Uuid;
+use tributary_functions::values::{self, CommandId, Timestamp, id_rule, length_rule};
 
 use super::{Author, PostId, UserId, Username};
 
@@ -80,18 +76,6 @@ pub struct PublicLike {
     pub user_username: Username,
     /// The date of creation.
     pub creation_date: Timestamp,
-}
-
-impl CommentId {
-    /// Creates an id for a comment without an idempotency key.
-    pub fn fresh() -> Self {
-        Self(Uuid::now_v7().to_string())
-    }
-
-    /// Returns the id for an idempotency key, which is one of a post and a user.
-    pub fn from_key(post_id: &PostId, user_id: &UserId, key: &IdempotencyKey) -> Self {
-        Self(key.derived_id(&format!("comment {post_id} {user_id}")))
-    }
 }
 
 impl Comment {

@@ -5,7 +5,8 @@ use std::mem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::{idempotency::RecentCommands, tombstone, unique_claim::ValueReservation},
+    engines::{idempotency::RecentCommands, unique_claim::ValueReservation},
+    projection::fan_out::Continuation,
     values::{Timestamp, item_types},
 };
 
@@ -22,7 +23,7 @@ pub enum UsersItem {
     /// The continuation of a rename. In the alphabet its type does not come between those of posts
     /// and of users: the list of a user's posts reads from the one to the other.
     #[serde(rename = "markOfRename")]
-    Renaming(Renaming),
+    Renaming(Continuation),
     /// The reservation of a username, in a logical partition of its own.
     Username(UsernameReservation),
     /// The copy of a post in the partition of its author.
@@ -32,7 +33,7 @@ pub enum UsersItem {
 }
 
 item_types!(
-    UsersItem: User(User), NoUser(NoUser), Renaming(Renaming), Username(UsernameReservation),
+    UsersItem: User(User), NoUser(NoUser), Renaming(Continuation), Username(UsernameReservation),
     Post(PostCopy), DeletedPost(DeletedPost),
 );
 
@@ -93,18 +94,6 @@ pub struct NoUser {
     ttl: u32,
 }
 
-/// The continuation of a rename, in its user's partition, written when its slice of time is over.
-/// The change feed delivers it after the changes made meanwhile, and then the rename continues.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Renaming {
-    id: String,
-    pub user_id: UserId,
-    /// The version of the user with the new name.
-    pub version: u64,
-    ttl: u32,
-}
-
 impl User {
     /// Creates a user at sign-up.
     pub fn new(user_id: UserId, username: Username) -> Self {
@@ -154,22 +143,6 @@ impl NoUser {
     /// Creates the tombstone of a user. It expires after a day, long after any command has ended.
     pub fn new(user_id: &UserId) -> Self {
         Self { id: user_id.clone(), user_id: user_id.clone(), ttl: 24 * 60 * 60 }
-    }
-}
-
-impl Renaming {
-    /// The id of the continuation in the partition of its user. No id of a user or a post contains
-    /// a colon, and no id of a copy of a post begins like this.
-    pub const ID: &'static str = "user:renaming";
-
-    /// Creates the continuation of the rename to an author's present name.
-    pub fn to(author: &Author) -> Self {
-        Self {
-            id: Self::ID.into(),
-            user_id: author.user_id.clone(),
-            version: author.version,
-            ttl: tombstone::TTL_SECONDS,
-        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! The newest posts in short form, all in one logical partition, for Q6.
 
 use tributary_functions::{
-    cosmos::{Container, Query, StoreError},
+    cosmos::{Query, StoreError},
     projection::{
-        Origin,
         copies::Copies,
         window::{Window, WindowProjection},
     },
@@ -11,37 +10,21 @@ use tributary_functions::{
 };
 
 use super::PostCopies;
-use crate::{
-    Blog,
-    model::{Post, PostCopy, PostsItem},
-};
+use crate::model::{Post, PostCopy, PostsItem};
 
 /// The projection that updates `feed`: exactly the 100 newest posts that exist.
 pub type HomeFeed = WindowProjection<NewestPosts>;
 
 /// The feed (seed article, request Q6).
-pub struct NewestPosts(pub Blog);
+pub struct NewestPosts;
 
 impl Window for NewestPosts {
     const FUNCTION: &'static str = "HomeFeed";
-    const PARTITION_KEY: &'static str = "postId";
     const CAPACITY: u32 = 100;
     const PARTITION: &'static str = "post";
     type Change = PostsItem;
     type Source = Post;
     type Copy = PostCopy;
-
-    fn sources(&self) -> &Container {
-        &self.0.posts
-    }
-
-    fn window(&self) -> &Container {
-        &self.0.feed
-    }
-
-    fn origin(change: &PostsItem) -> Option<Origin> {
-        PostCopies::origin(change)
-    }
 
     fn source(change: &PostsItem) -> Option<&Post> {
         if let PostsItem::Post(post) = change { Some(post) } else { None }

@@ -12,6 +12,7 @@
 //! chain ends: users → posts → copies, and nothing reads the change feed of the copies but to
 //! ignore them.
 
+mod feed_items;
 mod home_feed;
 mod post_copies_in_users;
 mod posts_integrity;

@@ -1,47 +1,25 @@
 //! Posts in short form in the partition of their author, for Q3.
 
 use tributary_functions::{
-    cosmos::Container,
     engines::tombstone::FormerOwner,
     projection::{
-        Origin, VersionedCopy,
+        VersionedCopy,
         copies::{Copies, CopyProjection},
     },
 };
 
-use crate::{
-    Blog,
-    model::{DeletedPost, PostCopy, PostsItem, UserId, UsersItem},
-};
+use crate::model::{DeletedPost, PostCopy, PostsItem, UserId, UsersItem};
 
 /// The projection that updates the copies of posts in `users`.
 pub type PostCopiesInUsers = CopyProjection<PostCopies>;
 
 /// The short posts in `users`.
-pub struct PostCopies(pub Blog);
+pub struct PostCopies;
 
 impl Copies for PostCopies {
     const FUNCTION: &'static str = "PostCopiesInUsers";
-    const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
     type Copy = UsersItem;
-
-    fn sources(&self) -> &Container {
-        &self.0.posts
-    }
-
-    fn copies(&self) -> &Container {
-        &self.0.users
-    }
-
-    fn origin(change: &PostsItem) -> Option<Origin> {
-        let (id, version) = match change {
-            PostsItem::Post(post) => (&post.public.post_id, post.version),
-            PostsItem::DeletedPost(tombstone) => (&tombstone.post_id, tombstone.version),
-            PostsItem::Comment(_) | PostsItem::Like(_) => return None,
-        };
-        Some(Origin::new(id.as_str(), id.as_str(), version))
-    }
 
     fn copies_of(change: &PostsItem) -> Vec<VersionedCopy<UsersItem>> {
         let (post_id, author, version, former) = match change {

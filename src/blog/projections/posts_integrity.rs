@@ -2,7 +2,10 @@
 
 use tributary_functions::{
     cosmos::{Container, StoreError},
-    projection::{Background, Effect, Projection, fan_out::repair, removal::remove_for_a_slice},
+    projection::{
+        Background, Effect, Origin, Projection, fan_out::RepairProjection,
+        removal::remove_for_a_slice,
+    },
 };
 
 use super::usernames_in_posts::Usernames;
@@ -19,18 +22,19 @@ use crate::{
 ///   of time, within the budget that renames have, and with low priority in the store.
 pub struct PostsIntegrity {
     blog: Blog,
+    names: RepairProjection<Usernames>,
     background: Background,
 }
 
 impl PostsIntegrity {
     pub fn new(blog: &Blog, background: &Background) -> Self {
-        Self { blog: blog.clone(), background: background.clone() }
+        let names = RepairProjection::new(&blog.users, &blog.posts);
+        Self { blog: blog.clone(), names, background: background.clone() }
     }
 }
 
 impl Projection for PostsIntegrity {
     const FUNCTION: &'static str = "PostsIntegrity";
-    const PARTITION_KEY: &'static str = "postId";
     type Change = PostsItem;
 
     fn container(&self) -> &Container {
@@ -59,8 +63,7 @@ impl Projection for PostsIntegrity {
         let Some(CopiedName { post_id, id, version, .. }) = change.name() else {
             return Ok(Effect::Unchanged);
         };
-        let user_id = change.user_id().as_str();
-        let names = Usernames(self.blog.clone());
-        repair(&names, (user_id, user_id), version, (post_id.as_str(), id)).await
+        let copied = Origin::root(change.user_id(), version);
+        self.names.repair(&copied, (post_id.as_str(), id)).await
     }
 }

@@ -1,13 +1,13 @@
 //! A user's new name on the user's posts, comments and likes.
 
 use tributary_functions::{
-    cosmos::{Container, Query, StoreError},
-    projection::fan_out::{FanOut, FanOutProjection, Origin, Update},
+    cosmos::{Query, StoreError},
+    projection::fan_out::{FanOut, FanOutProjection, Update, older_copies},
 };
 
 use crate::{
     Blog,
-    model::{PostsItem, Renaming, User, UsersItem},
+    model::{PostsItem, User, UsersItem},
     usernames::release,
 };
 
@@ -20,37 +20,12 @@ pub struct Usernames(pub Blog);
 
 impl FanOut for Usernames {
     const FUNCTION: &'static str = "UsernamesInPosts";
-    const PARTITION_KEY: &'static str = "userId";
     type Change = UsersItem;
     type Source = User;
     type Target = PostsItem;
 
-    fn sources(&self) -> &Container {
-        &self.0.users
-    }
-
-    fn targets(&self) -> &Container {
-        &self.0.posts
-    }
-
-    fn origin(change: &UsersItem) -> Option<Origin> {
-        match change {
-            UsersItem::User(User { user_id, version, .. })
-            | UsersItem::Renaming(Renaming { user_id, version, .. }) => {
-                Some(Origin::new(user_id.as_str(), user_id.as_str(), *version))
-            }
-            _ => None,
-        }
-    }
-
-    fn source(item: UsersItem) -> Option<User> {
-        item.try_into().ok()
-    }
-
     fn outdated(user: &User) -> Result<Query, StoreError> {
-        let text = "SELECT * FROM c WHERE c.userId = @userId AND c.usernameVersion < @version";
-        let query = Query::from(text).with_parameter("@userId", &user.user_id)?;
-        Ok(query.with_parameter("@version", user.version)?)
+        older_copies(("userId", "usernameVersion"), &user.user_id, user.version)
     }
 
     fn update(item: &PostsItem, user: &User) -> Option<Update<PostsItem>> {
@@ -61,11 +36,7 @@ impl FanOut for Usernames {
         // guard: rename: only over an older name => `name.version != user.version`
         let is_older = name.version < user.version;
         (is_author && is_older)
-            .then(|| Update::new(name.post_id.as_str(), name.id, item.renamed(&user.author())))
-    }
-
-    fn continuation(user: &User) -> (String, UsersItem) {
-        (Renaming::ID.into(), Renaming::to(&user.author()).into())
+            .then(|| Update::new(name.post_id, name.id, item.renamed(&user.author())))
     }
 
     /// Releases the names that the user has given up.

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use tributary_functions::{
-    engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
+    engines::child_list::{ChildList, ListOrder, SortKey},
     http::{ApiError, List, PageRequest, Params},
 };
 
@@ -16,7 +16,6 @@ const COMMENT_LIST: ChildList = ChildList {
     key: "postId",
     parent: "post",
     child: "comment",
-    first_type: FirstType::Child,
     types: "c.type IN (@child, @parent)",
     date: "creationDate",
     id_prefix: "",

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use tributary_functions::{
-    engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
+    engines::child_list::{ChildList, ListOrder, SortKey},
     http::{ApiError, List, PageRequest, Params},
 };
 
@@ -16,7 +16,6 @@ const LIKE_LIST: ChildList = ChildList {
     key: "postId",
     parent: "post",
     child: "like",
-    first_type: FirstType::Child,
     types: "c.type >= @child",
     date: "creationDate",
     id_prefix: "",

@@ -3,11 +3,8 @@
 use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, Stored, retry},
-    engines::{
-        counted_children::{CreateOutcome, FamilyRequest},
-        idempotency::IdempotencyKey,
-    },
-    http::{self, Actor, ApiError, ItemResponse, JsonBody, Params, from_form},
+    engines::{counted_children::FamilyRequest, idempotency::IdempotencyKey},
+    http::{self, Actor, ApiError, ItemResponse, JsonBody, KEY_USED, Params, from_form, new_id},
     values::CommandId,
 };
 
@@ -38,9 +35,9 @@ pub async fn create_order(
     JsonBody(new): JsonBody<NewOrder>,
 ) -> Result<ItemResponse<PublicOrder>, ApiError> {
     actor.must_be(customer_id.as_str())?;
-    let from_key = |key| OrderId::from_key(&customer_id, key);
-    let id = key.as_ref().map_or_else(OrderId::fresh, from_key);
-    retry(async |Attempt { reads, .. }| {
+    let id: OrderId = new_id(key.as_ref(), &format!("order {customer_id}"))?;
+    let is_same = |known: &SalesOrder| known.request == new.digest();
+    let created = retry(async |Attempt { reads, .. }| {
         let customers = customers.reading(reads);
         let products = customers.products_of(&new).await?;
         let Some(order) = new.priced(id.clone(), customer_id.clone(), &products) else {
@@ -49,38 +46,12 @@ pub async fn create_order(
                 Some(_) => customers.order(&customer_id, &id).await?,
                 None => None,
             };
-            return known.map_or(Err(ApiError::NotFound("product")), |it| repeated(&it, &new));
+            let known = known.ok_or(ApiError::NotFound("product"))?;
+            return if is_same(&known.item) { Ok(known) } else { Err(KEY_USED) };
         };
         let request = FamilyRequest::new(&command, reads);
-        match customers.orders.create(&customer_id, order.clone(), request).await? {
-            CreateOutcome::Created(etag) => Ok(created(&Stored { item: order, etag })),
-            // An earlier attempt, or an earlier request with this key, has created the order.
-            CreateOutcome::Exists(stored) => repeated(&stored, &new),
-            CreateOutcome::Deleted => Err(ApiError::Conflict(
-                "This order was created before and has been deleted. Use another Idempotency-Key to create a new one.",
-            )),
-            CreateOutcome::NoParent => Err(ApiError::NotFound("customer")),
-        }
-    })
-    .await
-}
-
-/// Returns the answer to a request whose order exists. The names and prices of its products may have
-/// changed since then, so the lines of the requests are compared.
-fn repeated(
-    stored: &Stored<SalesOrder>,
-    new: &NewOrder,
-) -> Result<ItemResponse<PublicOrder>, ApiError> {
-    if stored.item.request == new.digest() {
-        Ok(created(stored))
-    } else {
-        Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
-    }
-}
-
-fn created(
-    Stored { item: SalesOrder { public, .. }, etag }: &Stored<SalesOrder>,
-) -> ItemResponse<PublicOrder> {
-    let location = format!("/api/customers/{}/orders/{}", public.customer_id, public.id);
-    http::created(&location, public, etag)
+        customers.orders.create_once(&customer_id, order, request, is_same).await
+    });
+    let Stored { item: SalesOrder { public, .. }, etag } = created.await?;
+    Ok(http::created(&format!("/api/customers/{customer_id}/orders/{id}"), &public, &etag))
 }

@@ -1,7 +1,7 @@
 //! `DELETE /customers/{customerId}/orders/{orderId}`.
 
 use axum::{extract::State, http::StatusCode};
-use tributary_functions::http::{Actor, ApiError, FamilyOfChild, ItemCommand, Params};
+use tributary_functions::http::{Actor, ApiError, ItemCommand, Params};
 
 use crate::{
     Customers,
@@ -17,12 +17,6 @@ pub async fn delete_order(
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(customer_id.as_str())?;
-    let orders = FamilyOfChild {
-        engine: &customers.orders,
-        container: &customers.customers,
-        child: "order",
-        parent: "customer",
-    };
     let owner: fn(&SalesOrder) -> &str = |order| order.public.customer_id.as_str();
-    command.delete_child(orders, (&customer_id, id), &Actor::ANY_USER, owner).await
+    command.delete_child(&customers.orders, (&customer_id, id), &Actor::ANY_USER, owner).await
 }

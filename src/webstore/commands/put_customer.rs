@@ -2,19 +2,16 @@
 
 use axum::extract::State;
 use tributary_functions::{
-    cosmos::{Attempt, StoreError, Stored, retry},
-    engines::{
-        command::{DesiredItem, ItemSlot, PutStep, WrittenItem},
-        counted_children::EditOutcome,
-    },
+    cosmos::{Attempt, retry},
+    engines::command::DesiredItem,
     http::{Actor, ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
 use crate::{
     Customers,
     model::{
-        Address, AddressPart, Customer, CustomerDetails, CustomerEdit, CustomerId, CustomerItem,
-        EmailAddress, MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer,
+        Address, AddressPart, Customer, CustomerDetails, CustomerEdit, CustomerId, EmailAddress,
+        MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer,
     },
 };
 
@@ -49,25 +46,8 @@ pub async fn put_customer(
     let wanted = command.sign(Customer::new(id, details));
     let id = &wanted.public.id;
     retry(async |attempt: Attempt| {
-        let customers = customers.reading(attempt.reads);
-        let slot = ItemSlot::from(customers.customer(id).await?);
-        let written = match command.put(slot, attempt, &wanted)? {
-            PutStep::Done(written) => written,
-            PutStep::Edit(found) => {
-                let edit = CustomerEdit::Details(Box::new(wanted.public.details.clone()));
-                let request = command.edit_request(found, attempt.reads);
-                match customers.orders.edit(id, edit, request).await? {
-                    EditOutcome::Edited(customer) => WrittenItem::edited(customer),
-                    // An operator has deleted the customer meanwhile: the next attempt decides anew.
-                    EditOutcome::NoParent => return Err(StoreError::race(false).into()),
-                }
-            }
-            PutStep::Create(_) => {
-                let item = CustomerItem::from(wanted.clone());
-                let etag = customers.customers.create(id.as_str(), id.as_str(), &item).await?;
-                WrittenItem::created(Stored { item: wanted.clone(), etag })
-            }
-        };
+        let edit = CustomerEdit::Details(Box::new(wanted.public.details.clone()));
+        let written = command.put_parent(&customers.orders, id, (&wanted, edit), attempt).await?;
         let location = |customer: &Customer| format!("/api/customers/{}", customer.public.id);
         // guard: passwords: an answer has no field for one =>
         //     `Ok(axum::response::IntoResponse::into_response(axum::Json(&written.stored.item)).into())`

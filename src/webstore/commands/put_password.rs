@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, retry},
-    engines::counted_children::{EditOutcome, FamilyRequest},
+    engines::counted_children::FamilyRequest,
     http::{Actor, ApiError, ItemCommand, JsonBody, Params, from_form},
 };
 
@@ -37,10 +37,9 @@ pub async fn put_password(
             conditions.check(Some(&stored.etag))?;
             request = request.if_match(Some(stored.etag.clone())).with_parent(stored);
         }
-        match customers.orders.edit(&id, CustomerEdit::Password(hash.clone()), request).await? {
-            EditOutcome::Edited(_) => Ok(StatusCode::NO_CONTENT),
-            EditOutcome::NoParent => Err(conditions.missing("customer")),
-        }
+        let edit = CustomerEdit::Password(hash.clone());
+        let edited = customers.orders.edit(&id, edit, request).await?;
+        edited.map(|_| StatusCode::NO_CONTENT).ok_or_else(|| conditions.missing("customer"))
     })
     .await
 }

@@ -1,11 +1,6 @@
 //! The ids of the items.
 
-use uuid::Uuid;
-
-use tributary_functions::{
-    engines::idempotency::IdempotencyKey,
-    values::{self, id_rule},
-};
+use tributary_functions::values::{self, id_rule};
 
 values::checked_text!(
     /// The id of a customer.
@@ -23,15 +18,3 @@ values::checked_text!(
     /// The id of a product within its category.
     ProductId, "mug", id_rule
 );
-
-impl OrderId {
-    /// Creates an id for an order without an idempotency key.
-    pub fn fresh() -> Self {
-        Self(Uuid::now_v7().to_string())
-    }
-
-    /// Returns the id for an idempotency key of a customer.
-    pub fn from_key(customer_id: &CustomerId, key: &IdempotencyKey) -> Self {
-        Self(key.derived_id(&format!("order {customer_id}")))
-    }
-}

@@ -14,6 +14,7 @@ use tributary_functions::{
         name_list::sort_key,
         tombstone,
     },
+    projection::{Origin, fan_out::Continuation},
     values::{self, CommandId, item_types, length_rule},
 };
 
@@ -70,7 +71,7 @@ pub enum LabelItem {
     Live(Label),
     Deleted(DeletedLabel),
     /// The continuation of a rename.
-    Renaming(LabelRenaming),
+    Renaming(Continuation),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -115,20 +116,6 @@ pub struct DeletedLabel {
     pub ttl: u32,
 }
 
-/// The continuation that a rename leaves when its slice of time is over.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LabelRenaming {
-    #[serde(rename = "type")]
-    pub kind: LabelKind,
-    /// An id with a colon, which no id of a label has.
-    pub id: String,
-    pub label_id: String,
-    /// The version of the label with the new name.
-    pub version: u64,
-    ttl: u32,
-}
-
 /// The copy of a label on a product.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -138,14 +125,15 @@ pub struct LabelCopy {
     pub version: u64,
 }
 
-item_types!(LabelItem: Live(Label), Deleted(DeletedLabel), Renaming(LabelRenaming));
+item_types!(LabelItem: Live(Label), Deleted(DeletedLabel), Renaming(Continuation));
 
 impl LabelItem {
-    pub fn key(&self) -> (LabelKind, &str, u64) {
+    /// Returns the label that this is of, in its version.
+    pub fn origin(&self) -> Origin {
         match self {
-            Self::Live(label) => (label.kind, &label.public.id, label.version),
-            Self::Deleted(tombstone) => (tombstone.kind, &tombstone.id, tombstone.version),
-            Self::Renaming(it) => (it.kind, &it.label_id, it.version),
+            Self::Live(it) => Origin::new(it.kind.as_str(), &it.public.id, it.version),
+            Self::Deleted(it) => Origin::new(it.kind.as_str(), &it.id, it.version),
+            Self::Renaming(continuation) => continuation.origin(),
         }
     }
 }
@@ -195,19 +183,6 @@ impl Label {
 
 remembers!(DeletedLabel);
 remembers!(created_by: Label);
-
-impl LabelRenaming {
-    /// Creates the continuation of the rename to the present name of a label.
-    pub fn new(label: &Label) -> Self {
-        Self {
-            kind: label.kind,
-            id: format!("renaming:{}", label.public.id),
-            label_id: label.public.id.clone(),
-            version: label.version,
-            ttl: tombstone::TTL_SECONDS,
-        }
-    }
-}
 
 impl DeletedLabel {
     /// Returns the deleted label again, since a product uses it.

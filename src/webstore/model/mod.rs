@@ -26,9 +26,7 @@ pub use password::{HashError, Password, PasswordHash};
 mod label;
 mod product;
 
-pub use label::{
-    DeletedLabel, Label, LabelCopy, LabelId, LabelItem, LabelKind, LabelRenaming, Name, PublicLabel,
-};
+pub use label::{DeletedLabel, Label, LabelCopy, LabelId, LabelItem, LabelKind, Name, PublicLabel};
 pub use product::{
     DeletedProduct, Description, MAX_TAGS, Product, ProductArrival, ProductDeparture, ProductItem,
     ProductText, PublicProduct, Sku,

@@ -158,14 +158,14 @@ mod tests {
     fn two_lines_may_name_one_product_and_two_categories_one_id() {
         let order = NewOrder(vec![line("a", "1", 2), line("b", "1", 1), line("a", "1", 3)]);
         let known = products(&[("a", "1", 0.1), ("b", "1", 19.99)]);
-        let id = OrderId::fresh();
+        let id = OrderId::parse("1".into()).unwrap();
         let ann = CustomerId::parse("ann".into()).unwrap();
         let priced = order.priced(id, ann.clone(), &known).unwrap().public;
         assert_eq!(priced.total, Money::from_cents(2_049));
         let lines: Vec<_> = priced.items.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(lines, ["a", "b", "a"]);
         let some = products(&[("a", "1", 0.1)]);
-        assert_eq!(order.priced(OrderId::fresh(), ann, &some), None);
+        assert_eq!(order.priced(OrderId::parse("1".into()).unwrap(), ann, &some), None);
     }
 
     #[test]

@@ -42,14 +42,14 @@ pub struct LabelNames {
 
 impl LabelNames {
     pub fn new(catalog: &Catalog, background: &Background) -> Self {
-        let names = FanOutProjection::new(NamesInProducts(catalog.clone()), background);
+        let names =
+            FanOutProjection::new(NamesInProducts, &catalog.labels, &catalog.products, background);
         Self { names, catalog: catalog.latest_committed() }
     }
 }
 
 impl Projection for LabelNames {
     const FUNCTION: &'static str = "LabelNames";
-    const PARTITION_KEY: &'static str = "type";
     const CONCURRENCY: usize = <FanOutProjection<NamesInProducts> as Projection>::CONCURRENCY;
     type Change = LabelItem;
 

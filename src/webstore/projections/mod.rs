@@ -6,6 +6,7 @@
 //! | [`ProductsIntegrity`] | `product` | the same, for products written during the rename; every label in use exists; every move ends |
 //! | [`Leaderboard`] | `customer` | customers by the number of their orders, in `leaderboard` |
 
+mod feed_items;
 mod label_names;
 mod leaderboard;
 mod names_in_products;

@@ -40,17 +40,11 @@ type Labels = HashMap<(LabelKind, String), Label>;
 
 impl Projection for ProductsIntegrity {
     const FUNCTION: &'static str = "ProductsIntegrity";
-    const PARTITION_KEY: &'static str = "categoryId";
     const GROUP: usize = 25;
     type Change = ProductItem;
 
     fn container(&self) -> &Container {
         &self.0.products
-    }
-
-    fn source(change: &ProductItem) -> Option<(String, u64)> {
-        let (category_id, id, version) = change.key();
-        Some((format!("{category_id} {id}"), version))
     }
 
     async fn apply(&self, change: &ProductItem) -> Result<Effect, StoreError> {

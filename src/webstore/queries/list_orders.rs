@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use tributary_functions::{
-    engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
+    engines::child_list::{ChildList, ListOrder, SortKey},
     http::{Actor, ApiError, List, PageRequest, Params},
 };
 
@@ -17,7 +17,6 @@ pub(crate) const ORDER_LIST: ChildList = ChildList {
     key: "customerId",
     parent: "customer",
     child: "salesOrder",
-    first_type: FirstType::Parent,
     types: "c.type >= @parent",
     date: "orderDate",
     id_prefix: "",

@@ -76,7 +76,7 @@ pub trait Targets {
 }
 
 /// Puts a fan-out under the proof, together with the projection that reads the change feed of the
-/// targets and calls [`repair`](tributary_functions::projection::fan_out::repair). The error is a
+/// targets and repairs them. The error is a
 /// history after which a target has an older value, or has lost another change.
 pub fn fan_out<T: Targets>(
     fan_out: impl Fn(&Arc<Cosmos>, &Background) -> Arc<dyn AnyProjection>,

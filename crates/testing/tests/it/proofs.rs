@@ -123,24 +123,23 @@ impl Targets for RoomsOfPeople {
 }
 
 fn names(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {
-    Arc::new(FanOutProjection::new(NamesInRooms(Stores::new(cosmos)), background))
+    let [people, rooms] = ["people", "rooms"].map(|id| cosmos.container(id));
+    Arc::new(FanOutProjection::new(NamesInRooms, &people, &rooms, background))
 }
 
 #[test]
 fn copies_end_as_their_definition_says() {
-    proof::copies::<RoomWriter, _>("people", |cosmos| RoomCopies(Stores::new(cosmos))).unwrap();
+    proof::copies::<RoomWriter, RoomCopies>("people").unwrap();
 }
 
 #[test]
 fn counts_end_as_their_definition_says() {
-    let counts = |cosmos: &_| RoomCounts(Stores::new(cosmos));
-    proof::aggregate::<RoomWriter, _>("room-counts", counts).unwrap();
+    proof::aggregate::<RoomWriter, RoomCounts>("room-counts").unwrap();
 }
 
 #[test]
 fn the_newest_rooms_end_as_their_definition_says() {
-    proof::window::<RoomWriter, _>("newest-rooms", |cosmos| NewestRooms(Stores::new(cosmos)))
-        .unwrap();
+    proof::window::<RoomWriter, NewestRooms>("newest-rooms").unwrap();
 }
 
 #[test]
@@ -156,15 +155,10 @@ struct NoRepairs(Container);
 
 impl Projection for NoRepairs {
     const FUNCTION: &'static str = "NoRepairs";
-    const PARTITION_KEY: &'static str = "roomId";
     type Change = RoomsItem;
 
     fn container(&self) -> &Container {
         &self.0
-    }
-
-    fn source(change: &RoomsItem) -> Option<(String, u64)> {
-        RoomsIntegrity::source(change)
     }
 
     async fn apply(&self, _change: &RoomsItem) -> Result<Effect, StoreError> {

@@ -13,7 +13,7 @@ use super::{AuditedItem, Checks, FindingKind, Obstacle, RepairResult, Suspect, T
 use crate::{
     cosmos::{Container, StoreError, Stored},
     projection::{
-        Projection,
+        FeedItem, Projection,
         aggregate::{
             Aggregate, AggregateProjection, Contribution, Share, Total, repair_share, repair_total,
             sum_of_shares,
@@ -25,13 +25,17 @@ use crate::{
 pub struct AggregateChecks<A>(AggregateProjection<A>);
 
 impl<A: Aggregate> AggregateChecks<A> {
-    /// Creates the checks of an aggregate.
-    pub fn new(aggregate: A) -> Self {
-        Self(AggregateProjection(aggregate))
+    /// Creates the checks of an aggregate from a container of sources to one of totals.
+    pub fn new(sources: &Container, totals: &Container) -> Self {
+        Self(AggregateProjection::new(sources, totals))
+    }
+
+    fn sources(&self) -> &Container {
+        &self.0.sources
     }
 
     fn totals(&self) -> &Container {
-        self.0.0.totals()
+        &self.0.totals
     }
 
     /// Checks that the share of a source is what the definition says.
@@ -41,7 +45,7 @@ impl<A: Aggregate> AggregateChecks<A> {
             Err(unreadable) => return Ok(unreadable),
         };
         let (Some(origin), Some(Contribution { key, amount })) =
-            (A::origin(&change), A::contribution(&change))
+            (change.origin(), A::contribution(&change))
         else {
             return Ok(Vec::new());
         };
@@ -105,10 +109,10 @@ impl<A: Aggregate> AggregateChecks<A> {
         &self,
         (partition, id): (&str, &str),
     ) -> Result<Option<(u64, Contribution)>, StoreError> {
-        let sources = self.0.0.sources().latest_committed();
+        let sources = self.sources().latest_committed();
         let source: Option<Stored<A::Change>> = sources.read(partition, id).await?;
         Ok(source.and_then(|source| {
-            Some((A::origin(&source.item)?.version, A::contribution(&source.item)?))
+            Some((source.item.origin()?.version, A::contribution(&source.item)?))
         }))
     }
 
@@ -116,12 +120,12 @@ impl<A: Aggregate> AggregateChecks<A> {
         let Some((partition, source_id)) = Share::source(id) else {
             return Err(Obstacle::Race);
         };
-        let sources = self.0.0.sources().latest_committed();
+        let sources = self.sources().latest_committed();
         let source: Option<Stored<A::Change>> = sources.read(partition, source_id).await?;
         if let Some(source) = &source {
             self.0.apply(&source.item).await?;
         }
-        let version = source.as_ref().and_then(|source| A::origin(&source.item));
+        let version = source.as_ref().and_then(|source| source.item.origin());
         let version = version.map_or(0, |origin| origin.version);
         let contribution = source.and_then(|source| A::contribution(&source.item));
         let amount = contribution.filter(|one| one.key == key).map_or(0, |one| one.amount);
@@ -132,7 +136,7 @@ impl<A: Aggregate> AggregateChecks<A> {
 
 impl<A: Aggregate> Checks for AggregateChecks<A> {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
-        vec![(self.0.0.sources(), A::PARTITION_KEY), (self.totals(), "key")]
+        vec![(self.sources(), A::Change::PARTITION_KEY), (self.totals(), "key")]
     }
 
     async fn check_item(
@@ -140,7 +144,7 @@ impl<A: Aggregate> Checks for AggregateChecks<A> {
         audited: &AuditedItem,
         _fresh: bool,
     ) -> Result<Vec<Suspect>, StoreError> {
-        if audited.container == self.0.0.sources().id() {
+        if audited.container == self.sources().id() {
             self.check_source(audited).await
         } else if audited.container == self.totals().id() {
             self.check_total(audited).await

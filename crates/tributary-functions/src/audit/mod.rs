@@ -58,7 +58,10 @@ pub use self::{
     repair::{Obstacle, RepairResult},
     window::WindowChecks,
 };
-use crate::cosmos::{Container, Query, Scope, StoreError, metered};
+use crate::{
+    cosmos::{Container, Query, Scope, StoreError, metered},
+    projection::aggregate::Aggregate,
+};
 
 /// The items that are read at a time; a page is at most 4 MB (service limit).
 const PAGE_ITEMS: u32 = 100;
@@ -205,7 +208,25 @@ impl Audit {
         }
     }
 
-    /// Returns the audit with more checks, such as those of an aggregate. They run after its own.
+    /// Creates the audit of a domain whose aggregate is all that there is to check.
+    pub fn of_aggregate<A: Aggregate>(
+        function: &'static str,
+        schedule: &'static str,
+        sources: &Container,
+        totals: &Container,
+    ) -> Self {
+        let (sources, totals) = (sources.clone(), totals.clone());
+        Self::new(function, schedule, move || AggregateChecks::<A>::new(&sources, &totals))
+    }
+
+    /// Returns the audit with the checks of an aggregate. They run after its own.
+    #[must_use]
+    pub fn and_aggregate<A: Aggregate>(self, sources: &Container, totals: &Container) -> Self {
+        let (sources, totals) = (sources.clone(), totals.clone());
+        self.and(move || AggregateChecks::<A>::new(&sources, &totals))
+    }
+
+    /// Returns the audit with more checks. They run after its own.
     #[must_use]
     pub fn and<C: Checks>(self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
         let (before, checks) = (self.run, Arc::new(checks));

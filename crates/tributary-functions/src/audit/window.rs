@@ -26,7 +26,7 @@ use super::{
 use crate::{
     cosmos::{Container, ETag, Query, Scope, StoreError, Stored, Transaction},
     projection::{
-        Origin, Projection,
+        FeedItem, Origin, Projection,
         window::{
             Member, Window, WindowHead, WindowItem, WindowProjection, WindowTombstone, newest,
         },
@@ -62,7 +62,7 @@ struct StoredMember {
 
 impl ExpectedMember {
     fn from_change<W: Window>(change: &W::Change) -> Option<Self> {
-        let (origin, source) = (W::origin(change)?, W::source(change)?);
+        let (origin, source) = (change.origin()?, W::source(change)?);
         let member = Member { creation_date: W::creation_date(source), id: origin.name() };
         let copy = serde_json::to_value(W::copy(source)).ok()?;
         Some(Self { member, version: origin.version, copy })
@@ -73,17 +73,17 @@ impl<W: Window> WindowChecks<W>
 where
     W::Copy: DeserializeOwned,
 {
-    /// Creates the checks of a window, by the name of its group.
-    pub fn new(group: &'static str, window: W) -> Self {
-        Self { projection: WindowProjection(window), group }
+    /// Creates the checks of a window from a container of sources, by the name of its group.
+    pub fn new(group: &'static str, sources: &Container, window: &Container) -> Self {
+        Self { projection: WindowProjection::new(sources, window), group }
     }
 
     fn window(&self) -> &Container {
-        self.projection.0.window()
+        &self.projection.window
     }
 
     fn sources(&self) -> &Container {
-        self.projection.0.sources()
+        &self.projection.sources
     }
 
     /// Compares the whole window with the newest sources.
@@ -283,7 +283,7 @@ where
         let transaction = match (self.read_source(id).await?, copy) {
             (Some(source), _) if W::source(&source).is_some() => return Err(Obstacle::Race),
             (Some(tombstone), copy) => {
-                let origin = W::origin(&tombstone).ok_or(Obstacle::Race)?;
+                let origin = tombstone.origin().ok_or(Obstacle::Race)?;
                 let tombstone =
                     WindowItem::new(W::PARTITION, WindowTombstone::new(id, origin.version));
                 transaction.put(id, &tombstone, copy.as_ref())?

@@ -35,8 +35,6 @@ pub struct ChildList {
     pub parent: &'static str,
     /// The children's type.
     pub child: &'static str,
-    /// The one of the two types that comes first in the alphabet.
-    pub first_type: FirstType,
     /// The filter that keeps only parent and children. If no other type lies between the two types, one
     /// range: that is one index lookup instead of two.
     pub types: &'static str,
@@ -48,15 +46,6 @@ pub struct ChildList {
     pub shape: &'static str,
     /// The order of the children.
     pub order: ListOrder,
-}
-
-/// The type that comes first in the alphabet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FirstType {
-    /// The type of the children.
-    Child,
-    /// The type of the parent.
-    Parent,
 }
 
 /// The order of the children of a list.
@@ -215,10 +204,8 @@ impl ChildList {
             ListOrder::NewestFirst => ("DESC", '<'),
             ListOrder::OldestFirst => ("ASC", '>'),
         };
-        let type_order = match self.first_type {
-            FirstType::Child => "DESC",
-            FirstType::Parent => "ASC",
-        };
+        // The parent comes first.
+        let type_order = if self.parent < self.child { "ASC" } else { "DESC" };
         // The index seeks the range on the date alone.
         let dates: Vec<_> = [
             from.map(|_| format!("c.{date} >= @from")),

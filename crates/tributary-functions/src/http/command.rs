@@ -9,7 +9,10 @@ use axum::{
 };
 
 use super::ApiError;
-use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
+use crate::{
+    engines::idempotency::IdempotencyKey,
+    values::{CommandId, fresh_id},
+};
 
 /// The header that the host sets, replacing one that a client sends. Without a host, the client is
 /// responsible for the value.
@@ -28,6 +31,16 @@ impl<S: Sync> FromRequestParts<S> for CommandId {
             None => Self::fresh(),
         })
     }
+}
+
+/// Returns the id of a new item: the one that its caller's key stands for in a
+/// [scope](IdempotencyKey::derived_id), or a fresh one.
+pub fn new_id<T: TryFrom<String>>(
+    key: Option<&IdempotencyKey>,
+    scope: &str,
+) -> Result<T, ApiError> {
+    let id = key.map_or_else(fresh_id, |key| key.derived_id(scope));
+    T::try_from(id).map_err(|_| ApiError::Internal)
 }
 
 /// The header is never required.

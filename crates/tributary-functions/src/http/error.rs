@@ -1,5 +1,7 @@
 //! Errors as problem documents (RFC 9457): the one place that turns errors into statuses.
 
+use std::convert::Infallible;
+
 use axum::{
     Json,
     body::Body,
@@ -129,6 +131,13 @@ impl ApiError {
 impl From<CosmosError> for ApiError {
     fn from(error: CosmosError) -> Self {
         Self::Store(error.into())
+    }
+}
+
+/// The reason of a refusal that never comes.
+impl From<Infallible> for ApiError {
+    fn from(never: Infallible) -> Self {
+        match never {}
     }
 }
 

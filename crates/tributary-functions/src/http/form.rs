@@ -10,7 +10,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::{FieldError, raw_json};
-use crate::values::Invalid;
+use crate::values::{Invalid, Timestamp};
 
 /// The most bad values that a form names.
 const MAX_ERRORS: usize = 100;
@@ -30,7 +30,8 @@ pub trait FromForm: Sized {
 }
 
 /// Implements [`FromForm`] for a struct: each field names the method of [`Form`] that takes it, with its
-/// arguments. A tuple struct of one field, and a type that is a field itself, need no field name.
+/// arguments. A tuple struct of one field, and a type that is a field itself, need no field name. A
+/// struct that is only taken from a body can be declared together with it.
 ///
 /// ```
 /// use tributary_functions::{
@@ -56,6 +57,11 @@ pub trait FromForm: Sized {
 ///     title: text("title", Text::parse),
 ///     subtitle: optional_text("subtitle", Text::parse),
 /// });
+/// from_form!(
+///     struct NewDoor {
+///         title: Text = text("title", Text::parse),
+///     }
+/// );
 /// ```
 #[macro_export]
 macro_rules! from_form {
@@ -72,6 +78,16 @@ macro_rules! from_form {
                 form.$method($($argument),+).map(Self)
             }
         }
+    };
+    ($(#[$doc:meta])* $visibility:vis struct $type:ident {
+        $($field:ident: $of:ty = $method:ident($($argument:expr),+)),+ $(,)?
+    }) => {
+        $(#[$doc])*
+        $visibility struct $type {
+            $($field: $of),+
+        }
+
+        $crate::from_form!($type { $($field: $method($($argument),+)),+ });
     };
     ($type:ident { $($field:ident: $method:ident($($argument:expr),+)),+ $(,)? }) => {
         impl $crate::http::FromForm for $type {
@@ -159,6 +175,11 @@ impl<'a> Form<'a> {
         }
         let parsed = self.must_have(field).and_then(|raw| text(raw, parse));
         self.note(field, parsed)
+    }
+
+    /// Takes a moment that must be there.
+    pub fn moment(&mut self, field: &str) -> Option<Timestamp> {
+        self.text(field, |text| Timestamp::parse(&text))
     }
 
     /// Takes an optional text, which may be missing or null.

@@ -6,6 +6,7 @@
 //! | command | method | next step |
 //! | --- | --- | --- |
 //! | `PUT` | [`ItemCommand::put`] | creates or edits the item, and answers by [`WrittenItem::answer`] |
+//! | `PUT` of the parent of counted children | [`ItemCommand::put_parent`] | |
 //! | `DELETE` | [`ItemCommand::delete`] | checks the conditions, and writes the tombstone |
 //! | `DELETE` of a counted child | [`ItemCommand::delete_child`] | |
 //!
@@ -23,14 +24,18 @@ use serde::Serialize;
 
 use super::{Actor, ApiError, Conditions, ItemResponse, created, item};
 use crate::{
-    cosmos::{Attempt, Container, Reads, Stored, retry},
+    cosmos::{Attempt, Reads, StoreError, Stored, retry},
     engines::{
         command::{DeleteStep, DesiredItem, ItemSlot, PutStep, WrittenItem},
-        counted_children::{CountedChildren, DeleteOutcome, Family, FamilyRequest},
+        counted_children::{CountedChildren, CreateOutcome, DeleteOutcome, Family, FamilyRequest},
         idempotency::RemembersCommands,
     },
     values::CommandId,
 };
+
+/// The answer to an `Idempotency-Key` that comes again with another body.
+pub const KEY_USED: ApiError =
+    ApiError::Conflict("This Idempotency-Key was used with another body. Use another key.");
 
 /// A command on one item: its id, and the conditions of its caller.
 #[derive(Debug)]
@@ -39,18 +44,6 @@ pub struct ItemCommand {
     pub id: CommandId,
     /// The conditions.
     pub conditions: Conditions,
-}
-
-/// The counted children of a domain, for [`ItemCommand::delete_child`].
-pub struct FamilyOfChild<'a, F: Family> {
-    /// Deletes and counts them.
-    pub engine: &'a CountedChildren<F>,
-    /// The container of parents and children.
-    pub container: &'a Container,
-    /// The word for a child, in a 404.
-    pub child: &'static str,
-    /// The word for a parent, in a 404.
-    pub parent: &'static str,
 }
 
 impl ItemCommand {
@@ -105,11 +98,40 @@ impl ItemCommand {
         FamilyRequest::new(&self.id, reads).if_match(if_match).with_parent(parent)
     }
 
+    /// Creates the parent of counted children, or edits it in its turn among them: two store requests.
+    pub async fn put_parent<F: Family>(
+        &self,
+        children: &CountedChildren<F>,
+        key: &F::Key,
+        (wanted, edit): (&F::Parent, F::Edit),
+        attempt: Attempt,
+    ) -> Result<WrittenItem<F::Parent>, ApiError>
+    where
+        F::Parent: DesiredItem<F::Parent>,
+    {
+        let place = ItemSlot::from(children.parent(key, attempt.reads).await?);
+        match self.put(place, attempt, wanted)? {
+            PutStep::Done(written) => Ok(written),
+            PutStep::Edit(found) => {
+                let request = self.edit_request(found, attempt.reads);
+                let edited = children.edit(key, edit, request).await?;
+                // A parent that was deleted meanwhile is decided upon anew.
+                Ok(WrittenItem::edited(edited.ok_or_else(|| StoreError::race(false))?))
+            }
+            PutStep::Create(_) => {
+                let item: F::Item = wanted.clone().into();
+                let etag = children.container.create(key.as_ref(), key.as_ref(), &item).await?;
+                Ok(WrittenItem::created(Stored { item: wanted.clone(), etag }))
+            }
+        }
+    }
+
     /// Deletes a counted child, in one transaction with its parent: two store requests, and one more
-    /// where the command has conditions or the actor must be the `owner` of the child.
+    /// where the child leaves a tombstone, the command has conditions, or the actor must be the `owner` of
+    /// the child.
     pub async fn delete_child<F: Family>(
         &self,
-        children: FamilyOfChild<'_, F>,
+        children: &CountedChildren<F>,
         (key, id): (&F::Key, F::ChildId),
         actor: &Actor,
         owner: fn(&F::Child) -> &str,
@@ -117,33 +139,34 @@ impl ItemCommand {
     where
         F::ChildId: Clone,
     {
-        let FamilyOfChild { engine, container, child: child_name, parent: parent_name } = children;
-        let (partition, child_id) = (key.as_ref(), id.to_string());
+        let (partition, child_id, child_name) = (key.as_ref(), id.to_string(), F::child_name(&id));
         // The parent is an item of the same partition, under its own id.
         if child_id == partition {
             return Err(self.conditions.missing(child_name));
         }
         let attempt = async |reads: Reads| {
-            let container = container.reading(reads);
             let mut request = FamilyRequest::new(&self.id, reads);
-            if !self.conditions.is_empty() || *actor != Actor::ANY_USER {
-                let parent = container.read::<F::Item>(partition, partition).await?;
-                let parent = parent.and_then(|it| it.filter_map(F::parent));
-                let parent = parent.ok_or(ApiError::NotFound(parent_name))?;
+            let mut tombstone = None;
+            let is_free = self.conditions.is_empty() && *actor == Actor::ANY_USER;
+            if !is_free || F::TOMBSTONE.is_some() {
+                let container = children.container.reading(reads);
+                let parent = children.parent(key, reads).await?;
+                let parent = parent.ok_or(ApiError::NotFound(F::PARENT))?;
                 if parent.item.knows(&self.id) {
                     return Ok(StatusCode::NO_CONTENT);
                 }
                 let child = container.read::<F::Item>(partition, &child_id).await?;
-                let child = child.and_then(|it| it.filter_map(F::child));
+                let child = child.and_then(Stored::of_type::<F::Child>);
                 let Stored { item, etag } = child.ok_or(ApiError::NotFound(child_name))?;
                 actor.must_be(owner(&item))?;
                 self.conditions.check(Some(&etag))?;
                 request = request.with_parent(parent).if_match(Some(etag));
+                tombstone = F::TOMBSTONE.map(|tombstone_of| tombstone_of(item));
             }
-            match engine.delete(key, id.clone(), request).await? {
+            match children.delete(key, id.clone(), tombstone, request).await? {
                 DeleteOutcome::Deleted => Ok(StatusCode::NO_CONTENT),
                 DeleteOutcome::Missing => Err(ApiError::NotFound(child_name)),
-                DeleteOutcome::NoParent => Err(ApiError::NotFound(parent_name)),
+                DeleteOutcome::NoParent => Err(ApiError::NotFound(F::PARENT)),
             }
         };
         retry(async |Attempt { answer_lost, reads }| match attempt(reads).await {
@@ -153,6 +176,34 @@ impl ItemCommand {
             result => result,
         })
         .await
+    }
+}
+
+impl<F: Family> CountedChildren<F> {
+    /// Creates a child and counts it, for a command that may have created it before: in an earlier
+    /// attempt, or in a request with the same `Idempotency-Key`. `is_same` says that of a child with its
+    /// id, which is the result then. Every other outcome is an error.
+    pub async fn create_once<C: Clone>(
+        &self,
+        key: &F::Key,
+        child: C,
+        request: FamilyRequest<'_, F::Parent>,
+        is_same: impl FnOnce(&C) -> bool,
+    ) -> Result<Stored<C>, ApiError>
+    where
+        F::Child: From<C> + TryInto<C>,
+        F::Refused: Into<ApiError>,
+    {
+        match self.create(key, child.clone(), request).await? {
+            CreateOutcome::Created(etag) => Ok(Stored { item: child, etag }),
+            CreateOutcome::Exists(known) if is_same(&known.item) => Ok(known),
+            CreateOutcome::Exists(_) => Err(KEY_USED),
+            CreateOutcome::Deleted => Err(ApiError::Conflict(
+                "The item of this Idempotency-Key was deleted. Use another Idempotency-Key to create a new one.",
+            )),
+            CreateOutcome::Refused(reason) => Err(reason.into()),
+            CreateOutcome::NoParent => Err(ApiError::NotFound(F::PARENT)),
+        }
     }
 }
 

@@ -4,9 +4,9 @@
 //!
 //! 1. A container for the totals, with the partition key `/key` and a time to live of -1 (only items
 //!    that say so expire).
-//! 2. A type with the containers implements [`Aggregate`]. [`Aggregate::contribution`] is the
-//!    definition: the amount that one source, in one state, adds to which key. It is a pure function.
-//! 3. [`AggregateProjection`] of it is a line among the projections of the domain.
+//! 2. A type implements [`Aggregate`]. [`Aggregate::contribution`] is the definition: the amount that one
+//!    source, in one state, adds to which key. It is a pure function.
+//! 3. [`AggregateProjection`] of it, with the containers, is a line among the projections of the domain.
 //! 4. A query reads the number by [`total`]: one point read. [`totals`] reads those of many keys.
 //! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
 //!    it from the same definition ([`AggregateChecks`](crate::audit::AggregateChecks)).
@@ -42,13 +42,13 @@
 //! 7. *It ends.* A version writes the holder at most twice and each share once. If other writers change the
 //!    same total all the time, the change is a lost race after a few attempts, and is applied again later.
 
-use std::{cmp::Ordering, collections::BTreeSet, time::Duration};
+use std::{cmp::Ordering, collections::BTreeSet, marker::PhantomData, time::Duration};
 
 use backon::{ExponentialBuilder, Retryable};
 use futures::{StreamExt, TryStreamExt, stream};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
-use super::{Effect, NotedErrors, Origin, Projection};
+use super::{Effect, FeedItem, NotedErrors, Origin, Projection};
 use crate::{
     cosmos::{Container, Query, Reason, Scope, StoreError, Stored, Transaction},
     engines::tombstone,
@@ -68,20 +68,9 @@ const MAX_TOTAL_RETRIES: usize = 8;
 pub trait Aggregate: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
-    /// The property of the sources that is the partition key of their container.
-    const PARTITION_KEY: &'static str;
-    /// An item of the container of the sources, with its type.
-    type Change: DeserializeOwned + Send + Sync;
-
-    /// Returns the container of the sources, whose change feed is read.
-    fn sources(&self) -> &Container;
-
-    /// Returns the container of the totals.
-    fn totals(&self) -> &Container;
-
-    /// Returns the source of a change and its version, for the source itself and for its tombstone;
-    /// `None` for all else. The id has no `/`, `\`, `?` or `#`.
-    fn origin(change: &Self::Change) -> Option<Origin>;
+    /// An item of the container of the sources, with its type. The ids of sources have no `/`, `\`, `?` or
+    /// `#`.
+    type Change: FeedItem;
 
     /// Returns the contribution of a source in this state; `None` for nothing, as of a tombstone.
     fn contribution(change: &Self::Change) -> Option<Contribution>;
@@ -123,7 +112,11 @@ pub async fn totals(
 }
 
 /// The projection that updates the totals of an aggregate from its sources.
-pub struct AggregateProjection<A>(pub A);
+pub struct AggregateProjection<A> {
+    pub(crate) sources: Container,
+    pub(crate) totals: Container,
+    definition: PhantomData<fn() -> A>,
+}
 
 /// The known state of a source.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -221,27 +214,22 @@ impl Holder {
 
 impl<A: Aggregate> Projection for AggregateProjection<A> {
     const FUNCTION: &'static str = A::FUNCTION;
-    const PARTITION_KEY: &'static str = A::PARTITION_KEY;
     /// Few sources at a time: those of one key write the same total.
     const CONCURRENCY: usize = 4;
     type Change = A::Change;
 
     fn container(&self) -> &Container {
-        self.0.sources()
-    }
-
-    fn source(change: &A::Change) -> Option<(String, u64)> {
-        A::origin(change).map(|origin| (origin.name(), origin.version))
+        &self.sources
     }
 
     async fn apply(&self, change: &A::Change) -> Result<Effect, StoreError> {
-        let Some(origin) = A::origin(change) else {
+        let Some(origin) = change.origin() else {
             return Ok(Effect::Unchanged);
         };
         let Some((version, contribution)) = self.state(&origin, change).await? else {
             return Ok(Effect::Unchanged);
         };
-        let totals = self.0.totals();
+        let totals = &self.totals;
         let source = origin.name();
         let (holder, effect) = match write_holder(totals, &source, version, contribution).await? {
             HolderOutcome::Written(holder) => (holder, Effect::Applied),
@@ -276,6 +264,12 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
 }
 
 impl<A: Aggregate> AggregateProjection<A> {
+    /// Creates the projection from a container of sources, whose change feed it reads, to one of totals.
+    pub fn new(sources: &Container, totals: &Container) -> Self {
+        let (sources, totals) = (sources.clone(), totals.clone());
+        Self { sources, totals, definition: PhantomData }
+    }
+
     /// Returns version and contribution of a delivered change, read again where the host may have
     /// rewritten the key on its way through the trigger; `None` when the source is gone.
     async fn state(
@@ -287,8 +281,8 @@ impl<A: Aggregate> AggregateProjection<A> {
         if !contribution.as_ref().is_some_and(|one| may_be_rewritten_by_host(&one.key)) {
             return Ok(Some((origin.version, contribution)));
         }
-        let stored = origin.read_again(self.0.sources(), A::origin).await?;
-        Ok(stored.and_then(|item| Some((A::origin(&item)?.version, A::contribution(&item)))))
+        let stored: Option<A::Change> = origin.read_again(&self.sources).await?;
+        Ok(stored.and_then(|item| Some((item.origin()?.version, A::contribution(&item)))))
     }
 }
 

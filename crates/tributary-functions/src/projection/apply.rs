@@ -79,32 +79,41 @@ impl From<StoreError> for ApplyError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cosmos::Container;
+    use crate::{
+        cosmos::Container,
+        projection::{FeedItem, Origin},
+    };
+
+    #[derive(Clone, serde::Deserialize)]
+    struct Number(u64);
+
+    impl FeedItem for Number {
+        const PARTITION_KEY: &'static str = "id";
+
+        fn origin(&self) -> Option<Origin> {
+            None
+        }
+    }
 
     struct Buggy;
 
     impl Projection for Buggy {
         const FUNCTION: &'static str = "Buggy";
-        const PARTITION_KEY: &'static str = "id";
-        type Change = u64;
+        type Change = Number;
 
         fn container(&self) -> &Container {
             unreachable!("nothing is read")
         }
 
-        fn source(change: &u64) -> Option<(String, u64)> {
-            Some((String::new(), *change))
-        }
-
-        async fn apply(&self, change: &u64) -> Result<Effect, StoreError> {
-            assert_ne!(*change, 13, "a bug");
+        async fn apply(&self, Number(number): &Number) -> Result<Effect, StoreError> {
+            assert_ne!(*number, 13, "a bug");
             Ok(Effect::Applied)
         }
     }
 
     #[tokio::test]
     async fn a_projection_that_panics_fails_for_good() {
-        assert!(matches!(apply(&Buggy, &12).await, Ok(Effect::Applied)));
-        assert!(matches!(apply(&Buggy, &13).await, Err(ApplyError::Permanent(_))));
+        assert!(matches!(apply(&Buggy, &Number(12)).await, Ok(Effect::Applied)));
+        assert!(matches!(apply(&Buggy, &Number(13)).await, Err(ApplyError::Permanent(_))));
     }
 }

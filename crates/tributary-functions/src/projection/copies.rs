@@ -4,9 +4,9 @@
 //!
 //! 1. Every write of a source raises its version; a deleted one leaves a
 //!    [tombstone](crate::engines::tombstone).
-//! 2. A type with the containers implements [`Copies`]. [`Copies::copies_of`] is the definition: the copies
-//!    of a source in this state, with their partitions and ids. A deleted source has tombstones for copies.
-//! 3. [`CopyProjection`] of it is a line among the projections of the domain.
+//! 2. A type implements [`Copies`]. [`Copies::copies_of`] is the definition: the copies of a source in
+//!    this state, with their partitions and ids. A deleted source has tombstones for copies.
+//! 3. [`CopyProjection`] of it, with the containers, is a line among the projections of the domain.
 //! 4. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`).
 //!
 //! [`crate::projection`] has the argument why a copy under one id converges. The partition or id of a copy
@@ -15,33 +15,21 @@
 //! [former owners](crate::engines::tombstone::FormerOwners). The definition has a tombstone for the copy of
 //! each of them, in the version in which the owner lost the source.
 
-use serde::{Serialize, de::DeserializeOwned};
+use std::marker::PhantomData;
 
-use super::{Effect, NotedErrors, Origin, Projection, VersionedCopy};
+use serde::Serialize;
+
+use super::{Effect, FeedItem, NotedErrors, Projection, VersionedCopy};
 use crate::cosmos::{Container, StoreError};
 
-/// The definition of copies: their sources, their containers and their items.
+/// The definition of copies.
 pub trait Copies: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
-    /// The property of the sources that is the partition key of their container.
-    const PARTITION_KEY: &'static str;
-    /// The properties of the sources that a dead letter does not keep, such as a password.
-    const SECRETS: &'static [&'static str] = &[];
     /// An item of the container of the sources, with its type.
-    type Change: DeserializeOwned + Clone + Send + Sync;
+    type Change: FeedItem;
     /// An item of the container of the copies, with its type.
     type Copy: Serialize + Send + Sync;
-
-    /// Returns the container of the sources, whose change feed is read.
-    fn sources(&self) -> &Container;
-
-    /// Returns the container of the copies.
-    fn copies(&self) -> &Container;
-
-    /// Returns the source of a change and its version, for the source itself and for its tombstone;
-    /// `None` for all else.
-    fn origin(change: &Self::Change) -> Option<Origin>;
 
     /// Returns the copies of a change, each with its partition and id; tombstones have a time to live.
     fn copies_of(change: &Self::Change) -> Vec<VersionedCopy<Self::Copy>>;
@@ -53,20 +41,18 @@ pub trait Copies: Send + Sync + 'static {
 }
 
 /// The projection that updates copies from their sources.
-pub struct CopyProjection<C>(pub C);
+pub struct CopyProjection<C> {
+    sources: Container,
+    copies: Container,
+    definition: PhantomData<fn() -> C>,
+}
 
 impl<C: Copies> Projection for CopyProjection<C> {
     const FUNCTION: &'static str = C::FUNCTION;
-    const PARTITION_KEY: &'static str = C::PARTITION_KEY;
-    const SECRETS: &'static [&'static str] = C::SECRETS;
     type Change = C::Change;
 
     fn container(&self) -> &Container {
-        self.0.sources()
-    }
-
-    fn source(change: &C::Change) -> Option<(String, u64)> {
-        C::origin(change).map(|origin| (origin.name(), origin.version))
+        &self.sources
     }
 
     async fn apply(&self, change: &C::Change) -> Result<Effect, StoreError> {
@@ -77,8 +63,8 @@ impl<C: Copies> Projection for CopyProjection<C> {
         let (mut effect, mut errors) = (Effect::Unchanged, NotedErrors::default());
         for copy in C::copies_of(&change) {
             // guard: copies: a copy that cannot be written keeps no other from being written =>
-            //     `Some(copy.write(self.0.copies()).await?)`
-            match errors.note(copy.write(self.0.copies()).await) {
+            //     `Some(copy.write(&self.copies).await?)`
+            match errors.note(copy.write(&self.copies).await) {
                 None | Some(Effect::Unchanged) => {}
                 Some(written) => effect = written,
             }
@@ -88,13 +74,19 @@ impl<C: Copies> Projection for CopyProjection<C> {
 }
 
 impl<C: Copies> CopyProjection<C> {
+    /// Creates the projection from a container of sources, whose change feed it reads, to one of copies.
+    pub fn new(sources: &Container, copies: &Container) -> Self {
+        let (sources, copies) = (sources.clone(), copies.clone());
+        Self { sources, copies, definition: PhantomData }
+    }
+
     /// Returns the change, read again where the host may have rewritten it; `None` when its source is
     /// gone.
     async fn as_written(&self, change: &C::Change) -> Result<Option<C::Change>, StoreError> {
-        let origin = C::origin(change).filter(|_| C::may_be_rewritten(change));
+        let origin = change.origin().filter(|_| C::may_be_rewritten(change));
         let Some(origin) = origin else {
             return Ok(Some(change.clone()));
         };
-        origin.read_again(self.0.sources(), C::origin).await
+        origin.read_again(&self.sources).await
     }
 }

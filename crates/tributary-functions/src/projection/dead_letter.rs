@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
 
-use super::Projection;
+use super::{FeedItem, Projection};
 use crate::{
     cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, Transaction},
     values::{CommandId, Timestamp, check_id, checked_text, may_be_rewritten_by_host},
@@ -42,7 +42,7 @@ pub struct DeadLetter {
     /// The document's partition key, when it could be read.
     #[schemars(example = "building-2")]
     pub partition_key: Option<String>,
-    /// The document as it was delivered last, without [`Projection::SECRETS`].
+    /// The document as it was delivered last, without [`FeedItem::SECRETS`].
     #[schemars(example = "{\"id\":\"room-204\",\"buildingId\":\"building-2\"}")]
     pub raw: String,
     /// True if `raw` was cut.
@@ -78,7 +78,7 @@ impl DeadLetter {
     ) -> Self {
         let fields: Map<String, Value> = document.parse().unwrap_or_default();
         let field = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
-        let (document_id, partition_key) = (field("id"), field(P::PARTITION_KEY));
+        let (document_id, partition_key) = (field("id"), field(P::Change::PARTITION_KEY));
         let name = match (&partition_key, &document_id) {
             (Some(partition), Some(id)) => format!("{} {partition} {id}", partition.len()),
             _ => document.raw().to_owned(),
@@ -110,7 +110,7 @@ impl DeadLetter {
 
     /// Returns the dead letter with another state of its document, which is kept without its secrets.
     pub(super) fn with_document<P: Projection>(&self, document: &Document) -> Self {
-        let raw = without(document, P::SECRETS);
+        let raw = without(document, P::Change::SECRETS);
         let kept = raw.floor_char_boundary(Self::MAX_RAW_BYTES);
         Self { raw: raw[..kept].to_owned(), raw_truncated: kept < raw.len(), ..self.clone() }
     }

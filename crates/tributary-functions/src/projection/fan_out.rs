@@ -6,13 +6,15 @@
 //! 1. Each target keeps, beside the copy, the version of the source that the copy was made from. A
 //!    target with several copies keeps one version for each. Each write of a source raises its
 //!    version.
-//! 2. A type with the containers implements [`FanOut`]: which change is of a source, which targets
-//!    have an older copy (a query, in one partition or in all), and a target with the newer copy (a
-//!    pure function).
-//! 3. [`FanOutProjection`] of it is a line among the projections of the domain. It reads the change
-//!    feed of the sources.
-//! 4. The projection that reads the change feed of the targets calls [`repair`] for each copy.
-//! 5. A line in `tests/it/` puts both under the proof (`tributary_testing::proof::fan_out`).
+//! 2. The items of the container of the sources have a variant for a [`Continuation`].
+//! 3. A type implements [`FanOut`]: which targets have an older copy (a query, in one partition or in
+//!    all; [`older_copies`] is the usual one), and a target with the newer copy (a pure function).
+//! 4. [`FanOutProjection`] of it, with the containers, is a line among the projections of the domain. It
+//!    reads the change feed of the sources.
+//! 5. A projection of the change feed of the targets repairs each copy. [`RepairProjection`] is one
+//!    that does nothing else, for a type that implements [`Repairs`]; another calls
+//!    [`RepairProjection::repair`].
+//! 6. A line in `tests/it/` puts both under the proof (`tributary_testing::proof::fan_out`).
 //!
 //! # Why every copy ends with the newest value
 //!
@@ -24,7 +26,7 @@
 //!    query finds no older copy.
 //! 3. *A target that is created later is repaired.* A command reads value `a` of version `u`. Then version
 //!    `u + 1` is written, and its fan-out looks for targets. Then the command creates its target with `a`.
-//!    The change of the target is delivered after `u + 1` was written, and [`repair`] compares the two in
+//!    The change of the target is delivered after `u + 1` was written, and the repair compares the two in
 //!    their latest committed state. The fan-out and the repair cannot both miss the other's item: each would
 //!    have to read before the other's item was written, and each reads after its own item was written.
 //!    These four conditions contradict each other.
@@ -43,7 +45,12 @@
 //!    error, and the change becomes a dead letter: every other target has the newest value by then.
 //!    A pass that has met `MAX_BAD_TARGETS` ends in the same way: no slice would get past very many of them.
 
-use std::{collections::VecDeque, pin::pin, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    marker::PhantomData,
+    pin::pin,
+    time::Duration,
+};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -51,8 +58,11 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
 pub use super::Origin;
-use super::{Background, DeliveredVersion, Effect, NotedErrors, Projection};
-use crate::cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored};
+use super::{Background, DeliveredVersion, Effect, FeedItem, NotedErrors, Projection};
+use crate::{
+    cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored},
+    engines::tombstone,
+};
 
 /// The targets that are read at a time; a page is at most 4 MB (service limit).
 const PAGE_TARGETS: u32 = 100;
@@ -70,27 +80,19 @@ const MAX_TARGET_RETRIES: usize = 8;
 pub trait FanOut: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
-    /// The property of the sources that is the partition key of their container.
-    const PARTITION_KEY: &'static str;
-    /// An item of the container of the sources, with its type.
-    type Change: Serialize + DeserializeOwned + Send + Sync;
+    /// An item of the container of the sources, with its type
+    /// ([`item_types`](crate::values::item_types) implements the conversions).
+    type Change: FeedItem + Serialize + From<Continuation>;
     /// A source.
-    type Source: Send + Sync;
+    type Source: TryFrom<Self::Change> + Send + Sync;
     /// An item of the container of the targets, with its type.
     type Target: Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// Returns the container of the sources, whose change feed is read.
-    fn sources(&self) -> &Container;
-
-    /// Returns the container of the targets.
-    fn targets(&self) -> &Container;
-
     /// Returns the source of a change and its version, for the source itself, its tombstone and a
-    /// continuation; `None` for all else.
-    fn origin(change: &Self::Change) -> Option<Origin>;
-
-    /// Returns the source, unless the item is something else, such as its tombstone.
-    fn source(item: Self::Change) -> Option<Self::Source>;
+    /// [continuation](Continuation::origin); `None` for all else.
+    fn origin(change: &Self::Change) -> Option<Origin> {
+        change.origin()
+    }
 
     /// Returns the scope of the targets of a source.
     fn scope(source: &Self::Source) -> Scope<'_> {
@@ -104,16 +106,54 @@ pub trait FanOut: Send + Sync + 'static {
     /// Returns the target with the value of the source; `None` unless it has an older copy of it.
     fn update(target: &Self::Target, source: &Self::Source) -> Option<Update<Self::Target>>;
 
-    /// Returns the continuation, an item whose delivery resumes the fan-out, and its id in the partition of
-    /// the source. No other item has that id, and its time to live is that of a tombstone.
-    fn continuation(source: &Self::Source) -> (String, Self::Change);
-
     /// Does the other work for a source before its targets are updated.
     fn prepare(
         &self,
         _source: &Self::Source,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
         async { Ok(()) }
+    }
+}
+
+/// Returns the query of all targets whose copy of a source is older than its newest version. `of` and
+/// `version` are the properties of a target that say of which source and of which version its copy is.
+pub fn older_copies(
+    (of, version): (&str, &str),
+    source: impl Serialize,
+    newest: u64,
+) -> Result<Query, StoreError> {
+    let text = format!("SELECT * FROM c WHERE c.{of} = @source AND c.{version} < @version");
+    let query = Query::from(text).with_parameter("@source", source)?;
+    Ok(query.with_parameter("@version", newest)?)
+}
+
+/// The continuation of a fan-out whose slice of time is over: an item in the partition of its source, whose
+/// delivery resumes the fan-out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Continuation {
+    id: String,
+    partition: String,
+    source_id: String,
+    /// The version of the source whose value is brought to its targets.
+    version: u64,
+    ttl: u32,
+    /// The partition key, under the name that it has in the container.
+    #[serde(flatten, skip_deserializing)]
+    key: BTreeMap<&'static str, String>,
+}
+
+impl Continuation {
+    fn from_source<F: FanOut>(Origin { partition, id: source_id, version }: Origin) -> Self {
+        // No id of a caller has a colon.
+        let id = format!("continuation:{}:{source_id}", F::FUNCTION);
+        let key = [(F::Change::PARTITION_KEY, partition.clone())].into();
+        Self { id, partition, source_id, version, ttl: tombstone::TTL_SECONDS, key }
+    }
+
+    /// Returns the source whose fan-out is to be continued.
+    pub fn origin(&self) -> Origin {
+        Origin::new(&self.partition, &self.source_id, self.version)
     }
 }
 
@@ -129,8 +169,17 @@ pub struct Update<T> {
 
 impl<T> Update<T> {
     /// Creates the update of the target with this partition key and id.
-    pub fn new(partition: &str, id: &str, item: T) -> Self {
-        Self { partition: partition.to_owned(), id: id.to_owned(), item }
+    pub fn new(partition: impl AsRef<str>, id: impl AsRef<str>, item: T) -> Self {
+        let [partition, id] = [partition.as_ref(), id.as_ref()].map(str::to_owned);
+        Self { partition, id, item }
+    }
+}
+
+impl<T: FeedItem> Update<T> {
+    /// Creates the update of a target that is a source in its own container: its origin is its place.
+    pub fn from_item(item: T) -> Option<Self> {
+        let Origin { partition, id, .. } = item.origin()?;
+        Some(Self { partition, id, item })
     }
 }
 
@@ -143,17 +192,21 @@ pub struct FanOutProjection<F> {
 }
 
 impl<F: FanOut> FanOutProjection<F> {
-    /// Creates the projection, which works in the background.
-    pub fn new(fan_out: F, background: &Background) -> Self {
-        let sources = fan_out.sources().in_background();
-        let targets = fan_out.targets().in_background();
+    /// Creates the projection from a container of sources, whose change feed it reads, to one of targets.
+    /// It works in the background.
+    pub fn new(
+        fan_out: F,
+        sources: &Container,
+        targets: &Container,
+        background: &Background,
+    ) -> Self {
+        let (sources, targets) = (sources.in_background(), targets.in_background());
         Self { fan_out, background: background.clone(), sources, targets }
     }
 }
 
 impl<F: FanOut> Projection for FanOutProjection<F> {
     const FUNCTION: &'static str = F::FUNCTION;
-    const PARTITION_KEY: &'static str = F::PARTITION_KEY;
     /// Few sources at a time: each fans out by itself, and they share one budget.
     const CONCURRENCY: usize = 4;
     type Change = F::Change;
@@ -179,11 +232,12 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
         let version = |item: &F::Change| F::origin(item).map(|origin| origin.version);
         let place = (origin.partition.as_str(), origin.id.as_str());
         let read = DeliveredVersion(origin.version).read(&self.sources, place, version);
-        let stored = pacer.charge(read).await?;
-        // guard: rename: the user is read again =>
-        //     `stored.and_then(|_|
-        //     F::source(serde_json::from_value(serde_json::to_value(change).unwrap()).unwrap()))`
-        let Some(source) = stored.and_then(|stored| F::source(stored.item)) else {
+        let Some(Stored { item, .. }) = pacer.charge(read).await? else {
+            return Ok(Effect::Unchanged);
+        };
+        let newest = F::origin(&item).unwrap_or_else(|| origin.clone());
+        // guard: rename: the user is read again => `F::Source::try_from(change.clone())`
+        let Ok(source) = F::Source::try_from(item) else {
             return Ok(Effect::Unchanged);
         };
         pacer.charge(self.fan_out.prepare(&source)).await?;
@@ -194,7 +248,7 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
                 Pass::Complete if Instant::now() < deadline => effect = Effect::Applied,
                 Pass::Complete | Pass::OutOfTime => {
                     // guard: rename: its source is written again before the acknowledgement
-                    self.continue_later(&origin, &source).await?;
+                    self.continue_later(newest).await?;
                     return Ok(Effect::Applied);
                 }
             }
@@ -290,41 +344,89 @@ impl<F: FanOut> FanOutProjection<F> {
         }
     }
 
-    async fn continue_later(&self, origin: &Origin, source: &F::Source) -> Result<(), StoreError> {
-        let (id, item) = F::continuation(source);
-        let write = self.sources.upsert(&origin.partition, &id, &item);
-        self.background.pacer.charge(write).await?;
+    async fn continue_later(&self, source: Origin) -> Result<(), StoreError> {
+        let continuation = Continuation::from_source::<F>(source);
+        let Continuation { partition, id, source_id, .. } = continuation.clone();
+        let item = F::Change::from(continuation);
+        self.background.pacer.charge(self.sources.upsert(&partition, &id, &item)).await?;
         tracing::info!(
             function = F::FUNCTION,
-            document.id = origin.id,
+            document.id = source_id,
             "A fan-out goes on with the next delivery"
         );
         Ok(())
     }
 }
 
-/// Compares the copy in a target, whose own change was delivered, with the source, and updates it if it is
-/// older. `source` and `target` are partition key and id. `copied` is the version from which the copy was
-/// made.
-pub async fn repair<F: FanOut>(
-    fan_out: &F,
-    source: (&str, &str),
-    copied: u64,
-    target: (&str, &str),
-) -> Result<Effect, StoreError> {
-    // A change of the source may be on its way to the replicas, and no later delivery would repair the target.
-    let newest = fan_out.sources().latest_committed().read::<F::Change>(source.0, source.1).await?;
-    let Some(Stored { item: newest, .. }) = newest else {
-        return Ok(Effect::Unchanged);
-    };
-    let is_newer = F::origin(&newest).is_some_and(|origin| origin.version > copied);
-    // guard: name repair => `None`
-    let Some(source) = F::source(newest).filter(|_| is_newer) else {
-        return Ok(Effect::Unchanged);
-    };
-    match fan_out.targets().latest_committed().read(target.0, target.1).await? {
-        Some(stored) => update::<F>(fan_out.targets(), stored, &source).await,
-        None => Ok(Effect::Unchanged),
+/// A fan-out whose copies a projection of its own repairs.
+pub trait Repairs: FanOut {
+    /// The name of the repairs' function, in `functions/`.
+    const REPAIRS: &'static str;
+
+    /// Returns the source of the copy in a target, in the version from which the copy was made; `None` for
+    /// a target without a copy, such as a tombstone.
+    fn copied(target: &Self::Target) -> Option<Origin>;
+}
+
+/// The projection that repairs the copies in targets that were created or written during a fan-out.
+pub struct RepairProjection<F> {
+    sources: Container,
+    targets: Container,
+    definition: PhantomData<fn() -> F>,
+}
+
+impl<F: FanOut> RepairProjection<F> {
+    /// Creates the projection of a container of targets, whose change feed it reads, by one of sources.
+    pub fn new(sources: &Container, targets: &Container) -> Self {
+        let (sources, targets) = (sources.clone(), targets.clone());
+        Self { sources, targets, definition: PhantomData }
+    }
+
+    /// Compares the copy in a target, whose own change was delivered, with the source, and updates it if it
+    /// is older. `copied` is the source, in the version from which the copy was made; `target` is a partition
+    /// key and an id.
+    pub async fn repair(
+        &self,
+        copied: &Origin,
+        target: (&str, &str),
+    ) -> Result<Effect, StoreError> {
+        // A change of the source may be on its way to the replicas, and no later delivery would repair the target.
+        let sources = self.sources.latest_committed();
+        let newest = sources.read::<F::Change>(&copied.partition, &copied.id).await?;
+        let Some(Stored { item: newest, .. }) = newest else {
+            return Ok(Effect::Unchanged);
+        };
+        let is_newer = F::origin(&newest).is_some_and(|origin| origin.version > copied.version);
+        // guard: name repair => `None`
+        let source = F::Source::try_from(newest).ok().filter(|_| is_newer);
+        let Some(source) = source else {
+            return Ok(Effect::Unchanged);
+        };
+        match self.targets.latest_committed().read(target.0, target.1).await? {
+            Some(stored) => update::<F>(&self.targets, stored, &source).await,
+            None => Ok(Effect::Unchanged),
+        }
+    }
+}
+
+impl<F: Repairs> Projection for RepairProjection<F>
+where
+    F::Target: FeedItem,
+{
+    const FUNCTION: &'static str = F::REPAIRS;
+    type Change = F::Target;
+
+    fn container(&self) -> &Container {
+        &self.targets
+    }
+
+    async fn apply(&self, change: &F::Target) -> Result<Effect, StoreError> {
+        let (Some(Origin { partition, id, .. }), Some(copied)) =
+            (change.origin(), F::copied(change))
+        else {
+            return Ok(Effect::Unchanged);
+        };
+        self.repair(&copied, (&partition, &id)).await
     }
 }
 

@@ -15,12 +15,12 @@
 //!
 //! # To write a projection
 //!
-//! 1. A type with [`Projection`], one file in the `projections` folder of the domain.
-//! 2. The items that it writes, as a pure function of the change. They have one of a few shapes, which
-//!    solve the hard part: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a [`window`] of
-//!    the newest. A projection of another shape writes with [`CopySlot`]. Where several changes cost
-//!    less together, [`Projection::apply_all`] gets them in groups.
-//! 3. A line in the `mod.rs` of the domain.
+//! 1. [`FeedItem`] for the items of the container whose change feed it reads, once for all projections.
+//! 2. The items that it writes, as a pure function of the change: a type that implements one of a few
+//!    shapes, which solve the hard part: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a
+//!    [`window`] of the newest. A projection of another shape implements [`Projection`] and writes with
+//!    [`CopySlot`]. Where several changes cost less together, [`Projection::apply_all`] gets them in groups.
+//! 3. A line in the `mod.rs` of the domain, with the containers.
 //! 4. A line in `tests/it/` that puts it under the proof (`tributary_testing::proof`): duplicate, late and
 //!    reversed deliveries, to two instances, of sources whose ids come again under other owners.
 //!
@@ -84,6 +84,7 @@ mod copy;
 mod dead_letter;
 mod delivered;
 pub mod fan_out;
+mod feed_item;
 mod host_dates;
 mod noted_errors;
 mod origin;
@@ -93,14 +94,13 @@ mod replay;
 mod unreadable;
 pub mod window;
 
-use serde::de::DeserializeOwned;
-
 pub use self::noted_errors::NotedErrors;
 pub use self::{
     batch::{IncompleteBatch, RETRY_BUDGET, run},
     copy::{CopySlot, StoredCopy, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},
     delivered::DeliveredVersion,
+    feed_item::FeedItem,
     origin::Origin,
     registry::{AnyProjection, ProjectionOptions, Projections},
     replay::ReplayError,
@@ -113,23 +113,21 @@ pub trait Projection: Send + Sync + 'static {
     /// The function's name, in `functions/`. It also names the leases: with another name, the host reads
     /// the change feed from its beginning.
     const FUNCTION: &'static str;
-    /// The property of the items that is the partition key of their container.
-    const PARTITION_KEY: &'static str;
-    /// The properties of the items that a dead letter does not keep, such as a password.
-    const SECRETS: &'static [&'static str] = &[];
     /// The number of changes, or of groups of them, that are applied at a time.
     const CONCURRENCY: usize = 16;
     /// The number of changes that [`Projection::apply_all`] gets at once.
     const GROUP: usize = 1;
     /// An item of the container whose change feed is read.
-    type Change: DeserializeOwned + Send + Sync;
+    type Change: FeedItem;
 
     /// Returns the container whose change feed is read.
     fn container(&self) -> &Container;
 
     /// Returns the source of the change, by a name that nothing else in the container has (an id alone
     /// is only unique within its logical partition), and its version; `None` when it is of no interest.
-    fn source(change: &Self::Change) -> Option<(String, u64)>;
+    fn source(change: &Self::Change) -> Option<(String, u64)> {
+        change.origin().map(|origin| (origin.name(), origin.version))
+    }
 
     /// Updates the copies from the change. An error leaves the copies in any valid state: the
     /// change will be applied again.

@@ -1,8 +1,6 @@
 //! The source of a change.
 
-use serde::de::DeserializeOwned;
-
-use super::DeliveredVersion;
+use super::{DeliveredVersion, FeedItem};
 use crate::cosmos::{Container, StoreError};
 
 /// The partition key, the id and the delivered version of a source.
@@ -18,8 +16,14 @@ pub struct Origin {
 
 impl Origin {
     /// Creates the origin of a change.
-    pub fn new(partition: &str, id: &str, version: u64) -> Self {
-        Self { partition: partition.to_owned(), id: id.to_owned(), version }
+    pub fn new(partition: impl AsRef<str>, id: impl AsRef<str>, version: u64) -> Self {
+        let [partition, id] = [partition.as_ref(), id.as_ref()].map(str::to_owned);
+        Self { partition, id, version }
+    }
+
+    /// Creates the origin of a change of a source whose id is its partition key, too.
+    pub fn root(id: impl AsRef<str>, version: u64) -> Self {
+        Self::new(&id, &id, version)
     }
 
     /// Returns a name that no other source in the container has: an id alone is only unique within
@@ -36,12 +40,11 @@ impl Origin {
 
     /// Reads the source again, in the delivered version or a newer one: for a change that the Functions host
     /// may have rewritten on its way through the trigger. `None` if the source does not exist any more.
-    pub async fn read_again<C: DeserializeOwned>(
+    pub async fn read_again<C: FeedItem>(
         &self,
         sources: &Container,
-        origin: impl Fn(&C) -> Option<Self>,
     ) -> Result<Option<C>, StoreError> {
-        let version = |item: &C| origin(item).map(|origin| origin.version);
+        let version = |item: &C| item.origin().map(|origin| origin.version);
         let place = (self.partition.as_str(), self.id.as_str());
         let stored = DeliveredVersion(self.version).read(sources, place, version).await?;
         Ok(stored.map(|stored| stored.item))

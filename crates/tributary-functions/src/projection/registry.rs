@@ -6,7 +6,7 @@ use custom_handler::{CustomHandler, Documents, InvocationId, InvocationOutcome, 
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
-    DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
+    DeadLetter, DeadLetters, FeedItem, Projection, RETRY_BUDGET, ReplayOutcome,
     batch::{self, IncompleteBatch},
     control::{ProjectionGate, ProjectionStates, STATE_MAX_AGE},
     replay::{self, ReplayError},
@@ -88,7 +88,7 @@ impl<P: Projection> AnyProjection for P {
     }
 
     fn secrets(&self) -> &'static [&'static str] {
-        P::SECRETS
+        P::Change::SECRETS
     }
 
     fn run<'a>(

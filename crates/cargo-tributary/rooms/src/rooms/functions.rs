@@ -1,33 +1,14 @@
 //! The functions over HTTP.
 
-use axum::{
-    Json,
-    extract::{RawQuery, State},
-    http::StatusCode,
-};
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::{Value, json};
-use tributary_functions::{
-    cosmos::{Attempt, Query, Reads, Scope, StoreError, Stored, confirm, retry},
-    engines::{
-        child_list::{ChildList, DateRange, FirstType, ListOrder, SortKey},
-        counted_children::{CreateOutcome, DeleteOutcome, EditOutcome, FamilyRequest},
-        idempotency::IdempotencyKey,
-    },
-    http::{
-        self, Actor, ApiError,
-        AuthLevel::{Anonymous, Function, Owner},
-        Conditions, Form, FromForm, HttpFunction, ItemResponse, JsonBody, List, PageRequest,
-        Params, QueryParameter, StoredItems, delete, get, parameter_of, post, put,
-    },
-    projection::aggregate::totals,
-    values::{CommandId, Invalid, Timestamp, fresh_id},
-};
+use tributary_functions::prelude::*;
 
 use super::{
-    BookingId, PersonId, PublicBooking, Room, RoomId, RoomName, RoomsItem, Stores,
-    model::PublicRoom,
+    Stores,
+    model::{Booking, BookingId, PersonId, PublicBooking, PublicRoom, Room, RoomId, RoomName},
 };
 
 const PEOPLE: &[QueryParameter] =
@@ -47,44 +28,20 @@ pub(super) fn all() -> Vec<HttpFunction<Stores>> {
     ]
 }
 
-impl Stores {
-    async fn room(&self, id: &RoomId, reads: Reads) -> Result<Option<Stored<Room>>, StoreError> {
-        let stored = self.rooms.reading(reads).read::<RoomsItem>(id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(Stored::of_type))
-    }
-}
-
-impl FromForm for RoomName {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        form.text("name", Self::parse)
-    }
-}
+from_form!(RoomName: text("name", RoomName::parse));
 
 /// Creates a room or gives it another name: two store requests.
 async fn put_room(
     State(rooms): State<Stores>,
     Params(id): Params<RoomId>,
-    command: CommandId,
+    command: ItemCommand,
     JsonBody(name): JsonBody<RoomName>,
 ) -> Result<ItemResponse<PublicRoom>, ApiError> {
-    retry(async |Attempt { reads, .. }| {
-        let Some(stored) = rooms.room(&id, reads).await? else {
-            let room = Room::new(id.clone(), name.clone());
-            let public = room.public.clone();
-            let etag = rooms.rooms.create(id.as_str(), id.as_str(), &RoomsItem::Room(room)).await?;
-            return Ok(http::item(StatusCode::CREATED, &public, &etag));
-        };
-        if stored.item.public.name == name {
-            reads.confirmed()?;
-            return Ok(http::item(StatusCode::OK, &stored.item.public, &stored.etag));
-        }
-        let request = FamilyRequest::new(&command, reads).with_parent(stored);
-        match rooms.bookings.edit(&id, name.clone(), request).await? {
-            EditOutcome::Edited(room) => {
-                Ok(http::item(StatusCode::OK, &room.item.public, &room.etag))
-            }
-            EditOutcome::NoParent => Err(ApiError::NotFound("room")),
-        }
+    let wanted = command.sign(Room::new(id.clone(), name.clone()));
+    retry(async |attempt: Attempt| {
+        let put = command.put_parent(&rooms.bookings, &id, (&wanted, name.clone()), attempt);
+        let written = put.await?;
+        Ok(written.answer(&written.stored.item.public, |_| format!("/api/rooms/{id}")))
     })
     .await
 }
@@ -96,29 +53,25 @@ async fn get_room(
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicRoom>, ApiError> {
     confirm(async |reads| {
-        let room = rooms.room(&id, reads).await?.ok_or(ApiError::NotFound("room"))?;
+        let room = rooms.bookings.parent(&id, reads).await?.ok_or(ApiError::NotFound("room"))?;
         Ok(http::found(&conditions, &room.item.public, &room.etag))
     })
     .await
 }
 
-struct NewBooking(PersonId, Timestamp, Timestamp);
+from_form!(
+    struct NewBooking {
+        person_id: PersonId = text("personId", PersonId::parse),
+        starts_at: Timestamp = moment("startsAt"),
+        ends_at: Timestamp = moment("endsAt"),
+    }
+);
 
 /// Returns an example: a booking ends after it begins.
 fn new_booking() -> Value {
     json!({
         "personId": "ann", "startsAt": "2099-01-01T09:00:00Z", "endsAt": "2099-01-01T10:00:00Z",
     })
-}
-
-impl FromForm for NewBooking {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        let moment = |text: String| Timestamp::parse(&text);
-        let person_id = form.text("personId", PersonId::parse);
-        let starts_at = form.text("startsAt", moment);
-        let ends_at = form.text("endsAt", moment);
-        Some(Self(person_id?, starts_at?, ends_at?))
-    }
 }
 
 /// Books a room for a person, unless it is booked at this time: two store requests.
@@ -128,32 +81,21 @@ async fn create_booking(
     Params(room_id): Params<RoomId>,
     key: Option<IdempotencyKey>,
     command: CommandId,
-    JsonBody(NewBooking(person_id, starts_at, ends_at)): JsonBody<NewBooking>,
+    JsonBody(NewBooking { person_id, starts_at, ends_at }): JsonBody<NewBooking>,
 ) -> Result<ItemResponse<PublicBooking>, ApiError> {
     actor.must_be(person_id.as_str())?;
     if starts_at >= ends_at || ends_at <= Timestamp::now() {
         return Err(ApiError::invalid("endsAt", "must be after `startsAt`, and in the future"));
     }
-    let id = key.map(|key| key.derived_id(&format!("booking {room_id} {person_id}")));
-    let id = BookingId::parse(id.unwrap_or_else(fresh_id)).map_err(|_| ApiError::Internal)?;
-    let location = format!("/api/rooms/{room_id}/bookings/{id}");
-    let booking = PublicBooking { id, room_id: room_id.clone(), person_id, starts_at, ends_at };
-    retry(async |Attempt { reads, .. }| {
-        let request = FamilyRequest::new(&command, reads);
-        match rooms.bookings.create(&room_id, booking.clone(), request).await? {
-            CreateOutcome::Created(etag) => Ok(http::created(&location, &booking, &etag)),
-            // By an earlier attempt, or by an earlier request with this key.
-            CreateOutcome::Exists(Stored { item, etag }) if item == booking => {
-                Ok(http::created(&location, &booking, &etag))
-            }
-            CreateOutcome::Exists(_) | CreateOutcome::Deleted => Err(ApiError::Conflict(
-                "This Idempotency-Key was used for another booking. Use another key.",
-            )),
-            CreateOutcome::Refused(reason) => Err(ApiError::Conflict(reason)),
-            CreateOutcome::NoParent => Err(ApiError::NotFound("room")),
-        }
-    })
-    .await
+    let id = new_id(key.as_ref(), &format!("booking {room_id} {person_id}"))?;
+    let public = PublicBooking { id, room_id: room_id.clone(), person_id, starts_at, ends_at };
+    let created = retry(async |Attempt { reads, .. }| {
+        let (new, request) = (Booking::new(public.clone()), FamilyRequest::new(&command, reads));
+        let is_same = |known: &Booking| known.public == public;
+        rooms.bookings.create_once(&room_id, new, request, is_same).await
+    });
+    let Stored { item, etag } = created.await?;
+    Ok(http::created(&format!("/api/rooms/{room_id}/bookings/{}", public.id), &item.public, &etag))
 }
 
 /// Cancels a booking and leaves its tombstone: three store requests.
@@ -161,35 +103,16 @@ async fn cancel_booking(
     State(rooms): State<Stores>,
     actor: Actor,
     Params((room_id, id)): Params<(RoomId, BookingId)>,
-    command: CommandId,
+    command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
-    retry(async |Attempt { reads, .. }| {
-        let container = rooms.rooms.reading(reads);
-        let (booking, etag) = match container.read(room_id.as_str(), id.as_str()).await? {
-            Some(Stored { item: RoomsItem::Booking(booking), etag }) => (booking, etag),
-            Some(Stored { item: RoomsItem::CancelledBooking(booking), .. })
-                if booking.cancelled_by.as_ref() == Some(&command) =>
-            {
-                return Ok(StatusCode::NO_CONTENT);
-            }
-            _ => return Err(ApiError::NotFound("booking")),
-        };
-        actor.must_be(booking.public.person_id.as_str())?;
-        let tombstone = RoomsItem::CancelledBooking(booking.cancelled(&command));
-        let (child, request) = ((id.clone(), etag), FamilyRequest::new(&command, reads));
-        match rooms.bookings.delete_with_tombstone(&room_id, child, tombstone, request).await? {
-            DeleteOutcome::Deleted => Ok(StatusCode::NO_CONTENT),
-            DeleteOutcome::Missing | DeleteOutcome::NoParent => Err(ApiError::NotFound("booking")),
-        }
-    })
-    .await
+    let owner: fn(&Booking) -> &str = |booking| booking.public.person_id.as_str();
+    command.delete_child(&rooms.bookings, (&room_id, id), &actor, owner).await
 }
 
 const BOOKINGS: ChildList = ChildList {
     key: "roomId",
     parent: "room",
     child: "booking",
-    first_type: FirstType::Child,
     types: "c.type IN (@child, @parent)",
     date: "startsAt",
     id_prefix: "",
@@ -234,25 +157,12 @@ async fn get_agenda(
     Ok(rooms.people.query(query, Scope::Partition(id.as_str()), 100).await?.into())
 }
 
-/// How many bookings a person has.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct BookingCount {
-    person_id: PersonId,
-    booking_count: i64,
-}
-
 /// Returns how many bookings each of some people has: one point read for each.
 async fn get_booking_counts(
     State(rooms): State<Stores>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Vec<BookingCount>>, ApiError> {
-    let people = parameter_of(query.as_deref(), "people")?.unwrap_or_default();
-    let people = people.split(',').take(101).map(|id| PersonId::parse(id.to_owned()));
-    let people: Result<Vec<_>, Invalid> = people.collect();
-    let people = people.ok().filter(|people| people.len() <= 100);
-    let people = people.ok_or_else(|| ApiError::invalid("people", "must be 1 to 100 ids"))?;
-    let counts = totals(&rooms.counts, &people).await?;
-    let count = |(person_id, booking_count)| BookingCount { person_id, booking_count };
-    Ok(Json(people.into_iter().zip(counts).map(count).collect()))
+) -> Result<Json<BTreeMap<PersonId, i64>>, ApiError> {
+    let people: Vec<PersonId> = values_of(query.as_deref(), "people", 100)?;
+    let counts = aggregate::totals(&rooms.counts, &people).await?;
+    Ok(Json(people.into_iter().zip(counts).collect()))
 }

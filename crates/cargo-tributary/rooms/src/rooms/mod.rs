@@ -7,63 +7,43 @@
 //! | `booking-counts` | a person | the number of bookings, by the change feed |
 
 mod functions;
-mod model;
-mod projections;
+pub mod model;
+pub mod projections;
 
 use std::sync::Arc;
 
-use tributary_functions::{
-    audit::{AggregateChecks, Audit},
-    config::ConfigError,
-    cosmos::{Container, Cosmos},
-    domain::{Context, Domain, bind},
-    engines::counted_children::CountedChildren,
-    projection::{
-        aggregate::AggregateProjection, copies::CopyProjection, fan_out::FanOutProjection,
-    },
-};
+use tributary_functions::prelude::*;
 
-pub use self::{
-    model::{
-        Booking, BookingId, PersonId, PublicBooking, Room, RoomFamily, RoomId, RoomName, RoomsItem,
-    },
-    projections::{BookingCopies, BookingCounts, CopiedNames, RoomNames},
+use self::{
+    model::RoomFamily,
+    projections::{BookingCopies, BookingCounts, RoomNames},
 };
 
 /// The containers of the rooms. Cloning is cheap.
 #[derive(Clone)]
-pub struct Stores {
+struct Stores {
     rooms: Container,
     people: Container,
     counts: Container,
     bookings: CountedChildren<RoomFamily>,
 }
 
-impl Stores {
-    /// Returns the rooms in a database.
-    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
-        let [rooms, people, counts] =
-            ["rooms", "people", "booking-counts"].map(|id| cosmos.container(id));
-        let bookings = CountedChildren::new(rooms.clone());
-        Self { rooms, people, counts, bookings }
-    }
-}
-
 /// Returns the rooms as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
-    let rooms = Stores::new(context.cosmos);
-    let audited = BookingCounts(rooms.clone());
-    let checks = move || AggregateChecks::new(audited.clone());
+    let [rooms, people, counts] =
+        ["rooms", "people", "booking-counts"].map(|id| context.cosmos.container(id));
+    let bookings = CountedChildren::new(rooms.clone());
+    let (function, sundays) = ("AuditBookings", "0 0 3 * * 0");
     Ok(Domain {
-        http_functions: bind(functions::all(), &rooms),
         projections: vec![
-            Arc::new(CopyProjection(BookingCopies(rooms.clone()))),
-            Arc::new(AggregateProjection(BookingCounts(rooms.clone()))),
-            Arc::new(FanOutProjection::new(RoomNames(rooms.clone()), context.background)),
-            Arc::new(CopiedNames(RoomNames(rooms.clone()))),
+            Arc::new(CopyProjection::<BookingCopies>::new(&rooms, &people)),
+            Arc::new(AggregateProjection::<BookingCounts>::new(&rooms, &counts)),
+            Arc::new(FanOutProjection::new(RoomNames, &rooms, &people, context.background)),
+            Arc::new(RepairProjection::<RoomNames>::new(&rooms, &people)),
         ],
-        audit: Some(Audit::new("AuditBookings", "0 0 3 * * 0", checks)),
-        containers: vec![rooms.rooms, rooms.people, rooms.counts],
+        audit: Some(Audit::of_aggregate::<BookingCounts>(function, sundays, &rooms, &counts)),
+        containers: vec![rooms.clone(), people.clone(), counts.clone()],
+        http_functions: bind(functions::all(), &Stores { rooms, people, counts, bookings }),
         ..Domain::new("rooms")
     })
 }

@@ -2,14 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_functions::{
-    engines::{
-        counted_children::{Changes, Family},
-        idempotency::{RecentCommands, remembers},
-        tombstone,
-    },
-    values::{CommandId, Timestamp, checked_text, id_rule, item_types, length_rule},
-};
+use tributary_functions::prelude::*;
 
 /// How many coming bookings a room has at most: it keeps the times of each, some 150 bytes.
 const MAX_COMING: usize = 200;
@@ -28,7 +21,7 @@ checked_text!(
     RoomName, "The blue room", length_rule(1..=100);
 );
 
-/// An item of `rooms`, and of `people`, which has copies of bookings only.
+/// An item of `rooms`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum RoomsItem {
@@ -39,7 +32,17 @@ pub enum RoomsItem {
     /// The tombstone of a booking.
     CancelledBooking(Booking),
     /// The continuation of a rename.
-    Renaming(Renaming),
+    Renaming(Continuation),
+}
+
+/// An item of `people`: the copy of a booking or of its tombstone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum PeopleItem {
+    /// A booking.
+    Booking(Booking),
+    /// The tombstone of a booking.
+    CancelledBooking(Booking),
 }
 
 /// A room.
@@ -61,7 +64,7 @@ pub struct Room {
 }
 
 remembers!(Room);
-item_types!(RoomsItem: Room(Room));
+item_types!(RoomsItem: Room(Room), Booking(Booking), Renaming(Continuation));
 
 /// A room as callers see it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -83,15 +86,12 @@ pub struct Booking {
     /// What callers see.
     #[serde(flatten)]
     pub public: PublicBooking,
-    /// The name that the room had when it was booked; in a copy, the name that it has.
-    pub room_name: RoomName,
+    /// The name that the room had when it counted the booking; in a copy, the name that it has.
+    pub room_name: Option<RoomName>,
     /// The version of this name.
     pub name_version: u64,
     /// 1, and 2 in the tombstone.
     pub version: u64,
-    /// The command that cancelled it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cancelled_by: Option<CommandId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ttl: Option<u32>,
 }
@@ -113,26 +113,6 @@ pub struct PublicBooking {
     pub ends_at: Timestamp,
 }
 
-/// The continuation of a rename.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Renaming {
-    id: String,
-    pub(super) room_id: RoomId,
-    pub(super) name_version: u64,
-    ttl: u32,
-}
-
-impl Renaming {
-    /// The id, which no booking has.
-    pub(super) const ID: &str = "room:renaming";
-
-    pub(super) fn of(room: &Room) -> Self {
-        let (room_id, name_version) = (room.public.room_id.clone(), room.name_version);
-        Self { id: Self::ID.to_owned(), room_id, name_version, ttl: tombstone::TTL_SECONDS }
-    }
-}
-
 impl Room {
     /// Creates a room.
     pub fn new(room_id: RoomId, name: RoomName) -> Self {
@@ -149,18 +129,32 @@ impl Room {
     }
 }
 
-impl Booking {
-    /// Returns the tombstone.
-    #[must_use]
-    pub fn cancelled(&self, command: &CommandId) -> Self {
-        let (cancelled_by, ttl) = (Some(command.clone()), Some(tombstone::TTL_SECONDS));
-        Self { version: self.version + 1, cancelled_by, ttl, ..self.clone() }
+impl DesiredItem<Self> for Room {
+    fn has_created(&self, room: &Self) -> bool {
+        room.starts_at == self.starts_at
     }
 
-    /// Returns the copy with the name of the room.
+    fn is_satisfied_by(&self, room: &Self) -> bool {
+        room.public.name == self.public.name
+    }
+}
+
+impl Booking {
+    /// Creates a booking that is still to be counted.
+    pub fn new(public: PublicBooking) -> Self {
+        Self { public, room_name: None, name_version: 0, version: 1, ttl: None }
+    }
+
+    /// Returns the tombstone.
+    #[must_use]
+    pub fn cancelled(self) -> Self {
+        Self { version: self.version + 1, ttl: Some(tombstone::TTL_SECONDS), ..self }
+    }
+
+    /// Returns the booking with the name of its room.
     #[must_use]
     pub fn named(&self, room: &Room) -> Self {
-        let (room_name, name_version) = (room.public.name.clone(), room.name_version);
+        let (room_name, name_version) = (Some(room.public.name.clone()), room.name_version);
         Self { room_name, name_version, ..self.clone() }
     }
 }
@@ -169,59 +163,44 @@ impl Booking {
 pub struct RoomFamily;
 
 impl Family for RoomFamily {
+    const PARENT: &'static str = "room";
+    const CHILD: &'static str = "booking";
+    const TOMBSTONE: Option<fn(Booking) -> RoomsItem> =
+        Some(|booking| RoomsItem::CancelledBooking(booking.cancelled()));
     type Key = RoomId;
     type Item = RoomsItem;
     type Parent = Room;
-    type Child = PublicBooking;
+    type Child = Booking;
     type ChildId = BookingId;
     type Edit = RoomName;
-    /// The reason in words for the caller.
-    type Refused = &'static str;
+    type Refused = ApiError;
 
-    fn parent(item: RoomsItem) -> Option<Room> {
-        item.try_into().ok()
+    fn child_item(booking: &Booking, room: &Room) -> RoomsItem {
+        booking.named(room).into()
     }
 
-    fn parent_item(room: Room) -> RoomsItem {
-        RoomsItem::Room(room)
-    }
-
-    fn child(item: RoomsItem) -> Option<PublicBooking> {
-        if let RoomsItem::Booking(booking) = item { Some(booking.public) } else { None }
-    }
-
-    fn child_item(booking: &PublicBooking, room: &Room) -> RoomsItem {
-        let (room_name, name_version) = (room.public.name.clone(), room.name_version);
-        RoomsItem::Booking(Booking {
-            public: booking.clone(),
-            room_name,
-            name_version,
-            version: 1,
-            cancelled_by: None,
-            ttl: None,
-        })
-    }
-
-    fn child_id(booking: &PublicBooking) -> BookingId {
-        booking.id.clone()
+    fn child_id(booking: &Booking) -> BookingId {
+        booking.public.id.clone()
     }
 
     fn after(room: &Room, changes: &Changes<'_, Self>) -> Room {
         let mut room = room.clone();
         room.public.booking_count = changes.count(room.public.booking_count, |_| true);
         room.coming.retain(|(id, _, end)| *end > changes.now && !changes.deletes(id));
-        let times = |new: &PublicBooking| (new.id.clone(), new.starts_at, new.ends_at);
-        room.coming.extend(changes.created().map(times));
+        let times = |it: &PublicBooking| (it.id.clone(), it.starts_at, it.ends_at);
+        room.coming.extend(changes.created().map(|new| times(&new.public)));
         if let Some(name) = changes.edit { room.renamed(name.clone()) } else { room }
     }
 
-    fn refuses(room: impl FnOnce() -> Room, new: &PublicBooking) -> Option<&'static str> {
+    fn refuses(room: impl FnOnce() -> Room, new: &Booking) -> Option<ApiError> {
+        let PublicBooking { id: own, starts_at, ends_at, .. } = &new.public;
         let mut others = room().coming;
-        others.retain(|(id, ..)| *id != new.id);
-        if others.iter().any(|(_, start, end)| *start < new.ends_at && new.starts_at < *end) {
-            return Some("The room is booked at this time. Choose another time.");
+        others.retain(|(id, ..)| id != own);
+        if others.iter().any(|(_, start, end)| start < ends_at && starts_at < end) {
+            let taken = "The room is booked at this time. Choose another time.";
+            return Some(ApiError::Conflict(taken));
         }
-        let is_full = others.len() >= MAX_COMING;
-        is_full.then_some("The room has too many coming bookings. Choose another room.")
+        let full = "The room has too many coming bookings. Choose another room.";
+        (others.len() >= MAX_COMING).then_some(ApiError::Conflict(full))
     }
 }

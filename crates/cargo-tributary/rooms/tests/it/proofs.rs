@@ -4,16 +4,14 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
-use tributary_functions::{
-    engines::counted_children::Family,
-    projection::{AnyProjection, fan_out::FanOutProjection},
-    values::{CommandId, Timestamp},
-};
+use tributary_functions::prelude::*;
 use tributary_testing::proof::{self, Sources, Targets};
 
 use my_app::rooms::{
-    Booking, BookingCopies, BookingCounts, BookingId, CopiedNames, PersonId, PublicBooking, Room,
-    RoomFamily, RoomId, RoomName, RoomNames, RoomsItem, Stores,
+    model::{
+        Booking, BookingId, PeopleItem, PersonId, PublicBooking, Room, RoomId, RoomName, RoomsItem,
+    },
+    projections::{BookingCopies, BookingCounts, RoomNames},
 };
 
 use crate::App;
@@ -24,20 +22,16 @@ fn room(number: u8) -> Room {
 }
 
 /// A booking of a room, as the command writes it.
-fn booking(number: u8, person: u8, room: &Room) -> RoomsItem {
+fn booking(number: u8, person: u8, room: &Room) -> Booking {
     let now = Timestamp::now();
-    let booking = PublicBooking {
+    let public = PublicBooking {
         id: BookingId::parse(format!("b{number}")).unwrap(),
         room_id: room.public.room_id.clone(),
         person_id: PersonId::parse(format!("p{person}")).unwrap(),
         starts_at: now,
         ends_at: now.next(),
     };
-    RoomFamily::child_item(&booking, room)
-}
-
-fn cancelled(booking: &Booking) -> RoomsItem {
-    RoomsItem::CancelledBooking(booking.cancelled(&CommandId::fresh()))
+    Booking::new(public).named(room)
 }
 
 /// Bookings: each is made once, and may be cancelled.
@@ -50,28 +44,26 @@ impl Sources for Bookings {
     const PARTITION_KEY: &'static str = "roomId";
 
     fn write(&mut self, source: u8, owner: u8) -> Value {
-        let item = self.0.entry(source).or_insert_with(|| booking(source, owner, &room(source)));
-        json!(item)
+        let new = || booking(source, owner, &room(source)).into();
+        json!(self.0.entry(source).or_insert_with(new))
     }
 
     fn delete(&mut self, source: u8) -> Option<Value> {
         let item = self.0.get_mut(&source)?;
         let RoomsItem::Booking(booking) = item else { return None };
-        *item = cancelled(booking);
+        *item = RoomsItem::CancelledBooking(booking.clone().cancelled());
         Some(json!(item))
     }
 }
 
 #[test]
 fn the_copies_are_true_whatever_is_delivered() {
-    let copies = |cosmos: &_| BookingCopies(Stores::new(cosmos));
-    proof::copies::<Bookings, _>("people", copies).unwrap();
+    proof::copies::<Bookings, BookingCopies>("people").unwrap();
 }
 
 #[test]
 fn the_counts_are_true_whatever_is_delivered() {
-    let counts = |cosmos: &_| BookingCounts(Stores::new(cosmos));
-    proof::aggregate::<Bookings, _>("booking-counts", counts).unwrap();
+    proof::aggregate::<Bookings, BookingCounts>("booking-counts").unwrap();
 }
 
 /// Rooms that get other names.
@@ -109,7 +101,7 @@ impl Targets for Copies {
         let Ok(RoomsItem::Room(room)) = serde_json::from_value(source.clone()) else {
             unreachable!("the sources are rooms")
         };
-        json!(booking(target, target, &room))
+        json!(PeopleItem::Booking(booking(target, target, &room)))
     }
 
     fn version(target: &Value) -> u64 {
@@ -119,11 +111,16 @@ impl Targets for Copies {
 
 #[test]
 fn every_copy_has_the_name_of_its_room_in_the_end() {
+    let containers = |cosmos: &Arc<Cosmos>| ["rooms", "people"].map(|id| cosmos.container(id));
     proof::fan_out::<Copies>(
-        |cosmos, background| -> Arc<dyn AnyProjection> {
-            Arc::new(FanOutProjection::new(RoomNames(Stores::new(cosmos)), background))
+        |cosmos, background| {
+            let [rooms, people] = containers(cosmos);
+            Arc::new(FanOutProjection::new(RoomNames, &rooms, &people, background))
         },
-        |cosmos, _| Arc::new(CopiedNames(RoomNames(Stores::new(cosmos)))),
+        |cosmos, _| {
+            let [rooms, people] = containers(cosmos);
+            Arc::new(RepairProjection::<RoomNames>::new(&rooms, &people))
+        },
     )
     .unwrap();
 }

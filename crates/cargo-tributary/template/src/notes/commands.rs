@@ -2,14 +2,9 @@
 //! lost race or a lost answer it retries. A note has the ids of its latest commands, so a repeated command
 //! is carried out once.
 
-use axum::{extract::State, http::StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tributary_functions::{
-    cosmos::{Attempt, Stored, retry},
-    engines::command::{DesiredItem, PutStep, WrittenItem},
-    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params},
-};
+use tributary_functions::prelude::*;
 
 use super::{Note, NoteId, NoteText, Notes, NotesItem, OwnerId};
 

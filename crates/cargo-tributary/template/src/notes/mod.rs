@@ -12,15 +12,7 @@ mod queries;
 
 use std::sync::Arc;
 
-use tributary_functions::{
-    audit::{AggregateChecks, Audit},
-    config::ConfigError,
-    cosmos::{Container, Reads, StoreError, Stored},
-    domain::{Context, Domain, bind},
-    engines::command::ItemSlot,
-    http::{AuthLevel::Anonymous, AuthLevel::Function, HttpFunction, delete, get, put},
-    projection::aggregate::AggregateProjection,
-};
+use tributary_functions::prelude::*;
 
 use self::{
     commands::{delete_note, put_note},
@@ -33,9 +25,9 @@ pub use self::{
 
 /// The notes in a database. Cloning is cheap.
 #[derive(Clone)]
-pub struct Notes {
+struct Notes {
     notes: Container,
-    counts: NoteCounts,
+    counts: Container,
 }
 
 /// The state of a note's place: free, a note, or a tombstone.
@@ -43,15 +35,13 @@ type NoteSlot = ItemSlot<Note, DeletedNote>;
 
 /// Returns the notes as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
-    let counts = NoteCounts::new(context.cosmos);
-    let notes = Notes { notes: context.cosmos.container("notes"), counts: counts.clone() };
-    let audited = counts.clone();
-    let checks = move || AggregateChecks::new(audited.clone());
+    let [notes, counts] = ["notes", "note-counts"].map(|id| context.cosmos.container(id));
+    let (function, sundays) = ("AuditNotes", "0 0 3 * * 0");
     Ok(Domain {
-        http_functions: bind(http_functions(), &notes),
-        projections: vec![Arc::new(AggregateProjection(counts.clone()))],
-        audit: Some(Audit::new("AuditNotes", "0 0 3 * * 0", checks)),
-        containers: vec![notes.notes, counts.totals],
+        projections: vec![Arc::new(AggregateProjection::<NoteCounts>::new(&notes, &counts))],
+        audit: Some(Audit::of_aggregate::<NoteCounts>(function, sundays, &notes, &counts)),
+        containers: vec![notes.clone(), counts.clone()],
+        http_functions: bind(http_functions(), &Notes { notes, counts }),
         ..Domain::new("notes")
     })
 }
@@ -73,15 +63,7 @@ impl Notes {
         id: &NoteId,
         reads: Reads,
     ) -> Result<NoteSlot, StoreError> {
-        let stored = self.notes.reading(reads).read(owner.as_str(), id.as_str()).await?;
-        Ok(match stored {
-            Some(Stored { item: NotesItem::Note(item), etag }) => {
-                ItemSlot::Live(Stored { item, etag })
-            }
-            Some(Stored { item: NotesItem::DeletedNote(item), etag }) => {
-                ItemSlot::Deleted(Stored { item, etag })
-            }
-            None => ItemSlot::Empty,
-        })
+        let notes = self.notes.reading(reads);
+        Ok(ItemSlot::from_item(notes.read::<NotesItem>(owner.as_str(), id.as_str()).await?))
     }
 }

@@ -1,42 +1,20 @@
 //! The stored items of notes, and the rules of their values.
 
 use serde::{Deserialize, Serialize};
-use tributary_functions::{
-    engines::idempotency::{RecentCommands, remembers},
-    http::{Form, FromForm},
-    values::{CommandId, Timestamp, check_id, check_length, checked_text},
-};
-
-/// The lifetime of a tombstone in seconds: 30 days. In that time a late delivery of the change feed finds
-/// the tombstone instead of the note.
-const TOMBSTONE_TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
+use tributary_functions::prelude::*;
 
 checked_text!(
     /// The id of an owner.
-    OwnerId,
-    "ann",
-    |text| check_id(&text).map(|()| text)
-);
+    OwnerId, "ann", id_rule;
 
-checked_text!(
     /// The id of a note.
-    NoteId,
-    "n1",
-    |text| check_id(&text).map(|()| text)
-);
+    NoteId, "n1", id_rule;
 
-checked_text!(
     /// The text of a note: 1 to 1,000 characters.
-    NoteText,
-    "Buy bread",
-    |text| check_length(&text, 1, 1_000).map(|()| text)
+    NoteText, "Buy bread", length_rule(1..=1_000)
 );
 
-impl FromForm for NoteText {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        form.text("text", Self::parse)
-    }
-}
+from_form!(NoteText: text("text", NoteText::parse));
 
 /// An item of the container `notes`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -83,6 +61,7 @@ pub struct DeletedNote {
 }
 
 remembers!(Note, DeletedNote);
+item_types!(NotesItem: Note(Note), DeletedNote(DeletedNote));
 
 impl Note {
     /// Creates a note; `before` is the tombstone of a deleted one with its id.
@@ -107,11 +86,6 @@ impl Note {
     /// Returns the tombstone that the note leaves.
     pub fn deleted(&self, command: &CommandId) -> DeletedNote {
         let Self { id, owner_id, version, recent, .. } = self.clone().remembering(command);
-        DeletedNote { id, owner_id, version: version + 1, recent, ttl: TOMBSTONE_TTL_SECONDS }
-    }
-
-    fn remembering(mut self, command: &CommandId) -> Self {
-        self.recent.remember([command.clone()], Timestamp::now());
-        self
+        DeletedNote { id, owner_id, version: version + 1, recent, ttl: tombstone::TTL_SECONDS }
     }
 }

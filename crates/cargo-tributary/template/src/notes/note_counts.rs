@@ -1,52 +1,27 @@
 //! The number of notes of an owner: a copy that the change feed updates.
 
-use std::sync::Arc;
-
-use tributary_functions::{
-    cosmos::{Container, Cosmos},
-    projection::{
-        Origin,
-        aggregate::{Aggregate, Contribution},
-    },
-};
+use tributary_functions::prelude::*;
 
 use super::NotesItem;
 
-/// The numbers of notes, by owner.
-#[derive(Clone)]
-pub struct NoteCounts {
-    notes: Container,
-    /// The totals.
-    pub totals: Container,
-}
+impl FeedItem for NotesItem {
+    const PARTITION_KEY: &'static str = "ownerId";
 
-impl NoteCounts {
-    /// Returns the numbers of notes in a database.
-    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
-        Self { notes: cosmos.container("notes"), totals: cosmos.container("note-counts") }
+    fn origin(&self) -> Option<Origin> {
+        let (owner, id, version) = match self {
+            Self::Note(note) => (&note.owner_id, &note.id, note.version),
+            Self::DeletedNote(note) => (&note.owner_id, &note.id, note.version),
+        };
+        Some(Origin::new(owner, id, version))
     }
 }
+
+/// The numbers of notes, by owner.
+pub struct NoteCounts;
 
 impl Aggregate for NoteCounts {
     const FUNCTION: &'static str = "NoteCounts";
-    const PARTITION_KEY: &'static str = "ownerId";
     type Change = NotesItem;
-
-    fn sources(&self) -> &Container {
-        &self.notes
-    }
-
-    fn totals(&self) -> &Container {
-        &self.totals
-    }
-
-    fn origin(change: &NotesItem) -> Option<Origin> {
-        let (owner, id, version) = match change {
-            NotesItem::Note(note) => (&note.owner_id, &note.id, note.version),
-            NotesItem::DeletedNote(note) => (&note.owner_id, &note.id, note.version),
-        };
-        Some(Origin::new(owner.as_str(), id.as_str(), version))
-    }
 
     fn contribution(change: &NotesItem) -> Option<Contribution> {
         match change {

@@ -1,13 +1,8 @@
 //! The queries: one point read each.
 
-use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tributary_functions::{
-    cosmos::confirm,
-    http::{self, ApiError, Conditions, ItemResponse, Params},
-    projection::aggregate::total,
-};
+use tributary_functions::prelude::*;
 
 use super::{NoteId, Notes, OwnerId, commands::PublicNote};
 
@@ -38,6 +33,6 @@ pub(super) async fn get_note_count(
     State(notes): State<Notes>,
     Params(owner): Params<OwnerId>,
 ) -> Result<Json<NoteCount>, ApiError> {
-    let note_count = total(&notes.counts.totals, owner.as_str()).await?;
+    let note_count = aggregate::total(&notes.counts, owner.as_str()).await?;
     Ok(Json(NoteCount { owner_id: owner, note_count }))
 }

@@ -56,5 +56,5 @@ impl Writer {
 
 #[test]
 fn the_counts_are_true_whatever_is_delivered() {
-    proof::aggregate::<Writer, _>("note-counts", NoteCounts::new).unwrap();
+    proof::aggregate::<Writer, NoteCounts>("note-counts").unwrap();
 }

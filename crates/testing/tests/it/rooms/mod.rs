@@ -16,7 +16,7 @@ use std::{convert::Infallible, sync::Arc};
 
 use tributary_functions::{
     config::ConfigError,
-    cosmos::{Container, Cosmos, Reads, StoreError, Stored, containers},
+    cosmos::{Container, Cosmos, ReadResult, Reads, StoreError, Stored, containers},
     domain::{Context, Domain, bind},
     engines::{
         command::ItemSlot,
@@ -62,37 +62,18 @@ impl Stores {
         }
     }
 
-    pub(crate) async fn person(&self, id: &PersonId) -> Result<Option<Stored<Person>>, StoreError> {
-        let stored = self.people.read(id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(|Stored { item, etag }| match item {
-            PeopleItem::Person(item) => Some(Stored { item, etag }),
-            _ => None,
-        }))
+    pub(crate) async fn person(&self, id: &PersonId) -> ReadResult<Person> {
+        let stored = self.people.read::<PeopleItem>(id.as_str(), id.as_str()).await?;
+        Ok(stored.and_then(Stored::of_type))
     }
 
     async fn room(&self, id: &RoomId) -> Result<ItemSlot<Room, DeletedRoom>, StoreError> {
-        let stored = self.rooms.read(id.as_str(), id.as_str()).await?;
-        Ok(match stored {
-            Some(Stored { item: RoomsItem::Room(item), etag }) => {
-                ItemSlot::Live(Stored { item, etag })
-            }
-            Some(Stored { item: RoomsItem::DeletedRoom(item), etag }) => {
-                ItemSlot::Deleted(Stored { item, etag })
-            }
-            _ => ItemSlot::Empty,
-        })
+        Ok(ItemSlot::from_item(self.rooms.read::<RoomsItem>(id.as_str(), id.as_str()).await?))
     }
 
-    async fn booking(
-        &self,
-        room_id: &RoomId,
-        id: &BookingId,
-    ) -> Result<Option<Stored<Booking>>, StoreError> {
-        let stored = self.rooms.read(room_id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(|Stored { item, etag }| match item {
-            RoomsItem::Booking(item) => Some(Stored { item, etag }),
-            _ => None,
-        }))
+    async fn booking(&self, room_id: &RoomId, id: &BookingId) -> ReadResult<Booking> {
+        let stored = self.rooms.read::<RoomsItem>(room_id.as_str(), id.as_str()).await?;
+        Ok(stored.and_then(Stored::of_type))
     }
 }
 
@@ -100,6 +81,8 @@ impl Stores {
 struct RoomFamily;
 
 impl Family for RoomFamily {
+    const PARENT: &'static str = "room";
+    const CHILD: &'static str = "booking";
     type Key = RoomId;
     type Item = RoomsItem;
     type Parent = Room;
@@ -108,20 +91,8 @@ impl Family for RoomFamily {
     type Edit = Infallible;
     type Refused = Infallible;
 
-    fn parent(item: RoomsItem) -> Option<Room> {
-        if let RoomsItem::Room(room) = item { Some(room) } else { None }
-    }
-
-    fn parent_item(room: Room) -> RoomsItem {
-        RoomsItem::Room(room)
-    }
-
-    fn child(item: RoomsItem) -> Option<Booking> {
-        if let RoomsItem::Booking(booking) = item { Some(booking) } else { None }
-    }
-
     fn child_item(booking: &Booking, room: &Room) -> RoomsItem {
-        RoomsItem::Booking(Booking { room_version: room.version, ..booking.clone() })
+        Booking { room_version: room.version, ..booking.clone() }.into()
     }
 
     fn child_id(booking: &Booking) -> BookingId {
@@ -140,17 +111,18 @@ impl Family for RoomFamily {
 /// Returns the rooms as a domain of the app.
 pub(crate) fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let stores = Stores::new(context.cosmos);
+    let Stores { rooms, people, counts, newest, .. } = stores.clone();
     let background = context.background;
     Ok(Domain {
         http_functions: bind(functions::all(), &stores),
         projections: vec![
-            Arc::new(CopyProjection(RoomCopies(stores.clone()))),
-            Arc::new(AggregateProjection(RoomCounts(stores.clone()))),
-            Arc::new(WindowProjection(NewestRooms(stores.clone()))),
-            Arc::new(FanOutProjection::new(NamesInRooms(stores.in_background()), background)),
+            Arc::new(CopyProjection::<RoomCopies>::new(&rooms, &people)),
+            Arc::new(AggregateProjection::<RoomCounts>::new(&rooms, &counts)),
+            Arc::new(WindowProjection::<NewestRooms>::new(&rooms, &newest)),
+            Arc::new(FanOutProjection::new(NamesInRooms, &people, &rooms, background)),
             Arc::new(RoomsIntegrity::new(&stores, background)),
         ],
-        containers: vec![stores.rooms, stores.people, stores.counts, stores.newest],
+        containers: vec![rooms, people, counts, newest],
         ..Domain::new("rooms")
     })
 }

@@ -4,57 +4,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::{
-        idempotency::{IdempotencyKey, RecentCommands, remembers},
+        idempotency::{RecentCommands, remembers},
         tombstone::{FormerOwners, TTL_SECONDS},
     },
-    http::{Form, FromForm},
-    values::{CommandId, Timestamp, check_id, check_length, checked_text},
+    http::from_form,
+    projection::fan_out::Continuation,
+    values::{CommandId, Timestamp, checked_text, id_rule, item_types, length_rule},
 };
-use uuid::Uuid;
 
 checked_text!(
     /// The id of a room.
-    RoomId,
-    "blue",
-    |text| check_id(&text).map(|()| text)
-);
+    RoomId, "blue", id_rule;
 
-checked_text!(
     /// The id of a booking.
-    BookingId,
-    "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10",
-    |text| check_id(&text).map(|()| text)
-);
+    BookingId, "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10", id_rule;
 
-checked_text!(
     /// The id of a person.
-    PersonId,
-    "ann",
-    |text| check_id(&text).map(|()| text)
-);
+    PersonId, "ann", id_rule;
 
-checked_text!(
     /// A title or a name: 1 to 100 characters.
-    Text,
-    "The blue room",
-    |text| check_length(&text, 1, 100).map(|()| text)
-);
+    Text, "The blue room", length_rule(1..=100);
 
-checked_text!(
     /// The purpose of a booking: 1 to 10,000 characters.
-    Purpose,
-    "The weekly meeting",
-    |text| check_length(&text, 1, 10_000).map(|()| text)
+    Purpose, "The weekly meeting", length_rule(1..=10_000)
 );
 
 /// What a caller writes of a person.
 pub(crate) struct Name(pub(crate) Text);
 
-impl FromForm for Name {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        form.text("name", Text::parse).map(Self)
-    }
-}
+from_form!(Name(text("name", Text::parse)));
 
 /// What a caller writes of a room.
 pub(crate) struct RoomText {
@@ -62,13 +40,10 @@ pub(crate) struct RoomText {
     pub(crate) title: Text,
 }
 
-impl FromForm for RoomText {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        let person_id = form.text("personId", PersonId::parse);
-        let title = form.text("title", Text::parse);
-        Some(Self { person_id: person_id?, title: title? })
-    }
-}
+from_form!(RoomText {
+    person_id: text("personId", PersonId::parse),
+    title: text("title", Text::parse),
+});
 
 /// What a caller writes of a booking.
 pub(crate) struct BookingText {
@@ -76,13 +51,10 @@ pub(crate) struct BookingText {
     pub(crate) purpose: Purpose,
 }
 
-impl FromForm for BookingText {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        let person_id = form.text("personId", PersonId::parse);
-        let purpose = form.text("purpose", Purpose::parse);
-        Some(Self { person_id: person_id?, purpose: purpose? })
-    }
-}
+from_form!(BookingText {
+    person_id: text("personId", PersonId::parse),
+    purpose: text("purpose", Purpose::parse),
+});
 
 /// An item of the container `rooms`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -145,6 +117,8 @@ pub(crate) struct DeletedRoom {
 
 remembers!(DeletedRoom);
 remembers!(created_by: Room);
+item_types!(RoomsItem: Room(Room), DeletedRoom(DeletedRoom), Booking(Booking));
+item_types!(PeopleItem: Person(Person), Renaming(Continuation));
 
 /// A booking of a room.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -173,7 +147,7 @@ pub(crate) struct PublicBooking {
 #[serde(tag = "type", rename_all = "camelCase")]
 pub(crate) enum PeopleItem {
     Person(Person),
-    Renaming(Renaming),
+    Renaming(Continuation),
     Room(RoomCopy),
     DeletedRoom(DeletedRoom),
 }
@@ -199,31 +173,11 @@ pub(crate) struct Person {
     pub(crate) creation_date: Timestamp,
 }
 
-/// The continuation of a rename.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Renaming {
-    id: String,
-    pub(crate) person_id: PersonId,
-    pub(crate) version: u64,
-    ttl: u32,
-}
-
 impl Person {
     pub(crate) fn new(id: PersonId, name: Text, before: Option<&Self>) -> Self {
         let version = before.map_or(0, |before| before.version) + 1;
         let creation_date = before.map_or_else(Timestamp::now, |before| before.creation_date);
         Self { id: id.clone(), person_id: id, name, version, creation_date }
-    }
-}
-
-impl Renaming {
-    /// No id of a person has a colon.
-    pub(crate) const ID: &'static str = "person:renaming";
-
-    pub(crate) fn of(person: &Person) -> Self {
-        let (person_id, version) = (person.person_id.clone(), person.version);
-        Self { id: Self::ID.into(), person_id, version, ttl: TTL_SECONDS }
     }
 }
 
@@ -306,18 +260,6 @@ impl DeletedRoom {
     pub(crate) fn copy(&self, id: String, person_id: PersonId, version: u64) -> Self {
         let (recent, former) = (RecentCommands::default(), FormerOwners::default());
         Self { id, person_id, version, recent, former, ..self.clone() }
-    }
-}
-
-impl BookingId {
-    /// Returns an id for a booking that came without a key.
-    pub(crate) fn fresh() -> Self {
-        Self(Uuid::now_v7().to_string())
-    }
-
-    /// Returns the id that a key stands for. The key belongs to a room.
-    pub(crate) fn from_key(room_id: &RoomId, key: &IdempotencyKey) -> Self {
-        Self(key.derived_id(&format!("booking {room_id}")))
     }
 }
 

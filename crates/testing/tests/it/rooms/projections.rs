@@ -5,10 +5,10 @@ use tributary_functions::{
     cosmos::{Container, Query, StoreError},
     engines::tombstone::FormerOwner,
     projection::{
-        Background, Effect, Origin, Projection, VersionedCopy,
+        Background, Effect, FeedItem, Origin, Projection, VersionedCopy,
         aggregate::{Aggregate, Contribution},
         copies::Copies,
-        fan_out::{FanOut, Update, repair},
+        fan_out::{FanOut, RepairProjection, Update, older_copies},
         removal::{Removal, remove_for_a_slice},
         window::Window,
     },
@@ -16,17 +16,31 @@ use tributary_functions::{
 };
 
 use super::{
-    DeletedRoom, PeopleItem, Person, PersonId, Room, RoomId, RoomsItem, Stores,
-    model::{Renaming, RoomCopy},
+    DeletedRoom, PeopleItem, Person, PersonId, Room, RoomId, RoomsItem, Stores, model::RoomCopy,
 };
 
-fn origin(change: &RoomsItem) -> Option<Origin> {
-    let (id, version) = match change {
-        RoomsItem::Room(room) => (&room.public.room_id, room.version),
-        RoomsItem::DeletedRoom(tombstone) => (&tombstone.room_id, tombstone.version),
-        RoomsItem::Booking(_) => return None,
-    };
-    Some(Origin::new(id.as_str(), id.as_str(), version))
+impl FeedItem for RoomsItem {
+    const PARTITION_KEY: &'static str = "roomId";
+
+    fn origin(&self) -> Option<Origin> {
+        match self {
+            Self::Room(room) => Some(Origin::root(&room.public.room_id, room.version)),
+            Self::DeletedRoom(it) => Some(Origin::root(&it.room_id, it.version)),
+            Self::Booking(_) => None,
+        }
+    }
+}
+
+impl FeedItem for PeopleItem {
+    const PARTITION_KEY: &'static str = "personId";
+
+    fn origin(&self) -> Option<Origin> {
+        match self {
+            Self::Person(person) => Some(Origin::root(&person.person_id, person.version)),
+            Self::Renaming(continuation) => Some(continuation.origin()),
+            Self::Room(_) | Self::DeletedRoom(_) => None,
+        }
+    }
 }
 
 fn may_be_rewritten(change: &RoomsItem) -> bool {
@@ -37,7 +51,7 @@ fn may_be_rewritten(change: &RoomsItem) -> bool {
 }
 
 /// The rooms beside their people.
-pub(crate) struct RoomCopies(pub(crate) Stores);
+pub(crate) struct RoomCopies;
 
 impl RoomCopies {
     /// Returns the id of a copy: a room may have the id of its person.
@@ -48,21 +62,8 @@ impl RoomCopies {
 
 impl Copies for RoomCopies {
     const FUNCTION: &'static str = "RoomCopies";
-    const PARTITION_KEY: &'static str = "roomId";
     type Change = RoomsItem;
     type Copy = PeopleItem;
-
-    fn sources(&self) -> &Container {
-        &self.0.rooms
-    }
-
-    fn copies(&self) -> &Container {
-        &self.0.people
-    }
-
-    fn origin(change: &RoomsItem) -> Option<Origin> {
-        origin(change)
-    }
 
     fn copies_of(change: &RoomsItem) -> Vec<VersionedCopy<PeopleItem>> {
         let (deleted, live) = match change {
@@ -98,24 +99,11 @@ impl Copies for RoomCopies {
 }
 
 /// The numbers of rooms, by person.
-pub(crate) struct RoomCounts(pub(crate) Stores);
+pub(crate) struct RoomCounts;
 
 impl Aggregate for RoomCounts {
     const FUNCTION: &'static str = "RoomCounts";
-    const PARTITION_KEY: &'static str = "roomId";
     type Change = RoomsItem;
-
-    fn sources(&self) -> &Container {
-        &self.0.rooms
-    }
-
-    fn totals(&self) -> &Container {
-        &self.0.counts
-    }
-
-    fn origin(change: &RoomsItem) -> Option<Origin> {
-        origin(change)
-    }
 
     fn contribution(change: &RoomsItem) -> Option<Contribution> {
         match change {
@@ -126,28 +114,15 @@ impl Aggregate for RoomCounts {
 }
 
 /// The 10 newest rooms.
-pub(crate) struct NewestRooms(pub(crate) Stores);
+pub(crate) struct NewestRooms;
 
 impl Window for NewestRooms {
     const FUNCTION: &'static str = "NewestRooms";
-    const PARTITION_KEY: &'static str = "roomId";
     const CAPACITY: u32 = 10;
     const PARTITION: &'static str = "room";
     type Change = RoomsItem;
     type Source = Room;
     type Copy = RoomCopy;
-
-    fn sources(&self) -> &Container {
-        &self.0.rooms
-    }
-
-    fn window(&self) -> &Container {
-        &self.0.newest
-    }
-
-    fn origin(change: &RoomsItem) -> Option<Origin> {
-        origin(change)
-    }
 
     fn source(change: &RoomsItem) -> Option<&Room> {
         if let RoomsItem::Room(room) = change { Some(room) } else { None }
@@ -183,52 +158,23 @@ impl Window for NewestRooms {
 }
 
 /// The names of people, in their rooms.
-pub(crate) struct NamesInRooms(pub(crate) Stores);
+pub(crate) struct NamesInRooms;
 
 impl FanOut for NamesInRooms {
     const FUNCTION: &'static str = "NamesInRooms";
-    const PARTITION_KEY: &'static str = "personId";
     type Change = PeopleItem;
     type Source = Person;
     type Target = RoomsItem;
 
-    fn sources(&self) -> &Container {
-        &self.0.people
-    }
-
-    fn targets(&self) -> &Container {
-        &self.0.rooms
-    }
-
-    fn origin(change: &PeopleItem) -> Option<Origin> {
-        let (id, version) = match change {
-            PeopleItem::Person(person) => (&person.person_id, person.version),
-            PeopleItem::Renaming(renaming) => (&renaming.person_id, renaming.version),
-            PeopleItem::Room(_) | PeopleItem::DeletedRoom(_) => return None,
-        };
-        Some(Origin::new(id.as_str(), id.as_str(), version))
-    }
-
-    fn source(item: PeopleItem) -> Option<Person> {
-        if let PeopleItem::Person(person) = item { Some(person) } else { None }
-    }
-
     fn outdated(person: &Person) -> Result<Query, StoreError> {
-        let text = "SELECT * FROM c WHERE c.personId = @person AND c.personVersion < @version";
-        let query = Query::from(text).with_parameter("@person", &person.person_id)?;
-        Ok(query.with_parameter("@version", person.version)?)
+        older_copies(("personId", "personVersion"), &person.person_id, person.version)
     }
 
     fn update(target: &RoomsItem, person: &Person) -> Option<Update<RoomsItem>> {
         let RoomsItem::Room(room) = target else { return None };
         let is_older =
             room.public.person_id == person.person_id && room.person_version < person.version;
-        let id = room.public.room_id.as_str();
-        is_older.then(|| Update::new(id, id, RoomsItem::Room(room.renamed(person))))
-    }
-
-    fn continuation(person: &Person) -> (String, PeopleItem) {
-        (Renaming::ID.into(), PeopleItem::Renaming(Renaming::of(person)))
+        is_older.then(|| Update::from_item(room.renamed(person).into())).flatten()
     }
 }
 
@@ -259,51 +205,46 @@ impl Removal for BookingsOfDeletedRooms<'_> {
     }
 
     fn tombstone(item: RoomsItem) -> Option<DeletedRoom> {
-        if let RoomsItem::DeletedRoom(tombstone) = item { Some(tombstone) } else { None }
+        item.try_into().ok()
     }
 
     fn item(tombstone: DeletedRoom) -> RoomsItem {
-        RoomsItem::DeletedRoom(tombstone)
+        tombstone.into()
     }
 }
 
 /// Repairs the names in rooms that were created during a rename, and removes the bookings of deleted
 /// rooms.
 pub(crate) struct RoomsIntegrity {
-    stores: Stores,
+    rooms: Container,
+    names: RepairProjection<NamesInRooms>,
     background: Background,
 }
 
 impl RoomsIntegrity {
     pub(crate) fn new(stores: &Stores, background: &Background) -> Self {
-        Self { stores: stores.clone(), background: background.clone() }
+        let names = RepairProjection::new(&stores.people, &stores.rooms);
+        Self { rooms: stores.rooms.clone(), names, background: background.clone() }
     }
 }
 
 impl Projection for RoomsIntegrity {
     const FUNCTION: &'static str = "RoomsIntegrity";
-    const PARTITION_KEY: &'static str = "roomId";
     type Change = RoomsItem;
 
     fn container(&self) -> &Container {
-        &self.stores.rooms
-    }
-
-    fn source(change: &RoomsItem) -> Option<(String, u64)> {
-        let origin = origin(change)?;
-        Some((origin.name(), origin.version))
+        &self.rooms
     }
 
     async fn apply(&self, change: &RoomsItem) -> Result<Effect, StoreError> {
         match change {
             RoomsItem::Room(room) => {
-                let person = room.public.person_id.as_str();
+                let copied = Origin::root(&room.public.person_id, room.person_version);
                 let id = room.public.room_id.as_str();
-                let names = NamesInRooms(self.stores.clone());
-                repair(&names, (person, person), room.person_version, (id, id)).await
+                self.names.repair(&copied, (id, id)).await
             }
             RoomsItem::DeletedRoom(tombstone) => {
-                let rooms = self.stores.rooms.in_background();
+                let rooms = self.rooms.in_background();
                 let bookings = BookingsOfDeletedRooms(&rooms);
                 remove_for_a_slice(&bookings, &self.background, tombstone).await
             }

@@ -81,7 +81,7 @@ async fn read_parent<F: Family>(
 ) -> Result<StoreAnswer<F>, StoreError> {
     let item = container.read(id, id).await?;
     let parent = item.and_then(|Stored { item, etag }: Stored<F::Item>| {
-        Some(Arc::new(Stored { item: F::parent(item)?, etag }))
+        Some(Arc::new(Stored { item: F::Parent::try_from(item).ok()?, etag }))
     });
     Ok(StoreAnswer::Parent(parent))
 }

@@ -199,7 +199,7 @@ impl<F: Family> Group<F> {
         }
         let after = self.after(&parent.item, &self.open[..sent]);
         let write = Write {
-            parent: F::parent_item(after.clone()),
+            parent: after.clone().into(),
             upon: parent.etag.clone(),
             children: self
                 .children(sent)

@@ -9,24 +9,27 @@
 //!
 //! 1. A marker type implements [`Family`]: the types of key, item, parent, child and edit, how the
 //!    parent counts, and which children it [refuses](Family::refuses).
+//!    [`item_types`](crate::values::item_types) implements the conversions between the items and their
+//!    types.
 //! 2. The state of the domain holds a [`CountedChildren`] of it, made once for each process: its
 //!    clones share the groups.
-//! 3. A command calls [`create`](CountedChildren::create), [`delete`](CountedChildren::delete) or
-//!    [`edit`](CountedChildren::edit) inside [`retry`](crate::cosmos::retry) and maps the outcome
-//!    to an answer.
+//! 3. A command calls [`create_once`](CountedChildren::create_once) or
+//!    [`edit`](CountedChildren::edit) inside [`retry`](crate::cosmos::retry), or
+//!    [`delete_child`](crate::http::ItemCommand::delete_child). A command whose answer depends on the
+//!    outcome of a creation calls [`create`](CountedChildren::create).
 //!
 //! A room keeps the hours of its bookings, and refuses a second booking of an hour:
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
 //! use tributary_functions::{
-//!     cosmos::{Attempt, ETag, retry},
+//!     cosmos::{Attempt, Stored, retry},
 //!     engines::{
-//!         counted_children::{Changes, CountedChildren, CreateOutcome, Family, FamilyRequest},
+//!         counted_children::{Changes, CountedChildren, Family, FamilyRequest},
 //!         idempotency::{RecentCommands, remembers},
 //!     },
 //!     http::ApiError,
-//!     values::CommandId,
+//!     values::{CommandId, item_types},
 //! };
 //!
 //! #[derive(Clone, Serialize, Deserialize)]
@@ -37,8 +40,6 @@
 //!     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
 //!     recent: RecentCommands,
 //! }
-//!
-//! remembers!(Room);
 //!
 //! #[derive(Clone, PartialEq, Serialize, Deserialize)]
 //! struct Booking {
@@ -53,34 +54,24 @@
 //!     Booking(Booking),
 //! }
 //!
-//! /// The hour is taken.
-//! struct Taken;
+//! remembers!(Room);
+//! item_types!(RoomsItem: Room(Room), Booking(Booking));
 //!
 //! struct RoomFamily;
 //!
 //! impl Family for RoomFamily {
+//!     const PARENT: &'static str = "room";
+//!     const CHILD: &'static str = "booking";
 //!     type Key = String;
 //!     type Item = RoomsItem;
 //!     type Parent = Room;
 //!     type Child = Booking;
 //!     type ChildId = String;
 //!     type Edit = std::convert::Infallible;
-//!     type Refused = Taken;
-//!
-//!     fn parent(item: RoomsItem) -> Option<Room> {
-//!         if let RoomsItem::Room(room) = item { Some(room) } else { None }
-//!     }
-//!
-//!     fn parent_item(room: Room) -> RoomsItem {
-//!         RoomsItem::Room(room)
-//!     }
-//!
-//!     fn child(item: RoomsItem) -> Option<Booking> {
-//!         if let RoomsItem::Booking(booking) = item { Some(booking) } else { None }
-//!     }
+//!     type Refused = ApiError;
 //!
 //!     fn child_item(booking: &Booking, _: &Room) -> RoomsItem {
-//!         RoomsItem::Booking(booking.clone())
+//!         booking.clone().into()
 //!     }
 //!
 //!     fn child_id(booking: &Booking) -> String {
@@ -94,9 +85,10 @@
 //!         room
 //!     }
 //!
-//!     fn refuses(room: impl FnOnce() -> Room, new: &Booking) -> Option<Taken> {
+//!     fn refuses(room: impl FnOnce() -> Room, new: &Booking) -> Option<ApiError> {
 //!         let excludes = |(id, hour): &(String, u8)| *id != new.id && *hour == new.hour;
-//!         room().booked.iter().any(excludes).then_some(Taken)
+//!         let taken = ApiError::Conflict("The room is booked at this hour. Choose another hour.");
+//!         room().booked.iter().any(excludes).then_some(taken)
 //!     }
 //! }
 //!
@@ -105,21 +97,10 @@
 //!     room: &String,
 //!     booking: &Booking,
 //!     command: &CommandId,
-//! ) -> Result<ETag, ApiError> {
+//! ) -> Result<Stored<Booking>, ApiError> {
 //!     retry(async |attempt: Attempt| {
 //!         let request = FamilyRequest::new(command, attempt.reads);
-//!         match rooms.create(room, booking.clone(), request).await? {
-//!             CreateOutcome::Created(etag) => Ok(etag),
-//!             // By an earlier attempt, or by an earlier request with this id.
-//!             CreateOutcome::Exists(stored) if stored.item == *booking => Ok(stored.etag),
-//!             CreateOutcome::Exists(_) | CreateOutcome::Deleted => {
-//!                 Err(ApiError::Conflict("This id was used before. Use another id."))
-//!             }
-//!             CreateOutcome::Refused(Taken) => {
-//!                 Err(ApiError::Conflict("The room is booked at this hour. Choose another hour."))
-//!             }
-//!             CreateOutcome::NoParent => Err(ApiError::NotFound("room")),
-//!         }
+//!         rooms.create_once(room, booking.clone(), request, |known| known == booking).await
 //!     })
 //!     .await
 //! }
@@ -187,20 +168,27 @@ use self::{
 };
 use super::idempotency::RemembersCommands;
 use crate::{
-    cosmos::{Combiner, Container, ETag, Reads, StoreError, Stored},
+    cosmos::{Combiner, Container, ETag, ReadResult, Reads, StoreError, Stored},
     values::{CommandId, Timestamp},
 };
 
 /// A parent and the children that it counts, as a domain describes them.
 pub trait Family: Send + Sync + 'static {
+    /// The word for a parent, in a 404.
+    const PARENT: &'static str;
+    /// The word for a child, in a 404.
+    const CHILD: &'static str;
+    /// Makes the [tombstone](super::tombstone) that a deleted child leaves in its place, for the
+    /// projections that copy or count the children; `None` where nothing has to know.
+    const TOMBSTONE: Option<fn(Self::Child) -> Self::Item> = None;
     /// The partition key of parent and children, which is the id of the parent, too.
     type Key: AsRef<str> + Clone + Eq + Hash + Send + Sync;
     /// An item of the container, with its type.
     type Item: Serialize + DeserializeOwned + Clone + Send + Sync;
     /// The parent. Each write raises its version.
-    type Parent: RemembersCommands + Clone + Send + Sync;
+    type Parent: RemembersCommands + TryFrom<Self::Item> + Into<Self::Item> + Clone + Send + Sync;
     /// A child: one type, or an `enum` of all kinds.
-    type Child: Send + Sync;
+    type Child: TryFrom<Self::Item> + Send + Sync;
     /// The id of a child. Its text is the id of the item.
     type ChildId: Display + Send + Sync;
     /// Another text for the parent; [`Infallible`](std::convert::Infallible) where none is edited
@@ -209,20 +197,16 @@ pub trait Family: Send + Sync + 'static {
     /// The reason why a parent refuses a child; [`Infallible`](std::convert::Infallible) where none does.
     type Refused: Send + Sync;
 
-    /// Returns the parent, unless the item is something else, such as its tombstone.
-    fn parent(item: Self::Item) -> Option<Self::Parent>;
-
-    /// Returns the item of a parent.
-    fn parent_item(parent: Self::Parent) -> Self::Item;
-
-    /// Returns the child, unless the item is something else.
-    fn child(item: Self::Item) -> Option<Self::Child>;
-
     /// Returns the item of a child that `parent` has just counted.
     fn child_item(child: &Self::Child, parent: &Self::Parent) -> Self::Item;
 
     /// Returns the id of a child.
     fn child_id(child: &Self::Child) -> Self::ChildId;
+
+    /// Returns the word for a child by its kind, where there are several.
+    fn child_name(_id: &Self::ChildId) -> &'static str {
+        Self::CHILD
+    }
 
     /// Returns the parent in its next version, with all these changes.
     fn after(parent: &Self::Parent, changes: &Changes<'_, Self>) -> Self::Parent;
@@ -342,28 +326,30 @@ pub enum DeleteOutcome {
     NoParent,
 }
 
-/// The outcome of an edit.
-#[derive(Debug)]
-pub enum EditOutcome<P> {
-    /// The parent was edited, now or by an earlier attempt, and is like this.
-    Edited(Stored<P>),
-    /// There is no parent.
-    NoParent,
-}
-
 /// Creates, deletes and counts the children of parents in one container. Cloning is cheap.
-pub struct CountedChildren<F: Family>(Combiner<Groups<F>>);
+pub struct CountedChildren<F: Family> {
+    pub(crate) container: Container,
+    groups: Combiner<Groups<F>>,
+}
 
 impl<F: Family> Clone for CountedChildren<F> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { container: self.container.clone(), groups: self.groups.clone() }
     }
 }
 
 impl<F: Family> CountedChildren<F> {
     /// Creates the engine for the families of a container.
     pub fn new(container: Container) -> Self {
-        Self(Combiner::new(Groups::new(container)))
+        let groups = Combiner::new(Groups::new(container.clone()));
+        Self { container, groups }
+    }
+
+    /// Reads a parent: one point read.
+    pub async fn parent(&self, key: &F::Key, reads: Reads) -> ReadResult<F::Parent> {
+        let key = key.as_ref();
+        let stored = self.container.reading(reads).read::<F::Item>(key, key).await?;
+        Ok(stored.and_then(Stored::of_type))
     }
 
     /// Creates a child and counts it.
@@ -380,14 +366,16 @@ impl<F: Family> CountedChildren<F> {
             OperationOutcome::Done { child, .. } => {
                 Ok(CreateOutcome::Created(child.ok_or_else(StoreError::unexpected)?))
             }
-            OperationOutcome::InTheWay(Stored { item, etag }) => match F::child(item) {
-                Some(child) => {
-                    let item = child.try_into().map_err(|_| StoreError::unexpected())?;
-                    Ok(CreateOutcome::Exists(Stored { item, etag }))
+            OperationOutcome::InTheWay(Stored { item, etag }) => {
+                match F::Child::try_from(item).ok() {
+                    Some(child) => {
+                        let item = child.try_into().map_err(|_| StoreError::unexpected())?;
+                        Ok(CreateOutcome::Exists(Stored { item, etag }))
+                    }
+                    // Its tombstone.
+                    None => Ok(CreateOutcome::Deleted),
                 }
-                // Its tombstone.
-                None => Ok(CreateOutcome::Deleted),
-            },
+            }
             OperationOutcome::Deleted => Ok(CreateOutcome::Deleted),
             OperationOutcome::Refused(reason) => Ok(CreateOutcome::Refused(reason)),
             OperationOutcome::Missing => Err(StoreError::race(false)),
@@ -395,35 +383,16 @@ impl<F: Family> CountedChildren<F> {
         }
     }
 
-    /// Deletes a child and counts it off.
-    pub async fn delete(
+    /// Deletes a child and counts it off. A tombstone takes the place of a child that the command has read,
+    /// under its ETag.
+    pub(crate) async fn delete(
         &self,
         key: &F::Key,
         id: F::ChildId,
+        tombstone: Option<F::Item>,
         request: FamilyRequest<'_, F::Parent>,
     ) -> Result<DeleteOutcome, StoreError> {
-        self.deletion(key, Change::Delete(id, None), request).await
-    }
-
-    /// Deletes a child that the command has read, counts it off, and leaves its
-    /// [tombstone](super::tombstone) in its place, for the projections that copy or count the children.
-    pub async fn delete_with_tombstone(
-        &self,
-        key: &F::Key,
-        (id, etag): (F::ChildId, ETag),
-        tombstone: F::Item,
-        request: FamilyRequest<'_, F::Parent>,
-    ) -> Result<DeleteOutcome, StoreError> {
-        let change = Change::Delete(id, Some(tombstone));
-        self.deletion(key, change, request.if_match(Some(etag))).await
-    }
-
-    async fn deletion(
-        &self,
-        key: &F::Key,
-        change: Change<F>,
-        request: FamilyRequest<'_, F::Parent>,
-    ) -> Result<DeleteOutcome, StoreError> {
+        let change = Change::Delete(id, tombstone);
         match self.carry_out(key, change, request).await? {
             OperationOutcome::Done { .. } => Ok(DeleteOutcome::Deleted),
             OperationOutcome::Missing => Ok(DeleteOutcome::Missing),
@@ -434,23 +403,21 @@ impl<F: Family> CountedChildren<F> {
         }
     }
 
-    /// Edits the parent in the same groups as the operations on its children, so the edit loses no race
-    /// against them.
+    /// Edits the parent in its turn among the creations and deletions of its children, with which it does
+    /// not compete. Returns the parent as edited, now or by an earlier attempt; `None` if there is none.
     pub async fn edit(
         &self,
         key: &F::Key,
         edit: F::Edit,
         request: FamilyRequest<'_, F::Parent>,
-    ) -> Result<EditOutcome<F::Parent>, StoreError> {
+    ) -> ReadResult<F::Parent> {
         match self.carry_out(key, Change::Edit(edit), request).await? {
-            OperationOutcome::Done { parent, .. } => {
-                Ok(EditOutcome::Edited(Arc::unwrap_or_clone(parent)))
-            }
+            OperationOutcome::Done { parent, .. } => Ok(Some(Arc::unwrap_or_clone(parent))),
             OperationOutcome::InTheWay(_)
             | OperationOutcome::Deleted
             | OperationOutcome::Refused(_)
             | OperationOutcome::Missing => Err(StoreError::race(false)),
-            OperationOutcome::NoParent => Ok(EditOutcome::NoParent),
+            OperationOutcome::NoParent => Ok(None),
         }
     }
 
@@ -463,7 +430,7 @@ impl<F: Family> CountedChildren<F> {
         let FamilyRequest { command, reads, if_match, parent_read } = request;
         let (command, parent_read) = (command.clone(), parent_read.map(Arc::new));
         let operation = Operation { change, command, if_match, parent_read, reads };
-        let outcome = self.0.submit(key.clone(), operation).await;
+        let outcome = self.groups.submit(key.clone(), operation).await;
         outcome.unwrap_or_else(|_panicked| Err(StoreError::unexpected()))
     }
 }

@@ -10,8 +10,8 @@
 //! 3. A container for the copies, with the partition key `/type`, a time to live of -1 (only items
 //!    that say so expire), and an index of `creationDate` and `id`, both descending. Queries of
 //!    readers leave out items without a `creationDate`: the head and tombstones.
-//! 4. A type with the containers implements [`Window`]: [`Window::copy`] is the definition.
-//! 5. [`WindowProjection`] of it is a line among the projections of the domain.
+//! 4. A type implements [`Window`]: [`Window::copy`] is the definition.
+//! 5. [`WindowProjection`] of it, with the containers, is a line among the projections of the domain.
 //! 6. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
 //!    it from the same definition (`WindowChecks` in `src/audit/`).
 //!
@@ -55,10 +55,10 @@ mod plan;
 mod refill;
 mod state;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, marker::PhantomData};
 
 use futures::future::try_join_all;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 pub use self::{
     head::{Member, WindowHead, WindowItem, WindowTombstone},
@@ -68,7 +68,7 @@ use self::{
     plan::{Plan, concerns, plan},
     state::SourceState,
 };
-use super::{Effect, Origin, Projection, StoredCopy};
+use super::{Effect, FeedItem, Projection, StoredCopy};
 use crate::{
     cosmos::{Container, ETag, Query, Reason, StoreError, Transaction},
     values::Timestamp,
@@ -77,33 +77,21 @@ use crate::{
 /// The most copies that are read by point reads, which then cost less than a query.
 const MAX_POINT_READS: usize = 4;
 
-/// The definition of a window: its sources, its copies and its capacity.
+/// The definition of a window: its capacity and its copies.
 pub trait Window: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
-    /// The property of the sources that is the partition key of their container.
-    const PARTITION_KEY: &'static str;
     /// The most sources that the window shows.
     const CAPACITY: u32;
     /// The logical partition of the window: the `type` of its items.
     const PARTITION: &'static str;
-    /// An item of the container of the sources, with its type.
-    type Change: DeserializeOwned + Clone + Send + Sync + 'static;
+    /// An item of the container of the sources, with its type. No id of a source begins with a tilde.
+    type Change: FeedItem;
     /// A source that exists.
     type Source;
     /// The copy of a source, without the partition key. It has the source's name ([`Origin::name`])
     /// as `id`, its `version` and its `creationDate`.
     type Copy: Serialize + Send + Sync;
-
-    /// Returns the container of the sources, whose change feed is read.
-    fn sources(&self) -> &Container;
-
-    /// Returns the container of the window.
-    fn window(&self) -> &Container;
-
-    /// Returns the source of a change and its version, for the source itself and for its tombstone;
-    /// `None` for all else. The id does not begin with a tilde.
-    fn origin(change: &Self::Change) -> Option<Origin>;
 
     /// Returns the source, unless the change is a tombstone.
     fn source(change: &Self::Change) -> Option<&Self::Source>;
@@ -136,7 +124,11 @@ pub trait Window: Send + Sync + 'static {
 /// When a member of the full window is deleted, the transaction that removes it makes a refill due in the
 /// head. The next delivery that reads this head refills the window from the sources. So a crash between the
 /// two loses nothing.
-pub struct WindowProjection<W>(pub W);
+pub struct WindowProjection<W> {
+    pub(crate) sources: Container,
+    pub(crate) window: Container,
+    definition: PhantomData<fn() -> W>,
+}
 
 /// The head, and its ETag if it exists.
 #[derive(Clone)]
@@ -147,7 +139,6 @@ struct ReadHead {
 
 impl<W: Window> Projection for WindowProjection<W> {
     const FUNCTION: &'static str = W::FUNCTION;
-    const PARTITION_KEY: &'static str = W::PARTITION_KEY;
     /// Changes of the membership would only lose races against each other.
     const CONCURRENCY: usize = 1;
     /// Each source is written, and may evict another one. With the head, these are 99 of the 100 operations of a
@@ -156,11 +147,7 @@ impl<W: Window> Projection for WindowProjection<W> {
     type Change = W::Change;
 
     fn container(&self) -> &Container {
-        self.0.sources()
-    }
-
-    fn source(change: &W::Change) -> Option<(String, u64)> {
-        W::origin(change).map(|origin| (origin.name(), origin.version))
+        &self.sources
     }
 
     async fn apply(&self, change: &W::Change) -> Result<Effect, StoreError> {
@@ -193,18 +180,23 @@ impl<W: Window> Projection for WindowProjection<W> {
 }
 
 impl<W: Window> WindowProjection<W> {
+    /// Creates the projection from a container of sources, whose change feed it reads, to that of the
+    /// window.
+    pub fn new(sources: &Container, window: &Container) -> Self {
+        let (sources, window) = (sources.clone(), window.clone());
+        Self { sources, window, definition: PhantomData }
+    }
+
     /// Returns the state of a change's source; `None` if the change is of no source, or the source does not
     /// exist any more.
     async fn state(
         &self,
         change: &W::Change,
     ) -> Result<Option<SourceState<W::Change>>, StoreError> {
-        let change = match W::origin(change) {
+        let change = match change.origin() {
             None => return Ok(None),
             // guard: texts that the host rewrites are read again => `if false`
-            Some(origin) if W::may_be_rewritten(change) => {
-                origin.read_again(self.0.sources(), W::origin).await?
-            }
+            Some(origin) if W::may_be_rewritten(change) => origin.read_again(&self.sources).await?,
             Some(_) => Some(change.clone()),
         };
         Ok(change.and_then(SourceState::from_change::<W>))
@@ -259,7 +251,7 @@ impl<W: Window> WindowProjection<W> {
                 // guard: trim of the feed
                 transaction = transaction.delete(id, None);
             }
-            let refusal = match self.0.window().transact(transaction).await {
+            let refusal = match self.window.transact(transaction).await {
                 Ok(etags) if with_head => {
                     return Ok(ReadHead {
                         item: plan.after.clone(),
@@ -284,7 +276,7 @@ impl<W: Window> WindowProjection<W> {
 
     /// Reads the head in its latest committed state.
     async fn head(&self) -> Result<ReadHead, StoreError> {
-        let window = self.0.window().latest_committed();
+        let window = self.window.latest_committed();
         let stored = window.read::<WindowHead>(W::PARTITION, WindowHead::ID).await?;
         Ok(match stored {
             Some(stored) => ReadHead { item: stored.item, etag: Some(stored.etag) },
@@ -304,7 +296,7 @@ impl<W: Window> WindowProjection<W> {
             #[serde(rename = "_etag")]
             etag: String,
         }
-        let (window, ids) = (self.0.window(), states.iter().map(|state| state.id.as_str()));
+        let (window, ids) = (&self.window, states.iter().map(|state| state.id.as_str()));
         if states.len() <= MAX_POINT_READS {
             let reads = ids.clone().map(|id| StoredCopy::read(window, W::PARTITION, id));
             let copies = try_join_all(reads).await?;

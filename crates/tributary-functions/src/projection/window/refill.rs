@@ -54,7 +54,7 @@ impl<W: Window> WindowProjection<W> {
         let mut rounds = 0;
         while head.item.refill && rounds < MAX_REFILL_ROUNDS && barred.len() < W::CAPACITY as usize
         {
-            let sources = self.0.sources().latest_committed();
+            let sources = self.sources.latest_committed();
             let member = |(member, _): &(Member, _)| member.clone();
             let wanted = W::CAPACITY + u32::try_from(barred.len()).unwrap_or(u32::MAX);
             let mut newest =

@@ -1,7 +1,7 @@
 //! A source in one state, as the change feed or a query returns it.
 
 use super::{Member, Window};
-use crate::values::Timestamp;
+use crate::{projection::FeedItem, values::Timestamp};
 
 /// The state of a source, and the change that has it.
 pub(super) struct SourceState<C> {
@@ -13,10 +13,10 @@ pub(super) struct SourceState<C> {
     pub(super) change: C,
 }
 
-impl<C> SourceState<C> {
+impl<C: FeedItem> SourceState<C> {
     /// Returns the state in a change; `None` when the change is of no source.
     pub(super) fn from_change<W: Window<Change = C>>(change: C) -> Option<Self> {
-        let origin = W::origin(&change)?;
+        let origin = change.origin()?;
         let created = W::source(&change).map(W::creation_date);
         Some(Self { id: origin.name(), version: origin.version, created, change })
     }
@@ -26,7 +26,9 @@ impl<C> SourceState<C> {
         let state = Self::from_change::<W>(change)?;
         Some((state.member()?, state))
     }
+}
 
+impl<C> SourceState<C> {
     /// Returns the member that the source would be; `None` when it is deleted.
     pub(super) fn member(&self) -> Option<Member> {
         let creation_date = self.created?;

@@ -2,13 +2,16 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{Attempt, ETag, confirm, retry},
+    cosmos::{Attempt, Stored, confirm, retry},
     engines::{
-        child_list::{ChildList, FirstType, ListOrder, SortKey},
-        counted_children::{CreateOutcome, DeleteOutcome, FamilyRequest},
+        child_list::{ChildList, ListOrder, SortKey},
+        counted_children::FamilyRequest,
         idempotency::IdempotencyKey,
     },
-    http::{self, ApiError, Conditions, ItemResponse, JsonBody, List, PageRequest, Params},
+    http::{
+        self, Actor, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, List, PageRequest,
+        Params, new_id,
+    },
     values::CommandId,
 };
 
@@ -25,36 +28,23 @@ pub(super) async fn create_booking(
     command: CommandId,
     JsonBody(text): JsonBody<BookingText>,
 ) -> Result<ItemResponse<PublicBooking>, ApiError> {
-    let id = key.map_or_else(BookingId::fresh, |key| BookingId::from_key(&room_id, &key));
+    let id = new_id(key.as_ref(), &format!("booking {room_id}"))?;
     let booking = Booking::new(&room_id, id, text);
-    retry(async |Attempt { reads, .. }| {
-        let request = FamilyRequest::new(&command, reads);
-        match stores.bookings.create(&room_id, booking.clone(), request).await? {
-            CreateOutcome::Created(etag) => Ok(created(&booking.public, &etag)),
-            CreateOutcome::Exists(stored) if stored.item.has_text_of(&booking) => {
-                Ok(created(&stored.item.public, &stored.etag))
-            }
-            CreateOutcome::Exists(_) => {
-                Err(ApiError::Conflict("This Idempotency-Key was used with another body."))
-            }
-            CreateOutcome::Deleted => {
-                Err(ApiError::Conflict("The booking with this Idempotency-Key was deleted."))
-            }
-            CreateOutcome::NoParent => Err(ApiError::NotFound("room")),
-        }
-    })
-    .await
-}
-
-fn created(booking: &PublicBooking, etag: &ETag) -> ItemResponse<PublicBooking> {
-    http::created(&format!("/api/rooms/{}/bookings/{}", booking.room_id, booking.id), booking, etag)
+    let created = retry(async |Attempt { reads, .. }| {
+        let (new, request) = (booking.clone(), FamilyRequest::new(&command, reads));
+        stores
+            .bookings
+            .create_once(&room_id, new, request, |known| known.has_text_of(&booking))
+            .await
+    });
+    let Stored { item: Booking { public, .. }, etag } = created.await?;
+    Ok(http::created(&format!("/api/rooms/{room_id}/bookings/{}", public.id), &public, &etag))
 }
 
 const BOOKINGS: ChildList = ChildList {
     key: "roomId",
     parent: "room",
     child: "booking",
-    first_type: FirstType::Child,
     types: "c.type IN (@child, @parent)",
     date: "creationDate",
     id_prefix: "",
@@ -92,23 +82,8 @@ pub(super) async fn get_booking(
 pub(super) async fn delete_booking(
     State(stores): State<Stores>,
     Params((room_id, id)): Params<(RoomId, BookingId)>,
-    command: CommandId,
+    command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
-    // The room is an item of the same partition, under its own id.
-    if id.as_str() == room_id.as_str() {
-        return Err(ApiError::NotFound("booking"));
-    }
-    retry(async |Attempt { reads, answer_lost }| {
-        let request = FamilyRequest::new(&command, reads);
-        match stores.bookings.delete(&room_id, id.clone(), request).await? {
-            DeleteOutcome::Deleted => Ok(StatusCode::NO_CONTENT),
-            // An earlier attempt has deleted it.
-            DeleteOutcome::Missing | DeleteOutcome::NoParent if answer_lost => {
-                Ok(StatusCode::NO_CONTENT)
-            }
-            DeleteOutcome::Missing => Err(ApiError::NotFound("booking")),
-            DeleteOutcome::NoParent => Err(ApiError::NotFound("room")),
-        }
-    })
-    .await
+    let owner: fn(&Booking) -> &str = |booking| booking.public.person_id.as_str();
+    command.delete_child(&stores.bookings, (&room_id, id), &Actor::ANY_USER, owner).await
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{
     cosmos::{Attempt, retry},
-    engines::child_list::{ChildList, FirstType, ListOrder, SortKey},
+    engines::child_list::{ChildList, ListOrder, SortKey},
     http::{self, Actor, ApiError, Conditions, ItemResponse, JsonBody, List, PageRequest, Params},
     projection::aggregate::total,
 };
@@ -59,7 +59,6 @@ const ROOMS: ChildList = ChildList {
     key: "personId",
     parent: "person",
     child: "room",
-    first_type: FirstType::Parent,
     types: "c.type IN (@child, @parent)",
     date: "creationDate",
     id_prefix: "room:",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::*;
 use crate::{
     engines::idempotency::{RecentCommands, remembers},
-    values::CommandId,
+    values::{CommandId, item_types},
 };
 
 /// A room that counts its bookings and knows them.
@@ -29,9 +29,13 @@ enum Item {
     DeletedBooking(String),
 }
 
+item_types!(Item: Room(Room), Booking(String));
+
 struct Rooms;
 
 impl Family for Rooms {
+    const PARENT: &'static str = "room";
+    const CHILD: &'static str = "booking";
     type Key = String;
     type Item = Item;
     type Parent = Room;
@@ -40,18 +44,6 @@ impl Family for Rooms {
     type Edit = String;
     /// The booking that excludes it.
     type Refused = String;
-
-    fn parent(item: Item) -> Option<Room> {
-        if let Item::Room(room) = item { Some(room) } else { None }
-    }
-
-    fn parent_item(parent: Room) -> Item {
-        Item::Room(parent)
-    }
-
-    fn child(item: Item) -> Option<String> {
-        if let Item::Booking(id) = item { Some(id) } else { None }
-    }
 
     fn child_item(child: &String, _parent: &Room) -> Item {
         Item::Booking(child.clone())
@@ -319,7 +311,7 @@ fn known(state: &State) -> Option<ParentState<Rooms>> {
 }
 
 fn id_of(item: &Item) -> String {
-    Rooms::child(item.clone()).unwrap()
+    item.clone().try_into().unwrap()
 }
 
 fn text(etag: u32) -> ETag {

@@ -1,0 +1,45 @@
+//! The names that the files of most domains use: `use tributary_functions::prelude::*;`.
+//!
+//! It has the parts of handlers, of commands and lists, of projections and their wiring. A file that needs
+//! more names it beside.
+
+pub use axum::{
+    Json,
+    extract::{RawQuery, State},
+    http::StatusCode,
+};
+
+pub use crate::{
+    audit::Audit,
+    config::ConfigError,
+    cosmos::{
+        Attempt, Container, Cosmos, Query, ReadResult, Reads, Scope, StoreError, Stored, confirm,
+        containers, retry,
+    },
+    domain::{Context, Domain, bind},
+    engines::{
+        child_list::{ChildList, DateRange, ListOrder, SortKey},
+        command::{DesiredItem, ItemSlot, PutStep, WrittenItem},
+        counted_children::{Changes, CountedChildren, Family, FamilyRequest},
+        idempotency::{IdempotencyKey, RecentCommands, RemembersCommands, remembers},
+        tombstone,
+    },
+    http::{
+        self, Actor, ApiError,
+        AuthLevel::{self, Anonymous, Function, Owner},
+        Conditions, HttpFunction, ItemCommand, ItemResponse, JsonBody, List, PageRequest, Params,
+        QueryParameter, StoredItems, delete, from_form, get, new_id, post, put, values_of,
+    },
+    projection::{
+        FeedItem, Origin, VersionedCopy,
+        aggregate::{self, Aggregate, AggregateProjection, Contribution},
+        copies::{Copies, CopyProjection},
+        fan_out::{
+            self, Continuation, FanOut, FanOutProjection, RepairProjection, Repairs, Update,
+        },
+    },
+    values::{
+        CommandId, Timestamp, checked_text, id_rule, item_types, length_rule,
+        may_be_rewritten_by_host,
+    },
+};

@@ -1,0 +1,33 @@
+//! The items of the change feeds, and their sources.
+
+use tributary_functions::projection::{FeedItem, Origin};
+
+use crate::model::{CustomerChange, LabelItem, ProductItem};
+
+impl FeedItem for CustomerChange {
+    const PARTITION_KEY: &'static str = "customerId";
+    // guard: passwords: a dead letter leaves them out
+    const SECRETS: &'static [&'static str] = &["password"];
+
+    fn origin(&self) -> Option<Origin> {
+        let Self::Customer(customer) = self else { return None };
+        Some(Origin::root(&customer.ranked.id, customer.version))
+    }
+}
+
+impl FeedItem for LabelItem {
+    const PARTITION_KEY: &'static str = "type";
+
+    fn origin(&self) -> Option<Origin> {
+        Some(self.origin())
+    }
+}
+
+impl FeedItem for ProductItem {
+    const PARTITION_KEY: &'static str = "categoryId";
+
+    fn origin(&self) -> Option<Origin> {
+        let (category_id, id, version) = self.key();
+        Some(Origin::new(category_id, id, version))
+    }
+}
