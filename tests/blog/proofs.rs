@@ -286,8 +286,7 @@ impl Listener for Findings {
 pub(crate) async fn audited(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
     let [posts, counts] = ["posts", "post-counts"].map(|id| cosmos.container(id));
-    let audit =
-        Audit::of_aggregate::<PostCounts>("AuditCounts", "0 0 3 * * 0", &posts, &counts);
+    let audit = Audit::of_aggregate::<PostCounts>("AuditCounts", "0 0 3 * * 0", &posts, &counts);
     let options = AuditOptions { settle: Duration::from_millis(20), repair };
     let mut findings = Findings::default();
     let summary = audit.run(options, &mut findings).await.unwrap();

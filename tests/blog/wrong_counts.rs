@@ -10,7 +10,7 @@ use tributary::blog::model::PostsItem;
 use tributary_functions::{
     cosmos::{Container, Cosmos, StoreError, Stored, Transaction},
     projection::{
-        AnyProjection, Effect, FeedItem, Projection,
+        AnyProjection, ChangeFeedItem, Effect, Projection,
         aggregate::{Aggregate, Contribution, Share, Total},
     },
 };

@@ -39,7 +39,7 @@ use serde_json::{Value, json};
 use tributary_functions::{
     cosmos::Cosmos,
     projection::{
-        AnyProjection, DeadLetters, FeedItem,
+        AnyProjection, ChangeFeedItem, DeadLetters,
         aggregate::{Aggregate, AggregateProjection},
         copies::{Copies, CopyProjection},
         window::{Window, WindowHead, WindowItem, WindowProjection},

@@ -31,7 +31,7 @@ pub use crate::{
         QueryParameter, StoredItems, delete, from_form, get, new_id, post, put, values_of,
     },
     projection::{
-        FeedItem, Origin, VersionedCopy,
+        ChangeFeedItem, Origin, VersionedCopy,
         aggregate::{self, Aggregate, AggregateProjection, Contribution},
         copies::{Copies, CopyProjection},
         fan_out::{

@@ -1,11 +1,11 @@
 //! The items of the change feeds, and their sources.
 
-use tributary_functions::projection::{FeedItem, Origin};
+use tributary_functions::projection::{ChangeFeedItem, Origin};
 
 use crate::model::{PostsItem, UsersItem};
 
 /// Posts are the sources of copies. Comments and likes have none.
-impl FeedItem for PostsItem {
+impl ChangeFeedItem for PostsItem {
     const PARTITION_KEY: &'static str = "postId";
 
     fn origin(&self) -> Option<Origin> {
@@ -18,7 +18,7 @@ impl FeedItem for PostsItem {
 }
 
 /// Users are the sources of names.
-impl FeedItem for UsersItem {
+impl ChangeFeedItem for UsersItem {
     const PARTITION_KEY: &'static str = "userId";
 
     fn origin(&self) -> Option<Origin> {

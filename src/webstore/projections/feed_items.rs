@@ -1,10 +1,10 @@
 //! The items of the change feeds, and their sources.
 
-use tributary_functions::projection::{FeedItem, Origin};
+use tributary_functions::projection::{ChangeFeedItem, Origin};
 
 use crate::model::{CustomerChange, LabelItem, ProductItem};
 
-impl FeedItem for CustomerChange {
+impl ChangeFeedItem for CustomerChange {
     const PARTITION_KEY: &'static str = "customerId";
     // guard: passwords: a dead letter leaves them out
     const SECRETS: &'static [&'static str] = &["password"];
@@ -15,7 +15,7 @@ impl FeedItem for CustomerChange {
     }
 }
 
-impl FeedItem for LabelItem {
+impl ChangeFeedItem for LabelItem {
     const PARTITION_KEY: &'static str = "type";
 
     fn origin(&self) -> Option<Origin> {
@@ -23,7 +23,7 @@ impl FeedItem for LabelItem {
     }
 }
 
-impl FeedItem for ProductItem {
+impl ChangeFeedItem for ProductItem {
     const PARTITION_KEY: &'static str = "categoryId";
 
     fn origin(&self) -> Option<Origin> {

@@ -13,7 +13,7 @@ use super::{AuditedItem, Checks, FindingKind, Obstacle, RepairResult, Suspect, T
 use crate::{
     cosmos::{Container, StoreError, Stored},
     projection::{
-        FeedItem, Projection,
+        ChangeFeedItem, Projection,
         aggregate::{
             Aggregate, AggregateProjection, Contribution, Share, Total, repair_share, repair_total,
             sum_of_shares,

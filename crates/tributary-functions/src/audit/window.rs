@@ -26,7 +26,7 @@ use super::{
 use crate::{
     cosmos::{Container, ETag, Query, Scope, StoreError, Stored, Transaction},
     projection::{
-        FeedItem, Origin, Projection,
+        ChangeFeedItem, Origin, Projection,
         window::{
             Member, Window, WindowHead, WindowItem, WindowProjection, WindowTombstone, newest,
         },

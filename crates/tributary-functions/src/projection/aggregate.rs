@@ -48,7 +48,7 @@ use backon::{ExponentialBuilder, Retryable};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, FeedItem, NotedErrors, Origin, Projection};
+use super::{ChangeFeedItem, Effect, NotedErrors, Origin, Projection};
 use crate::{
     cosmos::{Container, Query, Reason, Scope, StoreError, Stored, Transaction},
     engines::tombstone,
@@ -70,7 +70,7 @@ pub trait Aggregate: Send + Sync + 'static {
     const FUNCTION: &'static str;
     /// An item of the container of the sources, with its type. The ids of sources have no `/`, `\`, `?` or
     /// `#`.
-    type Change: FeedItem;
+    type Change: ChangeFeedItem;
 
     /// Returns the contribution of a source in this state; `None` for nothing, as of a tombstone.
     fn contribution(change: &Self::Change) -> Option<Contribution>;

@@ -81,13 +81,13 @@ mod tests {
     use super::*;
     use crate::{
         cosmos::Container,
-        projection::{FeedItem, Origin},
+        projection::{ChangeFeedItem, Origin},
     };
 
     #[derive(Clone, serde::Deserialize)]
     struct Number(u64);
 
-    impl FeedItem for Number {
+    impl ChangeFeedItem for Number {
         const PARTITION_KEY: &'static str = "id";
 
         fn origin(&self) -> Option<Origin> {

@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 
-use super::{Effect, FeedItem, NotedErrors, Projection, VersionedCopy};
+use super::{ChangeFeedItem, Effect, NotedErrors, Projection, VersionedCopy};
 use crate::cosmos::{Container, StoreError};
 
 /// The definition of copies.
@@ -27,7 +27,7 @@ pub trait Copies: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
     /// An item of the container of the sources, with its type.
-    type Change: FeedItem;
+    type Change: ChangeFeedItem;
     /// An item of the container of the copies, with its type.
     type Copy: Serialize + Send + Sync;
 

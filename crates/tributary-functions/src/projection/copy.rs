@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, FeedItem, Origin};
+use super::{ChangeFeedItem, Effect, Origin};
 use crate::cosmos::{Container, ETag, Reason, StoreError, Stored};
 
 /// A copy, or the tombstone of a deleted one, to be written. The item has the version as its property
@@ -18,7 +18,7 @@ pub struct VersionedCopy<T> {
     pub item: T,
 }
 
-impl<T: FeedItem> VersionedCopy<T> {
+impl<T: ChangeFeedItem> VersionedCopy<T> {
     /// Returns a copy whose place and version are those of the item itself, in the container of the copies.
     pub fn from_item(item: T) -> Option<Self> {
         let Origin { partition, id, version } = item.origin()?;

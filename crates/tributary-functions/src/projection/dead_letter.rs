@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
 
-use super::{FeedItem, Projection};
+use super::{ChangeFeedItem, Projection};
 use crate::{
     cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, Transaction},
     values::{CommandId, Timestamp, check_id, checked_text, may_be_rewritten_by_host},
@@ -42,7 +42,7 @@ pub struct DeadLetter {
     /// The document's partition key, when it could be read.
     #[schemars(example = "building-2")]
     pub partition_key: Option<String>,
-    /// The document as it was delivered last, without [`FeedItem::SECRETS`].
+    /// The document as it was delivered last, without [`ChangeFeedItem::SECRETS`].
     #[schemars(example = "{\"id\":\"room-204\",\"buildingId\":\"building-2\"}")]
     pub raw: String,
     /// True if `raw` was cut.

@@ -58,7 +58,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
 pub use super::Origin;
-use super::{Background, DeliveredVersion, Effect, FeedItem, NotedErrors, Projection};
+use super::{Background, ChangeFeedItem, DeliveredVersion, Effect, NotedErrors, Projection};
 use crate::{
     cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored},
     engines::tombstone,
@@ -82,7 +82,7 @@ pub trait FanOut: Send + Sync + 'static {
     const FUNCTION: &'static str;
     /// An item of the container of the sources, with its type
     /// ([`item_types`](crate::values::item_types) implements the conversions).
-    type Change: FeedItem + Serialize + From<Continuation>;
+    type Change: ChangeFeedItem + Serialize + From<Continuation>;
     /// A source.
     type Source: TryFrom<Self::Change> + Send + Sync;
     /// An item of the container of the targets, with its type.
@@ -175,7 +175,7 @@ impl<T> Update<T> {
     }
 }
 
-impl<T: FeedItem> Update<T> {
+impl<T: ChangeFeedItem> Update<T> {
     /// Creates the update of a target that is a source in its own container: its origin is its place.
     pub fn from_item(item: T) -> Option<Self> {
         let Origin { partition, id, .. } = item.origin()?;
@@ -411,7 +411,7 @@ impl<F: FanOut> RepairProjection<F> {
 
 impl<F: Repairs> Projection for RepairProjection<F>
 where
-    F::Target: FeedItem,
+    F::Target: ChangeFeedItem,
 {
     const FUNCTION: &'static str = F::REPAIRS;
     type Change = F::Target;

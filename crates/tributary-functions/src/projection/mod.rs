@@ -15,7 +15,7 @@
 //!
 //! # To write a projection
 //!
-//! 1. [`FeedItem`] for the items of the container whose change feed it reads, once for all projections.
+//! 1. [`ChangeFeedItem`] for the items of the container whose change feed it reads, once for all projections.
 //! 2. The items that it writes, as a pure function of the change: a type that implements one of a few
 //!    shapes, which solve the hard part: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a
 //!    [`window`] of the newest. A projection of another shape implements [`Projection`] and writes with
@@ -84,7 +84,6 @@ mod copy;
 mod dead_letter;
 mod delivered;
 pub mod fan_out;
-mod feed_item;
 mod host_dates;
 mod noted_errors;
 mod origin;
@@ -100,8 +99,7 @@ pub use self::{
     copy::{CopySlot, StoredCopy, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},
     delivered::DeliveredVersion,
-    feed_item::FeedItem,
-    origin::Origin,
+    origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
     replay::ReplayError,
 };
@@ -118,7 +116,7 @@ pub trait Projection: Send + Sync + 'static {
     /// The number of changes that [`Projection::apply_all`] gets at once.
     const GROUP: usize = 1;
     /// An item of the container whose change feed is read.
-    type Change: FeedItem;
+    type Change: ChangeFeedItem;
 
     /// Returns the container whose change feed is read.
     fn container(&self) -> &Container;

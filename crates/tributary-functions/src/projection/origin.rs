@@ -1,7 +1,24 @@
-//! The source of a change.
+//! The items of a change feed, and their sources.
 
-use super::{DeliveredVersion, FeedItem};
+use serde::de::DeserializeOwned;
+
+use super::DeliveredVersion;
 use crate::cosmos::{Container, StoreError};
+
+/// An item of a container whose change feed projections read, with its type: an `enum` of all types.
+///
+/// What all projections of a container need to know of its items stands here, once. What a projection
+/// makes of an item stands in the definition of its shape.
+pub trait ChangeFeedItem: DeserializeOwned + Clone + Send + Sync + 'static {
+    /// The property that is the partition key of the container.
+    const PARTITION_KEY: &'static str;
+    /// The properties that a dead letter does not keep, such as a password.
+    const SECRETS: &'static [&'static str] = &[];
+
+    /// Returns the source of the change and its version, for a source and for its tombstone; `None` for
+    /// all else.
+    fn origin(&self) -> Option<Origin>;
+}
 
 /// The partition key, the id and the delivered version of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +57,7 @@ impl Origin {
 
     /// Reads the source again, in the delivered version or a newer one: for a change that the Functions host
     /// may have rewritten on its way through the trigger. `None` if the source does not exist any more.
-    pub async fn read_again<C: FeedItem>(
+    pub async fn read_again<C: ChangeFeedItem>(
         &self,
         sources: &Container,
     ) -> Result<Option<C>, StoreError> {

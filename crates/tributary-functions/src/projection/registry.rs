@@ -6,7 +6,7 @@ use custom_handler::{CustomHandler, Documents, InvocationId, InvocationOutcome, 
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
-    DeadLetter, DeadLetters, FeedItem, Projection, RETRY_BUDGET, ReplayOutcome,
+    ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
     batch::{self, IncompleteBatch},
     control::{ProjectionGate, ProjectionStates, STATE_MAX_AGE},
     replay::{self, ReplayError},
@@ -58,7 +58,7 @@ pub trait AnyProjection: Send + Sync {
     /// Returns the id of the container whose change feed is read.
     fn container_id(&self) -> &'static str;
 
-    /// The properties of the items that a dead letter does not keep: [`Projection::SECRETS`].
+    /// The properties of the items that a dead letter does not keep: [`ChangeFeedItem::SECRETS`].
     fn secrets(&self) -> &'static [&'static str];
 
     /// Applies a batch of the change feed.

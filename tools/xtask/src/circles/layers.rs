@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
     &["dead_letters", "operator", "config"],
     &["domain"],
     &["app"],
-    &["program"],
+    &["program", "prelude"],
 ];
 
 /// Returns false for an arrow to a higher layer or to another domain.

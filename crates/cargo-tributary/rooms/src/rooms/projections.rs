@@ -5,7 +5,7 @@ use tributary_functions::prelude::*;
 use super::model::{PeopleItem, Room, RoomsItem};
 
 /// Bookings are the sources of copies and counts.
-impl FeedItem for RoomsItem {
+impl ChangeFeedItem for RoomsItem {
     const PARTITION_KEY: &'static str = "roomId";
 
     fn origin(&self) -> Option<Origin> {
@@ -14,7 +14,7 @@ impl FeedItem for RoomsItem {
     }
 }
 
-impl FeedItem for PeopleItem {
+impl ChangeFeedItem for PeopleItem {
     const PARTITION_KEY: &'static str = "personId";
 
     fn origin(&self) -> Option<Origin> {

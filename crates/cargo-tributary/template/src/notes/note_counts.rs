@@ -4,7 +4,7 @@ use tributary_functions::prelude::*;
 
 use super::NotesItem;
 
-impl FeedItem for NotesItem {
+impl ChangeFeedItem for NotesItem {
     const PARTITION_KEY: &'static str = "ownerId";
 
     fn origin(&self) -> Option<Origin> {

@@ -5,7 +5,7 @@ use tributary_functions::{
     cosmos::{Container, Query, StoreError},
     engines::tombstone::FormerOwner,
     projection::{
-        Background, Effect, FeedItem, Origin, Projection, VersionedCopy,
+        Background, ChangeFeedItem, Effect, Origin, Projection, VersionedCopy,
         aggregate::{Aggregate, Contribution},
         copies::Copies,
         fan_out::{FanOut, RepairProjection, Update, older_copies},
@@ -19,7 +19,7 @@ use super::{
     DeletedRoom, PeopleItem, Person, PersonId, Room, RoomId, RoomsItem, Stores, model::RoomCopy,
 };
 
-impl FeedItem for RoomsItem {
+impl ChangeFeedItem for RoomsItem {
     const PARTITION_KEY: &'static str = "roomId";
 
     fn origin(&self) -> Option<Origin> {
@@ -31,7 +31,7 @@ impl FeedItem for RoomsItem {
     }
 }
 
-impl FeedItem for PeopleItem {
+impl ChangeFeedItem for PeopleItem {
     const PARTITION_KEY: &'static str = "personId";
 
     fn origin(&self) -> Option<Origin> {

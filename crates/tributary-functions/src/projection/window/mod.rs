@@ -18,7 +18,7 @@
 //! | item of the logical partition | content |
 //! | --- | --- |
 //! | [`WindowHead`] | the members, newest first; the flag of a due refill |
-//! | a copy, under the name of its source ([`Origin::name`]) | the part of the source that readers see, and its version |
+//! | a copy, under the name of its source ([`Origin::name`](super::Origin::name)) | the part of the source that readers see, and its version |
 //! | [`WindowTombstone`], under the same id | the version of the tombstone of a deleted source |
 //!
 //! # Why the window ends right
@@ -68,7 +68,7 @@ use self::{
     plan::{Plan, concerns, plan},
     state::SourceState,
 };
-use super::{Effect, FeedItem, Projection, StoredCopy};
+use super::{ChangeFeedItem, Effect, Projection, StoredCopy};
 use crate::{
     cosmos::{Container, ETag, Query, Reason, StoreError, Transaction},
     values::Timestamp,
@@ -86,10 +86,10 @@ pub trait Window: Send + Sync + 'static {
     /// The logical partition of the window: the `type` of its items.
     const PARTITION: &'static str;
     /// An item of the container of the sources, with its type. No id of a source begins with a tilde.
-    type Change: FeedItem;
+    type Change: ChangeFeedItem;
     /// A source that exists.
     type Source;
-    /// The copy of a source, without the partition key. It has the source's name ([`Origin::name`])
+    /// The copy of a source, without the partition key. It has the source's name ([`Origin::name`](super::Origin::name))
     /// as `id`, its `version` and its `creationDate`.
     type Copy: Serialize + Send + Sync;
 

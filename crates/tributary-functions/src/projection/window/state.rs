@@ -1,7 +1,7 @@
 //! A source in one state, as the change feed or a query returns it.
 
 use super::{Member, Window};
-use crate::{projection::FeedItem, values::Timestamp};
+use crate::{projection::ChangeFeedItem, values::Timestamp};
 
 /// The state of a source, and the change that has it.
 pub(super) struct SourceState<C> {
@@ -13,7 +13,7 @@ pub(super) struct SourceState<C> {
     pub(super) change: C,
 }
 
-impl<C: FeedItem> SourceState<C> {
+impl<C: ChangeFeedItem> SourceState<C> {
     /// Returns the state in a change; `None` when the change is of no source.
     pub(super) fn from_change<W: Window<Change = C>>(change: C) -> Option<Self> {
         let origin = change.origin()?;
