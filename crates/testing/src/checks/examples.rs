@@ -133,7 +133,7 @@ impl Examples {
         mut send: impl AsyncFnMut(&Self, &Example) -> Answer,
     ) {
         self.rounds(&["PUT", "POST"], &mut send).await;
-        self.add_dead_letters(world).await;
+        self.add_operator_items(world).await;
         self.rounds(&["PUT", "POST"], &mut send).await;
     }
 
@@ -305,9 +305,9 @@ impl Examples {
         Some((body, secrets))
     }
 
-    /// Stores dead letters for the functions of the framework: an item of each projection's container
-    /// arrives in a form that no program can read.
-    async fn add_dead_letters<A: AppUnderTest>(&mut self, world: &World<A>) {
+    /// Adds what the functions of the framework need: the names of the projections, and dead letters of them. An
+    /// item of each projection's container arrives in a form that no program can read.
+    async fn add_operator_items<A: AppUnderTest>(&mut self, world: &World<A>) {
         let app = A::program().describe().unwrap();
         let projections = app.domains.iter().flat_map(|domain| &domain.projections);
         for projection in projections.clone() {
@@ -320,6 +320,7 @@ impl Examples {
                 }
                 world.deliver(projection.function(), &[item]).await.unwrap();
             }
+            self.locations.push(format!("/api/projections/{}", projection.function()));
         }
         if projections.count() == 0 {
             self.pending.retain(|listed| listed.domain != FRAMEWORK);
