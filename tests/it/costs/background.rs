@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use tributary_testing::budget::{hold_table, kind};
+use tributary_testing::budget::{hold_table, is_caused_by_a_change, kind};
 
 use crate::budgets::path;
 use crate::{blog as given, world::World};
@@ -14,7 +14,8 @@ async fn row(world: &World, what: &str, function: &str, changes: &[Value]) -> St
     let requests_before = world.endpoint.request_count();
     world.deliver(function, changes).await.unwrap();
     let mut kinds: Vec<(String, usize)> = Vec::new();
-    let requests = world.endpoint.requests_since(requests_before);
+    let mut requests = world.endpoint.requests_since(requests_before);
+    requests.retain(is_caused_by_a_change);
     for request in &requests {
         let what = kind(request);
         match kinds.iter_mut().find(|(known, _)| *known == what) {

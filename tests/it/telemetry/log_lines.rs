@@ -24,7 +24,7 @@ async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
 }
 
 /// Returns a line of each kind, in a blog with a post and an unreadable item.
-async fn lines() -> (World, [Value; 5]) {
+async fn lines() -> (World, [Value; 6]) {
     let world = given::blog().await;
     let bad = json!({"id": "bad", "postId": "bad", "type": "poem"});
     world.container("posts").await.create_item("bad", "bad", &bad, None).await.unwrap();
@@ -35,6 +35,13 @@ async fn lines() -> (World, [Value; 5]) {
     let answer = handler.send("GET", "/api/posts/p1?code=key", &[trace, id], "").await;
     assert_eq!(answer.status, 200);
     deliver(&handler, "HomeFeed", &world.items("posts").await).await;
+    let pause = "/api/projections/UsernamesInPosts/pause";
+    let json = ("content-type", "application/json");
+    let answer = handler.send("POST", pause, &[id, json], "{}").await;
+    assert!(answer.status.is_success(), "{}", answer.text);
+    let changes = json!({"Data": {"documents": world.items("users").await}, "Metadata": {}});
+    let refused = handler.send("POST", "/UsernamesInPosts", &[id], changes.to_string()).await;
+    assert_eq!(refused.status, 503);
     let (timer, tick) = ("NewsMigration", r#"{"Data": {"timer": {"IsPastDue": false}}}"#);
     assert_eq!(handler.send("POST", &format!("/{timer}"), &[id], tick).await.status, 200);
     handler.terminate().await;
@@ -44,6 +51,7 @@ async fn lines() -> (World, [Value; 5]) {
         handler.line("Stored a change as a dead letter").await,
         handler.line("Migrated feed items to the warm container").await,
         handler.line("Measured the use of logical partitions").await,
+        handler.line("Refused a batch of changes: the projection is paused").await,
     ];
     (world, lines)
 }

@@ -238,7 +238,7 @@ impl<'a, P: Places> RelocationRun<'a, P> {
             Some(last) => last.property(P::Content::DATE).unwrap_or(Timestamp::EPOCH),
             None => Timestamp::EPOCH,
         };
-        // guard: news: the progress of the migration waits for the remaining items => `asked_for`
+        // guard: item move: the progress of the migration waits for the remaining items => `asked_for`
         self.outcome.oldest_left.map_or(asked_for, |left| left.min(asked_for))
     }
 
@@ -300,7 +300,7 @@ async fn relocate_due<P: Places>(
     due: &DueItem<P::Content>,
 ) -> Result<RelocationOutcome, StoreError> {
     if let Some(left) = &due.arrived_from {
-        // guard: news: an item goes on when its move has ended
+        // guard: item move: an item goes on when its move has ended
         retry(async |_| item_move::end(places, left, &due.id).await).await?;
     }
     let (from, to) = (places.container(dues.from), places.container(dues.to));
