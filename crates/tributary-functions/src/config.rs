@@ -358,7 +358,7 @@ mod tests {
             assert_eq!(mode(settings), Ok(Authentication::EasyAuth), "{settings:?}");
         }
         for settings in [&[easyauth, site][..], &[easyauth, instance, off]] {
-            assert!(mode(settings).unwrap_err().contains("turn it on"), "{settings:?}");
+            assert!(mode(settings).unwrap_err().contains("Turn it on"), "{settings:?}");
         }
         for other in ["easy-auth", "true", "aad"] {
             let message = mode(&[("Authentication__Mode", other)]).unwrap_err();
