@@ -172,10 +172,11 @@ pub fn hold_table(document: impl AsRef<Path>, table: &str) {
     fs::write(path, updated).unwrap();
 }
 
-/// Delivers all changes, and returns the store requests that the changes have caused.
+/// Delivers all changes, to one trigger after the other, and returns the store requests that the changes
+/// have caused.
 pub async fn background<A: AppUnderTest>(world: &World<A>) -> Vec<StoreRequest> {
     let n_before = world.endpoint.request_count();
-    world.settle().await;
+    world.settle_in_turn().await;
     world.endpoint.requests_since(n_before).into_iter().filter(is_caused_by_a_change).collect()
 }
 
