@@ -11,6 +11,6 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-use common::{blog as given, budgets, expect, world};
+use common::{at_once, blog as given, budgets, expect, world};
 
 automod::dir!("tests/blog");

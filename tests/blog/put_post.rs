@@ -1,10 +1,12 @@
 //! C2: `PUT /posts/{postId}`.
 
-use futures::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::given;
-use crate::expect::{bad_fields, charged, created, problem};
+use crate::{
+    at_once::{each_put_is_answered_with_its_own, one_put_creates},
+    expect::{bad_fields, charged, created, problem},
+};
 
 #[tokio::test]
 async fn the_first_put_creates_and_the_next_edits() {
@@ -92,49 +94,22 @@ async fn the_largest_post_can_still_be_edited_and_liked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_creates_of_one_post_at_once_exactly_one_succeeds() {
     let world = given::blog().await;
-    let other = world.second_instance().await;
+    let instances = [world.clone(), world.second_instance().await];
     for n in 0..20 {
-        let path = format!("/api/posts/new{n}");
-        let puts = (0..6).map(|k| {
-            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
-            let path = path.clone();
-            let body = json!({"userId": "ann", "title": format!("by {k}"), "content": "C"});
-            tokio::spawn(async move {
-                world.call("PUT", &path, &[("if-none-match", "*")], Some(body)).await
-            })
-        });
-        let answers = join_all(puts).await.into_iter().map(Result::unwrap);
-        let there = world.get(&path).await.expect(200).json();
-        let mut n_created = 0;
-        for answer in answers {
-            if answer.status == 201 {
-                n_created += 1;
-                assert_eq!(answer.json(), there);
-            } else {
-                problem(&answer, 412);
-            }
-        }
-        assert_eq!(n_created, 1, "{path}");
+        one_put_creates(&instances, &format!("/api/posts/new{n}"), post_by).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_put_of_many_at_once_is_answered_with_its_own_text() {
     let world = given::blog().await;
-    let other = world.second_instance().await;
+    let instances = [world.clone(), world.second_instance().await];
     for n in 0..20 {
-        let puts = (0..6).map(|k| {
-            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
-            tokio::spawn(async move {
-                let title = format!("by {k}");
-                let body = json!({"userId": "ann", "title": title, "content": "C"});
-                let answer = world.put(&format!("/api/posts/new{n}"), body).await;
-                assert!(answer.status.is_success(), "{}", answer.text);
-                assert_eq!(answer.json()["title"], title);
-                answer.status == 201
-            })
-        });
-        let created = join_all(puts).await.into_iter().filter(|put| *put.as_ref().unwrap()).count();
-        assert_eq!(created, 1);
+        let path = format!("/api/posts/new{n}");
+        each_put_is_answered_with_its_own("title", &instances, &path, post_by).await;
     }
+}
+
+fn post_by(caller: usize) -> Value {
+    json!({"userId": "ann", "title": format!("by {caller}"), "content": "C"})
 }

@@ -1,10 +1,10 @@
 //! C1: `PUT /users/{userId}`.
 
-use futures::future::join_all;
 use serde_json::json;
 
 use super::given;
 use crate::{
+    at_once::{each_put_is_answered_with_its_own, one_put_creates},
     expect::{bad_fields, charged, created, problem},
     world::World,
 };
@@ -108,48 +108,20 @@ async fn a_name_older_than_this_rule_is_read_and_copied_and_can_be_changed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_creates_of_one_user_at_once_exactly_one_succeeds() {
     let world = World::new().await;
-    let other = world.second_instance().await;
+    let instances = [world.clone(), world.second_instance().await];
     for n in 0..20 {
-        let path = format!("/api/users/u{n}");
-        let puts = (0..6).map(|k| {
-            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
-            let path = path.clone();
-            let body = json!({"username": format!("name {n} {k}")});
-            tokio::spawn(async move {
-                world.call("PUT", &path, &[("if-none-match", "*")], Some(body)).await
-            })
-        });
-        let answers = join_all(puts).await.into_iter().map(Result::unwrap);
-        let there = world.get(&path).await.expect(200).json();
-        let mut n_created = 0;
-        for answer in answers {
-            if answer.status == 201 {
-                n_created += 1;
-                assert_eq!(answer.json(), there);
-            } else {
-                problem(&answer, 412);
-            }
-        }
-        assert_eq!(n_created, 1, "{path}");
+        let name = |caller| json!({"username": format!("name {n} {caller}")});
+        one_put_creates(&instances, &format!("/api/users/u{n}"), name).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_put_of_many_at_once_is_answered_with_its_own_name() {
     let world = World::new().await;
-    let other = world.second_instance().await;
+    let instances = [world.clone(), world.second_instance().await];
     for n in 0..20 {
-        let puts = (0..6).map(|k| {
-            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
-            let (id, name) = (format!("u{n}"), format!("name {n} {k}"));
-            tokio::spawn(async move {
-                let answer = given::user(&world, &id, &name).await;
-                assert!(answer.status.is_success(), "{}", answer.text);
-                assert_eq!(answer.json()["username"], name);
-                answer.status == 201
-            })
-        });
-        let created = join_all(puts).await.into_iter().filter(|put| *put.as_ref().unwrap()).count();
-        assert_eq!(created, 1);
+        let name = |caller| json!({"username": format!("name {n} {caller}")});
+        let path = format!("/api/users/u{n}");
+        each_put_is_answered_with_its_own("username", &instances, &path, name).await;
     }
 }

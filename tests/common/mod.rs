@@ -4,6 +4,7 @@
 
 #![allow(dead_code, unused_imports, reason = "each program uses a part")]
 
+pub(crate) mod at_once;
 pub(crate) mod blog;
 pub(crate) mod budgets;
 pub(crate) mod callers;

@@ -1,0 +1,64 @@
+//! `PUT` requests of many callers at once, at two instances.
+
+use futures::future::join_all;
+use serde_json::Value;
+
+use super::{
+    expect::problem,
+    world::{Answer, World},
+};
+
+const CALLERS: usize = 6;
+
+/// Checks that one of many `PUT`s that must create an item does so, and that the others are refused.
+pub(crate) async fn one_put_creates(
+    instances: &[World; 2],
+    path: &str,
+    body: impl Fn(usize) -> Value,
+) {
+    let answers = put(instances, path, &[("if-none-match", "*")], &body).await;
+    let stored = instances[0].get(path).await.expect(200).json();
+    let mut n_created = 0;
+    for answer in answers {
+        if answer.status == 201 {
+            n_created += 1;
+            assert_eq!(answer.json(), stored);
+        } else {
+            problem(&answer, 412);
+        }
+    }
+    assert_eq!(n_created, 1, "{path}");
+}
+
+/// Checks that each of many `PUT`s is answered with its own value of a field, and that one of them creates
+/// the item.
+pub(crate) async fn each_put_is_answered_with_its_own(
+    field: &str,
+    instances: &[World; 2],
+    path: &str,
+    body: impl Fn(usize) -> Value,
+) {
+    let mut n_created = 0;
+    for (caller, answer) in put(instances, path, &[], &body).await.into_iter().enumerate() {
+        assert!(answer.status.is_success(), "{}", answer.text);
+        assert_eq!(answer.json()[field], body(caller)[field]);
+        n_created += usize::from(answer.status == 201);
+    }
+    assert_eq!(n_created, 1, "{path}");
+}
+
+/// Sends the body of each caller at once, and returns the answers in the order of the callers.
+async fn put(
+    instances: &[World; 2],
+    path: &str,
+    headers: &'static [(&str, &str)],
+    body: &impl Fn(usize) -> Value,
+) -> Vec<Answer> {
+    let puts = (0..CALLERS).map(|caller| {
+        let instance = instances[caller % 2].clone();
+        let path = path.to_owned();
+        let body = body(caller);
+        tokio::spawn(async move { instance.call("PUT", &path, headers, Some(body)).await })
+    });
+    join_all(puts).await.into_iter().map(Result::unwrap).collect()
+}
