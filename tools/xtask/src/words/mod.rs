@@ -128,7 +128,7 @@ fn rust_files(workspace: &Workspace) -> anyhow::Result<Vec<AreaFile>> {
     for package in &workspace.packages {
         let folder = package.manifest_path.parent().context("a manifest has a folder")?;
         let folder = folder.strip_prefix(&workspace.root)?;
-        for part in ["build.rs", "examples", "src", "template", "tests"] {
+        for part in ["build.rs", "examples", "rooms", "src", "template", "tests"] {
             let mut paths = Vec::new();
             add_rust_files(&folder.join(part), &mut paths)?;
             paths.sort();

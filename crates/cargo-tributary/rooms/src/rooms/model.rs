@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::prelude::*;
 
-/// How many coming bookings a room has at most: it keeps the times of each, some 150 bytes.
+/// The most coming bookings of a room, which keeps the times of each: some 150 bytes.
 const MAX_COMING: usize = 200;
 
 checked_text!(
@@ -50,7 +50,7 @@ pub enum PeopleItem {
 #[serde(rename_all = "camelCase")]
 pub struct Room {
     id: RoomId,
-    /// What callers see.
+    /// The part that callers see.
     #[serde(flatten)]
     pub public: PublicRoom,
     /// Raised by each other name.
@@ -75,7 +75,7 @@ pub struct PublicRoom {
     pub room_id: RoomId,
     /// The name.
     pub name: RoomName,
-    /// How many bookings there are.
+    /// The number of bookings.
     pub booking_count: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct PublicRoom {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Booking {
-    /// What callers see.
+    /// The part that callers see.
     #[serde(flatten)]
     pub public: PublicBooking,
     /// The name that the room had when it counted the booking; in a copy, the name that it has.
@@ -105,7 +105,7 @@ pub struct PublicBooking {
     pub id: BookingId,
     /// The partition key.
     pub room_id: RoomId,
-    /// The person who comes.
+    /// The person of the booking.
     pub person_id: PersonId,
     /// The begin.
     pub starts_at: Timestamp,

@@ -1,4 +1,4 @@
-//! What the change feed keeps true: the bookings of a person, their number, and the names of rooms.
+//! The projections: the bookings of a person, their number, and the names of rooms.
 
 use tributary_functions::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What a person sees of bookings: copies that the change feed brings.
+//! The bookings of a person: copies that a projection writes.
 
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ async fn the_numbers_of_many_people_follow_their_bookings() {
 }
 
 #[tokio::test]
-async fn a_booking_is_for_the_person_who_books_and_no_other_cancels_it() {
+async fn a_booking_belongs_to_its_person_and_no_other_person_cancels_it() {
     let world = rooms().await;
     let booking = book(&world, "ann", 1, [9, 10]).await.expect(201);
     let world = world.with_easyauth().await;

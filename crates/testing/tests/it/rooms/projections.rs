@@ -1,4 +1,4 @@
-//! What the change feed keeps true: copies of rooms, counts of rooms, the newest rooms, names of people in
+//! The projections: copies of rooms, counts of rooms, the newest rooms, names of people in
 //! rooms, and no booking of a deleted room.
 
 use tributary_functions::{

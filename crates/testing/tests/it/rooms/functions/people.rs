@@ -24,7 +24,7 @@ pub(super) struct PublicPerson {
     name: Text,
 }
 
-/// How many rooms a person has.
+/// The number of rooms of a person.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RoomCount {
