@@ -38,3 +38,5 @@ pub mod brand;
 pub mod config;
 pub mod telemetry;
 pub mod values;
+
+mod terminal;

@@ -62,17 +62,38 @@ struct Dependency {
     path: Option<PathBuf>,
 }
 
-/// Returns the members of the workspace that are published.
-pub(crate) fn published() -> anyhow::Result<Vec<PublishedPackage>> {
+/// Returns the members of the workspace.
+fn members() -> anyhow::Result<Vec<PublishedPackage>> {
     let metadata = ["metadata", "--no-deps", "--format-version", "1"];
     let output = tree::run(Command::new(env!("CARGO")).args(metadata))?;
-    let WorkspacePackages { mut packages } = serde_json::from_slice(&output.stdout)?;
+    let WorkspacePackages { packages } = serde_json::from_slice(&output.stdout)?;
+    Ok(packages)
+}
+
+/// Returns the members of the workspace that are published.
+pub(crate) fn published() -> anyhow::Result<Vec<PublishedPackage>> {
+    let mut packages = members()?;
     packages.retain(|package| package.publish.as_ref().is_none_or(|to| !to.is_empty()));
     Ok(packages)
 }
 
-/// Checks all crates that are published.
+/// Returns the domains, the crates in `src`, that depend on another domain.
+fn domain_faults(members: &[PublishedPackage]) -> Vec<String> {
+    let is_domain = |folder: &Path| folder.parent().is_some_and(|parent| parent.ends_with("src"));
+    let domains = members.iter().filter(|one| one.manifest_path.parent().is_some_and(is_domain));
+    let to_domain =
+        |one: &&Dependency| one.path.as_ref().is_some_and(|path| is_domain(path.as_path()));
+    let faults = domains.flat_map(|domain| {
+        let others = domain.dependencies.iter().filter(to_domain);
+        others.map(|other| format!("{} depends on the domain {}", domain.name, other.name))
+    });
+    faults.collect()
+}
+
+/// Checks that no domain depends on another, and all crates that are published.
 pub(crate) fn check() -> anyhow::Result<()> {
+    let faults = domain_faults(&members()?);
+    ensure!(faults.is_empty(), "domains know the framework alone:\n{}", faults.join("\n"));
     let packages = published()?;
     ensure!(!packages.is_empty(), "no crate of the workspace is published");
     let names: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
@@ -198,6 +219,18 @@ mod tests {
             categories: vec!["database".into()],
             ..PublishedPackage::default()
         }
+    }
+
+    #[test]
+    fn a_domain_that_depends_on_another_is_named() {
+        let dependency = |path: &str| Dependency { name: "other".into(), path: Some(path.into()) };
+        let domain = |path| PublishedPackage {
+            manifest_path: "/app/src/river/Cargo.toml".into(),
+            dependencies: vec![dependency(path)],
+            ..complete()
+        };
+        assert!(domain_faults(&[domain("/app/crates/framework")]).is_empty());
+        assert_eq!(domain_faults(&[domain("/app/src/sea")]), ["river depends on the domain other"]);
     }
 
     #[test]

@@ -1,19 +1,11 @@
 //! The command `audit`.
 
-use std::{
-    fmt,
-    io::{self, IsTerminal},
-    process::ExitCode,
-    time::Duration,
-};
+use std::{fmt, io, process::ExitCode, time::Duration};
 
 use clap::Args;
 
-use super::{
-    Audit, AuditOptions, AuditSummary,
-    report::{Report, ReportFormat},
-};
-use crate::brand::brand;
+use super::{Audit, AuditOptions, AuditSummary, report::Report};
+use crate::{brand::brand, terminal::OutputFormat};
 
 /// Nothing found, or everything repaired.
 const EXIT_CLEAN: u8 = 0;
@@ -68,12 +60,7 @@ async fn report(audits: &[(&str, Audit)], arguments: &Arguments) -> Result<u8, S
         }
         some => some,
     };
-    let format = match (arguments.json, io::stdout().is_terminal()) {
-        (true, _) => ReportFormat::Json,
-        (false, true) if no_color() => ReportFormat::Plain,
-        (false, true) => ReportFormat::Colours,
-        (false, false) => ReportFormat::Plain,
-    };
+    let format = OutputFormat::for_stdout(arguments.json);
     let options = AuditOptions { settle: arguments.settle, repair: arguments.repair };
     let mut report = Report::new(io::stdout(), io::stderr(), format);
     let mut all = AuditSummary::default();
@@ -89,10 +76,6 @@ async fn report(audits: &[(&str, Audit)], arguments: &Arguments) -> Result<u8, S
     }
     report.end(&all).map_err(|error| format!("the report cannot be written: {error}"))?;
     Ok(if all.is_clean() { EXIT_CLEAN } else { EXIT_DIVERGENT })
-}
-
-fn no_color() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -2,23 +2,21 @@
 
 use std::{
     env, fmt,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     process::ExitCode,
     time::Duration,
 };
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 
 use super::{
-    PauseReason, ProjectionList, ProjectionName, ProjectionView,
-    table::{self, TableFormat},
-    update,
+    PauseReason, ProjectionList, ProjectionName, ProjectionView, table::projections_table, update,
 };
 use crate::{
     brand::brand,
     http::{ApiError, Conditions},
     projection::{Projections, control::Pause},
+    terminal::{OutputFormat, json_lines},
     values::Timestamp,
 };
 
@@ -92,7 +90,7 @@ async fn carry_out(
     projections: &Projections,
     arguments: &ProjectionArguments,
 ) -> Result<(), String> {
-    let format = TableFormat::of(arguments.json, io::stdout().is_terminal());
+    let format = OutputFormat::for_stdout(arguments.json);
     let anything = &Conditions::default();
     match &arguments.command {
         ProjectionCommand::List => print(&list(projections).await?, format),
@@ -100,8 +98,8 @@ async fn carry_out(
             let projection = super::view::find(projections, name).map_err(sentence)?;
             let stored = projections.states().read(projection.function()).await;
             let stored = stored.map_err(|error| sentence(error.into()))?;
-            let state = stored.as_ref().map(|stored| &stored.item);
-            print(&[ProjectionView::new(projection, state)], format)
+            let pause = stored.and_then(|stored| stored.item.pause);
+            print(&[ProjectionView::new(projection, pause)], format)
         }
         ProjectionCommand::Pause { name, reason } => {
             let reason = reason.as_ref().map(|reason| reason.as_str().to_owned());
@@ -115,7 +113,7 @@ async fn carry_out(
         }
         ProjectionCommand::Watch { interval } => loop {
             let views = list(projections).await?;
-            if format.is_live() {
+            if format == OutputFormat::Colours {
                 // To the upper left corner, and clear.
                 io::stdout().write_all(b"\x1b[H\x1b[2J").map_err(closed)?;
             }
@@ -129,18 +127,14 @@ async fn list(projections: &Projections) -> Result<Vec<ProjectionView>, String> 
     Ok(ProjectionList::read(projections).await.map_err(sentence)?.items)
 }
 
-fn print(views: &[ProjectionView], format: TableFormat) -> Result<(), String> {
+fn print(views: &[ProjectionView], format: OutputFormat) -> Result<(), String> {
     let text = match format {
-        TableFormat::Json => json_lines(views),
-        TableFormat::Plain | TableFormat::Colours => table::text(views, format),
+        OutputFormat::Json => json_lines(views),
+        OutputFormat::Plain => projections_table(views, false),
+        OutputFormat::Colours => projections_table(views, true),
     };
     let mut out = io::stdout();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(closed)
-}
-
-fn json_lines(views: &[impl Serialize]) -> String {
-    let lines = views.iter().filter_map(|view| serde_json::to_string(view).ok());
-    lines.map(|line| line + "\n").collect()
 }
 
 /// Returns what is wrong and what to do.

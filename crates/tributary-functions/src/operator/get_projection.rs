@@ -4,6 +4,7 @@ use axum::{Json, extract::State};
 
 use super::view::{ProjectionName, ProjectionView, find};
 use crate::{
+    cosmos::Stored,
     http::{ApiError, Conditions, ItemResponse, Params, found},
     projection::Projections,
 };
@@ -16,9 +17,10 @@ pub async fn get_projection(
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
     let projection = find(&projections, &name)?;
     let stored = projections.states().read(projection.function()).await?;
-    let view = ProjectionView::new(projection, stored.as_ref().map(|stored| &stored.item));
     Ok(match stored {
-        Some(stored) => found(&conditions, &view, &stored.etag),
-        None => Json(view).into(),
+        Some(Stored { item, etag }) => {
+            found(&conditions, &ProjectionView::new(projection, item.pause), &etag)
+        }
+        None => Json(ProjectionView::new(projection, None)).into(),
     })
 }

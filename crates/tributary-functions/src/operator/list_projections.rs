@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::view::ProjectionView;
 use crate::{
     http::ApiError,
-    projection::{Projections, control::ProjectionStates},
+    projection::{AnyProjection, Projections},
 };
 
 /// All projections of the app.
@@ -20,10 +20,11 @@ pub struct ProjectionList {
 impl ProjectionList {
     /// Reads the states of all projections: one query.
     pub(super) async fn read(projections: &Projections) -> Result<Self, ApiError> {
-        let stored = ProjectionStates::all(projections.states()).await?;
-        let view = |projection| {
-            let mut stored = stored.iter();
-            ProjectionView::new(projection, stored.find(|state| state.id == projection.function()))
+        let mut states = projections.states().all().await?;
+        let view = |projection: &dyn AnyProjection| match states.remove(projection.function()) {
+            None => ProjectionView::new(projection, None),
+            Some(Ok(state)) => ProjectionView::new(projection, state.pause),
+            Some(Err(_)) => ProjectionView::unreadable(projection),
         };
         Ok(Self { items: projections.all().map(view).collect() })
     }

@@ -18,10 +18,11 @@ pub struct UpdatedProjection {
     /// The projection.
     pub view: ProjectionView,
     etag: Option<ETag>,
+    is_changed: bool,
 }
 
 impl From<UpdatedProjection> for ItemResponse<ProjectionView> {
-    fn from(UpdatedProjection { view, etag }: UpdatedProjection) -> Self {
+    fn from(UpdatedProjection { view, etag, .. }: UpdatedProjection) -> Self {
         match etag {
             Some(etag) => item(StatusCode::OK, &view, &etag),
             None => Json(view).into(),
@@ -37,9 +38,11 @@ pub async fn pause(
     pause: &Pause,
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
-    let paused = |state: &ProjectionState| Ok(state.paused(pause.clone()));
+    let paused = |state: &ProjectionState| state.paused(pause.clone());
     let updated = update(projections, projection, conditions, paused).await?;
-    tracing::info!(projection = projection.function(), by = pause.by, "Paused a projection");
+    if updated.is_changed {
+        tracing::info!(projection = projection.function(), by = pause.by, "Paused a projection");
+    }
     Ok(updated)
 }
 
@@ -50,9 +53,10 @@ pub async fn resume(
     conditions: &Conditions,
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
-    let resumed = |state: &ProjectionState| Ok(state.resumed());
-    let updated = update(projections, projection, conditions, resumed).await?;
-    tracing::info!(projection = projection.function(), "Resumed a projection");
+    let updated = update(projections, projection, conditions, ProjectionState::resumed).await?;
+    if updated.is_changed {
+        tracing::info!(projection = projection.function(), "Resumed a projection");
+    }
     Ok(updated)
 }
 
@@ -61,7 +65,7 @@ async fn update(
     projections: &Projections,
     projection: &dyn AnyProjection,
     conditions: &Conditions,
-    decide: impl Fn(&ProjectionState) -> Result<Option<ProjectionState>, ApiError>,
+    decide: impl Fn(&ProjectionState) -> Option<ProjectionState>,
 ) -> Result<UpdatedProjection, ApiError> {
     let attempt = async |attempt: Attempt| {
         let states = projections.states().reading(attempt.reads);
@@ -71,13 +75,13 @@ async fn update(
             None => (ProjectionState::running(projection.function()), None),
         };
         conditions.check(etag.as_ref())?;
-        let Some(next) = decide(&state)? else {
+        let Some(next) = decide(&state) else {
             Reads::confirmed(attempt.reads)?;
-            return Ok((state, etag));
+            return Ok((state, etag, false));
         };
         let etag = states.put(&next, etag.as_ref()).await?;
-        Ok::<_, ApiError>((next, Some(etag)))
+        Ok::<_, ApiError>((next, Some(etag), true))
     };
-    let (state, etag) = retry(attempt).await?;
-    Ok(UpdatedProjection { view: ProjectionView::new(projection, Some(&state)), etag })
+    let (state, etag, is_changed) = retry(attempt).await?;
+    Ok(UpdatedProjection { view: ProjectionView::new(projection, state.pause), etag, is_changed })
 }

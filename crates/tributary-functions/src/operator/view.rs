@@ -5,10 +5,7 @@ use serde::Serialize;
 
 use crate::{
     http::ApiError,
-    projection::{
-        AnyProjection, Projections,
-        control::{Pause, ProjectionState},
-    },
+    projection::{AnyProjection, Projections, control::Pause},
     values::{checked_text, id_rule},
 };
 
@@ -25,6 +22,8 @@ pub enum ProjectionStatus {
     Running,
     /// It refuses each batch.
     Paused,
+    /// Its state cannot be read, so it refuses each batch: delete its item in the container `projections`.
+    Unreadable,
 }
 
 impl ProjectionStatus {
@@ -33,6 +32,7 @@ impl ProjectionStatus {
         match self {
             Self::Running => "running",
             Self::Paused => "paused",
+            Self::Unreadable => "unreadable",
         }
     }
 }
@@ -56,12 +56,16 @@ pub struct ProjectionView {
 }
 
 impl ProjectionView {
-    /// Returns a projection with its state; `None`: nothing is stored for it.
-    pub fn new(projection: &dyn AnyProjection, state: Option<&ProjectionState>) -> Self {
-        let pause = state.and_then(|state| state.pause.clone());
+    /// Returns a projection that is paused, or runs.
+    pub fn new(projection: &dyn AnyProjection, pause: Option<Pause>) -> Self {
         let status =
             if pause.is_some() { ProjectionStatus::Paused } else { ProjectionStatus::Running };
         Self { name: projection.function(), container: projection.container_id(), status, pause }
+    }
+
+    /// Returns a projection whose state cannot be read.
+    pub fn unreadable(projection: &dyn AnyProjection) -> Self {
+        Self { status: ProjectionStatus::Unreadable, ..Self::new(projection, None) }
     }
 }
 

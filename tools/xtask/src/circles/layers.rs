@@ -11,7 +11,7 @@ const FRAMEWORK: &str = "tributary-functions";
 /// The modules of the framework from the lowest layer up. Modules of one layer may import each other
 /// without a circle.
 const LAYERS: &[&[&str]] = &[
-    &["brand", "values"],
+    &["brand", "terminal", "values"],
     &["telemetry"],
     &["cosmos"],
     &["engines", "projection"],

@@ -34,6 +34,6 @@ mod states;
 
 pub use self::{
     gate::{ProjectionGate, RefusedBatch, STATE_MAX_AGE},
-    state::{Pause, ProjectionState, StateConflict},
+    state::{Pause, ProjectionState},
     states::ProjectionStates,
 };

@@ -33,11 +33,6 @@ pub struct Pause {
     pub reason: Option<String>,
 }
 
-/// A change that the state does not allow; a sentence that says what to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct StateConflict(pub &'static str);
-
 impl ProjectionState {
     /// Returns the state of a projection for which nothing is stored.
     pub fn running(function: &str) -> Self {

@@ -1,10 +1,10 @@
 //! The container of the states.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use super::ProjectionState;
 use crate::cosmos::{
-    Container, Cosmos, ETag, Query, ReadResult, Reads, RowResult, Scope, StoreError,
+    Container, Cosmos, ETag, JsonText, Query, ReadResult, Reads, RowResult, Scope, StoreError,
 };
 
 /// The most states that are read at a time: an app has some tens of projections.
@@ -35,13 +35,17 @@ impl ProjectionStates {
         self.0.read(function, function).await
     }
 
-    /// Reads the states of all projections that have one: a query in all partitions of a container with
-    /// some tens of items. An unreadable state is left out.
-    pub async fn all(&self) -> Result<Vec<ProjectionState>, StoreError> {
+    /// Reads the states of all projections that have one, by the functions' names: a query in all partitions
+    /// of a container with some tens of items. An unreadable state is there as its text.
+    pub async fn all(&self) -> Result<HashMap<String, RowResult<ProjectionState>>, StoreError> {
         let query = Query::from("SELECT * FROM c");
-        let rows: Vec<RowResult<_>> =
+        let rows: Vec<RowResult<ProjectionState>> =
             self.0.query_rows(query, Scope::Container, MAX_STATES).await?;
-        Ok(rows.into_iter().filter_map(Result::ok).collect())
+        let with_name = |row: RowResult<ProjectionState>| {
+            let name = row.as_ref().map_or_else(JsonText::id, |state| Some(state.id.clone()))?;
+            Some((name, row))
+        };
+        Ok(rows.into_iter().filter_map(with_name).collect())
     }
 
     /// Writes a state that has not changed since `etag`; without one, a state of a projection that had none.
