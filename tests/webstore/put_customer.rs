@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::given;
-use tributary_testing::interleavings::amid;
+use tributary_testing::interleavings::{amid, held};
 
 use crate::{
     expect::{bad_fields, created, is_timestamp, members, problem},
@@ -114,6 +114,25 @@ async fn a_customer_is_created_once_after_a_lost_answer() {
     let body = Some(given::details("bob"));
     let answer = world.call("PUT", "/api/customers/bob", &headers, body).await;
     created(&world, &answer, "/api/customers/bob").await;
+}
+
+#[tokio::test]
+async fn an_order_that_comes_before_a_lost_answer_is_noticed_leaves_the_customer_created() {
+    let world = given::shop().await;
+    let other = world.second_instance().await;
+    world.endpoint.inject(Fault::AnswerLost, RequestKind::Create, "customer", 1);
+    let customer_read = (&world, RequestKind::Read, "customer");
+    let (first_read, put) = held(customer_read, given::customer(&world, "eve")).await;
+    let put = async {
+        first_read.release();
+        put.await
+    };
+    let second_read = amid(customer_read, put, async {
+        given::order(&other, "eve").await.expect(201);
+    });
+    let answer = second_read.await.expect(201);
+    assert_eq!(answer.header("location"), "/api/customers/eve");
+    assert_eq!(given::counts(&world, "eve").await, (1, 1));
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ impl DesiredItem<Self> for Customer {
     }
 
     fn matches_new(&self, customer: &Self) -> bool {
-        customer.public == self.public
+        customer.public.creation_date == self.public.creation_date && self.is_satisfied_by(customer)
     }
 
     fn is_satisfied_by(&self, customer: &Self) -> bool {

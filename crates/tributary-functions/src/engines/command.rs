@@ -41,7 +41,8 @@ pub trait DesiredItem<T> {
     /// another command has edited it since.
     fn has_created(&self, item: &T) -> bool;
 
-    /// Returns true if the item is as this command creates it. An item that keeps the command that
+    /// Returns true if the item is as this command creates it, but for values that other commands change,
+    /// such as counts of children: they may come before a lost answer is noticed. An item that keeps the command that
     /// created it [knows](RemembersCommands::knows) that command, and needs no comparison.
     fn matches_new(&self, _item: &T) -> bool {
         false
