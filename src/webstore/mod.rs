@@ -20,7 +20,6 @@ pub mod projections;
 
 pub mod audit;
 
-mod hashing;
 mod moves;
 mod orders;
 mod state;
@@ -32,7 +31,7 @@ use std::sync::Arc;
 use tributary_functions::{
     config::ConfigError,
     domain::{Context, Domain, bind},
-    http::{AuthLevel, Footprint, HttpFunction, QueryParameter, delete, get, post, put},
+    http::{AuthLevel, Footprint, HttpFunction, QueryParameter, WorkQueue, delete, get, post, put},
 };
 
 use self::{
@@ -93,8 +92,9 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
     let product  = Footprint::Item(sizes::PRODUCT_BYTES);
     let products = Footprint::Page { item: sizes::PRODUCT_BYTES, limit: 20 };
     let customer = Footprint::Item(sizes::CUSTOMER_BYTES);
-    // Few requests with a hash are worked on at a time, so each reserves its body only.
-    let hashes   = hashing::queue();
+    // Of two requests at work, one hashes, and the other reads or writes the store. A processor makes four
+    // to fifteen hashes a second, so the last of 32 waits two to eight seconds, which a caller does, too.
+    let hashes   = WorkQueue::new(2, 32);
     let order    = Footprint::Item(sizes::ORDER_BYTES);
     let orders   = Footprint::Page { item: sizes::ORDER_BYTES, limit: 20 };
     let included = Footprint::ItemWith {

@@ -9,11 +9,11 @@ use tributary_functions::{
         Container, Cosmos, ETag, Query, ReadResult, Reads, Scope, StoreError, Stored, containers,
     },
     engines::{command::ItemSlot, counted_children::CountedChildren},
+    http::CpuBoundWork,
     projection::Origin,
 };
 
 use super::{
-    hashing::Hashing,
     model::{
         CategoryId, Customer, CustomerId, CustomerItem, CustomerView, DeletedLabel, DeletedProduct,
         Label, LabelCopy, LabelItem, LabelKind, NewOrder, OrderId, OrderableItem, OrderedProducts,
@@ -191,7 +191,8 @@ pub struct Customers {
     pub leaderboard: Container,
     /// Creates, deletes and counts orders, and edits the customers that count them.
     pub(super) orders: CountedChildren<CustomerFamily>,
-    pub(super) hashing: Hashing,
+    /// Hashes passwords.
+    pub(super) hashing: CpuBoundWork,
     pub(super) reads: Reads,
 }
 
@@ -204,7 +205,7 @@ impl Customers {
             products: cosmos.container("product"),
             leaderboard: cosmos.container("leaderboard"),
             orders: CountedChildren::new(customers.clone()),
-            hashing: Hashing::default(),
+            hashing: CpuBoundWork::default(),
             reads: Reads::Session,
             customers,
         }

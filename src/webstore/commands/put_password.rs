@@ -9,7 +9,7 @@ use tributary_functions::{
 
 use crate::{
     Customers,
-    model::{CustomerEdit, CustomerId, HashError, Password},
+    model::{CustomerEdit, CustomerId, HashError, Password, PasswordHash},
 };
 
 from_form!(Password: text("password", Password::parse));
@@ -23,7 +23,8 @@ pub async fn put_password(
     JsonBody(password): JsonBody<Password>,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(id.as_str())?;
-    let hash = customers.hashing.hash(password).await.map_err(not_hashed)?;
+    let hash =
+        customers.hashing.run(move || PasswordHash::new(&password)).await.map_err(not_hashed)?;
     let ItemCommand { id: command, conditions } = command;
     retry(async |Attempt { reads, .. }| {
         let customers = customers.reading(reads);
@@ -45,6 +46,6 @@ pub async fn put_password(
 }
 
 pub(super) fn not_hashed(error: HashError) -> ApiError {
-    tracing::error!(%error, "A password could not be hashed: no memory, or a damaged hash");
+    tracing::error!(%error, "A password could not be hashed: no memory, no thread, or a damaged hash");
     ApiError::Internal
 }

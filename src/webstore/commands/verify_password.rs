@@ -9,7 +9,7 @@ use tributary_functions::{
 use super::put_password::not_hashed;
 use crate::{
     Customers,
-    model::{CustomerId, Password},
+    model::{CustomerId, Password, PasswordHash},
 };
 
 /// Compares a password with that of a customer: one store request, and a hash in its turn.
@@ -31,7 +31,8 @@ pub async fn verify_password(
     //     `match stored { Some(stored) => stored.item.password,
     //     None => return Err(ApiError::Unauthorized("The customer or the password is not right.")) }`
     let known = stored.and_then(|stored| stored.item.password);
-    if customers.hashing.verify(known, password).await.map_err(not_hashed)? {
+    let compare = move || PasswordHash::matches(known.as_ref(), &password);
+    if customers.hashing.run(compare).await.map_err(not_hashed)? {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(ApiError::Unauthorized("The customer or the password is not right."))

@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use unicode_normalization::UnicodeNormalization;
 
-use tributary_functions::values::{self, Invalid, check_length};
+use tributary_functions::{
+    http::CpuBoundError,
+    values::{self, Invalid, check_length},
+};
 
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
@@ -50,10 +53,16 @@ enum Scheme {
 /// The scheme of new hashes.
 const CURRENT_SCHEME: Scheme = Scheme::M47104T1P1;
 
-/// The failure of a hash: no memory is left, or the stored hash is damaged.
+/// The failure of a hash: no memory or no thread is left, or the stored hash is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the password could not be hashed")]
 pub struct HashError;
+
+impl From<CpuBoundError> for HashError {
+    fn from(_: CpuBoundError) -> Self {
+        Self
+    }
+}
 
 impl Password {
     /// Creates a password from a text of 12 to 128 characters.
