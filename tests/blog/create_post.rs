@@ -116,7 +116,8 @@ async fn a_content_has_1_byte_to_512_kib() {
 #[tokio::test]
 async fn the_author_id_may_be_128_characters_and_no_more() {
     let world = given::blog().await;
-    let (longest, too_long) = ("a".repeat(128), "a".repeat(129));
+    let longest = "a".repeat(128);
+    let too_long = "a".repeat(129);
     let body = |id: &str| json!({"userId": id, "title": "T", "content": "C"});
     problem(&world.post("/api/posts", body(&longest)).await, 404);
     assert_eq!(bad_fields(&world.post("/api/posts", body(&too_long)).await), ["userId"]);

@@ -379,7 +379,8 @@ async fn edits_of_one_post_at_once_are_each_made_on_the_state_that_they_ask_for(
     let etag = world.get("/api/posts/p1").await.header("etag").to_owned();
     let put = |title: &str, etag: &str| {
         let body = json!({"userId": "ann", "title": title, "content": "C"});
-        let (world, etag) = (world.clone(), etag.to_owned());
+        let world = world.clone();
+        let etag = etag.to_owned();
         let if_match = async move {
             let headers = [("if-match", etag.as_str())];
             world.call("PUT", "/api/posts/p1", &headers, Some(body)).await
@@ -528,7 +529,8 @@ async fn carry_out(steps: Vec<Step>, faults: Vec<(Fault, usize)>) {
     }
     let sent = steps.iter().map(|&Step { user, second_instance, what }| {
         let world = if second_instance { &other } else { &world };
-        let (name, path) = (&users[user], &comments[user]);
+        let name = &users[user];
+        let path = &comments[user];
         match what {
             What::Like => like(world, name),
             What::Unlike => unlike(world, name),
@@ -538,7 +540,8 @@ async fn carry_out(steps: Vec<Step>, faults: Vec<(Fault, usize)>) {
     });
     let answers = join_all(sent).await;
 
-    let (mut liked, mut commented) = ([0_i32; 4], 4_i32);
+    let mut liked = [0_i32; 4];
+    let mut commented = 4_i32;
     for (step, status) in steps.iter().zip(statuses(&answers)) {
         match (step.what, status) {
             (What::Like, 201) => liked[step.user] += 1,

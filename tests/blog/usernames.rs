@@ -38,7 +38,8 @@ async fn a_taken_name_is_taken_in_every_case_and_form() {
     .into_iter()
     .enumerate()
     {
-        let (first, second) = (format!("first{n}"), format!("second{n}"));
+        let first = format!("first{n}");
+        let second = format!("second{n}");
         user(&world, &first, name).await.expect(201);
         problem(&user(&world, &second, same).await, 409);
         problem(&world.post("/api/users", json!({"username": same})).await, 409);
@@ -165,19 +166,22 @@ async fn of_two_claims_of_one_name_at_once_exactly_one_succeeds() {
     let other = world.second_instance().await;
     for n in 0..60 {
         // In turn: two new users, a new user and a renamed one, two renamed ones.
-        let (a, b) = (format!("a{n}"), format!("b{n}"));
+        let a = format!("a{n}");
+        let b = format!("b{n}");
         if n % 3 > 0 {
             user(&world, &a, &format!("old {a}")).await.expect(201);
         }
         if n % 3 > 1 {
             user(&other, &b, &format!("old {b}")).await.expect(201);
         }
-        let (upper, lower) = (format!("NAME{n}"), format!("name{n}"));
+        let upper = format!("NAME{n}");
+        let lower = format!("name{n}");
         let (first, second) = tokio::join!(
             tokio::spawn(wish(world.clone(), a.clone(), upper)),
             tokio::spawn(wish(other.clone(), b.clone(), lower.clone())),
         );
-        let (first, second) = (first.unwrap(), second.unwrap());
+        let first = first.unwrap();
+        let second = second.unwrap();
         let (winner, loser) =
             if first.status.is_success() { (first, second) } else { (second, first) };
         assert!(winner.status.is_success(), "no user got {lower}: {}", winner.text);
@@ -369,8 +373,8 @@ async fn a_late_rename_leaves_its_name_to_others() {
         };
         let names = [format!("left {round}"), format!("right {round}")];
         let (left, right) = futures::join!(rename(names[0].clone()), rename(names[1].clone()));
-        let (mut statuses, loser) =
-            ([left.status.as_u16(), right.status.as_u16()], left.status == 200);
+        let mut statuses = [left.status.as_u16(), right.status.as_u16()];
+        let loser = left.status == 200;
         statuses.sort_unstable();
         assert_eq!(statuses, [200, 412]);
         let lost_name = &names[usize::from(loser)];

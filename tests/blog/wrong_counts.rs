@@ -58,7 +58,8 @@ impl Projection for WithoutHolder {
             }
             post => PostCounts::contribution(post).unwrap(),
         };
-        let (totals, id) = (&self.totals, Share::id(&origin.name()));
+        let totals = &self.totals;
+        let id = Share::id(&origin.name());
         let before: Option<Stored<Share>> = totals.read(&key, &id).await?;
         if before.as_ref().is_some_and(|before| before.item.version >= origin.version) {
             return Ok(Effect::Older);
@@ -122,7 +123,8 @@ async fn under_chaos(count: fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>) -> World
         ..FeedOptions::default()
     };
     let names = (PostCounts::FUNCTION, "PostsIntegrity");
-    let (pump, stop) = (world.pump_of(names, &one, &options), CancellationToken::new());
+    let pump = world.pump_of(names, &one, &options);
+    let stop = CancellationToken::new();
     let mut running = JoinSet::new();
     let until = stop.clone();
     running.spawn(async move { pump.run(until).await });

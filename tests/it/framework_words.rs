@@ -59,7 +59,8 @@ fn the_framework_names_nothing_of_the_domains() {
 
 /// The files below a folder, in their order.
 fn files_of(root: &Path) -> Vec<PathBuf> {
-    let (mut files, mut folders) = (Vec::new(), vec![root.to_owned()]);
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

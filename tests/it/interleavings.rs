@@ -129,7 +129,8 @@ async fn a_rename_that_lost_a_race_leaves_its_name_to_others_at_once() {
     let faster = async {
         given::user(&world, "ann", "Annabel").await.expect(200);
     };
-    let (body, as_seen) = (Some(json!({"username": "Anna"})), [("if-match", seen.as_str())]);
+    let body = Some(json!({"username": "Anna"}));
+    let as_seen = [("if-match", seen.as_str())];
     let rename = world.call("PUT", "/api/users/ann", &as_seen, body);
     problem(&amid((&world, Replace, "users"), rename, faster).await, 412);
     given::user(&world, "bob", "Anna").await.expect(200);

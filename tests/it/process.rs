@@ -40,7 +40,8 @@ impl Unpacked {
 
     fn packed(&self) -> PathBuf {
         let layout = AppLayout::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
-        let (staged, zip) = (self.0.join("staged"), self.0.join("functionapp.zip"));
+        let staged = self.0.join("staged");
+        let zip = self.0.join("functionapp.zip");
         stage(&layout, Path::new(HANDLER), &staged).unwrap();
         pack(&staged, &layout.executable, &zip, ZipCompression::None).unwrap();
         zip
@@ -150,7 +151,8 @@ async fn a_command_needs_the_key_of_the_host_and_the_user_of_the_platform() {
     let settings = [("Authentication__Mode", "easyauth")];
     let deployed = deploy("keys_and_users", &settings, Some(keys.clone())).await;
     let api = &deployed.api;
-    let (user, other) = (("x-ms-client-principal-id", "ann"), ("x-ms-client-principal-id", "bob"));
+    let user = ("x-ms-client-principal-id", "ann");
+    let other = ("x-ms-client-principal-id", "bob");
     let key = ("x-functions-key", keys.function.as_str());
     for (headers, status) in
         [(&[][..], 401), (&[user], 401), (&[key], 401), (&[key, other], 403), (&[key, user], 201)]

@@ -17,7 +17,8 @@ impl Listener for Kept {
 }
 
 async fn findings(room: &Newsroom, options: AuditOptions) -> Vec<Finding> {
-    let (app, mut kept) = (room.app(HYBRID).await, Kept::default());
+    let app = room.app(HYBRID).await;
+    let mut kept = Kept::default();
     let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
     audit.run(options, &mut kept).await.unwrap();
     kept.0
@@ -51,7 +52,8 @@ async fn is_repaired(room: &Newsroom, kinds: &[&str]) {
 
 /// Deletes an item past the app.
 async fn remove(room: &Newsroom, container: &str, item: &Value) {
-    let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
+    let key = item["partitionKey"].as_str().unwrap();
+    let id = item["id"].as_str().unwrap();
     let container = room.world.container(container).await;
     container.delete_item(key.to_owned(), id, None).await.unwrap();
 }
@@ -220,8 +222,8 @@ async fn a_page_of_items_costs_as_many_requests_as_one_item() {
         let items: Vec<_> = (0..n).map(|n| room.item("reuters", &n.to_string(), 3.0)).collect();
         let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
         assert_eq!(answer.expect(200).json()["succeeded"], n);
-        let (app, options) =
-            (room.app(HYBRID).await, AuditOptions { settle: Duration::ZERO, repair: false });
+        let app = room.app(HYBRID).await;
+        let options = AuditOptions { settle: Duration::ZERO, repair: false };
         let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
         let summary = audit.run(options, &mut Kept::default()).await.unwrap();
         requests.push(summary.store_requests);

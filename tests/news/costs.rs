@@ -46,7 +46,8 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
     let items = || "/api/news/items".to_owned();
     let known = room.world.get("/api/news/items?provider=reuters&limit=1").await.expect(200).json();
     let old = room.world.get(&format!("/api/news/items?{}&limit=1", around(&room))).await;
-    let (known, old) = (known["items"][0].clone(), old.expect(200).json()["items"][0].clone());
+    let known = known["items"][0].clone();
+    let old = old.expect(200).json()["items"][0].clone();
     let edited = |item: &Value| {
         let mut item = item.clone();
         item["title"] = json!("u".repeat(60));

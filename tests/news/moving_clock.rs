@@ -124,7 +124,8 @@ impl Story {
     }
 
     async fn step(&mut self, (step, kill): (Step, Option<usize>)) {
-        let (one, other) = (self.one.clone(), self.other.clone());
+        let one = self.one.clone();
+        let other = self.other.clone();
         match step {
             Step::Post(post) => {
                 let body = self.body(&post);
@@ -189,7 +190,8 @@ impl Story {
                     } else {
                         format!("provider={provider}&")
                     };
-                    let (from, to) = (room.days_ago(window + 90.0), room.days_ago(to));
+                    let from = room.days_ago(window + 90.0);
+                    let to = room.days_ago(to);
                     let query = format!("{filter}from={from}&to={to}");
                     for item in room.items(&query, limit).await {
                         let number =

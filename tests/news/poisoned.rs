@@ -78,7 +78,8 @@ async fn a_copy_that_cannot_be_read_keeps_one_item_where_it_is_and_it_stays_list
         let answer = room.post("reuters", &n.to_string(), 20.0 - f64::from(n)).await;
         items.push(answer.expect(201).json());
     }
-    let (key, id) = (&items[1]["partitionKey"], &items[1]["id"]);
+    let key = &items[1]["partitionKey"];
+    let id = &items[1]["id"];
     room.put("feeds_historical", &json!({"id": id, "partitionKey": key, "type": 5})).await;
     room.days_pass(20).await;
     let done = room.migrate().await;

@@ -20,7 +20,8 @@ impl Listener for Kept {
 
 pub(super) async fn audit(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
-    let (catalog, customers) = (Catalog::new(&cosmos), Customers::new(&cosmos));
+    let catalog = Catalog::new(&cosmos);
+    let customers = Customers::new(&cosmos);
     let mut kept = Kept::default();
     let options = AuditOptions { settle: Duration::ZERO, repair };
     let summary =

@@ -44,7 +44,8 @@ async fn shop() -> World {
 async fn every_request_of_the_catalog_costs_what_the_documents_say() {
     let world = shop().await;
     let category = format!("/api/categories/{CATEGORY}");
-    let (one, new) = (path(CATEGORY, &id(0)), path(CATEGORY, &id(99)));
+    let one = path(CATEGORY, &id(0));
+    let new = path(CATEGORY, &id(99));
     let renamed = || Some(json!({"name": "Renamed"}));
     let to = Some(json!({"categoryId": OTHER}));
     let requests = [

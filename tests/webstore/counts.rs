@@ -60,7 +60,8 @@ async fn take(worlds: &[World; 2], step: Step, orders: &[String]) -> Option<Stri
         }
         Step::OrderOnce { customer, key, second } => {
             let lines = [line("c1", "p1", 1)];
-            let (key, customer) = (format!("k{key}"), name(customer));
+            let key = format!("k{key}");
+            let customer = name(customer);
             let order = given::order_once(world(second), &key, customer, &lines).await;
             // The order of this key may have been deleted, and stays so.
             assert!(matches!(order.status.as_u16(), 201 | 409), "{order:?}");

@@ -36,7 +36,8 @@ async fn an_item_that_is_no_order_is_not_deleted() {
 async fn conditions_are_kept() {
     let world = given::shop().await;
     let order = given::order(&world, "ann").await.expect(201);
-    let (path, etag) = (order.header("location"), order.header("etag"));
+    let path = order.header("location");
+    let etag = order.header("etag");
     let delete = async |tag: &str| world.call("DELETE", path, &[("if-match", tag)], None).await;
     problem(&delete("\"another\"").await, 412);
     delete(etag).await.expect(204);

@@ -183,7 +183,8 @@ async fn an_edit_overtaken_by_a_move_and_a_delete_brings_nothing_back_elsewhere(
             moved(&world, "bikes", "b1", "parts").await.expect(200);
             world.delete(&path("parts", "b1")).await.expect(204);
         };
-        let (at_bikes, body) = (path("bikes", "b1"), Some(shop::body("b1", 7, &["red"])));
+        let at_bikes = path("bikes", "b1");
+        let body = Some(shop::body("b1", 7, &["red"]));
         let edit = world.call("PUT", &at_bikes, header.as_slice(), body);
         let answer = amid((&world, Replace, "product"), edit, meanwhile).await;
         let expected = if header.is_some() {

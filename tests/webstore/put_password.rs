@@ -72,7 +72,8 @@ async fn a_password_is_set_after_a_lost_answer() {
     set_password(&world, "ann", FIRST).await.expect(204);
     let etag = world.get("/api/customers/ann").await.header("etag").to_owned();
     world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "customer", 1);
-    let (headers, body) = ([("if-match", etag.as_str())], json!({"password": SECOND}));
+    let headers = [("if-match", etag.as_str())];
+    let body = json!({"password": SECOND});
     world.call("PUT", "/api/customers/ann/password", &headers, Some(body)).await.expect(204);
     assert_eq!(verify(&world, "ann", SECOND).await, 204);
 }

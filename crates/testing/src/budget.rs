@@ -132,8 +132,10 @@ pub async fn budget_table<A: AppUnderTest>(
                 kinds.push(kind);
             }
         }
-        let (n, which) = (store_requests.len(), in_short(&kinds).join(", "));
-        let (ru, later) = (request_units(&store_requests), request_units(&background));
+        let n = store_requests.len();
+        let which = in_short(&kinds).join(", ");
+        let ru = request_units(&store_requests);
+        let later = request_units(&background);
         writeln!(table, "| {method} | {what} | {n} | {ru:.2} | {later:.2} | {which} |").unwrap();
         answers.push(answer);
     }

@@ -14,7 +14,8 @@ pub async fn held<'a, A: AppUnderTest, T: 'a>(
     (world, kind, container): (&World<A>, RequestKind, &str),
     operation: impl Future<Output = T> + 'a,
 ) -> (Hold, LocalBoxFuture<'a, T>) {
-    let (mut hold, mut operation) = (world.endpoint.hold(kind, container), operation.boxed_local());
+    let mut hold = world.endpoint.hold(kind, container);
+    let mut operation = operation.boxed_local();
     tokio::select! {
         biased;
         () = hold.arrived() => {}

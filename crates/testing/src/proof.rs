@@ -126,7 +126,8 @@ impl<S: Sources> Proof<S> {
                 self.deliver(usize::from(second), &self.pick(&states)).await;
             }
             HistoryStep::AtOnce { one, other } => {
-                let (one, other) = (self.pick(&one), self.pick(&other));
+                let one = self.pick(&one);
+                let other = self.pick(&other);
                 join(self.deliver(0, &one), self.deliver(1, &other)).await;
             }
             HistoryStep::Killed { states, after_requests } => {
@@ -305,7 +306,8 @@ pub fn window<S: Sources, W: Window>(container: &'static str) -> Result<(), Stri
         let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
         let mut newest: Vec<_> = states
             .filter_map(|state: W::Change| {
-                let (origin, source) = (state.origin()?, W::source(&state)?);
+                let origin = state.origin()?;
+                let source = W::source(&state)?;
                 let copy = WindowItem::new(W::PARTITION, W::copy(source));
                 let copy = serde_json::to_value(copy).unwrap();
                 Some((W::creation_date(source), origin.name(), copy))
@@ -386,8 +388,10 @@ pub fn compare_totals<A: Aggregate>(items: &[Value], last: &[Value]) -> Result<(
         .collect();
     let keys: BTreeSet<String> = expected.keys().chain(found.keys()).cloned().collect();
     for key in keys {
-        let (expected, found) = (expected.entry(key.clone()), found.entry(key.clone()));
-        let (expected, found) = (*expected.or_default(), *found.or_default());
+        let expected = expected.entry(key.clone());
+        let found = found.entry(key.clone());
+        let expected = *expected.or_default();
+        let found = *found.or_default();
         if expected != found {
             return Err(format!("the total of {key} is {found}, not {expected}"));
         }

@@ -231,7 +231,8 @@ fn unmatched() -> Declaration {
         Method::DELETE,
         Method::OPTIONS,
     ];
-    let (route, auth_level) = ("/api/{*path}", AuthLevel::Function);
+    let route = "/api/{*path}";
+    let auth_level = AuthLevel::Function;
     let trigger = Trigger::Http { methods: methods.into(), route, auth_level };
     Declaration { name: UNMATCHED_FUNCTION, trigger }
 }

@@ -256,7 +256,8 @@ mod tests {
     #[test]
     fn the_clock_is_the_real_one_unless_both_of_its_settings_are_good() {
         let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-        let (rate, since) = (("Clock__Rate", "300"), ("Clock__Since", "2026-11-22T20:00:00Z"));
+        let rate = ("Clock__Rate", "300");
+        let since = ("Clock__Since", "2026-11-22T20:00:00Z");
         assert!(!read(&[store]).unwrap().clock.is_simulated());
         assert!(read(&[store, rate, since]).unwrap().clock.is_simulated());
         for bad in [
@@ -350,7 +351,8 @@ mod tests {
         let easyauth = ("Authentication__Mode", "EasyAuth");
         let site = ("WEBSITE_SITE_NAME", "tributary");
         let instance = ("WEBSITE_INSTANCE_ID", "1");
-        let (on, off) = (("WEBSITE_AUTH_ENABLED", "True"), ("WEBSITE_AUTH_ENABLED", "False"));
+        let on = ("WEBSITE_AUTH_ENABLED", "True");
+        let off = ("WEBSITE_AUTH_ENABLED", "False");
         for settings in [&[][..], &[("Authentication__Mode", "none"), site], &[site, on]] {
             assert_eq!(mode(settings), Ok(Authentication::None), "{settings:?}");
         }

@@ -120,7 +120,8 @@ impl Post {
         self.version = deleted.version + 1;
         // guard: delete of a post: a new post keeps the memory
         self.recent = deleted.recent.clone();
-        let (before, now) = (deleted.user_id.as_str(), self.public.user_id.as_str());
+        let before = deleted.user_id.as_str();
+        let now = self.public.user_id.as_str();
         self.former_authors = deleted.former_authors.followed_by(before, deleted.version, now);
         if let Some(earlier) = deleted.post_creation_date {
             // guard: a new post is newer than the tombstone

@@ -63,7 +63,8 @@ const KEYCAP: char = '\u{20e3}';
 /// same. Emoji need such characters, and may have them.
 fn has_invisible_characters(name: &str) -> bool {
     let mut characters = name.chars().peekable();
-    let (mut before_last, mut last) = (None, None);
+    let mut before_last = None;
+    let mut last = None;
     while let Some(character) = characters.next() {
         let next = characters.peek().copied();
         let belongs_to_an_emoji = match character {

@@ -104,7 +104,8 @@ async fn parts<'a, const SEARCH: bool>(
         None => [].into(),
     };
     for (tier, range) in ranges(news, window).await? {
-        let (start, end) = (range.start, range.end);
+        let start = range.start;
+        let end = range.end;
         let part = move |(key, period): (PartitionKey, Period)| {
             let within = start.max(period.start().into())..end.min(period.end().into());
             Items::new(news, tier, Some(key), within, filter)

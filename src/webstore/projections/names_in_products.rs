@@ -25,7 +25,8 @@ impl FanOut for NamesInProducts {
     }
 
     fn outdated(label: &Label) -> Result<Query, StoreError> {
-        let (id, version) = (&label.public.id, label.version);
+        let id = &label.public.id;
+        let version = label.version;
         match label.kind {
             LabelKind::Category => older_copies(("categoryId", "categoryVersion"), id, version),
             LabelKind::Tag => {

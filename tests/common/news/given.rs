@@ -111,7 +111,8 @@ impl Newsroom {
 
     /// The item as it is read by the id that an answer names.
     pub(crate) async fn read(&self, item: &Value) -> Answer {
-        let (key, id) = (item["partitionKey"].as_str().unwrap(), item["id"].as_str().unwrap());
+        let key = item["partitionKey"].as_str().unwrap();
+        let id = item["id"].as_str().unwrap();
         self.world.get(&format!("/api/news/items/{key}/{id}")).await
     }
 
@@ -139,7 +140,8 @@ impl Newsroom {
     }
 
     async fn all(&self, list: &str, query: &str, limit: u32) -> Vec<Value> {
-        let (mut items, mut cursor) = (Vec::new(), String::new());
+        let mut items = Vec::new();
+        let mut cursor = String::new();
         loop {
             let path = format!("/api/news/{list}?{query}&limit={limit}{cursor}");
             let page = self.world.get(&path).await.expect(200).json();

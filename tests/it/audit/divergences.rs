@@ -458,7 +458,8 @@ async fn a_finding_has_versions_numbers_and_names_but_no_contents() {
     let text = serde_json::to_string(&findings).unwrap();
     assert!(!text.contains("secret") && !text.contains("Well"), "{text}");
     let of = |kind: &str| findings.iter().find(|one| in_short(one).starts_with(kind)).unwrap();
-    let (counts, copy) = (of("count-differs"), of("copy-different"));
+    let counts = of("count-differs");
+    let copy = of("copy-different");
     assert_eq!(counts.expected, "commentCount 1, likeCount 1");
     assert_eq!(counts.found, "commentCount 2, likeCount 1");
     assert_eq!(copy.expected, "version 4");

@@ -86,7 +86,8 @@ async fn an_edit_while_the_counts_or_the_name_of_its_post_are_written_stays() {
 
 #[tokio::test]
 async fn a_copy_that_is_updated_during_its_repair_stays_updated() {
-    let (copy, in_feed) = (("users", "ann", "post:p1"), ("feed", "post", "p1"));
+    let copy = ("users", "ann", "post:p1");
+    let in_feed = ("feed", "post", "p1");
     let older = json!({"version": 1});
     let change = async |world: &World, copy| change(world, copy, older.clone()).await;
     repair_too_late(async |world| change(world, copy).await, (Replace, "users"), liked).await;

@@ -36,7 +36,8 @@ async fn the_price_at_rest_is_that_of_the_triggers_of_each_domain() {
         let per_second = triggers.len() as f64 * (LEASES + POLL * 1_000.0 / f64::from(delay));
         let dollars = per_second * SECONDS_A_MONTH * PRICE / 1_000_000.0;
         let triggers = triggers.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-        let (name, triggers) = (domain.name, triggers.join(", "));
+        let name = domain.name;
+        let triggers = triggers.join(", ");
         writeln!(table, "| `{name}` | {triggers} | {delay} | {per_second:.1} | {dollars:.2} |")
             .unwrap();
     }

@@ -62,14 +62,18 @@ fn asked() -> Vec<Asked> {
     let mut all = Vec::new();
     let mut add = |id, what: &'static str, path: &str, body| {
         let method = what.trim_matches('`').split(' ').next().unwrap_or_default();
-        let (method, path) = (method.parse().unwrap(), format!("/api/{path}"));
+        let method = method.parse().unwrap();
+        let path = format!("/api/{path}");
         all.push(Asked { id, what, method, path, body });
     };
     let name = |name: &str| Some(json!({"username": name}));
     let post = |letter: &str| Some(text(WRITER, letter));
-    let (author, reader) = (format!("users/{}", AUTHOR.id()), format!("users/{}", READER.id()));
-    let (new_user, renamed) = (AUTHOR.next().id(), RENAMED.id());
-    let (a_post, empty) = (format!("posts/{}", POST.id()), format!("posts/{}", POST.next().id()));
+    let author = format!("users/{}", AUTHOR.id());
+    let reader = format!("users/{}", READER.id());
+    let new_user = AUTHOR.next().id();
+    let renamed = RENAMED.id();
+    let a_post = format!("posts/{}", POST.id());
+    let empty = format!("posts/{}", POST.next().id());
     let new_post = format!("posts/{}", EDITED.id());
     let like = format!("{a_post}/likes/{}", AUTHOR.id());
     let other_like = format!("{a_post}/likes/{}", READER.id());

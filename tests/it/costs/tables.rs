@@ -34,7 +34,8 @@ fn requests(costs: &[Cost]) -> String {
          | --- | --- | ---: | ---: | --- |\n",
     );
     for Cost { id, what, store_requests, foreground_ru, .. } in costs {
-        let (n, which) = (store_requests.len(), store_requests.join(", "));
+        let n = store_requests.len();
+        let which = store_requests.join(", ");
         writeln!(table, "| {id} | {what} | {n} | {foreground_ru:.2} | {which} |").unwrap();
     }
     table
@@ -75,7 +76,8 @@ fn article(costs: &[Cost]) -> String {
         let cost = costs.iter().find(|cost| cost.id == id).unwrap();
         let line = ledger.lines().find(|line| line.starts_with(&format!("| {id} | ")));
         let of_ledger: f64 = cells(line.unwrap())[8].parse().unwrap();
-        let (what, here) = (cost.what, cost.foreground_ru);
+        let what = cost.what;
+        let here = cost.foreground_ru;
         writeln!(
             table,
             "| {id} | {what} | {here:.2} | {article:.2} | {:.2} | {of_ledger:.2} | {:.2} |",

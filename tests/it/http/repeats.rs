@@ -10,7 +10,8 @@ use crate::{blog as given, expect::problem, world::Answer};
 async fn a_command_repeated_by_the_host_is_carried_out_once_with_the_same_answer() {
     let world = given::blog().await;
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
-    let (like, post) = ("/api/posts/p1/likes/bob", "/api/posts/p1");
+    let like = "/api/posts/p1/likes/bob";
+    let post = "/api/posts/p1";
     let comment = comment.header("location");
 
     answered_as_the_first_time(&world, "1", ("PUT", like), 201).await;

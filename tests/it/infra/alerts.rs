@@ -180,7 +180,8 @@ fn the_alert_of_the_handlers_alarm_searches_for_its_words() {
 
 #[test]
 fn the_documents_count_the_alerts_right() {
-    let (metric, log) = (keys_in(METRIC_ALERTS).len(), keys_in(LOG_ALERTS).len());
+    let metric = keys_in(METRIC_ALERTS).len();
+    let log = keys_in(LOG_ALERTS).len();
     let document = text("docs/infrastructure.md");
     for count in [
         format!("{metric} metric alerts<br>{log} log alerts"),

@@ -112,7 +112,8 @@ async fn take(world: &World, second: &World, step: Step, history: &History, n: u
 
 /// Checks that readers see the state of the sources.
 async fn everything_is_true(world: &World) {
-    let (users, posts) = (world.items("users").await, world.items("posts").await);
+    let users = world.items("users").await;
+    let posts = world.items("posts").await;
     let name_of = |user: &Value| {
         let user = users.iter().find(|item| item["type"] == "user" && item["id"] == *user);
         user.unwrap()["username"].clone()

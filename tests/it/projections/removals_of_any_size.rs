@@ -121,9 +121,11 @@ async fn a_removal_keeps_its_budget_and_has_low_priority() {
     let background = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
     let paced = world.with_app(AppOptions { background, ..World::options() }).await;
     let tombstone = tombstone(&world).await;
-    let (requests_before, begin) = (world.endpoint.request_count(), Instant::now());
+    let requests_before = world.endpoint.request_count();
+    let begin = Instant::now();
     let ((), meter) = metered(deliver(&paced, &tombstone)).await;
-    let (spent, seconds) = (meter.request_units(), begin.elapsed().as_secs_f64());
+    let spent = meter.request_units();
+    let seconds = begin.elapsed().as_secs_f64();
     assert_eq!(likes(&world).await, 0);
     // The last step is not waited for.
     assert!(spent > 400.0 && seconds >= spent * 0.7 / 200.0, "{spent} RU in {seconds:.1} s");

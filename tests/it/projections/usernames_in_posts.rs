@@ -79,7 +79,9 @@ async fn a_post_that_is_written_all_the_time_delays_no_other_item_of_a_rename() 
     let mut rename = hasty.deliver("UsernamesInPosts", &users).boxed_local();
     let hold = || world.endpoint.hold(RequestKind::Replace, "posts");
     // The post and the comment are written at the same time.
-    let (mut next, mut other, mut likes) = (hold(), Some(hold()), 0);
+    let mut next = hold();
+    let mut other = Some(hold());
+    let mut likes = 0;
     let outcome = loop {
         let arrived = async {
             next.arrived().await;

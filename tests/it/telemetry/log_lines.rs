@@ -42,7 +42,8 @@ async fn lines() -> (World, [Value; 6]) {
     let changes = json!({"Data": {"documents": world.items("users").await}, "Metadata": {}});
     let refused = handler.send("POST", "/UsernamesInPosts", &[id], changes.to_string()).await;
     assert_eq!(refused.status, 503);
-    let (timer, tick) = ("NewsMigration", r#"{"Data": {"timer": {"IsPastDue": false}}}"#);
+    let timer = "NewsMigration";
+    let tick = r#"{"Data": {"timer": {"IsPastDue": false}}}"#;
     assert_eq!(handler.send("POST", &format!("/{timer}"), &[id], tick).await.status, 200);
     handler.terminate().await;
     let lines = [

@@ -197,7 +197,8 @@ async fn refused<A: AppUnderTest>(
     example: &Example,
     other: Option<&str>,
 ) -> Answer {
-    let (name, line) = (example.of.function.name, example.of.line());
+    let name = example.of.function.name;
+    let line = example.of.line();
     let n_before = world.endpoint.request_count();
     let headers: Vec<(&str, &str)> = other.into_iter().map(|user| (PRINCIPAL_ID, user)).collect();
     let answer = example.send(world, &headers).await;
@@ -258,7 +259,9 @@ fn asks_for_no_user(listed: &Listed, answer: &Answer, statuses: &[u16]) {
 fn lines_fit_handlers<A: AppUnderTest>() {
     for listed in Listed::all::<A>() {
         let function = &listed.function;
-        let (name, level, line) = (function.name, function.auth_level, listed.line());
+        let name = function.name;
+        let level = function.auth_level;
+        let line = listed.line();
         assert!(
             function.method == "GET" || level.needs_key(),
             "{name} is a command for every caller. Write Owner, User or Function in {line}"

@@ -50,7 +50,8 @@ impl ListUnderTest {
 
     /// Returns the ids of all items, page by page.
     pub async fn ids<A: AppUnderTest>(self, world: &World<A>, limit: usize) -> Vec<String> {
-        let (mut ids, mut cursor) = (Vec::new(), None);
+        let mut ids = Vec::new();
+        let mut cursor = None;
         loop {
             let page = self.page(world, limit, cursor.as_deref()).await.expect(200).json();
             ids.extend(ids_of(&page));

@@ -247,7 +247,8 @@ impl OpenApiDocument {
         let contents = contents.filter_map(|response| response["content"].as_object());
         let mut examples = 0;
         for content in contents.flat_map(|content| content.values()) {
-            let (schema, example) = (&content["schema"], self.example(&content["schema"]));
+            let schema = &content["schema"];
+            let example = self.example(&content["schema"]);
             assert_eq!(self.difference(schema, &example), None, "{example}");
             examples += 1;
         }

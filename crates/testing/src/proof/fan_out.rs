@@ -299,7 +299,8 @@ impl<T: Targets> FanOutProof<T> {
         meanwhile: impl Future<Output = R>,
     ) -> (Vec<String>, Option<R>) {
         let hold = |kind| self.world.endpoint.hold(kind, T::CONTAINER);
-        let (mut replace, mut upsert) = (hold(RequestKind::Replace), hold(RequestKind::Upsert));
+        let mut replace = hold(RequestKind::Replace);
+        let mut upsert = hold(RequestKind::Upsert);
         let mut work = pin!(self.deliver(delivery));
         // The other hold would stop the requests of `meanwhile`.
         let held = tokio::select! {
@@ -334,7 +335,8 @@ impl<T: Targets> FanOutProof<T> {
         let tombstone = self.stored(&key).await;
         let created = T::create(target, state, tombstone.as_ref());
         self.write(T::CONTAINER, &key, &created).await;
-        let (source, version) = (Self::source_key(state), T::version(&created));
+        let source = Self::source_key(state);
+        let version = T::version(&created);
         self.targets.insert(target, Target { key, source, version, others: others::<T>(&created) });
     }
 

@@ -184,7 +184,8 @@ impl Suspect {
 
     /// Returns true if this is what remains of `other`: a divergence of the same class in the same item.
     pub(super) fn remains_from(&self, other: &Self) -> bool {
-        let (now, before) = (&self.finding, &other.finding);
+        let now = &self.finding;
+        let before = &other.finding;
         let same_class = now.kind.class == before.kind.class;
         now.place() == before.place() && (same_class || now.kind == FindingKind::UNREADABLE)
     }

@@ -50,7 +50,9 @@ pub async fn read_slot<T: DeserializeOwned>(
 impl AuditedItem {
     pub(super) fn new(container: &'static str, partition_key: &str, stored: Value) -> Self {
         let text = |name: &str| stored[name].as_str().unwrap_or_default().to_owned();
-        let (partition_key, id, etag) = (text(partition_key), text("id"), text("_etag"));
+        let partition_key = text(partition_key);
+        let id = text("id");
+        let etag = text("_etag");
         Self { container, partition_key, id, etag, stored }
     }
 
@@ -87,7 +89,8 @@ impl AuditedItem {
             partition_key: self.partition_key.clone(),
             id: self.id.clone(),
         };
-        let (expected, found) = (expected.into(), found.into());
+        let expected = expected.into();
+        let found = found.into();
         let finding = Finding { kind, container, partition_key, id, expected, found, repair: None };
         Suspect { target, finding, evidence: evidence.into() }
     }

@@ -215,23 +215,27 @@ impl Audit {
         sources: &Container,
         totals: &Container,
     ) -> Self {
-        let (sources, totals) = (sources.clone(), totals.clone());
+        let sources = sources.clone();
+        let totals = totals.clone();
         Self::new(function, schedule, move || AggregateChecks::<A>::new(&sources, &totals))
     }
 
     /// Returns the audit with the checks of an aggregate. They run after its own.
     #[must_use]
     pub fn and_aggregate<A: Aggregate>(self, sources: &Container, totals: &Container) -> Self {
-        let (sources, totals) = (sources.clone(), totals.clone());
+        let sources = sources.clone();
+        let totals = totals.clone();
         self.and(move || AggregateChecks::<A>::new(&sources, &totals))
     }
 
     /// Returns the audit with more checks. They run after its own.
     #[must_use]
     pub fn and<C: Checks>(self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
-        let (before, checks) = (self.run, Arc::new(checks));
+        let before = self.run;
+        let checks = Arc::new(checks);
         let both: Arc<AuditRun> = Arc::new(move |options, listener| {
-            let (before, checks) = (Arc::clone(&before), Arc::clone(&checks));
+            let before = Arc::clone(&before);
+            let checks = Arc::clone(&checks);
             async move {
                 let mut summary = before(options, listener).await?;
                 summary += run(checks(), options, listener).await?;

@@ -62,7 +62,8 @@ struct StoredMember {
 
 impl ExpectedMember {
     fn from_change<W: Window>(change: &W::Change) -> Option<Self> {
-        let (origin, source) = (change.origin()?, W::source(change)?);
+        let origin = change.origin()?;
+        let source = W::source(change)?;
         let member = Member { creation_date: W::creation_date(source), id: origin.name() };
         let copy = serde_json::to_value(W::copy(source)).ok()?;
         Some(Self { member, version: origin.version, copy })
@@ -179,7 +180,8 @@ where
         let items: Vec<Value> = self.window().query(query, scope, PAGE_ITEMS).await?;
         let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
         let copies = items.into_iter().map(|stored| {
-            let (id, etag) = (text(&stored, "id"), text(&stored, "_etag"));
+            let id = text(&stored, "id");
+            let etag = text(&stored, "_etag");
             let is_copy = W::Copy::deserialize(&stored).is_ok();
             let version = stored["version"].as_u64().filter(|_| is_copy);
             (id, StoredMember { version, stored, etag })
@@ -266,7 +268,8 @@ where
     /// may belong into it now.
     async fn readmit(&self, id: &str) -> RepairResult {
         let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
-        let (source, capacity) = (self.live_source(id).await?, W::CAPACITY as usize);
+        let source = self.live_source(id).await?;
+        let capacity = W::CAPACITY as usize;
         let ExpectedMember { member, .. } =
             ExpectedMember::from_change::<W>(&source).ok_or(Obstacle::Race)?;
         let head = head.remove(id, capacity).admit(member, capacity);

@@ -245,8 +245,11 @@ impl<C: Combine> Shared<C> {
     fn next_group(&self, key: &C::Key) -> Option<Vec<QueuedOperation<C>>> {
         let mut queues = self.queues();
         let queue = queues.get_mut(key)?;
-        let (mut group, mut later) = (Vec::new(), VecDeque::new());
-        let (mut targets, mut size, mut full) = (HashSet::new(), 0, false);
+        let mut group = Vec::new();
+        let mut later = VecDeque::new();
+        let mut targets = HashSet::new();
+        let mut size = 0;
+        let mut full = false;
         let waiting_callers = queue
             .drain(..)
             // guard: group: commands of disconnected callers are left out

@@ -331,7 +331,8 @@ impl Container {
         scope: Scope<'_>,
         page_size: u32,
     ) -> Result<BoxStream<'static, Result<Vec<RowResult<T>>, StoreError>>, StoreError> {
-        let (pages, container) = (self.pages(query, scope, page_size).await?, self.clone());
+        let pages = self.pages(query, scope, page_size).await?;
+        let container = self.clone();
         let parse = move |row: JsonText| {
             let row: RowResult<T> = row.parse().ok_or(row);
             container.report_unreadable(row.as_ref().err());

@@ -82,7 +82,8 @@ mod tests {
         ) {
             let rate = NonZeroU32::new(rate).unwrap();
             let start = Instant::now();
-            let (mut now, mut paid) = (start, start);
+            let mut now = start;
+            let mut paid = start;
             let mut begun = Vec::new();
             for (pause_ms, tenths) in operations {
                 now = (now + Duration::from_millis(pause_ms)).max(paid);

@@ -108,16 +108,19 @@ where
     F: Fn(Attempt) -> A,
     A: Future<Output = Result<T, E>>,
 {
-    let (answer_lost, unanswered) = (AtomicBool::new(false), AtomicU32::new(0));
+    let answer_lost = AtomicBool::new(false);
+    let unanswered = AtomicU32::new(0);
     let pauses = ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(2))
         .with_max_delay(Duration::from_millis(256))
         .with_total_delay(Some(Duration::from_secs(10)))
         .with_max_times(100)
         .with_jitter();
-    let (attempt, is_first) = (&attempt, AtomicBool::new(true));
+    let attempt = &attempt;
+    let is_first = AtomicBool::new(true);
     let attempt_once = || {
-        let (answer_lost, is_first) = (answer_lost.load(Relaxed), is_first.swap(false, Relaxed));
+        let answer_lost = answer_lost.load(Relaxed);
+        let is_first = is_first.swap(false, Relaxed);
         let attempt = move |reads| attempt(Attempt { answer_lost, reads });
         async move {
             if is_first {

@@ -349,7 +349,8 @@ mod tests {
     proptest! {
         #[test]
         fn pages_have_each_item_once_in_its_newest_version(parts in parts(), most in 1..6_u32) {
-            let (mut found, mut after) = (Vec::new(), None);
+            let mut found = Vec::new();
+            let mut after = None;
             loop {
                 let merged = block_on(page(&parts, after.as_ref(), &ample(most)));
                 prop_assert!(merged.items.len() <= most as usize && merged.continues_after.is_none());
@@ -367,7 +368,9 @@ mod tests {
             limits in prop_oneof![Just((1, 60)), Just((2, 60)), Just((1_000, 0))],
         ) {
             let (max_parts, seconds) = limits;
-            let (mut found, mut after, mut pages) = (Vec::new(), None, 0);
+            let mut found = Vec::new();
+            let mut after = None;
+            let mut pages = 0;
             loop {
                 let budget = budget(Duration::from_secs(seconds));
                 let limits = PageLimits { items: most, parts: max_parts, budget };

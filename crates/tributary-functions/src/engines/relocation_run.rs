@@ -190,7 +190,9 @@ impl<'a, P: Places> RelocationRun<'a, P> {
                 None => self.note_failed(&row.id, &StoreError::unreadable()),
             }
         }
-        let (places, of, turns) = (&self.places.clone(), self.dues, self.turns);
+        let places = &self.places.clone();
+        let of = self.dues;
+        let turns = self.turns;
         let mut ends =
             stream::iter(dues)
                 .map(|due| async move {
@@ -303,7 +305,9 @@ async fn relocate_due<P: Places>(
         // guard: item move: an item goes on when its move has ended
         retry(async |_| item_move::end(places, left, &due.id).await).await?;
     }
-    let (from, to) = (places.container(dues.from), places.container(dues.to));
-    let (key, id) = (due.partition_key.as_ref(), due.id.as_str());
+    let from = places.container(dues.from);
+    let to = places.container(dues.to);
+    let key = due.partition_key.as_ref();
+    let id = due.id.as_str();
     retry(async |_| relocate::<MovableSlot<P::Content>>(from, to, key, id).await).await
 }

@@ -113,7 +113,8 @@ pub async fn reserve<U: UniqueValue>(
     key: &str,
     owner: &U::Owner,
 ) -> Result<ReservationOutcome, StoreError> {
-    let (container, partition) = (values.container(), U::partition(key));
+    let container = values.container();
+    let partition = U::partition(key);
     let since = Some(Timestamp::now());
     let ours = U::item(key, &ValueReservation { owner: owner.clone(), since });
     let conflict = match container.create(&partition, U::ID, &ours).await {
@@ -180,7 +181,8 @@ async fn fence<U: UniqueValue>(
     key: &str,
     held: &ValueReservation<U::Owner>,
 ) -> Result<Fence, StoreError> {
-    let (container, holder) = (values.container(), held.owner.as_ref());
+    let container = values.container();
+    let holder = held.owner.as_ref();
     let slot = container.read::<U::Item>(holder, holder).await?;
     // guard: username: a name in use stays => `false`
     let is_in_use = slot.as_ref().is_some_and(|slot| U::has(&slot.item, key));

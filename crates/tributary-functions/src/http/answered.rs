@@ -66,8 +66,10 @@ pub async fn answered(
 
     let (mut response, meter) = span.around(metered(next.run(request))).await;
 
-    let (duration, ended) = (started.elapsed(), SystemTime::now());
-    let (cost, status) = (Cost::from(&*meter), response.status());
+    let duration = started.elapsed();
+    let ended = SystemTime::now();
+    let cost = Cost::from(&*meter);
+    let status = response.status();
     let used_the_store = meter.used_the_store();
     if status == StatusCode::INTERNAL_SERVER_ERROR
         && let Some(invocation) = &invocation

@@ -125,7 +125,8 @@ struct Schema {
 impl<'a> Form<'a> {
     /// Creates the form of an object with this text.
     pub(super) fn new(text: &'a str) -> Self {
-        let (prefix, errors) = (String::new(), Vec::new());
+        let prefix = String::new();
+        let errors = Vec::new();
         Self { text, prefix, errors, max_errors: MAX_ERRORS, schema: None }
     }
 
@@ -301,7 +302,8 @@ impl<'a> Form<'a> {
     }
 
     fn list(&mut self, field: &str, length: &RangeInclusive<usize>) -> Option<Vec<&'a str>> {
-        let (min, max) = (length.start(), length.end());
+        let min = length.start();
+        let max = length.end();
         let list = self.must_have(field).and_then(|raw| {
             if !raw.starts_with('[') {
                 return Err("must be a list".into());

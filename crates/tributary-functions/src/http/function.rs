@@ -112,7 +112,9 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         auth_level: AuthLevel,
         handler: H,
     ) -> Self {
-        let (footprint, limits, queue) = (Footprint::Small, Limits::REQUEST, None);
+        let footprint = Footprint::Small;
+        let limits = Limits::REQUEST;
+        let queue = None;
         let signature = Signature::new::<T, H>();
         let handler = match method {
             Method::GET => routing::get(handler),

@@ -139,7 +139,9 @@ impl ItemCommand {
     where
         F::ChildId: Clone,
     {
-        let (partition, child_id, child_name) = (key.as_ref(), id.to_string(), F::child_name(&id));
+        let partition = key.as_ref();
+        let child_id = id.to_string();
+        let child_name = F::child_name(&id);
         // The parent is an item of the same partition, under its own id.
         if child_id == partition {
             return Err(self.conditions.missing(child_name));

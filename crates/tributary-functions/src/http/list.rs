@@ -121,7 +121,8 @@ impl<K: Serialize, F> PageRequest<K, F> {
         loop {
             let rows = read(most).await?;
             let mut has_more = rows.len() >= most as usize;
-            let (mut items, mut last) = (Vec::new(), None);
+            let mut items = Vec::new();
+            let mut last = None;
             for row in rows {
                 match row {
                     Ok(_) if items.len() >= self.limit as usize => {
@@ -169,7 +170,8 @@ impl<F: Copy + Into<DateRange>> PageRequest<SortKey, F> {
         partition: &str,
         key: impl Fn(&C) -> SortKey,
     ) -> Result<Json<List<C>>, ApiError> {
-        let (after, range) = (self.after.clone(), self.filter.into());
+        let after = self.after.clone();
+        let range = self.filter.into();
         if after.as_ref().is_some_and(|SortKey(date, _)| !range.has(*date)) {
             return Err(cursor::refused());
         }
@@ -204,7 +206,9 @@ impl<S: Send + Sync, K: DeserializeOwned, F: Filter> FromRequestParts<S> for Pag
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let (mut limit, mut filter, mut cursor) = (20, F::default(), None);
+        let mut limit = 20;
+        let mut filter = F::default();
+        let mut cursor = None;
         for (name, value) in parameters(parts.uri.query())? {
             match name.as_str() {
                 "limit" => limit = limit_from(&value)?,

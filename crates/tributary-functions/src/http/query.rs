@@ -41,7 +41,8 @@ impl QueryParameter {
 
 /// Returns the names and values of a query string, decoded.
 pub(super) fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>, ApiError> {
-    let (mut names, mut parameters) = (HashSet::new(), Vec::new());
+    let mut names = HashSet::new();
+    let mut parameters = Vec::new();
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         // guard: a parameter of a query string stands once =>
         //     `false && names.insert(String::new())`

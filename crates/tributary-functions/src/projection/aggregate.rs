@@ -191,7 +191,8 @@ impl Holder {
         contribution: Option<Contribution>,
         before: Option<&Self>,
     ) -> Self {
-        let (id, key) = (Self::ID.to_owned(), Self::partition(source));
+        let id = Self::ID.to_owned();
+        let key = Self::partition(source);
         // guard: aggregate: a pending total stays pending => `BTreeSet::new()`
         let mut pending = before.map(|before| before.pending.clone()).unwrap_or_default();
         let earlier = before.and_then(|before| before.contribution.clone());
@@ -257,7 +258,8 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         }
         errors.into_result()?;
         let settled = Holder { pending: BTreeSet::new(), ..holder.item };
-        let (partition, etag) = (Holder::partition(&source), &holder.etag);
+        let partition = Holder::partition(&source);
+        let etag = &holder.etag;
         totals.replace(&partition, Holder::ID, &settled, etag).await?;
         Ok(Effect::Applied)
     }
@@ -266,7 +268,8 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
 impl<A: Aggregate> AggregateProjection<A> {
     /// Creates the projection from a container of sources, whose change feed it reads, to one of totals.
     pub fn new(sources: &Container, totals: &Container) -> Self {
-        let (sources, totals) = (sources.clone(), totals.clone());
+        let sources = sources.clone();
+        let totals = totals.clone();
         Self { sources, totals, definition: PhantomData }
     }
 

@@ -57,7 +57,8 @@ pub async fn run<P: Projection>(
     let stamps: Vec<DocumentStamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
     // guard: a host that rewrites dates is reported
     host_dates::report(&stamps);
-    let (delivered, lag_ms) = (documents.len(), lag_ms(&stamps));
+    let delivered = documents.len();
+    let lag_ms = lag_ms(&stamps);
     let Collapsed { tasks, older } = collapse::<P>(projection.container().id(), documents);
     let changes = tasks.len();
     let batch = BatchWork { projection, letters, budget, invocation: &invocation };
@@ -67,7 +68,8 @@ pub async fn run<P: Projection>(
     let applied = count(ChangeOutcome::Done(Effect::Applied));
     let unchanged = count(ChangeOutcome::Done(Effect::Unchanged));
     let older = older + count(ChangeOutcome::Done(Effect::Older));
-    let (dead_letters, failed) = (count(ChangeOutcome::DeadLetter), failures.len());
+    let dead_letters = count(ChangeOutcome::DeadLetter);
+    let failed = failures.len();
     let cost = Cost::from(&*meter);
     tracing::info!(
         delivered,

@@ -60,7 +60,8 @@ impl<C: Copies> Projection for CopyProjection<C> {
             return Ok(Effect::Unchanged);
         };
         // A copy that cannot be written stops no other.
-        let (mut effect, mut errors) = (Effect::Unchanged, NotedErrors::default());
+        let mut effect = Effect::Unchanged;
+        let mut errors = NotedErrors::default();
         for copy in C::copies_of(&change) {
             // guard: copies: a copy that cannot be written keeps no other from being written =>
             //     `Some(copy.write(&self.copies).await?)`
@@ -76,7 +77,8 @@ impl<C: Copies> Projection for CopyProjection<C> {
 impl<C: Copies> CopyProjection<C> {
     /// Creates the projection from a container of sources, whose change feed it reads, to one of copies.
     pub fn new(sources: &Container, copies: &Container) -> Self {
-        let (sources, copies) = (sources.clone(), copies.clone());
+        let sources = sources.clone();
+        let copies = copies.clone();
         Self { sources, copies, definition: PhantomData }
     }
 

@@ -78,7 +78,8 @@ impl DeadLetter {
     ) -> Self {
         let fields: Map<String, Value> = document.parse().unwrap_or_default();
         let field = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
-        let (document_id, partition_key) = (field("id"), field(P::Change::PARTITION_KEY));
+        let document_id = field("id");
+        let partition_key = field(P::Change::PARTITION_KEY);
         let name = match (&partition_key, &document_id) {
             (Some(partition), Some(id)) => format!("{} {partition} {id}", partition.len()),
             _ => document.raw().to_owned(),

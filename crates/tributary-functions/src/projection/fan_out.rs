@@ -200,7 +200,8 @@ impl<F: FanOut> FanOutProjection<F> {
         targets: &Container,
         background: &Background,
     ) -> Self {
-        let (sources, targets) = (sources.in_background(), targets.in_background());
+        let sources = sources.in_background();
+        let targets = targets.in_background();
         Self { fan_out, background: background.clone(), sources, targets }
     }
 }
@@ -284,7 +285,8 @@ impl<F: FanOut> FanOutProjection<F> {
             PAGE_TARGETS,
         );
         let mut pages = pin!(pages.await?);
-        let (mut updated, mut errors) = (false, NotedErrors::default());
+        let mut updated = false;
+        let mut errors = NotedErrors::default();
         loop {
             let page = match pacer.run(deadline, pages.try_next()).await {
                 Some(page) => page?,
@@ -312,7 +314,9 @@ impl<F: FanOut> FanOutProjection<F> {
                 Ok(pacer.run(deadline, update::<F>(&self.targets, target, source)).await)
             });
             let mut writes = stream::iter(writes).buffer_unordered(MAX_CONCURRENT_WRITES);
-            let (mut late, mut all_in_time, mut page_updated) = (VecDeque::new(), true, false);
+            let mut late = VecDeque::new();
+            let mut all_in_time = true;
+            let mut page_updated = false;
             // Writes that have begun end, also after the deadline.
             while let Some(written) = writes.next().await {
                 match written {
@@ -378,7 +382,8 @@ pub struct RepairProjection<F> {
 impl<F: FanOut> RepairProjection<F> {
     /// Creates the projection of a container of targets, whose change feed it reads, by one of sources.
     pub fn new(sources: &Container, targets: &Container) -> Self {
-        let (sources, targets) = (sources.clone(), targets.clone());
+        let sources = sources.clone();
+        let targets = targets.clone();
         Self { sources, targets, definition: PhantomData }
     }
 

@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn an_error_that_may_pass_is_told_before_one_that_stays() {
-        let (race, unreadable) = (StoreError::race(false), StoreError::unreadable());
+        let race = StoreError::race(false);
+        let unreadable = StoreError::unreadable();
         for errors in [[&race, &unreadable], [&unreadable, &race]] {
             let mut noted = NotedErrors::default();
             assert_eq!(noted.note(Ok(1)), Some(1));

@@ -117,21 +117,24 @@ impl Projections {
         options: ProjectionOptions,
         all: Vec<Arc<dyn AnyProjection>>,
     ) -> Self {
-        let (letters, states) = (DeadLetters::new(cosmos), ProjectionStates::new(cosmos));
+        let letters = DeadLetters::new(cosmos);
+        let states = ProjectionStates::new(cosmos);
         Self { letters, states, options, all }
     }
 
     /// Adds a trigger for each projection to the handler.
     pub fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, projection| {
-            let (projection, letters) = (Arc::clone(projection), self.letters.clone());
+            let projection = Arc::clone(projection);
+            let letters = self.letters.clone();
             let ProjectionOptions { retry_budget, state_max_age } = self.options;
             let name = projection.function();
             let gate = Arc::new(ProjectionGate::new(name, self.states.clone(), state_max_age));
             let run = move |documents: Documents,
                             invocation: InvocationId,
                             host: Option<TraceContext>| {
-                let (projection, letters) = (Arc::clone(&projection), letters.clone());
+                let projection = Arc::clone(&projection);
+                let letters = letters.clone();
                 let gate = Arc::clone(&gate);
                 let work = async move {
                     if let Err(refused) =

@@ -18,7 +18,8 @@ pub(super) fn defect<T: DeserializeOwned>(
     document: &Document,
     error: &serde_json::Error,
 ) -> String {
-    let (line, column) = (error.line(), error.column());
+    let line = error.line();
+    let column = error.column();
     let Ok(fields) = document.parse::<Map<String, Value>>() else {
         return format!("it is no JSON object (line {line}, column {column})");
     };

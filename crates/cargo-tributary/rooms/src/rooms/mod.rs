@@ -33,7 +33,8 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let [rooms, people, counts] =
         ["rooms", "people", "booking-counts"].map(|id| context.cosmos.container(id));
     let bookings = CountedChildren::new(rooms.clone());
-    let (function, sundays) = ("AuditBookings", "0 0 3 * * 0");
+    let function = "AuditBookings";
+    let sundays = "0 0 3 * * 0";
     Ok(Domain {
         projections: vec![
             Arc::new(CopyProjection::<BookingCopies>::new(&rooms, &people)),

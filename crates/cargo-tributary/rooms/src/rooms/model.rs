@@ -117,7 +117,9 @@ impl Room {
     /// Creates a room.
     pub fn new(room_id: RoomId, name: RoomName) -> Self {
         let public = PublicRoom { room_id: room_id.clone(), name, booking_count: 0 };
-        let (coming, starts_at, recent) = (Vec::new(), Timestamp::now(), RecentCommands::default());
+        let coming = Vec::new();
+        let starts_at = Timestamp::now();
+        let recent = RecentCommands::default();
         Self { id: room_id, public, name_version: 1, coming, starts_at, recent }
     }
 
@@ -154,7 +156,8 @@ impl Booking {
     /// Returns the booking with the name of its room.
     #[must_use]
     pub fn named(&self, room: &Room) -> Self {
-        let (room_name, name_version) = (Some(room.public.name.clone()), room.name_version);
+        let room_name = Some(room.public.name.clone());
+        let name_version = room.name_version;
         Self { room_name, name_version, ..self.clone() }
     }
 }

@@ -36,7 +36,8 @@ type NoteSlot = ItemSlot<Note, DeletedNote>;
 /// Returns the notes as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let [notes, counts] = ["notes", "note-counts"].map(|id| context.cosmos.container(id));
-    let (function, sundays) = ("AuditNotes", "0 0 3 * * 0");
+    let function = "AuditNotes";
+    let sundays = "0 0 3 * * 0";
     Ok(Domain {
         projections: vec![Arc::new(AggregateProjection::<NoteCounts>::new(&notes, &counts))],
         audit: Some(Audit::of_aggregate::<NoteCounts>(function, sundays, &notes, &counts)),

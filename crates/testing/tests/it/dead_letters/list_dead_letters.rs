@@ -28,7 +28,9 @@ async fn world_with_dead_letters(documents: usize) -> World {
 
 /// Returns the dead letters in pages of `limit`, and the most store requests of a page.
 async fn pages(world: &World, filter: &str, limit: usize) -> (Vec<Value>, usize) {
-    let (mut dead_letters, mut cursor, mut most) = (Vec::new(), String::new(), 0);
+    let mut dead_letters = Vec::new();
+    let mut cursor = String::new();
+    let mut most = 0;
     loop {
         let n_before = world.endpoint.request_count();
         let path = format!("/api/dead-letters?{filter}limit={limit}{cursor}");
@@ -82,7 +84,8 @@ async fn a_cursor_belongs_to_its_filter() {
         let page = world.get(&path).await.expect(200).json();
         page["nextCursor"].as_str().unwrap().to_owned()
     };
-    let (all, counts) = (cursor("").await, cursor("function=RoomCounts").await);
+    let all = cursor("").await;
+    let counts = cursor("function=RoomCounts").await;
     for (cursor, filter, status) in [
         (&all, "", 200),
         (&all, "&unknown=1", 200),

@@ -258,7 +258,8 @@ impl Room {
 impl DeletedRoom {
     /// Returns the tombstone of the copy beside a person.
     pub(crate) fn copy(&self, id: String, person_id: PersonId, version: u64) -> Self {
-        let (recent, former) = (RecentCommands::default(), FormerOwners::default());
+        let recent = RecentCommands::default();
+        let former = FormerOwners::default();
         Self { id, person_id, version, recent, former, ..self.clone() }
     }
 }
@@ -267,7 +268,8 @@ impl Booking {
     /// Returns a booking that is still to be counted.
     pub(crate) fn new(room_id: &RoomId, id: BookingId, text: BookingText) -> Self {
         let BookingText { person_id, purpose } = text;
-        let (room_id, creation_date) = (room_id.clone(), Timestamp::now());
+        let room_id = room_id.clone();
+        let creation_date = Timestamp::now();
         let public = PublicBooking { id, room_id, person_id, purpose, creation_date };
         Self { public, room_version: 0 }
     }

@@ -365,7 +365,8 @@ impl<F: Family> Group<F> {
     /// Settles the operations that were carried out before, and those decided on another state of the
     /// parent.
     fn recognise(&mut self, parent: &ParentState<F>) {
-        let (answer_lost, now) = (self.answer_lost, self.now);
+        let answer_lost = self.answer_lost;
+        let now = self.now;
         self.settle(|(_, operation)| {
             // Steps 5 and 7.
             // guard: group: a command that was carried out is recognised => `false`

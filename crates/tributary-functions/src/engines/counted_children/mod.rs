@@ -428,7 +428,8 @@ impl<F: Family> CountedChildren<F> {
         request: FamilyRequest<'_, F::Parent>,
     ) -> Result<OperationOutcome<F>, StoreError> {
         let FamilyRequest { command, reads, if_match, parent_read } = request;
-        let (command, parent_read) = (command.clone(), parent_read.map(Arc::new));
+        let command = command.clone();
+        let parent_read = parent_read.map(Arc::new);
         let operation = Operation { change, command, if_match, parent_read, reads };
         let outcome = self.groups.submit(key.clone(), operation).await;
         outcome.unwrap_or_else(|_panicked| Err(StoreError::unexpected()))

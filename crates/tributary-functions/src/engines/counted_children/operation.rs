@@ -53,7 +53,8 @@ impl<F: Family> Operation<F> {
         match &self.change {
             Change::Create(child) => Some(ChildWrite::Create(F::child_item(child, parent))),
             Change::Delete(id, tombstone) => {
-                let (id, if_match) = (id.to_string(), self.if_match.clone());
+                let id = id.to_string();
+                let if_match = self.if_match.clone();
                 Some(match tombstone.clone().zip(if_match.clone()) {
                     Some((tombstone, etag)) => ChildWrite::Replace(id, tombstone, etag),
                     None => ChildWrite::Delete(id, if_match),

@@ -76,7 +76,8 @@ pub trait Places: Clone + Send + Sync {
         read: Option<&ETag>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
         async move {
-            let (place, partition_key) = (place.clone(), id.to_owned());
+            let place = place.clone();
+            let partition_key = id.to_owned();
             let location: Location<Self::Content> =
                 Location { id: id.to_owned(), partition_key, place, version };
             self.locations().put(id, id, &location, read).await.map(drop)
@@ -131,7 +132,8 @@ pub trait Places: Clone + Send + Sync {
         read: Option<&ETag>,
     ) -> impl Future<Output = Result<Stored<MovableSlot<Self::Content>>, StoreError>> + Send {
         async move {
-            let (id, partition_key) = (tombstone.id.clone(), tombstone.partition_key.clone());
+            let id = tombstone.id.clone();
+            let partition_key = tombstone.partition_key.clone();
             let item = MovableSlot::Vacated(tombstone);
             let place = ItemPlaceOf::<Self::Content> { tier, partition_key };
             let etag = self.put_slot(&place, (&id, &item), read).await?;

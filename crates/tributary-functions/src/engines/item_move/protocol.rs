@@ -40,7 +40,8 @@ pub async fn depart<P: Places>(
     location: LocationOf<P>,
     departure: ItemDeparture<P::Content>,
 ) -> Result<StoredMovable<P>, StoreError> {
-    let (to, id) = (&departure.to, item.public.id());
+    let to = &departure.to;
+    let id = item.public.id();
     let found = places.slot(to, id).await?;
     let departs = |found: &SlotOf<P>| {
         found.item.copy().is_some_and(|(state, _)| state == CopyState::Departing)
@@ -106,7 +107,9 @@ async fn finish<P: Places>(
     let Some(departure) = source.item.departure.as_deref() else {
         return Ok(MoveOutcome::Over);
     };
-    let (to, id, version) = (&departure.to, source.item.public.id(), source.item.version + 1);
+    let to = &departure.to;
+    let id = source.item.public.id();
+    let version = source.item.version + 1;
     let is_located = is_located(location.as_ref(), version);
     let arrived = match target {
         Some(Stored { item, etag }) if item.has_version(version) => {
@@ -190,7 +193,8 @@ pub async fn has_arrived<P: Places>(
     item: &MovableItem<P::Content>,
 ) -> Result<bool, StoreError> {
     let Some(ItemDeparture { to, .. }) = item.departure.as_deref() else { return Ok(false) };
-    let (id, version) = (item.public.id(), item.version + 1);
+    let id = item.public.id();
+    let version = item.version + 1;
     let target = places.slot(to, id).await?;
     if target.is_some_and(|target| target.item.has_version(version)) {
         return Ok(true);

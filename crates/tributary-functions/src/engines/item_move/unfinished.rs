@@ -128,7 +128,8 @@ async fn pass<P: Places>(
     let container = places.container(tier);
     let mut pages =
         pin!(container.pages::<DepartingRow>(query, Scope::Container, PAGE_ITEMS).await?);
-    let (mut left, mut has_ended_some) = (UnfinishedMoves::default(), false);
+    let mut left = UnfinishedMoves::default();
+    let mut has_ended_some = false;
     while !left.is_cut {
         let Some(page) = turns.next(pages.try_next()).await else {
             left.is_cut = true;
@@ -143,7 +144,8 @@ async fn pass<P: Places>(
                 Some(Ok(MoveOutcome::Over)) => {}
                 Some(Ok(_)) => has_ended_some = true,
                 Some(Err(error)) => {
-                    let (container, id) = (container.id(), &row.id);
+                    let container = container.id();
+                    let id = &row.id;
                     tracing::warn!(%error, container, item.id = id, "A move cannot be ended");
                     // An earlier date does not matter: no later progress hides the item under it.
                     let dates = row.dates().filter(|date| *date >= passed);

@@ -164,7 +164,8 @@ mod tests {
         fn the_members_are_the_newest_whatever_the_order_of_deliveries(
             steps in vec((any::<bool>(), 0u16..300), 0..400),
         ) {
-            let (mut existing, mut lives) = (BTreeMap::new(), BTreeMap::<u16, u16>::new());
+            let mut existing = BTreeMap::new();
+            let mut lives = BTreeMap::<u16, u16>::new();
             let mut head = WindowHead::default();
             for (deletes, source) in steps {
                 if deletes {

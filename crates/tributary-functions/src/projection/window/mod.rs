@@ -156,7 +156,8 @@ impl<W: Window> Projection for WindowProjection<W> {
     }
 
     async fn apply_all(&self, changes: &[&W::Change]) -> Result<Vec<Effect>, StoreError> {
-        let (mut states, mut places) = (Vec::new(), Vec::new());
+        let mut states = Vec::new();
+        let mut places = Vec::new();
         for (place, change) in changes.iter().enumerate() {
             if let Some(state) = self.state(change).await? {
                 states.push(state);
@@ -183,7 +184,8 @@ impl<W: Window> WindowProjection<W> {
     /// Creates the projection from a container of sources, whose change feed it reads, to that of the
     /// window.
     pub fn new(sources: &Container, window: &Container) -> Self {
-        let (sources, window) = (sources.clone(), window.clone());
+        let sources = sources.clone();
+        let window = window.clone();
         Self { sources, window, definition: PhantomData }
     }
 
@@ -209,7 +211,8 @@ impl<W: Window> WindowProjection<W> {
         &self,
         states: &[SourceState<W::Change>],
     ) -> Result<(ReadHead, Vec<Effect>), StoreError> {
-        let (head, capacity) = (self.head().await?, W::CAPACITY as usize);
+        let head = self.head().await?;
+        let capacity = W::CAPACITY as usize;
         if !states.iter().any(|state| concerns(&head.item, capacity, state)) {
             return Ok((head, vec![Effect::Unchanged; states.len()]));
         }
@@ -296,7 +299,8 @@ impl<W: Window> WindowProjection<W> {
             #[serde(rename = "_etag")]
             etag: String,
         }
-        let (window, ids) = (&self.window, states.iter().map(|state| state.id.as_str()));
+        let window = &self.window;
+        let ids = states.iter().map(|state| state.id.as_str());
         if states.len() <= MAX_POINT_READS {
             let reads = ids.clone().map(|id| StoredCopy::read(window, W::PARTITION, id));
             let copies = try_join_all(reads).await?;

@@ -50,7 +50,9 @@ pub(super) fn plan<'a, C>(
         }
         decided.push((state, place));
     }
-    let (mut effects, mut writes, mut needs_head) = (Vec::new(), Vec::new(), false);
+    let mut effects = Vec::new();
+    let mut writes = Vec::new();
+    let mut needs_head = false;
     for (state, place) in decided {
         let stays = state.member().is_none_or(|member| after.holds(&member));
         effects.push(match place {
@@ -186,7 +188,8 @@ mod tests {
         ) {
             // Of each source its version and, while it exists, when it was created.
             let mut sources: BTreeMap<usize, (u64, Option<usize>)> = BTreeMap::new();
-            let (mut together, mut one_by_one) = (Stored::default(), Stored::default());
+            let mut together = Stored::default();
+            let mut one_by_one = Stored::default();
             for (time, batch) in batches.into_iter().enumerate() {
                 let batch: BTreeMap<usize, u8> = batch.into_iter().collect();
                 let mut states = Vec::new();

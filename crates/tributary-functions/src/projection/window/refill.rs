@@ -50,7 +50,8 @@ impl<W: Window> WindowProjection<W> {
     /// Refills the window with the newest sources if a refill is due in `head`, and clears the flag. Fails
     /// with a lost race if sources are deleted all the time meanwhile.
     pub(super) async fn refill_if_noted(&self, mut head: ReadHead) -> Result<(), StoreError> {
-        let (mut barred, mut errors) = (HashSet::new(), NotedErrors::default());
+        let mut barred = HashSet::new();
+        let mut errors = NotedErrors::default();
         let mut rounds = 0;
         while head.item.refill && rounds < MAX_REFILL_ROUNDS && barred.len() < W::CAPACITY as usize
         {
@@ -66,7 +67,9 @@ impl<W: Window> WindowProjection<W> {
             // The changes of the members themselves write their copies.
             let missing = newest.into_iter().filter(|(member, _)| !head.item.holds(member));
             let missing: Vec<_> = missing.map(|(_, state)| state).collect();
-            let (mut rest, mut at_once, known) = (missing.as_slice(), Self::GROUP, barred.len());
+            let mut rest = missing.as_slice();
+            let mut at_once = Self::GROUP;
+            let known = barred.len();
             loop {
                 let (states, later) = rest.split_at(rest.len().min(at_once));
                 // After a barred source, another round queries the next older one.

@@ -23,7 +23,8 @@ pub(super) fn gini(known: &mut [f64], rest: f64, others: u64) -> Option<f64> {
         return None;
     }
     // The loads that are raised, to the same level.
-    let (mut raised, mut water) = (others, rest);
+    let mut raised = others;
+    let mut water = rest;
     let mut above = &*known;
     while let [next, larger @ ..] = above
         && *next * raised <= water
@@ -33,7 +34,8 @@ pub(super) fn gini(known: &mut [f64], rest: f64, others: u64) -> Option<f64> {
         above = larger;
     }
     // Twice the area below the Lorenz curve, as trapezoids from the smallest load up.
-    let (mut below, mut sum) = (raised * water, water);
+    let mut below = raised * water;
+    let mut sum = water;
     for load in above {
         below += 2.0 * sum + load;
         sum += load;

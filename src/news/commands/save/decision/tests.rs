@@ -58,7 +58,8 @@ fn unknown() -> Situation {
 
 /// The location names the place of an item of this age.
 fn located(tier: Tier, days: u64) -> Situation {
-    let (place, id) = (place(tier, days), new(days).id().to_string());
+    let place = place(tier, days);
+    let id = new(days).id().to_string();
     let item = Location { id: id.clone(), partition_key: id, place, version: 1 };
     let location = Lookup::Found(Stored { item, etag: ETag::from("location") });
     Situation { reads_so_far: AttemptReads { location, ..AttemptReads::default() }, ..nothing() }

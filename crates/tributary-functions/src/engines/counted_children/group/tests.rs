@@ -423,7 +423,8 @@ fn run(
 ) -> usize {
     let mut faults = faults.iter().cycle();
     let mut step = group.begin(remembered);
-    let (mut requests, mut looks) = (0, 0);
+    let mut requests = 0;
+    let mut looks = 0;
     while !matches!(step, GroupStep::End(_)) {
         requests += 1;
         looks += usize::from(matches!(step, GroupStep::Find(_)));

@@ -226,7 +226,8 @@ impl Places for Model {
         (place, version): (&NotePlace, u64),
         over: Option<&ETag>,
     ) -> Result<(), StoreError> {
-        let (id, place) = (id.to_owned(), place.clone());
+        let id = id.to_owned();
+        let place = place.clone();
         let item = Location { partition_key: id.clone(), id, place, version };
         self.request(|State { location, etag, .. }, fault| {
             answer(write(location, Some(item), over, etag).map(drop), fault)
@@ -286,7 +287,8 @@ async fn post(model: &Model, to: &NotePlace, text: usize) -> Result<(u64, usize)
         }
         if former != to {
             let over = model.slot(former, ID).await?.map(vacant).transpose()?;
-            let (here, to) = (former.partition_key.clone(), to.partition_key.clone());
+            let here = former.partition_key.clone();
+            let to = to.partition_key.clone();
             model.vacate(former.tier, Vacated::new(ID, here, to), over.as_ref()).await?;
         }
         let over = model.slot(to, ID).await?.map(vacant).transpose()?;
