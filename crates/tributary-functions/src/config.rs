@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_text_on_a_laptop_and_json_elsewhere() {
+    fn log_lines_are_text_on_a_laptop_and_json_elsewhere() {
         let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
         let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
         let format = |settings: &[_]| read(settings).unwrap().telemetry.format;

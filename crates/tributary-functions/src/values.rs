@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_timestamp_is_refused() {
+    fn a_text_that_is_no_timestamp_is_refused() {
         for text in [
             "",
             "yesterday",

@@ -126,7 +126,7 @@ async fn a_request_reaches_the_handler_unchanged() {
 }
 
 #[tokio::test]
-async fn no_route_is_a_404_with_an_empty_body() {
+async fn an_unknown_route_is_a_404_with_an_empty_body() {
     let app = app();
     let (host, _) = start(&app, &settings(), None).await;
     for (method, path) in

@@ -285,7 +285,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_read_with_a_panic(text in r#"[/ab ,+"\\]{0,12}( by month| in 3 buckets)?\PC{0,3}"#) {
+    fn no_text_makes_the_parser_panic(text in r#"[/ab ,+"\\]{0,12}( by month| in 3 buckets)?\PC{0,3}"#) {
         if let Ok(strategy) = text.parse::<KeyStrategy>() {
             prop_assert_eq!(strategy.to_string().parse(), Ok(strategy.clone()));
         }

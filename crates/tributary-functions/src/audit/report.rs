@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_told_now_and_then() {
+    fn progress_is_reported_once_an_interval() {
         let mut said = Vec::new();
         let mut report = Report::new(Vec::new(), &mut said, OutputFormat::Plain);
         report.progress(100);

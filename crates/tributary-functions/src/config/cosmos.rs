@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_are_preferred_as_told_else_by_their_distance() {
+    fn preferred_regions_are_those_of_the_setting_or_else_the_nearest() {
         let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
         let here = ("REGION_NAME", "North Europe");
         let preferred = ("Cosmos__PreferredRegions", "West Europe, northeurope,");

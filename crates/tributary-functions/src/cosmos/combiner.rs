@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn an_operation_after_an_outcome_meets_no_other() {
+    async fn operations_one_after_the_other_form_no_group() {
         let combiner = Combiner::new(Sums);
         for _ in 0..2_000 {
             assert_eq!(combiner.submit(0, 1).await.ok(), Some((1, 1)), "nothing is remembered");
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_continues_without_its_first_caller() {
+    async fn a_group_continues_without_its_first_caller() {
         let combiner = Combiner::new(Sums);
         let mut first = Box::pin(combiner.submit(0, 1));
         // One after the other: they are on the same.

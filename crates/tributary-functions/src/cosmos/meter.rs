@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_whole_sees_what_its_parts_cost() {
+    async fn an_outer_meter_counts_the_requests_of_inner_meters() {
         let ((first, second), parent) = metered(async {
             share(100).charge();
             let part = async |hundredths| metered(async { share(hundredths).charge() }).await.1;
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_spent_for_several_is_divided_without_a_rest() {
+    async fn a_shared_cost_is_divided_without_a_rest() {
         let parent = Meter::default();
         parent.add(CostShare { requests: 2, throttled: 1, ..share(1_000) });
         let shares: Vec<_> = parent.shares(7).collect();

@@ -76,7 +76,7 @@ mod tests {
     proptest! {
         /// Operations one after the other, each after a pause of its own; all take no time.
         #[test]
-        fn no_more_is_spent_than_the_rate_gives(
+        fn the_pacer_spends_no_more_than_its_rate(
             rate in 1_u32..5_000,
             operations in proptest::collection::vec((0_u64..2_000, 0_u32..5_000), 1..50),
         ) {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_spent_at_the_same_time_adds_up() {
+    fn operations_at_the_same_time_are_paid_one_after_the_other() {
         let rate = NonZeroU32::new(100).unwrap();
         let now = Instant::now();
         let paid = (0..8).fold(now, |paid, _| paid_at(paid, now, 50.0, rate));

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_asks_no_earlier_part_than_it_needs() {
+    async fn a_page_reads_no_earlier_part_than_it_needs() {
         let part = |decade: u32| Days {
             before: decade * 10 + 10,
             copies: (0..5).rev().map(|on| (decade * 10 + on, 1, 1)).collect(),

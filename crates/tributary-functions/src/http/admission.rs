@@ -399,7 +399,7 @@ mod tests {
 
         /// Each request is a need and the size of its answer, and then its reader takes its time.
         #[test]
-        fn all_requests_are_served_and_never_more_than_allowed(
+        fn all_requests_are_served_and_never_more_at_a_time_than_allowed(
             requests in vec((0usize..5_000, 0usize..2_000, 0usize..50), 1..60),
         ) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();

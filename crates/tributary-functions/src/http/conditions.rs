@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_goes_on_only_when_every_condition_holds() {
+    fn a_write_is_made_only_when_every_condition_holds() {
         let etag = ETag::from("\"1\"");
         for (name, value, exists, goes_on) in [
             (header::IF_MATCH, "\"1\"", true, true),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_with_the_current_state_gets_nothing_new() {
+    fn a_read_with_the_current_etag_is_not_modified() {
         let etag = ETag::from("\"1\"");
         for (value, unchanged) in [
             ("\"1\"", true),

@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_header_makes_it_panic(values in proptest::collection::vec("\\PC*", 3), json in ".*") {
+        fn no_header_makes_the_authentication_panic(values in proptest::collection::vec("\\PC*", 3), json in ".*") {
             let mut map = HeaderMap::new();
             for (name, value) in [ID, IDP, CLAIMS].into_iter().zip(&values) {
                 if let Ok(value) = value.parse() {

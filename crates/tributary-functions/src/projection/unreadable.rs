@@ -141,13 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_the_parser_refuses_is_not_told() {
+    fn an_error_never_shows_a_type_that_the_parser_refuses() {
         let label = json!({"type": "secret", "state": "live"});
         assert!(!defect_in::<Checked>(&label).contains("secret"));
     }
 
     #[test]
-    fn a_type_that_the_parser_does_not_check_is_not_told() {
+    fn an_error_never_shows_a_type_that_the_parser_does_not_check() {
         let label = json!({"type": "secret", "name": "N"});
         assert_eq!(defect_in::<Label>(&label), "it has no `state`");
         let label = json!({"type": "secret", "state": "live"});
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_field_is_named_and_the_value_is_not() {
+    fn an_error_names_the_field_and_never_its_value() {
         let good = json!({"type": "room", "id": "p1", "version": 1, "title": "T", "seats": 2});
         let without = |field: &str| {
             let mut document = good.clone();

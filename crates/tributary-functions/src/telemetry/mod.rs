@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_later_report_is_written_before_the_end() {
+    async fn a_queued_report_is_written_before_telemetry_stops() {
         let (sender, told) = mpsc::channel();
         report_later(move || sender.send("an answer was given").unwrap());
         assert!(told.try_recv().is_err(), "the report runs later");

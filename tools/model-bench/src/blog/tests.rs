@@ -153,7 +153,7 @@ impl Listener for Kept {
 }
 
 #[tokio::test]
-async fn what_is_loaded_into_v3_is_what_the_product_would_have() {
+async fn the_loaded_items_of_v3_are_those_of_the_product() {
     // More posts than fit into the feed.
     let mut data_sets = (1..).map(|users| data(users, 0.03));
     let data = data_sets.find(|data| data.posts.len() > 100).unwrap();

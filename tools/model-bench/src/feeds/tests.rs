@@ -176,7 +176,7 @@ async fn measured(options: &str) -> (FeedsCli, FeedsReport) {
 }
 
 #[tokio::test]
-async fn what_names_its_partition_stays_flat_and_what_does_not_grows() {
+async fn only_requests_without_a_partition_key_grow_with_the_data() {
     let options =
         "--items 400 --providers 8 --months 12,24 --items-per-partition 50 --bulk 40 --requests 1";
     let (_, report) = measured(options).await;

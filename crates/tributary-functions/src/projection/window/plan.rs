@@ -183,7 +183,7 @@ mod tests {
 
         /// Of each source, 0 is a delete, and 1 an operator's delete of the copy before a change.
         #[test]
-        fn changes_come_to_the_same_together_as_one_by_one(
+        fn a_batch_of_changes_has_the_result_of_its_changes_one_by_one(
             batches in vec(vec((0usize..250, 0u8..5), 1..50), 1..12),
         ) {
             // Of each source its version and, while it exists, when it was created.

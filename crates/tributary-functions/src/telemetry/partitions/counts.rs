@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_of_several_partitions_are_of_none() {
+    fn a_cross_partition_query_counts_for_no_partition() {
         let mut counts = counts([(1, 100)]);
         for (partition, begins) in [(None, true), (None, false), (Some("p1"), true)] {
             counts.add(partition, begins, cost(10.0));
@@ -229,7 +229,7 @@ mod tests {
 
         /// A figure is never above the real use, and lacks at most the error.
         #[test]
-        fn the_error_is_bounded_for_any_use(
+        fn the_error_of_a_count_is_bounded_for_any_use(
             uses in prop::collection::vec((0..4_000_u32, 0..500_u32), 1..12_000),
         ) {
             let mut exact = HashMap::<u32, u64>::new();

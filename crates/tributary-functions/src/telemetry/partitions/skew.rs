@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn even_loads_have_none_and_one_that_takes_all_has_nearly_all() {
+    fn the_gini_coefficient_is_zero_for_even_loads_and_almost_one_for_a_single_load() {
         assert_eq!(gini(&mut [], 0.0, 0), None);
         assert_eq!(gini(&mut [], 5.0, 3), Some(0.0));
         assert!(gini(&mut [3.0; 10], 0.0, 0).unwrap() < 1e-9);
@@ -69,13 +69,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_exact_where_all_is_known(loads in prop::collection::vec(0.1..1_000.0, 1..40)) {
+        fn the_gini_coefficient_of_known_loads_is_exact(loads in prop::collection::vec(0.1..1_000.0, 1..40)) {
             let gini = gini(&mut loads.clone(), 0.0, 0).unwrap();
             prop_assert!((gini - by_pairs(&loads)).abs() < 1e-9);
         }
 
         #[test]
-        fn what_is_not_known_never_raises_it(
+        fn unknown_loads_never_raise_the_gini_coefficient(
             loads in prop::collection::vec((0.1..1_000.0, 0.0..1.0), 1..40),
             forgotten in 0..10_usize,
         ) {

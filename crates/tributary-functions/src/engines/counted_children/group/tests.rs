@@ -441,7 +441,7 @@ proptest! {
 
     /// Each outcome was true at a moment of the group, and the parent counts its children at all times.
     #[test]
-    fn a_group_tells_each_operation_what_is_true(
+    fn each_operation_of_a_group_gets_its_true_outcome(
         asked in operations(),
         before in before(),
         faults in faults(),
