@@ -1,7 +1,9 @@
 //! Q4: `GET /posts/{postId}/comments`.
 
+use serde_json::json;
+
 use super::given;
-use crate::expect::{bad_fields, charged, members, problem};
+use crate::expect::{bad_fields, charged, problem};
 
 #[tokio::test]
 async fn comments_come_oldest_first_and_at_once() {
@@ -35,10 +37,7 @@ async fn a_list_shows_comments_as_they_are_read_one_by_one() {
     let world = given::blog().await;
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
     let listed = world.get("/api/posts/p1/comments").await.expect(200).json();
-    for member in ["content", "creationDate", "id", "postId", "userId", "userUsername"] {
-        assert!(members(&listed["items"][0]).contains(&member), "{listed}");
-        assert_eq!(listed["items"][0][member], comment[member]);
-    }
+    assert_eq!(listed["items"], json!([comment]));
 }
 
 #[tokio::test]

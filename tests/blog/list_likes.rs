@@ -1,7 +1,9 @@
 //! Q5: `GET /posts/{postId}/likes`.
 
+use serde_json::json;
+
 use super::given;
-use crate::expect::{bad_fields, charged, members, problem};
+use crate::expect::{bad_fields, charged, problem};
 
 #[tokio::test]
 async fn likes_come_newest_first_and_at_once() {
@@ -35,10 +37,7 @@ async fn a_list_shows_likes_as_they_are_read_one_by_one() {
     let world = given::blog().await;
     let like = given::like(&world, "p1", "bob").await.expect(201).json();
     let listed = world.get("/api/posts/p1/likes").await.expect(200).json();
-    for member in ["creationDate", "id", "postId", "userId", "userUsername"] {
-        assert!(members(&listed["items"][0]).contains(&member), "{listed}");
-        assert_eq!(listed["items"][0][member], like[member]);
-    }
+    assert_eq!(listed["items"], json!([like]));
 }
 
 #[tokio::test]

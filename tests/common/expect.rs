@@ -1,5 +1,6 @@
 //! The rules of the spec for every answer.
 
+use insta::internals::Redaction;
 use serde_json::Value;
 
 use tributary_testing::problems;
@@ -22,6 +23,22 @@ pub(crate) fn is_problem(answer: &Answer) -> Result<Value, String> {
     let problem = problems::parse_problem(answer)?;
     let is_ours = problem["type"].as_str().is_some_and(|it| it.starts_with("urn:tributary:"));
     if is_ours { Ok(problem) } else { Err("`type` is not of this app".into()) }
+}
+
+/// Redacts a date in a snapshot. It must be a timestamp of the API.
+pub(crate) fn date() -> Redaction {
+    insta::dynamic_redaction(|value, _path| {
+        is_timestamp(&value.as_str().into());
+        "[date]"
+    })
+}
+
+/// Redacts an id of the server in a snapshot. It must be a UUIDv7.
+pub(crate) fn new_id() -> Redaction {
+    insta::dynamic_redaction(|value, _path| {
+        is_uuid_v7(&value.as_str().into());
+        "[new id]"
+    })
 }
 
 /// A UUIDv7 in the usual form.
