@@ -1,10 +1,15 @@
 //! The operations on a container.
+//!
+//! The calls of the SDK are in functions that return a boxed future and have no type parameter, where the
+//! SDK allows that. So its code, some hundred KB for an operation, is compiled once, and not again for each
+//! type of item and in each crate with a domain.
 
 use std::{num::NonZeroU32, sync::Arc};
 
 use azure_data_cosmos::{
     FeedScope, Query,
     clients::ContainerClient,
+    models::ItemResponse,
     options::{
         BatchOptions, FeedOptions, ItemReadOptions, ItemWriteOptions, MaxItemCountHint,
         OperationOptions, PriorityLevel, QueryOptions, ReadConsistencyStrategy,
@@ -13,6 +18,7 @@ use azure_data_cosmos::{
 };
 use futures::{
     FutureExt, StreamExt, TryStreamExt,
+    future::BoxFuture,
     stream::{self, BoxStream},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -21,7 +27,7 @@ use tokio::sync::OnceCell;
 use super::{
     Cosmos, ETag, JsonText, Reads, Reason, Refusal, StoreError, Transaction,
     budget::check_request_budget,
-    meter::{metered, timed},
+    meter::{metered, timed, timed_sync},
     transaction::if_match,
 };
 use crate::telemetry::{Cost, PartitionUse};
@@ -67,6 +73,14 @@ impl<T> Stored<T> {
 
 /// A row of a query as a `T`, or as text if it has another form.
 pub type RowResult<T> = Result<T, JsonText>;
+
+/// A write of one item.
+enum ItemWrite<'a> {
+    Create,
+    /// Replaces the item with this ETag.
+    Replace(&'a ETag),
+    Upsert,
+}
 
 /// The partitions that a query reads.
 #[derive(Debug, Clone, Copy)]
@@ -138,19 +152,30 @@ impl Container {
         partition_key: &str,
         id: &str,
     ) -> Result<Option<Stored<T>>, StoreError> {
-        let client = self.client().await?;
-        let options = ItemReadOptions::default().with_operation_options((*self.options).clone());
-        let call = client.read_item(partition_key.to_owned(), id, Some(options));
-        let read = self.measured_in_partition(partition_key, async {
-            let response = call.await?;
-            let etag = response.headers().etag().cloned();
-            response.into_model().map(|item| (item, etag))
-        });
-        match read.await {
-            Ok((item, etag)) => Ok(Some(Stored { item, etag: required_etag(etag.as_ref())? })),
-            Err(error) if error.status().is_not_found() => Ok(None),
-            Err(error) => Err(StoreError::from_read(error)),
-        }
+        let Some(response) = self.response(partition_key, id).await? else { return Ok(None) };
+        let etag = required_etag(response.headers().etag())?;
+        let item = timed_sync(|| response.into_model()).map_err(StoreError::from_read)?;
+        Ok(Some(Stored { item, etag }))
+    }
+
+    /// Reads an item, which is not decoded yet.
+    fn response<'a>(
+        &'a self,
+        partition_key: &'a str,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<ItemResponse>, StoreError>> {
+        let read = async move {
+            let client = self.client().await?;
+            let options =
+                ItemReadOptions::default().with_operation_options((*self.options).clone());
+            let call = client.read_item(partition_key.to_owned(), id, Some(options));
+            match self.measured_in_partition(partition_key, call).await {
+                Ok(response) => Ok(Some(response)),
+                Err(error) if error.status().is_not_found() => Ok(None),
+                Err(error) => Err(StoreError::from_read(error)),
+            }
+        };
+        read.boxed()
     }
 
     /// Creates an item; `Conflict` when there is one with its id.
@@ -160,11 +185,7 @@ impl Container {
         id: &str,
         item: &T,
     ) -> Result<ETag, StoreError> {
-        let client = self.client().await?;
-        let options = Some(self.write_options());
-        let call = client.create_item(partition_key.to_owned(), id, item, options);
-        let response = self.measured_in_partition(partition_key, call).await?;
-        required_etag(response.headers().etag())
+        self.write(partition_key, id, item, ItemWrite::Create).await
     }
 
     /// Replaces an item; `PreconditionFailed` when it has changed since `etag`, `NotFound` when it
@@ -176,11 +197,7 @@ impl Container {
         item: &T,
         etag: &ETag,
     ) -> Result<ETag, StoreError> {
-        let unchanged = self.write_options().with_precondition(if_match(etag));
-        let client = self.client().await?;
-        let call = client.replace_item(partition_key.to_owned(), id, item, Some(unchanged));
-        let response = self.measured_in_partition(partition_key, call).await?;
-        required_etag(response.headers().etag())
+        self.write(partition_key, id, item, ItemWrite::Replace(etag)).await
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
@@ -208,61 +225,92 @@ impl Container {
         id: &str,
         item: &T,
     ) -> Result<(), StoreError> {
-        let client = self.client().await?;
-        let options = Some(self.write_options());
-        let call = client.upsert_item(partition_key.to_owned(), id, item, options);
-        self.measured_in_partition(partition_key, call).await?;
-        Ok(())
+        self.write(partition_key, id, item, ItemWrite::Upsert).await.map(drop)
+    }
+
+    /// Writes an item of any type, and returns its ETag.
+    fn write<'a>(
+        &'a self,
+        partition_key: &'a str,
+        id: &'a str,
+        item: &'a (dyn erased_serde::Serialize + Sync),
+        write: ItemWrite<'a>,
+    ) -> BoxFuture<'a, Result<ETag, StoreError>> {
+        let write = async move {
+            let client = self.client().await?;
+            let options = self.write_options();
+            let key = partition_key.to_owned();
+            let call = match write {
+                ItemWrite::Create => client.create_item(key, id, item, Some(options)).boxed(),
+                ItemWrite::Upsert => client.upsert_item(key, id, item, Some(options)).boxed(),
+                ItemWrite::Replace(etag) => {
+                    let unchanged = options.with_precondition(if_match(etag));
+                    client.replace_item(key, id, item, Some(unchanged)).boxed()
+                }
+            };
+            let response = self.measured_in_partition(partition_key, call).await?;
+            required_etag(response.headers().etag())
+        };
+        write.boxed()
     }
 
     /// Deletes an item that has not changed since `etag`.
-    pub async fn delete(
-        &self,
-        partition_key: &str,
-        id: &str,
-        etag: &ETag,
-    ) -> Result<(), StoreError> {
-        // guard: If-Match on a delete => `self.write_options()`
-        let unchanged = self.write_options().with_precondition(if_match(etag));
-        let client = self.client().await?;
-        let call = client.delete_item(partition_key.to_owned(), id, Some(unchanged));
-        self.measured_in_partition(partition_key, call).await?;
-        Ok(())
+    pub fn delete<'a>(
+        &'a self,
+        partition_key: &'a str,
+        id: &'a str,
+        etag: &'a ETag,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let delete = async move {
+            // guard: If-Match on a delete => `self.write_options()`
+            let unchanged = self.write_options().with_precondition(if_match(etag));
+            let client = self.client().await?;
+            let call = client.delete_item(partition_key.to_owned(), id, Some(unchanged));
+            self.measured_in_partition(partition_key, call).await?;
+            Ok(())
+        };
+        delete.boxed()
     }
 
     /// Carries out all writes of a transaction or none, and returns the new ETags in order; a delete
     /// has none.
-    pub async fn transact(&self, transaction: Transaction) -> Result<Vec<Option<ETag>>, Refusal> {
-        let whole = |error: StoreError| Refusal { operation: None, error };
-        let client = self.client().await.map_err(whole)?;
-        let options = BatchOptions::default().with_operation_options((*self.options).clone());
-        let call = client.execute_transactional_batch(transaction.batch, Some(options));
-        let sent = self.measured_in_partition(&transaction.partition, async {
-            let response = call.await?;
-            let diagnostics = response.diagnostics();
-            response.into_model().map(|response| (response, diagnostics))
-        });
-        let (response, diagnostics) = sent.await.map_err(|error| whole(error.into()))?;
-        // The operation that failed has its own status in the response. All others have 424.
-        let failing_operation = response
-            .results()
-            .iter()
-            .enumerate()
-            .find(|(_, result)| !result.is_success() && result.status_code() != 424);
-        match failing_operation {
-            Some((operation, result)) => Err(Refusal {
-                operation: Some(operation),
-                error: StoreError::from_status(
-                    (result.status_code(), result.substatus_code()),
-                    &diagnostics,
-                ),
-            }),
-            None => Ok(response
+    pub fn transact(
+        &self,
+        transaction: Transaction,
+    ) -> BoxFuture<'_, Result<Vec<Option<ETag>>, Refusal>> {
+        let transact = async move {
+            let whole = |error: StoreError| Refusal { operation: None, error };
+            let client = self.client().await.map_err(whole)?;
+            let options = BatchOptions::default().with_operation_options((*self.options).clone());
+            let call = client.execute_transactional_batch(transaction.batch, Some(options));
+            let sent = self.measured_in_partition(&transaction.partition, async {
+                let response = call.await?;
+                let diagnostics = response.diagnostics();
+                response.into_model().map(|response| (response, diagnostics))
+            });
+            let (response, diagnostics) = sent.await.map_err(|error| whole(error.into()))?;
+            // The operation that failed has its own status in the response. All others have 424.
+            let failing_operation = response
                 .results()
                 .iter()
-                .map(|result| result.etag().map(|etag| ETag::from(etag.to_owned())))
-                .collect()),
-        }
+                .enumerate()
+                .find(|(_, result)| !result.is_success() && result.status_code() != 424);
+            match failing_operation {
+                Some((operation, result)) => Err(Refusal {
+                    operation: Some(operation),
+                    error: StoreError::from_status(
+                        (result.status_code(), result.substatus_code()),
+                        &diagnostics,
+                    ),
+                }),
+                None => Ok(response
+                    .results()
+                    .iter()
+                    .map(|result| result.etag().map(|etag| ETag::from(etag.to_owned())))
+                    .collect()),
+            }
+        };
+        transact.boxed()
     }
 
     /// Runs a query and reads all of its pages: for queries that are bounded by a `TOP` of at most

@@ -56,7 +56,7 @@ pub trait Places: Clone + Send + Sync {
         id: &str,
         read: &ETag,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        self.container(place.tier).delete(place.partition_key.as_ref(), id, read)
+        async move { self.container(place.tier).delete(place.partition_key.as_ref(), id, read).await }
     }
 
     /// Reads the location of an item. The item itself may be missing: its creation may have failed.
