@@ -13,6 +13,7 @@ use axum::{
     body::{Body, Bytes},
     http::{Request, StatusCode},
 };
+use futures::{StreamExt, stream};
 use http_body_util::{BodyExt, Full};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
@@ -108,6 +109,7 @@ async fn deploy(name: &str, more: &[(&str, &str)], keys: Option<Keys>) -> Deploy
     let console = Console::kept();
     let options = HostOptions {
         poll_delay: Some(Duration::from_millis(20)),
+        retry_scale: 0.02,
         console: console.clone(),
         keys,
         ..HostOptions::new(unpacked.app())
@@ -142,6 +144,54 @@ async fn the_package_serves_the_blog_and_keeps_its_copies() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
+    deployed.host.stop().await;
+}
+
+/// A pause, 1,000 writes with a crash of the handler and a replacement among them, and a resume.
+#[tokio::test]
+async fn a_paused_projection_is_no_crash_for_the_host_and_loses_nothing() {
+    let deployed = deploy("a_pause", &[("Projections__StateSeconds", "0")], None).await;
+    let Deployed { host, api, console, .. } = &deployed;
+    // A caller repeats a request that the host could not pass on to a crashed handler.
+    let put = async |path: String, body: Value| {
+        let url = format!("{api}/{path}");
+        while !call("PUT", &url, Some(body.clone())).await.0.is_success() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let control = async |verb: &str| {
+        let url = format!("{api}/projections/PostCopiesInUsers/{verb}");
+        assert_eq!(call("POST", &url, Some(json!({}))).await.0, StatusCode::OK);
+    };
+    let titles = async || -> Vec<Value> {
+        let (_, page) = call("GET", &format!("{api}/users/ann/posts?limit=100"), None).await;
+        page["items"].as_array().unwrap().iter().map(|post| post["title"].clone()).collect()
+    };
+    put("users/ann".into(), json!({"username": "Ann"})).await;
+    control("pause").await;
+    for round in 0..10 {
+        let title = format!("Version {round}");
+        let edits = (0..100).map(|post| {
+            put(format!("posts/p{post}"), json!({"userId": "ann", "title": title, "content": "C"}))
+        });
+        stream::iter(edits).buffer_unordered(8).collect::<Vec<_>>().await;
+        match round {
+            3 => assert!(host.crash_after(Duration::ZERO).await),
+            6 => host.replace_handlers().await.unwrap(),
+            _ => {}
+        }
+    }
+    assert_eq!(titles().await, [""; 0]);
+    control("resume").await;
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while titles().await != ["Version 9"; 100] {
+        assert!(Instant::now() < deadline, "{}", console.lines().join("\n"));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let (_, dead_letters) = call("GET", &format!("{api}/dead-letters"), None).await;
+    assert_eq!(dead_letters["items"], json!([]));
+    let crashes = console.lines().into_iter().filter(|line| line.contains("starting it again"));
+    assert_eq!(crashes.count(), 1, "the one that this test made");
     deployed.host.stop().await;
 }
 

@@ -11,6 +11,7 @@ use tributary_local::{
     cosmos::{Fault, RequestKind::Read},
     host::{Console, FeedOptions, FeedPump},
 };
+use tributary_testing::problems::problem;
 
 use super::{attentive, pause, resume};
 use crate::{World, given};
@@ -77,6 +78,18 @@ async fn a_batch_is_refused_while_the_state_of_its_projection_cannot_be_read() {
     let refused = world.deliver("RoomCopies", &rooms).await.unwrap_err();
     assert_eq!(refused, "the handler answered 500");
     assert_eq!(copies(&world).await, []);
+}
+
+#[tokio::test]
+async fn without_the_container_of_states_all_projections_run_and_none_can_be_paused() {
+    let world = given::rooms().await;
+    world.container("projections").await.delete(None).await.unwrap();
+    let world = attentive(&world).await;
+    world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
+    assert_eq!(copies(&world).await.len(), 1);
+    let all = world.get("/api/projections").await.expect(200).json();
+    assert_eq!(all["items"][0]["status"], "running");
+    problem(&pause(&world, "RoomCopies").await, 503);
 }
 
 /// Returns a version of a room, as commands would write it.

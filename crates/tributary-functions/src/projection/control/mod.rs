@@ -25,6 +25,7 @@
 //! - *A stale read* admits or refuses one batch more. The next read is one of the later batches.
 //! - *A lost answer of the state's write*: the next attempt reads the latest committed state, and finds
 //!   that nothing is to be changed.
+//! - *No container `projections`*: no pause was ever stored, so all projections run. A pause is refused.
 //! - *A store that does not answer*: the batch fails, as it would without a pause. To admit it would be to
 //!   apply changes that an operator has stopped.
 

@@ -4,7 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::ProjectionState;
 use crate::cosmos::{
-    Container, Cosmos, ETag, JsonText, Query, ReadResult, Reads, RowResult, Scope, StoreError,
+    Container, Cosmos, ETag, JsonText, Query, ReadResult, Reads, Reason, RowResult, Scope,
+    StoreError,
 };
 
 /// The most states that are read at a time: an app has some tens of projections.
@@ -32,15 +33,15 @@ impl ProjectionStates {
 
     /// Reads the state of a projection: one point read. A projection without one runs.
     pub async fn read(&self, function: &str) -> ReadResult<ProjectionState> {
-        self.0.read(function, function).await
+        none_without_container(self.0.read(function, function).await)
     }
 
     /// Reads the states of all projections that have one, by the functions' names: a query in all partitions
     /// of a container with some tens of items. An unreadable state is there as its text.
     pub async fn all(&self) -> Result<HashMap<String, RowResult<ProjectionState>>, StoreError> {
         let query = Query::from("SELECT * FROM c");
-        let rows: Vec<RowResult<ProjectionState>> =
-            self.0.query_rows(query, Scope::Container, MAX_STATES).await?;
+        let rows = self.0.query_rows(query, Scope::Container, MAX_STATES).await;
+        let rows: Vec<RowResult<ProjectionState>> = none_without_container(rows)?;
         let with_name = |row: RowResult<ProjectionState>| {
             let name = row.as_ref().map_or_else(JsonText::id, |state| Some(state.id.clone()))?;
             Some((name, row))
@@ -55,5 +56,14 @@ impl ProjectionStates {
         etag: Option<&ETag>,
     ) -> Result<ETag, StoreError> {
         self.0.put(&state.id, &state.id, state, etag).await
+    }
+}
+
+/// Returns no states where the account has no container for them: no operator has ever paused a projection
+/// there. So a deployment does not depend on the container.
+fn none_without_container<T: Default>(read: Result<T, StoreError>) -> Result<T, StoreError> {
+    match read {
+        Err(StoreError { reason: Reason::NoContainer(_), .. }) => Ok(T::default()),
+        read => read,
     }
 }
