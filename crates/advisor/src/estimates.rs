@@ -189,7 +189,7 @@ fn resample(
     });
     let halves = (0..RESAMPLED_HALVES).into_par_iter().with_max_len(1).map(|half| {
         let model = model.of_half(u64::from(half));
-        let of = |(candidate, (estimates, basis)): &(
+        let cost_of = |(candidate, (estimates, basis)): &(
             &CandidateCounts,
             &mut (CandidateEstimates, ResampleBasis),
         )| {
@@ -203,7 +203,7 @@ fn resample(
             let of_risks: f64 = risks.iter().map(|risk| risk.request_units).sum();
             ResampledCost { request_units, score: request_units + of_risks }
         };
-        rivals.iter().map(of).collect::<Vec<_>>()
+        rivals.iter().map(cost_of).collect::<Vec<_>>()
     });
     for half in halves.collect::<Vec<_>>() {
         for ((_, (estimates, _)), cost) in rivals.iter_mut().zip(half) {

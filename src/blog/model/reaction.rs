@@ -122,7 +122,7 @@ impl Like {
         Self {
             public: PublicLike {
                 // guard: a like's id comes from its user =>
-                //     `format!("{}:{}", like_id(&author.user_id), Uuid::now_v7())`
+                //     `format!("{}:{}", like_id(&author.user_id), uuid::Uuid::now_v7())`
                 id: like_id(&author.user_id),
                 post_id: post_id.clone(),
                 user_id: author.user_id.clone(),

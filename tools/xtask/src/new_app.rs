@@ -26,7 +26,7 @@ const NAME: &str = "two-rivers";
 /// The name of the larger example.
 const EXAMPLE: &str = "three-offices";
 
-/// How often the change feed is asked for, and with which pause.
+/// The number of looks for a copy that the change feed brings, and the pause between two.
 const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(250);
 

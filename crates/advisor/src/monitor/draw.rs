@@ -227,7 +227,7 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
             let cap = PortionCap { request_units: left / 2.0, items: u64::MAX };
             let range = window.range()?;
             let portion = self.portion(&everything(), &range, cap, &mut |_| ()).await;
-            let portion = portion.map_err(refused)?;
+            let portion = portion.map_err(with_advice)?;
             // guard: a sample: whole keys only => `true`
             let is_kept = portion.is_whole;
             let factor = match (is_kept, portion.items) {
@@ -458,8 +458,8 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
     }
 }
 
-/// Adds the way out to the error of a service without ranges of hashes.
-fn refused(error: anyhow::Error) -> anyhow::Error {
+/// Adds advice to the error of a service that has no queries over ranges of hashes.
+fn with_advice(error: anyhow::Error) -> anyhow::Error {
     let status = error.downcast_ref::<CosmosError>().map(CosmosError::status);
     match status {
         Some(status) if status.is_bad_request() => {

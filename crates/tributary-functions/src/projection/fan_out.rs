@@ -237,7 +237,7 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
             return Ok(Effect::Unchanged);
         };
         let newest = F::origin(&item).unwrap_or_else(|| origin.clone());
-        // guard: rename: the user is read again => `F::Source::try_from(change.clone())`
+        // guard: fan-out: the source is read again => `F::Source::try_from(change.clone())`
         let Ok(source) = F::Source::try_from(item) else {
             return Ok(Effect::Unchanged);
         };

@@ -97,6 +97,7 @@ impl BlogCheck<'_> {
         self.reactions(&what, "id", &list, &comments.collect());
     }
 
+    /// Compares the list of likes of a post, and their count, with the model.
     async fn likes(&mut self, post: usize, shown: &Value) {
         let what = format!("likes of {}", self.model.post_id(post));
         let list = self.it.list(&format!("{}/likes", self.model.post_path(post))).await;

@@ -55,6 +55,7 @@ pub struct ProductText {
 }
 
 impl WebStoreSize {
+    /// Returns the number of an item that only this client changes. Each client has `each` of them.
     fn own(self, each: usize, client: usize, random: &mut Random) -> usize {
         debug_assert!(client < self.clients);
         client * each + random.index(each)

@@ -29,12 +29,12 @@ checked_text!(
     Purpose, "The weekly meeting", length_rule(1..=10_000)
 );
 
-/// What a caller writes of a person.
+/// The person in a request.
 pub(crate) struct Name(pub(crate) Text);
 
 from_form!(Name(text("name", Text::parse)));
 
-/// What a caller writes of a room.
+/// The room in a request.
 pub(crate) struct RoomText {
     pub(crate) person_id: PersonId,
     pub(crate) title: Text,
@@ -45,7 +45,7 @@ from_form!(RoomText {
     title: text("title", Text::parse),
 });
 
-/// What a caller writes of a booking.
+/// The booking in a request.
 pub(crate) struct BookingText {
     pub(crate) person_id: PersonId,
     pub(crate) purpose: Purpose,

@@ -104,7 +104,7 @@ async fn send<I: Serialize + Sync>(
     for child in children {
         transaction = match child {
             ChildWrite::Create(item) => transaction.create(&item).map_err(whole)?,
-            // guard: comments and likes: If-Match on the deleted item =>
+            // guard: group: If-Match on the deleted child =>
             //     `transaction.delete(&id, None)`
             ChildWrite::Delete(id, if_match) => transaction.delete(&id, if_match.as_ref()),
             ChildWrite::Replace(id, tombstone, etag) => {
@@ -112,9 +112,9 @@ async fn send<I: Serialize + Sync>(
             }
         };
     }
-    // guard: comments and likes: If-Match on the post that counts them =>
+    // guard: group: If-Match on the parent =>
     //     `transaction.upsert(&parent).map_err(whole)?`
-    // guard: orders: an order and its count are one transaction =>
+    // guard: group: a child and its count are one transaction =>
     //     `{ container.transact(transaction).await?;
     //     Transaction::new(id).replace(id, &parent, &upon).map_err(whole)? }`
     let transaction = transaction.replace(id, &parent, &upon).map_err(whole)?;

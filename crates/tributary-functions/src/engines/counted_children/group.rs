@@ -277,14 +277,14 @@ impl<F: Family> Group<F> {
         match (refused, error.reason) {
             // Step 3. The refusal tells nothing of a remembered parent, which may be deleted by now.
             (Some(refused), _) => {
-                // guard: group: an existing child is reported only under the latest post => `false`
+                // guard: group: an existing child is reported only under the latest parent => `false`
                 if self.reads == Reads::Session && self.creates() {
                     // Step 4: no later read confirms that a child exists, and the replica that returned
                     // the parent may be behind.
                     self.reads = Reads::Latest;
                     is_certain = false;
                 }
-                // guard: group: a refusal tells the latest state of the post =>
+                // guard: group: a refusal tells the latest state of the parent =>
                 //     `is_certain || is_remembered`
                 if is_certain {
                     self.look_up(refused, error, parent)
@@ -305,7 +305,7 @@ impl<F: Family> Group<F> {
                 self.write(parent, true)
             }
             // Steps 1 and 2: another writer has changed or deleted the parent since.
-            // guard: group: a post written by another is read again => `if false`
+            // guard: group: a parent written by another is read again => `if false`
             (None, Reason::PreconditionFailed | Reason::NotFound) if is_remembered => {
                 self.read_parent(WaitsFor::Parent)
             }
@@ -398,7 +398,7 @@ impl<F: Family> Group<F> {
             let operation = &self.operations[index];
             operation.creates() || operation.deletes()
         };
-        // guard: group: the write of the post is none of the operations =>
+        // guard: group: the write of the parent is none of the operations =>
         //     `self.open.iter().copied().filter(has_child)`
         self.open[..n].iter().copied().filter(has_child)
     }
