@@ -20,7 +20,7 @@ impl Removal for Blog {
         &self.posts
     }
 
-    fn place(tombstone: &DeletedPost) -> (&str, &str, u64) {
+    fn key_and_version(tombstone: &DeletedPost) -> (&str, &str, u64) {
         let post_id = tombstone.post_id.as_str();
         (post_id, post_id, tombstone.version)
     }

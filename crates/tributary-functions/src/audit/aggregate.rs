@@ -58,21 +58,21 @@ impl<A: Aggregate> AggregateChecks<A> {
             }
             None => (FindingKind::COPY_MISSING, "none".to_owned(), String::new()),
         };
-        let place = (self.totals().id(), key, id);
+        let location = (self.totals().id(), key, id);
         let evidence = format!("{} {etag}", audited.etag);
-        Ok(vec![audited.suspect_at(kind, place, (amount.to_string(), found), evidence)])
+        Ok(vec![audited.suspect_at(kind, location, (amount.to_string(), found), evidence)])
     }
 
     /// Checks that a share has a source that contributes to its key, and that a total has the sum.
     async fn check_total(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
         let key = &audited.partition_key;
-        if let Some(place) = Share::source(&audited.id) {
+        if let Some(source) = Share::source(&audited.id) {
             let share: Share = match audited.parse() {
                 Ok(share) => share,
                 Err(unreadable) => return Ok(unreadable),
             };
             let contributes = self
-                .contribution(place)
+                .contribution(source)
                 .await?
                 .is_some_and(|(_, contribution)| contribution.key == *key);
             let mut suspects = Vec::new();
@@ -82,9 +82,9 @@ impl<A: Aggregate> AggregateChecks<A> {
             }
             let total: Option<Stored<Total>> = self.totals().read(key, Total::ID).await?;
             if share.amount != 0 && total.is_none() {
-                let place = (self.totals().id(), key.clone(), Total::ID.to_owned());
+                let location = (self.totals().id(), key.clone(), Total::ID.to_owned());
                 let words = ("a total", "none");
-                suspects.push(audited.suspect_at(FindingKind::COUNT_DIFFERS, place, words, ""));
+                suspects.push(audited.suspect_at(FindingKind::COUNT_DIFFERS, location, words, ""));
             }
             return Ok(suspects);
         }

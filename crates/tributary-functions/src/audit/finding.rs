@@ -168,10 +168,11 @@ impl Finding {
 
     /// Returns true if `other` is a divergence of the same kind in the same item.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.place() == other.place()
+        self.kind == other.kind && self.item_key() == other.item_key()
     }
 
-    fn place(&self) -> (&str, &str, &str) {
+    /// Returns container, partition key and id of the item.
+    fn item_key(&self) -> (&str, &str, &str) {
         (self.container, &self.partition_key, &self.id)
     }
 }
@@ -187,6 +188,6 @@ impl Suspect {
         let now = &self.finding;
         let before = &other.finding;
         let same_class = now.kind.class == before.kind.class;
-        now.place() == before.place() && (same_class || now.kind == FindingKind::UNREADABLE)
+        now.item_key() == before.item_key() && (same_class || now.kind == FindingKind::UNREADABLE)
     }
 }

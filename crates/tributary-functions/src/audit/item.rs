@@ -71,8 +71,8 @@ impl AuditedItem {
         (expected, found): (impl Into<String>, impl Into<String>),
         evidence: impl Into<String>,
     ) -> Suspect {
-        let place = (self.container, self.partition_key.clone(), self.id.clone());
-        self.suspect_at(kind, place, (expected, found), evidence)
+        let location = (self.container, self.partition_key.clone(), self.id.clone());
+        self.suspect_at(kind, location, (expected, found), evidence)
     }
 
     /// Returns a suspect for an item that is derived from this one, by the container, the partition and

@@ -414,8 +414,8 @@ mod tests {
                     let admission = admission.clone();
                     async move {
                         let admitted = admit(&admission, need * KIB).await.expect("it is its turn");
-                        let (places, memory) = free(&admission);
-                        assert!(places < 3 && (need * KIB <= SMALL_BYTES || memory < 4 * KIB));
+                        let (permits, memory) = free(&admission);
+                        assert!(permits < 3 && (need * KIB <= SMALL_BYTES || memory < 4 * KIB));
                         pause().await;
                         let _answer = admitted.until_sent(response(answer * KIB)).await;
                         pause().await;

@@ -51,11 +51,11 @@ impl ItemCommand {
     /// it is to create or to edit the item. An item that is as demanded needs no edit.
     pub fn put<T: RemembersCommands, D>(
         &self,
-        place: ItemSlot<T, D>,
+        slot: ItemSlot<T, D>,
         attempt: Attempt,
         wanted: &impl DesiredItem<T>,
     ) -> Result<PutStep<T, D>, ApiError> {
-        let put = place.put(&self.id, attempt, wanted);
+        let put = slot.put(&self.id, attempt, wanted);
         match &put {
             PutStep::Done(_) => {}
             PutStep::Create(_) => self.conditions.check(None)?,
@@ -74,10 +74,10 @@ impl ItemCommand {
     /// checks the owner of the item, and then the conditions.
     pub fn delete<T: RemembersCommands, D: RemembersCommands>(
         &self,
-        place: ItemSlot<T, D>,
+        slot: ItemSlot<T, D>,
         name: &'static str,
     ) -> Result<Option<Stored<T>>, ApiError> {
-        match place.delete(&self.id) {
+        match slot.delete(&self.id) {
             DeleteStep::Live(stored) => Ok(Some(stored)),
             DeleteStep::Done => Ok(None),
             DeleteStep::Missing => Err(self.conditions.missing(name)),
@@ -109,8 +109,8 @@ impl ItemCommand {
     where
         F::Parent: DesiredItem<F::Parent>,
     {
-        let place = ItemSlot::from(children.parent(key, attempt.reads).await?);
-        match self.put(place, attempt, wanted)? {
+        let slot = ItemSlot::from(children.parent(key, attempt.reads).await?);
+        match self.put(slot, attempt, wanted)? {
             PutStep::Done(written) => Ok(written),
             PutStep::Edit(found) => {
                 let request = self.edit_request(found, attempt.reads);

@@ -231,8 +231,8 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
         };
         // The value is read again: it may be newer, and the host may have rewritten it.
         let version = |item: &F::Change| F::origin(item).map(|origin| origin.version);
-        let place = (origin.partition.as_str(), origin.id.as_str());
-        let read = DeliveredVersion(origin.version).read(&self.sources, place, version);
+        let key = (origin.partition.as_str(), origin.id.as_str());
+        let read = DeliveredVersion(origin.version).read(&self.sources, key, version);
         let Some(Stored { item, .. }) = pacer.charge(read).await? else {
             return Ok(Effect::Unchanged);
         };

@@ -62,8 +62,8 @@ impl Origin {
         sources: &Container,
     ) -> Result<Option<C>, StoreError> {
         let version = |item: &C| item.origin().map(|origin| origin.version);
-        let place = (self.partition.as_str(), self.id.as_str());
-        let stored = DeliveredVersion(self.version).read(sources, place, version).await?;
+        let key = (self.partition.as_str(), self.id.as_str());
+        let stored = DeliveredVersion(self.version).read(sources, key, version).await?;
         Ok(stored.map(|stored| stored.item))
     }
 }

@@ -51,7 +51,7 @@ pub trait Removal: Sync {
     fn container(&self) -> &Container;
 
     /// Returns partition key, id and version of a tombstone.
-    fn place(tombstone: &Self::Tombstone) -> (&str, &str, u64);
+    fn key_and_version(tombstone: &Self::Tombstone) -> (&str, &str, u64);
 
     /// Returns the query of the ids of at most so many children that are older than the tombstone.
     fn children(tombstone: &Self::Tombstone, at_most: u32) -> Result<Query, StoreError>;
@@ -132,7 +132,7 @@ async fn step<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,
 ) -> Result<RemovalStep, StoreError> {
-    let (partition, ..) = R::place(tombstone);
+    let (partition, ..) = R::key_and_version(tombstone);
     let container = removal.container().latest_committed();
     let query = R::children(tombstone, MAX_STEP_CHILDREN)?;
     let ids: Vec<String> =
@@ -156,7 +156,7 @@ async fn continue_later<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,
 ) -> Result<(), StoreError> {
-    let (partition, id, version) = R::place(tombstone);
+    let (partition, id, version) = R::key_and_version(tombstone);
     let container = removal.container();
     let stored = container.latest_committed().read::<R::Item>(partition, id).await?;
     let (item, etag) = match stored {
@@ -164,7 +164,7 @@ async fn continue_later<R: Removal>(
         None => (tombstone.clone(), None),
         Some(Stored { item, etag }) => match R::tombstone(item) {
             // The newer tombstone is delivered, too, and its removal covers the older children.
-            Some(newer) if R::place(&newer).2 > version => return Ok(()),
+            Some(newer) if R::key_and_version(&newer).2 > version => return Ok(()),
             Some(same) => (same, Some(etag)),
             // A new parent comes only after the removal: so the next query finds no child.
             None => return Err(StoreError::race(false)),

@@ -41,13 +41,13 @@ pub(super) async fn put_note(
     JsonBody(text): JsonBody<NoteText>,
 ) -> Result<ItemResponse<PublicNote>, ApiError> {
     retry(async |attempt: Attempt| {
-        let place = notes.place(&owner, &id, attempt.reads).await?;
-        let (note, before, is_new) = match command.put(place, attempt, &FirstVersion)? {
+        let slot = notes.slot(&owner, &id, attempt.reads).await?;
+        let (note, before, is_new) = match command.put(slot, attempt, &FirstVersion)? {
             PutStep::Done(written) => return Ok(answer(&written)),
             PutStep::Create(tombstone) => {
                 let before = tombstone.as_ref().map(|tombstone| &tombstone.item);
-                let place = (owner.clone(), id.clone());
-                let note = Note::new(place, text.clone(), before, &command.id);
+                let key = (owner.clone(), id.clone());
+                let note = Note::new(key, text.clone(), before, &command.id);
                 (note, tombstone.map(|tombstone| tombstone.etag), true)
             }
             PutStep::Edit(Stored { item, etag }) => {
@@ -73,8 +73,8 @@ pub(super) async fn delete_note(
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     retry(async |Attempt { reads, .. }| {
-        let place = notes.place(&owner, &id, reads).await?;
-        let Some(Stored { item, etag }) = command.delete(place, "note")? else {
+        let slot = notes.slot(&owner, &id, reads).await?;
+        let Some(Stored { item, etag }) = command.delete(slot, "note")? else {
             return Ok(StatusCode::NO_CONTENT);
         };
         command.conditions.check(Some(&etag))?;

@@ -30,7 +30,7 @@ struct Notes {
     counts: Container,
 }
 
-/// The state of a note's place: free, a note, or a tombstone.
+/// The slot of a note: empty, a note, or a tombstone.
 type NoteSlot = ItemSlot<Note, DeletedNote>;
 
 /// Returns the notes as a domain of the app.
@@ -58,7 +58,7 @@ fn http_functions() -> Vec<HttpFunction<Notes>> {
 }
 
 impl Notes {
-    async fn place(
+    async fn slot(
         &self,
         owner: &OwnerId,
         id: &NoteId,

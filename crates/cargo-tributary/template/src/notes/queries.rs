@@ -13,7 +13,7 @@ pub(super) async fn get_note(
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicNote>, ApiError> {
     let find = async |reads| {
-        let note = notes.place(&owner, &id, reads).await?.live();
+        let note = notes.slot(&owner, &id, reads).await?.live();
         let note = note.ok_or(ApiError::NotFound("note"))?;
         Ok(http::found(&conditions, &PublicNote::from(&note.item), &note.etag))
     };

@@ -189,7 +189,7 @@ impl Removal for BookingsOfDeletedRooms<'_> {
         self.0
     }
 
-    fn place(tombstone: &DeletedRoom) -> (&str, &str, u64) {
+    fn key_and_version(tombstone: &DeletedRoom) -> (&str, &str, u64) {
         let id = tombstone.room_id.as_str();
         (id, id, tombstone.version)
     }

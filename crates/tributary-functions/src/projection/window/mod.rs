@@ -157,11 +157,11 @@ impl<W: Window> Projection for WindowProjection<W> {
 
     async fn apply_all(&self, changes: &[&W::Change]) -> Result<Vec<Effect>, StoreError> {
         let mut states = Vec::new();
-        let mut places = Vec::new();
-        for (place, change) in changes.iter().enumerate() {
+        let mut indexes = Vec::new();
+        for (index, change) in changes.iter().enumerate() {
             if let Some(state) = self.state(change).await? {
                 states.push(state);
-                places.push(place);
+                indexes.push(index);
             }
         }
         let mut effects = vec![Effect::Unchanged; changes.len()];
@@ -169,8 +169,8 @@ impl<W: Window> Projection for WindowProjection<W> {
             return Ok(effects);
         }
         let (head, updated) = self.update(&states).await?;
-        for (place, effect) in places.into_iter().zip(updated) {
-            effects[place] = effect;
+        for (index, effect) in indexes.into_iter().zip(updated) {
+            effects[index] = effect;
         }
         // guard: every writer that sees the refill note fills the feed up =>
         //     `if states.iter().any(|state| state.created.is_none())

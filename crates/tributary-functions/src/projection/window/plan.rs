@@ -41,21 +41,21 @@ pub(super) fn plan<'a, C>(
     let mut after = head.clone();
     let mut decided = Vec::with_capacity(states.len());
     for state in states {
-        let place = place(&after, capacity, state, copies.get(&state.id));
-        if let CopySlot::Open(_) = place {
+        let slot = copy_slot(&after, capacity, state, copies.get(&state.id));
+        if let CopySlot::Open(_) = slot {
             after = match state.member() {
                 Some(member) => after.admit(member, capacity),
                 None => after.remove(&state.id, capacity),
             };
         }
-        decided.push((state, place));
+        decided.push((state, slot));
     }
     let mut effects = Vec::new();
     let mut writes = Vec::new();
     let mut needs_head = false;
-    for (state, place) in decided {
+    for (state, slot) in decided {
         let stays = state.member().is_none_or(|member| after.holds(&member));
-        effects.push(match place {
+        effects.push(match slot {
             CopySlot::Open(etag) if stays => {
                 // The copy of a member is missing: the member may be evicted meanwhile.
                 needs_head |= etag.is_none() && state.created.is_some();
@@ -74,7 +74,7 @@ pub(super) fn plan<'a, C>(
 }
 
 /// Returns the slot of a source's copy, under this head and over the stored item `there`.
-fn place<C>(
+fn copy_slot<C>(
     head: &WindowHead,
     capacity: usize,
     state: &SourceState<C>,

@@ -195,24 +195,24 @@ impl Store {
         let refused = |operation, reason| {
             Err(Refusal { operation: Some(operation), error: StoreError::new(reason, false) })
         };
-        for (place, child) in write.children.iter().enumerate() {
+        for (index, child) in write.children.iter().enumerate() {
             match child {
                 ChildWrite::Create(item) if self.now().has(&id_of(item)) => {
-                    return refused(place, Reason::Conflict);
+                    return refused(index, Reason::Conflict);
                 }
                 ChildWrite::Delete(id, if_match) => match bookings.get(id) {
-                    None => return refused(place, Reason::NotFound),
+                    None => return refused(index, Reason::NotFound),
                     Some(etag)
                         if if_match.as_ref().is_some_and(|wanted| *wanted != text(*etag)) =>
                     {
-                        return refused(place, Reason::PreconditionFailed);
+                        return refused(index, Reason::PreconditionFailed);
                     }
                     Some(_) => {}
                 },
                 ChildWrite::Replace(id, _, etag) => match bookings.get(id) {
                     Some(stored) if text(*stored) == *etag => {}
-                    None if !tombstones.contains(id) => return refused(place, Reason::NotFound),
-                    _ => return refused(place, Reason::PreconditionFailed),
+                    None if !tombstones.contains(id) => return refused(index, Reason::NotFound),
+                    _ => return refused(index, Reason::PreconditionFailed),
                 },
                 ChildWrite::Create(_) => {}
             }
