@@ -13,12 +13,12 @@ use crate::world::{Answer, World};
 
 const CHAOS: &str = "lost-answer=0.05,stale=0.3";
 /// Products in the category `many`, and categories with one product each.
-const MANY: u32 = 110;
+const N_PRODUCTS: u32 = 110;
 const ROUNDS: u32 = 2;
 
 /// Category, id and name of the category of each product with the tag.
 fn products() -> Vec<(String, String)> {
-    let many = (0..MANY).map(|n| ("many".to_owned(), format!("p{n}")));
+    let many = (0..N_PRODUCTS).map(|n| ("many".to_owned(), format!("p{n}")));
     let single = (0..20).map(|n| (format!("c{n}"), "p".to_owned()));
     many.chain(single).collect()
 }

@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    fn of(values: &[(f64, f64)]) -> Distribution {
+    fn from_values(values: &[(f64, f64)]) -> Distribution {
         let key = Key::from("k");
         distribution(
             values.iter().map(|&(value, keys)| PartitionValue { key: &key, value, keys }).collect(),
@@ -78,12 +78,12 @@ mod tests {
 
     #[test]
     fn equal_partitions_have_no_gini_and_one_of_many_has_almost_one() {
-        assert!(of(&[(5.0, 1.0); 20]).gini < 1e-9);
-        let one_of_many = of(&[(0.0, 99.0), (1.0, 1.0)]);
+        assert!(from_values(&[(5.0, 1.0); 20]).gini < 1e-9);
+        let one_of_many = from_values(&[(0.0, 99.0), (1.0, 1.0)]);
         assert!((one_of_many.gini - 0.99).abs() < 1e-9, "{one_of_many:?}");
-        assert_eq!(of(&[]), Distribution::default());
+        assert_eq!(from_values(&[]), Distribution::default());
         // The Gini coefficient of 1, 2, 3 is 2/9.
-        assert!((of(&[(3.0, 1.0), (1.0, 1.0), (2.0, 1.0)]).gini - 2.0 / 9.0).abs() < 1e-9);
+        assert!((from_values(&[(3.0, 1.0), (1.0, 1.0), (2.0, 1.0)]).gini - 2.0 / 9.0).abs() < 1e-9);
     }
 
     proptest! {
@@ -91,7 +91,7 @@ mod tests {
         fn a_curve_rises_below_the_diagonal(
             values in prop::collection::vec((0.0..1e9_f64, 1.0..5.0_f64), 1..300),
         ) {
-            let distribution = of(&values);
+            let distribution = from_values(&values);
             prop_assert!((0.0..=1.0).contains(&distribution.gini));
             prop_assert!((0.0..=1.0).contains(&distribution.largest));
             prop_assert!(distribution.curve.len() <= 101);
@@ -111,8 +111,8 @@ mod tests {
             let rows: Vec<_> = values.iter().map(|&(value, n)| (value, f64::from(n))).collect();
             let each: Vec<_> =
                 values.iter().flat_map(|&(value, n)| vec![(value, 1.0); n as usize]).collect();
-            let rows = of(&rows);
-            let each = of(&each);
+            let rows = from_values(&rows);
+            let each = from_values(&each);
             prop_assert!((rows.gini - each.gini).abs() < 1e-6);
             prop_assert!((rows.mean - each.mean).abs() <= 1e-9 * each.mean.max(1.0));
         }

@@ -84,11 +84,11 @@ pub struct TransactionStep {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<PropertyPath>,
     /// The number of items.
-    #[serde(default = "one")]
+    #[serde(default = "one_item")]
     pub items: u32,
 }
 
-fn one() -> u32 {
+fn one_item() -> u32 {
     1
 }
 

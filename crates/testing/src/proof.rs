@@ -272,14 +272,14 @@ pub fn copies<S: Sources, C: Copies>(copies: &'static str) -> Result<(), String>
         let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
         let defined = states.flat_map(|state: C::Change| C::copies_of(&state));
         let defined = defined.map(|copy| serde_json::to_value(copy.item).unwrap());
-        let expected: BTreeSet<String> = defined.filter_map(|copy| shown(&copy)).collect();
-        let found = world.items(copies).await.iter().filter_map(shown).collect();
+        let expected: BTreeSet<String> = defined.filter_map(|copy| as_written(&copy)).collect();
+        let found = world.items(copies).await.iter().filter_map(as_written).collect();
         if expected == found { Ok(()) } else { Err(format!("{found:?}, not {expected:?}")) }
     })
 }
 
 /// Returns an item as it was written; `None` for a tombstone.
-fn shown(item: &Value) -> Option<String> {
+fn as_written(item: &Value) -> Option<String> {
     (!is_tombstone(item)).then(|| properties(item, |_| true).to_string())
 }
 
@@ -316,14 +316,14 @@ pub fn window<S: Sources, W: Window>(container: &'static str) -> Result<(), Stri
         newest.sort_by_key(|(date, id, _)| Reverse((*date, id.clone())));
         newest.truncate(W::CAPACITY as usize);
         let expected: BTreeSet<String> =
-            newest.iter().filter_map(|(.., copy)| shown(copy)).collect();
+            newest.iter().filter_map(|(.., copy)| as_written(copy)).collect();
         let (heads, others): (Vec<_>, Vec<_>) = world
             .items(container)
             .await
             .into_iter()
             .filter(|item| item["type"] == W::PARTITION)
             .partition(|item| item["id"] == WindowHead::ID);
-        let found = others.iter().filter_map(shown).collect();
+        let found = others.iter().filter_map(as_written).collect();
         if expected != found {
             return Err(format!("{found:?}, not {expected:?}"));
         }

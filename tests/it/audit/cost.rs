@@ -16,7 +16,7 @@ const POSTS: usize = 30;
 const COMMENTS: usize = 8;
 
 /// The most store requests of the audit.
-const MOST: u64 = 150;
+const MAX_STORE_REQUESTS: u64 = 150;
 
 async fn blog() -> World {
     let world = World::new().await;
@@ -51,11 +51,11 @@ async fn the_cost_of_an_audit_is_as_documented() {
         summary.request_units, summary.store_requests
     );
     // Looks at the same user or post that meet may each read it: it varies a little.
-    assert!(summary.store_requests <= MOST, "{rows}");
+    assert!(summary.store_requests <= MAX_STORE_REQUESTS, "{rows}");
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/audit.md");
     let docs = fs::read_to_string(docs).unwrap();
     let said = format!(
-        "{} items ({USERS} users, {POSTS} posts, {} comments, {POSTS} likes) cost at most {MOST} store requests",
+        "{} items ({USERS} users, {POSTS} posts, {} comments, {POSTS} likes) cost at most {MAX_STORE_REQUESTS} store requests",
         summary.items,
         POSTS * COMMENTS,
     );

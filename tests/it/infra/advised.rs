@@ -74,7 +74,7 @@ fn every_printed_container_serves_its_queries_and_has_no_index_without_one() {
         let definition = ContainerDefinition::new("printed", &key.parse().unwrap(), requests, &[]);
         let printed: Value = serde_json::from_str(&definition.entry.json()).unwrap();
         let asked = asked(&definition);
-        let policy = Policy::of(&printed);
+        let policy = Policy::from_container(&printed);
         let missing = |policy: &Policy| -> Vec<String> {
             asked.iter().flat_map(|one| policy.unserved(one)).collect()
         };

@@ -91,7 +91,7 @@ impl CandidateCounts {
             .build()
             .expect("a size between 5 and 26");
         Self {
-            columns: columns.of(&strategy),
+            columns: columns.add(&strategy),
             strategy,
             partitions: KeyCounts::new(),
             keys: KeyDefects::default(),

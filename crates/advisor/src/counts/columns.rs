@@ -77,8 +77,8 @@ pub(crate) enum KeyState {
 }
 
 impl KeyColumns {
-    /// Returns the columns of a candidate, and adds new ones.
-    pub(crate) fn of(&mut self, strategy: &KeyStrategy) -> CandidateColumns {
+    /// Adds the columns of a candidate that are new, and returns all of its columns.
+    pub(crate) fn add(&mut self, strategy: &KeyStrategy) -> CandidateColumns {
         if strategy.classes().is_some() {
             return CandidateColumns::ClassedLevels(strategy.clone());
         }

@@ -94,7 +94,7 @@ fn policies<A: AppUnderTest>(world: &World<A>) -> Vec<Policy> {
     let unindexed = app.domains.iter().flat_map(|domain| domain.unindexed_filters);
     let unindexed: BTreeSet<&(&str, &str)> = unindexed.collect();
     let requests = world.endpoint.requests();
-    let containers = file["containers"].as_array().unwrap().iter().map(Policy::of);
+    let containers = file["containers"].as_array().unwrap().iter().map(Policy::from_container);
     let own = containers.filter(|policy| policy.container != LEASES);
     let policies = own.map(|policy| {
         let filters = unindexed.iter().filter(|(container, _)| *container == policy.container);
@@ -151,7 +151,7 @@ impl Policy {
     /// # Panics
     ///
     /// When the container has no list of indexed paths: the store would index everything.
-    pub fn of(container: &Value) -> Self {
+    pub fn from_container(container: &Value) -> Self {
         let path =
             |value: &Value| value["path"].as_str().unwrap().trim_start_matches('/').to_owned();
         let indexes = &container["indexingPolicy"];
@@ -232,7 +232,7 @@ impl Policy {
     /// Returns the parts of a query that no index serves.
     pub fn unserved(&self, query: &SentQuery) -> Vec<String> {
         let Self { container, key, ranges, composites, .. } = self;
-        let Lookup { equal, others, order } = Lookup::of(&query.text);
+        let Lookup { equal, others, order } = Lookup::from_query(&query.text);
         let mut served: BTreeSet<String> = ranges.iter().cloned().collect();
         // These have an index in every container.
         served.extend(["id".to_owned(), "_ts".to_owned()]);
@@ -291,7 +291,7 @@ struct Lookup {
 }
 
 impl Lookup {
-    fn of(text: &str) -> Self {
+    fn from_query(text: &str) -> Self {
         let spaced = text.replace('(', " ( ").replace(')', " ) ").replace(',', " , ");
         let words: Vec<&str> = spaced.split_whitespace().collect();
         let order_at = words.iter().position(|word| *word == "ORDER").unwrap_or(words.len());
@@ -345,17 +345,17 @@ mod tests {
         let sorted = [("a", true), ("f", false), ("g", false)];
         let order = sorted.map(|(path, descending)| (path.to_owned(), descending)).to_vec();
         let expected = Lookup { equal: paths(&["a"]), others: paths(&["b", "d", "e"]), order };
-        assert_eq!(Lookup::of(text), expected);
+        assert_eq!(Lookup::from_query(text), expected);
 
         let text = "SELECT VALUE c FROM c JOIN t IN c.tags WHERE t.id = @id AND t.version < 2";
         let equal = paths(&["tags/[]/id"]);
         let others = paths(&["tags/[]/version"]);
-        assert_eq!(Lookup::of(text), Lookup { equal, others, order: Vec::new() });
+        assert_eq!(Lookup::from_query(text), Lookup { equal, others, order: Vec::new() });
     }
 
     #[test]
     fn a_missing_and_a_superfluous_index_are_named_with_the_file() {
-        let policy = Policy::of(&json!({
+        let policy = Policy::from_container(&json!({
             "id": "rooms",
             "partitionKey": {"paths": ["/roomId"]},
             "indexingPolicy": {"includedPaths": [{"path": "/roomId/?"}, {"path": "/type/?"}]},

@@ -167,7 +167,7 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
     let honest = runtime.block_on(async {
         let mut honest = Vec::new();
         for list in lists {
-            honest.push(HonestReading::of(world, *list).await);
+            honest.push(HonestReading::read(world, *list).await);
         }
         for one in &honest {
             for other in honest.iter().filter(|other| other.list.path != one.list.path) {
@@ -279,7 +279,7 @@ struct HonestReading {
 }
 
 impl HonestReading {
-    async fn of<A: AppUnderTest>(world: &World<A>, list: ListUnderTest) -> Self {
+    async fn read<A: AppUnderTest>(world: &World<A>, list: ListUnderTest) -> Self {
         let ids = list.ids(world, 1).await;
         assert!(ids.len() > 1, "{} needs more items for this check", list.path);
         let (mut cursors, mut most): (Vec<String>, _) = (Vec::new(), (0, 0.0));

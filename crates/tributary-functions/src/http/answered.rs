@@ -109,7 +109,7 @@ pub async fn answered(
 /// Returns the name of a standard method, or `_OTHER`: a metric must not have a series for each method
 /// that a caller invents.
 fn name_of(method: &Method) -> &'static str {
-    const KNOWN: [&str; 9] =
+    const STANDARD_METHODS: [&str; 9] =
         ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
-    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
+    STANDARD_METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
