@@ -21,7 +21,10 @@ use crate::{
     brand::brand,
     cosmos::CosmosOptions,
     http::{AdmissionOptions, Authentication},
-    projection::{BackgroundOptions, ProjectionOptions, control::STATE_MAX_AGE},
+    projection::{
+        BackgroundOptions, ProjectionOptions,
+        control::{FailureLimit, STATE_MAX_AGE},
+    },
     telemetry::{PartitionNames, TelemetryOptions},
     values::{Clock, Timestamp},
 };
@@ -49,7 +52,8 @@ pub struct Config {
     /// request units a second, or 0 for no limit.
     pub background: BackgroundOptions,
     /// The settings of the projections: `Projections__StateSeconds`, the time for which an instance may use
-    /// the state of a projection that it has read.
+    /// the state of a projection that it has read; `Projections__PauseAfterFailures`, the number of changes
+    /// that fail within `Projections__FailureMinutes`, 10 by default, before a projection pauses itself.
     pub projections: ProjectionOptions,
     /// The source of the caller's identity: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
@@ -166,7 +170,11 @@ fn background(settings: Settings<'_>) -> Result<BackgroundOptions, ConfigError> 
 fn projections(settings: Settings<'_>) -> Result<ProjectionOptions, ConfigError> {
     let seconds = settings.number("Projections__StateSeconds", 0..=60)?;
     let state_max_age = seconds.map_or(STATE_MAX_AGE, Duration::from_secs);
-    Ok(ProjectionOptions { state_max_age, ..Default::default() })
+    let minutes = settings.number("Projections__FailureMinutes", 1..=1_440)?;
+    let within = Duration::from_mins(minutes.unwrap_or(10));
+    let changes = settings.number("Projections__PauseAfterFailures", 1..=1_000)?;
+    let failure_limit = changes.map(|changes| FailureLimit { changes, within });
+    Ok(ProjectionOptions { state_max_age, failure_limit, ..Default::default() })
 }
 
 /// Reads the mode of authentication. The mode `easyauth` trusts headers, and only the platform removes

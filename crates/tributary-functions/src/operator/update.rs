@@ -11,6 +11,7 @@ use crate::{
         AnyProjection, Projections,
         control::{Pause, ProjectionState},
     },
+    values::Timestamp,
 };
 
 /// A projection after a change of its state, and the ETag of the state if one is stored.
@@ -53,7 +54,8 @@ pub async fn resume(
     conditions: &Conditions,
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
-    let updated = update(projections, projection, conditions, ProjectionState::resumed).await?;
+    let resumed = |state: &ProjectionState| state.resumed(Timestamp::now());
+    let updated = update(projections, projection, conditions, resumed).await?;
     if updated.is_changed {
         tracing::info!(projection = projection.function(), "Resumed a projection");
     }

@@ -45,6 +45,26 @@ pub struct IncompleteBatch {
     first: Reason,
 }
 
+/// The result of a batch that may be acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppliedBatch {
+    /// The number of changes that have changed a copy.
+    pub applied: usize,
+    /// The number of changes that were stored as dead letters.
+    pub dead_letters: usize,
+}
+
+/// The outcome has a line for the console of a developer; an empty one if the batch has changed nothing.
+impl From<AppliedBatch> for InvocationOutcome {
+    fn from(AppliedBatch { applied, dead_letters }: AppliedBatch) -> Self {
+        Self::new().done(match (applied, dead_letters) {
+            (0, 0) => String::new(),
+            (applied, 0) => format!("{applied} applied"),
+            (applied, letters) => format!("{applied} applied, {letters} to the dead letters"),
+        })
+    }
+}
+
 /// Applies a batch of the change feed.
 pub async fn run<P: Projection>(
     projection: &P,
@@ -52,7 +72,7 @@ pub async fn run<P: Projection>(
     budget: Duration,
     Documents(documents): Documents,
     InvocationId(invocation): InvocationId,
-) -> Result<InvocationOutcome, IncompleteBatch> {
+) -> Result<AppliedBatch, IncompleteBatch> {
     let started = Instant::now();
     let stamps: Vec<DocumentStamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
     // guard: a host that rewrites dates is reported
@@ -95,18 +115,10 @@ pub async fn run<P: Projection>(
     let lag = Duration::from_millis(lag_ms);
     telemetry::batch(P::FUNCTION, &telemetry::BatchMetrics { outcomes, lag, cost });
     match failures.first() {
-        None => Ok(InvocationOutcome::new().done(console_line(applied, dead_letters))),
-        // guard: a batch that is not applied is not acknowledged => `Ok(InvocationOutcome::new())`
+        None => Ok(AppliedBatch { applied, dead_letters }),
+        // guard: a batch that is not applied is not acknowledged =>
+        //     `Ok(AppliedBatch { applied, dead_letters })`
         Some(first) => Err(IncompleteBatch { failed: failures.len(), changes, first: *first }),
-    }
-}
-
-/// Returns the outcome of a batch for the console of a developer; empty if it changed nothing.
-fn console_line(applied: usize, dead_letters: usize) -> String {
-    match (applied, dead_letters) {
-        (0, 0) => String::new(),
-        (applied, 0) => format!("{applied} applied"),
-        (applied, letters) => format!("{applied} applied, {letters} to the dead letters"),
     }
 }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{ChangeFeedItem, Projection};
 use crate::{
-    cosmos::{Container, Cosmos, ETag, Reads, StoreError, Stored, Transaction},
+    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored, Transaction},
     values::{CommandId, Timestamp, check_id, checked_text, may_be_rewritten_by_host},
 };
 
@@ -243,6 +243,20 @@ impl DeadLetters {
             Some(function) => self.0.read(function, id).await,
             None => Ok(None),
         }
+    }
+
+    /// Counts the dead letters of a function that were stored since a moment, up to `most`: a query of one
+    /// logical partition.
+    pub async fn count_since(
+        &self,
+        function: &str,
+        since: Timestamp,
+        most: u32,
+    ) -> Result<u32, StoreError> {
+        let text = format!("SELECT TOP {most} VALUE c.id FROM c WHERE c.failedAt >= @since");
+        let query = Query::from(text).with_parameter("@since", since)?;
+        let ids: Vec<String> = self.0.query(query, Scope::Partition(function), most).await?;
+        Ok(u32::try_from(ids.len()).unwrap_or(u32::MAX))
     }
 
     /// Replaces a dead letter that has not changed since `etag`.

@@ -95,7 +95,7 @@ pub mod window;
 
 pub use self::noted_errors::NotedErrors;
 pub use self::{
-    batch::{IncompleteBatch, RETRY_BUDGET, run},
+    batch::{AppliedBatch, IncompleteBatch, RETRY_BUDGET, run},
     copy::{CopySlot, StoredCopy, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},
     delivered::DeliveredVersion,

@@ -7,8 +7,10 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::{
     ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
-    batch::{self, IncompleteBatch},
-    control::{ProjectionGate, ProjectionStates, STATE_MAX_AGE},
+    batch::{self, AppliedBatch, IncompleteBatch},
+    control::{
+        FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
+    },
     replay::{self, ReplayError},
 };
 use crate::{
@@ -33,11 +35,13 @@ pub struct ProjectionOptions {
     pub retry_budget: Duration,
     /// The time for which an instance may use the state of a projection that it has read.
     pub state_max_age: Duration,
+    /// The number of failures after which a projection pauses itself; none by default.
+    pub failure_limit: Option<FailureLimit>,
 }
 
 impl Default for ProjectionOptions {
     fn default() -> Self {
-        Self { retry_budget: RETRY_BUDGET, state_max_age: STATE_MAX_AGE }
+        Self { retry_budget: RETRY_BUDGET, state_max_age: STATE_MAX_AGE, failure_limit: None }
     }
 }
 
@@ -68,7 +72,7 @@ pub trait AnyProjection: Send + Sync {
         budget: Duration,
         documents: Documents,
         invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<custom_handler::InvocationOutcome, IncompleteBatch>>;
+    ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>>;
 
     /// Applies the change of a dead letter; the caller deletes or keeps the dead letter.
     fn replay<'a>(
@@ -97,7 +101,7 @@ impl<P: Projection> AnyProjection for P {
         budget: Duration,
         documents: Documents,
         invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<custom_handler::InvocationOutcome, IncompleteBatch>> {
+    ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>> {
         batch::run(self, letters, budget, documents, invocation).boxed()
     }
 
@@ -127,7 +131,8 @@ impl Projections {
         self.all.iter().fold(app, |app, projection| {
             let projection = Arc::clone(projection);
             let letters = self.letters.clone();
-            let ProjectionOptions { retry_budget, state_max_age } = self.options;
+            let ProjectionOptions { retry_budget, state_max_age, failure_limit } = self.options;
+            let states = self.states.clone();
             let name = projection.function();
             let gate = Arc::new(ProjectionGate::new(name, self.states.clone(), state_max_age));
             let run = move |documents: Documents,
@@ -135,6 +140,7 @@ impl Projections {
                             host: Option<TraceContext>| {
                 let projection = Arc::clone(&projection);
                 let letters = letters.clone();
+                let states = states.clone();
                 let gate = Arc::clone(&gate);
                 let work = async move {
                     if let Err(refused) =
@@ -143,7 +149,15 @@ impl Projections {
                         return Ok(InvocationOutcome::refused(refused.to_string()));
                     }
                     let run = projection.run(&letters, retry_budget, documents, invocation);
-                    Ok::<_, InvocationError>(run.await?)
+                    let batch = run.await?;
+                    if let Some(limit) = failure_limit.filter(|_| batch.dead_letters > 0)
+                        && let Err(error) =
+                            pause_after_failures(&states, &letters, name, limit).await
+                    {
+                        // The batch is applied. The next failure counts anew.
+                        tracing::warn!(%error, "The failures of the projection were not counted");
+                    }
+                    Ok::<_, InvocationError>(batch.into())
                 };
                 telemetry::invocation(name, "datasource", host, work)
             };

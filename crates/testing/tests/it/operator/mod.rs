@@ -1,5 +1,6 @@
 //! Projections in the hands of operators.
 
+mod failures;
 mod pause;
 mod states;
 

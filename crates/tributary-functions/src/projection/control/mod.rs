@@ -29,11 +29,14 @@
 //! - *A store that does not answer*: the batch fails, as it would without a pause. To admit it would be to
 //!   apply changes that an operator has stopped.
 
+mod failures;
 mod gate;
 mod state;
 mod states;
 
+pub(super) use self::failures::pause_after_failures;
 pub use self::{
+    failures::FailureLimit,
     gate::{ProjectionGate, RefusedBatch, STATE_MAX_AGE},
     state::{Pause, ProjectionState},
     states::ProjectionStates,

@@ -14,6 +14,9 @@ pub struct ProjectionState {
     /// The pause; none while the projection runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
+    /// The time of the last resume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_at: Option<Timestamp>,
 }
 
 /// A pause of a projection.
@@ -23,7 +26,7 @@ pub struct ProjectionState {
 pub struct Pause {
     /// The time at which it began.
     pub since: Timestamp,
-    /// The user of the command; none of a request, whose function key has no name here.
+    /// The user of the command, or the limit of failures; none of a request, whose function key has no name here.
     #[schemars(example = &"ann")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -36,7 +39,7 @@ pub struct Pause {
 impl ProjectionState {
     /// Returns the state of a projection for which nothing is stored.
     pub fn running(function: &str) -> Self {
-        Self { id: function.to_owned(), pause: None }
+        Self { id: function.to_owned(), pause: None, resumed_at: None }
     }
 
     /// Returns the state with a pause; `None` if it has one.
@@ -44,8 +47,9 @@ impl ProjectionState {
         self.pause.is_none().then(|| Self { pause: Some(pause), ..self.clone() })
     }
 
-    /// Returns the state without a pause; `None` if it has none.
-    pub fn resumed(&self) -> Option<Self> {
-        self.pause.is_some().then(|| Self { pause: None, ..self.clone() })
+    /// Returns the state without a pause, as of `now`; `None` if it has none.
+    pub fn resumed(&self, now: Timestamp) -> Option<Self> {
+        let id = self.id.clone();
+        self.pause.is_some().then_some(Self { id, pause: None, resumed_at: Some(now) })
     }
 }
