@@ -35,5 +35,6 @@ mod interleavings;
 mod openapi;
 mod process;
 mod projections;
+mod projections_command;
 mod settings;
 mod telemetry;

@@ -84,7 +84,8 @@ pub async fn list_dead_letters(
     Ok(Json(page.read(read, key, position).await?))
 }
 
-fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
+/// Returns the query of a page, newest first.
+pub(super) fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
     // Settlements have no `failedAt`. The index seeks the range on the time alone.
     let page = match after {
         None => "WHERE IS_DEFINED(c.failedAt)",

@@ -41,20 +41,14 @@ pub async fn replay_dead_letter(
     headers: HeaderMap,
 ) -> Result<Json<Replayed>, ApiError> {
     let invocation = headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok());
-    let replay = Replay {
-        projections: &projections,
-        id: id.as_str(),
-        conditions: &conditions,
-        command: &command,
-        invocation: invocation.unwrap_or_default(),
-        reached: OnceLock::new(),
-    };
-    let outcome = retry(async |attempt: Attempt| replay.attempt(attempt.reads).await).await??;
-    tracing::info!(dead_letter.id = id.as_str(), ?outcome, "Replayed a dead letter");
+    let invocation = invocation.unwrap_or_default();
+    let replay = Replay::new((&projections, id.as_str()), &conditions, &command, invocation);
+    let outcome = replay.run().await?;
     Ok(Json(Replayed { id, outcome }))
 }
 
-struct Replay<'a> {
+/// The replay of one dead letter.
+pub(super) struct Replay<'a> {
     projections: &'a Projections,
     id: &'a str,
     conditions: &'a Conditions,
@@ -64,7 +58,24 @@ struct Replay<'a> {
     reached: OnceLock<ReplayOutcome>,
 }
 
-impl Replay<'_> {
+impl<'a> Replay<'a> {
+    /// Creates the replay of the dead letter with this id.
+    pub(super) fn new(
+        (projections, id): (&'a Projections, &'a str),
+        conditions: &'a Conditions,
+        command: &'a CommandId,
+        invocation: &'a str,
+    ) -> Self {
+        Self { projections, id, conditions, command, invocation, reached: OnceLock::new() }
+    }
+
+    /// Applies the change and deletes the dead letter ([`replay_dead_letter`]).
+    pub(super) async fn run(&self) -> Result<ReplayOutcome, ApiError> {
+        let outcome = retry(async |attempt: Attempt| self.attempt(attempt.reads).await).await??;
+        tracing::info!(dead_letter.id = self.id, ?outcome, "Replayed a dead letter");
+        Ok(outcome)
+    }
+
     /// Makes one attempt at the replay. The inner error is final: the change was applied, and failed.
     async fn attempt(&self, reads: Reads) -> Result<Result<ReplayOutcome, ApiError>, ApiError> {
         let letters = self.projections.dead_letters().reading(reads);

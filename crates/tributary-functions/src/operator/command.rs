@@ -4,7 +4,7 @@ use std::{
     env, fmt,
     io::{self, Write},
     process::ExitCode,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use clap::{Args, Subcommand};
@@ -14,16 +14,20 @@ use super::{
 };
 use crate::{
     brand::brand,
+    dead_letters::{ReplayCounts, replay_many},
     http::{ApiError, Conditions},
     projection::{Projections, control::Pause},
     terminal::{OutputFormat, json_lines},
     values::Timestamp,
 };
 
+/// The interval between two reports of the progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
+
 /// The command failed, or was not possible.
 const EXIT_FAILED: u8 = 2;
 
-/// Lists, pauses and resumes projections
+/// Lists, pauses and resumes projections, and replays their dead letters
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "\
 Settings, as environment variables: CosmosConnection (a connection string) or
@@ -63,6 +67,15 @@ enum ProjectionCommand {
         /// The function's name
         #[arg(value_parser = name)]
         name: ProjectionName,
+    },
+    /// Replays the dead letters of a projection, newest first; after Ctrl-C, run it again for the others
+    ReplayDeadLetters {
+        /// The function's name
+        #[arg(value_parser = name)]
+        name: ProjectionName,
+        /// Only those whose reason or document id has this text
+        #[arg(long, value_name = "TEXT")]
+        matching: Option<String>,
     },
     /// Lists the projections again and again, until Ctrl-C
     Watch {
@@ -111,6 +124,32 @@ async fn carry_out(
             let updated = update::resume(projections, name, anything).await;
             print(&[updated.map_err(sentence)?.view], format)
         }
+        ProjectionCommand::ReplayDeadLetters { name, matching } => {
+            let function = super::view::find(projections, name).map_err(sentence)?.function();
+            let began = Instant::now();
+            let mut reported = began;
+            let report = |counts: &ReplayCounts| {
+                if reported.elapsed() >= PROGRESS_INTERVAL {
+                    reported = Instant::now();
+                    eprintln!("{}, for {} s", in_words(counts), began.elapsed().as_secs());
+                }
+            };
+            let replay = replay_many(projections, function, matching.as_deref(), report);
+            let counts = replay.await.map_err(sentence)?;
+            match format {
+                OutputFormat::Json => write(&json_lines(&[counts]))?,
+                OutputFormat::Plain | OutputFormat::Colours => {
+                    write(&format!("{}\n", in_words(&counts)))?;
+                }
+            }
+            match counts.failed {
+                0 => Ok(()),
+                _ => {
+                    Err("some changes have failed again: see the reasons of their dead letters"
+                        .into())
+                }
+            }
+        }
         ProjectionCommand::Watch { interval } => loop {
             let views = list(projections).await?;
             if format == OutputFormat::Colours {
@@ -133,8 +172,16 @@ fn print(views: &[ProjectionView], format: OutputFormat) -> Result<(), String> {
         OutputFormat::Plain => projections_table(views, false),
         OutputFormat::Colours => projections_table(views, true),
     };
+    write(&text)
+}
+
+fn write(text: &str) -> Result<(), String> {
     let mut out = io::stdout();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(closed)
+}
+
+fn in_words(ReplayCounts { replayed, failed }: &ReplayCounts) -> String {
+    format!("{replayed} replayed, {failed} failed again")
 }
 
 /// Returns what is wrong and what to do.

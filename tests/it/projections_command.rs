@@ -1,0 +1,81 @@
+//! `tributary projections` as a process, over TCP.
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::{blog as given, world::World};
+
+async fn projections(connection: &str, arguments: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_tributary"))
+        .arg("projections")
+        .args(arguments)
+        .env_clear()
+        .env("CosmosConnection", connection)
+        .kill_on_drop(true)
+        .output()
+        .await
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+/// Returns a blog in which the posts `p1` to `p3` have a dead letter each, and the posts as they were.
+async fn blog_with_dead_letters() -> (World, Vec<Value>) {
+    let world = given::blog().await;
+    for id in ["p2", "p3"] {
+        given::post(&world, id, "ann").await.expect(201);
+    }
+    let posts = world.items("posts").await;
+    for post in &posts {
+        let id = &post["id"];
+        world.write_item("posts", &json!({"id": id, "postId": id, "type": "poem"})).await;
+    }
+    world.deliver("HomeFeed", &world.items("posts").await).await.unwrap();
+    (world, posts)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_dead_letters_of_a_projection_are_replayed_by_one_command() {
+    let (world, posts) = blog_with_dead_letters().await;
+    let server = world.endpoint.serve(0).await.unwrap();
+    let connection = server.connection_string();
+    let replay = async |more: &[&str]| {
+        let arguments = [&["replay-dead-letters", "HomeFeed"], more].concat();
+        let (code, out, _) = projections(&connection, &arguments).await;
+        (code, out)
+    };
+    assert_eq!(
+        replay(&["--matching", "throttled"]).await,
+        (0, "0 replayed, 0 failed again\n".into())
+    );
+    assert_eq!(replay(&["--matching", "p3"]).await, (2, "0 replayed, 1 failed again\n".into()));
+
+    for post in &posts[..2] {
+        world.write_item("posts", post).await;
+    }
+    assert_eq!(replay(&[]).await, (2, "2 replayed, 1 failed again\n".into()));
+    world.write_item("posts", &posts[2]).await;
+    assert_eq!(replay(&["--json"]).await, (0, "{\"replayed\":1,\"failed\":0}\n".into()));
+    assert!(world.list("/api/dead-letters").await.is_empty());
+    let feed = world.get("/api/feed").await.json();
+    assert_eq!(feed["items"].as_array().unwrap().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_projection_is_shown_and_replays_nothing_until_it_is_resumed() {
+    let (world, _) = blog_with_dead_letters().await;
+    let server = world.endpoint.serve(0).await.unwrap();
+    let connection = server.connection_string();
+    let run = async |arguments: &[&str]| projections(&connection, arguments).await;
+    let (code, out, _) = run(&["pause", "HomeFeed", "--reason", "A bug"]).await;
+    assert!(code == 0 && out.contains("paused") && out.contains("A bug"), "{out}");
+    let (code, out, err) = run(&["replay-dead-letters", "HomeFeed"]).await;
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert_eq!(err, "tributary: The projection is paused. Resume it, then replay.\n");
+    let (code, out, _) = run(&["resume", "HomeFeed", "--json"]).await;
+    assert!(code == 0 && out.contains(r#""status":"running""#), "{out}");
+    let (code, _, err) = run(&["status", "Unknown"]).await;
+    assert!(code == 2 && err.contains("PostCopiesInUsers"), "{err}");
+}
