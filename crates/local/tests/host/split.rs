@@ -1,7 +1,7 @@
 //! Physical partitions that split while a trigger reads them.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_core::http::Url;
@@ -112,11 +112,20 @@ async fn children_continue_from_the_position_of_their_parent() {
     assert_eq!(pump().drain().await.unwrap(), 0);
 }
 
-/// An invoker that splits the partition in the middle of the first invocation.
+/// An invoker that splits the partition in the middle of the first invocation, and counts the leases at
+/// each later one.
 #[derive(Clone)]
 struct SplitsFirst {
     handler: Handler,
     account: Arc<Account>,
+    later_leases: Arc<Mutex<Vec<usize>>>,
+}
+
+impl SplitsFirst {
+    fn new(handler: &Handler, account: &Arc<Account>) -> Self {
+        let later_leases = Arc::default();
+        Self { handler: handler.clone(), account: account.clone(), later_leases }
+    }
 }
 
 impl Invoker for SplitsFirst {
@@ -129,6 +138,9 @@ impl Invoker for SplitsFirst {
         async move {
             if self.handler.received().is_empty() {
                 self.account.split().await;
+            } else {
+                let leases = self.account.stored_leases().await.len();
+                self.later_leases.lock().unwrap().push(leases);
             }
             RouterInvoker(self.handler.router()).invoke(function, id, body).await
         }
@@ -143,9 +155,11 @@ async fn a_page_read_across_a_split_is_left_to_the_children() {
     json["bindings"][0]["maxItemsPerInvocation"] = 4.into();
     write(&account.posts, "before").await;
     let handler = Handler::default();
-    let splits = SplitsFirst { handler: handler.clone(), account: account.clone() };
-    account.pump(&json, splits).drain().await.unwrap();
+    let splits = SplitsFirst::new(&handler, &account);
+    account.pump(&json, splits.clone()).drain().await.unwrap();
 
+    let later_leases = splits.later_leases.lock().unwrap().clone();
+    assert!(later_leases.iter().all(|leases| *leases == 2), "by the children: {later_leases:?}");
     assert_eq!(ids(&handler.received()).len(), 20, "every change is delivered");
     assert_eq!(account.stored_leases().await.len(), 2, "one for each child, none for the parent");
 }
@@ -162,7 +176,7 @@ async fn a_change_of_only_one_child_is_delivered_in_the_same_drain() {
             account.posts.upsert_item(key, &id, &post, None).await.unwrap();
         }
         let handler = Handler::default();
-        let splits = SplitsFirst { handler: handler.clone(), account: account.clone() };
+        let splits = SplitsFirst::new(&handler, &account);
         account.pump(&json, splits).drain().await.unwrap();
         assert_eq!(ids(&handler.received()).len(), 10, "every change of {key} is delivered");
     }
