@@ -49,8 +49,8 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
         delete("DeleteDeadLetter", "/api/dead-letters/{letterId}",        Function, delete_dead_letter),
         get("ListProjections",     "/api/projections",                    Function, list_projections).answers(states),
         get("GetProjection",       "/api/projections/{name}",             Function, get_projection),
-        post("PauseProjection",    "/api/projections/{name}/pause",       Function, pause_projection),
-        post("ResumeProjection",   "/api/projections/{name}/resume",      Function, resume_projection),
+        post("PauseProjection",    "/api/projections/{name}/pause",       Function, pause_projection).edits(),
+        post("ResumeProjection",   "/api/projections/{name}/resume",      Function, resume_projection).edits(),
     ]
 }
 

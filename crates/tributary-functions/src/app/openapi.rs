@@ -175,7 +175,7 @@ fn security(auth_level: AuthLevel) -> Value {
 fn responses(
     method: &Method,
     takes: &RequestShape,
-    AnswerShape { body, is_item }: AnswerShape,
+    AnswerShape { body, is_item, may_create }: AnswerShape,
 ) -> Value {
     let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
     let problem = json!({"$ref": "#/components/responses/Problem"});
@@ -194,7 +194,7 @@ fn responses(
     if is_item && method == Method::GET && takes.is_conditional {
         responses["304"] = json!({"description": "The item is in a state of `If-None-Match`."});
     }
-    if is_item && method != Method::GET {
+    if may_create && method != Method::GET {
         headers["Location"] = header("Location");
         responses["201"] =
             json!({"description": "The item is created.", "headers": headers, "content": content});

@@ -147,6 +147,11 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         Self { signature: self.signature.reading(query), ..self }
     }
 
+    /// Returns the function as one that creates no item: the OpenAPI document has no 201 for it.
+    pub fn edits(self) -> Self {
+        Self { signature: self.signature.editing(), ..self }
+    }
+
     /// Returns the function with an example of its body, for fields whose own examples do not go together:
     /// two dates, of which one must be later. The OpenAPI document has it, and the checks of the crate
     /// `tributary-testing` send it.

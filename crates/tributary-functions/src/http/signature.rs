@@ -22,12 +22,14 @@ pub struct Signature {
     query: &'static [QueryParameter],
     /// An example of the body, where those of its fields do not go together.
     example: Option<fn() -> Value>,
+    /// True if the handler creates no item.
+    is_edit: bool,
 }
 
 impl Signature {
     /// Returns the signature of a handler.
     pub(super) fn new<T, H: DescribedHandler<T>>() -> Self {
-        Self { takes: H::takes, gives: H::gives, query: &[], example: None }
+        Self { takes: H::takes, gives: H::gives, query: &[], example: None, is_edit: false }
     }
 
     /// Returns the signature with parameters that the handler parses itself.
@@ -38,6 +40,11 @@ impl Signature {
     /// Returns the signature with an example of the body.
     pub(super) fn with_example(self, body: fn() -> Value) -> Self {
         Self { example: Some(body), ..self }
+    }
+
+    /// Returns the signature of a handler that creates no item.
+    pub(super) fn editing(self) -> Self {
+        Self { is_edit: true, ..self }
     }
 
     /// Returns the parts of a request.
@@ -54,7 +61,8 @@ impl Signature {
 
     /// Returns the shape of a successful answer. Schemas that several functions share go to the generator.
     pub fn gives(self, schemas: &mut SchemaGenerator) -> AnswerShape {
-        (self.gives)(schemas)
+        let shape = (self.gives)(schemas);
+        AnswerShape { may_create: shape.may_create && !self.is_edit, ..shape }
     }
 }
 
@@ -65,6 +73,8 @@ pub struct AnswerShape {
     pub body: Option<Schema>,
     /// True if the answer is an item with its ETag.
     pub is_item: bool,
+    /// True if the item may be a new one, with its location.
+    pub may_create: bool,
 }
 
 /// The result of a handler.
@@ -81,13 +91,13 @@ impl DescribedAnswer for StatusCode {
 
 impl<T: JsonSchema> DescribedAnswer for Json<T> {
     fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
-        AnswerShape { body: Some(schemas.subschema_for::<T>()), is_item: false }
+        AnswerShape { body: Some(schemas.subschema_for::<T>()), ..AnswerShape::default() }
     }
 }
 
 impl<T: JsonSchema> DescribedAnswer for ItemResponse<T> {
     fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
-        AnswerShape { body: Some(schemas.subschema_for::<T>()), is_item: true }
+        AnswerShape { body: Some(schemas.subschema_for::<T>()), is_item: true, may_create: true }
     }
 }
 
@@ -99,7 +109,7 @@ impl<T: JsonSchema> DescribedAnswer for StoredItems<T> {
             "properties": {"items": items},
             "required": ["items"],
         });
-        AnswerShape { body: Some(body), is_item: false }
+        AnswerShape { body: Some(body), ..AnswerShape::default() }
     }
 }
 
