@@ -70,7 +70,7 @@ async fn no_body_takes_more_memory_than_its_reservation() {
         let largest = match function.name {
             "PostNewsItems" => 4 * MIB,
             "PostNewsItem" | "PutProduct" => MIB,
-            // The same code: it need not take as long.
+            // The other functions run the same code, so smaller bodies are enough.
             _ => 128 * KIB,
         };
         for (what, body) in worst_bodies(largest) {
@@ -81,7 +81,7 @@ async fn no_body_takes_more_memory_than_its_reservation() {
             assert!(response.status().is_client_error() || response.status().is_success());
             let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
             assert!(!body.is_empty(), "{} {what}", function.name);
-            // The text itself was there before.
+            // The text itself was in memory before.
             let peak = peak + bytes;
             let told =
                 format!("{} {what}: {peak} bytes for {bytes}, reserved {reserved}", function.name);

@@ -120,7 +120,7 @@ async fn the_charge_of_a_crowd_is_shared_to_the_hundredth() {
         charges.iter().fold((0.0, f64::MAX), |(most, least), &one| (one.max(most), one.min(least)));
     assert!(least > 0.0 && most - least < 0.011, "{charges:?}");
 
-    // Alone, each of them costs a read and a write of the post more.
+    // Alone, each of them would cost one more read and one more write of the post.
     let alone = charge(&first);
     let sum: f64 = charges.iter().sum();
     assert!((alone + sum - whole.request_units()).abs() < 1e-9, "{charges:?}, alone {alone}");
@@ -134,7 +134,7 @@ async fn a_member_of_a_crowd_carries_a_charge_also_when_its_share_is_nothing() {
     let (hold, first) = held((&world, Read, "posts"), delete(&world, &paths[0])).await;
     let mut others = join_all(paths[1..].iter().map(|path| delete(&world, path))).boxed_local();
     assert!(poll!(&mut others).is_pending());
-    // No charge, and one request for three.
+    // There is no charge, and one store request for three commands.
     world.endpoint.inject(Refused(404), Read, "posts", 10);
     hold.release();
     let (first, others) = join(first, others).await;
@@ -173,7 +173,7 @@ async fn a_refused_command_of_a_crowd_does_not_fail_the_others() {
     assert!(kinds.len() <= 6 + 4 * 3, "{kinds:?}");
     assert_eq!(given::counts(&world, "p1").await, [(2, 4), (2, 4)]);
 
-    // Sent again in a crowd, a comment with a key is the one that is there.
+    // A comment that is sent again with its key is the stored one, also among others.
     let again = given::comment_once(&world, "k", "p1", "bob", "Once").boxed_local();
     let (_, answers) =
         crowd(&world, comment(&world, "ann"), vec![again, unlike(&world, "ann")]).await;
@@ -220,7 +220,7 @@ async fn a_caller_that_disconnects_fails_no_other_command() {
     hold.release();
     let others = tokio::time::timeout(Duration::from_secs(30), others).await;
     assert_eq!(statuses(&others.unwrap()), [201, 201]);
-    // The first was on its way; the other is not sent any more.
+    // The first was on its way; the other is not sent.
     assert_eq!(given::counts(&world, "p1").await, [(0, 3), (0, 3)]);
     given::like(&world, "p1", &users[0]).await.expect(200);
     given::like(&world, "p1", &users[1]).await.expect(201);

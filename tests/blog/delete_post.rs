@@ -127,7 +127,7 @@ async fn a_post_made_anew_is_newer_than_the_deleted_one_with_any_clocks() {
     let world = given::blog().await;
     let posts = given::container(&world, "posts").await;
     let date = |post: &Value| Timestamp::parse(post["creationDate"].as_str().unwrap()).unwrap();
-    // Created by an instance whose clock is ahead.
+    // The clock of the instance that creates the post is ahead.
     let ahead = "2126-11-21T09:25:54.999Z";
     let mut post: Value = posts.read_item("p1", "p1", None).await.unwrap().into_model().unwrap();
     post["creationDate"] = ahead.into();

@@ -90,7 +90,7 @@ async fn a_name_older_than_this_rule_is_read_and_copied_and_can_be_changed() {
     let mut ann = items.find(|item| item["id"] == "ann").unwrap();
     ann["username"] = "An\u{200b}n".into();
     users.upsert_item("ann", "ann", &ann, None).await.unwrap();
-    // An instance that does not remember her other name.
+    // This instance does not remember the other name of Ann.
     let world = world.second_instance().await;
     assert_eq!(world.get("/api/users/ann").await.expect(200).json()["username"], "An\u{200b}n");
     given::post(&world, "p2", "ann").await.expect(201);

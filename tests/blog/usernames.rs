@@ -165,7 +165,7 @@ async fn of_two_claims_of_one_name_at_once_exactly_one_succeeds() {
     let world = World::new().await;
     let other = world.second_instance().await;
     for n in 0..60 {
-        // In turn: two new users, a new user and a renamed one, two renamed ones.
+        // The pairs are, in turn: two new users, a new user and a renamed one, two renamed users.
         let a = format!("a{n}");
         let b = format!("b{n}");
         if n % 3 > 0 {

@@ -165,7 +165,7 @@ impl<W: Workload> Ran<W> {
         Self { world, instances, model, chaos, again }
     }
 
-    /// Batches of the change feed came otherwise than usual.
+    /// Batches of the change feed were disturbed.
     fn met_deliveries(&self) {
         let deliveries = [ChaosKind::Duplicates, ChaosKind::Reorder, ChaosKind::Overlap];
         let count = injected(&self.chaos, &deliveries);

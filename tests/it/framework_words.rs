@@ -28,7 +28,7 @@ const OF_THE_FRAMEWORK: [&str; 15] = [
     "users",
 ];
 
-/// Neither in code nor in its texts: each domain is an app's own.
+/// The words may stand neither in code nor in texts: each domain is an app's own.
 #[test]
 fn the_framework_names_nothing_of_the_domains() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -138,7 +138,7 @@ fn the_function_for_unmatched_routes_sorts_last_and_serves_nothing() {
     assert_eq!(last, UNMATCHED_FUNCTION);
 }
 
-/// Without these two a text of a user can stop the change feed.
+/// Without these two settings a text of a user can stop the change feed.
 #[test]
 fn host_json_turns_off_the_parsing_of_dates_with_a_bundle_that_can() {
     let host = fs::read_to_string(root().join("host.json")).unwrap();

@@ -58,7 +58,7 @@ impl Hosted {
         let mut settings = Settings::read(&root().join("local.settings.json.example")).unwrap();
         settings.set_connection("CosmosConnection", &server.connection_string());
         settings.set("RUST_LOG", "warn");
-        // As it is deployed: without it, the host answers `/` with a page of its own.
+        // The deployment sets this, too: without it, the host answers `/` with a page of its own.
         settings.set("AzureWebJobsDisableHomepage", "true");
         let app = FunctionApp::load(root(), &settings).unwrap();
         let console = Console::kept();

@@ -33,7 +33,7 @@ async fn found(room: &Newsroom) -> Vec<String> {
     kinds
 }
 
-/// The same, each repaired.
+/// Returns the same findings, each repaired.
 async fn repaired(room: &Newsroom) -> Vec<String> {
     let options = AuditOptions { settle: Duration::ZERO, repair: true };
     let found = findings(room, options).await;
@@ -159,7 +159,7 @@ async fn a_pending_move_is_ended() {
         "movedTo": item["partitionKey"], "ttl": 86_400,
         "reservation": {"command": "move", "wasTaken": false}});
     room.put("feeds_historical", &reserved).await;
-    // It has just begun.
+    // The move has just begun.
     assert_eq!(found(&room).await, [""; 0]);
     room.hours_pass(1).await;
     is_repaired(&room, &["move-pending"]).await;
@@ -188,7 +188,7 @@ async fn of_two_partitions_the_one_that_the_location_names_keeps_the_item() {
     let mut copy = room.stored("feeds_current", &item["id"]).await;
     copy["partitionKey"] = json!("reuters_2001-01");
     room.put("feeds_current", &copy).await;
-    // With one copy less, its key is no matter any more.
+    // With one copy less, the key does not matter.
     is_repaired(&room, &["item-twice", "key-foreign"]).await;
     assert_eq!(room.urls("days=7").await, ["one"]);
     room.read(&item).await.expect(200);

@@ -58,7 +58,7 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
     let mut moved = edited(&other["items"][1]).unwrap();
     moved["publishedDate"] = json!(room.days_ago(200.0));
     let path = super::requests::path;
-    // The same date each time: another one is dearer.
+    // The date is the same each time: another one costs more.
     let date = room.days_ago(0.5);
     let batch = |n: u32| {
         let dated = |n| {

@@ -39,7 +39,7 @@ type State = Option<(String, String)>;
 fn posts() -> impl Strategy<Value = Post> {
     let hours = prop_oneof![
         3 => 0..24 * 29_u32,
-        // About the border between hot and warm.
+        // Ages around the border between the hot and the warm container.
         2 => 24 * 29..24 * 31_u32,
         2 => 24 * 30 - 4..24 * 30 + 4_u32,
         3 => 24 * 31..24 * 200_u32,

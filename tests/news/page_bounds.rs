@@ -138,7 +138,7 @@ async fn a_search_that_finds_everything_reads_little_more_than_its_page() {
         (item["title"], item["content"]) = (json!(title), json!("c".repeat(60_000)));
         item
     };
-    // Few at first, and then all.
+    // Forty of the items do not match the search.
     let titles = (0..150).map(|n| of(n, if n < 40 { "Other" } else { "Sought" }));
     let items: Vec<_> = titles.collect();
     for items in items.chunks(50) {

@@ -93,7 +93,7 @@ async fn an_item_that_comes_late_goes_straight_to_the_container_of_its_age() {
 async fn a_changed_date_moves_an_item_from_any_container() {
     let room = Newsroom::new().await;
     let mut id = None;
-    // To and fro between months and containers, to the archive and back.
+    // The item moves to and fro between months and containers, to the archive and back.
     for days in [1.0, 45.0, 800.0, 2.0, 33.0, 100.0, 0.5, 1_200.0, 60.0, 0.0] {
         let body = room.item("reuters", "a", days);
         let item = room.world.post("/api/news/items", body.clone()).await.json();

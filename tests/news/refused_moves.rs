@@ -10,7 +10,7 @@ use super::given::{HYBRID, Newsroom};
 use tributary_testing::interleavings::held;
 
 const FULL: Fault = Fault::RefusedWith(403, 1014);
-/// More than any story meets.
+/// More faults than any story meets.
 const ENDLESS: usize = 10_000;
 
 /// Posts an item again, under another title, published when it was.
@@ -57,7 +57,7 @@ async fn a_worker_that_is_late_does_not_make_a_move_that_was_taken_back() {
     let other = room.with_settings(HYBRID).await;
     let item = room.post("reuters", "a", 1.0).await.expect(201).json();
     drop(held((&room.world, Replace, "feeds_historical"), room.post("reuters", "a", 60.0)).await);
-    // It has read the target and the source, and is about to write the target.
+    // The move has read the target and the source, and is about to write the target.
     let (late, migrating) = held((&room.world, Replace, "feeds_historical"), room.migrate()).await;
     room.world.endpoint.inject(FULL, Replace, "feeds_historical", 1);
     assert_eq!(retitle(&other, &item, "Corrected").await, 200);
@@ -80,7 +80,7 @@ async fn a_move_that_is_taken_back_twice_at_once_leaves_one_item() {
     room.world.endpoint.inject(FULL, Replace, "feeds_historical", 2);
     let (late, migrating) = held((&room.world, Delete, "feeds_historical"), room.migrate()).await;
     assert_eq!(retitle(&other, &item, "Corrected").await, 200);
-    // The item moves again, in full.
+    // The item moves again, to its end.
     other.post("reuters", "a", 60.0).await.expect(200);
     late.release();
     migrating.await;

@@ -28,7 +28,7 @@ async fn a_text_is_found_in_title_content_and_tags_in_any_case() {
         assert_eq!(found("q=economy").await, 3);
         assert_eq!(found("q=eCoNo&provider=reuters").await, 3);
         assert_eq!(found("q=economy&provider=gazette").await, 0);
-        // 30 days by default.
+        // The window is 30 days by default.
         assert_eq!(found("q=first").await, 3);
         assert_eq!(found(&format!("q=first&from={}", room.days_ago(50.0))).await, 4);
         // No text reaches from one tag into the next.

@@ -33,7 +33,7 @@ async fn recorded(room: &Newsroom) -> u64 {
 async fn a_run_of_the_archive_does_not_read_items_that_are_not_due() {
     let room = Newsroom::new().await;
     room.at_one_time();
-    // Two years ago, in the quarter that has not ended by then.
+    // The date is two years ago, in the quarter that has not ended by then.
     let items: Vec<Value> = (0..350)
         .map(|n| room.item("gazette", &n.to_string(), 760.0 + f64::from(n) / 1e3))
         .collect();

@@ -14,7 +14,7 @@ enum Step {
         customer: bool,
         second: bool,
     },
-    /// The same order, whenever it comes.
+    /// An order under a key, which is the same whenever it comes.
     OrderOnce {
         customer: bool,
         key: u8,
@@ -50,7 +50,7 @@ fn name(customer: bool) -> &'static str {
     if customer { "ann" } else { "bob" }
 }
 
-/// Takes a step; gives the place of an order that it has made.
+/// Takes a step, and returns the path of the order that it has created.
 async fn take(worlds: &[World; 2], step: Step, orders: &[String]) -> Option<String> {
     let world = |second| &worlds[usize::from(second)];
     match step {

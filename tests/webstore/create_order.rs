@@ -158,7 +158,7 @@ async fn the_same_key_and_body_is_the_same_order() {
     let world = given::shop().await;
     let lines = [line("c1", "p1", 2), line("c1", "p2", 1)];
     let first = order_once(&world, "k", "ann", &lines).await.expect(201);
-    // A price is another by now, and a product is gone.
+    // By now a price has changed, and a product is gone.
     given::product(&world, "c1", "p1", 25.0).await.expect(200);
     let again = order_once(&world, "k", "ann", &lines).await.expect(201);
     world.delete(&shop::path("c1", "p2")).await.expect(204);

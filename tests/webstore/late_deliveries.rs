@@ -18,7 +18,7 @@ enum Step {
     Edit {
         customer: u8,
     },
-    /// Some of all versions that there ever were.
+    /// A delivery of some of all former versions.
     Deliver {
         versions: Vec<prop::sample::Index>,
         second: bool,

@@ -62,7 +62,7 @@ async fn a_move_can_be_repeated_and_goes_nowhere_when_the_product_is_there() {
     }
     product(&world, "parts", "b1", 5, &[]).await.expect(200);
     assert_eq!(moved(&world, "bikes", "b1", "parts").await.expect(200).json()["price"], 5);
-    // And back again.
+    // The product moves back again.
     moved(&world, "parts", "b1", "bikes").await.expect(200);
     problem(&moved(&world, "bikes", "b2", "bikes").await, 404);
     assert_eq!(places(&world, "b1").await, at("bikes", 5));
@@ -146,7 +146,7 @@ async fn a_price_that_is_edited_while_its_product_moves_moves_along() {
         let edit = async || {
             product(&world, "bikes", "b1", 7, &["red"]).await.expect(200);
         };
-        // While the move is under way, and after it was cut off.
+        // Both while the move is under way and after it was cut off.
         let (last, before) = kinds.split_last().unwrap();
         let mut moving = moved(&world, "bikes", "b1", "parts").boxed_local();
         for kind in before {

@@ -17,7 +17,7 @@ async fn a_batch_that_comes_twice_writes_nothing_and_shares_its_reads() {
     }
     let mut requests = world.endpoint.requests_since(requests_before);
     requests.retain(is_caused_by_a_change);
-    // Two categories, and the tags in one query.
+    // Two reads of categories, and one query of the tags.
     assert_eq!(requests.len(), 2 * 3, "{requests:?}");
     assert_eq!(world.items("product").await, products);
 }

@@ -21,7 +21,7 @@ async fn a_password_is_set_and_changed() {
         [verify(&world, "ann", FIRST_PASSWORD).await, verify(&world, "ann", SECOND_PASSWORD).await],
         [401, 204]
     );
-    // An edit and an order keep it.
+    // An edit and an order keep the password.
     world.put("/api/customers/ann", given::details("Anna")).await.expect(200);
     given::order(&world, "ann").await.expect(201);
     assert_eq!(verify(&world, "ann", SECOND_PASSWORD).await, 204);

@@ -17,9 +17,9 @@ enum Step {
     Put(usize),
     Delete(usize),
     Move(usize, usize),
-    /// A move that ends where its next write of a kind is on its way.
+    /// A move that is dropped during its next write of a kind.
     CutOff(usize, usize, bool),
-    /// A change as it was some steps before.
+    /// A delivery of a product as it was some steps before.
     Deliver(usize),
     Rename(usize),
 }

@@ -5,7 +5,7 @@ use crate::{expect::bad_fields, world::World};
 
 #[tokio::test]
 async fn the_customers_with_the_most_orders_come_first_and_equal_ones_by_id() {
-    // From all partitions they come in one order.
+    // The customers of all partitions are in one order.
     let world = given::shop_in(World::with_partitions(4).await).await;
     for n in 0..12 {
         let id = format!("c{:02}", (n * 5) % 12);

@@ -15,7 +15,7 @@ use tributary_functions::{
 
 use super::super::world::{Answer, World};
 
-/// The default: `reuters` is of high volume.
+/// The default strategy: `reuters` is of high volume.
 pub(crate) const HYBRID: &[(&str, &str)] = &[("News__HighVolumeProviders", "reuters")];
 pub(crate) const MONTHLY: &[(&str, &str)] = &[("News__PartitionStrategy", "monthly")];
 
@@ -75,7 +75,7 @@ impl Newsroom {
         self.world.endpoint.expire_items(SystemTime::now() + ahead).await;
     }
 
-    /// Time passes, and the store deletes nothing.
+    /// Lets days pass; the store deletes nothing.
     pub(crate) fn days_pass_without_expiry(&self, days: i64) {
         self.ahead.fetch_add(days * DAY, Relaxed);
     }
@@ -88,7 +88,7 @@ impl Newsroom {
         self.ahead.store(i64::try_from(seconds).unwrap(), Relaxed);
     }
 
-    /// The moment so many days ago.
+    /// Returns the moment so many days ago.
     pub(crate) fn days_ago(&self, days: f64) -> String {
         let now = Clock::ahead_by(self.ahead).now();
         let by = Duration::from_secs_f64(days.abs() * 86_400.0);
@@ -102,7 +102,7 @@ impl Newsroom {
         self.world.post("/api/news/items", self.item(provider, url, days_ago)).await
     }
 
-    /// The body of a post.
+    /// Returns the body of a post.
     pub(crate) fn item(&self, provider: &str, url: &str, days_ago: f64) -> Value {
         json!({"feedProviderId": provider, "title": format!("Title of {url}"),
             "content": format!("Content of {url}"), "publishedDate": self.days_ago(days_ago),
@@ -121,7 +121,7 @@ impl Newsroom {
         self.urls_by(query, 3).await
     }
 
-    /// The same in pages of another size.
+    /// Returns the same, read in pages of another size.
     pub(crate) async fn urls_by(&self, query: &str, limit: u32) -> Vec<String> {
         let url = |item: &Value| {
             item["sourceUrl"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()

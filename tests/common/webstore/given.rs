@@ -52,12 +52,12 @@ pub(crate) fn line(category_id: &str, product_id: &str, quantity: u32) -> Value 
     json!({"categoryId": category_id, "productId": product_id, "quantity": quantity})
 }
 
-/// Orders one piece of `c1/p1`.
+/// Creates an order of one piece of `c1/p1`.
 pub(crate) async fn order(world: &World, customer_id: &str) -> Answer {
     order_of(world, customer_id, &[line("c1", "p1", 1)]).await
 }
 
-/// Orders these lines.
+/// Creates an order of these lines.
 pub(crate) async fn order_of(world: &World, customer_id: &str, lines: &[Value]) -> Answer {
     world.post(&format!("/api/customers/{customer_id}/orders"), json!({"items": lines})).await
 }
@@ -87,7 +87,7 @@ pub(crate) async fn set_password(world: &World, id: &str, password: &str) -> Ans
     world.put(&format!("/api/customers/{id}/password"), json!({"password": password})).await
 }
 
-/// Verifies a password: the status.
+/// Verifies a password, and returns the status.
 pub(crate) async fn verify(world: &World, id: &str, password: &str) -> u16 {
     let path = format!("/api/customers/{id}/password/verify");
     world.post(&path, json!({"password": password})).await.status.as_u16()

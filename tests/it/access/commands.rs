@@ -56,7 +56,7 @@ async fn a_signed_in_caller_costs_a_read_only_if_the_author_is_looked_up() {
         assert!(answer.status.is_success(), "{}", answer.text);
         world.endpoint.requests_since(requests_before).len()
     };
-    // Warm: the containers are known, and Ann has been seen.
+    // Now the containers are known, and Ann has been seen.
     cost("ann", ("PUT", "/api/posts/p1/likes/ann", None)).await;
     let comment = format!("/api/posts/p1/comments/{comment}");
     assert_eq!(cost("cy", ("POST", "/api/users", Some(json!({"username": "Cy"})))).await, 3);

@@ -11,7 +11,7 @@ use crate::{
     world::{Answer, World},
 };
 
-/// As Microsoft Entra makes them.
+/// Ids as Microsoft Entra makes them.
 const OBJECT_ID: &str = "0c1f5595-fcd9-48f5-b95b-0a4c3b91b22e";
 
 async fn sign_up(world: &World, caller: &str, name: &str) -> Answer {
@@ -39,7 +39,7 @@ async fn a_second_sign_up_is_a_conflict_and_changes_nothing() {
         assert!(problem["detail"].as_str().unwrap().contains("already"), "{problem}");
     }
     assert_eq!(world.get("/api/users/ann").await.expect(200).json()["username"], "Ann");
-    // A name that was not given is free.
+    // The refused name is free.
     sign_up(&world, "cy", "Another Ann").await.expect(201);
 }
 

@@ -12,7 +12,7 @@ use crate::{
 
 const USERS: usize = 10;
 const POSTS: usize = 30;
-/// On each post.
+/// Comments on each post.
 const COMMENTS: usize = 8;
 
 /// The most store requests of the audit.
@@ -50,7 +50,7 @@ async fn the_cost_of_an_audit_is_as_documented() {
         "{rows}; all, for {:.0} request units: {}",
         summary.request_units, summary.store_requests
     );
-    // Looks at the same user or post that meet may each read it: it varies a little.
+    // Two checks at once may each read the same user or post, so the number varies a little.
     assert!(summary.store_requests <= MAX_STORE_REQUESTS, "{rows}");
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/audit.md");
     let docs = fs::read_to_string(docs).unwrap();

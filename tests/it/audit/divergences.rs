@@ -1,4 +1,4 @@
-//! Each kind of divergence, made by hand: it is found, it alone, and repaired.
+//! Each kind of divergence is made by hand. The audit finds it, finds nothing else, and repairs it.
 
 use futures::future::{BoxFuture, FutureExt, join_all};
 use serde_json::{Value, json};
@@ -431,7 +431,7 @@ async fn a_copy_of_the_right_version_with_another_text_is_found_and_repaired() {
     {
         let container = world.container(place.0).await;
         let date = item(&container, place.1, place.2).await["creationDate"].clone();
-        // The same time, which stands elsewhere in the order of a list.
+        // The time is the same; its text stands elsewhere in the order of a list.
         let same_time = date.as_str().unwrap().replace('Z', "+00:00");
         for fields in [
             json!({"title": "2026-11-21T09:25:54.12Z"}),

@@ -1,4 +1,4 @@
-//! Beside live traffic.
+//! The audit beside live traffic.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::{
     world::World,
 };
 
-/// Commands and deliveries, without end.
+/// Sends commands and delivers changes, without end.
 async fn traffic(world: &World, from: u32) {
     for n in from.. {
         round(world, n).await;
@@ -66,7 +66,7 @@ async fn commands(world: &World, author: &str, n: u32) {
     if n.is_multiple_of(5) {
         user(world, author, &format!("{author} after {n}")).await.expect(200);
     }
-    // The audit wants its turn.
+    // The audit has to run, too.
     tokio::time::sleep(Duration::from_millis(2)).await;
 }
 

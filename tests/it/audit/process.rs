@@ -30,7 +30,7 @@ async fn the_exit_code_says_that_there_are_findings_and_the_report_lists_them() 
     let connection = server.connection_string();
 
     let (code, out, err) = audit(&connection, &["--settle", "0"]).await;
-    // On a slow machine there is progress to report.
+    // On a slow machine the command reports its progress.
     assert!(code == 0 && err.lines().all(|line| line.contains(" items read, ")), "{out}{err}");
     assert!(out.starts_with("No divergences in "), "{out}");
     assert_eq!(out.lines().count(), 1, "{out}");

@@ -30,7 +30,7 @@ async fn busy_world(seed: u64) -> World {
     for n in 0..100 {
         let id = format!("p{}", dice.below(6));
         let author = format!("u{}", dice.below(4));
-        // Many are refused: there is no such post, or it belongs to another user.
+        // Many commands are refused: there is no such post, or it belongs to another user.
         match dice.below(12) {
             0..4 => drop(post(&world, &id, &author).await),
             4..6 => drop(comment(&world, &id, &author, "Well.").await),

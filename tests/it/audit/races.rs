@@ -195,7 +195,7 @@ async fn counts_that_change_whenever_they_are_taken_are_no_divergence() {
             query.release();
         }
     };
-    // Two, since the feed is looked at beside the post.
+    // Two reads, since the audit reads the feed beside the post.
     let comments = async { join!(comments(), comments()) };
     let (found, summary) = tokio::select! {
         result = audit_within(&world, Duration::from_millis(100), false) => result,

@@ -59,7 +59,7 @@ async fn the_table_of_background_requests_is_measured() {
     for function in everywhere {
         add(row(&world, "a post is edited, liked or commented on", function, &liked).await);
     }
-    // The feed has 100 of 101.
+    // The feed has 100 of the 101 posts.
     given::like(&world, "p1", "bob").await.expect(201);
     let old = posts(&world, |id| id == "p1").await;
     add(row(&world, "the same, too old for the feed", "HomeFeed", &old).await);

@@ -19,7 +19,7 @@ pub(super) const READER: Id = Id(0x300);
 pub(super) const RENAMED: Id = Id(0x400);
 /// The author's first post, with 20 comments and 50 likes; the next have none.
 pub(super) const POST: Id = Id(0x500);
-/// A post that is not there yet.
+/// A post that does not exist yet.
 pub(super) const EDITED: Id = Id(0x600);
 const OLDER_POST: Id = Id(0x700);
 
@@ -31,7 +31,7 @@ const CONTENT: usize = 1_200;
 const TITLE: usize = 40;
 
 impl Id {
-    /// As long as every UUID.
+    /// The id is as long as every UUID.
     pub(super) fn id(self) -> String {
         format!("{:08x}-7b1e-7c3d-9f00-3a5d2b8e4c71", self.0)
     }

@@ -104,7 +104,7 @@ fn asked() -> Vec<Asked> {
     all
 }
 
-/// The authors have been seen, and nothing is left to be delivered.
+/// Now the authors have been seen, and no change waits.
 async fn warm(world: &World) {
     let post = POST.next().next().id();
     for user in [AUTHOR, WRITER] {
@@ -114,7 +114,7 @@ async fn warm(world: &World) {
     world.settle().await;
 }
 
-/// Asks, and adds up.
+/// Sends a request, and adds up its costs.
 async fn cost(world: &World, asked: Asked) -> Cost {
     let Asked { id, what, method, path, body } = asked;
     let cost = budget::cost(world, (method.as_str(), &path, body)).await;

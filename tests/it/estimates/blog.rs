@@ -68,7 +68,7 @@ const OF_POSTS: [Way; 6] = [
         kind: "C4 like, in one transaction with the count of the post",
         does: batch,
         call: |item, n| {
-            // They have liked nothing yet.
+            // These users have liked nothing yet.
             let user = id("user", USERS + n % 10);
             ("PUT", path("posts", item, &format!("/likes/{user}")), None)
         },
@@ -123,7 +123,7 @@ fn a_comment(n: usize) -> Value {
     json!({"userId": id("user", n * 7 % USERS), "content": "c".repeat(100 + n % 300)})
 }
 
-/// As long as a UUID.
+/// The id is as long as a UUID.
 fn id(kind: &str, number: usize) -> String {
     format!("{kind}-{number:08}-7c3d-9f00-3a5d2b8e4c71")
 }

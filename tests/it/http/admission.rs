@@ -38,7 +38,7 @@ async fn a_login_over_the_limit_is_a_503_at_once_without_a_store_request() {
     let login = || world.post(path, json!({"password": "not her password"}));
     let answers = join_all((0..80).map(|_| login())).await;
     let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 401).collect();
-    // 32 wait and two are worked on.
+    // 32 requests wait, and two are worked on.
     assert!(refused.len() >= 80 - 34, "{}", refused.len());
     for answer in refused {
         let problem = problem(answer, 503);

@@ -88,7 +88,7 @@ async fn a_failed_precondition_comes_before_a_conflict() {
 #[tokio::test]
 async fn every_delete_honours_conditions() {
     let (world, comment) = blog().await;
-    // The post last: the others live under it.
+    // The post goes last, since the others are below it.
     for path in [&comment, LIKE, POST] {
         conditions::delete(&world, path).await;
     }

@@ -81,7 +81,7 @@ async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_writ
         (Replace, "posts/p", None, text("ours"), text("theirs")),
         (Create, "posts/new", None, text("ours"), text("theirs")),
         (Replace, "posts/again", Some(text("gone")), text("ours"), text("theirs")),
-        // A change of case, another name, and a new user.
+        // The cases: a change of case, another name, and a new user.
         (Replace, "users/bob", None, name("BOB"), name("Bobby")),
         (Replace, "users/bob", None, name("Robert"), name("Bobby")),
         (Create, "users/cy", None, name("Cy"), name("Cyril")),
@@ -104,7 +104,7 @@ async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_writ
             let mut write = world.endpoint.hold(kind, container);
             write.arrived().await;
             if (kind, container) == (Create, "users") {
-                // That was the reservation of the name.
+                // That write was the reservation of the name.
                 let user = world.endpoint.hold(kind, container);
                 write.release();
                 write = user;

@@ -55,7 +55,7 @@ const EVERY_LIST: [ListUnderTest; 12] = [
     list("/api/dead-letters?function=HomeFeed&", ("dead-letters", &[]), "reason", None),
 ];
 
-/// A world that has them.
+/// Returns a world that has them.
 async fn world() -> World {
     let world = shop_in(World::new().await).await;
     for n in 0..ITEMS {
@@ -129,7 +129,7 @@ async fn a_position_outside_of_the_window_is_refused() {
     }
 }
 
-/// As cursors once were: with a window of their own.
+/// Earlier cursors had a window of their own.
 #[tokio::test]
 async fn a_cursor_with_a_window_of_its_own_is_refused() {
     let world = World::new().await;

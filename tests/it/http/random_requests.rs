@@ -64,7 +64,7 @@ async fn no_request_makes_the_app_fail_behind_the_host() {
             let mut answered = 0;
             for _ in 0..N_HOSTED {
                 let mut sent = random.request();
-                // They belong to the connection, and are its client's own.
+                // These headers belong to the connection, and its client writes them.
                 let of_connection = ["content-length", "transfer-encoding", "expect"];
                 sent.headers.retain(|(name, _)| !of_connection.contains(name));
                 let Some(request) = sent.build() else { continue };
@@ -205,7 +205,7 @@ impl Random {
         Sent { method, uri: format!("{path}{query}"), headers, body }
     }
 
-    /// Mostly a route with its own method, sometimes anything else.
+    /// Returns a route with its own method as a rule, and sometimes anything else.
     fn route(&mut self) -> (Method, String) {
         const ROUTES: [(&str, &str); 19] = [
             ("POST", "users"),
@@ -256,7 +256,7 @@ impl Random {
         (method.parse().unwrap(), path)
     }
 
-    /// Mostly one of the good ones, else one that is bad, odd or very long.
+    /// Returns a good value as a rule, and otherwise one that is bad, odd or very long.
     fn segment(&mut self, good: &[&str]) -> String {
         if !self.one_in(5) {
             return self.pick(good).to_owned();

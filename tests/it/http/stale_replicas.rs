@@ -84,7 +84,7 @@ async fn an_edit_that_looks_unchanged_is_written_if_another_instance_has_changed
     world.put("/api/posts/p1", text("ann", "newer")).await.expect(200);
     given::user(&world, "bob", "Robert").await.expect(200);
 
-    // As the replica still shows it.
+    // The replica still shows this state.
     given::post(&other, "p1", "ann").await.expect(200);
     given::user(&other, "bob", "Bob").await.expect(200);
     let world = world.second_instance().await;

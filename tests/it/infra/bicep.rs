@@ -113,7 +113,7 @@ pub(super) fn below(node: Node<'_>) -> Vec<Node<'_>> {
     found
 }
 
-/// The children that mean something: no brackets, commas and keywords.
+/// The children without brackets, commas and keywords.
 pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).collect()

@@ -35,7 +35,7 @@ enum Step {
     Rename {
         user: u8,
     },
-    /// Some of all versions that there ever were, to some trigger of some instance.
+    /// A delivery of some of all former versions to a trigger of an instance.
     Deliver {
         trigger: usize,
         versions: Vec<prop::sample::Index>,
@@ -170,7 +170,7 @@ proptest! {
             world.settle().await;
             everything_is_true(&world).await;
 
-            // Once more everything that ever was, backwards.
+            // All former versions are delivered once more, from the last to the first.
             for (trigger, source) in [(0, &history.users), (1, &history.posts), (2, &history.posts), (3, &history.posts)] {
                 for version in source.iter().rev() {
                     second.deliver(TRIGGERS[trigger], std::slice::from_ref(version)).await.unwrap();

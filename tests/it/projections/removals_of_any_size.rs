@@ -90,7 +90,7 @@ async fn a_removal_that_is_killed_anywhere_loses_nothing() {
         let tombstone = tombstone(&world).await;
         let hasty = hasty(&world).await;
         drop(held((&world, kind, container), deliver(&hasty, &tombstone)).await);
-        // Not acknowledged, so it comes again.
+        // The batch was not acknowledged, so it comes again.
         deliver(&world, &tombstone).await;
         assert_eq!(likes(&world).await, 0, "{kind:?}");
     }

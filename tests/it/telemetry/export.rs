@@ -26,7 +26,7 @@ struct Collector {
 }
 
 impl Collector {
-    /// Listens; the URL for the exporter.
+    /// Starts to listen, and returns the URL for the exporter.
     async fn start() -> (Self, String) {
         let collector = Self::default();
         let router = Router::new()
@@ -80,7 +80,7 @@ async fn the_collector_gets_spans_of_the_hosts_trace_and_metrics() {
         ("OTEL_METRIC_EXPORT_INTERVAL", "20"),
     ];
     let handler = handler::start(&world, &settings).await;
-    // As the host's Application Insights sends it, with the flag for sampling at 0.
+    // The host's Application Insights sends this header, with the flag for sampling at 0.
     let traceparent = format!("00-{TRACE}-{PARENT}-00");
     let headers = [("content-type", "application/json"), ("traceparent", traceparent.as_str())];
     let ann = json!({"username": "Ann"}).to_string();

@@ -1,4 +1,4 @@
-//! The lines that `docs/operations.md` asks for.
+//! The log lines that the queries of `docs/operations.md` read.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

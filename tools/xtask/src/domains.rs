@@ -4,6 +4,7 @@
 //! The parts of a domain are derived from its folder in `src/`:
 //!
 //! - its functions: those that its sources name, and their rows in the queries of the alerts;
+//! - its row in the table of what triggers cost at rest;
 //! - its containers: those that its sources open;
 //! - its tests: the files that name the domain, its routes, functions or containers, and the files
 //!   that use one of those;
@@ -92,6 +93,7 @@ fn remove(root: &Path, name: &str) -> anyhow::Result<Left> {
         }
     }
     remove_containers(&root.join("infra/containers.json"), &containers)?;
+    without_lines(&root.join("docs/costs.md"), |line| line.starts_with(&format!("| `{name}` |")))?;
     let tests = remove_tests(&root.join("tests"), name, &needles)?;
     let tools = importing_tools(root, name)?;
     Ok(Left { tests, tools })
