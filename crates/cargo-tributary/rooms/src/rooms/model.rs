@@ -117,10 +117,9 @@ impl Room {
     /// Creates a room.
     pub fn new(room_id: RoomId, name: RoomName) -> Self {
         let public = PublicRoom { room_id: room_id.clone(), name, booking_count: 0 };
-        let coming = Vec::new();
         let starts_at = Timestamp::now();
         let recent = RecentCommands::default();
-        Self { id: room_id, public, name_version: 1, coming, starts_at, recent }
+        Self { id: room_id, public, name_version: 1, coming: Vec::new(), starts_at, recent }
     }
 
     /// Returns the room with another name.
@@ -157,8 +156,7 @@ impl Booking {
     #[must_use]
     pub fn named(&self, room: &Room) -> Self {
         let room_name = Some(room.public.name.clone());
-        let name_version = room.name_version;
-        Self { room_name, name_version, ..self.clone() }
+        Self { room_name, name_version: room.name_version, ..self.clone() }
     }
 }
 
