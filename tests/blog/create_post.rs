@@ -51,22 +51,10 @@ async fn the_server_sets_the_fields_that_it_owns() {
         "creationDate": "2001-01-01T00:00:00.000Z", "unknown": [[[]]],
     });
     let post = world.post("/api/posts", body).await.expect(201).json();
+    assert_eq!(post["postId"], post["id"]);
+    assert_eq!((&post["commentCount"], &post["likeCount"]), (&json!(0), &json!(0)));
+    assert_eq!(post["userUsername"], "Ann");
     assert!(post["creationDate"].as_str().unwrap() > "2020");
-    insta::assert_json_snapshot!(post, {
-        ".id" => new_id(), ".postId" => new_id(), ".creationDate" => date(),
-    }, @r#"
-    {
-      "commentCount": 0,
-      "content": "C",
-      "creationDate": "[date]",
-      "id": "[new id]",
-      "likeCount": 0,
-      "postId": "[new id]",
-      "title": "T",
-      "userId": "ann",
-      "userUsername": "Ann"
-    }
-    "#);
     world.get("/api/posts/mine").await.expect(404);
 }
 

@@ -1,25 +1,8 @@
 //! `tributary projections` as a process, over TCP.
 
-use std::process::Output;
-
 use serde_json::{Value, json};
-use tokio::process::Command;
 
-use crate::{blog as given, world::World};
-
-async fn projections(connection: &str, arguments: &[&str]) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_tributary"))
-        .arg("projections")
-        .args(arguments)
-        .env_clear()
-        .env("CosmosConnection", connection)
-        .kill_on_drop(true)
-        .output()
-        .await
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap(), text(stdout), text(stderr))
-}
+use crate::{blog as given, handler::run_command, world::World};
 
 /// Returns a blog in which the posts `p1` to `p3` have a dead letter each, and the posts as they were.
 async fn blog_with_dead_letters() -> (World, Vec<Value>) {
@@ -43,7 +26,7 @@ async fn the_dead_letters_of_a_projection_are_replayed_by_one_command() {
     let connection = server.connection_string();
     let replay = async |more: &[&str]| {
         let arguments = [&["replay-dead-letters", "HomeFeed"], more].concat();
-        let (code, out, _) = projections(&connection, &arguments).await;
+        let (code, out, _) = run_command(&connection, "projections", &arguments).await;
         (code, out)
     };
     assert_eq!(
@@ -68,7 +51,7 @@ async fn a_paused_projection_is_shown_and_replays_nothing_until_it_is_resumed() 
     let (world, _) = blog_with_dead_letters().await;
     let server = world.endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
-    let run = async |arguments: &[&str]| projections(&connection, arguments).await;
+    let run = async |arguments: &[&str]| run_command(&connection, "projections", arguments).await;
     let (code, out, _) = run(&["pause", "HomeFeed", "--reason", "A bug"]).await;
     assert!(code == 0 && out.contains("paused") && out.contains("A bug"), "{out}");
     let (code, out, err) = run(&["replay-dead-letters", "HomeFeed"]).await;

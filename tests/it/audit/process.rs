@@ -1,27 +1,11 @@
 //! `tributary audit` as a process, over TCP.
 
-use std::process::Output;
-
 use serde_json::Value;
-use tokio::process::Command;
 use tributary::blog::audit::BlogKinds;
 use tributary_functions::audit::FindingKind;
 
 use super::{remove, small_blog};
-
-async fn audit(connection: &str, arguments: &[&str]) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_tributary"))
-        .arg("audit")
-        .args(arguments)
-        .env_clear()
-        .env("CosmosConnection", connection)
-        .kill_on_drop(true)
-        .output()
-        .await
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap(), text(stdout), text(stderr))
-}
+use crate::handler::run_command;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_exit_code_says_that_there_are_findings_and_the_report_lists_them() {
@@ -29,7 +13,7 @@ async fn the_exit_code_says_that_there_are_findings_and_the_report_lists_them() 
     let server = world.endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
 
-    let (code, out, err) = audit(&connection, &["--settle", "0"]).await;
+    let (code, out, err) = run_command(&connection, "audit", &["--settle", "0"]).await;
     // On a slow machine the command reports its progress.
     assert!(code == 0 && err.lines().all(|line| line.contains(" items read, ")), "{out}{err}");
     assert!(out.starts_with("No divergences in "), "{out}");
@@ -37,7 +21,7 @@ async fn the_exit_code_says_that_there_are_findings_and_the_report_lists_them() 
 
     remove(&world, ("users", "ann", "post:p1")).await;
     remove(&world, ("users", "username:ann", "username")).await;
-    let (code, out, _) = audit(&connection, &["--settle=0"]).await;
+    let (code, out, _) = run_command(&connection, "audit", &["--settle=0"]).await;
     assert_eq!(code, 1, "{out}");
     let lines: Vec<&str> = out.lines().collect();
     let cells: Vec<&str> = lines[0].split_whitespace().collect();
@@ -52,7 +36,8 @@ async fn the_exit_code_says_that_there_are_findings_and_the_report_lists_them() 
     assert!(lines[3].starts_with("2 divergences in "), "{out}");
     assert!(!out.contains('\u{1b}'), "colours in a pipe: {out:?}");
 
-    let (code, out, _) = audit(&connection, &["--settle", "0", "--json", "--repair"]).await;
+    let (code, out, _) =
+        run_command(&connection, "audit", &["--settle", "0", "--json", "--repair"]).await;
     assert_eq!(code, 0, "{out}");
     let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 3, "{out}");
@@ -65,7 +50,7 @@ async fn the_exit_code_says_that_there_are_findings_and_the_report_lists_them() 
     assert_eq!(lines[2]["summary"]["repaired"], 2);
     assert!(lines[2]["summary"]["requestUnits"].as_f64().unwrap() > 0.0);
 
-    let (code, out, _) = audit(&connection, &["--settle", "0", "--json"]).await;
+    let (code, out, _) = run_command(&connection, "audit", &["--settle", "0", "--json"]).await;
     assert_eq!(code, 0, "{out}");
 
     world
@@ -74,7 +59,7 @@ async fn the_exit_code_says_that_there_are_findings_and_the_report_lists_them() 
         .upsert_item("x".to_owned(), "x", serde_json::json!({"id": "x", "userId": "x"}), None)
         .await
         .unwrap();
-    let (code, out, _) = audit(&connection, &["--settle", "0", "--repair"]).await;
+    let (code, out, _) = run_command(&connection, "audit", &["--settle", "0", "--repair"]).await;
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("not repaired"), "{out}");
 }
@@ -85,7 +70,7 @@ async fn an_audit_that_cannot_begin_is_one_sentence_and_code_2() {
         ("", &[][..], "CosmosConnection"),
         ("AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5", &[], "unavailable"),
     ] {
-        let (code, out, err) = audit(connection, arguments).await;
+        let (code, out, err) = run_command(connection, "audit", arguments).await;
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert_eq!(err.lines().count(), 1, "{err}");
         assert!(err.contains(named), "{err}");
@@ -100,7 +85,7 @@ async fn a_bad_argument_is_named_with_the_usage() {
         (&["--settle"], "--settle"),
         (&["--settle", "soon"], "a number of seconds"),
     ] {
-        let (code, out, err) = audit("", arguments).await;
+        let (code, out, err) = run_command("", "audit", arguments).await;
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains(named), "{err}");
     }
@@ -108,7 +93,7 @@ async fn a_bad_argument_is_named_with_the_usage() {
 
 #[tokio::test]
 async fn help_needs_no_settings() {
-    let (code, out, _) = audit("", &["--help"]).await;
+    let (code, out, _) = run_command("", "audit", &["--help"]).await;
     assert_eq!(code, 0);
     assert!(out.contains("--repair") && out.contains("Exit code"), "{out}");
 }
@@ -119,9 +104,9 @@ async fn one_domain_is_audited_alone_and_an_unknown_one_is_named() {
     let server = world.endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
     let (code, out, err) =
-        audit(&connection, &["--settle", "0", "--json", "--domain", "blog"]).await;
+        run_command(&connection, "audit", &["--settle", "0", "--json", "--domain", "blog"]).await;
     assert_eq!(code, 0, "{out}{err}");
-    let (code, out, err) = audit(&connection, &["--domain", "shops"]).await;
+    let (code, out, err) = run_command(&connection, "audit", &["--domain", "shops"]).await;
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
     assert!(err.contains("blog") && err.lines().count() == 1, "{err}");
 }
@@ -131,7 +116,8 @@ async fn a_missing_container_is_named() {
     let world = small_blog().await;
     world.container("feed").await.delete(None).await.unwrap();
     let server = world.endpoint.serve(0).await.unwrap();
-    let (code, out, err) = audit(&server.connection_string(), &["--settle", "0"]).await;
+    let (code, out, err) =
+        run_command(&server.connection_string(), "audit", &["--settle", "0"]).await;
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
     assert!(err.contains("there is no container `feed`"), "{err}");
 }

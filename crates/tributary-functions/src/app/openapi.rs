@@ -145,7 +145,7 @@ impl ApiOperation {
             "operationId": self.name,
             "tags": [self.tag],
             "security": security(self.auth_level),
-            "responses": responses(&self.method, &takes, self.signature.gives(schemas)),
+            "responses": self.responses(&takes, self.signature.gives(schemas)),
         });
         if !takes.parameters.is_empty() {
             operation["parameters"] = takes.parameters.into();
@@ -155,6 +155,34 @@ impl ApiOperation {
             operation["requestBody"] = json!({"required": true, "content": content});
         }
         operation
+    }
+
+    /// Returns the answers of a function.
+    fn responses(&self, takes: &RequestShape, AnswerShape { body, is_item }: AnswerShape) -> Value {
+        let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
+        let problem = json!({"$ref": "#/components/responses/Problem"});
+        let mut responses = json!({"4XX": problem, "5XX": problem});
+        let mut headers = json!({"x-ms-request-charge": header("RequestCharge")});
+        let Some(schema) = body else {
+            responses["204"] = json!({"description": "It is done.", "headers": headers});
+            return responses;
+        };
+        if is_item {
+            headers["ETag"] = header("ETag");
+        }
+        let content = json!({"application/json": {"schema": schema}});
+        responses["200"] =
+            json!({"description": "It is done.", "headers": headers, "content": content});
+        if is_item && self.method == Method::GET && takes.is_conditional {
+            responses["304"] = json!({"description": "The item is in a state of `If-None-Match`."});
+        }
+        if is_item && self.method != Method::GET && !self.signature.is_edit() {
+            headers["Location"] = header("Location");
+            let created = "The item is created.";
+            responses["201"] =
+                json!({"description": created, "headers": headers, "content": content});
+        }
+        responses
     }
 }
 
@@ -170,34 +198,4 @@ fn security(auth_level: AuthLevel) -> Value {
             [alone, with_user].concat().into()
         }
     }
-}
-
-fn responses(
-    method: &Method,
-    takes: &RequestShape,
-    AnswerShape { body, is_item, may_create }: AnswerShape,
-) -> Value {
-    let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
-    let problem = json!({"$ref": "#/components/responses/Problem"});
-    let mut responses = json!({"4XX": problem, "5XX": problem});
-    let mut headers = json!({"x-ms-request-charge": header("RequestCharge")});
-    let Some(schema) = body else {
-        responses["204"] = json!({"description": "It is done.", "headers": headers});
-        return responses;
-    };
-    if is_item {
-        headers["ETag"] = header("ETag");
-    }
-    let content = json!({"application/json": {"schema": schema}});
-    responses["200"] =
-        json!({"description": "It is done.", "headers": headers, "content": content});
-    if is_item && method == Method::GET && takes.is_conditional {
-        responses["304"] = json!({"description": "The item is in a state of `If-None-Match`."});
-    }
-    if may_create && method != Method::GET {
-        headers["Location"] = header("Location");
-        responses["201"] =
-            json!({"description": "The item is created.", "headers": headers, "content": content});
-    }
-    responses
 }

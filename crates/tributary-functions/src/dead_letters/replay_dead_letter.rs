@@ -95,9 +95,10 @@ impl<'a> Replay<'a> {
             self.projections.by_function(&letter.item.function).ok_or(ApiError::Conflict(
                 "The app no longer has the function of this dead letter. Delete the dead letter.",
             ))?;
-        let state = self.projections.states().reading(reads).read(projection.function()).await?;
+        let states = self.projections.states().reading(reads);
+        let (state, _) = states.read(projection.function()).await?;
         // guard: replay: a paused projection applies no dead letter
-        if state.is_some_and(|stored| stored.item.pause.is_some()) {
+        if state.pause.is_some() {
             return Err(ApiError::Conflict(
                 "The projection of this dead letter is paused. Resume the projection, then replay.",
             ));

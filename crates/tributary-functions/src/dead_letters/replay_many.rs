@@ -44,8 +44,8 @@ pub async fn replay_many(
     matching: Option<&str>,
     mut report: impl FnMut(&ReplayCounts),
 ) -> Result<ReplayCounts, ApiError> {
-    let state = projections.states().read(function).await?;
-    if state.is_some_and(|stored| stored.item.pause.is_some()) {
+    let (state, _) = projections.states().read(function).await?;
+    if state.pause.is_some() {
         return Err(ApiError::Conflict("The projection is paused. Resume it, then replay."));
     }
     let container = projections.dead_letters().container();

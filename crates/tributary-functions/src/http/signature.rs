@@ -47,6 +47,11 @@ impl Signature {
         Self { is_edit: true, ..self }
     }
 
+    /// Returns true if the handler creates no item, though its answer is one.
+    pub fn is_edit(self) -> bool {
+        self.is_edit
+    }
+
     /// Returns the parts of a request.
     pub fn takes(self) -> RequestShape {
         let mut takes = (self.takes)();
@@ -61,8 +66,7 @@ impl Signature {
 
     /// Returns the shape of a successful answer. Schemas that several functions share go to the generator.
     pub fn gives(self, schemas: &mut SchemaGenerator) -> AnswerShape {
-        let shape = (self.gives)(schemas);
-        AnswerShape { may_create: shape.may_create && !self.is_edit, ..shape }
+        (self.gives)(schemas)
     }
 }
 
@@ -73,8 +77,6 @@ pub struct AnswerShape {
     pub body: Option<Schema>,
     /// True if the answer is an item with its ETag.
     pub is_item: bool,
-    /// True if the item may be a new one, with its location.
-    pub may_create: bool,
 }
 
 /// The result of a handler.
@@ -97,7 +99,7 @@ impl<T: JsonSchema> DescribedAnswer for Json<T> {
 
 impl<T: JsonSchema> DescribedAnswer for ItemResponse<T> {
     fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
-        AnswerShape { body: Some(schemas.subschema_for::<T>()), is_item: true, may_create: true }
+        AnswerShape { body: Some(schemas.subschema_for::<T>()), is_item: true }
     }
 }
 

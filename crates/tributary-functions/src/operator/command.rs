@@ -109,10 +109,9 @@ async fn carry_out(
         ProjectionCommand::List => print(&list(projections).await?, format),
         ProjectionCommand::Status { name } => {
             let projection = super::view::find(projections, name).map_err(sentence)?;
-            let stored = projections.states().read(projection.function()).await;
-            let stored = stored.map_err(|error| sentence(error.into()))?;
-            let pause = stored.and_then(|stored| stored.item.pause);
-            print(&[ProjectionView::new(projection, pause)], format)
+            let read = projections.states().read(projection.function()).await;
+            let (state, _) = read.map_err(|error| sentence(error.into()))?;
+            print(&[ProjectionView::new(projection, state.pause)], format)
         }
         ProjectionCommand::Pause { name, reason } => {
             let reason = reason.as_ref().map(|reason| reason.as_str().to_owned());

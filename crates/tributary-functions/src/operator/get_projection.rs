@@ -4,7 +4,6 @@ use axum::{Json, extract::State};
 
 use super::view::{ProjectionName, ProjectionView, find};
 use crate::{
-    cosmos::Stored,
     http::{ApiError, Conditions, ItemResponse, Params, found},
     projection::Projections,
 };
@@ -16,11 +15,10 @@ pub async fn get_projection(
     conditions: Conditions,
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
     let projection = find(&projections, &name)?;
-    let stored = projections.states().read(projection.function()).await?;
-    Ok(match stored {
-        Some(Stored { item, etag }) => {
-            found(&conditions, &ProjectionView::new(projection, item.pause), &etag)
-        }
-        None => Json(ProjectionView::new(projection, None)).into(),
+    let (state, etag) = projections.states().read(projection.function()).await?;
+    let view = ProjectionView::new(projection, state.pause);
+    Ok(match etag {
+        Some(etag) => found(&conditions, &view, &etag),
+        None => Json(view).into(),
     })
 }

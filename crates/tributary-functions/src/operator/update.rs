@@ -5,7 +5,7 @@ use axum::{Json, http::StatusCode};
 
 use super::view::{ProjectionName, ProjectionView, find};
 use crate::{
-    cosmos::{Attempt, ETag, Reads, Stored, retry},
+    cosmos::{Attempt, ETag, Reads, retry},
     http::{ApiError, Conditions, ItemResponse, item},
     projection::{
         AnyProjection, Projections,
@@ -71,11 +71,7 @@ async fn update(
 ) -> Result<UpdatedProjection, ApiError> {
     let attempt = async |attempt: Attempt| {
         let states = projections.states().reading(attempt.reads);
-        let stored = states.read(projection.function()).await?;
-        let (state, etag) = match stored {
-            Some(Stored { item, etag }) => (item, Some(etag)),
-            None => (ProjectionState::running(projection.function()), None),
-        };
+        let (state, etag) = states.read(projection.function()).await?;
         conditions.check(etag.as_ref())?;
         let Some(next) = decide(&state) else {
             Reads::confirmed(attempt.reads)?;

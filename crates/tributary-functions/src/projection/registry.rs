@@ -82,6 +82,37 @@ pub trait AnyProjection: Send + Sync {
     ) -> BoxFuture<'a, Result<ReplayOutcome, ReplayError>>;
 }
 
+/// A projection as the trigger of its function.
+struct ProjectionTrigger {
+    gate: ProjectionGate,
+    projection: Arc<dyn AnyProjection>,
+    projections: Projections,
+}
+
+impl ProjectionTrigger {
+    /// Applies a batch, or refuses it while the projection is paused.
+    async fn run(
+        &self,
+        documents: Documents,
+        invocation: InvocationId,
+    ) -> Result<InvocationOutcome, InvocationError> {
+        if let Err(refused) = self.gate.admit().await.map_err(InvocationError::UnknownState)? {
+            return Ok(InvocationOutcome::refused(refused.to_string()));
+        }
+        let Projections { letters, states, options, .. } = &self.projections;
+        let run = self.projection.run(letters, options.retry_budget, documents, invocation);
+        let batch = run.await?;
+        if let Some(limit) = options.failure_limit.filter(|_| batch.dead_letters > 0) {
+            let function = self.projection.function();
+            if let Err(error) = pause_after_failures(states, letters, function, limit).await {
+                // The batch is applied. The next failure counts anew.
+                tracing::warn!(%error, "The failures of the projection were not counted");
+            }
+        }
+        Ok(batch.into())
+    }
+}
+
 impl<P: Projection> AnyProjection for P {
     fn function(&self) -> &'static str {
         P::FUNCTION
@@ -129,36 +160,17 @@ impl Projections {
     /// Adds a trigger for each projection to the handler.
     pub fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, projection| {
-            let projection = Arc::clone(projection);
-            let letters = self.letters.clone();
-            let ProjectionOptions { retry_budget, state_max_age, failure_limit } = self.options;
-            let states = self.states.clone();
             let name = projection.function();
-            let gate = Arc::new(ProjectionGate::new(name, self.states.clone(), state_max_age));
+            let trigger = Arc::new(ProjectionTrigger {
+                gate: ProjectionGate::new(name, self.states.clone(), self.options.state_max_age),
+                projection: Arc::clone(projection),
+                projections: self.clone(),
+            });
             let run = move |documents: Documents,
                             invocation: InvocationId,
                             host: Option<TraceContext>| {
-                let projection = Arc::clone(&projection);
-                let letters = letters.clone();
-                let states = states.clone();
-                let gate = Arc::clone(&gate);
-                let work = async move {
-                    if let Err(refused) =
-                        gate.admit().await.map_err(InvocationError::UnknownState)?
-                    {
-                        return Ok(InvocationOutcome::refused(refused.to_string()));
-                    }
-                    let run = projection.run(&letters, retry_budget, documents, invocation);
-                    let batch = run.await?;
-                    if let Some(limit) = failure_limit.filter(|_| batch.dead_letters > 0)
-                        && let Err(error) =
-                            pause_after_failures(&states, &letters, name, limit).await
-                    {
-                        // The batch is applied. The next failure counts anew.
-                        tracing::warn!(%error, "The failures of the projection were not counted");
-                    }
-                    Ok::<_, InvocationError>(batch.into())
-                };
+                let trigger = Arc::clone(&trigger);
+                let work = async move { trigger.run(documents, invocation).await };
                 telemetry::invocation(name, "datasource", host, work)
             };
             app.trigger(name, run)

@@ -10,9 +10,9 @@
 
 use std::time::Duration;
 
-use super::{Pause, ProjectionState, ProjectionStates};
+use super::{Pause, ProjectionStates};
 use crate::{
-    cosmos::{Attempt, StoreError, Stored, retry},
+    cosmos::{Attempt, StoreError, retry},
     projection::DeadLetters,
     values::Timestamp,
 };
@@ -39,10 +39,7 @@ pub(in crate::projection) async fn pause_after_failures(
 ) -> Result<(), StoreError> {
     retry(async |Attempt { reads, .. }| {
         let states = states.reading(reads);
-        let (state, etag) = match states.read(function).await? {
-            Some(Stored { item, etag }) => (item, Some(etag)),
-            None => (ProjectionState::running(function), None),
-        };
+        let (state, etag) = states.read(function).await?;
         let now = Timestamp::now();
         // guard: failures before a resume count no more => `now.before(limit.within)`
         let since = now.before(limit.within).max(state.resumed_at.unwrap_or(Timestamp::EPOCH));

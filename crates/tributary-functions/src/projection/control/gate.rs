@@ -61,9 +61,10 @@ impl ProjectionGate {
         // guard: a pause is followed
         if known.read_at.is_none_or(|read_at| now - read_at >= self.max_age) {
             // guard: a batch whose projection has an unknown state is refused =>
-            //     `self.states.read(self.function).await.unwrap_or_default()`
-            let state = self.states.read(self.function).await?;
-            known.pause = state.and_then(|stored| stored.item.pause);
+            //     `self.states.read(self.function).await
+            //     .unwrap_or((super::ProjectionState::running(self.function), None))`
+            let (state, _) = self.states.read(self.function).await?;
+            known.pause = state.pause;
             known.read_at = Some(now);
             telemetry::projection_state(self.function, known.pause.is_some());
         }

@@ -4,8 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::ProjectionState;
 use crate::cosmos::{
-    Container, Cosmos, ETag, JsonText, Query, ReadResult, Reads, Reason, RowResult, Scope,
-    StoreError,
+    Container, Cosmos, ETag, JsonText, Query, Reads, Reason, RowResult, Scope, StoreError, Stored,
 };
 
 /// The most states that are read at a time: an app has some tens of projections.
@@ -31,9 +30,17 @@ impl ProjectionStates {
         &self.0
     }
 
-    /// Reads the state of a projection: one point read. A projection without one runs.
-    pub async fn read(&self, function: &str) -> ReadResult<ProjectionState> {
-        none_without_container(self.0.read(function, function).await)
+    /// Reads the state of a projection, and its ETag: one point read. A projection without a stored state
+    /// runs, and has no ETag.
+    pub async fn read(
+        &self,
+        function: &str,
+    ) -> Result<(ProjectionState, Option<ETag>), StoreError> {
+        let stored = none_without_container(self.0.read(function, function).await)?;
+        Ok(stored.map_or_else(
+            || (ProjectionState::running(function), None),
+            |Stored { item, etag }| (item, Some(etag)),
+        ))
     }
 
     /// Reads the states of all projections that have one, by the functions' names: a query in all partitions
