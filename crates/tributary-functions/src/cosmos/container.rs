@@ -1,41 +1,30 @@
-//! The operations on a container.
+//! The reads and writes of a container.
 //!
 //! The calls of the SDK are in functions that return a boxed future and have no type parameter, where the
 //! SDK allows that. So its code, some hundred KB for an operation, is compiled once, and not again for each
 //! type of item and in each crate with a domain.
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::sync::Arc;
 
 use azure_data_cosmos::{
-    FeedScope, Query,
     clients::ContainerClient,
     models::ItemResponse,
     options::{
-        BatchOptions, FeedOptions, ItemReadOptions, ItemWriteOptions, MaxItemCountHint,
-        OperationOptions, PriorityLevel, QueryOptions, ReadConsistencyStrategy,
-        ThroughputControlOptionsBuilder,
+        BatchOptions, ItemReadOptions, ItemWriteOptions, OperationOptions, PriorityLevel,
+        ReadConsistencyStrategy, ThroughputControlOptionsBuilder,
     },
 };
-use futures::{
-    FutureExt, StreamExt, TryStreamExt,
-    future::BoxFuture,
-    stream::{self, BoxStream},
-};
+use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::OnceCell;
 
 use super::{
-    Cosmos, ETag, JsonText, Reads, Reason, Refusal, StoreError, Transaction,
+    Cosmos, ETag, Reads, Refusal, StoreError, Transaction,
     budget::check_request_budget,
     meter::{metered, timed, timed_sync},
     transaction::if_match,
 };
 use crate::telemetry::{Cost, PartitionUse};
-
-/// No limit of the physical partitions of a query. The SDK's default refuses a query of more than 100,
-/// some 5 TB: a query that works in a small container would fail once the container is large. Each
-/// request that asks all partitions is named in a test.
-const UNLIMITED_FAN_OUT: u32 = u32::MAX;
 
 /// A container, looked up in the account on first use. Cloning is cheap.
 #[derive(Clone)]
@@ -43,7 +32,7 @@ pub struct Container {
     cosmos: Arc<Cosmos>,
     id: &'static str,
     client: Arc<OnceCell<ContainerClient>>,
-    options: Arc<OperationOptions>,
+    pub(super) options: Arc<OperationOptions>,
 }
 
 /// An item as it was read, and the ETag that a conditional write needs.
@@ -71,24 +60,12 @@ impl<T> Stored<T> {
     }
 }
 
-/// A row of a query as a `T`, or as text if it has another form.
-pub type RowResult<T> = Result<T, JsonText>;
-
 /// A write of one item.
 enum ItemWrite<'a> {
     Create,
     /// Replaces the item with this ETag.
     Replace(&'a ETag),
     Upsert,
-}
-
-/// The partitions that a query reads.
-#[derive(Debug, Clone, Copy)]
-pub enum Scope<'a> {
-    /// One logical partition: one store request a page.
-    Partition(&'a str),
-    /// All of them: at least one store request for each physical partition.
-    Container,
 }
 
 impl Cosmos {
@@ -313,150 +290,6 @@ impl Container {
         transact.boxed()
     }
 
-    /// Runs a query and reads all of its pages: for queries that are bounded by a `TOP` of at most
-    /// `limit`, which is also the size of a page.
-    pub async fn query<T: DeserializeOwned + Send + 'static>(
-        &self,
-        query: Query,
-        scope: Scope<'_>,
-        limit: u32,
-    ) -> Result<Vec<T>, StoreError> {
-        self.pages(query, scope, limit).await?.try_concat().await
-    }
-
-    /// Runs a query as [`Self::query`] does, but returns a row that is no `T` as text. A log line names
-    /// its item. So one unreadable item does not hide the others.
-    ///
-    /// A query without such rows costs as much as [`Self::query`]. With one, the query is sent twice.
-    pub async fn query_rows<T: DeserializeOwned + Send + 'static>(
-        &self,
-        query: Query,
-        scope: Scope<'_>,
-        limit: u32,
-    ) -> Result<Vec<RowResult<T>>, StoreError> {
-        let (rows, _) = self.query_rows_while(query, scope, limit, |_| true).await?;
-        Ok(rows)
-    }
-
-    /// Reads the pages of a query as [`Self::query_rows`] does, until `go_on` returns false for the rows
-    /// so far. Returns the rows, and true if the query has no more.
-    pub async fn query_rows_while<T: DeserializeOwned + Send + 'static>(
-        &self,
-        query: Query,
-        scope: Scope<'_>,
-        page_size: u32,
-        go_on: impl Fn(&[RowResult<T>]) -> bool,
-    ) -> Result<(Vec<RowResult<T>>, bool), StoreError> {
-        let pages = self.pages(query.clone(), scope, page_size).await?;
-        match rows_while(pages, Ok, &go_on).await {
-            Err(StoreError { reason: Reason::Unreadable, .. }) => {}
-            rows => return rows,
-        }
-        let pages = self.pages(query, scope, page_size).await?;
-        let row = |row: JsonText| row.parse().ok_or(row);
-        let (rows, is_end) = rows_while(pages, row, &go_on).await?;
-        for row in &rows {
-            self.report_unreadable(row.as_ref().err());
-        }
-        Ok((rows, is_end))
-    }
-
-    fn report_unreadable(&self, row: Option<&JsonText>) {
-        if let Some(row) = row {
-            tracing::error!(
-                container = self.id,
-                item.id = row.id(),
-                "Left out an item that is unreadable"
-            );
-        }
-    }
-
-    /// Runs a query page by page as [`Self::pages`] does, but returns a row that is no `T` as text. A log
-    /// line names its item. This is for work that goes through any number of items.
-    pub async fn row_pages<T: DeserializeOwned + Send + 'static>(
-        &self,
-        query: Query,
-        scope: Scope<'_>,
-        page_size: u32,
-    ) -> Result<BoxStream<'static, Result<Vec<RowResult<T>>, StoreError>>, StoreError> {
-        let pages = self.pages(query, scope, page_size).await?;
-        let container = self.clone();
-        let parse = move |row: JsonText| {
-            let row: RowResult<T> = row.parse().ok_or(row);
-            container.report_unreadable(row.as_ref().err());
-            row
-        };
-        Ok(pages.map_ok(move |rows| rows.into_iter().map(&parse).collect()).boxed())
-    }
-
-    /// Reads items of one logical partition by their ids: one store request, or none for no ids. Missing
-    /// items are left out. `select` lists the properties that are read of each item `c`, as in a query.
-    pub async fn query_ids<T: DeserializeOwned + Send + 'static>(
-        &self,
-        select: &str,
-        partition: &str,
-        ids: impl IntoIterator<Item = impl AsRef<str>>,
-    ) -> Result<Vec<T>, StoreError> {
-        self.query_ids_in(Scope::Partition(partition), select, ids).await
-    }
-
-    /// Reads items by their ids, in one logical partition or in all: an id may be in several.
-    pub async fn query_ids_in<T: DeserializeOwned + Send + 'static>(
-        &self,
-        scope: Scope<'_>,
-        select: &str,
-        ids: impl IntoIterator<Item = impl AsRef<str>>,
-    ) -> Result<Vec<T>, StoreError> {
-        let ids: Vec<_> = ids.into_iter().collect();
-        let limit = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        if limit == 0 {
-            return Ok(Vec::new());
-        }
-        let names: Vec<_> = (0..limit).map(|index| format!("@id{index}")).collect();
-        let text = format!("SELECT {select} FROM c WHERE c.id IN ({})", names.join(", "));
-        let query =
-            names.into_iter().zip(&ids).try_fold(Query::from(text), |query, (name, id)| {
-                query.with_parameter(name, id.as_ref())
-            })?;
-        self.query(query, scope, limit).await
-    }
-
-    /// Runs a query page by page. A page has at most `page_size` items; the store may cut it earlier.
-    pub async fn pages<T: DeserializeOwned + Send + 'static>(
-        &self,
-        query: Query,
-        scope: Scope<'_>,
-        page_size: u32,
-    ) -> Result<BoxStream<'static, Result<Vec<T>, StoreError>>, StoreError> {
-        let (partition, scope) = match scope {
-            Scope::Partition(key) => (Some(key.to_owned()), FeedScope::partition(key.to_owned())),
-            Scope::Container => (None, FeedScope::full_container()),
-        };
-        let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
-        let feed = FeedOptions::default()
-            .with_max_item_count(MaxItemCountHint::Limit(page_size))
-            .with_max_fan_out(UNLIMITED_FAN_OUT);
-        let options = QueryOptions::default()
-            .with_operation_options((*self.options).clone())
-            .with_feed_options(feed);
-        let client = self.client().await?;
-        let pages = timed(client.query_items(query, scope, Some(options))).await;
-        let pages = pages.map_err(StoreError::from_read)?;
-        // Queries in the background may ask all partitions. In a quiet hour they would outnumber all others.
-        // guard: logical partitions: queries in the background are not counted => `true`
-        let is_foreground = self.options.throughput_control.is_none();
-        let query = (pages.into_pages(), partition, is_foreground);
-        let id = self.id;
-        let pages = stream::try_unfold(query, async move |(mut pages, partition, begins_query)| {
-            check_request_budget()?;
-            let call = timed(pages.try_next());
-            let page = measured(id, partition.as_deref(), begins_query, call).await;
-            let page = page.map_err(StoreError::from_read)?;
-            Ok(page.map(|page| (page.into_items(), (pages, partition, false))))
-        });
-        Ok(pages.boxed())
-    }
-
     /// Waits for a call, and measures it as a use of one logical partition.
     fn measured_in_partition<'a, F: Future + Send + 'a>(
         &self,
@@ -471,7 +304,7 @@ impl Container {
     }
 
     /// Returns the client for one operation, if the budget of the request allows it.
-    async fn client(&self) -> Result<&ContainerClient, StoreError> {
+    pub(super) async fn client(&self) -> Result<&ContainerClient, StoreError> {
         // guard: budget: the limits of a request are checked before each store request
         check_request_budget()?;
         self.client.get_or_try_init(|| self.cosmos.container_client(self.id).boxed()).await
@@ -479,7 +312,7 @@ impl Container {
 }
 
 /// Waits for a call, and records its cost for the logical partition.
-async fn measured<F: Future>(
+pub(super) async fn measured<F: Future>(
     container: &'static str,
     partition: Option<&str>,
     begins_query: bool,
@@ -489,22 +322,6 @@ async fn measured<F: Future>(
     let cost = Cost::from(&*meter);
     PartitionUse { container, partition, begins_query, cost }.record();
     output
-}
-
-/// Collects the rows of pages until `go_on` returns false for them. Returns true if there are no more.
-async fn rows_while<P, T>(
-    mut pages: BoxStream<'static, Result<Vec<P>, StoreError>>,
-    row: impl Fn(P) -> RowResult<T>,
-    go_on: impl Fn(&[RowResult<T>]) -> bool,
-) -> Result<(Vec<RowResult<T>>, bool), StoreError> {
-    let mut rows = Vec::new();
-    while let Some(page) = pages.try_next().await? {
-        rows.extend(page.into_iter().map(&row));
-        if !go_on(&rows) {
-            return Ok((rows, false));
-        }
-    }
-    Ok((rows, true))
 }
 
 /// Returns the ETag of a response. Every item has one, so a response without it is an error.
