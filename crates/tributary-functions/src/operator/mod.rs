@@ -1,7 +1,8 @@
-//! Projections in the hands of operators: listed, paused and resumed.
+//! Projections in the hands of operators: listed, paused, resumed, and their dead letters replayed.
 //!
-//! Each is a function with a key, and a part of the command `projections`. `docs/projections.md` has the
-//! runbooks, [`control`](crate::projection::control) the states and the argument.
+//! Each is a part of the command `projections`, and all but the replay are functions with a key.
+//! `docs/projections.md` has the runbooks, [`control`](crate::projection::control) the states and the
+//! argument.
 
 pub mod command;
 mod get_projection;
