@@ -38,9 +38,15 @@ async fn the_dead_letters_of_a_projection_are_replayed_by_one_command() {
     for post in &posts[..2] {
         world.write_item("posts", post).await;
     }
-    assert_eq!(replay(&[]).await, (2, "2 replayed, 1 failed again\n".into()));
+    // One that cannot be read keeps no other from being replayed.
+    let odd = json!({"id": "HomeFeed.odd", "function": "HomeFeed", "failedAt": "9999"});
+    world.write_item("dead-letters", &odd).await;
+    assert_eq!(replay(&[]).await, (2, "2 replayed, 2 failed again\n".into()));
     world.write_item("posts", &posts[2]).await;
-    assert_eq!(replay(&["--json"]).await, (0, "{\"replayed\":1,\"failed\":0}\n".into()));
+    assert_eq!(replay(&["--json"]).await, (2, "{\"replayed\":1,\"failed\":1}\n".into()));
+    let letters = world.container("dead-letters").await;
+    letters.delete_item("HomeFeed", "HomeFeed.odd", None).await.unwrap();
+    assert_eq!(replay(&["--json"]).await, (0, "{\"replayed\":0,\"failed\":0}\n".into()));
     assert!(world.list("/api/dead-letters").await.is_empty());
     let feed = world.get("/api/feed").await.json();
     assert_eq!(feed["items"].as_array().unwrap().len(), 3);

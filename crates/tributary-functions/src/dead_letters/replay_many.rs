@@ -24,7 +24,7 @@ const MAX_REPLAYS: usize = 8;
 pub struct ReplayCounts {
     /// The number of dead letters whose changes were applied, or had nothing to change.
     pub replayed: u64,
-    /// The number of dead letters whose changes have failed again.
+    /// The number of dead letters whose changes have failed again, or that cannot be read.
     pub failed: u64,
 }
 
@@ -37,7 +37,7 @@ pub struct ReplayCounts {
 ///
 /// # Errors
 ///
-/// A conflict where the projection is paused, and errors of the store.
+/// A conflict where the projection is paused, and errors of the store that may pass.
 pub async fn replay_many(
     projections: &Projections,
     function: &str,
@@ -56,7 +56,8 @@ pub async fn replay_many(
         let page = query(PAGE_ITEMS, after.as_ref())?;
         let letters: Vec<JsonText> =
             container.query(page, Scope::Partition(function), PAGE_ITEMS).await?;
-        after = letters.last().and_then(|last| Some(SortKey(last.field("failedAt")?, last.id()?)));
+        let key = |letter: &JsonText| Some(SortKey(letter.field("failedAt")?, letter.id()?));
+        after = letters.iter().rev().find_map(key);
         let is_chosen = |letter: &&JsonText| {
             let texts = ["reason", "documentId"].map(|name| letter.field::<String>(name));
             matching.is_none_or(|part| texts.iter().flatten().any(|text| text.contains(part)))
@@ -71,8 +72,9 @@ pub async fn replay_many(
             match replayed {
                 // Another command may have replayed it, or deleted it.
                 Ok(_) | Err(ApiError::NotFound(_)) => counts.replayed += 1,
-                Err(ApiError::Conflict(_)) => counts.failed += 1,
-                Err(error) => return Err(error),
+                Err(ApiError::Store(error)) if error.is_transient() => return Err(error.into()),
+                // The dead letter cannot be read, or its change has failed again.
+                Err(_) => counts.failed += 1,
             }
         }
         report(&counts);

@@ -6,7 +6,9 @@
 //! The failures are counted where all instances store them: among the dead letters of the projection, which
 //! have one item for each change. Only those after the last resume count. So a repeated delivery, a second
 //! instance or a restart changes no count. A batch under way is applied to its end: the dead letters exceed
-//! the limit by a batch for each physical partition at most.
+//! the limit by a batch for each physical partition at most. A pause that follows from a stale state is not
+//! written, since the write is under the ETag of that state: the failures are counted again since the latest
+//! resume.
 
 use std::time::Duration;
 

@@ -26,7 +26,8 @@ pub struct ProjectionState {
 pub struct Pause {
     /// The time at which it began.
     pub since: Timestamp,
-    /// The user of the command, or the limit of failures; none of a request, whose function key has no name here.
+    /// The user of the command, or the limit of failures; none of a request, whose function key has no name
+    /// here.
     #[schemars(example = &"ann")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
