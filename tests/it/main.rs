@@ -37,4 +37,5 @@ mod process;
 mod projections;
 mod projections_command;
 mod settings;
+mod shapes;
 mod telemetry;

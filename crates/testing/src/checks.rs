@@ -13,6 +13,7 @@
 //! | [`budget_spent_anywhere`] | a command that reaches its budget is a 503 and can be repeated |
 //! | [`at_other_instances`] | an instance whose replica is behind gives no outdated answer |
 //! | [`lists`] | a list shows each item once, leaves unreadable ones out, and refuses forged cursors |
+//! | [`shapes`] | a stored shape changes with a sample, and today's code reads the samples of all releases |
 //!
 //! ```
 //! use tributary_testing::{AppUnderTest, World, checks};
@@ -29,11 +30,18 @@ mod examples;
 pub mod indexes;
 pub mod lists;
 pub mod openapi;
+pub mod shapes;
 
 mod budgets;
 mod refusals;
 mod repeats;
 mod secrets;
+
+use std::path::Path;
+
+use tributary_local::cosmos::ContainersFile;
+
+use crate::AppUnderTest;
 
 pub use self::{
     access::access_by_caller,
@@ -43,3 +51,10 @@ pub use self::{
     repeats::{answered_as_the_first_time, at_other_instances},
     secrets::{no_output_has_a_secret, secrets_stay_inside},
 };
+
+/// Returns the names of all containers.
+fn containers<A: AppUnderTest>() -> Vec<String> {
+    let file = Path::new(A::ROOT).join("infra/containers.json");
+    let containers = ContainersFile::read(file).unwrap();
+    containers.containers().iter().map(|container| container.id.to_string()).collect()
+}

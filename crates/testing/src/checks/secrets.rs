@@ -12,7 +12,6 @@
 use std::{
     collections::BTreeSet,
     mem,
-    path::Path,
     sync::{Arc, Mutex},
 };
 
@@ -20,13 +19,14 @@ use axum::{Router, body::Bytes, extract::State};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tributary_local::{
-    cosmos::{ContainersFile, Fault, RequestKind, WELL_KNOWN_KEY},
+    cosmos::{Fault, RequestKind, WELL_KNOWN_KEY},
     host::{
         FunctionTrigger,
         wire::{self, Attempt},
     },
 };
 
+use super::containers;
 use super::examples::{Example, Examples, Listed, PROBE, texts};
 use crate::{Answer, AppUnderTest, World, handler::Handler};
 
@@ -191,13 +191,6 @@ async fn deliver_unreadable<A: AppUnderTest>(world: &World<A>, container: &str, 
         }
         world.deliver(projection.function(), &documents).await.unwrap();
     }
-}
-
-/// Returns the names of all containers.
-fn containers<A: AppUnderTest>() -> Vec<String> {
-    let file = Path::new(A::ROOT).join("infra/containers.json");
-    let containers = ContainersFile::read(file).unwrap();
-    containers.containers().iter().map(|container| container.id.to_string()).collect()
 }
 
 /// Runs the handler of an app, its `executable`, at the level `trace`. Each function, trigger and timer gets

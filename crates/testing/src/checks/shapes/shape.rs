@@ -1,0 +1,170 @@
+//! Shapes: the properties of items with their JSON types.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::Samples;
+
+/// The properties that tell the type of an item. An item without them is of the container's only type.
+const KIND: [&str; 2] = ["type", "state"];
+
+/// A property of an item, with its JSON type: `tags[].id: string`.
+type Property = String;
+
+/// The properties of the items of one type.
+#[derive(Debug, Default)]
+struct Shape {
+    /// Those of any item.
+    some: BTreeSet<Property>,
+    /// Those of all items.
+    all: BTreeSet<Property>,
+}
+
+/// The shapes of all types, by container and type.
+#[derive(Debug)]
+pub(super) struct Shapes(BTreeMap<(String, String), Shape>);
+
+impl Shapes {
+    pub(super) fn of(samples: &Samples) -> Self {
+        let mut shapes = BTreeMap::<_, Shape>::new();
+        for (container, items) in samples {
+            for item in items {
+                let of_item = properties(item);
+                let shape = shapes.entry((container.clone(), kind(item))).or_default();
+                if shape.some.is_empty() {
+                    shape.all.clone_from(&of_item);
+                }
+                shape.all.retain(|property| of_item.contains(property));
+                shape.some.extend(of_item);
+            }
+        }
+        Self(shapes)
+    }
+
+    /// Returns each container and type.
+    pub(super) fn types(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.keys().map(|(container, kind)| (container.as_str(), kind.as_str()))
+    }
+}
+
+/// Returns a sentence for each difference between the samples and the stored items.
+pub(super) fn differences(samples: &Samples, stored: &Samples) -> Vec<String> {
+    let Shapes(samples) = Shapes::of(samples);
+    let Shapes(stored) = Shapes::of(stored);
+    let mut faults = Vec::new();
+    let none = Shape::default();
+    let types: BTreeSet<_> = samples.keys().chain(stored.keys()).collect();
+    for of_type in types {
+        let (container, kind) = of_type;
+        let mut fault = |words: &str| faults.push(format!("`{kind}` in {container}: {words}"));
+        let (sample, now) = match (samples.get(of_type), stored.get(of_type)) {
+            (None, _) => {
+                fault("there is no sample.");
+                continue;
+            }
+            (_, None) => {
+                fault("the story stores none.");
+                continue;
+            }
+            (sample, now) => (sample.unwrap_or(&none), now.unwrap_or(&none)),
+        };
+        for property in now.some.difference(&sample.some) {
+            fault(&format!("an item has `{property}`, and no sample has it."));
+        }
+        for property in sample.all.difference(&now.all).filter(|it| now.some.contains(*it)) {
+            fault(&format!("an item lacks `{property}`, and each sample has it."));
+        }
+        for property in sample.some.difference(&now.some) {
+            fault(&format!("a sample has `{property}`, and no item has it."));
+        }
+    }
+    faults
+}
+
+/// Returns the type of an item: `post`, or `category live`.
+fn kind(item: &Value) -> String {
+    KIND.iter().filter_map(|name| item[*name].as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn properties(item: &Value) -> BTreeSet<Property> {
+    let mut found = BTreeSet::new();
+    add(&mut found, "", item);
+    found
+}
+
+fn add(found: &mut BTreeSet<Property>, path: &str, value: &Value) {
+    let json_type = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(elements) => {
+            for element in elements {
+                add(found, &format!("{path}[]"), element);
+            }
+            "array"
+        }
+        Value::Object(members) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            for (name, value) in members {
+                add(found, &format!("{path}{dot}{name}"), value);
+            }
+            "object"
+        }
+    };
+    if !path.is_empty() {
+        found.insert(format!("{path}: {json_type}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rooms(items: &[Value]) -> Samples {
+        [("rooms".to_owned(), items.to_vec())].into()
+    }
+
+    #[test]
+    fn each_change_of_a_shape_is_a_sentence() {
+        let room = json!({"type": "room", "id": "r", "size": 4, "seats": [{"row": 1}]});
+        let named = json!({"type": "room", "id": "r", "size": 4, "seats": [], "name": "Blue"});
+        let samples = rooms(&[room.clone(), named.clone()]);
+        assert_eq!(differences(&samples, &samples), [""; 0]);
+        // The order and the values do not matter.
+        let others = rooms(&[named.clone(), room.clone(), room.clone()]);
+        assert_eq!(differences(&samples, &others), [""; 0]);
+
+        let changed = |item: &Value, name: &str, value: Value| {
+            let mut item = item.clone();
+            item[name] = value;
+            differences(&samples, &rooms(&[room.clone(), named.clone(), item]))
+        };
+        assert_eq!(
+            changed(&room, "seats", json!([{"row": 1, "left": true}])),
+            ["`room` in rooms: an item has `seats[].left: boolean`, and no sample has it."]
+        );
+        assert_eq!(
+            changed(&room, "size", json!("4")),
+            [
+                "`room` in rooms: an item has `size: string`, and no sample has it.",
+                "`room` in rooms: an item lacks `size: number`, and each sample has it.",
+            ]
+        );
+        assert_eq!(
+            changed(&json!({"type": "hall", "id": "h"}), "id", json!("h")),
+            ["`hall` in rooms: there is no sample."]
+        );
+        assert_eq!(
+            differences(&samples, &rooms(std::slice::from_ref(&room))),
+            ["`room` in rooms: a sample has `name: string`, and no item has it."]
+        );
+        assert_eq!(
+            differences(&samples, &Samples::new()),
+            ["`room` in rooms: the story stores none."]
+        );
+    }
+}
