@@ -21,9 +21,9 @@ use crate::{
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
-        Admission, AdmissionOptions, AuthLevel, Authentication, Footprint, FunctionNames,
-        HttpFunction, WorkQueue, admit, answered, catch_panics, delete, get, method_not_allowed,
-        no_such_route, post,
+        Admission, AdmissionOptions, AuthLevel, Authentication, ConsistencyOptions, Footprint,
+        FunctionNames, HttpFunction, WorkQueue, admit, answered, catch_panics, consistent, delete,
+        get, method_not_allowed, no_such_route, post,
     },
     operator::{get_projection, list_projections, pause_projection, resume_projection},
     projection::{Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections},
@@ -66,6 +66,8 @@ pub const UNMATCHED_FUNCTION: &str = "ZUnmatchedRoute";
 pub struct AppOptions {
     /// The limits of concurrent requests and of their memory.
     pub admission: AdmissionOptions,
+    /// The settings of the callers' sessions.
+    pub consistency: ConsistencyOptions,
     /// The source of the caller's identity.
     pub authentication: Authentication,
     /// The budget and the slices of background work.
@@ -210,7 +212,10 @@ impl App {
                 let route = function.route;
                 let turn = (admission.clone(), function.terms());
                 let turn = middleware::from_fn_with_state(turn, admit);
-                router.route(route, function.into_handler().route_layer(turn))
+                // Outside of the admission: a request that waits for a projection has no turn.
+                let session = middleware::from_fn_with_state(self.options.consistency, consistent);
+                let handler = function.into_handler().route_layer(turn).route_layer(session);
+                router.route(route, handler)
             })
             .method_not_allowed_fallback(method_not_allowed)
             .fallback(no_such_route)

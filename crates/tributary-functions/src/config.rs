@@ -2,6 +2,7 @@
 //! use the same names. A domain reads its own from [`Settings`].
 
 mod admission;
+mod consistency;
 mod cosmos;
 mod settings;
 
@@ -20,7 +21,7 @@ use crate::{
     audit,
     brand::brand,
     cosmos::CosmosOptions,
-    http::{AdmissionOptions, Authentication},
+    http::{AdmissionOptions, Authentication, ConsistencyOptions},
     projection::{
         BackgroundOptions, ProjectionOptions,
         control::{FailureLimit, STATE_MAX_AGE},
@@ -38,6 +39,8 @@ pub struct Config {
     /// The limits of concurrent requests and of their memory:
     /// `Admission__Requests` and `Admission__MemoryMiB`.
     pub admission: AdmissionOptions,
+    /// The settings of the callers' sessions: `Consistency__TokenMinutes`.
+    pub consistency: ConsistencyOptions,
     /// The settings of the audits that timers start: `Audit__Repair`, `true` to repair the findings.
     pub audit: audit::AuditOptions,
     /// The settings of logs and telemetry.
@@ -91,6 +94,7 @@ impl Config {
                 routing: cosmos::routing(settings),
             },
             admission: admission::read(settings)?,
+            consistency: consistency::read(settings)?,
             audit: audit::AuditOptions {
                 repair: settings.switch("Audit__Repair")?,
                 ..Default::default()
@@ -109,10 +113,7 @@ impl Config {
 }
 
 fn format(settings: Settings<'_>) -> Result<Format, ConfigError> {
-    let is_local = settings
-        .text("AZURE_FUNCTIONS_ENVIRONMENT")
-        .is_some_and(|environment| environment.eq_ignore_ascii_case("Development"));
-    let usual = if is_local { "text" } else { "json" };
+    let usual = if settings.is_development() { "text" } else { "json" };
     match settings.text("Log__Format").map_or(usual.into(), |value| value.to_lowercase()).as_str() {
         "text" => Ok(Format::Text),
         "json" => Ok(Format::Json),

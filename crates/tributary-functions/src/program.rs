@@ -124,14 +124,22 @@ impl Program {
             admission,
             audit,
             authentication,
+            consistency,
             cosmos,
             background,
             clock,
             projections,
             telemetry,
         } = Config::read(settings)?;
-        let options =
-            AppOptions { admission, authentication, background, audit, clock, projections };
+        let options = AppOptions {
+            admission,
+            consistency,
+            authentication,
+            background,
+            audit,
+            clock,
+            projections,
+        };
         let app = self.build(&cosmos.into(), options, settings)?;
         let telemetry = telemetry::start(&telemetry, app.domains.iter().map(|domain| domain.name))?;
         if clock.is_simulated() {

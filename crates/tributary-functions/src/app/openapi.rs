@@ -106,6 +106,9 @@ impl OpenApiDocument {
         }
         let problem = schemas.subschema_for::<Problem>();
         let text = json!({"type": "string"});
+        let in_header = |name: &str, description: &str| json!({"name": name, "in": "header", "description": description, "schema": text});
+        let token =
+            "The token of an earlier answer: this one sees at least the writes that it knows.";
         json!({
             "openapi": "3.1.0",
             "info": {"title": brand().name, "version": brand().version},
@@ -117,7 +120,15 @@ impl OpenApiDocument {
                     "description": "A problem document (RFC 9457). A 429 and a 503 have `Retry-After`.",
                     "content": {"application/problem+json": {"schema": problem}},
                 }},
+                "parameters": {
+                    "ConsistencyToken": in_header("Consistency-Token", token),
+                    "PreferCookie": in_header("Prefer", "`consistency-cookie`: the token is a cookie, too."),
+                },
                 "headers": {
+                    "ConsistencyToken": {
+                        "description": "The writes that the caller has seen, for later requests.",
+                        "schema": text,
+                    },
                     "ETag": {"description": "The tag of the item's state.", "schema": text},
                     "Location": {"description": "The path of the new item.", "schema": text},
                     "RequestCharge": {
@@ -147,9 +158,13 @@ impl ApiOperation {
             "security": security(self.auth_level),
             "responses": self.responses(&takes, self.signature.gives(schemas)),
         });
-        if !takes.parameters.is_empty() {
-            operation["parameters"] = takes.parameters.into();
+        let parameter = |name: &str| json!({"$ref": format!("#/components/parameters/{name}")});
+        let mut parameters = takes.parameters;
+        parameters.push(parameter("ConsistencyToken"));
+        if self.method != Method::GET {
+            parameters.push(parameter("PreferCookie"));
         }
+        operation["parameters"] = parameters.into();
         if let Some(schema) = takes.body {
             let content = json!({"application/json": {"schema": schema}});
             operation["requestBody"] = json!({"required": true, "content": content});
@@ -163,6 +178,9 @@ impl ApiOperation {
         let problem = json!({"$ref": "#/components/responses/Problem"});
         let mut responses = json!({"4XX": problem, "5XX": problem});
         let mut headers = json!({"x-ms-request-charge": header("RequestCharge")});
+        if self.method != Method::GET {
+            headers["Consistency-Token"] = header("ConsistencyToken");
+        }
         let Some(schema) = body else {
             responses["204"] = json!({"description": "It is done.", "headers": headers});
             return responses;

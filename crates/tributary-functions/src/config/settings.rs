@@ -45,6 +45,12 @@ impl<'a> Settings<'a> {
         (self.0)(name).filter(|value| !value.trim().is_empty())
     }
 
+    /// Returns true where Core Tools or `cargo local` runs the handler.
+    pub fn is_development(self) -> bool {
+        let environment = self.text("AZURE_FUNCTIONS_ENVIRONMENT");
+        environment.is_some_and(|name| name.eq_ignore_ascii_case("Development"))
+    }
+
     /// Returns true if a setting is `true`, and false if it is `false` or not set. Any other value is an
     /// error.
     pub fn switch(self, name: &str) -> Result<bool, ConfigError> {

@@ -8,7 +8,7 @@ use azure_data_cosmos::{
 };
 use tokio::sync::OnceCell;
 
-use super::{StoreError, meter::MeterHandler};
+use super::{StoreError, meter::MeterHandler, session::InstanceSession};
 use crate::brand::brand;
 
 /// The time limit of one store operation, with all the retries of the SDK.
@@ -34,6 +34,7 @@ pub struct Cosmos {
     database: String,
     routing: RoutingStrategy,
     client: OnceCell<CosmosClient>,
+    pub(super) session: Arc<InstanceSession>,
 }
 
 /// The address of the store and the app's identity there.
@@ -50,7 +51,7 @@ pub struct CosmosOptions {
 impl From<CosmosOptions> for Arc<Cosmos> {
     fn from(options: CosmosOptions) -> Self {
         let CosmosOptions { account, database, routing } = options;
-        Cosmos { account, runtime: None, database, routing, client: OnceCell::new() }.into()
+        Cosmos { routing, ..Cosmos::new_in(account, None, database) }.into()
     }
 }
 
@@ -62,8 +63,13 @@ impl Cosmos {
         runtime: Option<CosmosRuntime>,
         database: String,
     ) -> Arc<Self> {
+        Self::new_in(account, runtime, database).into()
+    }
+
+    fn new_in(account: AccountReference, runtime: Option<CosmosRuntime>, database: String) -> Self {
         let routing = RoutingStrategy::PreferredRegions(Vec::new());
-        Arc::new(Self { account, runtime, database, routing, client: OnceCell::new() })
+        let session = Arc::default();
+        Self { account, runtime, database, routing, client: OnceCell::new(), session }
     }
 
     pub(super) async fn container_client(
@@ -95,7 +101,7 @@ impl Cosmos {
             .build();
         let mut builder = CosmosClient::builder()
             .with_default_operation_options(options)
-            .with_diagnostics_handler(Arc::new(MeterHandler));
+            .with_diagnostics_handler(Arc::new(MeterHandler(Arc::clone(&self.session))));
         // The account's `DataPlaneRequests` log shows which requests are the app's.
         if let Ok(suffix) = UserAgentSuffix::try_from(brand().name) {
             builder = builder.with_user_agent_suffix(suffix);

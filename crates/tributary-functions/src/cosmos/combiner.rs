@@ -39,6 +39,7 @@ use tokio::{runtime::Handle, sync::oneshot, task::yield_now};
 use super::{
     budget::without_limits,
     meter::{CostShare, metered_apart},
+    session::{SeenPositions, in_no_session},
 };
 use crate::telemetry::TraceScope;
 
@@ -86,13 +87,16 @@ struct Shared<C: Combine> {
 struct QueuedOperation<C: Combine> {
     operation: C::Operation,
     scope: TraceScope,
-    answer: oneshot::Sender<(C::Outcome, CostShare)>,
+    answer: oneshot::Sender<Answered<C>>,
 }
 
-/// The outcome for a member of a group, and its share of the costs.
+/// The outcome of an operation, and what is its caller's of the work of its group.
+type Answered<C> = (<C as Combine>::Outcome, CostShare, Arc<SeenPositions>);
+
+/// The outcome for a member of a group, its share of the costs, and the positions of the group's writes.
 struct MemberOutcome<C: Combine> {
-    member: oneshot::Sender<(C::Outcome, CostShare)>,
-    outcome: (C::Outcome, CostShare),
+    member: oneshot::Sender<Answered<C>>,
+    outcome: Answered<C>,
 }
 
 impl<C: Combine> MemberOutcome<C> {
@@ -170,9 +174,11 @@ impl<C: Combine> Combiner<C> {
         } else {
             answered.await
         };
-        let (outcome, share) = answer.map_err(|_| GroupPanicked)?;
+        let (outcome, share, seen) = answer.map_err(|_| GroupPanicked)?;
         // guard: group: each member is charged its share
         share.charge();
+        // guard: session: each member knows the writes of its group
+        seen.note();
         Ok(outcome)
     }
 }
@@ -231,13 +237,18 @@ impl<C: Combine> Shared<C> {
         // Apart from the meter and the limits of the caller that drives the run: each member is charged
         // its own share.
         // guard: group: the task that drives a run pays its own share only =>
-        //     `without_limits(super::meter::metered(work)).await`
-        let (outcomes, meter) = without_limits(metered_apart(work)).await;
+        //     `without_limits(super::meter::metered(in_no_session(work)))`
+        let work = without_limits(metered_apart(in_no_session(work)));
+        let ((outcomes, seen), meter) = work.await;
+        let seen = Arc::new(seen);
         let shares = meter.shares(members.len());
         let members = members.into_iter().map(|(_, member)| member);
         members
             .zip(outcomes.into_iter().zip(shares))
-            .map(|(member, outcome)| MemberOutcome { member, outcome })
+            .map(|(member, (outcome, share))| MemberOutcome {
+                member,
+                outcome: (outcome, share, Arc::clone(&seen)),
+            })
             .collect()
     }
 

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use azure_data_cosmos::{
+    CosmosError, SubStatusCode,
     clients::ContainerClient,
     models::ItemResponse,
     options::{
         BatchOptions, ItemReadOptions, ItemWriteOptions, OperationOptions, PriorityLevel,
-        ReadConsistencyStrategy, ThroughputControlOptionsBuilder,
+        ReadConsistencyStrategy, SessionToken, ThroughputControlOptionsBuilder,
     },
 };
 use futures::{FutureExt, future::BoxFuture};
@@ -25,6 +26,9 @@ use super::{
     transaction::if_match,
 };
 use crate::telemetry::{Cost, PartitionUse};
+
+/// The SDK's own sub-status of a read whose session no replica has.
+const SESSION_UNAVAILABLE: SubStatusCode = SubStatusCode::new(20310);
 
 /// A container, looked up in the account on first use. Cloning is cheap.
 #[derive(Clone)]
@@ -143,11 +147,16 @@ impl Container {
     ) -> BoxFuture<'a, Result<Option<ItemResponse>, StoreError>> {
         let read = async move {
             let client = self.client().await?;
-            let options =
+            let mut options =
                 ItemReadOptions::default().with_operation_options((*self.options).clone());
+            options.session_token = self.session_token();
             let call = client.read_item(partition_key.to_owned(), id, Some(options));
             match self.measured_in_partition(partition_key, call).await {
                 Ok(response) => Ok(Some(response)),
+                // guard: session: a position that the store lacks is no 404 => `if false`
+                Err(error) if self.lacks_position(&error) => {
+                    self.latest_committed().response(partition_key, id).await
+                }
                 Err(error) if error.status().is_not_found() => Ok(None),
                 Err(error) => Err(StoreError::from_read(error)),
             }
@@ -297,6 +306,22 @@ impl Container {
         call: F,
     ) -> impl Future<Output = F::Output> + 'a {
         measured(self.id, Some(partition), false, timed(call))
+    }
+
+    /// Returns the token of a read for a request whose caller has a session in this container.
+    pub(super) fn session_token(&self) -> Option<SessionToken> {
+        // The latest committed state has all positions.
+        let is_session = self.options.read_consistency_strategy.is_none();
+        is_session.then(|| self.cosmos.session.token(self.id)).flatten()
+    }
+
+    /// Returns true if a read has failed since the store has no state with the position of the caller's
+    /// session.
+    pub(super) fn lacks_position(&self, error: &CosmosError) -> bool {
+        let status = error.status();
+        // The client answers so after its own retries.
+        let is_behind = status.sub_status() == Some(SESSION_UNAVAILABLE);
+        (is_behind || status.is_read_session_not_available()) && self.session_token().is_some()
     }
 
     fn write_options(&self) -> ItemWriteOptions {

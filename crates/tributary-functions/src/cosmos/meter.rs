@@ -14,6 +14,7 @@ use azure_data_cosmos::diagnostics::{
 };
 use futures::{FutureExt, future::BoxFuture};
 
+use super::session::InstanceSession;
 use crate::telemetry::{Cost, StoreOperation};
 
 tokio::task_local! {
@@ -184,8 +185,9 @@ fn charge_since(started: Instant) {
     CostShare { nanoseconds, ..CostShare::default() }.charge();
 }
 
-/// Records every completed operation of the client in telemetry and in the meter of the current task.
-pub(super) struct MeterHandler;
+/// Records every completed operation of the client in telemetry, in the meter of the current task, and in
+/// the sessions of its request and of the instance.
+pub(super) struct MeterHandler(pub(super) Arc<InstanceSession>);
 
 impl DiagnosticsHandler for MeterHandler {
     fn handle(&self, diagnostics: &DiagnosticsContext, context: &Context<'_>) {
@@ -202,6 +204,15 @@ impl DiagnosticsHandler for MeterHandler {
             throttled,
         }
         .record();
+        if let Some(container) = names.and_then(CosmosOperationContext::container_name) {
+            let answers = requests
+                .iter()
+                // guard: session: a position that the store lacks is forgotten
+                .filter(|one| !one.status().is_read_session_not_available());
+            let answers = answers.map(|one| (u16::from(*one.status()), one.session_token()));
+            let operation = names.and_then(CosmosOperationContext::operation_name);
+            self.0.note(container, operation.unwrap_or_default(), answers);
+        }
         let charge = diagnostics.total_request_charge().value() * 100.0;
         #[expect(
             clippy::cast_possible_truncation,

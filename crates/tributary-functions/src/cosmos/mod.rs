@@ -1,5 +1,5 @@
-//! The access to Cosmos DB: the client, its containers, transactions, group commit, retries, costs and
-//! budgets.
+//! The access to Cosmos DB: the client, its containers, transactions, group commit, retries, sessions, costs
+//! and budgets.
 
 mod background;
 mod budget;
@@ -13,6 +13,7 @@ mod meter;
 mod pacer;
 mod queries;
 mod retry;
+mod session;
 mod transaction;
 
 pub use azure_core::http::Etag as ETag;
@@ -29,4 +30,5 @@ pub use meter::{Meter, metered};
 pub use pacer::Pacer;
 pub use queries::{RowResult, Scope};
 pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
+pub use session::{ContainerTag, Position, Session, in_session};
 pub use transaction::{Refusal, Transaction};

@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 
 use azure_data_cosmos::{
-    FeedScope, Query,
+    CosmosError, FeedScope, Query,
+    feed::{QueryFeedPage, QueryPageIterator},
     options::{FeedOptions, MaxItemCountHint, QueryOptions},
 };
 use futures::{
@@ -34,6 +35,15 @@ pub enum Scope<'a> {
     Partition(&'a str),
     /// All of them: at least one store request for each physical partition.
     Container,
+}
+
+impl Scope<'_> {
+    fn partition(&self) -> Option<&str> {
+        match self {
+            Self::Partition(key) => Some(key),
+            Self::Container => None,
+        }
+    }
 }
 
 impl Container {
@@ -152,33 +162,81 @@ impl Container {
         scope: Scope<'_>,
         page_size: u32,
     ) -> Result<BoxStream<'static, Result<Vec<T>, StoreError>>, StoreError> {
-        let (partition, scope) = match scope {
-            Scope::Partition(key) => (Some(key.to_owned()), FeedScope::partition(key.to_owned())),
-            Scope::Container => (None, FeedScope::full_container()),
+        let partition = scope.partition().map(str::to_owned);
+        let pages = self.begin(query.clone(), partition.as_deref(), page_size).await?;
+        let state = QueryState {
+            container: self.clone(),
+            partition,
+            pages,
+            first: Some((query, page_size)),
+        };
+        let pages = stream::try_unfold(state, async |mut state: QueryState<T>| {
+            let page = state.next().await?;
+            Ok(page.map(|page| (page, state)))
+        });
+        Ok(pages.boxed())
+    }
+
+    /// Sends a query whose pages are read later.
+    async fn begin<T: DeserializeOwned + Send + 'static>(
+        &self,
+        query: Query,
+        partition: Option<&str>,
+        page_size: u32,
+    ) -> Result<QueryPageIterator<T>, StoreError> {
+        let scope = match partition {
+            Some(key) => FeedScope::partition(key.to_owned()),
+            None => FeedScope::full_container(),
         };
         let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
         let feed = FeedOptions::default()
             .with_max_item_count(MaxItemCountHint::Limit(page_size))
             .with_max_fan_out(UNLIMITED_FAN_OUT);
-        let options = QueryOptions::default()
+        let mut options = QueryOptions::default()
             .with_operation_options((*self.options).clone())
             .with_feed_options(feed);
+        options.session_token = self.session_token();
         let client = self.client().await?;
         let pages = timed(client.query_items(query, scope, Some(options))).await;
-        let pages = pages.map_err(StoreError::from_read)?;
+        Ok(pages.map_err(StoreError::from_read)?.into_pages())
+    }
+}
+
+/// A query whose pages are read one by one.
+struct QueryState<T: Send + 'static> {
+    container: Container,
+    partition: Option<String>,
+    pages: QueryPageIterator<T>,
+    /// The query and its page size, until the first page is read.
+    first: Option<(Query, u32)>,
+}
+
+impl<T: DeserializeOwned + Send + 'static> QueryState<T> {
+    async fn next(&mut self) -> Result<Option<Vec<T>>, StoreError> {
         // Queries in the background may ask all partitions. In a quiet hour they would outnumber all others.
         // guard: logical partitions: queries in the background are not counted => `true`
-        let is_foreground = self.options.throughput_control.is_none();
-        let query = (pages.into_pages(), partition, is_foreground);
-        let id = self.id();
-        let pages = stream::try_unfold(query, async move |(mut pages, partition, begins_query)| {
-            check_request_budget()?;
-            let call = timed(pages.try_next());
-            let page = measured(id, partition.as_deref(), begins_query, call).await;
-            let page = page.map_err(StoreError::from_read)?;
-            Ok(page.map(|page| (page.into_items(), (pages, partition, false))))
-        });
-        Ok(pages.boxed())
+        let is_foreground = self.container.options.throughput_control.is_none();
+        let begins_query = is_foreground && self.first.is_some();
+        let mut page = self.page(begins_query).await?;
+        if let Some((query, page_size)) = self.first.take()
+            // guard: session: a query whose position the store lacks is sent again => `&& false`
+            && page.as_ref().is_err_and(|error| self.container.lacks_position(error))
+        {
+            let latest = self.container.latest_committed();
+            self.pages = latest.begin(query, self.partition.as_deref(), page_size).await?;
+            page = self.page(false).await?;
+        }
+        let page = page.map_err(StoreError::from_read)?;
+        Ok(page.map(QueryFeedPage::into_items))
+    }
+
+    async fn page(
+        &mut self,
+        begins_query: bool,
+    ) -> Result<Result<Option<QueryFeedPage<T>>, CosmosError>, StoreError> {
+        check_request_budget()?;
+        let call = timed(self.pages.try_next());
+        Ok(measured(self.container.id(), self.partition.as_deref(), begins_query, call).await)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The shared parts of all routes: the lines of the table, admission, the caller, bodies, items and lists,
-//! conditions, errors, and the log line of each request.
+//! conditions, sessions, errors, and the log line of each request.
 
 mod admission;
 mod answered;
 mod body;
 mod command;
 mod conditions;
+mod consistency;
+mod consistency_token;
 mod cpu_bound;
 mod cursor;
 mod error;
@@ -15,6 +17,7 @@ mod item_command;
 mod list;
 mod panics;
 mod params;
+mod preferences;
 mod principal;
 mod query;
 mod raw_json;
@@ -28,6 +31,7 @@ pub use answered::{FunctionNames, answered};
 pub use body::JsonBody;
 pub use command::{INVOCATION_ID, new_id};
 pub use conditions::Conditions;
+pub use consistency::{CONSISTENCY_TOKEN, ConsistencyOptions, consistent};
 pub use cpu_bound::{CpuBoundError, CpuBoundWork};
 pub use cursor::refused as refused_cursor;
 pub use error::{ApiError, DomainProblem, FieldError, Problem, method_not_allowed, no_such_route};

@@ -5,6 +5,7 @@ mod admission;
 mod bodies;
 mod budgets;
 mod conditions;
+mod consistency;
 mod faults;
 mod indexes;
 mod lists;

@@ -1,0 +1,269 @@
+//! Sessions of callers: the positions of their writes, which each instance adds to its own.
+//!
+//! The client of the store keeps a session for its instance: a read of a physical partition sees at least
+//! what this instance has written or read there. Another instance knows nothing of it. So a request may
+//! bring the [`Session`] of its caller. Then each of its reads names, for each physical partition, the later
+//! of the two positions: a token that is given to the client replaces the client's own
+//! ([`InstanceSession`] therefore keeps a second copy of that).
+//!
+//! A store without the named position refuses the read (404, sub-status 1002): a replica that is behind, a
+//! container that was created anew, a position that no write has had. Then the latest committed state
+//! answers. So the caller's session makes reads newer, and never makes one fail.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use azure_data_cosmos::options::SessionToken;
+use twox_hash::XxHash64;
+
+/// The most bytes of a position: a partition, a version, and progress in some regions.
+const MAX_POSITION_BYTES: usize = 200;
+
+tokio::task_local! {
+    /// The session of the request that the current task works for.
+    static REQUEST_SESSION: Arc<RequestSession>;
+}
+
+/// A container, by a number that is the same in every instance and version of an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContainerTag(pub u32);
+
+impl ContainerTag {
+    /// Returns the tag of a container. Should two containers have the same, a reader of one waits for the
+    /// writes of the other, too.
+    pub fn of(container: &str) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "32 of 64 bits are enough")]
+        Self(XxHash64::oneshot(0, container.as_bytes()) as u32)
+    }
+}
+
+/// A position in the writes of a physical partition: a segment of a session token of the store,
+/// `<partition>:<version>#<LSN>#<region>=<LSN>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position(String);
+
+impl Position {
+    /// Reads a position; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_known =
+            |byte: u8| byte.is_ascii_digit() || matches!(byte, b':' | b'#' | b'=' | b'-');
+        let position = Self(text.to_owned());
+        let is_valid = text.len() <= MAX_POSITION_BYTES
+            && text.bytes().all(is_known)
+            && !position.partition().is_empty()
+            && position.number().is_some()
+            // The client's own rules: both tokens must be readable.
+            && position.token().merge(&position.token()).is_ok();
+        is_valid.then_some(position)
+    }
+
+    /// Returns the id of the physical partition.
+    pub fn partition(&self) -> &str {
+        self.0.split(':').next().unwrap_or_default()
+    }
+
+    /// Returns the number of the write (LSN) in its physical partition.
+    pub fn lsn(&self) -> u64 {
+        self.number().unwrap_or_default()
+    }
+
+    fn number(&self) -> Option<u64> {
+        let (_, value) = self.0.split_once(':')?;
+        let mut parts = value.split('#');
+        let first = parts.next()?;
+        parts.next().unwrap_or(first).parse().ok()
+    }
+
+    fn token(&self) -> SessionToken {
+        SessionToken::new(self.0.clone())
+    }
+
+    /// Returns the later of two positions of one partition.
+    fn later(&self, other: &Self) -> Self {
+        let merged = self.token().merge(&other.token());
+        merged.map_or_else(|_| self.clone(), |token| Self(token.as_str().to_owned()))
+    }
+}
+
+impl AsRef<str> for Position {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The positions that a reader has to see, at most one for each physical partition; the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Session(Vec<(ContainerTag, Position)>);
+
+impl Session {
+    /// Returns true if it has no position.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the positions, the newest first.
+    pub fn positions(&self) -> impl Iterator<Item = (ContainerTag, &Position)> {
+        self.0.iter().map(|(container, position)| (*container, position))
+    }
+
+    /// Returns the positions in one container.
+    pub fn of_container(&self, container: &str) -> impl Iterator<Item = &Position> {
+        let tag = ContainerTag::of(container);
+        self.positions().filter(move |(one, _)| *one == tag).map(|(_, position)| position)
+    }
+
+    /// Adds a position behind the others, or to the one of its partition.
+    pub fn add(&mut self, container: ContainerTag, position: Position) {
+        let mut own = self.0.iter_mut();
+        let same = |(tag, one): &&mut (ContainerTag, Position)| {
+            *tag == container && one.partition() == position.partition()
+        };
+        match own.find(same) {
+            Some((_, known)) => *known = known.later(&position),
+            None => self.0.push((container, position)),
+        }
+    }
+
+    /// Adds the positions of an older session.
+    #[must_use]
+    pub fn and(mut self, older: &Self) -> Self {
+        for (container, position) in &older.0 {
+            self.add(*container, position.clone());
+        }
+        self
+    }
+
+    /// Adds the segments of a token of the store.
+    fn add_token(&mut self, container: ContainerTag, token: &str) {
+        for position in token.split(',').filter_map(Position::parse) {
+            self.add(container, position);
+        }
+    }
+}
+
+/// The session of a request: that of its caller, and what the request itself has seen.
+#[derive(Debug, Default)]
+struct RequestSession {
+    given: Session,
+    seen: Mutex<SeenPositions>,
+}
+
+/// The positions that work has seen in the answers of the store.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SeenPositions {
+    written: Session,
+    read: Session,
+    /// The containers with a write that was refused, or whose answer was lost.
+    uncertain: BTreeSet<ContainerTag>,
+}
+
+impl SeenPositions {
+    /// Returns the positions that a reader after this work has to see: those of its writes.
+    ///
+    /// Work that has written nothing has found its writes done, as a repeated command does, and so has
+    /// work whose answer was lost. A later read of them has the positions of these writes.
+    fn result(&self) -> Session {
+        let nothing_is_written = self.written.is_empty();
+        let reads = self.read.positions();
+        let reads = reads
+            // guard: session: a repeated command knows its writes by what it reads => `.filter(|_| false)`
+            .filter(|(container, _)| nothing_is_written || self.uncertain.contains(container));
+        let mut session = self.written.clone();
+        for (container, position) in reads {
+            session.add(container, position.clone());
+        }
+        session
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.written = std::mem::take(&mut self.written).and(&other.written);
+        self.read = std::mem::take(&mut self.read).and(&other.read);
+        self.uncertain.extend(&other.uncertain);
+    }
+
+    /// Adds these positions to those of the current task's request.
+    pub(super) fn note(&self) {
+        let _ = REQUEST_SESSION.try_with(|session| lock(&session.seen).add(self));
+    }
+}
+
+/// Runs `work` in the session of a caller. Returns its output, and the positions that a reader after it has
+/// to see.
+pub async fn in_session<F: Future>(given: Session, work: F) -> (F::Output, Session) {
+    let session = Arc::new(RequestSession { given, seen: Mutex::default() });
+    let output = REQUEST_SESSION.scope(Arc::clone(&session), work).await;
+    let result = lock(&session.seen).result();
+    (output, result)
+}
+
+/// Runs work that serves several requests, in the session of none. Returns what it has seen.
+pub(super) async fn in_no_session<F: Future>(work: F) -> (F::Output, SeenPositions) {
+    let session = Arc::<RequestSession>::default();
+    let output = REQUEST_SESSION.scope(Arc::clone(&session), work).await;
+    let seen = lock(&session.seen).clone();
+    (output, seen)
+}
+
+/// The positions that an instance has seen, by container and physical partition, as its client keeps them.
+#[derive(Debug, Default)]
+pub(super) struct InstanceSession(Mutex<HashMap<ContainerTag, HashMap<String, Position>>>);
+
+impl InstanceSession {
+    /// Returns the token of a read: the later one of the caller's positions and of this instance's.
+    /// Returns `None` if the caller knows nothing of the container: the client has the instance's own.
+    pub(super) fn token(&self, container: &str) -> Option<SessionToken> {
+        let given: Vec<Position> = REQUEST_SESSION
+            .try_with(|session| session.given.of_container(container).cloned().collect())
+            .unwrap_or_default();
+        if given.is_empty() {
+            return None;
+        }
+        let tag = ContainerTag::of(container);
+        let mut all = Session(given.into_iter().map(|position| (tag, position)).collect());
+        // guard: session: a caller's session does not replace the instance's own
+        if let Some(own) = lock(&self.0).get(&tag) {
+            for position in own.values() {
+                all.add(tag, position.clone());
+            }
+        }
+        let segments: Vec<&str> = all.0.iter().map(|(_, position)| position.as_ref()).collect();
+        Some(SessionToken::new(segments.join(",")))
+    }
+
+    /// Notes the answer of a store operation.
+    ///
+    /// The answer of a store that lacks the named position (1002) must not be among them: it repeats this
+    /// position, which may be forged.
+    pub(super) fn note<'a>(
+        &self,
+        container: &str,
+        operation: &str,
+        answers: impl Iterator<Item = (u16, Option<&'a str>)>,
+    ) {
+        let tag = ContainerTag::of(container);
+        let is_write = !(operation.contains("read") || operation.contains("query"));
+        let mut seen = SeenPositions::default();
+        for (status, token) in answers {
+            let token = token.unwrap_or_default();
+            let is_done = (200..300).contains(&status);
+            if is_write && !is_done {
+                seen.uncertain.insert(tag);
+            }
+            let target = if is_write && is_done { &mut seen.written } else { &mut seen.read };
+            target.add_token(tag, token);
+        }
+        seen.note();
+        let mut known = lock(&self.0);
+        let known = known.entry(tag).or_default();
+        for (_, position) in seen.written.0.into_iter().chain(seen.read.0) {
+            let own = known.get(position.partition()).map(|own| own.later(&position));
+            known.insert(position.partition().to_owned(), own.unwrap_or(position));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

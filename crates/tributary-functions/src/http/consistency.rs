@@ -1,0 +1,133 @@
+//! The session of a caller: the answer to a command has a token of its writes, and a request that brings the
+//! token sees at least these writes, at every instance.
+//!
+//! The header [`CONSISTENCY_TOKEN`] carries the token both ways. A browser may ask for a cookie instead
+//! (`Prefer: consistency-cookie`). A request without a token costs and sees what it would without this
+//! module.
+
+use std::time::Duration;
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use super::{
+    ApiError,
+    consistency_token::{self, MAX_TOKEN_CHARACTERS},
+    preferences::Preferences,
+};
+use crate::{
+    cosmos::{Session, in_session},
+    values::Timestamp,
+};
+
+/// The header with the token, of requests and of answers.
+pub const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token");
+
+/// The header of RFC 7240 with the preferences that an answer follows.
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
+/// The cookie with the token.
+const COOKIE: &str = "consistency-token";
+
+/// Settings of the callers' sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConsistencyOptions {
+    /// The age at which a token asks for nothing any more: `Consistency__TokenMinutes`.
+    pub max_age: Duration,
+    /// True if cookies are sent over HTTPS only: false where the handler runs on the developer's computer.
+    pub secure_cookies: bool,
+}
+
+impl Default for ConsistencyOptions {
+    fn default() -> Self {
+        Self { max_age: Duration::from_mins(15), secure_cookies: true }
+    }
+}
+
+/// The token of a request.
+#[derive(Debug, Default)]
+struct GivenToken {
+    session: Session,
+    is_cookie: bool,
+}
+
+/// Runs a request in the session of its caller, and adds the token of its writes to the answer of a command.
+pub async fn consistent(
+    State(options): State<ConsistencyOptions>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let given = match given(request.headers(), options.max_age) {
+        Ok(given) => given,
+        Err(error) => return error.into_response(),
+    };
+    if request.method() == Method::GET {
+        return match given {
+            Some(GivenToken { session, .. }) => in_session(session, next.run(request)).await.0,
+            None => next.run(request).await,
+        };
+    }
+    let GivenToken { session: older, is_cookie } = given.unwrap_or_default();
+    let preferences = Preferences::of(request.headers());
+    let (mut response, seen) = in_session(older.clone(), next.run(request)).await;
+    // guard: consistency: a new token knows the writes of the given one => `seen`
+    let session = seen.and(&older);
+    if !response.status().is_success() || session.is_empty() {
+        return response;
+    }
+    let token = consistency_token::write(&session, Timestamp::now());
+    let headers = response.headers_mut();
+    if (preferences.cookie || is_cookie)
+        && let Ok(cookie) = HeaderValue::try_from(options.cookie(&token))
+    {
+        headers.append(header::SET_COOKIE, cookie);
+        if preferences.cookie {
+            headers.append(PREFERENCE_APPLIED, HeaderValue::from_static("consistency-cookie"));
+        }
+    }
+    if let Ok(token) = HeaderValue::try_from(token) {
+        headers.insert(CONSISTENCY_TOKEN, token);
+    }
+    response
+}
+
+impl ConsistencyOptions {
+    /// Returns the cookie with a token. Scripts do not see it, and requests of other sites do not bring it.
+    fn cookie(&self, token: &str) -> String {
+        let age = self.max_age.as_secs();
+        let secure = if self.secure_cookies { "; Secure" } else { "" };
+        format!("{COOKIE}={token}; Path=/api; Max-Age={age}; HttpOnly; SameSite=Lax{secure}")
+    }
+}
+
+/// Reads the token of a request: that of the header, or of the cookie. A bad header is refused. A bad cookie
+/// is ignored, since no script could remove it.
+fn given(headers: &HeaderMap, max_age: Duration) -> Result<Option<GivenToken>, ApiError> {
+    let read = |token: &str| consistency_token::read(token, Timestamp::now(), max_age);
+    let mut tokens = headers.get_all(&CONSISTENCY_TOKEN).iter();
+    if let Some(token) = tokens.next() {
+        let token = token.to_str().ok().filter(|_| tokens.next().is_none());
+        let session = token.and_then(read).ok_or_else(refused)?;
+        return Ok(Some(GivenToken { session, is_cookie: false }));
+    }
+    let session = cookie(headers).and_then(read);
+    Ok(session.map(|session| GivenToken { session, is_cookie: true }))
+}
+
+fn refused() -> ApiError {
+    let rule = format!(
+        "must be the `Consistency-Token` of an answer of this app, of at most {MAX_TOKEN_CHARACTERS} \
+         characters, once. Without the header the request is answered as usual"
+    );
+    ApiError::invalid("Consistency-Token", rule)
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|one| one.split_once('='));
+    pairs.find(|(name, _)| name.trim() == COOKIE).map(|(_, value)| value.trim())
+}
