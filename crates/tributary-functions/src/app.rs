@@ -25,8 +25,12 @@ use crate::{
         FunctionNames, HttpFunction, WorkQueue, admit, answered, catch_panics, consistent, delete,
         get, method_not_allowed, no_such_route, post,
     },
-    operator::{get_projection, list_projections, pause_projection, resume_projection},
+    operator::{
+        cancel_rebuild, get_projection, list_projections, pause_projection, rebuild_projection,
+        resume_projection,
+    },
     projection::{Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections},
+    rebuild::Rebuilds,
     telemetry,
     values::Clock,
 };
@@ -51,6 +55,8 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
         get("GetProjection",       "/api/projections/{name}",             Function, get_projection),
         post("PauseProjection",    "/api/projections/{name}/pause",       Function, pause_projection).edits(),
         post("ResumeProjection",   "/api/projections/{name}/resume",      Function, resume_projection).edits(),
+        post("RebuildProjection",  "/api/projections/{name}/rebuild",     Function, rebuild_projection).edits(),
+        post("CancelRebuild",      "/api/projections/{name}/cancel-rebuild", Function, cancel_rebuild).edits(),
     ]
 }
 
@@ -88,6 +94,7 @@ pub struct App {
     shared: Vec<HttpFunction>,
     openapi: OpenApi,
     projections: Projections,
+    rebuilds: Rebuilds,
     options: AppOptions,
 }
 
@@ -105,6 +112,11 @@ impl App {
             domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
         let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
         let projections = Projections::new(cosmos, options.projections, projections.collect());
+        let audits = domains.iter().filter_map(|domain| Some((domain, domain.audit.as_ref()?)));
+        let audits = audits.flat_map(|(domain, audit)| {
+            domain.projections.iter().map(|projection| (projection.function(), audit.clone()))
+        });
+        let rebuilds = Rebuilds::new(&projections, background, options.audit, audits.collect());
         let openapi = OpenApi::default();
         let document = get("GetOpenApi", "/api/openapi.json", AuthLevel::Anonymous, get_open_api);
         let document = document.answers(Footprint::Item(DOCUMENT_BYTES));
@@ -114,7 +126,7 @@ impl App {
             domain.http_functions.iter().map(move |function| (domain.name, function))
         });
         openapi.describe(of_domains.chain(shared.iter().map(|function| ("app", function))));
-        Ok(Self { domains, shared, openapi, projections, options })
+        Ok(Self { domains, shared, openapi, projections, rebuilds, options })
     }
 
     /// Returns the OpenAPI 3.1 document of all HTTP functions.
@@ -135,6 +147,11 @@ impl App {
     /// Returns the projections.
     pub fn projections(&self) -> &Projections {
         &self.projections
+    }
+
+    /// Returns the rebuilds of the projections.
+    pub fn rebuilds(&self) -> &Rebuilds {
+        &self.rebuilds
     }
 
     /// Returns a task that connects to the store and looks the containers of all domains up.
@@ -180,7 +197,8 @@ impl App {
         all
     }
 
-    /// Returns the timers of the domains, those of their audits included.
+    /// Returns the timers of the domains, those of their audits included, and the one that continues
+    /// rebuilds, if there are projections.
     fn timers(&self) -> impl Iterator<Item = Timer> {
         let options = self.options.audit;
         let audits = self.audits().map(move |(_, audit)| {
@@ -190,7 +208,10 @@ impl App {
                 async move { audit.run_into_log(options).await }
             })
         });
-        audits.chain(self.domains.iter().flat_map(|domain| domain.timers.iter().cloned()))
+        let of_domains = self.domains.iter().flat_map(|domain| domain.timers.iter().cloned());
+        let has_projections = self.projections.all().next().is_some();
+        let rebuilds = has_projections.then(|| self.rebuilds.timer());
+        audits.chain(of_domains).chain(rebuilds)
     }
 
     /// Returns the handler of every route and every trigger.

@@ -26,6 +26,7 @@ pub mod domain;
 
 pub mod dead_letters;
 pub mod operator;
+pub mod rebuild;
 
 pub mod audit;
 pub mod engines;

@@ -184,7 +184,7 @@ impl Program {
 
     async fn projections(&self, arguments: &operator::command::ProjectionArguments) -> ExitCode {
         match self.app_of_settings() {
-            Ok(app) => operator::command::run(app.projections(), arguments).await,
+            Ok(app) => operator::command::run(app.rebuilds(), arguments).await,
             Err(error) => operator::command::fail(error),
         }
     }

@@ -1,14 +1,15 @@
 //! The audit as a timer function, into the log.
 
-use super::{Audit, AuditOptions, Finding, Listener, report};
+use super::{
+    Audit, AuditOptions, AuditPosition, AuditSlice, AuditSummary, Finding, Listener, report,
+};
 use crate::cosmos::StoreError;
 
 impl Audit {
     /// Audits the domain and logs each finding as a warning. Fails only if the audit itself could not
     /// continue.
     pub async fn run_into_log(&self, options: AuditOptions) -> Result<(), StoreError> {
-        let mut log = LogListener { may_log_partition_key: self.may_log_partition_key };
-        let summary = self.run(options, &mut log).await?;
+        let (summary, _) = self.run_slice_into_log(options, AuditSlice::default()).await?;
         tracing::info!(
             audit.items = summary.items,
             audit.findings = summary.findings,
@@ -21,6 +22,16 @@ impl Audit {
             report::summary_line(&summary)
         );
         Ok(())
+    }
+
+    /// Audits the domain for a slice of time, and logs each finding as a warning.
+    pub async fn run_slice_into_log(
+        &self,
+        options: AuditOptions,
+        slice: AuditSlice<AuditPosition>,
+    ) -> Result<(AuditSummary, Option<AuditPosition>), StoreError> {
+        let mut log = LogListener { may_log_partition_key: self.may_log_partition_key };
+        self.run_slice(options, slice, &mut log).await
     }
 }
 

@@ -44,7 +44,7 @@ use std::{
 };
 
 use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::settle::Suspects;
@@ -59,7 +59,7 @@ pub use self::{
     window::WindowChecks,
 };
 use crate::{
-    cosmos::{Container, Query, Scope, StoreError, metered},
+    cosmos::{Container, Query, QueryPosition, Scope, StoreError, metered},
     projection::aggregate::Aggregate,
 };
 
@@ -119,14 +119,16 @@ pub struct Audit {
     pub function: &'static str,
     /// The times of its runs, as an NCRONTAB expression: `0 0 3 * * 0`.
     pub schedule: &'static str,
-    run: Arc<AuditRun>,
+    parts: Vec<Arc<AuditPart>>,
     may_log_partition_key: fn(&str) -> bool,
 }
 
-type AuditRun = dyn for<'a> Fn(
+/// An audit with the checks of one type.
+type AuditPart = dyn for<'a> Fn(
         AuditOptions,
+        AuditSlice<PartPosition>,
         &'a mut dyn Listener,
-    ) -> BoxFuture<'a, Result<AuditSummary, StoreError>>
+    ) -> BoxFuture<'a, Result<(AuditSummary, Option<PartPosition>), StoreError>>
     + Send
     + Sync;
 
@@ -137,6 +139,37 @@ pub struct AuditOptions {
     pub settle: Duration,
     /// True to repair the findings.
     pub repair: bool,
+}
+
+/// A slice of an audit: where it begins, and when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuditSlice<P> {
+    /// The position at which the slice before it ended; `None` at the beginning.
+    pub position: Option<P>,
+    /// The time after which the slice ends with the page that it reads; `None` at the end of the audit. The
+    /// suspects of the slice may take four pauses more ([`AuditOptions::settle`]).
+    pub deadline: Option<Instant>,
+}
+
+impl<P> Default for AuditSlice<P> {
+    fn default() -> Self {
+        Self { position: None, deadline: None }
+    }
+}
+
+/// The position at which a slice of an audit has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditPosition {
+    part: usize,
+    #[serde(flatten)]
+    position: PartPosition,
+}
+
+/// The position in the part of an audit that one type of checks makes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct PartPosition {
+    container: usize,
+    page: Option<QueryPosition>,
 }
 
 /// The result of an audit.
@@ -203,7 +236,7 @@ impl Audit {
         Self {
             function,
             schedule,
-            run: Arc::new(move |options, listener| run(checks(), options, listener).boxed()),
+            parts: vec![part(checks)],
             may_log_partition_key: C::may_log_partition_key,
         }
     }
@@ -230,20 +263,9 @@ impl Audit {
 
     /// Returns the audit with more checks. They run after its own.
     #[must_use]
-    pub fn and<C: Checks>(self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
-        let before = self.run;
-        let checks = Arc::new(checks);
-        let both: Arc<AuditRun> = Arc::new(move |options, listener| {
-            let before = Arc::clone(&before);
-            let checks = Arc::clone(&checks);
-            async move {
-                let mut summary = before(options, listener).await?;
-                summary += run(checks(), options, listener).await?;
-                Ok(summary)
-            }
-            .boxed()
-        });
-        Self { run: both, ..self }
+    pub fn and<C: Checks>(mut self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
+        self.parts.push(part(checks));
+        self
     }
 
     /// Audits the domain. An error means that the audit itself could not go on.
@@ -252,15 +274,46 @@ impl Audit {
         options: AuditOptions,
         listener: &mut dyn Listener,
     ) -> Result<AuditSummary, StoreError> {
-        (self.run)(options, listener).await
+        let (summary, _) = self.run_slice(options, AuditSlice::default(), listener).await?;
+        Ok(summary)
     }
+
+    /// Audits the domain for a slice of time. Returns the position from which the next slice goes on; `None`
+    /// at the end of the audit. The suspects of a slice are settled in it, so a position is all that is
+    /// carried over.
+    pub async fn run_slice(
+        &self,
+        options: AuditOptions,
+        AuditSlice { position, deadline }: AuditSlice<AuditPosition>,
+        listener: &mut dyn Listener,
+    ) -> Result<(AuditSummary, Option<AuditPosition>), StoreError> {
+        let (first, mut position) = match position {
+            Some(AuditPosition { part, position }) => (part, Some(position)),
+            None => (0, None),
+        };
+        let mut all = AuditSummary::default();
+        for (index, part) in self.parts.iter().enumerate().skip(first) {
+            let slice = AuditSlice { position: position.take(), deadline };
+            let (summary, next) = part(options, slice, listener).await?;
+            all += summary;
+            if let Some(position) = next {
+                return Ok((all, Some(AuditPosition { part: index, position })));
+            }
+        }
+        Ok((all, None))
+    }
+}
+
+fn part<C: Checks>(checks: impl Fn() -> C + Send + Sync + 'static) -> Arc<AuditPart> {
+    Arc::new(move |options, slice, listener| run(checks(), options, slice, listener).boxed())
 }
 
 async fn run<C: Checks>(
     checks: C,
     options: AuditOptions,
+    slice: AuditSlice<PartPosition>,
     listener: &mut dyn Listener,
-) -> Result<AuditSummary, StoreError> {
+) -> Result<(AuditSummary, Option<PartPosition>), StoreError> {
     let begin = Instant::now();
     let mut pass = Pass {
         suspects: Suspects::new(&checks, options),
@@ -268,14 +321,15 @@ async fn run<C: Checks>(
         listener,
         summary: AuditSummary::default(),
     };
-    let (result, meter) = metered(pass.run()).await;
-    result?;
-    Ok(AuditSummary {
+    let (result, meter) = metered(pass.run(slice)).await;
+    let position = result?;
+    let summary = AuditSummary {
         request_units: meter.request_units(),
         store_requests: meter.requests(),
         duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
         ..pass.summary
-    })
+    };
+    Ok((summary, position))
 }
 
 /// One audit under way.
@@ -287,25 +341,40 @@ struct Pass<'a, C> {
 }
 
 impl<C: Checks> Pass<'_, C> {
-    async fn run(&mut self) -> Result<(), StoreError> {
-        for (container, partition_key) in self.checks.containers() {
-            self.container(container, partition_key).await?;
+    /// Returns the position at which the slice ended; `None` if nothing remains.
+    async fn run(
+        &mut self,
+        AuditSlice { position, deadline }: AuditSlice<PartPosition>,
+    ) -> Result<Option<PartPosition>, StoreError> {
+        let PartPosition { container: first, page: mut begin } = position.unwrap_or_default();
+        for (index, (container, partition_key)) in
+            self.checks.containers().into_iter().enumerate().skip(first)
+        {
+            let slice = AuditSlice { position: begin.take(), deadline };
+            if let Some(page) = self.container(container, partition_key, slice).await? {
+                self.settle().await?;
+                return Ok(Some(PartPosition { container: index, page: Some(page) }));
+            }
         }
         for group in C::GROUPS {
             let suspects = retry_transient(|| self.checks.check_group(group)).await?;
             self.suspects.add(suspects);
         }
-        self.settle().await
+        self.settle().await?;
+        Ok(None)
     }
 
     async fn container(
         &mut self,
         container: &Container,
         partition_key: &str,
-    ) -> Result<(), StoreError> {
+        AuditSlice { position, deadline }: AuditSlice<QueryPosition>,
+    ) -> Result<Option<QueryPosition>, StoreError> {
         let query = Query::from("SELECT * FROM c");
-        let mut pages = pin!(container.pages::<Value>(query, Scope::Container, PAGE_ITEMS).await?);
-        while let Some(page) = pages.try_next().await? {
+        let pages =
+            container.pages_behind::<Value>(query, Scope::Container, PAGE_ITEMS, position).await?;
+        let mut pages = pin!(pages);
+        while let Some((page, position)) = pages.try_next().await? {
             self.summary.items += page.len() as u64;
             let checks = self.checks;
             let audited = |item| AuditedItem::new(container.id(), partition_key, item);
@@ -322,8 +391,11 @@ impl<C: Checks> Pass<'_, C> {
             if self.suspects.is_full() {
                 self.settle().await?;
             }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(Some(position));
+            }
         }
-        Ok(())
+        Ok(None)
     }
 
     async fn settle(&mut self) -> Result<(), StoreError> {

@@ -21,6 +21,11 @@ impl JsonText {
         serde_json::from_slice(&self.0).ok()
     }
 
+    /// Returns the text.
+    pub fn into_text(self) -> String {
+        String::from_utf8(self.0).unwrap_or_default()
+    }
+
     /// Returns a field of the item as a `T`; `None` if it is missing or has another form.
     pub fn field<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let mut fields: BTreeMap<String, Value> = self.parse()?;

@@ -28,7 +28,7 @@ pub use error::{Reason, StoreError};
 pub use json::JsonText;
 pub use meter::{Meter, metered};
 pub use pacer::Pacer;
-pub use queries::{RowResult, Scope};
+pub use queries::{QueryPosition, RowResult, Scope};
 pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
 pub use session::{ContainerTag, Position, Session, in_session};
 pub use transaction::{Refusal, Transaction};

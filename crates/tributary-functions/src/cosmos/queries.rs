@@ -4,14 +4,14 @@ use std::num::NonZeroU32;
 
 use azure_data_cosmos::{
     CosmosError, FeedScope, Query,
-    feed::{QueryFeedPage, QueryPageIterator},
+    feed::{ContinuationToken, QueryFeedPage, QueryPageIterator},
     options::{FeedOptions, MaxItemCountHint, QueryOptions},
 };
 use futures::{
     StreamExt, TryStreamExt,
     stream::{self, BoxStream},
 };
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     JsonText, Reason, StoreError,
@@ -27,6 +27,12 @@ const UNLIMITED_FAN_OUT: u32 = u32::MAX;
 
 /// A row of a query as a `T`, or as text if it has another form.
 pub type RowResult<T> = Result<T, JsonText>;
+
+/// A position in the pages of a query, from which a later call goes on. It is a text of the SDK, and holds
+/// for the query that it is from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct QueryPosition(String);
 
 /// The partitions that a query reads.
 #[derive(Debug, Clone, Copy)]
@@ -162,17 +168,33 @@ impl Container {
         scope: Scope<'_>,
         page_size: u32,
     ) -> Result<BoxStream<'static, Result<Vec<T>, StoreError>>, StoreError> {
-        let partition = scope.partition().map(str::to_owned);
-        let pages = self.begin(query.clone(), partition.as_deref(), page_size).await?;
-        let state = QueryState {
-            container: self.clone(),
-            partition,
-            pages,
-            first: Some((query, page_size)),
-        };
+        let state = QueryState::begin(self, query, scope, feed_options(page_size)).await?;
         let pages = stream::try_unfold(state, async |mut state: QueryState<T>| {
             let page = state.next().await?;
-            Ok(page.map(|page| (page, state)))
+            Ok(page.map(|page| (page.into_items(), state)))
+        });
+        Ok(pages.boxed())
+    }
+
+    /// Runs a query page by page as [`Self::pages`] does, from a position of the same query on; without one,
+    /// from its beginning. A page comes with the position behind it.
+    pub async fn pages_behind<T: DeserializeOwned + Send + 'static>(
+        &self,
+        query: Query,
+        scope: Scope<'_>,
+        page_size: u32,
+        position: Option<QueryPosition>,
+    ) -> Result<BoxStream<'static, Result<(Vec<T>, QueryPosition), StoreError>>, StoreError> {
+        let mut feed = feed_options(page_size);
+        if let Some(QueryPosition(token)) = position {
+            feed = feed.with_continuation_token(ContinuationToken::from_string(token));
+        }
+        let state = QueryState::begin(self, query, scope, feed).await?;
+        let pages = stream::try_unfold(state, async |mut state: QueryState<T>| {
+            let Some(page) = state.next().await? else { return Ok(None) };
+            let token = state.pages.to_continuation_token().map_err(StoreError::from_read)?;
+            let position = QueryPosition(token.as_str().to_owned());
+            Ok(Some(((page.into_items(), position), state)))
         });
         Ok(pages.boxed())
     }
@@ -182,16 +204,12 @@ impl Container {
         &self,
         query: Query,
         partition: Option<&str>,
-        page_size: u32,
+        feed: FeedOptions,
     ) -> Result<QueryPageIterator<T>, StoreError> {
         let scope = match partition {
             Some(key) => FeedScope::partition(key.to_owned()),
             None => FeedScope::full_container(),
         };
-        let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
-        let feed = FeedOptions::default()
-            .with_max_item_count(MaxItemCountHint::Limit(page_size))
-            .with_max_fan_out(UNLIMITED_FAN_OUT);
         let mut options = QueryOptions::default()
             .with_operation_options((*self.options).clone())
             .with_feed_options(feed);
@@ -207,27 +225,46 @@ struct QueryState<T: Send + 'static> {
     container: Container,
     partition: Option<String>,
     pages: QueryPageIterator<T>,
-    /// The query and its page size, until the first page is read.
-    first: Option<(Query, u32)>,
+    /// The query and its options, until the first page is read.
+    first: Option<(Query, FeedOptions)>,
+}
+
+/// Returns the options of a query in pages of so many items.
+fn feed_options(page_size: u32) -> FeedOptions {
+    let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
+    FeedOptions::default()
+        .with_max_item_count(MaxItemCountHint::Limit(page_size))
+        .with_max_fan_out(UNLIMITED_FAN_OUT)
 }
 
 impl<T: DeserializeOwned + Send + 'static> QueryState<T> {
-    async fn next(&mut self) -> Result<Option<Vec<T>>, StoreError> {
+    /// Sends the query.
+    async fn begin(
+        container: &Container,
+        query: Query,
+        scope: Scope<'_>,
+        feed: FeedOptions,
+    ) -> Result<Self, StoreError> {
+        let partition = scope.partition().map(str::to_owned);
+        let pages = container.begin(query.clone(), partition.as_deref(), feed.clone()).await?;
+        Ok(Self { container: container.clone(), partition, pages, first: Some((query, feed)) })
+    }
+
+    async fn next(&mut self) -> Result<Option<QueryFeedPage<T>>, StoreError> {
         // Queries in the background may ask all partitions. In a quiet hour they would outnumber all others.
         // guard: logical partitions: queries in the background are not counted => `true`
         let is_foreground = self.container.options.throughput_control.is_none();
         let begins_query = is_foreground && self.first.is_some();
         let mut page = self.page(begins_query).await?;
-        if let Some((query, page_size)) = self.first.take()
+        if let Some((query, feed)) = self.first.take()
             // guard: session: a query whose position the store lacks is sent again => `&& false`
             && page.as_ref().is_err_and(|error| self.container.lacks_position(error))
         {
             let latest = self.container.latest_committed();
-            self.pages = latest.begin(query, self.partition.as_deref(), page_size).await?;
+            self.pages = latest.begin(query, self.partition.as_deref(), feed).await?;
             page = self.page(false).await?;
         }
-        let page = page.map_err(StoreError::from_read)?;
-        Ok(page.map(QueryFeedPage::into_items))
+        page.map_err(StoreError::from_read)
     }
 
     async fn page(

@@ -10,24 +10,26 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::{
-    PauseReason, ProjectionList, ProjectionName, ProjectionView, table::projections_table, update,
+    PauseReason, ProjectionList, ProjectionName, ProjectionView, rebuild_command,
+    table::projections_table, update,
 };
 use crate::{
     brand::brand,
     dead_letters::{ReplayCounts, replay_many},
     http::{ApiError, Conditions},
     projection::{Projections, control::Pause},
+    rebuild::Rebuilds,
     terminal::{OutputFormat, json_lines},
     values::Timestamp,
 };
 
 /// The interval between two reports of the progress.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
+pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The command failed, or was not possible.
 const EXIT_FAILED: u8 = 2;
 
-/// Lists, pauses and resumes projections, and replays their dead letters
+/// Lists, pauses, resumes and rebuilds projections, and replays their dead letters
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "\
 Settings, as environment variables: CosmosConnection (a connection string) or
@@ -77,6 +79,30 @@ enum ProjectionCommand {
         #[arg(long, value_name = "TEXT")]
         matching: Option<String>,
     },
+    /// Applies all sources of a projection again, and then audits its domain with repair
+    ///
+    /// Ctrl-C stops this command: a timer of the app goes on within five minutes, or this command does,
+    /// started again.
+    Rebuild {
+        /// The function's name
+        #[arg(value_parser = name)]
+        name: ProjectionName,
+    },
+    /// Applies the sources again that were written since a time, as `rebuild` does
+    Rewind {
+        /// The function's name
+        #[arg(value_parser = name)]
+        name: ProjectionName,
+        /// The time, such as 2026-11-25T09:00:00Z
+        #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
+        since: Timestamp,
+    },
+    /// Cancels the rebuild of a projection; what was applied stays
+    CancelRebuild {
+        /// The function's name
+        #[arg(value_parser = name)]
+        name: ProjectionName,
+    },
     /// Lists the projections again and again, until Ctrl-C
     Watch {
         /// The pause between two lists
@@ -86,8 +112,8 @@ enum ProjectionCommand {
 }
 
 /// Runs the command on the projections of the app.
-pub async fn run(projections: &Projections, arguments: &ProjectionArguments) -> ExitCode {
-    match carry_out(projections, arguments).await {
+pub async fn run(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> ExitCode {
+    match carry_out(rebuilds, arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(error),
     }
@@ -99,10 +125,8 @@ pub fn fail(error: impl fmt::Display) -> ExitCode {
     ExitCode::from(EXIT_FAILED)
 }
 
-async fn carry_out(
-    projections: &Projections,
-    arguments: &ProjectionArguments,
-) -> Result<(), String> {
+async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Result<(), String> {
+    let projections = rebuilds.projections();
     let format = OutputFormat::for_stdout(arguments.json);
     let anything = &Conditions::default();
     match &arguments.command {
@@ -111,7 +135,7 @@ async fn carry_out(
             let projection = super::view::find(projections, name).map_err(sentence)?;
             let read = projections.states().read(projection.function()).await;
             let (state, _) = read.map_err(|error| sentence(error.into()))?;
-            print(&[ProjectionView::new(projection, state.pause)], format)
+            print(&[ProjectionView::new(projection, state)], format)
         }
         ProjectionCommand::Pause { name, reason } => {
             let reason = reason.as_ref().map(|reason| reason.as_str().to_owned());
@@ -149,6 +173,16 @@ async fn carry_out(
                 }
             }
         }
+        ProjectionCommand::Rebuild { name } => {
+            rebuild_command::run(rebuilds, name, None, user(), format).await
+        }
+        ProjectionCommand::Rewind { name, since } => {
+            rebuild_command::run(rebuilds, name, Some(*since), user(), format).await
+        }
+        ProjectionCommand::CancelRebuild { name } => {
+            let updated = update::cancel_rebuild(projections, name, anything).await;
+            print(&[updated.map_err(sentence)?.view], format)
+        }
         ProjectionCommand::Watch { interval } => loop {
             let views = list(projections).await?;
             if format == OutputFormat::Colours {
@@ -165,7 +199,7 @@ async fn list(projections: &Projections) -> Result<Vec<ProjectionView>, String> 
     Ok(ProjectionList::read(projections).await.map_err(sentence)?.items)
 }
 
-fn print(views: &[ProjectionView], format: OutputFormat) -> Result<(), String> {
+pub(super) fn print(views: &[ProjectionView], format: OutputFormat) -> Result<(), String> {
     let text = match format {
         OutputFormat::Json => json_lines(views),
         OutputFormat::Plain => projections_table(views, false),
@@ -185,7 +219,7 @@ fn in_words(ReplayCounts { replayed, failed }: &ReplayCounts) -> String {
 
 /// Returns what is wrong and what to do.
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
-fn sentence(error: ApiError) -> String {
+pub(super) fn sentence(error: ApiError) -> String {
     error.status_and_detail().1
 }
 

@@ -16,7 +16,7 @@ pub async fn get_projection(
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
     let projection = find(&projections, &name)?;
     let (state, etag) = projections.states().read(projection.function()).await?;
-    let view = ProjectionView::new(projection, state.pause);
+    let view = ProjectionView::new(projection, state);
     Ok(match etag {
         Some(etag) => found(&conditions, &view, &etag),
         None => Json(view).into(),

@@ -22,8 +22,8 @@ impl ProjectionList {
     pub(super) async fn read(projections: &Projections) -> Result<Self, ApiError> {
         let mut states = projections.states().all().await?;
         let view = |projection: &dyn AnyProjection| match states.remove(projection.function()) {
-            None => ProjectionView::new(projection, None),
-            Some(Ok(state)) => ProjectionView::new(projection, state.pause),
+            None => ProjectionView::running(projection),
+            Some(Ok(state)) => ProjectionView::new(projection, state),
             Some(Err(_)) => ProjectionView::unreadable(projection),
         };
         Ok(Self { items: projections.all().map(view).collect() })

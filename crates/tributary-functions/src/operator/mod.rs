@@ -1,23 +1,28 @@
-//! Projections in the hands of operators: listed, paused, resumed, and their dead letters replayed.
+//! Projections in the hands of operators: listed, paused, resumed, rebuilt, and their dead letters replayed.
 //!
 //! Each is a part of the command `projections`, and all but the replay are functions with a key.
 //! `docs/projections.md` has the runbooks, [`control`](crate::projection::control) the states and the
 //! argument.
 
+mod cancel_rebuild;
 pub mod command;
 mod get_projection;
 mod list_projections;
 mod pause_projection;
+mod rebuild_command;
+mod rebuild_projection;
 mod resume_projection;
 mod table;
 mod update;
 mod view;
 
 pub use self::{
+    cancel_rebuild::cancel_rebuild,
     get_projection::get_projection,
     list_projections::{ProjectionList, list_projections},
     pause_projection::{PauseReason, PauseRequest, pause_projection},
+    rebuild_projection::{RebuildProjectionRequest, rebuild_projection},
     resume_projection::resume_projection,
-    update::{UpdatedProjection, pause, resume},
-    view::{ProjectionName, ProjectionStatus, ProjectionView},
+    update::UpdatedProjection,
+    view::{ProjectionName, ProjectionStatus, ProjectionView, RebuildStepName, RebuildView},
 };

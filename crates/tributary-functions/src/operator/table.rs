@@ -2,12 +2,11 @@
 
 use super::{ProjectionStatus, ProjectionView};
 use crate::{
-    projection::control::Pause,
     terminal::{Colour, table},
     values::Timestamp,
 };
 
-const COLUMNS: [&str; 5] = ["NAME", "CONTAINER", "STATUS", "SINCE", "REASON"];
+const COLUMNS: [&str; 5] = ["NAME", "CONTAINER", "STATUS", "SINCE", "DETAIL"];
 
 /// Returns the projections as an aligned table.
 pub(super) fn projections_table(views: &[ProjectionView], has_colours: bool) -> String {
@@ -19,23 +18,30 @@ pub(super) fn projections_table(views: &[ProjectionView], has_colours: bool) -> 
 fn colour(status: ProjectionStatus) -> Option<Colour> {
     match status {
         ProjectionStatus::Running => None,
-        ProjectionStatus::Paused => Some(Colour::Yellow),
+        ProjectionStatus::Paused | ProjectionStatus::Rebuilding => Some(Colour::Yellow),
         ProjectionStatus::Unreadable => Some(Colour::Red),
     }
 }
 
 fn cells(view: &ProjectionView, now: Timestamp) -> [String; 5] {
-    let since = |Pause { since, by, .. }: &Pause| {
-        let age = age(now.millis_since(*since) / 1_000);
-        by.as_ref().map_or_else(|| age.clone(), |by| format!("{age}, by {by}"))
+    let since = |since: Timestamp, by: Option<&String>| {
+        let age = age(now.millis_since(since) / 1_000);
+        by.map_or_else(|| age.clone(), |by| format!("{age}, by {by}"))
     };
-    let pause = view.pause.as_ref();
+    let (since, detail) = match (&view.pause, &view.rebuild) {
+        (Some(pause), _) => (since(pause.since, pause.by.as_ref()), pause.reason.clone()),
+        (None, Some(rebuild)) => {
+            let began = rebuild.ended_at.unwrap_or(rebuild.requested_at);
+            (since(began, rebuild.by.as_ref()), Some(rebuild.in_words()))
+        }
+        (None, None) => <_>::default(),
+    };
     [
         view.name.to_owned(),
         view.container.to_owned(),
         view.status.as_str().to_owned(),
-        pause.map(since).unwrap_or_default(),
-        pause.and_then(|pause| pause.reason.clone()).unwrap_or_default(),
+        since,
+        detail.unwrap_or_default(),
     ]
 }
 
@@ -52,6 +58,7 @@ fn age(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::projection::control::Pause;
 
     #[test]
     fn a_paused_projection_shows_since_when_by_whose_command_and_for_which_reason() {
@@ -62,6 +69,7 @@ mod tests {
             container: "rooms",
             status: ProjectionStatus::Running,
             pause: None,
+            rebuild: None,
         };
         let paused = ProjectionView {
             status: ProjectionStatus::Paused,
@@ -70,7 +78,7 @@ mod tests {
         };
         assert_eq!(
             projections_table(&[running, paused], false),
-            "NAME        CONTAINER  STATUS   SINCE              REASON\n\
+            "NAME        CONTAINER  STATUS   SINCE              DETAIL\n\
              RoomCopies  rooms      running\n\
              RoomCopies  rooms      paused   1 h 1 min, by ann  A bug\n"
         );

@@ -11,6 +11,7 @@ use crate::{
         AnyProjection, Projections,
         control::{Pause, ProjectionState},
     },
+    rebuild::RebuildRequest,
     values::Timestamp,
 };
 
@@ -32,14 +33,14 @@ impl From<UpdatedProjection> for ItemResponse<ProjectionView> {
 }
 
 /// Pauses a projection. One that is paused keeps its pause.
-pub async fn pause(
+pub(super) async fn pause(
     projections: &Projections,
     name: &ProjectionName,
     conditions: &Conditions,
     pause: &Pause,
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
-    let paused = |state: &ProjectionState| state.paused(pause.clone());
+    let paused = |state: &ProjectionState| Ok(state.paused(pause.clone()));
     let updated = update(projections, projection, conditions, paused).await?;
     if updated.is_changed {
         tracing::info!(projection = projection.function(), by = pause.by, "Paused a projection");
@@ -48,16 +49,50 @@ pub async fn pause(
 }
 
 /// Resumes a projection. One that runs stays as it is.
-pub async fn resume(
+pub(super) async fn resume(
     projections: &Projections,
     name: &ProjectionName,
     conditions: &Conditions,
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
-    let resumed = |state: &ProjectionState| state.resumed(Timestamp::now());
+    let resumed = |state: &ProjectionState| Ok(state.resumed(Timestamp::now()));
     let updated = update(projections, projection, conditions, resumed).await?;
     if updated.is_changed {
         tracing::info!(projection = projection.function(), "Resumed a projection");
+    }
+    Ok(updated)
+}
+
+/// Asks for a rebuild of a projection. A worker begins it later.
+pub(super) async fn rebuild(
+    projections: &Projections,
+    name: &ProjectionName,
+    conditions: &Conditions,
+    request: &RebuildRequest,
+) -> Result<UpdatedProjection, ApiError> {
+    let projection = find(projections, name)?;
+    let decide = |state: &ProjectionState| request.decide(state);
+    let updated = update(projections, projection, conditions, decide).await?;
+    if updated.is_changed {
+        tracing::info!(projection = projection.function(), "A rebuild was asked for");
+    }
+    Ok(updated)
+}
+
+/// Cancels the rebuild of a projection. One without a rebuild stays as it is.
+pub(super) async fn cancel_rebuild(
+    projections: &Projections,
+    name: &ProjectionName,
+    conditions: &Conditions,
+) -> Result<UpdatedProjection, ApiError> {
+    let projection = find(projections, name)?;
+    let cancelled = |state: &ProjectionState| {
+        let rebuild = state.rebuild.as_ref().and_then(|one| one.cancelled(Timestamp::now()));
+        Ok(rebuild.map(|rebuild| state.with_rebuild(rebuild)))
+    };
+    let updated = update(projections, projection, conditions, cancelled).await?;
+    if updated.is_changed {
+        tracing::info!(projection = projection.function(), "Cancelled a rebuild");
     }
     Ok(updated)
 }
@@ -67,13 +102,13 @@ async fn update(
     projections: &Projections,
     projection: &dyn AnyProjection,
     conditions: &Conditions,
-    decide: impl Fn(&ProjectionState) -> Option<ProjectionState>,
+    decide: impl Fn(&ProjectionState) -> Result<Option<ProjectionState>, ApiError>,
 ) -> Result<UpdatedProjection, ApiError> {
     let attempt = async |attempt: Attempt| {
         let states = projections.states().reading(attempt.reads);
         let (state, etag) = states.read(projection.function()).await?;
         conditions.check(etag.as_ref())?;
-        let Some(next) = decide(&state) else {
+        let Some(next) = decide(&state)? else {
             Reads::confirmed(attempt.reads)?;
             return Ok((state, etag, false));
         };
@@ -81,5 +116,5 @@ async fn update(
         Ok::<_, ApiError>((next, Some(etag), true))
     };
     let (state, etag, is_changed) = retry(attempt).await?;
-    Ok(UpdatedProjection { view: ProjectionView::new(projection, state.pause), etag, is_changed })
+    Ok(UpdatedProjection { view: ProjectionView::new(projection, state), etag, is_changed })
 }

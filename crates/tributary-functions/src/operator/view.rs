@@ -5,8 +5,11 @@ use serde::Serialize;
 
 use crate::{
     http::ApiError,
-    projection::{AnyProjection, Projections, control::Pause},
-    values::{checked_text, id_rule},
+    projection::{
+        AnyProjection, Projections,
+        control::{Pause, ProjectionState, Rebuild, RebuildProgress, RebuildStep},
+    },
+    values::{Timestamp, checked_text, id_rule},
 };
 
 checked_text!(
@@ -22,6 +25,8 @@ pub enum ProjectionStatus {
     Running,
     /// It refuses each batch.
     Paused,
+    /// It applies each batch, and its sources again.
+    Rebuilding,
     /// Its state cannot be read, so it refuses each batch: delete its item in the container `projections`.
     Unreadable,
 }
@@ -32,6 +37,7 @@ impl ProjectionStatus {
         match self {
             Self::Running => "running",
             Self::Paused => "paused",
+            Self::Rebuilding => "rebuilding",
             Self::Unreadable => "unreadable",
         }
     }
@@ -53,19 +59,130 @@ pub struct ProjectionView {
     /// The pause; none while the projection runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
+    /// The last rebuild; none before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<RebuildView>,
+}
+
+/// A rebuild of a projection.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Rebuild")]
+pub struct RebuildView {
+    /// The step that it is in, or its end.
+    pub step: RebuildStepName,
+    /// The time at which it was asked for.
+    pub requested_at: Timestamp,
+    /// The user of the command; none of a request.
+    #[schemars(example = &"ann")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// A rewind: only the sources that were written at this time or later are applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// The time of the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// True while a worker is at it. Otherwise the timer goes on within five minutes.
+    pub has_worker: bool,
+    /// The work so far.
+    pub progress: RebuildProgress,
+    /// The items that are read a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_per_second: Option<f64>,
+    /// The time until all items are read, in seconds, without the pauses between runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds_left: Option<u64>,
+}
+
+/// The step of a rebuild.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RebuildStepName {
+    /// The sources are applied again.
+    Sources,
+    /// The domain is audited, and what differs is repaired.
+    Audit,
+    /// It has ended.
+    Done,
+    /// An operator has cancelled it.
+    Cancelled,
+}
+
+impl RebuildView {
+    /// Creates the view of a rebuild.
+    pub(super) fn new(rebuild: &Rebuild) -> Self {
+        let (step, ended_at) = match rebuild.step {
+            RebuildStep::Sources { .. } => (RebuildStepName::Sources, None),
+            RebuildStep::Audit { .. } => (RebuildStepName::Audit, None),
+            RebuildStep::Done { ended_at } => (RebuildStepName::Done, Some(ended_at)),
+            RebuildStep::Cancelled { ended_at } => (RebuildStepName::Cancelled, Some(ended_at)),
+        };
+        let is_reading = step == RebuildStepName::Sources;
+        let time_left = rebuild.progress.time_to_read().filter(|_| is_reading);
+        Self {
+            step,
+            requested_at: rebuild.requested_at,
+            by: rebuild.by.clone(),
+            since: rebuild.since,
+            ended_at,
+            has_worker: rebuild.worker_at(Timestamp::now()).is_some(),
+            progress: rebuild.progress,
+            items_per_second: rebuild.progress.items_per_second(),
+            seconds_left: time_left.map(|time| time.as_secs()),
+        }
+    }
+
+    /// Returns the step and its progress in words.
+    pub(super) fn in_words(&self) -> String {
+        let RebuildProgress { items, read, applied, dead_letters, findings, repaired, .. } =
+            self.progress;
+        match self.step {
+            RebuildStepName::Sources => {
+                let of = items.map(|items| format!(" of {items}")).unwrap_or_default();
+                let rate = self.items_per_second.map(|rate| format!(", {rate:.0} a second"));
+                let left = self.seconds_left.map(|seconds| format!(", {seconds} s to go"));
+                let [rate, left] = [rate, left].map(Option::unwrap_or_default);
+                format!("{read}{of} items read{rate}{left}")
+            }
+            RebuildStepName::Audit => {
+                format!("audits the domain: {findings} findings, {repaired} repaired")
+            }
+            RebuildStepName::Done => {
+                format!(
+                    "{read} items read, {applied} applied, {dead_letters} dead letters, \
+                     {findings} findings, {repaired} repaired"
+                )
+            }
+            RebuildStepName::Cancelled => format!("cancelled after {read} items"),
+        }
+    }
 }
 
 impl ProjectionView {
-    /// Returns a projection that is paused, or runs.
-    pub fn new(projection: &dyn AnyProjection, pause: Option<Pause>) -> Self {
-        let status =
-            if pause.is_some() { ProjectionStatus::Paused } else { ProjectionStatus::Running };
-        Self { name: projection.function(), container: projection.container_id(), status, pause }
+    /// Returns a projection with its state.
+    pub fn new(projection: &dyn AnyProjection, state: ProjectionState) -> Self {
+        let status = if state.pause.is_some() {
+            ProjectionStatus::Paused
+        } else if state.rebuild_under_way().is_some() {
+            ProjectionStatus::Rebuilding
+        } else {
+            ProjectionStatus::Running
+        };
+        let rebuild = state.rebuild.as_ref().map(RebuildView::new);
+        Self { status, pause: state.pause, rebuild, ..Self::running(projection) }
+    }
+
+    /// Returns a projection that has no state.
+    pub fn running(projection: &dyn AnyProjection) -> Self {
+        let name = projection.function();
+        let container = projection.container_id();
+        Self { name, container, status: ProjectionStatus::Running, pause: None, rebuild: None }
     }
 
     /// Returns a projection whose state cannot be read.
     pub fn unreadable(projection: &dyn AnyProjection) -> Self {
-        Self { status: ProjectionStatus::Unreadable, ..Self::new(projection, None) }
+        Self { status: ProjectionStatus::Unreadable, ..Self::running(projection) }
     }
 }
 

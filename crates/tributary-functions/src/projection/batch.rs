@@ -65,11 +65,21 @@ impl From<AppliedBatch> for InvocationOutcome {
     }
 }
 
-/// Applies a batch of the change feed.
+/// The source of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchSource {
+    /// The change feed: the changes have waited in it.
+    ChangeFeed,
+    /// The container of the sources, which a rebuild reads again. The age of a source is no lag.
+    Rebuild,
+}
+
+/// Applies a batch.
 pub async fn run<P: Projection>(
     projection: &P,
     letters: &DeadLetters,
     budget: Duration,
+    source: BatchSource,
     Documents(documents): Documents,
     InvocationId(invocation): InvocationId,
 ) -> Result<AppliedBatch, IncompleteBatch> {
@@ -78,7 +88,8 @@ pub async fn run<P: Projection>(
     // guard: a host that rewrites dates is reported
     host_dates::report(&stamps);
     let delivered = documents.len();
-    let lag_ms = lag_ms(&stamps);
+    // guard: rebuild: the age of a source is no lag => `Some(lag_ms(&stamps))`
+    let lag_ms = (source == BatchSource::ChangeFeed).then(|| lag_ms(&stamps));
     let Collapsed { tasks, older } = collapse::<P>(projection.container().id(), documents);
     let changes = tasks.len();
     let batch = BatchWork { projection, letters, budget, invocation: &invocation };
@@ -112,7 +123,7 @@ pub async fn run<P: Projection>(
         ("dead_letter", dead_letters),
         ("failed", failed),
     ];
-    let lag = Duration::from_millis(lag_ms);
+    let lag = lag_ms.map(Duration::from_millis);
     telemetry::batch(P::FUNCTION, &telemetry::BatchMetrics { outcomes, lag, cost });
     match failures.first() {
         None => Ok(AppliedBatch { applied, dead_letters }),

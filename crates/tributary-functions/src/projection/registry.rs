@@ -7,14 +7,14 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::{
     ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
-    batch::{self, AppliedBatch, IncompleteBatch},
+    batch::{self, AppliedBatch, BatchSource, IncompleteBatch},
     control::{
         FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
     },
     replay::{self, ReplayError},
 };
 use crate::{
-    cosmos::{Cosmos, StoreError},
+    cosmos::{Container, Cosmos, StoreError},
     telemetry,
 };
 
@@ -62,11 +62,23 @@ pub trait AnyProjection: Send + Sync {
     /// Returns the id of the container whose change feed is read.
     fn container_id(&self) -> &'static str;
 
+    /// Returns the container whose change feed is read.
+    fn sources(&self) -> &Container;
+
     /// The properties of the items that a dead letter does not keep: [`ChangeFeedItem::SECRETS`].
     fn secrets(&self) -> &'static [&'static str];
 
     /// Applies a batch of the change feed.
     fn run<'a>(
+        &'a self,
+        letters: &'a DeadLetters,
+        budget: Duration,
+        documents: Documents,
+        invocation: InvocationId,
+    ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>>;
+
+    /// Applies a batch of sources that a rebuild has read again.
+    fn apply_again<'a>(
         &'a self,
         letters: &'a DeadLetters,
         budget: Duration,
@@ -122,6 +134,10 @@ impl<P: Projection> AnyProjection for P {
         self.container().id()
     }
 
+    fn sources(&self) -> &Container {
+        self.container()
+    }
+
     fn secrets(&self) -> &'static [&'static str] {
         P::Change::SECRETS
     }
@@ -133,7 +149,17 @@ impl<P: Projection> AnyProjection for P {
         documents: Documents,
         invocation: InvocationId,
     ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>> {
-        batch::run(self, letters, budget, documents, invocation).boxed()
+        batch::run(self, letters, budget, BatchSource::ChangeFeed, documents, invocation).boxed()
+    }
+
+    fn apply_again<'a>(
+        &'a self,
+        letters: &'a DeadLetters,
+        budget: Duration,
+        documents: Documents,
+        invocation: InvocationId,
+    ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>> {
+        batch::run(self, letters, budget, BatchSource::Rebuild, documents, invocation).boxed()
     }
 
     fn replay<'a>(
@@ -190,6 +216,11 @@ impl Projections {
     /// Returns the dead letters of all projections.
     pub fn dead_letters(&self) -> &DeadLetters {
         &self.letters
+    }
+
+    /// Returns the settings of all projections.
+    pub fn options(&self) -> &ProjectionOptions {
+        &self.options
     }
 
     /// Returns the states of the projections.

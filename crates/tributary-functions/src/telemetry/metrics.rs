@@ -128,8 +128,8 @@ pub(super) fn store_operation(attributes: &[KeyValue], duration: Duration) {
 pub struct BatchMetrics {
     /// The number of changes of each outcome.
     pub outcomes: [(&'static str, usize); 5],
-    /// The wait of the oldest change.
-    pub lag: Duration,
+    /// The wait of the oldest change; none of a batch that did not come from the change feed.
+    pub lag: Option<Duration>,
     /// The cost.
     pub cost: Cost,
 }
@@ -141,7 +141,9 @@ pub fn batch(function: &'static str, batch: &BatchMetrics) {
         let attributes = [name.clone(), KeyValue::new("outcome", outcome)];
         INSTRUMENTS.changes.add(changes as u64, &attributes);
     }
-    INSTRUMENTS.lag.record(batch.lag.as_secs_f64(), &[name]);
+    if let Some(lag) = batch.lag {
+        INSTRUMENTS.lag.record(lag.as_secs_f64(), &[name]);
+    }
     batch.cost.record(function);
 }
 

@@ -31,6 +31,7 @@
 
 mod failures;
 mod gate;
+mod rebuild;
 mod state;
 mod states;
 
@@ -38,6 +39,7 @@ pub(super) use self::failures::pause_after_failures;
 pub use self::{
     failures::FailureLimit,
     gate::{ProjectionGate, RefusedBatch, STATE_MAX_AGE},
+    rebuild::{CLAIM, Rebuild, RebuildProgress, RebuildStep, RebuildWorker},
     state::{Pause, ProjectionState},
     states::ProjectionStates,
 };

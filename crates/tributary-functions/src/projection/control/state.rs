@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Rebuild;
 use crate::values::Timestamp;
 
 /// The state of a projection, as it is stored.
@@ -17,6 +18,9 @@ pub struct ProjectionState {
     /// The time of the last resume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
+    /// The last rebuild, under way or ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<Rebuild>,
 }
 
 /// A pause of a projection.
@@ -40,7 +44,7 @@ pub struct Pause {
 impl ProjectionState {
     /// Returns the state of a projection for which nothing is stored.
     pub fn running(function: &str) -> Self {
-        Self { id: function.to_owned(), pause: None, resumed_at: None }
+        Self { id: function.to_owned(), pause: None, resumed_at: None, rebuild: None }
     }
 
     /// Returns the state with a pause; `None` if it has one.
@@ -50,7 +54,17 @@ impl ProjectionState {
 
     /// Returns the state without a pause, as of `now`; `None` if it has none.
     pub fn resumed(&self, now: Timestamp) -> Option<Self> {
-        let id = self.id.clone();
-        self.pause.is_some().then_some(Self { id, pause: None, resumed_at: Some(now) })
+        let resumed = || Self { pause: None, resumed_at: Some(now), ..self.clone() };
+        self.pause.is_some().then(resumed)
+    }
+
+    /// Returns the state with a rebuild.
+    pub fn with_rebuild(&self, rebuild: Rebuild) -> Self {
+        Self { rebuild: Some(rebuild), ..self.clone() }
+    }
+
+    /// Returns the rebuild that has not ended.
+    pub fn rebuild_under_way(&self) -> Option<&Rebuild> {
+        self.rebuild.as_ref().filter(|rebuild| rebuild.is_under_way())
     }
 }

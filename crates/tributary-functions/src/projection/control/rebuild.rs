@@ -1,0 +1,165 @@
+//! The rebuild of a projection, as it is stored: pure functions.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{cosmos::QueryPosition, values::Timestamp};
+
+/// The time for which a worker has a rebuild after each page: longer than a page of sources takes, with all
+/// retries of its changes.
+pub const CLAIM: Duration = Duration::from_secs(90);
+
+/// The rebuild of a projection: all of its sources are applied again, and then its domain is audited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rebuild {
+    /// The id of the request, which no other rebuild has.
+    pub id: String,
+    /// The time at which it was asked for.
+    pub requested_at: Timestamp,
+    /// The user of the command; none of a request, whose function key has no name here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// A rewind: only the sources that were written at this time or later are applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// What is to be done next.
+    pub step: RebuildStep,
+    /// What is done.
+    #[serde(default)]
+    pub progress: RebuildProgress,
+    /// The process that works on it, or did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<RebuildWorker>,
+}
+
+/// The next step of a rebuild.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "name")]
+pub enum RebuildStep {
+    /// The sources behind the position are applied.
+    Sources {
+        /// The position in the query of the sources.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        position: Option<QueryPosition>,
+    },
+    /// The domain is audited from the position on, and what differs is repaired.
+    Audit {
+        /// The position in the audit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        position: Option<Value>,
+    },
+    /// It has ended.
+    Done {
+        /// The time of the end.
+        ended_at: Timestamp,
+    },
+    /// An operator has cancelled it.
+    Cancelled {
+        /// The time of the end.
+        ended_at: Timestamp,
+    },
+}
+
+/// The work of a rebuild so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "RebuildProgress")]
+pub struct RebuildProgress {
+    /// The items of the container of the sources as it began; none before they are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<u64>,
+    /// The items that were read.
+    pub read: u64,
+    /// The changes that have written copies.
+    pub applied: u64,
+    /// The changes that were stored as dead letters.
+    pub dead_letters: u64,
+    /// The divergences that the audit has found.
+    pub findings: u64,
+    /// Those of them that were repaired.
+    pub repaired: u64,
+    /// The request units of all.
+    pub request_units: f64,
+    /// The time of the work on the sources, in milliseconds, without the pauses between slices.
+    pub sources_ms: u64,
+}
+
+/// A process that works on a rebuild.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RebuildWorker {
+    /// The id of the process, for this run.
+    pub id: String,
+    /// The time at which another may take the rebuild over.
+    pub until: Timestamp,
+}
+
+impl Rebuild {
+    /// Creates a rebuild of all sources, or of those that were written since a time.
+    pub fn new(id: String, by: Option<String>, since: Option<Timestamp>, now: Timestamp) -> Self {
+        let step = RebuildStep::Sources { position: None };
+        let progress = RebuildProgress::default();
+        Self { id, requested_at: now, by, since, step, progress, worker: None }
+    }
+
+    /// Returns true until the rebuild has ended.
+    pub fn is_under_way(&self) -> bool {
+        matches!(self.step, RebuildStep::Sources { .. } | RebuildStep::Audit { .. })
+    }
+
+    /// Returns the worker that has the rebuild now.
+    pub fn worker_at(&self, now: Timestamp) -> Option<&RebuildWorker> {
+        self.worker.as_ref().filter(|worker| self.is_under_way() && worker.until > now)
+    }
+
+    /// Returns the rebuild in the hands of a worker; `None` if another one has it, or if it has ended.
+    pub fn claimed(&self, worker: &str, now: Timestamp) -> Option<Self> {
+        let other = self.worker_at(now).filter(|holder| holder.id != worker);
+        // guard: rebuild: a rebuild has one worker => `if !self.is_under_way()`
+        if !self.is_under_way() || other.is_some() {
+            return None;
+        }
+        let worker = RebuildWorker { id: worker.to_owned(), until: now.after(CLAIM) };
+        Some(Self { worker: Some(worker), ..self.clone() })
+    }
+
+    /// Returns the rebuild without a worker.
+    pub fn released(&self) -> Self {
+        Self { worker: None, ..self.clone() }
+    }
+
+    /// Returns the rebuild with the next step, in the hands of the same worker.
+    pub fn advanced(&self, step: RebuildStep, progress: RebuildProgress, now: Timestamp) -> Self {
+        let worker = self.worker.clone();
+        let worker = worker.map(|worker| RebuildWorker { until: now.after(CLAIM), ..worker });
+        Self { step, progress, worker, ..self.clone() }
+    }
+
+    /// Returns the rebuild as cancelled; `None` if it has ended.
+    pub fn cancelled(&self, now: Timestamp) -> Option<Self> {
+        let step = RebuildStep::Cancelled { ended_at: now };
+        self.is_under_way().then(|| Self { step, worker: None, ..self.clone() })
+    }
+}
+
+impl RebuildProgress {
+    /// Returns the items that are read a second; `None` before the first.
+    pub fn items_per_second(&self) -> Option<f64> {
+        let seconds = Duration::from_millis(self.sources_ms).as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "a rate")]
+        let read = self.read as f64;
+        (self.read > 0 && seconds > 0.0).then(|| read / seconds)
+    }
+
+    /// Returns the time until all items are read at this rate, without pauses.
+    pub fn time_to_read(&self) -> Option<Duration> {
+        let items = self.items?.saturating_sub(self.read);
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let items = items as f64;
+        Duration::try_from_secs_f64(items / self.items_per_second()?).ok()
+    }
+}

@@ -1,0 +1,125 @@
+//! Rebuilds: a projection applies all of its sources again, beside the live changes.
+//!
+//! An operator asks for one after a correction of the projection, or after copies were lost
+//! (`docs/projections.md`). It has two steps, and [`Rebuild`] keeps the next one in the state of the
+//! projection:
+//!
+//! 1. *Sources*: a worker reads the container of the sources page by page, and applies each page as a batch.
+//!    A rewind reads only the sources that were written since a time.
+//! 2. *Audit*: the worker audits the domain slice by slice, with repair. It removes the copies that have no
+//!    source, and corrects those that have the version of their source and another content.
+//!
+//! Whoever comes first is the worker: the command that has asked, a later command, or the timer
+//! [`TIMER`], which looks every five minutes.
+//!
+//! # Why a rebuild ends right
+//!
+//! *Given*: (a) a batch may be applied at any time and any number of times, beside others
+//! ([`projection`](crate::projection)); (b) each write of the audit is guarded
+//! ([`audit`](crate::audit)); (c) every instance runs the code with which the copies are to be made.
+//! *Claim*: when the step *sources* has ended, each source that exists has been applied, or is delivered by
+//! the change feed, or is a dead letter.
+//!
+//! A source that is not written after the request keeps its place in the query, and its page is applied
+//! before a position behind it is stored. One that is written or created later is in the change feed, by
+//! (c) for the same code. So:
+//!
+//! - *A crash* of the worker: the next one begins at the stored position, and applies at most one page again.
+//! - *Two workers*, since the first was slow and its claim has expired: both apply pages, by (a). Each
+//!   stores positions only while the state names it as the worker, so the first stops at its next write. A
+//!   position is stored by a worker that has applied all pages from the position at which it began, and that
+//!   one was stored likewise.
+//! - *A lost answer* of the state's write: the next attempt finds the state that it would write.
+//! - *A split* of a partition: the SDK's position names ranges of keys, and goes on in the parts.
+//! - *A position that the store refuses*, such as that of an older SDK: the step begins again. By (a) that
+//!   costs request units and nothing else.
+//! - *A pause*: the worker stops at its next write of the state. After the resume the rebuild goes on.
+//! - *A cancelled rebuild* leaves what was applied, which is right by (a).
+//! - *Readers* find every copy all the time: no step removes a copy that has a source.
+
+mod requests;
+mod worker;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+pub use self::{
+    requests::RebuildRequest,
+    worker::{RebuildError, RunResult},
+};
+use crate::{
+    audit::{Audit, AuditOptions},
+    cosmos::{Background, StoreError},
+    domain::Timer,
+    projection::{Projections, control::Rebuild},
+    values::fresh_id,
+};
+
+/// The timer that continues rebuilds.
+pub const TIMER: &str = "ContinueRebuilds";
+
+/// Every five minutes. A timer each minute would use most of the free grant of a plan (100,000 GB-s a
+/// month), for runs that nearly always find nothing.
+const SCHEDULE: &str = "0 */5 * * * *";
+
+/// The time of a run of the timer, within `functionTimeout` (10 minutes) with the page or slice that is last.
+const TIMER_RUN: Duration = Duration::from_mins(4);
+
+/// The rebuilds of all projections. Cloning is cheap.
+#[derive(Clone)]
+pub struct Rebuilds {
+    projections: Projections,
+    background: Background,
+    audit_options: AuditOptions,
+    /// The audit of the domain of each projection, by the function.
+    audits: Arc<HashMap<&'static str, Audit>>,
+}
+
+impl Rebuilds {
+    /// Creates the rebuilds of an app. `audits` has the audit of a projection's domain, by its function.
+    pub fn new(
+        projections: &Projections,
+        background: &Background,
+        audit_options: AuditOptions,
+        audits: HashMap<&'static str, Audit>,
+    ) -> Self {
+        let projections = projections.clone();
+        let background = background.clone();
+        let audit_options = AuditOptions { repair: true, ..audit_options };
+        Self { projections, background, audit_options, audits: audits.into() }
+    }
+
+    /// Returns the projections.
+    pub fn projections(&self) -> &Projections {
+        &self.projections
+    }
+
+    /// Returns the timer that continues rebuilds.
+    pub fn timer(&self) -> Timer {
+        let rebuilds = self.clone();
+        Timer::new(TIMER, SCHEDULE, move || {
+            let rebuilds = rebuilds.clone();
+            async move { rebuilds.continue_all().await }
+        })
+    }
+
+    /// Works for [`TIMER_RUN`] on the rebuilds that have no worker. A rebuild that fails keeps its position,
+    /// and no other waits for it.
+    async fn continue_all(&self) -> Result<(), StoreError> {
+        let deadline = Instant::now() + TIMER_RUN;
+        let states = self.projections.states().all().await?;
+        for state in states.into_values().filter_map(Result::ok) {
+            if state.rebuild_under_way().is_none() {
+                continue;
+            }
+            let worker = fresh_id();
+            let mut report = |_: &Rebuild| ();
+            let run = self.run(&state.id, &worker, Some(deadline), &mut report);
+            if let Err(error) = run.await {
+                tracing::error!(projection = state.id, %error, "A rebuild could not go on");
+            }
+        }
+        Ok(())
+    }
+}

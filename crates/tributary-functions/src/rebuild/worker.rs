@@ -1,0 +1,370 @@
+//! The worker of a rebuild.
+
+use std::{pin::pin, time::Duration};
+
+use custom_handler::{Document, Documents, InvocationId};
+use futures::TryStreamExt;
+use tokio::time::{Instant, sleep};
+
+use super::Rebuilds;
+use crate::{
+    audit::{AuditPosition, AuditSlice},
+    cosmos::{
+        Attempt, Container, JsonText, Query, QueryPosition, Reads, Scope, StoreError, metered,
+        retry,
+    },
+    projection::{
+        AnyProjection, IncompleteBatch,
+        control::{CLAIM, Rebuild, RebuildProgress, RebuildStep},
+    },
+    values::Timestamp,
+};
+
+/// The sources that are read and applied at a time: as many as a trigger delivers by default.
+const PAGE_SOURCES: u32 = 100;
+
+/// The time of a slice of the audit, after which its position is stored.
+const AUDIT_SLICE: Duration = Duration::from_mins(1);
+
+/// The longest wait for a turn in the budget of the background.
+const MAX_WAIT: Duration = Duration::from_hours(1);
+
+/// The end of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunResult {
+    /// The rebuild is done.
+    Done(Rebuild),
+    /// The time of the run was over. The timer or another run goes on.
+    OutOfTime,
+    /// The projection was paused. The timer or another run goes on after the resume.
+    Paused,
+    /// There is no rebuild to work on: it was cancelled, or has ended.
+    NoRebuild,
+    /// Another worker has it.
+    OtherWorker,
+}
+
+/// The error that has ended a run. The rebuild keeps its position.
+#[derive(Debug, thiserror::Error)]
+pub enum RebuildError {
+    /// An error of the store.
+    #[error("the store refused a request: {}", .0.reason)]
+    Store(#[from] StoreError),
+    /// A page of sources could not be applied in the time of its retries.
+    #[error(transparent)]
+    Batch(#[from] IncompleteBatch),
+}
+
+/// The reason for which a run ends before the rebuild does.
+enum Stop {
+    End(RunResult),
+    Error(RebuildError),
+}
+
+impl<E: Into<RebuildError>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+/// A run of a worker that has the rebuild.
+struct Run<'a> {
+    rebuilds: &'a Rebuilds,
+    projection: &'a dyn AnyProjection,
+    rebuild: Rebuild,
+    deadline: Option<Instant>,
+}
+
+impl Rebuilds {
+    /// Works on the rebuild of a projection until it is done, or until the deadline. Calls `report` after
+    /// each page and slice. Each `worker` has an id of its own.
+    pub async fn run(
+        &self,
+        function: &str,
+        worker: &str,
+        deadline: Option<Instant>,
+        report: &mut (dyn FnMut(&Rebuild) + Send),
+    ) -> Result<RunResult, RebuildError> {
+        let Some(projection) = self.projections.by_function(function) else {
+            return Ok(RunResult::NoRebuild);
+        };
+        let rebuild = match self.claim(function, worker).await? {
+            Ok(rebuild) => rebuild,
+            Err(end) => return Ok(end),
+        };
+        let mut run = Run { rebuilds: self, projection, rebuild, deadline };
+        let end = run.work(report).await;
+        if !matches!(end, Err(Stop::End(RunResult::NoRebuild | RunResult::OtherWorker))) {
+            self.release(function, worker).await?;
+        }
+        match end {
+            Ok(()) => Ok(RunResult::Done(run.rebuild)),
+            Err(Stop::End(end)) => Ok(end),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+
+    /// Takes the rebuild for a worker.
+    async fn claim(
+        &self,
+        function: &str,
+        worker: &str,
+    ) -> Result<Result<Rebuild, RunResult>, StoreError> {
+        retry(async |Attempt { .. }| {
+            let states = self.projections.states().reading(Reads::Latest);
+            let (state, etag) = states.read(function).await?;
+            let Some(rebuild) = state.rebuild_under_way() else {
+                return Ok(Err(RunResult::NoRebuild));
+            };
+            if state.pause.is_some() {
+                return Ok(Err(RunResult::Paused));
+            }
+            let Some(claimed) = rebuild.claimed(worker, Timestamp::now()) else {
+                return Ok(Err(RunResult::OtherWorker));
+            };
+            states.put(&state.with_rebuild(claimed.clone()), etag.as_ref()).await?;
+            Ok(Ok(claimed))
+        })
+        .await
+    }
+
+    /// Lets another worker take the rebuild at once, if this one has it.
+    pub async fn release(&self, function: &str, worker: &str) -> Result<(), StoreError> {
+        retry(async |Attempt { .. }| {
+            let states = self.projections.states().reading(Reads::Latest);
+            let (state, etag) = states.read(function).await?;
+            let holds = |rebuild: &&Rebuild| {
+                rebuild.worker.as_ref().is_some_and(|holder| holder.id == worker)
+            };
+            if let Some(rebuild) = state.rebuild.as_ref().filter(holds) {
+                states.put(&state.with_rebuild(rebuild.released()), etag.as_ref()).await?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Stores the rebuild as its worker has it.
+    async fn save(&self, function: &str, rebuild: &Rebuild) -> Result<(), Stop> {
+        let paused = retry(async |Attempt { .. }| {
+            let states = self.projections.states().reading(Reads::Latest);
+            let (state, etag) = states.read(function).await?;
+            let Some(stored) = &state.rebuild else {
+                return Ok(Err(RunResult::NoRebuild));
+            };
+            let is_paused = state.pause.is_some();
+            if stored == rebuild {
+                return Ok(Ok(is_paused));
+            }
+            // guard: rebuild: a cancelled one stays so => `stored.id != rebuild.id`
+            if stored.id != rebuild.id || !stored.is_under_way() {
+                return Ok(Err(RunResult::NoRebuild));
+            }
+            let worker = |rebuild: &Rebuild| rebuild.worker.as_ref().map(|one| one.id.clone());
+            // guard: rebuild: only its worker stores a position => `if false`
+            if worker(stored) != worker(rebuild) {
+                return Ok(Err(RunResult::OtherWorker));
+            }
+            states.put(&state.with_rebuild(rebuild.clone()), etag.as_ref()).await?;
+            Ok::<_, StoreError>(Ok(is_paused))
+        });
+        match paused.await? {
+            Ok(false) => Ok(()),
+            // A rebuild that has ended is not held up.
+            Ok(true) if !rebuild.is_under_way() => Ok(()),
+            Ok(true) => Err(Stop::End(RunResult::Paused)),
+            Err(end) => Err(Stop::End(end)),
+        }
+    }
+}
+
+impl Run<'_> {
+    async fn work(&mut self, report: &mut (dyn FnMut(&Rebuild) + Send)) -> Result<(), Stop> {
+        loop {
+            report(&self.rebuild);
+            match self.rebuild.step.clone() {
+                RebuildStep::Sources { position } => self.apply_sources(position, report).await?,
+                RebuildStep::Audit { position } => self.audit(position).await?,
+                RebuildStep::Done { .. } => break,
+                RebuildStep::Cancelled { .. } => return Err(Stop::End(RunResult::NoRebuild)),
+            }
+        }
+        let RebuildProgress { read, applied, dead_letters, findings, repaired, .. } =
+            self.rebuild.progress;
+        tracing::info!(
+            projection = self.projection.function(),
+            read,
+            applied,
+            dead_letters,
+            findings,
+            repaired,
+            "Rebuilt a projection"
+        );
+        Ok(())
+    }
+
+    /// Applies the sources behind the position, page by page.
+    async fn apply_sources(
+        &mut self,
+        position: Option<QueryPosition>,
+        report: &mut (dyn FnMut(&Rebuild) + Send),
+    ) -> Result<(), Stop> {
+        // A source that a stale replica lacks would not be applied.
+        // guard: rebuild: sources are latest committed => `self.projection.sources().in_background()`
+        let sources = self.projection.sources().latest_committed().in_background();
+        if self.rebuild.progress.items.is_none() {
+            let items = count(&sources, self.rebuild.since).await?;
+            self.rebuild.progress.items = Some(items);
+        }
+        let resumes = position.is_some();
+        let query = sources_query("*", self.rebuild.since)?;
+        let pages =
+            sources.pages_behind::<JsonText>(query, Scope::Container, PAGE_SOURCES, position);
+        let mut pages = match pages.await {
+            Err(error) if resumes && !error.is_transient() => return self.begin_again(&error).await,
+            pages => pin!(pages?),
+        };
+        loop {
+            let began = Instant::now();
+            let (next, meter) = metered(pages.try_next()).await;
+            let next = match next {
+                Err(error) if resumes && !error.is_transient() => {
+                    return self.begin_again(&error).await;
+                }
+                next => next?,
+            };
+            let Some((page, position)) = next else { break };
+            let mut progress = self.rebuild.progress;
+            progress.read += page.len() as u64;
+            progress.request_units += meter.request_units();
+            self.apply_page(page, &mut progress).await?;
+            progress.sources_ms += milliseconds(began.elapsed());
+            self.advance(RebuildStep::Sources { position: Some(position) }, progress).await?;
+            report(&self.rebuild);
+            self.check_deadline()?;
+        }
+        let step = match self.rebuilds.audits.get(self.projection.function()) {
+            Some(_) => RebuildStep::Audit { position: None },
+            None => RebuildStep::Done { ended_at: Timestamp::now() },
+        };
+        self.advance(step, self.rebuild.progress).await
+    }
+
+    /// Applies a page of sources, when the budget of the background allows it.
+    async fn apply_page(
+        &mut self,
+        page: Vec<JsonText>,
+        progress: &mut RebuildProgress,
+    ) -> Result<(), Stop> {
+        let documents = page.into_iter().filter_map(|one| Document::from_json(one.into_text()).ok());
+        let documents = Documents(documents.collect());
+        let projections = &self.rebuilds.projections;
+        let invocation = InvocationId(format!("rebuild-{}", self.rebuild.id));
+        let budget = projections.options().retry_budget;
+        let letters = projections.dead_letters();
+        let batch = self.projection.apply_again(letters, budget, documents, invocation);
+        let end = self.deadline.unwrap_or_else(|| Instant::now() + MAX_WAIT);
+        let rebuilds = self.rebuilds;
+        let turn = rebuilds.background.pacer.run(end, metered(batch));
+        let Some((batch, meter)) = self.holding(turn).await? else {
+            return Err(Stop::End(RunResult::OutOfTime));
+        };
+        let batch = batch?;
+        progress.applied += batch.applied as u64;
+        progress.dead_letters += batch.dead_letters as u64;
+        progress.request_units += meter.request_units();
+        Ok(())
+    }
+
+    /// Audits a slice of the domain, with repair.
+    async fn audit(&mut self, position: Option<serde_json::Value>) -> Result<(), Stop> {
+        let Some(audit) = self.rebuilds.audits.get(self.projection.function()) else {
+            let done = RebuildStep::Done { ended_at: Timestamp::now() };
+            return self.advance(done, self.rebuild.progress).await;
+        };
+        self.check_deadline()?;
+        // A position of another form is that of another version: the audit begins again.
+        let position: Option<AuditPosition> =
+            position.and_then(|position| serde_json::from_value(position).ok());
+        let resumes = position.is_some();
+        let deadline = Some((Instant::now() + AUDIT_SLICE).into_std());
+        let slice = AuditSlice { position, deadline };
+        let audited = audit.run_slice_into_log(self.rebuilds.audit_options, slice);
+        let (summary, next) = match self.holding(audited).await? {
+            Err(error) if resumes && !error.is_transient() => return self.begin_again(&error).await,
+            audited => audited?,
+        };
+        let mut progress = self.rebuild.progress;
+        progress.findings += summary.findings;
+        progress.repaired += summary.repaired;
+        progress.request_units += summary.request_units;
+        let step = match next {
+            Some(position) => {
+                RebuildStep::Audit { position: serde_json::to_value(position).ok() }
+            }
+            None => RebuildStep::Done { ended_at: Timestamp::now() },
+        };
+        self.advance(step, progress).await
+    }
+
+    /// Begins the step again, whose position the store has refused.
+    async fn begin_again(&mut self, error: &StoreError) -> Result<(), Stop> {
+        let projection = self.projection.function();
+        tracing::warn!(projection, %error, "A step of a rebuild begins again");
+        let mut progress = self.rebuild.progress;
+        let step = match self.rebuild.step {
+            RebuildStep::Audit { .. } => RebuildStep::Audit { position: None },
+            _ => {
+                progress.read = 0;
+                RebuildStep::Sources { position: None }
+            }
+        };
+        self.advance(step, progress).await
+    }
+
+    /// Stores the next step.
+    async fn advance(&mut self, step: RebuildStep, progress: RebuildProgress) -> Result<(), Stop> {
+        self.rebuild = self.rebuild.advanced(step, progress, Timestamp::now());
+        self.rebuilds.save(self.projection.function(), &self.rebuild).await
+    }
+
+    /// Runs some work, and keeps the claim meanwhile.
+    async fn holding<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stop> {
+        let mut work = pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return Ok(done),
+                () = sleep(CLAIM / 3) => {
+                    self.advance(self.rebuild.step.clone(), self.rebuild.progress).await?;
+                }
+            }
+        }
+    }
+
+    fn check_deadline(&self) -> Result<(), Stop> {
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(Stop::End(RunResult::OutOfTime)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the query of the sources that were written since a time, or of all.
+fn sources_query(select: &str, since: Option<Timestamp>) -> Result<Query, StoreError> {
+    Ok(match since {
+        None => Query::from(format!("SELECT {select} FROM c")),
+        Some(since) => Query::from(format!("SELECT {select} FROM c WHERE c._ts >= @since"))
+            .with_parameter("@since", since.unix_seconds())?,
+    })
+}
+
+/// Counts the items that a rebuild reads: a query in all partitions.
+async fn count(sources: &Container, since: Option<Timestamp>) -> Result<u64, StoreError> {
+    let query = sources_query("VALUE COUNT(1)", since)?;
+    let counts: Vec<u64> = sources.query(query, Scope::Container, PAGE_SOURCES).await?;
+    Ok(counts.into_iter().sum())
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
