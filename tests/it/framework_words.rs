@@ -10,7 +10,7 @@ const FRAMEWORK: &str = "crates/tributary-functions/src";
 
 /// Containers and functions that the framework has for every app, and words with another meaning in it:
 /// the change feed, and callers.
-const OF_THE_FRAMEWORK: [&str; 15] = [
+const OF_THE_FRAMEWORK: [&str; 18] = [
     "dead-letters",
     "projections",
     "leases",
@@ -22,6 +22,9 @@ const OF_THE_FRAMEWORK: [&str; 15] = [
     "GetProjection",
     "PauseProjection",
     "ResumeProjection",
+    "RebuildProjection",
+    "CancelRebuild",
+    "ContinueRebuilds",
     "GetOpenApi",
     "ZUnmatchedRoute",
     "feed",

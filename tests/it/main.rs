@@ -36,6 +36,7 @@ mod openapi;
 mod process;
 mod projections;
 mod projections_command;
+mod rebuild;
 mod settings;
 mod shapes;
 mod telemetry;

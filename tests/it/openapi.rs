@@ -19,7 +19,13 @@ async fn the_document_says_what_each_function_takes_and_answers() {
     let others = DOCUMENT.examples_are_taken(&World::new().await).await;
     // The name is taken: by the user of the example. There is no dead letter, and no projection of this
     // name.
-    let unknown = ["ReplayDeadLetter", "PauseProjection", "ResumeProjection"];
+    let unknown = [
+        "ReplayDeadLetter",
+        "PauseProjection",
+        "ResumeProjection",
+        "RebuildProjection",
+        "CancelRebuild",
+    ];
     assert_eq!(others, [&["CreateUser"][..], &unknown].concat());
 }
 

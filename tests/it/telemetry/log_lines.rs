@@ -175,6 +175,23 @@ async fn a_batch_is_one_line_with_its_lag_and_its_dead_letters() {
     assert!(batch["lag_ms"].as_u64().unwrap() < 60_000, "{batch}");
 }
 
+/// A source may be years old: as a lag it would raise an alert.
+#[tokio::test]
+async fn a_batch_of_a_rebuild_has_no_lag() {
+    let world = given::blog().await;
+    let handler = handler::start(&world, &[]).await;
+    let rebuild = "/api/projections/HomeFeed/rebuild";
+    let json = ("content-type", "application/json");
+    let asked = handler.send("POST", rebuild, &[json], "{}").await;
+    assert!(asked.status.is_success(), "{}", asked.text);
+    let tick = r#"{"Data": {"timer": {"IsPastDue": false}}}"#;
+    assert_eq!(handler.send("POST", "/ContinueRebuilds", &[], tick).await.status, 200);
+    let batch = handler.line("Applied a batch of changes").await;
+    assert_eq!((&batch["delivered"], &batch["lag_ms"]), (&json!(1), &Value::Null));
+    let done = handler.line("Rebuilt a projection").await;
+    assert_eq!((&done["projection"], &done["read"]), (&json!("HomeFeed"), &json!(1)));
+}
+
 #[tokio::test]
 async fn a_host_that_rewrites_dates_is_reported_once_with_the_setting_that_ends_it() {
     const REPORT: &str = "The Functions host rewrites dates";

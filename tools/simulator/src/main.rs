@@ -5,6 +5,7 @@ mod audit;
 mod handler;
 mod outcome;
 mod poison;
+mod rebuilds;
 mod rename;
 mod run;
 
@@ -62,6 +63,10 @@ pub(crate) struct ChaosCli {
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub poison: usize,
 
+    /// Rebuilds projections meanwhile, by commands that are killed.
+    #[arg(long)]
+    pub rebuilds: bool,
+
     /// Only compares with the model, and does not audit.
     #[arg(long)]
     pub no_audit: bool,
@@ -90,18 +95,30 @@ const NEWS_CLOCK: u32 = 300;
 /// The approximate time of a run of the news.
 const NEWS_RUN: Duration = Duration::from_mins(5);
 
+impl Domain {
+    /// Returns the projections of the domain.
+    pub(crate) fn projections(self) -> &'static [&'static str] {
+        match self {
+            Self::Blog => &["PostCopiesInUsers", "HomeFeed", "UsernamesInPosts", "PostsIntegrity"],
+            Self::WebStore => &["LabelNames", "Leaderboard", "ProductsIntegrity"],
+            Self::News => &[],
+        }
+    }
+}
+
 impl ChaosCli {
     /// Returns the command that runs one seed again.
     pub(crate) fn command(&self, seed: u64) -> String {
         let new_ids = if self.new_ids { " --new-ids" } else { "" };
         let no_audit = if self.no_audit { " --no-audit" } else { "" };
+        let rebuilds = if self.rebuilds { " --rebuilds" } else { "" };
         let domain = match self.domain {
             Domain::Blog => "",
             Domain::WebStore => " --domain webstore",
             Domain::News => " --domain news",
         };
         format!(
-            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {} --poison {}{new_ids}{no_audit}",
+            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {} --poison {}{new_ids}{no_audit}{rebuilds}",
             self.operations, self.chaos, self.poison
         )
     }
@@ -183,7 +200,8 @@ mod tests {
     fn the_command_of_a_seed_repeats_all_options() {
         let given = ["", "--seed", "3", "--seeds", "9", "--operations", "500", "--new-ids"];
         let cli = ChaosCli::parse_from(
-            [&given[..], &["--no-audit", "--poison", "7", "--chaos", "crash=0.5"]].concat(),
+            [&given[..], &["--no-audit", "--rebuilds", "--poison", "7", "--chaos", "crash=0.5"]]
+                .concat(),
         );
         let command = cli.command(7);
         let again: Vec<&str> = command.split(' ').collect();
@@ -192,8 +210,8 @@ mod tests {
         assert_eq!((again.seed, again.seeds, again.operations), (7, 1, 500));
         assert_eq!(again.poison, 7);
         assert_eq!(
-            (again.chaos.as_str(), again.new_ids, again.no_audit),
-            ("crash=0.5", true, true)
+            (again.chaos.as_str(), again.new_ids, again.no_audit, again.rebuilds),
+            ("crash=0.5", true, true, true)
         );
         let plain = ChaosCli::parse_from([""]);
         assert_eq!(ChaosCli::parse_from(plain.command(1).split(' ').skip(2)).chaos, plain.chaos);

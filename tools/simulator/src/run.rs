@@ -25,6 +25,7 @@ use crate::{
     handler::{self, HttpApi},
     outcome::SeedOutcome,
     poison::{Poisoner, explains},
+    rebuilds::Rebuilder,
 };
 
 const DATABASE: &str = "tributary";
@@ -80,9 +81,12 @@ pub(crate) async fn run<W: Workload>(
             Err(error) => error,
         }
     };
+    let rebuilt = if cli.rebuilds { cli.domain.projections() } else { &[] };
+    let mut rebuilder = Rebuilder::new(&app, rebuilt, seed);
     let (model, tally) = tokio::select! {
         done = work => done?,
         error = poison => return Err(error),
+        error = rebuilder.keep_on() => return Err(error),
         failure = host.failed() => return Err(failure.into()),
     };
     chaos.stop();
@@ -94,6 +98,11 @@ pub(crate) async fn run<W: Workload>(
     let handler = HandlerProcess::start(app.handler(), console.clone());
     let url = handler.watch().url().await?;
     let leases = endpoint.client().await?;
+    drain(&endpoint, &app, &url, &console, &leases).await?;
+    rebuilder.complete().await?;
+    if rebuilder.ended > 0 {
+        eprintln!("Seed {seed}: {} rebuilds have ended", rebuilder.ended);
+    }
     drain(&endpoint, &app, &url, &console, &leases).await?;
     let api = HttpApi::new(&url)?;
     let database = leases.database_client(DATABASE);

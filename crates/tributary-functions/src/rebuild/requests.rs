@@ -36,7 +36,9 @@ impl RebuildRequest {
             return Err(ApiError::invalid("since", "must be in the past"));
         }
         if state.pause.is_some() {
-            return Err(ApiError::Conflict("The projection is paused. Resume it, then rebuild it."));
+            return Err(ApiError::Conflict(
+                "The projection is paused. Resume it, then rebuild it.",
+            ));
         }
         // guard: rebuild: a second one is refused => `if false`
         if state.rebuild_under_way().is_some() {

@@ -23,6 +23,10 @@ use crate::{
 /// The sources that are read and applied at a time: as many as a trigger delivers by default.
 const PAGE_SOURCES: u32 = 100;
 
+/// The items that are counted at a time, and the most that are counted.
+const PAGE_COUNTED: u32 = 1_000;
+const MAX_COUNTED: u64 = 1_000_000;
+
 /// The time of a slice of the audit, after which its position is stored.
 const AUDIT_SLICE: Duration = Duration::from_mins(1);
 
@@ -212,16 +216,20 @@ impl Run<'_> {
         // A source that a stale replica lacks would not be applied.
         // guard: rebuild: sources are latest committed => `self.projection.sources().in_background()`
         let sources = self.projection.sources().latest_committed().in_background();
-        if self.rebuild.progress.items.is_none() {
-            let items = count(&sources, self.rebuild.since).await?;
-            self.rebuild.progress.items = Some(items);
-        }
         let resumes = position.is_some();
+        if !resumes {
+            let counted = metered(count(&sources, self.rebuild.since));
+            let (items, meter) = self.holding(counted).await?;
+            self.rebuild.progress.items = items?;
+            self.rebuild.progress.request_units += meter.request_units();
+        }
         let query = sources_query("*", self.rebuild.since)?;
         let pages =
             sources.pages_behind::<JsonText>(query, Scope::Container, PAGE_SOURCES, position);
         let mut pages = match pages.await {
-            Err(error) if resumes && !error.is_transient() => return self.begin_again(&error).await,
+            Err(error) if resumes && !error.is_transient() => {
+                return self.begin_again(&error).await;
+            }
             pages => pin!(pages?),
         };
         loop {
@@ -256,7 +264,8 @@ impl Run<'_> {
         page: Vec<JsonText>,
         progress: &mut RebuildProgress,
     ) -> Result<(), Stop> {
-        let documents = page.into_iter().filter_map(|one| Document::from_json(one.into_text()).ok());
+        let documents =
+            page.into_iter().filter_map(|one| Document::from_json(one.into_text()).ok());
         let documents = Documents(documents.collect());
         let projections = &self.rebuilds.projections;
         let invocation = InvocationId(format!("rebuild-{}", self.rebuild.id));
@@ -291,7 +300,9 @@ impl Run<'_> {
         let slice = AuditSlice { position, deadline };
         let audited = audit.run_slice_into_log(self.rebuilds.audit_options, slice);
         let (summary, next) = match self.holding(audited).await? {
-            Err(error) if resumes && !error.is_transient() => return self.begin_again(&error).await,
+            Err(error) if resumes && !error.is_transient() => {
+                return self.begin_again(&error).await;
+            }
             audited => audited?,
         };
         let mut progress = self.rebuild.progress;
@@ -299,9 +310,7 @@ impl Run<'_> {
         progress.repaired += summary.repaired;
         progress.request_units += summary.request_units;
         let step = match next {
-            Some(position) => {
-                RebuildStep::Audit { position: serde_json::to_value(position).ok() }
-            }
+            Some(position) => RebuildStep::Audit { position: serde_json::to_value(position).ok() },
             None => RebuildStep::Done { ended_at: Timestamp::now() },
         };
         self.advance(step, progress).await
@@ -358,11 +367,19 @@ fn sources_query(select: &str, since: Option<Timestamp>) -> Result<Query, StoreE
     })
 }
 
-/// Counts the items that a rebuild reads: a query in all partitions.
-async fn count(sources: &Container, since: Option<Timestamp>) -> Result<u64, StoreError> {
-    let query = sources_query("VALUE COUNT(1)", since)?;
-    let counts: Vec<u64> = sources.query(query, Scope::Container, PAGE_SOURCES).await?;
-    Ok(counts.into_iter().sum())
+/// Counts the items that a rebuild reads, for its progress; `None` if there are too many to count. The SDK
+/// has no aggregates over several partitions, so it reads a number for each item.
+async fn count(sources: &Container, since: Option<Timestamp>) -> Result<Option<u64>, StoreError> {
+    let query = sources_query("VALUE 1", since)?;
+    let mut pages = pin!(sources.pages::<u8>(query, Scope::Container, PAGE_COUNTED).await?);
+    let mut items = 0;
+    while let Some(page) = pages.try_next().await? {
+        items += page.len() as u64;
+        if items > MAX_COUNTED {
+            return Ok(None);
+        }
+    }
+    Ok(Some(items))
 }
 
 fn milliseconds(duration: Duration) -> u64 {

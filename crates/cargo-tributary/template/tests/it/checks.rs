@@ -35,7 +35,16 @@ async fn the_openapi_document_says_what_each_function_takes_and_answers() {
     document.has_every_function::<App>();
     // No dead letter exists, nor the projection of the examples.
     let others = document.examples_are_taken(&World::new().await).await;
-    assert_eq!(others, ["ReplayDeadLetter", "PauseProjection", "ResumeProjection"]);
+    assert_eq!(
+        others,
+        [
+            "ReplayDeadLetter",
+            "PauseProjection",
+            "ResumeProjection",
+            "RebuildProjection",
+            "CancelRebuild"
+        ]
+    );
 }
 
 #[tokio::test]

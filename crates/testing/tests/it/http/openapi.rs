@@ -12,7 +12,16 @@ async fn the_document_says_what_each_function_takes_and_answers() {
     assert!(document.examples_fit() > 10);
     let others = document.examples_are_taken(&World::new().await).await;
     // No dead letter exists.
-    assert_eq!(others, ["ReplayDeadLetter", "PauseProjection", "ResumeProjection"]);
+    assert_eq!(
+        others,
+        [
+            "ReplayDeadLetter",
+            "PauseProjection",
+            "ResumeProjection",
+            "RebuildProjection",
+            "CancelRebuild"
+        ]
+    );
 }
 
 #[tokio::test]

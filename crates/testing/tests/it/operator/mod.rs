@@ -2,6 +2,7 @@
 
 mod failures;
 mod pause;
+mod rebuild;
 mod states;
 
 use serde_json::json;

@@ -1,0 +1,246 @@
+//! A projection is rebuilt: its sources are applied again, beside live changes.
+
+use std::pin::pin;
+
+use futures::{StreamExt, stream};
+use serde_json::{Value, json};
+use tributary_local::cosmos::{
+    Fault,
+    RequestKind::{Create, Query, Read, Replace},
+};
+use tributary_testing::{Answer, problems::problem};
+
+use tributary_functions::rebuild::TIMER;
+
+use super::{pause, resume};
+use crate::{World, given};
+
+/// More than two pages.
+const ROOMS: usize = 230;
+
+/// Creates a world with many rooms in three partitions, of which no copy was made.
+async fn world_without_copies() -> World {
+    let world = World::with_partitions(3).await;
+    let rooms = (0..ROOMS).map(|n| room(&world, n));
+    stream::iter(rooms).buffer_unordered(16).collect::<Vec<_>>().await;
+    world
+}
+
+/// Writes a room, as a command would.
+async fn room(world: &World, n: usize) {
+    let id = format!("room-{n}");
+    let room = json!({
+        "id": id, "roomId": id, "type": "room", "personId": "ann", "personName": "Ann",
+        "personVersion": 1, "title": "A title", "version": 1, "bookingCount": 0,
+        "creationDate": "2026-11-21T09:25:54.120Z", "createdBy": "a-command",
+    });
+    world.write_item("rooms", &room).await;
+}
+
+async fn copies(world: &World) -> usize {
+    world.items("people").await.len()
+}
+
+async fn rebuild(world: &World, body: Value) -> Answer {
+    world.post("/api/projections/RoomCopies/rebuild", body).await
+}
+
+async fn status(world: &World) -> Value {
+    world.get("/api/projections/RoomCopies").await.expect(200).json()
+}
+
+/// Lets another worker take the rebuild, as some time after a crash.
+async fn expire_claim(world: &World) {
+    let mut state = world.item("projections", "RoomCopies").await;
+    state["rebuild"]["worker"]["until"] = json!("2026-01-01T00:00:00.000Z");
+    world.write_item("projections", &state).await;
+}
+
+#[tokio::test]
+async fn a_rebuild_makes_every_copy_again_and_reports_its_progress() {
+    let world = world_without_copies().await;
+    let asked = rebuild(&world, json!({})).await.expect(200).json();
+    assert_eq!(
+        (&asked["status"], &asked["rebuild"]["step"]),
+        (&json!("rebuilding"), &json!("sources"))
+    );
+    assert_eq!(asked["rebuild"]["hasWorker"], false);
+    assert_eq!(copies(&world).await, 0, "the timer has not run");
+
+    world.tick(TIMER).await.unwrap();
+    assert_eq!(copies(&world).await, ROOMS);
+    let done = status(&world).await;
+    assert_eq!((&done["status"], &done["rebuild"]["step"]), (&json!("running"), &json!("done")));
+    let progress = &done["rebuild"]["progress"];
+    let counts = ["items", "read", "applied", "deadLetters"].map(|name| &progress[name]);
+    assert_eq!(counts, [&json!(ROOMS), &json!(ROOMS), &json!(ROOMS), &json!(0)]);
+    assert!(progress["requestUnits"].as_f64().unwrap() > ROOMS as f64, "{progress}");
+
+    let before = world.endpoint.request_count();
+    world.tick(TIMER).await.unwrap();
+    assert!(world.endpoint.request_count() - before <= 3, "a timer with nothing to do is cheap");
+}
+
+#[tokio::test]
+async fn a_rewind_applies_only_what_was_written_since() {
+    let world = world_without_copies().await;
+    let future = problem(&rebuild(&world, json!({"since": "2999-01-01T00:00:00.000Z"})).await, 400);
+    assert_eq!(future["errors"][0]["field"], "since");
+    tokio::time::sleep(std::time::Duration::from_millis(2_100)).await;
+    let since = tributary_functions::values::Timestamp::now();
+    room(&world, 0).await;
+    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    rebuild(&world, json!({"since": since})).await.expect(200);
+    world.tick(TIMER).await.unwrap();
+    assert_eq!(copies(&world).await, 1);
+    assert_eq!(status(&world).await["rebuild"]["progress"]["items"], 1);
+}
+
+#[tokio::test]
+async fn a_rebuild_that_is_killed_goes_on_behind_its_last_page() {
+    let world = world_without_copies().await;
+    rebuild(&world, json!({})).await.expect(200);
+    let killed = world.second_instance().await;
+    let limit = world.endpoint.request_count() + 150;
+    tokio::select! {
+        biased;
+        () = async {
+            while world.endpoint.request_count() < limit {
+                tokio::task::yield_now().await;
+            }
+        } => {}
+        _ = killed.tick(TIMER) => panic!("it ended before it was killed"),
+    }
+    let read = status(&world).await["rebuild"]["progress"]["read"].as_u64().unwrap();
+    assert!((1..ROOMS as u64).contains(&read), "{read}");
+
+    world.tick(TIMER).await.unwrap();
+    assert_eq!(status(&world).await["status"], "rebuilding", "the claim has not expired");
+    expire_claim(&world).await;
+    world.tick(TIMER).await.unwrap();
+    let done = status(&world).await;
+    assert_eq!(done["rebuild"]["progress"]["read"], ROOMS, "no page is read again");
+    assert_eq!(copies(&world).await, ROOMS);
+}
+
+#[tokio::test]
+async fn a_second_rebuild_is_refused_until_the_first_has_ended() {
+    let world = world_without_copies().await;
+    rebuild(&world, json!({})).await.expect(200);
+    problem(&rebuild(&world, json!({})).await, 409);
+    let cancel = || world.post("/api/projections/RoomCopies/cancel-rebuild", json!({}));
+    let cancelled = cancel().await.expect(200).json();
+    assert_eq!(
+        (&cancelled["status"], &cancelled["rebuild"]["step"]),
+        (&json!("running"), &json!("cancelled"))
+    );
+    assert_eq!(cancel().await.expect(200).json(), cancelled);
+    world.tick(TIMER).await.unwrap();
+    assert_eq!(copies(&world).await, 0);
+    rebuild(&world, json!({})).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_rebuild_that_is_cancelled_stops_its_worker() {
+    let world = world_without_copies().await;
+    rebuild(&world, json!({})).await.expect(200);
+    let mut held = world.endpoint.hold(Create, "people");
+    let worker = world.second_instance().await;
+    let (ran, ()) = tokio::join!(worker.tick(TIMER), async {
+        held.arrived().await;
+        let cancel = world.post("/api/projections/RoomCopies/cancel-rebuild", json!({})).await;
+        cancel.expect(200);
+        held.release();
+    });
+    ran.unwrap();
+    assert_eq!(status(&world).await["rebuild"]["step"], "cancelled");
+    assert!(copies(&world).await < ROOMS);
+}
+
+#[tokio::test]
+async fn a_paused_projection_is_rebuilt_after_it_is_resumed() {
+    let world = world_without_copies().await;
+    pause(&world, "RoomCopies").await.expect(200);
+    problem(&rebuild(&world, json!({})).await, 409);
+    resume(&world, "RoomCopies").await.expect(200);
+    rebuild(&world, json!({})).await.expect(200);
+    pause(&world, "RoomCopies").await.expect(200);
+    world.tick(TIMER).await.unwrap();
+    assert_eq!(
+        (status(&world).await["status"].as_str(), copies(&world).await),
+        (Some("paused"), 0)
+    );
+    resume(&world, "RoomCopies").await.expect(200);
+    assert_eq!(status(&world).await["status"], "rebuilding");
+    world.tick(TIMER).await.unwrap();
+    assert_eq!(copies(&world).await, ROOMS);
+}
+
+#[tokio::test]
+async fn a_rebuild_finds_sources_that_a_replica_does_not_show_yet() {
+    let world = World::new().await;
+    let frozen = world.stale_reads("rooms");
+    room(&world, 0).await;
+    rebuild(&world, json!({})).await.expect(200);
+    world.second_instance().await.tick(TIMER).await.unwrap();
+    drop(frozen);
+    assert_eq!(copies(&world).await, 1);
+}
+
+#[tokio::test]
+async fn a_position_that_the_store_refuses_begins_the_sources_again() {
+    let world = world_without_copies().await;
+    rebuild(&world, json!({})).await.expect(200);
+    let mut state = world.item("projections", "RoomCopies").await;
+    state["rebuild"]["step"]["position"] = json!("of another version");
+    state["rebuild"]["progress"]["read"] = json!(100);
+    world.write_item("projections", &state).await;
+    world.tick(TIMER).await.unwrap();
+    assert_eq!(copies(&world).await, ROOMS);
+    assert_eq!(status(&world).await["rebuild"]["progress"]["read"], ROOMS);
+}
+
+#[tokio::test]
+async fn lost_answers_and_bad_sources_end_in_the_same_copies() {
+    let world = world_without_copies().await;
+    let bad = json!({"id": "bad", "roomId": "bad", "type": "poem"});
+    world.write_item("rooms", &bad).await;
+    rebuild(&world, json!({})).await.expect(200);
+    for (kind, container) in
+        [(Create, "people"), (Replace, "projections"), (Read, "projections"), (Query, "rooms")]
+    {
+        world.endpoint.inject(Fault::AnswerLost, kind, container, 1);
+    }
+    world.tick(TIMER).await.unwrap();
+    assert_eq!(copies(&world).await, ROOMS);
+    assert_eq!(given::dead_letters(&world).await, ["RoomCopies"]);
+    assert_eq!(status(&world).await["rebuild"]["progress"]["deadLetters"], 1);
+}
+
+#[tokio::test]
+async fn a_slow_worker_stores_no_position_after_another_has_taken_over() {
+    let world = world_without_copies().await;
+    rebuild(&world, json!({})).await.expect(200);
+    let first = world.second_instance().await;
+    let second = world.second_instance().await;
+    let mut copying = world.endpoint.hold(Create, "people");
+    let mut slow = pin!(first.tick(TIMER));
+    tokio::select! {
+        () = copying.arrived() => {}
+        _ = &mut slow => panic!("it ended without a copy"),
+    }
+    expire_claim(&world).await;
+    let mut counting = world.endpoint.hold(Query, "rooms");
+    let mut takes_over = pin!(second.tick(TIMER));
+    tokio::select! {
+        () = counting.arrived() => {}
+        _ = &mut takes_over => panic!("it ended without a query"),
+    }
+    copying.release();
+    slow.await.unwrap();
+    assert_eq!(status(&world).await["rebuild"]["progress"]["read"], 0);
+    counting.release();
+    takes_over.await.unwrap();
+    assert_eq!(status(&world).await["rebuild"]["progress"]["read"], ROOMS);
+    assert_eq!(copies(&world).await, ROOMS);
+}

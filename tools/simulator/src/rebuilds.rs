@@ -1,0 +1,88 @@
+//! Rebuilds of projections beside the clients: the command of the app, some of whose processes are killed.
+
+use std::{collections::BTreeSet, process::Stdio, time::Duration};
+
+use anyhow::{Context as _, bail};
+use tokio::{process::Command, time::timeout};
+use tributary_local::{chaos::Random, host::BuiltApp};
+
+/// The longest time before a process is killed, in milliseconds.
+const MAX_LIFE_MS: u64 = 40_000;
+
+/// The time in which every rebuild must end after quiet: a worker that was killed keeps it for 90 s.
+const MAX_END: Duration = Duration::from_mins(5);
+
+/// The stream of random numbers that decides here: no other has its number.
+const RANDOM_STREAM: u64 = 2_606;
+
+/// The pause before a command is started again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Rebuilds random projections of an app, one after the other.
+pub(crate) struct Rebuilder<'a> {
+    app: &'a BuiltApp,
+    projections: &'static [&'static str],
+    random: Random,
+    begun: BTreeSet<&'static str>,
+    /// The rebuilds that have ended.
+    pub(crate) ended: usize,
+}
+
+impl<'a> Rebuilder<'a> {
+    pub(crate) fn new(app: &'a BuiltApp, projections: &'static [&'static str], seed: u64) -> Self {
+        let random = Random::stream(seed, RANDOM_STREAM);
+        Self { app, projections, random, begun: BTreeSet::new(), ended: 0 }
+    }
+
+    /// Rebuilds until it is dropped, and kills many of the processes. Returns the error of one that fails
+    /// otherwise than it should.
+    pub(crate) async fn keep_on(&mut self) -> anyhow::Error {
+        if self.projections.is_empty() {
+            return std::future::pending().await;
+        }
+        loop {
+            let name = self.projections[self.random.index(self.projections.len())];
+            let life = Duration::from_millis(self.random.below(MAX_LIFE_MS));
+            self.begun.insert(name);
+            match timeout(life, self.rebuild(name)).await {
+                Ok(Ok(true)) => self.ended += 1,
+                // The store has refused requests, or another process has the rebuild.
+                Ok(Ok(false)) => tokio::time::sleep(PAUSE).await,
+                Ok(Err(error)) => return error,
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Ends all rebuilds that have begun.
+    pub(crate) async fn complete(&mut self) -> anyhow::Result<()> {
+        let all = async {
+            for name in std::mem::take(&mut self.begun) {
+                while !self.rebuild(name).await? {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                self.ended += 1;
+            }
+            anyhow::Ok(())
+        };
+        timeout(MAX_END, all).await.context("a rebuild does not end")?
+    }
+
+    /// Runs the command to its end; false if it has to be run again.
+    async fn rebuild(&self, name: &str) -> anyhow::Result<bool> {
+        let output = Command::new(self.app.executable())
+            .args(["projections", "rebuild", name])
+            .envs(self.app.settings.iter())
+            .env("Background__RequestUnitsPerSecond", "0")
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("the rebuild cannot be started")?;
+        match output.status.code() {
+            Some(0) => Ok(true),
+            Some(2) => Ok(false),
+            _ => bail!("the rebuild failed: {}", String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+}
