@@ -30,7 +30,7 @@ use crate::{
         resume_projection,
     },
     projection::{Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections},
-    rebuild::Rebuilds,
+    rebuild::{self, Rebuilds},
     telemetry,
     values::Clock,
 };
@@ -210,7 +210,13 @@ impl App {
         });
         let of_domains = self.domains.iter().flat_map(|domain| domain.timers.iter().cloned());
         let has_projections = self.projections.all().next().is_some();
-        let rebuilds = has_projections.then(|| self.rebuilds.timer());
+        let rebuilds = has_projections.then(|| {
+            let rebuilds = self.rebuilds.clone();
+            Timer::new(rebuild::TIMER, rebuild::SCHEDULE, move || {
+                let rebuilds = rebuilds.clone();
+                async move { rebuilds.continue_all().await }
+            })
+        });
         audits.chain(of_domains).chain(rebuilds)
     }
 

@@ -10,21 +10,19 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::{
-    PauseReason, ProjectionList, ProjectionName, ProjectionView, rebuild_command,
-    table::projections_table, update,
+    PauseReason, ProjectionList, ProjectionName, ProjectionView,
+    output::{PROGRESS_INTERVAL, closed, print, sentence, write},
+    rebuild_command, update,
 };
 use crate::{
     brand::brand,
     dead_letters::{ReplayCounts, replay_many},
-    http::{ApiError, Conditions},
+    http::Conditions,
     projection::{Projections, control::Pause},
     rebuild::Rebuilds,
     terminal::{OutputFormat, json_lines},
     values::Timestamp,
 };
-
-/// The interval between two reports of the progress.
-pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The command failed, or was not possible.
 const EXIT_FAILED: u8 = 2;
@@ -199,33 +197,8 @@ async fn list(projections: &Projections) -> Result<Vec<ProjectionView>, String> 
     Ok(ProjectionList::read(projections).await.map_err(sentence)?.items)
 }
 
-pub(super) fn print(views: &[ProjectionView], format: OutputFormat) -> Result<(), String> {
-    let text = match format {
-        OutputFormat::Json => json_lines(views),
-        OutputFormat::Plain => projections_table(views, false),
-        OutputFormat::Colours => projections_table(views, true),
-    };
-    write(&text)
-}
-
-fn write(text: &str) -> Result<(), String> {
-    let mut out = io::stdout();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(closed)
-}
-
 fn in_words(ReplayCounts { replayed, failed }: &ReplayCounts) -> String {
     format!("{replayed} replayed, {failed} failed again")
-}
-
-/// Returns what is wrong and what to do.
-#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
-pub(super) fn sentence(error: ApiError) -> String {
-    error.status_and_detail().1
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
-fn closed(error: io::Error) -> String {
-    format!("the result cannot be written: {error}")
 }
 
 /// Returns the user of this computer, whose name stands with the pause.

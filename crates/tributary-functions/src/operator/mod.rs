@@ -8,6 +8,7 @@ mod cancel_rebuild;
 pub mod command;
 mod get_projection;
 mod list_projections;
+mod output;
 mod pause_projection;
 mod rebuild_command;
 mod rebuild_projection;

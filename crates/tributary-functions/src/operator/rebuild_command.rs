@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::{
     ProjectionName, ProjectionView, RebuildView,
-    command::{PROGRESS_INTERVAL, print, sentence},
+    output::{PROGRESS_INTERVAL, print, sentence},
     update,
     view::find,
 };

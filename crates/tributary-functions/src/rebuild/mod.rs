@@ -51,7 +51,6 @@ pub use self::{
 use crate::{
     audit::{Audit, AuditOptions},
     cosmos::{Background, StoreError},
-    domain::Timer,
     projection::{Projections, control::Rebuild},
     values::fresh_id,
 };
@@ -59,9 +58,9 @@ use crate::{
 /// The timer that continues rebuilds.
 pub const TIMER: &str = "ContinueRebuilds";
 
-/// Every five minutes. A timer each minute would use most of the free grant of a plan (100,000 GB-s a
+/// The times of its runs, every five minutes. A timer each minute would use most of the free grant of a plan (100,000 GB-s a
 /// month), for runs that nearly always find nothing.
-const SCHEDULE: &str = "0 */5 * * * *";
+pub const SCHEDULE: &str = "0 */5 * * * *";
 
 /// The time of a run of the timer, within `functionTimeout` (10 minutes) with the page or slice that is last.
 const TIMER_RUN: Duration = Duration::from_mins(4);
@@ -95,18 +94,9 @@ impl Rebuilds {
         &self.projections
     }
 
-    /// Returns the timer that continues rebuilds.
-    pub fn timer(&self) -> Timer {
-        let rebuilds = self.clone();
-        Timer::new(TIMER, SCHEDULE, move || {
-            let rebuilds = rebuilds.clone();
-            async move { rebuilds.continue_all().await }
-        })
-    }
-
     /// Works for [`TIMER_RUN`] on the rebuilds that have no worker. A rebuild that fails keeps its position,
     /// and no other waits for it.
-    async fn continue_all(&self) -> Result<(), StoreError> {
+    pub async fn continue_all(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + TIMER_RUN;
         let states = self.projections.states().all().await?;
         for state in states.into_values().filter_map(Result::ok) {

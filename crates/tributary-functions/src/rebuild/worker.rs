@@ -165,7 +165,7 @@ impl Rebuilds {
                 return Ok(Err(RunResult::NoRebuild));
             }
             let worker = |rebuild: &Rebuild| rebuild.worker.as_ref().map(|one| one.id.clone());
-            // guard: rebuild: only its worker stores a position => `if false`
+            // guard: rebuild: only its worker stores a position => `false`
             if worker(stored) != worker(rebuild) {
                 return Ok(Err(RunResult::OtherWorker));
             }

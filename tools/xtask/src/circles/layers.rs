@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["engines", "projection"],
     &["audit"],
     &["http"],
+    &["rebuild"],
     &["dead_letters", "operator", "config"],
     &["domain"],
     &["app"],

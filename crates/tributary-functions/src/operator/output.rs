@@ -1,0 +1,43 @@
+//! What the command `projections` writes.
+
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+use super::{ProjectionView, table::projections_table};
+use crate::{
+    http::ApiError,
+    terminal::{OutputFormat, json_lines},
+};
+
+/// The interval between two reports of the progress.
+pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Writes projections to standard output.
+pub(super) fn print(views: &[ProjectionView], format: OutputFormat) -> Result<(), String> {
+    let text = match format {
+        OutputFormat::Json => json_lines(views),
+        OutputFormat::Plain => projections_table(views, false),
+        OutputFormat::Colours => projections_table(views, true),
+    };
+    write(&text)
+}
+
+/// Writes a text to standard output.
+pub(super) fn write(text: &str) -> Result<(), String> {
+    let mut out = io::stdout();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(closed)
+}
+
+/// Returns what is wrong and what to do.
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+pub(super) fn sentence(error: ApiError) -> String {
+    error.status_and_detail().1
+}
+
+/// Returns why a text was not written.
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+pub(super) fn closed(error: io::Error) -> String {
+    format!("the result cannot be written: {error}")
+}
