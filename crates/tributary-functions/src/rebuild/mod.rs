@@ -9,8 +9,8 @@
 //! 2. *Audit*: the worker audits the domain slice by slice, with repair. It removes the copies that have no
 //!    source, and corrects those that have the version of their source and another content.
 //!
-//! Whoever comes first is the worker: the command that has asked, a later command, or the timer
-//! [`TIMER`], which looks every five minutes.
+//! The worker is the first of these that finds the rebuild without one: the command that has asked, a later
+//! command, the timer [`TIMER`].
 //!
 //! # Why a rebuild ends right
 //!
