@@ -34,15 +34,12 @@ pub(super) async fn run(
     let function = find(projections, name).map_err(sentence)?.function();
     let (state, _) = projections.states().read(function).await.map_err(|e| sentence(e.into()))?;
     let waiting = state.rebuild_under_way().filter(|rebuild| rebuild.since == since);
-    match waiting {
-        Some(rebuild) => {
-            eprintln!("Goes on with the rebuild that was asked for at {}", rebuild.requested_at);
-        }
-        None => {
-            let request = RebuildRequest::new(user, since);
-            let conditions = &Conditions::default();
-            update::rebuild(projections, name, conditions, &request).await.map_err(sentence)?;
-        }
+    if let Some(rebuild) = waiting {
+        eprintln!("Goes on with the rebuild that was asked for at {}", rebuild.requested_at);
+    } else {
+        let request = RebuildRequest::new(user, since);
+        let conditions = &Conditions::default();
+        update::rebuild(projections, name, conditions, &request).await.map_err(sentence)?;
     }
     let worker = fresh_id();
     let mut progress = Progress { reported: Instant::now() };
@@ -59,7 +56,7 @@ pub(super) async fn run(
         }
     };
     match end {
-        Ok(RunResult::Done(_)) => {
+        Ok(RunResult::Done) => {
             let read = projections.states().read(function).await;
             let (state, _) = read.map_err(|error| sentence(error.into()))?;
             let projection = find(projections, name).map_err(sentence)?;

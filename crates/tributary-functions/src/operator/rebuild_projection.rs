@@ -21,6 +21,7 @@ pub struct RebuildProjectionRequest {
 
 from_form!(RebuildProjectionRequest { since: optional_text("since", moment) });
 
+#[expect(clippy::needless_pass_by_value, reason = "as a form parses")]
 fn moment(text: String) -> Result<Timestamp, Invalid> {
     Timestamp::parse(&text)
 }

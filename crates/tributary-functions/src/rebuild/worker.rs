@@ -34,10 +34,10 @@ const AUDIT_SLICE: Duration = Duration::from_mins(1);
 const MAX_WAIT: Duration = Duration::from_hours(1);
 
 /// The end of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunResult {
     /// The rebuild is done.
-    Done(Rebuild),
+    Done,
     /// The time of the run was over. The timer or another run goes on.
     OutOfTime,
     /// The projection was paused. The timer or another run goes on after the resume.
@@ -102,7 +102,7 @@ impl Rebuilds {
             self.release(function, worker).await?;
         }
         match end {
-            Ok(()) => Ok(RunResult::Done(run.rebuild)),
+            Ok(()) => Ok(RunResult::Done),
             Err(Stop::End(end)) => Ok(end),
             Err(Stop::Error(error)) => Err(error),
         }
@@ -321,12 +321,11 @@ impl Run<'_> {
         let projection = self.projection.function();
         tracing::warn!(projection, %error, "A step of a rebuild begins again");
         let mut progress = self.rebuild.progress;
-        let step = match self.rebuild.step {
-            RebuildStep::Audit { .. } => RebuildStep::Audit { position: None },
-            _ => {
-                progress.read = 0;
-                RebuildStep::Sources { position: None }
-            }
+        let step = if matches!(self.rebuild.step, RebuildStep::Audit { .. }) {
+            RebuildStep::Audit { position: None }
+        } else {
+            progress.read = 0;
+            RebuildStep::Sources { position: None }
         };
         self.advance(step, progress).await
     }
