@@ -5,10 +5,10 @@
 //!    again.
 //! 2. Between the writes, random states of the whole history are delivered: older ones, duplicates, out of
 //!    order, to two instances, to both at once, and to one that is killed in the middle. Most states are
-//!    never delivered.
+//!    never delivered. Rebuilds read all sources and apply them again, and are killed, too.
 //! 3. In the end the last state of each source is delivered unless it was acknowledged before, which is
 //!    all that the change feed promises.
-//! 4. Then every state is delivered once more, from the last to the first.
+//! 4. Then every state is delivered once more, from the last to the first, and a rebuild changes nothing.
 //!
 //! [`holds`] takes any projection; [`copies`], [`aggregate`] and [`window`] compare by the definition of
 //! the shape, and [`fan_out()`] by that of its targets, which are written meanwhile. To put a projection
@@ -29,7 +29,7 @@ use std::{
 };
 
 use custom_handler::{Document, Documents, InvocationId};
-use futures::future::join;
+use futures::future::{BoxFuture, join};
 use proptest::{
     collection::vec,
     prelude::*,
@@ -39,7 +39,7 @@ use serde_json::{Value, json};
 use tributary_functions::{
     cosmos::Cosmos,
     projection::{
-        AnyProjection, ChangeFeedItem, DeadLetters,
+        AnyProjection, AppliedBatch, ChangeFeedItem, DeadLetters, IncompleteBatch,
         aggregate::{Aggregate, AggregateProjection},
         copies::{Copies, CopyProjection},
         window::{Window, WindowHead, WindowItem, WindowProjection},
@@ -55,6 +55,9 @@ const OWNERS: u8 = 3;
 
 /// The time in which the proof looks for a shorter history that fails, in milliseconds.
 const MAX_SHRINK_MS: u32 = 10_000;
+
+/// The time for which a batch is retried.
+const BATCH_BUDGET: Duration = Duration::from_millis(500);
 
 /// The sources of a container, as commands would write them.
 pub trait Sources: Default {
@@ -84,6 +87,7 @@ enum HistoryStep {
     Deliver { states: Vec<prop::sample::Index>, second: bool },
     AtOnce { one: Vec<prop::sample::Index>, other: Vec<prop::sample::Index> },
     Killed { states: Vec<prop::sample::Index>, after_requests: usize },
+    Rebuild { second: bool, after_requests: usize },
 }
 
 fn steps() -> impl Strategy<Value = Vec<HistoryStep>> {
@@ -95,6 +99,8 @@ fn steps() -> impl Strategy<Value = Vec<HistoryStep>> {
         1 => (states(), states()).prop_map(|(one, other)| HistoryStep::AtOnce { one, other }),
         1 => (states(), 1..8_usize)
             .prop_map(|(states, after_requests)| HistoryStep::Killed { states, after_requests }),
+        1 => (any::<bool>(), 1..20_usize)
+            .prop_map(|(second, after_requests)| HistoryStep::Rebuild { second, after_requests }),
     ];
     vec(step, 1..50)
 }
@@ -134,7 +140,20 @@ impl<S: Sources> Proof<S> {
                 let states = self.pick(&states);
                 kill(&self.world, after_requests, self.deliver(0, &states)).await;
             }
+            HistoryStep::Rebuild { second, after_requests } => {
+                kill(&self.world, after_requests, self.rebuild(usize::from(second))).await;
+            }
         }
+    }
+
+    /// Applies all sources again, as they are stored now.
+    async fn rebuild(&self, instance: usize) {
+        let states = self.world.items(S::CONTAINER).await;
+        let projection = &*self.instances[instance];
+        until_applied(&states, |documents, invocation| {
+            projection.apply_again(&self.dead_letters, BATCH_BUDGET, documents, invocation)
+        })
+        .await;
     }
 
     async fn record(&mut self, state: Value) {
@@ -174,12 +193,21 @@ impl<S: Sources> Proof<S> {
 
 /// Delivers a batch until it is acknowledged, as the host does.
 async fn deliver(projection: &dyn AnyProjection, dead_letters: &DeadLetters, states: &[Value]) {
+    until_applied(states, |documents, invocation| {
+        projection.run(dead_letters, BATCH_BUDGET, documents, invocation)
+    })
+    .await;
+}
+
+/// Applies a batch until it succeeds.
+async fn until_applied<'a>(
+    states: &[Value],
+    apply: impl Fn(Documents, InvocationId) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>>,
+) {
     for _ in 0..20 {
         let document = |state: &Value| Document::from_json(state.to_string()).unwrap();
         let documents = Documents(states.iter().map(document).collect());
-        let invocation = InvocationId("an-invocation".into());
-        let budget = Duration::from_millis(500);
-        if projection.run(dead_letters, budget, documents, invocation).await.is_ok() {
+        if apply(documents, InvocationId("an-invocation".into())).await.is_ok() {
             return;
         }
     }
@@ -251,6 +279,8 @@ pub fn holds<S: Sources>(
         for state in proof.history.iter().rev() {
             proof.deliver(0, std::slice::from_ref(state)).await;
         }
+        compare(&proof.world, &last).await?;
+        proof.rebuild(1).await;
         compare(&proof.world, &last).await?;
         let dead_letters = proof.world.items("dead-letters").await;
         if dead_letters.is_empty() {
