@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 use tributary_functions::{
     app::{App, AppOptions},
+    audit::AuditOptions,
     config::Settings as AppSettings,
     cosmos::{Cosmos, Limits},
     http::{Authentication, HttpFunction},
@@ -172,11 +173,12 @@ impl<A: AppUnderTest> World<A> {
     }
 
     /// Returns the options of the app in a test. Its renames have no budget of request units: no reader
-    /// competes with them here.
+    /// competes with them here. Its audits wait for 0.2 s instead of 20: no change is on its way for longer.
     pub fn options() -> AppOptions {
         let background =
             BackgroundOptions { request_units_per_second: None, ..BackgroundOptions::default() };
-        AppOptions { background, ..AppOptions::default() }
+        let audit = AuditOptions { settle: Duration::from_millis(200), ..AuditOptions::default() };
+        AppOptions { background, audit, ..AppOptions::default() }
     }
 
     /// Returns the names of the triggers that the app serves.

@@ -29,6 +29,7 @@ use outcome::SeedOutcome;
 /// faults and the command that repeats the seed; then the exit code is 1.
 #[derive(Clone, Debug, Parser)]
 #[command(bin_name = "cargo xtask chaos")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ChaosCli {
     /// The domain whose workload runs.
     #[arg(long, value_enum, default_value_t)]
