@@ -94,7 +94,7 @@ impl Rebuilds {
         &self.projections
     }
 
-    /// Works for [`TIMER_RUN`] on the rebuilds that have no worker. A rebuild that fails keeps its position,
+    /// Works for four minutes on the rebuilds that have no worker. A rebuild that fails keeps its position,
     /// and no other waits for it.
     pub async fn continue_all(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + TIMER_RUN;
