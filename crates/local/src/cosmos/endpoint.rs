@@ -14,8 +14,8 @@ use azure_data_cosmos::{
 
 use super::{
     Charges, ContainersFile, EndpointError, Fault, FrozenReplica, Hold, RequestKind, RunningServer,
-    StoreRequest, WELL_KNOWN_KEY, account::REGION, in_process, provision, replicas, server,
-    store::EndpointStore,
+    StoreRequest, WELL_KNOWN_KEY, account::REGION, in_process, operation::ContainerPath, provision,
+    replicas, server, store::EndpointStore,
 };
 use crate::chaos::Chaos;
 
@@ -197,6 +197,12 @@ impl CosmosEndpoint {
     /// If a physical partition splits at this moment, which chaos can cause.
     pub fn freeze_replica(&self, container: &str) -> FrozenReplica {
         replicas::freeze(&self.store.replicas, container)
+    }
+
+    /// Splits the first physical partition of a container, and returns after the split.
+    pub async fn split(&self, database: &str, container: &str) {
+        let (database, container) = (database.to_owned(), container.to_owned());
+        self.store.split(&ContainerPath { database, container }).await;
     }
 
     /// Removes the items whose time to live ends before `now`, and returns their number. A test passes

@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use azure_core::http::{Request, Url};
@@ -141,6 +141,17 @@ impl EndpointStore {
             splits.after_write(&self.account.backend, &self.replicas, container).await;
         }
         met.map_or(response, |met| Ok(met.answer()))
+    }
+
+    /// Splits the first physical partition of a container, and returns after the split.
+    pub(super) async fn split(&self, container: &ContainerPath) {
+        let backend = &self.account.backend;
+        let Some(&partition) = backend.partitions(container).first() else { return };
+        let (alone, caught_up) = self.replicas.catch_up().await;
+        backend.split(container, partition, Duration::ZERO);
+        drop(alone);
+        backend.split_done(container, partition).await;
+        drop(caught_up);
     }
 
     /// Answers a read from a replica that lags, if the request accepts one, and otherwise from the

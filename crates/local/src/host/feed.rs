@@ -79,7 +79,11 @@ impl FeedPump {
                 console.error(&text);
                 last_error = text;
             }
-            if matches!(error, FeedError::LeaseLost(_)) {
+            let is_taken = match &error {
+                FeedError::LeaseLost(lease) => !self.is_released(lease).await.unwrap_or(true),
+                _ => false,
+            };
+            if is_taken {
                 console.warn(&format!("{}: the trigger stops here", self.delivery.function.name));
                 return stop.cancelled().await;
             }
@@ -188,7 +192,8 @@ impl FeedPump {
         let mut workers = Vec::new();
         for lease in leases.acquire(&topology).await? {
             workers.push(Worker {
-                pages: pages(&container, &self.trigger, &lease).await?,
+                pages: pages(&container, &self.trigger, &leases, &lease).await?,
+                position: None,
                 delivery: self.delivery.clone(),
                 trigger: self.trigger.clone(),
                 leases: leases.clone(),
@@ -202,6 +207,13 @@ impl FeedPump {
         Ok(workers)
     }
 
+    /// Returns true if an operator has taken a lost lease away. The trigger acquires it again, as the real
+    /// one does.
+    async fn is_released(&self, lease: &str) -> Result<bool, FeedError> {
+        let (_, leases) = self.open().await?;
+        leases.is_released(lease).await
+    }
+
     async fn open(&self) -> Result<(ContainerClient, Leases), FeedError> {
         let database = &self.trigger.database;
         let name = &self.trigger.container;
@@ -212,7 +224,10 @@ impl FeedPump {
             .await
             .map_err(|error| FeedError::container(database, name, error))?;
         let lease_client = self.delivery.options.lease_client.as_ref().unwrap_or(&self.client);
-        let leases = Leases::open(lease_client, &self.trigger, &self.owner).await?;
+        let leases = {
+            let monitored = (&self.client, &container);
+            Leases::open(lease_client, &self.trigger, monitored, &self.owner).await?
+        };
         Ok((container, leases))
     }
 

@@ -24,6 +24,12 @@ pub enum FeedError {
     /// Another host wrote the lease.
     #[error("the lease {0} was taken by another host")]
     LeaseLost(String),
+    /// A lease has no range: an old version of the trigger wrote it.
+    #[error("the lease {0} has no FeedRange: delete it, or let the real trigger acquire it once")]
+    LeaseWithoutRange(String),
+    /// The store has given the monitored container no `_rid`.
+    #[error("the container {0} has no _rid that names its leases")]
+    NoRid(String),
     /// A physical partition has split, so the leases have to be acquired again.
     #[error("a physical partition has split")]
     Split,

@@ -78,6 +78,8 @@ pub struct CosmosTrigger {
     pub max_items_per_invocation: u32,
     /// The pause after an empty read; 5 s by default.
     pub feed_poll_delay: Duration,
+    /// The pause between an owner's writes of a lease without a checkpoint; 17 s by default.
+    pub lease_renew_interval: Duration,
     /// The start without leases.
     pub start: FeedStart,
     /// The rule of `host.json` for strings that look like dates.

@@ -190,6 +190,9 @@ fn read_cosmos(
             .unwrap_or(false),
         max_items_per_invocation: positive(trigger, "maxItemsPerInvocation", 100)?,
         feed_poll_delay: Duration::from_millis(positive(trigger, "feedPollDelay", 5000)?.into()),
+        lease_renew_interval: Duration::from_millis(
+            positive(trigger, "leaseRenewInterval", 17_000)?.into(),
+        ),
         start: read_start(trigger)?,
         dates: DateParsing::default(),
         connection,

@@ -1,19 +1,24 @@
 //! Lease items: the delivered position of each range of the change feed.
 //!
-//! Each physical partition has an item in the lease container, written under If-Match. A host that
-//! starts takes over the leases of its function at once, from any owner. The former owner notices that
-//! at its next checkpoint. Leases do not expire here.
+//! Each physical partition has an item in the lease container, written under If-Match, in the form of the
+//! real trigger ([`tributary_change_feed`]). A host that starts takes over the leases of its function at
+//! once, from any owner. The former owner notices that at its next write. Leases do not expire here, but
+//! their owner renews them as the real one does.
 
 use azure_core::http::Etag;
 use azure_data_cosmos::feed::FeedRange;
-use azure_data_cosmos::models::ContainerProperties;
-use azure_data_cosmos::options::{FeedOptions, ItemWriteOptions, Precondition, QueryOptions};
-use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
-use futures::TryStreamExt as _;
-use serde::{Deserialize, Serialize};
+use azure_data_cosmos::models::{ContainerProperties, EffectivePartitionKey};
+use azure_data_cosmos::options::{
+    ChangeFeedStartFrom, FeedOptions, ItemWriteOptions, Precondition, QueryOptions,
+};
+use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError, FeedScope, Query};
+use futures::{StreamExt as _, TryStreamExt as _};
+use serde::Deserialize;
 use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use tokio::time::Instant;
+use tributary_change_feed::{EpkRange, LeaseItem, LeaseRange, lease_prefix};
 
 use super::feed_error::FeedError;
 use super::function::CosmosTrigger;
@@ -21,26 +26,14 @@ use super::function::CosmosTrigger;
 /// The number of attempts to acquire a lease that another host has written meanwhile.
 const MAX_ACQUIRE_ATTEMPTS: u32 = 10;
 
-/// A lease item as it is stored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct LeaseItem {
-    /// `<prefix><database>_<container>..<range>`.
-    pub id: String,
-    /// The owner.
-    pub owner: String,
-    /// Its range of effective partition keys.
-    #[serde(rename = "feedRange")]
-    pub range: FeedRange,
-    /// The SDK's continuation token after the last delivered batch.
-    pub continuation: Option<String>,
-    /// The time of the last write.
-    pub timestamp: String,
-}
-
 /// A lease of this host.
 #[derive(Debug, Clone)]
 pub(super) struct Lease {
     pub item: LeaseItem,
+    /// Its range of effective partition keys.
+    pub range: FeedRange,
+    /// The time of this host's last write.
+    pub written_at: Instant,
     etag: Option<Etag>,
 }
 
@@ -52,11 +45,25 @@ struct StoredLease {
     etag: String,
 }
 
+impl TryFrom<StoredLease> for Lease {
+    type Error = FeedError;
+
+    fn try_from(StoredLease { item, etag }: StoredLease) -> Result<Self, FeedError> {
+        let range = item.range().ok_or_else(|| FeedError::LeaseWithoutRange(item.id.clone()))?;
+        let range = feed_range(range)?;
+        Ok(Self { item, range, written_at: Instant::now(), etag: Some(Etag::from(etag)) })
+    }
+}
+
 /// The leases of one function.
 #[derive(Clone)]
 pub(super) struct Leases {
+    monitored: ContainerClient,
     container: ContainerClient,
+    /// The beginning of the ids.
     prefix: String,
+    /// The `_rid` of the monitored container.
+    pub(super) rid: String,
     owner: String,
 }
 
@@ -64,6 +71,7 @@ impl Leases {
     pub(super) async fn open(
         client: &CosmosClient,
         trigger: &CosmosTrigger,
+        monitored: (&CosmosClient, &ContainerClient),
         owner: &str,
     ) -> Result<Self, FeedError> {
         let database = client.database_client(&trigger.lease_database);
@@ -83,11 +91,13 @@ impl Leases {
             .container_client(name, None)
             .await
             .map_err(|error| FeedError::container(&trigger.lease_database, name, error))?;
-        Ok(Self {
-            container,
-            prefix: format!("{}{}_{}..", trigger.lease_prefix, trigger.database, trigger.container),
-            owner: owner.to_owned(),
-        })
+        let (account, monitored) = monitored;
+        let properties = monitored.read(None).await?.into_model()?;
+        let rid = properties.system_properties.resource_id.unwrap_or_default();
+        let host = account.endpoint().host_str().unwrap_or_default();
+        let prefix = lease_prefix(&trigger.lease_prefix, host, &rid)
+            .ok_or_else(|| FeedError::NoRid(trigger.container.clone()))?;
+        Ok(Self { monitored: monitored.clone(), container, prefix, rid, owner: owner.to_owned() })
     }
 
     /// Acquires a lease for each physical partition. After a split each child starts at its parent's
@@ -95,29 +105,32 @@ impl Leases {
     /// merge the older, narrower leases stay.
     pub(super) async fn acquire(&self, physical: &[FeedRange]) -> Result<Vec<Lease>, FeedError> {
         let stored = self.stored().await?;
+        if stored.is_empty() {
+            self.create_info().await?;
+        }
         let mut taken = Vec::new();
         let mut replaced = Vec::new();
         for range in physical {
-            if let Some(lease) = stored.iter().find(|lease| lease.item.range == *range) {
+            if let Some(lease) = stored.iter().find(|lease| lease.range == *range) {
                 taken.push(self.take(lease.clone()).await?);
                 continue;
             }
             let within: Vec<_> =
-                stored.iter().filter(|lease| lease.item.range.is_subset_of(range)).collect();
+                stored.iter().filter(|lease| lease.range.is_subset_of(range)).collect();
             if !within.is_empty() {
                 for lease in within {
                     taken.push(self.take(lease.clone()).await?);
                 }
                 continue;
             }
-            let parent = stored.iter().find(|lease| range.is_subset_of(&lease.item.range));
+            let parent = stored.iter().find(|lease| range.is_subset_of(&lease.range));
             replaced.extend(parent);
             let continuation = parent.and_then(|lease| lease.item.continuation.clone());
             taken.push(self.create(range.clone(), continuation).await?);
         }
         // The children of a parent that was split before cover it, with new or earlier leases.
         replaced.extend(stored.iter().filter(|lease| {
-            physical.iter().filter(|range| range.is_subset_of(&lease.item.range)).count() > 1
+            physical.iter().filter(|range| range.is_subset_of(&lease.range)).count() > 1
         }));
         for lease in replaced {
             self.delete(lease).await?;
@@ -135,9 +148,19 @@ impl Leases {
         self.replace(lease).await
     }
 
+    /// Renews the lease of an owner that has written no checkpoint for a while.
+    pub(super) async fn renew(&self, lease: &mut Lease) -> Result<(), FeedError> {
+        self.replace(lease).await
+    }
+
+    /// Returns true if a lost lease has no owner: an operator has taken it away.
+    pub(super) async fn is_released(&self, id: &str) -> Result<bool, FeedError> {
+        Ok(self.read(id).await?.is_some_and(|lease| lease.item.owner.is_none()))
+    }
+
     async fn stored(&self) -> Result<Vec<Lease>, FeedError> {
         let query = Query::from("SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)")
-            .with_parameter("@prefix", &self.prefix)?;
+            .with_parameter("@prefix", format!("{}..", self.prefix))?;
         // By default the SDK refuses a query of more than 100 physical partitions.
         let feed = FeedOptions::default().with_max_fan_out(u32::MAX);
         let options = QueryOptions::default().with_feed_options(feed);
@@ -147,17 +170,14 @@ impl Leases {
             .await?
             .try_collect()
             .await?;
-        Ok(stored
-            .into_iter()
-            .map(|stored| Lease { item: stored.item, etag: Some(Etag::from(stored.etag)) })
-            .collect())
+        stored.into_iter().map(Lease::try_from).collect()
     }
 
     async fn take(&self, mut lease: Lease) -> Result<Lease, FeedError> {
         let mut attempt = 1;
-        while lease.item.owner != self.owner {
+        while lease.item.owner.as_ref() != Some(&self.owner) {
             let id = lease.item.id.clone();
-            lease.item.owner.clone_from(&self.owner);
+            lease.item.owner = Some(self.owner.clone());
             match self.replace(&mut lease).await {
                 // Its last owner has written it, or a replica that lags was read.
                 // guard: host: a lease is taken again when its last owner has written it =>
@@ -177,17 +197,23 @@ impl Leases {
         range: FeedRange,
         continuation: Option<String>,
     ) -> Result<Lease, FeedError> {
-        let min = range.min_inclusive().to_hex();
-        let max = range.max_exclusive().to_hex();
+        let token = self.partition_id(&range).await?;
         let item = LeaseItem {
-            id: format!("{}{min}-{max}", self.prefix),
-            owner: self.owner.clone(),
-            range: range.clone(),
+            id: format!("{}..{token}", self.prefix),
+            version: 0,
+            token,
+            feed_range: Some(LeaseRange { range: epk_range(&range) }),
+            owner: Some(self.owner.clone()),
             continuation,
-            timestamp: now(),
+            properties: serde_json::Map::new(),
+            timestamp: Some(now()),
+            mode: Some(LeaseItem::LATEST_VERSION.to_owned()),
         };
         match self.container.create_item(&item.id, &item.id, &item, None).await {
-            Ok(response) => Ok(Lease { etag: response.headers().etag().cloned(), item }),
+            Ok(response) => {
+                let etag = response.headers().etag().cloned();
+                Ok(Lease { item, range, written_at: Instant::now(), etag })
+            }
             Err(error) if error.status().is_conflict() => {
                 Ok(self.written(&item).await?.ok_or(error)?)
             }
@@ -195,11 +221,32 @@ impl Leases {
         }
     }
 
+    /// Creates the item that says that the leases of the function have been created.
+    async fn create_info(&self) -> Result<(), FeedError> {
+        let id = format!("{}.info", self.prefix);
+        match self.container.create_item(&id, &id, &json!({ "id": id }), None).await {
+            Err(error) if !error.status().is_conflict() => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the id of a physical partition, as a session token of the partition begins with it.
+    async fn partition_id(&self, range: &FeedRange) -> Result<String, FeedError> {
+        let scope = FeedScope::range(range.clone());
+        let start = ChangeFeedStartFrom::Now;
+        let mut pages =
+            self.monitored.query_change_feed::<serde_json::Value>(scope, start, None).await?;
+        let page = pages.next().await.transpose()?;
+        let session = page.as_ref().and_then(|page| page.headers().session_token());
+        let id = session.and_then(|token| token.as_str().split_once(':'));
+        id.map(|(id, _)| id.to_owned()).ok_or(FeedError::Split)
+    }
+
     async fn read(&self, id: &str) -> Result<Option<Lease>, FeedError> {
         match self.container.read_item(id.to_owned(), id, None).await {
             Ok(response) => {
-                let StoredLease { item, etag } = response.into_model()?;
-                Ok(Some(Lease { item, etag: Some(Etag::from(etag)) }))
+                let stored: StoredLease = response.into_model()?;
+                Ok(Some(stored.try_into()?))
             }
             Err(error) if error.status().is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
@@ -217,7 +264,7 @@ impl Leases {
     }
 
     async fn replace(&self, lease: &mut Lease) -> Result<(), FeedError> {
-        lease.item.timestamp = now();
+        lease.item.timestamp = Some(now());
         let mut options = ItemWriteOptions::default();
         // guard: host: If-Match on a lease
         if let Some(etag) = &lease.etag {
@@ -227,6 +274,7 @@ impl Leases {
         match self.container.replace_item(&item.id, &item.id, item, Some(options)).await {
             Ok(response) => {
                 lease.etag = response.headers().etag().cloned();
+                lease.written_at = Instant::now();
                 Ok(())
             }
             Err(error) if error.status().is_precondition_failed() => {
@@ -249,4 +297,14 @@ impl Leases {
 
 fn now() -> String {
     OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default()
+}
+
+/// Returns a range as leases have it.
+pub(super) fn epk_range(range: &FeedRange) -> EpkRange {
+    EpkRange { min: range.min_inclusive().to_hex(), max: range.max_exclusive().to_hex() }
+}
+
+fn feed_range(range: &EpkRange) -> Result<FeedRange, CosmosError> {
+    let min = EffectivePartitionKey::try_from(range.min.as_str())?;
+    FeedRange::new(min, EffectivePartitionKey::try_from(range.max.as_str())?)
 }

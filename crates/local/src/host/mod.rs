@@ -42,7 +42,7 @@
 //! - Other triggers and bindings, forwarding (`enableForwardingHttpRequest`), `http.routes`,
 //!   extension bundles, CORS, the limits of bodies and headers, the rest of `/admin`.
 //! - Several instances: a host that starts takes over all leases of its app, and leases do not
-//!   expire. Lease items are its own, not those of the real trigger.
+//!   expire. Lease items have the form of the real trigger's, and their owner renews them.
 //! - The local time of a host: times are written as on a host in UTC, as in Azure.
 //! - A timer's status over restarts, `WEBSITE_TIME_ZONE`.
 //! - The order of a document's fields: they come sorted by name.
@@ -104,7 +104,6 @@ pub use host_options::HostOptions;
 pub use invoke::{HttpInvoker, InvocationResult, Invoker, RouterInvoker};
 pub use json::ConfigError;
 pub use keys::Keys;
-pub use lease::LeaseItem;
 pub use process::{HandlerError, HandlerOptions, HandlerProcess, HandlerState, HandlerWatch};
 pub use repeat::repeating;
 pub use server::{Host, HostError};

@@ -7,10 +7,11 @@ use azure_data_cosmos::options::{
 };
 use azure_data_cosmos::{ContainerClient, FeedScope};
 use serde_json::Value;
+use tributary_change_feed::sdk_continuation;
 
 use super::feed_error::FeedError;
 use super::function::{CosmosTrigger, FeedStart};
-use super::lease::Lease;
+use super::lease::{Lease, Leases, epk_range};
 
 /// The pages of a change feed.
 pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
@@ -19,19 +20,21 @@ pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
 pub(super) async fn pages(
     container: &ContainerClient,
     trigger: &CosmosTrigger,
+    leases: &Leases,
     lease: &Lease,
 ) -> Result<Pages, FeedError> {
     let mut options = ChangeFeedOptions::default()
         .with_max_item_count(page_size(trigger.max_items_per_invocation));
-    if let Some(token) = &lease.item.continuation {
-        options = options.with_continuation_token(ContinuationToken::from_string(token.clone()));
+    if let Some(continuation) = &lease.item.continuation {
+        let token = sdk_continuation(&leases.rid, &epk_range(&lease.range), continuation);
+        options = options.with_continuation_token(ContinuationToken::from_string(token));
     }
     let start = match trigger.start {
         FeedStart::Now => ChangeFeedStartFrom::Now,
         FeedStart::Beginning => ChangeFeedStartFrom::Beginning,
         FeedStart::Time(time) => ChangeFeedStartFrom::PointInTime(time),
     };
-    let scope = FeedScope::range(lease.item.range.clone());
+    let scope = FeedScope::range(lease.range.clone());
     Ok(container.query_change_feed::<Value>(scope, start, Some(options)).await?)
 }
 

@@ -1,5 +1,6 @@
 //! A worker delivers the changes of one lease: one batch in flight, and a checkpoint after it.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,8 @@ pub(super) struct Worker {
     pub(super) leases: Leases,
     pub(super) lease: Lease,
     pub(super) pages: Pages,
+    /// The ETag of the last page: the position behind it.
+    pub(super) position: Option<String>,
     /// The monitored container, and its physical partitions when the leases were acquired.
     pub(super) container: ContainerClient,
     pub(super) topology: Arc<[FeedRange]>,
@@ -51,11 +54,16 @@ impl Worker {
                 // The real trigger gives the lease back, and its next owner reads this page.
                 Err(error @ FeedError::PageNotRead { .. }) => {
                     self.delivery.options.console.error(&error.to_string());
-                    self.pages = pages(&self.container, &self.trigger, &self.lease).await?;
+                    self.pages =
+                        pages(&self.container, &self.trigger, &self.leases, &self.lease).await?;
                     true
                 }
                 Err(error) => return Err(error),
             };
+            // guard: host: an owner without changes renews its lease => `false`
+            if self.lease.written_at.elapsed() >= self.trigger.lease_renew_interval {
+                self.leases.renew(&mut self.lease).await?;
+            }
             if is_idle {
                 let delay = poll_delay.max(started.elapsed() * POLL_SHARE);
                 tokio::select! {
@@ -80,6 +88,7 @@ impl Worker {
         let Some(page) = self.pages.next().await.transpose()? else {
             return Ok(None);
         };
+        self.position = page.headers().etag().map(ToString::to_string);
         let mut documents = documents(page);
         let is_first = self.lease.item.continuation.is_none();
         if documents.is_empty() && !is_first {
@@ -101,9 +110,10 @@ impl Worker {
         let Some(chaos) = self.delivery.options.chaos.clone() else {
             let batch = self.read(&documents)?;
             // guard: host: a checkpoint only after success =>
-            //     `{ self.checkpoint().await?;
-            //     self.delivery.deliver(&batch, give_up_after).await? }`
-            let delivered = self.delivery.deliver(&batch, give_up_after).await?;
+            //     `{ self.checkpoint().await?; self.delivery.deliver(&batch, give_up_after) }`
+            let deliver = self.delivery.deliver(&batch, give_up_after);
+            let interval = self.trigger.lease_renew_interval;
+            let delivered = renewing(&self.leases, &mut self.lease, interval, deliver).await??;
             self.checkpoint().await?;
             return Ok(Some(delivered));
         };
@@ -142,8 +152,27 @@ impl Worker {
     }
 
     async fn checkpoint(&mut self) -> Result<(), FeedError> {
-        let token = self.pages.to_continuation_token()?.as_str().to_owned();
-        self.leases.checkpoint(&mut self.lease, token).await
+        match &self.position {
+            Some(position) => self.leases.checkpoint(&mut self.lease, position.clone()).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Waits for a delivery, and renews the lease meanwhile: a batch may be retried for days.
+async fn renewing<T>(
+    leases: &Leases,
+    lease: &mut Lease,
+    interval: Duration,
+    delivery: impl Future<Output = T>,
+) -> Result<T, FeedError> {
+    let mut delivery = pin!(delivery);
+    loop {
+        let next = lease.written_at + interval;
+        tokio::select! {
+            delivered = &mut delivery => return Ok(delivered),
+            () = tokio::time::sleep_until(next) => leases.renew(lease).await?,
+        }
     }
 }
 

@@ -23,7 +23,7 @@ fn all_ids(received: &[Received]) -> Vec<String> {
 }
 
 async fn leases(store: &Store) -> Vec<Value> {
-    let query = Query::from("SELECT * FROM c");
+    let query = Query::from("SELECT * FROM c WHERE IS_DEFINED(c.LeaseToken)");
     let pages = store.leases.query_items(query, FeedScope::full_container(), None).await.unwrap();
     pages.try_collect().await.unwrap()
 }
@@ -108,7 +108,7 @@ async fn only_a_successful_batch_is_checkpointed() {
     let error = store.pump(&function, &handler, feed_options()).drain().await.unwrap_err();
 
     assert!(error.to_string().contains("failed 5 times"), "{error}");
-    assert_eq!(leases(&store).await[0]["continuation"], Value::Null);
+    assert_eq!(leases(&store).await[0]["ContinuationToken"], Value::Null);
     // Another host starts where this one stopped.
     assert_eq!(store.pump(&function, &handler, feed_options()).drain().await.unwrap(), 1);
 }
@@ -309,7 +309,7 @@ async fn a_page_that_the_trigger_cannot_read_stops_its_partition_only() {
         for _ in 0..2 {
             let error = pump.drain().await.unwrap_err().to_string();
             assert!(error.contains("encountered an unhandled user exception"), "{error}");
-            assert!(error.starts_with("Copies: Lease copies-test_posts.."), "{error}");
+            assert!(error.starts_with("Copies: Lease copies-"), "{error}");
         }
         let ids: BTreeSet<_> = all_ids(&handler.received()[4..]).into_iter().collect();
         assert!(!ids.is_empty() && ids.len() < 20, "{ids:?}");

@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod feed;
 mod http;
+mod leases;
 mod newtonsoft;
 mod odd_requests;
 mod process;

@@ -89,7 +89,7 @@ impl Account {
     }
 
     async fn stored_leases(&self) -> Vec<Value> {
-        let query = Query::from("SELECT * FROM c");
+        let query = Query::from("SELECT * FROM c WHERE IS_DEFINED(c.LeaseToken)");
         let items = self.leases.query_items(query, FeedScope::full_container(), None);
         items.await.unwrap().try_collect().await.unwrap()
     }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::{
     domain::{FeedOptions, LeaseIntervals},
     http::{AuthLevel, HttpFunction},
+    projection::leases::{LEASE_CONTAINER, lease_container_prefix},
 };
 
 /// A function of the app, with what starts it.
@@ -163,8 +164,8 @@ fn change_feed(function: &str, container: &'static str, options: FeedOptions) ->
         connection: "CosmosConnection",
         database_name: "%CosmosDatabase%",
         container_name: container,
-        lease_container_name: "leases",
-        lease_container_prefix: lease_prefix(function),
+        lease_container_name: LEASE_CONTAINER,
+        lease_container_prefix: lease_container_prefix(function),
         create_lease_container_if_not_exists: false,
         start_from_beginning: true,
         max_items_per_invocation: max_batch_items,
@@ -189,19 +190,6 @@ fn timer(schedule: &'static str) -> FunctionJson {
         use_monitor: true,
     };
     FunctionJson { bindings: vec![trigger], retry: None }
-}
-
-/// Returns the prefix of a function's leases: that of `CopiesInUsers` is `copies-in-users-`.
-fn lease_prefix(function: &str) -> String {
-    let mut prefix = String::new();
-    for letter in function.chars() {
-        if letter.is_uppercase() && !prefix.is_empty() {
-            prefix.push('-');
-        }
-        prefix.extend(letter.to_lowercase());
-    }
-    prefix.push('-');
-    prefix
 }
 
 #[cfg(test)]

@@ -33,10 +33,20 @@ const SESSION_UNAVAILABLE: SubStatusCode = SubStatusCode::new(20310);
 /// A container, looked up in the account on first use. Cloning is cheap.
 #[derive(Clone)]
 pub struct Container {
-    cosmos: Arc<Cosmos>,
+    pub(super) cosmos: Arc<Cosmos>,
     id: &'static str,
     client: Arc<OnceCell<ContainerClient>>,
+    pub(super) identity: Arc<OnceCell<FeedIdentity>>,
     pub(super) options: Arc<OperationOptions>,
+}
+
+/// The names that the leases of a container's change feed begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedIdentity {
+    /// The host name of the account.
+    pub host: String,
+    /// The `_rid` of the container.
+    pub rid: String,
 }
 
 /// An item as it was read, and the ETag that a conditional write needs.
@@ -81,7 +91,13 @@ impl Cosmos {
 
 impl Container {
     fn new(cosmos: Arc<Cosmos>, id: &'static str) -> Self {
-        Self { cosmos, id, client: Arc::default(), options: Arc::default() }
+        Self {
+            cosmos,
+            id,
+            client: Arc::default(),
+            identity: Arc::default(),
+            options: Arc::default(),
+        }
     }
 
     /// Returns the container's id.

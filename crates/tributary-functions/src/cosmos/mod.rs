@@ -3,6 +3,7 @@
 
 mod background;
 mod budget;
+mod change_feed;
 mod client;
 mod combiner;
 mod container;
@@ -20,9 +21,10 @@ pub use azure_core::http::Etag as ETag;
 pub use azure_data_cosmos::Query;
 pub use background::{Background, BackgroundOptions, Turns};
 pub use budget::{Budget, Limits, deadline, within};
+pub use change_feed::{FeedHead, NextChange, parts_of};
 pub use client::{Cosmos, CosmosOptions};
 pub use combiner::{Combine, Combiner, GroupPanicked};
-pub use container::{Container, ReadResult, Stored};
+pub use container::{Container, FeedIdentity, ReadResult, Stored};
 pub use containers::containers;
 pub use error::{Reason, StoreError};
 pub use json::JsonText;

@@ -85,6 +85,7 @@ mod dead_letter;
 mod delivered;
 pub mod fan_out;
 mod host_dates;
+pub mod leases;
 mod noted_errors;
 mod origin;
 mod registry;

@@ -11,6 +11,7 @@ use super::{
     control::{
         FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
     },
+    leases::ProjectionLeases,
     replay::{self, ReplayError},
 };
 use crate::{
@@ -23,6 +24,7 @@ use crate::{
 pub struct Projections {
     letters: DeadLetters,
     states: ProjectionStates,
+    leases: ProjectionLeases,
     options: ProjectionOptions,
     all: Vec<Arc<dyn AnyProjection>>,
 }
@@ -180,7 +182,8 @@ impl Projections {
     ) -> Self {
         let letters = DeadLetters::new(cosmos);
         let states = ProjectionStates::new(cosmos);
-        Self { letters, states, options, all }
+        let leases = ProjectionLeases::new(cosmos);
+        Self { letters, states, leases, options, all }
     }
 
     /// Adds a trigger for each projection to the handler.
@@ -221,6 +224,11 @@ impl Projections {
     /// Returns the settings of all projections.
     pub fn options(&self) -> &ProjectionOptions {
         &self.options
+    }
+
+    /// Returns the leases of the projections' triggers.
+    pub fn leases(&self) -> &ProjectionLeases {
+        &self.leases
     }
 
     /// Returns the states of the projections.

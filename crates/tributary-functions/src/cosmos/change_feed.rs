@@ -1,0 +1,177 @@
+//! The change feed of a container for an observer: the partitions, and the first change behind a position. The
+//! observer applies no change and moves no checkpoint.
+
+use std::num::NonZeroU32;
+
+use azure_data_cosmos::{
+    FeedScope,
+    feed::{ContinuationToken, FeedPage, FeedRange},
+    models::{ChangeFeedItem, ChangeFeedMetadata, EffectivePartitionKey},
+    options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions},
+};
+use futures::{FutureExt, TryStreamExt, future::BoxFuture};
+use serde::Deserialize;
+use tributary_change_feed::{EpkRange, lsn_of_session, sdk_continuation};
+
+use super::{
+    StoreError,
+    container::{Container, FeedIdentity, measured},
+    meter::timed,
+};
+use crate::values::Timestamp;
+
+/// The state of a range of the change feed, as one replica has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedHead {
+    /// The log sequence number (LSN) of the last write to the physical partition.
+    pub last_lsn: u64,
+    /// The first change behind the position; none if all were read.
+    pub next: Option<NextChange>,
+}
+
+/// The first change behind a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextChange {
+    /// Its LSN.
+    pub lsn: u64,
+    /// The time of its write, in whole seconds.
+    pub written_at: Timestamp,
+}
+
+/// The fields of a changed item that the store writes.
+#[derive(Deserialize)]
+struct SystemFields {
+    #[serde(rename = "_ts", default)]
+    written_at: i64,
+    #[serde(rename = "_lsn", default)]
+    lsn: Option<u64>,
+}
+
+impl Container {
+    /// Returns the names that the leases of the change feed begin with: one request (2 request units) at the
+    /// first use, and none later.
+    pub async fn feed_identity(&self) -> Result<&FeedIdentity, StoreError> {
+        self.identity.get_or_try_init(|| self.read_identity()).await
+    }
+
+    fn read_identity(&self) -> BoxFuture<'_, Result<FeedIdentity, StoreError>> {
+        let read = async {
+            let host = self.cosmos.host().await?;
+            let client = self.client().await?;
+            let call = async { client.read(None).await?.into_model() };
+            let properties = measured(self.id(), None, false, timed(call)).await;
+            let properties = properties.map_err(StoreError::from_read)?;
+            let rid = properties.system_properties.resource_id;
+            Ok(FeedIdentity { host, rid: rid.ok_or_else(StoreError::unexpected)? })
+        };
+        read.boxed()
+    }
+
+    /// Returns the ranges of the physical partitions as they are now: one request.
+    pub fn physical_ranges(&self) -> BoxFuture<'_, Result<Vec<EpkRange>, StoreError>> {
+        let read = async {
+            let options = ReadFeedRangesOptions::default().with_force_refresh(true);
+            let client = self.client().await?;
+            let call = timed(client.read_feed_ranges(Some(options)));
+            let ranges = measured(self.id(), None, false, call).await;
+            Ok(ranges.map_err(StoreError::from_read)?.iter().map(epk_range).collect())
+        };
+        read.boxed()
+    }
+
+    /// Reads the first change of a range behind a position, which is the continuation of a lease; without
+    /// one, the first change of all.
+    ///
+    /// The range lies in one physical partition: see [`parts_of`]. This is one store request (1 to 2 request
+    /// units), whose page ends after the first transaction.
+    pub fn feed_head<'a>(
+        &'a self,
+        range: &'a EpkRange,
+        continuation: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<FeedHead, StoreError>> {
+        let read = async move {
+            let FeedIdentity { rid, .. } = self.feed_identity().await?;
+            let mut options = ChangeFeedOptions::default()
+                .with_operation_options((*self.options).clone())
+                .with_max_item_count(MaxItemCountHint::Limit(NonZeroU32::MIN));
+            if let Some(continuation) = continuation {
+                let token = sdk_continuation(rid, range, continuation);
+                options = options.with_continuation_token(ContinuationToken::from_string(token));
+            }
+            let scope = FeedScope::range(feed_range(range).ok_or_else(StoreError::unreadable)?);
+            let start = ChangeFeedStartFrom::Beginning;
+            let client = self.client().await?;
+            let call = async {
+                let mut pages =
+                    client.query_change_feed::<SystemFields>(scope, start, Some(options)).await?;
+                pages.try_next().await
+            };
+            let page = measured(self.id(), None, false, timed(call)).await;
+            let page = page.map_err(StoreError::from_read)?;
+            page.map(head).ok_or_else(StoreError::unexpected)
+        };
+        read.boxed()
+    }
+}
+
+/// Returns the parts of a range that lie in one physical partition each: after a split, a lease of the parent
+/// spans several.
+pub fn parts_of(range: &EpkRange, physical: &[EpkRange]) -> Vec<EpkRange> {
+    let Some(range) = feed_range(range) else { return Vec::new() };
+    let part = |physical: &EpkRange| {
+        let physical = feed_range(physical)?;
+        let min = range.min_inclusive().max(physical.min_inclusive());
+        let max = range.max_exclusive().min(physical.max_exclusive());
+        (min < max).then(|| EpkRange { min: min.to_hex(), max: max.to_hex() })
+    };
+    physical.iter().filter_map(part).collect()
+}
+
+fn head(page: FeedPage<ChangeFeedItem<SystemFields>>) -> FeedHead {
+    let session = page.headers().session_token();
+    let last_lsn = session.and_then(|token| lsn_of_session(token.as_str())).unwrap_or_default();
+    let next = page.into_items().into_iter().next().map(|change| {
+        let in_metadata = change.metadata().and_then(ChangeFeedMetadata::lsn);
+        let in_metadata = in_metadata.and_then(|lsn| u64::try_from(lsn.value()).ok());
+        let item = change.current();
+        NextChange {
+            // Without an LSN of its own it counts as the last write.
+            lsn: item.and_then(|item| item.lsn).or(in_metadata).unwrap_or(last_lsn),
+            written_at: item
+                .and_then(|item| Timestamp::from_unix_seconds(item.written_at))
+                .unwrap_or(Timestamp::EPOCH),
+        }
+    });
+    FeedHead { last_lsn, next }
+}
+
+fn epk_range(range: &FeedRange) -> EpkRange {
+    EpkRange { min: range.min_inclusive().to_hex(), max: range.max_exclusive().to_hex() }
+}
+
+/// Returns the range of the SDK; `None` if a bound is not hexadecimal, or the range is empty.
+fn feed_range(range: &EpkRange) -> Option<FeedRange> {
+    let min = EffectivePartitionKey::try_from(range.min.as_str()).ok()?;
+    let max = EffectivePartitionKey::try_from(range.max.as_str()).ok()?;
+    if min < max { FeedRange::new(min, max).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(min: &str, max: &str) -> EpkRange {
+        EpkRange { min: min.into(), max: max.into() }
+    }
+
+    #[test]
+    fn a_range_has_a_part_in_each_physical_partition() {
+        let physical = [range("", "40"), range("40", "80"), range("80", "FF")];
+        assert_eq!(parts_of(&range("", "FF"), &physical), physical);
+        assert_eq!(parts_of(&range("10", "50"), &physical), [range("10", "40"), range("40", "50")]);
+        assert_eq!(parts_of(&range("80", "FF"), &physical), [range("80", "FF")]);
+        for bad in [range("FF", ""), range("40", "40"), range("x", "FF"), range("4", "FF")] {
+            assert_eq!(parts_of(&bad, &physical), [], "{bad:?}");
+        }
+    }
+}

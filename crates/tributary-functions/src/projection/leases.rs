@@ -1,0 +1,150 @@
+//! The leases of the projections' triggers, as the Functions host stores them: read, never moved.
+//!
+//! The container `leases` has an item for each physical partition of a monitored container and each function
+//! ([`tributary_change_feed`]). Its continuation is the position up to which the function has acknowledged
+//! the changes of the partition. An instance that has a lease renews it every 17 s, or as
+//! [`LeaseIntervals`](crate::domain::LeaseIntervals) say.
+//!
+//! After a split the leases of the children replace that of their parent as soon as an instance notices it.
+//! After a merge the narrower leases stay.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+pub use tributary_change_feed::EpkRange;
+use tributary_change_feed::{LeaseItem, lease_prefix, lsn_of_continuation};
+
+use crate::{
+    cosmos::{Container, Cosmos, FeedIdentity, Query, RowResult, Scope, StoreError, Stored},
+    values::Timestamp,
+};
+
+/// The container of the leases.
+pub const LEASE_CONTAINER: &str = "leases";
+
+/// The most leases that are read at a time: 20 projections with 500 physical partitions each, of 25 TB.
+const MAX_LEASES: usize = 10_000;
+
+/// The size of a page of leases.
+const PAGE_SIZE: u32 = 1_000;
+
+/// A lease of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The id of the item, and its partition key.
+    pub id: String,
+    /// The id of the physical partition, such as `0`; after a merge the bounds of a part of one.
+    pub token: String,
+    /// The range of effective partition keys; none in a lease of an old version of the trigger.
+    pub range: Option<EpkRange>,
+    /// The position behind the last acknowledged batch; none before the first.
+    pub continuation: Option<String>,
+    /// The instance that reads the partition; none after its orderly stop.
+    pub owner: Option<String>,
+    /// The last write, in whole seconds of the store's clock: a checkpoint or a renewal.
+    pub written_at: Timestamp,
+}
+
+impl Lease {
+    /// Returns the log sequence number (LSN) of the position: all changes up to it are acknowledged. None
+    /// before the first batch.
+    pub fn lsn(&self) -> Option<u64> {
+        self.continuation.as_deref().and_then(lsn_of_continuation)
+    }
+}
+
+/// A lease as it is stored, with the store's time of the last write.
+#[derive(Deserialize)]
+struct StoredLease {
+    #[serde(flatten)]
+    item: LeaseItem,
+    #[serde(rename = "_ts", default)]
+    written_at: i64,
+}
+
+impl From<StoredLease> for Lease {
+    fn from(StoredLease { item, written_at }: StoredLease) -> Self {
+        let LeaseItem { id, token, feed_range, continuation, owner, .. } = item;
+        Self {
+            id,
+            token,
+            range: feed_range.map(|field| field.range),
+            continuation: continuation.filter(|continuation| !continuation.is_empty()),
+            owner: owner.filter(|owner| !owner.trim().is_empty()),
+            written_at: Timestamp::from_unix_seconds(written_at).unwrap_or(Timestamp::EPOCH),
+        }
+    }
+}
+
+/// The leases of all functions. Cloning is cheap.
+#[derive(Clone)]
+pub struct ProjectionLeases(Container);
+
+impl ProjectionLeases {
+    /// Returns the leases of a database.
+    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
+        Self(cosmos.container(LEASE_CONTAINER))
+    }
+
+    /// Reads the leases of a function that is triggered by the changes of a container, in the order of their
+    /// tokens. None before the trigger has run for the first time. An item of another form is there as its
+    /// text.
+    ///
+    /// This is a query in all partitions of the lease container (3 request units for each physical one), and
+    /// one request (2 request units) at the first use of `monitored`. [`Self::read`] reads one of them again
+    /// for 1 request unit.
+    pub async fn of(
+        &self,
+        function: &str,
+        monitored: &Container,
+    ) -> Result<Vec<RowResult<Lease>>, StoreError> {
+        let prefix = prefix_of(function, monitored).await?;
+        let query = Query::from("SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)")
+            .with_parameter("@prefix", prefix)?;
+        self.query(query).await
+    }
+
+    /// Reads a lease by its id: a point read (1 request unit). `None` after a split or merge of its
+    /// partition, which leave other leases.
+    pub async fn read(&self, id: &str) -> Result<Option<Lease>, StoreError> {
+        let stored: Option<Stored<StoredLease>> = self.0.read(id, id).await?;
+        Ok(stored.map(|stored| stored.item.into()))
+    }
+
+    async fn query(&self, query: Query) -> Result<Vec<RowResult<Lease>>, StoreError> {
+        let go_on = |rows: &[RowResult<StoredLease>]| rows.len() < MAX_LEASES;
+        let (rows, _) = self.0.query_rows_while(query, Scope::Container, PAGE_SIZE, go_on).await?;
+        let mut leases: Vec<RowResult<Lease>> =
+            rows.into_iter().map(|row| row.map(Lease::from)).collect();
+        leases.sort_by(|one, other| order(one).cmp(&order(other)));
+        Ok(leases)
+    }
+}
+
+/// Returns the order of leases, by the numbers of their partitions.
+fn order(lease: &RowResult<Lease>) -> (bool, Option<u64>, &str) {
+    match lease {
+        Ok(lease) => (false, lease.token.parse().ok(), &lease.token),
+        Err(_) => (true, None, ""),
+    }
+}
+
+/// Returns the beginning of the ids of a function's leases, up to their tokens.
+async fn prefix_of(function: &str, monitored: &Container) -> Result<String, StoreError> {
+    let FeedIdentity { host, rid } = monitored.feed_identity().await?;
+    let prefix = lease_prefix(&lease_container_prefix(function), host, rid);
+    Ok(format!("{}..", prefix.ok_or_else(StoreError::unexpected)?))
+}
+
+/// Returns the `leaseContainerPrefix` of a function: that of `CopiesInUsers` is `copies-in-users-`.
+pub fn lease_container_prefix(function: &str) -> String {
+    let mut prefix = String::new();
+    for letter in function.chars() {
+        if letter.is_uppercase() && !prefix.is_empty() {
+            prefix.push('-');
+        }
+        prefix.extend(letter.to_lowercase());
+    }
+    prefix.push('-');
+    prefix
+}
