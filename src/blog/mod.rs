@@ -88,22 +88,22 @@ fn http_functions() -> Vec<HttpFunction<Blog>> {
         post("CreateUser",      "/api/users",                                User,      create_user),
         put("PutUser",          "/api/users/{userId}",                       Owner,     put_user),
         get("GetUser",          "/api/users/{userId}",                       Anonymous, get_user),
-        get("ListUserPosts",    "/api/users/{userId}/posts",                 Anonymous, list_user_posts).answers(posts),
+        get("ListUserPosts",    "/api/users/{userId}/posts",                 Anonymous, list_user_posts).answers(posts).reads_copies_of(&["UsernamesInPosts", "PostCopiesInUsers"]),
         // Posts: write and edit (C2), read (Q2), the front page (Q6).
         post("CreatePost",      "/api/posts",                                Owner,     create_post),
         put("PutPost",          "/api/posts/{postId}",                       Owner,     put_post),
-        get("GetPost",          "/api/posts/{postId}",                       Anonymous, get_post).answers(one_post),
+        get("GetPost",          "/api/posts/{postId}",                       Anonymous, get_post).answers(one_post).reads_copies_of(&["UsernamesInPosts"]),
         delete("DeletePost",    "/api/posts/{postId}",                       Owner,     delete_post),
-        get("GetFeed",          "/api/feed",                                 Anonymous, get_feed).answers(feed).reads(&FEED_QUERY),
+        get("GetFeed",          "/api/feed",                                 Anonymous, get_feed).answers(feed).reads(&FEED_QUERY).reads_copies_of(&["UsernamesInPosts", "HomeFeed"]),
         // Comments: write (C3), read (Q4).
         post("CreateComment",   "/api/posts/{postId}/comments",              Owner,     create_comment),
-        get("ListComments",     "/api/posts/{postId}/comments",              Anonymous, list_comments).answers(comments),
-        get("GetComment",       "/api/posts/{postId}/comments/{commentId}",  Anonymous, get_comment).answers(one_post),
+        get("ListComments",     "/api/posts/{postId}/comments",              Anonymous, list_comments).answers(comments).reads_copies_of(&["UsernamesInPosts"]),
+        get("GetComment",       "/api/posts/{postId}/comments/{commentId}",  Anonymous, get_comment).answers(one_post).reads_copies_of(&["UsernamesInPosts"]),
         delete("DeleteComment", "/api/posts/{postId}/comments/{commentId}",  Owner,     delete_comment),
         // Likes: like (C4), the users with a like (Q5).
         put("LikePost",         "/api/posts/{postId}/likes/{userId}",        Owner,     like_post),
-        get("GetLike",          "/api/posts/{postId}/likes/{userId}",        Anonymous, get_like).answers(one_post),
+        get("GetLike",          "/api/posts/{postId}/likes/{userId}",        Anonymous, get_like).answers(one_post).reads_copies_of(&["UsernamesInPosts"]),
         delete("UnlikePost",    "/api/posts/{postId}/likes/{userId}",        Owner,     unlike_post),
-        get("ListLikes",        "/api/posts/{postId}/likes",                 Anonymous, list_likes).answers(likes),
+        get("ListLikes",        "/api/posts/{postId}/likes",                 Anonymous, list_likes).answers(likes).reads_copies_of(&["UsernamesInPosts"]),
     ]
 }

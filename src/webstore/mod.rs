@@ -115,8 +115,8 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         delete("DeleteTag",      "/api/tags/{tagId}",                                       Function,  delete_label::<TagId>),
         // Products.
         put("PutProduct",        "/api/categories/{categoryId}/products/{productId}",       Function,  put_product).answers(product),
-        get("GetProduct",        "/api/categories/{categoryId}/products/{productId}",       Anonymous, get_product).answers(product),
-        get("ListProducts",      "/api/categories/{categoryId}/products",                   Anonymous, list_products).answers(products),
+        get("GetProduct",        "/api/categories/{categoryId}/products/{productId}",       Anonymous, get_product).answers(product).reads_copies_of(&["LabelNames"]),
+        get("ListProducts",      "/api/categories/{categoryId}/products",                   Anonymous, list_products).answers(products).reads_copies_of(&["LabelNames"]),
         post("MoveProduct",      "/api/categories/{categoryId}/products/{productId}/move",  Function,  move_product).answers(product),
         delete("DeleteProduct",  "/api/categories/{categoryId}/products/{productId}",       Function,  delete_product).answers(product),
         // Customers and their passwords. A customer is never deleted: its orders are the shop's books.
@@ -130,6 +130,6 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         get("GetOrder",          "/api/customers/{customerId}/orders/{orderId}",            Owner,     get_order).answers(order),
         delete("DeleteOrder",    "/api/customers/{customerId}/orders/{orderId}",            Owner,     delete_order),
         // Reports.
-        get("GetTopCustomers",   "/api/reports/top-customers",                              Function,  get_top_customers).answers(ranking).reads(&RANKING_QUERY),
+        get("GetTopCustomers",   "/api/reports/top-customers",                              Function,  get_top_customers).answers(ranking).reads(&RANKING_QUERY).reads_copies_of(&["Leaderboard"]),
     ]
 }

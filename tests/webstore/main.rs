@@ -42,6 +42,7 @@ mod counts;
 mod customer_costs;
 mod label_names;
 mod late_deliveries;
+mod own_writes;
 mod poisoned_names;
 mod products_integrity;
 mod proofs;

@@ -12,6 +12,7 @@
 //! | [`answered_as_the_first_time`] | a request that the host repeats is carried out once |
 //! | [`budget_spent_anywhere`] | a command that reaches its budget is a 503 and can be repeated |
 //! | [`at_other_instances`] | an instance whose replica is behind gives no outdated answer |
+//! | [`OwnWrites`] | a caller with a consistency token sees its own writes in each list, at any instance |
 //! | [`lists`] | a list shows each item once, leaves unreadable ones out, and refuses forged cursors |
 //! | [`shapes`] | a stored shape changes with a sample, and today's code reads the samples of all releases |
 //!
@@ -33,6 +34,7 @@ pub mod openapi;
 pub mod shapes;
 
 mod budgets;
+mod own_writes;
 mod refusals;
 mod repeats;
 mod secrets;
@@ -47,6 +49,7 @@ pub use self::{
     access::access_by_caller,
     budgets::{RepeatableCommand, budget_spent_anywhere},
     examples::send_examples,
+    own_writes::{OwnWrites, copies_are_of_projections},
     refusals::bad_requests_are_refused,
     repeats::{answered_as_the_first_time, at_other_instances},
     secrets::{no_output_has_a_secret, secrets_stay_inside},

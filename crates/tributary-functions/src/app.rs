@@ -21,9 +21,9 @@ use crate::{
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
-        Admission, AdmissionOptions, AuthLevel, Authentication, ConsistencyOptions, Footprint,
-        FunctionNames, HttpFunction, WorkQueue, admit, answered, catch_panics, consistent, delete,
-        get, method_not_allowed, no_such_route, post,
+        Admission, AdmissionOptions, AuthLevel, Authentication, Consistency, ConsistencyOptions,
+        Footprint, FunctionNames, HttpFunction, WorkQueue, admit, answered, catch_panics,
+        consistent, delete, get, method_not_allowed, no_such_route, post,
     },
     operator::{
         cancel_rebuild, get_projection, list_projections, pause_projection, rebuild_projection,
@@ -240,7 +240,12 @@ impl App {
                 let turn = (admission.clone(), function.terms());
                 let turn = middleware::from_fn_with_state(turn, admit);
                 // Outside of the admission: a request that waits for a projection has no turn.
-                let session = middleware::from_fn_with_state(self.options.consistency, consistent);
+                let consistency = Consistency {
+                    options: self.options.consistency,
+                    projections: self.projections.clone(),
+                    copies_of: function.copies_of,
+                };
+                let session = middleware::from_fn_with_state(consistency, consistent);
                 let handler = function.into_handler().route_layer(turn).route_layer(session);
                 router.route(route, handler)
             })

@@ -42,6 +42,8 @@ struct ApiOperation {
     method: Method,
     route: &'static str,
     auth_level: AuthLevel,
+    /// True if its answer has copies that projections make.
+    has_copies: bool,
     signature: Signature,
 }
 
@@ -77,6 +79,7 @@ impl OpenApi {
             method: function.method.clone(),
             route: function.route,
             auth_level: function.auth_level,
+            has_copies: !function.copies_of.is_empty(),
             signature: function.signature,
         });
         self.0.operations.get_or_init(|| operations.collect());
@@ -122,9 +125,18 @@ impl OpenApiDocument {
                 }},
                 "parameters": {
                     "ConsistencyToken": in_header("Consistency-Token", token),
+                    "PreferWait": in_header("Prefer", "`wait=` and seconds: the longest wait for projections, with a token."),
                     "PreferCookie": in_header("Prefer", "`consistency-cookie`: the token is a cookie, too."),
                 },
                 "headers": {
+                    "CopiesBehind": {
+                        "description": "`?1` if the copies may lack writes that the token knows.",
+                        "schema": text,
+                    },
+                    "PreferenceApplied": {
+                        "description": "The longest wait that was taken: `wait=` and seconds.",
+                        "schema": text,
+                    },
                     "ConsistencyToken": {
                         "description": "The writes that the caller has seen, for later requests.",
                         "schema": text,
@@ -163,6 +175,8 @@ impl ApiOperation {
         parameters.push(parameter("ConsistencyToken"));
         if self.method != Method::GET {
             parameters.push(parameter("PreferCookie"));
+        } else if self.has_copies {
+            parameters.push(parameter("PreferWait"));
         }
         operation["parameters"] = parameters.into();
         if let Some(schema) = takes.body {
@@ -180,6 +194,9 @@ impl ApiOperation {
         let mut headers = json!({"x-ms-request-charge": header("RequestCharge")});
         if self.method != Method::GET {
             headers["Consistency-Token"] = header("ConsistencyToken");
+        } else if self.has_copies {
+            headers["Copies-Behind"] = header("CopiesBehind");
+            headers["Preference-Applied"] = header("PreferenceApplied");
         }
         let Some(schema) = body else {
             responses["204"] = json!({"description": "It is done.", "headers": headers});

@@ -23,6 +23,7 @@ use super::{
     Cosmos, ETag, Reads, Refusal, StoreError, Transaction,
     budget::check_request_budget,
     meter::{metered, timed, timed_sync},
+    session::request_reads_latest,
     transaction::if_match,
 };
 use crate::telemetry::{Cost, PartitionUse};
@@ -163,9 +164,9 @@ impl Container {
     ) -> BoxFuture<'a, Result<Option<ItemResponse>, StoreError>> {
         let read = async move {
             let client = self.client().await?;
-            let mut options =
-                ItemReadOptions::default().with_operation_options((*self.options).clone());
-            options.session_token = self.session_token();
+            let (operation, token) = self.read_options();
+            let mut options = ItemReadOptions::default().with_operation_options(operation);
+            options.session_token = token;
             let call = client.read_item(partition_key.to_owned(), id, Some(options));
             match self.measured_in_partition(partition_key, call).await {
                 Ok(response) => Ok(Some(response)),
@@ -324,11 +325,15 @@ impl Container {
         measured(self.id, Some(partition), false, timed(call))
     }
 
-    /// Returns the token of a read for a request whose caller has a session in this container.
-    pub(super) fn session_token(&self) -> Option<SessionToken> {
+    /// Returns the options of a read, and the token of a request whose caller has a session in this
+    /// container.
+    pub(super) fn read_options(&self) -> (OperationOptions, Option<SessionToken>) {
+        let reads = if request_reads_latest() { Reads::Latest } else { Reads::Session };
+        let options = (*self.reading(reads).options).clone();
         // The latest committed state has all positions.
-        let is_session = self.options.read_consistency_strategy.is_none();
-        is_session.then(|| self.cosmos.session.token(self.id)).flatten()
+        let is_session = options.read_consistency_strategy.is_none();
+        let token = is_session.then(|| self.cosmos.session.token(self.id)).flatten();
+        (options, token)
     }
 
     /// Returns true if a read has failed since the store has no state with the position of the caller's
@@ -337,7 +342,7 @@ impl Container {
         let status = error.status();
         // The client answers so after its own retries.
         let is_behind = status.sub_status() == Some(SESSION_UNAVAILABLE);
-        (is_behind || status.is_read_session_not_available()) && self.session_token().is_some()
+        (is_behind || status.is_read_session_not_available()) && self.read_options().1.is_some()
     }
 
     fn write_options(&self) -> ItemWriteOptions {

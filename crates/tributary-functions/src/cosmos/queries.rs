@@ -210,10 +210,10 @@ impl Container {
             Some(key) => FeedScope::partition(key.to_owned()),
             None => FeedScope::full_container(),
         };
-        let mut options = QueryOptions::default()
-            .with_operation_options((*self.options).clone())
-            .with_feed_options(feed);
-        options.session_token = self.session_token();
+        let (operation, token) = self.read_options();
+        let mut options =
+            QueryOptions::default().with_operation_options(operation).with_feed_options(feed);
+        options.session_token = token;
         let client = self.client().await?;
         let pages = timed(client.query_items(query, scope, Some(options))).await;
         Ok(pages.map_err(StoreError::from_read)?.into_pages())

@@ -147,6 +147,8 @@ impl Session {
 #[derive(Debug, Default)]
 struct RequestSession {
     given: Session,
+    /// True if its reads see the latest committed state.
+    reads_latest: bool,
     seen: Mutex<SeenPositions>,
 }
 
@@ -191,11 +193,22 @@ impl SeenPositions {
 
 /// Runs `work` in the session of a caller. Returns its output, and the positions that a reader after it has
 /// to see.
-pub async fn in_session<F: Future>(given: Session, work: F) -> (F::Output, Session) {
-    let session = Arc::new(RequestSession { given, seen: Mutex::default() });
+///
+/// With `reads_latest` each of its reads sees the latest committed state.
+pub async fn in_session<F: Future>(
+    given: Session,
+    reads_latest: bool,
+    work: F,
+) -> (F::Output, Session) {
+    let session = Arc::new(RequestSession { given, reads_latest, seen: Mutex::default() });
     let output = REQUEST_SESSION.scope(Arc::clone(&session), work).await;
     let result = lock(&session.seen).result();
     (output, result)
+}
+
+/// Returns true if the reads of the current task's request see the latest committed state.
+pub(super) fn request_reads_latest() -> bool {
+    REQUEST_SESSION.try_with(|session| session.reads_latest).unwrap_or_default()
 }
 
 /// Runs work that serves several requests, in the session of none. Returns what it has seen.

@@ -4,6 +4,11 @@
 //! The header [`CONSISTENCY_TOKEN`] carries the token both ways. A browser may ask for a cookie instead
 //! (`Prefer: consistency-cookie`). A request without a token costs and sees what it would without this
 //! module.
+//!
+//! Where an answer has copies ([`HttpFunction::reads_copies_of`](super::HttpFunction::reads_copies_of)), the
+//! request waits for the projections that make them. It waits before the admission control, so that it holds
+//! neither a place nor memory. When its time ends first, the answer is an ordinary one, and says so with
+//! [`COPIES_BEHIND`].
 
 use std::time::Duration;
 
@@ -21,6 +26,7 @@ use super::{
 };
 use crate::{
     cosmos::{Session, in_session},
+    projection::{CopyFreshness, Projections},
     values::Timestamp,
 };
 
@@ -30,6 +36,10 @@ pub const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-t
 /// The header of RFC 7240 with the preferences that an answer follows.
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
+/// The header of an answer whose copies may lack writes that the caller knows: `?1`, the
+/// true value of RFC 9651.
+const COPIES_BEHIND: HeaderName = HeaderName::from_static("copies-behind");
+
 /// The cookie with the token.
 const COOKIE: &str = "consistency-token";
 
@@ -38,14 +48,35 @@ const COOKIE: &str = "consistency-token";
 pub struct ConsistencyOptions {
     /// The age at which a token asks for nothing any more: `Consistency__TokenMinutes`.
     pub max_age: Duration,
+    /// The time for which a request with a token waits for projections, unless it prefers another:
+    /// `Consistency__WaitSeconds`.
+    pub wait: Duration,
+    /// The longest wait that a request may prefer: `Consistency__MaxWaitSeconds`.
+    pub max_wait: Duration,
     /// True if cookies are sent over HTTPS only: false where the handler runs on the developer's computer.
     pub secure_cookies: bool,
 }
 
 impl Default for ConsistencyOptions {
     fn default() -> Self {
-        Self { max_age: Duration::from_mins(15), secure_cookies: true }
+        Self {
+            max_age: Duration::from_mins(15),
+            wait: Duration::from_secs(2),
+            max_wait: Duration::from_secs(10),
+            secure_cookies: true,
+        }
     }
+}
+
+/// The parts of the app that the session of a caller needs, and the function that it calls. Cloning is cheap.
+#[derive(Clone)]
+pub struct Consistency {
+    /// The settings.
+    pub options: ConsistencyOptions,
+    /// The projections of the app.
+    pub projections: Projections,
+    /// The projections that make the copies in the function's answer.
+    pub copies_of: &'static [&'static str],
 }
 
 /// The token of a request.
@@ -57,23 +88,24 @@ struct GivenToken {
 
 /// Runs a request in the session of its caller, and adds the token of its writes to the answer of a command.
 pub async fn consistent(
-    State(options): State<ConsistencyOptions>,
+    State(consistency): State<Consistency>,
     request: Request,
     next: Next,
 ) -> Response {
+    let options = consistency.options;
     let given = match given(request.headers(), options.max_age) {
         Ok(given) => given,
         Err(error) => return error.into_response(),
     };
     if request.method() == Method::GET {
         return match given {
-            Some(GivenToken { session, .. }) => in_session(session, next.run(request)).await.0,
+            Some(GivenToken { session, .. }) => consistency.read(session, request, next).await,
             None => next.run(request).await,
         };
     }
     let GivenToken { session: older, is_cookie } = given.unwrap_or_default();
     let preferences = Preferences::of(request.headers());
-    let (mut response, seen) = in_session(older.clone(), next.run(request)).await;
+    let (mut response, seen) = in_session(older.clone(), false, next.run(request)).await;
     // guard: consistency: a new token knows the writes of the given one => `seen`
     let session = seen.and(&older);
     if !response.status().is_success() || session.is_empty() {
@@ -93,6 +125,29 @@ pub async fn consistent(
         headers.insert(CONSISTENCY_TOKEN, token);
     }
     response
+}
+
+impl Consistency {
+    /// Answers a query in the session of its caller, after the projections of its copies have caught up.
+    async fn read(&self, session: Session, request: Request, next: Next) -> Response {
+        let preferred = Preferences::of(request.headers()).wait;
+        let limit = preferred.unwrap_or(self.options.wait).min(self.options.max_wait);
+        let copies = self.projections.wait_for(self.copies_of, &session, limit).await;
+        // guard: consistency: copies are read in their latest state => `false`
+        let reads_latest = copies != CopyFreshness::Unconcerned;
+        let (mut response, _) = in_session(session, reads_latest, next.run(request)).await;
+        let is_behind = copies == CopyFreshness::Behind;
+        let has_applied = copies == CopyFreshness::UpToDate && preferred.is_some();
+        if (is_behind || has_applied)
+            && let Ok(wait) = HeaderValue::try_from(format!("wait={}", limit.as_secs()))
+        {
+            response.headers_mut().append(PREFERENCE_APPLIED, wait);
+        }
+        if is_behind {
+            response.headers_mut().insert(COPIES_BEHIND, HeaderValue::from_static("?1"));
+        }
+        response
+    }
 }
 
 impl ConsistencyOptions {

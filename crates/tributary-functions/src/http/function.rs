@@ -28,6 +28,8 @@ pub struct HttpFunction<S = ()> {
     pub limits: Limits,
     /// The queue in which a request waits before it has a permit; most functions have none.
     pub queue: Option<WorkQueue>,
+    /// The projections that make the copies in its answer ([`Self::reads_copies_of`]).
+    pub copies_of: &'static [&'static str],
     /// The parts of the request and of the answer.
     pub signature: Signature,
     handler: MethodRouter<S>,
@@ -122,7 +124,19 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             Method::PUT => routing::put(handler),
             _ => routing::delete(handler),
         };
-        Self { name, method, route, auth_level, footprint, limits, queue, signature, handler }
+        let copies_of = &[];
+        Self {
+            name,
+            method,
+            route,
+            auth_level,
+            footprint,
+            limits,
+            queue,
+            copies_of,
+            signature,
+            handler,
+        }
     }
 
     /// Returns the function with this largest answer. The default is a small answer, or one as large as the
@@ -140,6 +154,12 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
     pub fn queued(self, queue: &WorkQueue) -> Self {
         // guard: admission: hashes wait in a queue of their own => `self`
         Self { queue: Some(queue.clone()), ..self }
+    }
+
+    /// Returns the function as one whose answer has copies that these projections make. A projection that reads
+    /// what another one writes stands behind it. A caller with a consistency token waits for them.
+    pub fn reads_copies_of(self, projections: &'static [&'static str]) -> Self {
+        Self { copies_of: projections, ..self }
     }
 
     /// Returns the function with parameters of the query string that its handler parses itself.
@@ -161,8 +181,18 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
 
     /// Returns the function with the state of its handler.
     pub fn with_state(self, state: S) -> HttpFunction {
-        let Self { name, method, route, auth_level, footprint, limits, queue, signature, handler } =
-            self;
+        let Self {
+            name,
+            method,
+            route,
+            auth_level,
+            footprint,
+            limits,
+            queue,
+            copies_of,
+            signature,
+            handler,
+        } = self;
         HttpFunction {
             name,
             method,
@@ -171,6 +201,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             footprint,
             limits,
             queue,
+            copies_of,
             signature,
             handler: handler.with_state(state),
         }

@@ -31,7 +31,7 @@ pub use answered::{FunctionNames, answered};
 pub use body::JsonBody;
 pub use command::{INVOCATION_ID, new_id};
 pub use conditions::Conditions;
-pub use consistency::{CONSISTENCY_TOKEN, ConsistencyOptions, consistent};
+pub use consistency::{CONSISTENCY_TOKEN, Consistency, ConsistencyOptions, consistent};
 pub use cpu_bound::{CpuBoundError, CpuBoundWork};
 pub use cursor::refused as refused_cursor;
 pub use error::{ApiError, DomainProblem, FieldError, Problem, method_not_allowed, no_such_route};

@@ -78,6 +78,7 @@
 pub mod aggregate;
 mod apply;
 mod batch;
+mod catch_up;
 pub mod control;
 pub mod copies;
 mod copy;
@@ -97,6 +98,7 @@ pub mod window;
 pub use self::noted_errors::NotedErrors;
 pub use self::{
     batch::{AppliedBatch, IncompleteBatch, RETRY_BUDGET, run},
+    catch_up::CopyFreshness,
     copy::{CopySlot, StoredCopy, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},
     delivered::DeliveredVersion,

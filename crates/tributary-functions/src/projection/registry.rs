@@ -8,6 +8,7 @@ use futures::{FutureExt, future::BoxFuture};
 use super::{
     ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
     batch::{self, AppliedBatch, BatchSource, IncompleteBatch},
+    catch_up::{CatchUp, CopyFreshness, MonitoredFeed},
     control::{
         FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
     },
@@ -15,7 +16,7 @@ use super::{
     replay::{self, ReplayError},
 };
 use crate::{
-    cosmos::{Container, Cosmos, StoreError},
+    cosmos::{Container, Cosmos, Session, StoreError},
     telemetry,
 };
 
@@ -25,6 +26,7 @@ pub struct Projections {
     letters: DeadLetters,
     states: ProjectionStates,
     leases: ProjectionLeases,
+    catch_up: CatchUp,
     options: ProjectionOptions,
     all: Vec<Arc<dyn AnyProjection>>,
 }
@@ -183,7 +185,8 @@ impl Projections {
         let letters = DeadLetters::new(cosmos);
         let states = ProjectionStates::new(cosmos);
         let leases = ProjectionLeases::new(cosmos);
-        Self { letters, states, leases, options, all }
+        let catch_up = CatchUp::new(&leases);
+        Self { letters, states, leases, catch_up, options, all }
     }
 
     /// Adds a trigger for each projection to the handler.
@@ -224,6 +227,25 @@ impl Projections {
     /// Returns the settings of all projections.
     pub fn options(&self) -> &ProjectionOptions {
         &self.options
+    }
+
+    /// Waits until the projections of a chain, each of which may read what the one before has written, have
+    /// applied the writes of a caller's session, for at most `limit`. Names of no projection are left out.
+    ///
+    /// This costs nothing when the session has no write in their sources, or one whose effect this instance
+    /// has seen; otherwise 1 request unit for each look, and 3 for the first.
+    pub async fn wait_for(
+        &self,
+        chain: &[&'static str],
+        session: &Session,
+        limit: Duration,
+    ) -> CopyFreshness {
+        let find = |name: &&str| self.all.iter().find(|one| one.function() == *name);
+        let found = chain.iter().filter_map(find);
+        let feeds =
+            found.map(|one| MonitoredFeed { function: one.function(), monitored: one.sources() });
+        let chain: Vec<_> = feeds.collect();
+        self.catch_up.wait(&chain, session, limit).await
     }
 
     /// Returns the leases of the projections' triggers.

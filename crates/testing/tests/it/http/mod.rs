@@ -6,6 +6,7 @@ mod bodies;
 mod budgets;
 mod conditions;
 mod consistency;
+mod copies;
 mod faults;
 mod indexes;
 mod lists;

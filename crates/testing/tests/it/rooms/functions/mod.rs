@@ -29,12 +29,12 @@ pub(super) fn all() -> Vec<HttpFunction<Stores>> {
     let bookings = Footprint::Page { item: BOOKING_BYTES, limit: 20 };
     vec![
         put("PutPerson",        "/api/people/{personId}",                    Owner,     put_person),
-        get("ListRooms",        "/api/people/{personId}/rooms",              Anonymous, list_rooms).answers(rooms),
-        get("GetRoomCount",     "/api/people/{personId}/room-count",         Anonymous, get_room_count),
+        get("ListRooms",        "/api/people/{personId}/rooms",              Anonymous, list_rooms).answers(rooms).reads_copies_of(&["NamesInRooms", "RoomCopies"]),
+        get("GetRoomCount",     "/api/people/{personId}/room-count",         Anonymous, get_room_count).reads_copies_of(&["RoomCounts"]),
         put("PutRoom",          "/api/rooms/{roomId}",                       Owner,     put_room),
-        get("GetRoom",          "/api/rooms/{roomId}",                       Anonymous, get_room),
+        get("GetRoom",          "/api/rooms/{roomId}",                       Anonymous, get_room).reads_copies_of(&["NamesInRooms"]),
         delete("DeleteRoom",    "/api/rooms/{roomId}",                       Owner,     delete_room),
-        get("GetNewestRooms",   "/api/newest-rooms",                         Anonymous, get_newest_rooms).answers(newest),
+        get("GetNewestRooms",   "/api/newest-rooms",                         Anonymous, get_newest_rooms).answers(newest).reads_copies_of(&["NamesInRooms", "NewestRooms"]),
         post("CreateBooking",   "/api/rooms/{roomId}/bookings",              Function,  create_booking),
         get("ListBookings",     "/api/rooms/{roomId}/bookings",              Anonymous, list_bookings).answers(bookings),
         get("GetBooking",       "/api/rooms/{roomId}/bookings/{bookingId}",  Anonymous, get_booking),

@@ -1,0 +1,182 @@
+//! Callers that see their own writes in copies: lists that projections make.
+
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tributary_functions::{
+    app::AppOptions,
+    http::{AdmissionOptions, ConsistencyOptions},
+};
+use tributary_testing::{
+    Answer,
+    RequestKind::{self, Query, Read},
+    checks::{OwnWrites, copies_are_of_projections},
+};
+
+use crate::{Rooms, World, given};
+
+const TOKEN: &str = "consistency-token";
+
+async fn read(world: &World, path: &str, token: &str, prefer: &str) -> Answer {
+    let headers = [(TOKEN, token), ("prefer", prefer)];
+    world.call("GET", path, &headers, None).await.expect(200)
+}
+
+/// Sends a command with the token of the one before, and returns its token.
+async fn command(
+    world: &World,
+    token: &str,
+    (method, path): (&str, &str),
+    body: Option<Value>,
+) -> String {
+    let headers = [(TOKEN, token)];
+    let headers = if token.is_empty() { &[][..] } else { &headers };
+    let answer = world.call(method, path, headers, body).await;
+    assert!(answer.status.is_success(), "{}", answer.text);
+    answer.header(TOKEN).to_owned()
+}
+
+fn ids(answer: &Answer) -> Vec<String> {
+    let items = answer.json()["items"].as_array().unwrap().clone();
+    items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn kinds(world: &World, n_before: usize) -> Vec<(RequestKind, String)> {
+    let requests = world.endpoint.requests_since(n_before).into_iter();
+    requests.map(|request| (request.kind, request.container)).collect()
+}
+
+/// Returns true if the items have these ids, in this order.
+fn has(ids: &'static [&'static str]) -> impl Fn(&Value) -> bool {
+    move |list| {
+        let items = list["items"].as_array().unwrap().iter();
+        items.map(|item| item["id"].as_str().unwrap()).eq(ids.iter().copied())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_list_shows_the_writes_of_its_caller_at_another_instance_within_the_wait() {
+    let world = given::rooms().await;
+    let stale = ["rooms", "people", "room-counts", "newest-rooms"];
+    let mut caller = OwnWrites::of(&world, Duration::from_secs(2), &stale).await;
+    let lists = ["/api/people/ann/rooms", "/api/newest-rooms"];
+    let room = json!({"personId": "ann", "title": "T"});
+    caller.write("PUT", "/api/rooms/r2", Some(room)).await;
+    for path in lists {
+        caller.read(path, has(&["r2", "r1"])).await;
+    }
+    caller.read("/api/people/ann/room-count", |count| count["roomCount"] == 2).await;
+    // The name is copied into rooms, and from there into the copies of rooms.
+    caller.write("PUT", "/api/people/ann", Some(json!({"name": "Anna"}))).await;
+    for path in lists {
+        let is_new = |room: &Value| room["personName"] == "Anna";
+        caller.read(path, |list| list["items"].as_array().unwrap().iter().all(is_new)).await;
+    }
+    caller.read("/api/rooms/r2", |room| room["personName"] == "Anna").await;
+    caller.write("DELETE", "/api/rooms/r2", None).await;
+    for path in lists {
+        caller.read(path, has(&["r1"])).await;
+    }
+    caller.read("/api/people/ann/room-count", |count| count["roomCount"] == 1).await;
+}
+
+#[test]
+fn the_tables_name_projections() {
+    copies_are_of_projections::<Rooms>();
+}
+
+#[tokio::test]
+async fn a_wait_that_ends_first_gives_an_ordinary_answer_that_says_so() {
+    let world = given::rooms().await;
+    let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
+    let consistency = ConsistencyOptions {
+        wait: Duration::from_millis(300),
+        max_wait: Duration::from_secs(1),
+        ..Default::default()
+    };
+    let world = world.with_app(AppOptions { consistency, ..World::options() }).await;
+    for (prefer, seconds, applied) in [
+        ("wait=9", 1.0..1.9, "wait=1"),
+        ("foo", 0.3..0.9, "wait=0"),
+        ("wait=0", 0.0..0.2, "wait=0"),
+    ] {
+        let began = Instant::now();
+        let list = read(&world, "/api/people/ann/rooms", &token, prefer).await;
+        assert!(
+            seconds.contains(&began.elapsed().as_secs_f64()),
+            "{prefer}: {:?}",
+            began.elapsed()
+        );
+        assert_eq!(list.header("copies-behind"), "?1");
+        assert_eq!(list.header("preference-applied"), applied);
+        assert_eq!(ids(&list), [""; 0], "no trigger has run");
+    }
+    let plain = world.get("/api/people/ann/rooms").await.expect(200);
+    assert_eq!((plain.header("copies-behind"), plain.header("preference-applied")), ("", ""));
+}
+
+#[tokio::test]
+async fn an_instance_that_has_seen_the_effect_of_a_write_looks_no_more() {
+    let world = given::rooms().await;
+    let name = Some(json!({"name": "Anna"}));
+    let token = command(&world, "", ("PUT", "/api/people/ann"), name).await;
+    let room = Some(json!({"personId": "ann", "title": "T"}));
+    let token = command(&world, &token, ("PUT", "/api/rooms/r2"), room).await;
+    world.settle().await;
+    let other = world.second_instance().await;
+    for path in ["/api/people/ann/rooms", "/api/newest-rooms"] {
+        let first = read(&other, path, &token, "").await;
+        assert_eq!(first.header("copies-behind"), "");
+        let n_before = other.endpoint.request_count();
+        read(&other, path, &token, "").await;
+        let kinds = kinds(&other, n_before);
+        assert!(matches!(kinds.as_slice(), [(Query, _)]), "{kinds:?}");
+    }
+    // A write elsewhere concerns no list.
+    let booked = given::booking(&other, "r2", "bob").await.expect(201);
+    let n_before = other.endpoint.request_count();
+    read(&other, "/api/rooms/r2/bookings", booked.header(TOKEN), "").await;
+    assert_eq!(kinds(&other, n_before), [(Query, "rooms".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_later_change_of_the_same_item_does_not_end_the_wait() {
+    let world = given::rooms().await;
+    world.settle().await;
+    let room = |title: &str| Some(json!({"personId": "ann", "title": title}));
+    let token = command(&world, "", ("PUT", "/api/rooms/r1"), room("mine")).await;
+    // The feed has the latest version of an item: that of another caller.
+    command(&world, "", ("PUT", "/api/rooms/r1"), room("theirs")).await;
+    let list = read(&world, "/api/people/ann/rooms", &token, "wait=1").await;
+    assert_eq!(list.header("copies-behind"), "?1", "neither is in the list");
+}
+
+#[tokio::test]
+async fn a_request_that_waits_holds_no_place_and_only_so_many_wait() {
+    let world = given::rooms().await;
+    let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
+    let admission = AdmissionOptions { requests: 1, ..Default::default() };
+    let world = world.with_app(AppOptions { admission, ..World::options() }).await;
+    let timed = async |prefer: &str| {
+        let began = Instant::now();
+        let list = read(&world, "/api/people/ann/rooms", &token, prefer).await;
+        assert_eq!(list.header("copies-behind"), "?1");
+        began.elapsed()
+    };
+    let many = join_all((0..300).map(|_| timed("wait=3")));
+    let meanwhile = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let began = Instant::now();
+        world.get("/api/rooms/none").await.expect(404);
+        began.elapsed()
+    };
+    let (waits, meanwhile) = futures::join!(many, meanwhile);
+    assert!(meanwhile < Duration::from_secs(1), "{meanwhile:?}");
+    let waited = waits.iter().filter(|wait| **wait >= Duration::from_secs(3)).count();
+    assert_eq!(waited, 256);
+    // All of them share the reads of the leases.
+    let leases = kinds(&world, 0).into_iter().filter(|(_, container)| container == "leases");
+    let n_leases = leases.filter(|(kind, _)| matches!(kind, Read | Query)).count();
+    assert!(n_leases < 200, "{n_leases}");
+}

@@ -1,0 +1,302 @@
+//! Waiting until projections have applied the writes that a caller knows.
+//!
+//! # When a projection has applied a write
+//!
+//! *Given*: (a) the host writes the position of a lease only after a batch that succeeded; (b) the position
+//! is a number (LSN) of the source's physical partition, and so is that of a write in the caller's session;
+//! (c) a partition has its changes in the order of these numbers. *Claim*: a write has reached the copies, or
+//! is a dead letter, when the position of its lease is not below it.
+//!
+//! - *Writes without a change*: a delete has a number, and no change follows in the feed. Then the position
+//!   stays below it until another change comes. So a waiting caller also looks at the feed: with no change
+//!   behind the position there is nothing to apply. The look asks for the latest committed state, and a
+//!   state without the write proves nothing. A first change after the write proves nothing, either: the feed
+//!   has the latest version of each item, so this change may stand for the write.
+//! - *Chains*: a rename updates items, whose changes update copies of these. The caller knows no numbers of
+//!   the second writes. So when the first projection has applied the caller's writes, the second one has to
+//!   reach the last write of its source at this moment, in each partition. An instance remembers up to where
+//!   that is so.
+//! - *A rename that continues in slices* is acknowledged before its end. Its reader does not wait for later
+//!   slices.
+//! - *A split*: the ids of the children are not those of the caller's session. The wait for a write before
+//!   the split ends with its time limit; the token of the next command has the new ids.
+//! - *Two instances* share nothing: each reads the leases.
+//!
+//! The copies may be read from a replica that is behind the projection's write, whose position no caller
+//! knows. So a caller with a write in the source reads them in the latest committed state.
+//!
+//! *Bounds*: a time limit for each wait; a number of waits at a time, beyond which none begins; at most one
+//! read of a lease in [`MIN_INTERVAL`], for all waits of an instance together.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex as StdMutex, PoisonError},
+    time::Duration,
+};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::{Instant, sleep, timeout},
+};
+
+use super::leases::{Lease, ProjectionLeases};
+use crate::cosmos::{Container, FeedHead, Position, Session, StoreError};
+
+/// The most waits at a time.
+const MAX_WAITS: usize = 256;
+
+/// The time for which waits use a lease that another wait has read.
+const MIN_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The longest pause between two reads of a lease.
+const MAX_PAUSE: Duration = Duration::from_millis(250);
+
+/// The age of the list of leases after which it is read again for a partition that it lacks.
+const MAX_LIST_AGE: Duration = Duration::from_secs(1);
+
+/// The partitions of a source whose last write is looked up at a time.
+const CONCURRENT_LOOKS: usize = 8;
+
+/// The state of copies, for a caller with a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyFreshness {
+    /// The session has no write in their sources.
+    Unconcerned,
+    /// They have all writes of the session.
+    UpToDate,
+    /// They may lack writes of the session.
+    Behind,
+}
+
+/// A projection and the container whose changes it reads.
+#[derive(Clone, Copy)]
+pub(super) struct MonitoredFeed<'a> {
+    pub(super) function: &'static str,
+    pub(super) monitored: &'a Container,
+}
+
+/// The waits of an instance. Cloning is cheap.
+#[derive(Clone)]
+pub(super) struct CatchUp(Arc<Waits>);
+
+struct Waits {
+    leases: ProjectionLeases,
+    permits: Semaphore,
+    known: StdMutex<HashMap<&'static str, Arc<Mutex<KnownLeases>>>>,
+    /// For two projections of a chain: the writes in the source of the first whose effects the second has
+    /// applied, as numbers by partition.
+    followed: StdMutex<HashMap<[&'static str; 2], HashMap<String, u64>>>,
+}
+
+/// The leases of a projection as they were read last.
+#[derive(Default)]
+struct KnownLeases {
+    listed_at: Option<Instant>,
+    by_partition: HashMap<String, KnownLease>,
+}
+
+#[derive(Clone)]
+struct KnownLease {
+    lease: Lease,
+    read_at: Instant,
+    /// The number up to which no change is left to apply.
+    applied: u64,
+}
+
+impl KnownLease {
+    fn new(lease: Lease, before: Option<&Self>) -> Self {
+        let applied = lease.lsn().max(before.map(|before| before.applied)).unwrap_or_default();
+        Self { lease, read_at: Instant::now(), applied }
+    }
+}
+
+impl CatchUp {
+    pub(super) fn new(leases: &ProjectionLeases) -> Self {
+        Self(Arc::new(Waits {
+            leases: leases.clone(),
+            permits: Semaphore::new(MAX_WAITS),
+            known: StdMutex::default(),
+            followed: StdMutex::default(),
+        }))
+    }
+
+    /// Waits until a chain of projections has applied the writes of a session, for at most `limit`.
+    pub(super) async fn wait(
+        &self,
+        chain: &[MonitoredFeed<'_>],
+        session: &Session,
+        limit: Duration,
+    ) -> CopyFreshness {
+        let is_concerned = chain
+            .iter()
+            .any(|projection| session.of_container(projection.monitored.id()).next().is_some());
+        if !is_concerned {
+            return CopyFreshness::Unconcerned;
+        }
+        // guard: consistency: a bounded number of callers wait => `Ok::<(), ()>(())`
+        let Ok(_permit) = self.0.permits.try_acquire() else {
+            return CopyFreshness::Behind;
+        };
+        match timeout(limit, self.follow(chain, session)).await {
+            Ok(Ok(())) => CopyFreshness::UpToDate,
+            Ok(Err(error)) => {
+                tracing::warn!(reason = %error.reason, "The positions of projections cannot be read");
+                CopyFreshness::Behind
+            }
+            Err(_) => CopyFreshness::Behind,
+        }
+    }
+
+    async fn follow(
+        &self,
+        chain: &[MonitoredFeed<'_>],
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let mut before: Option<(&'static str, Vec<&Position>)> = None;
+        for projection in chain {
+            let own: Vec<&Position> = session.of_container(projection.monitored.id()).collect();
+            for position in &own {
+                self.reach(*projection, position.partition(), position.lsn()).await?;
+            }
+            // guard: consistency: a chain is followed to its end
+            if let Some((first, positions)) = before {
+                self.reach_effects([first, projection.function], *projection, &positions).await?;
+            }
+            before = Some((projection.function, own)).filter(|(_, own)| !own.is_empty());
+        }
+        Ok(())
+    }
+
+    /// Waits until a projection has applied the changes of a partition up to a number.
+    async fn reach(
+        &self,
+        projection: MonitoredFeed<'_>,
+        partition: &str,
+        lsn: u64,
+    ) -> Result<(), StoreError> {
+        let known = self.known(projection.function);
+        let mut pause = MIN_INTERVAL;
+        loop {
+            let lease = self.lease(&known, projection, partition, lsn).await?;
+            match lease {
+                Some(lease) if lease.applied >= lsn => return Ok(()),
+                // An ordinary change arrives meanwhile, and a look costs more than a read of the lease.
+                Some(lease) if pause >= 3 * MIN_INTERVAL => {
+                    let applied = look(projection, &lease.lease).await?.map_or(0, applied);
+                    // guard: consistency: a delete without a change ends the wait => `false`
+                    if applied >= lsn {
+                        note_applied(&known, partition, applied).await;
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+    }
+
+    /// Waits until a projection has applied what another one has written for these positions.
+    async fn reach_effects(
+        &self,
+        pair: [&'static str; 2],
+        projection: MonitoredFeed<'_>,
+        positions: &[&Position],
+    ) -> Result<(), StoreError> {
+        if self.has_followed(pair, positions) {
+            return Ok(());
+        }
+        let rows = self.0.leases.of(projection.function, projection.monitored).await?;
+        let leases = rows.into_iter().filter_map(Result::ok);
+        let looks = leases.map(|lease| async move {
+            let head = look(projection, &lease).await?;
+            Ok::<_, StoreError>((lease.token, head))
+        });
+        let heads: Vec<_> =
+            stream::iter(looks).buffer_unordered(CONCURRENT_LOOKS).try_collect().await?;
+        for (partition, head) in heads {
+            if let Some(FeedHead { last_lsn, next: Some(_) }) = head {
+                self.reach(projection, &partition, last_lsn).await?;
+            }
+        }
+        let mut followed = self.0.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let followed = followed.entry(pair).or_default();
+        for position in positions {
+            let lsn = followed.entry(position.partition().to_owned()).or_default();
+            *lsn = position.lsn().max(*lsn);
+        }
+        Ok(())
+    }
+
+    fn has_followed(&self, pair: [&'static str; 2], positions: &[&Position]) -> bool {
+        let followed = self.0.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = |position: &&Position| {
+            let lsn = followed.get(&pair).and_then(|known| known.get(position.partition()));
+            lsn.is_some_and(|lsn| *lsn >= position.lsn())
+        };
+        positions.iter().all(known)
+    }
+
+    /// Returns the lease of a partition: as it is known, if it has reached the number or was just read.
+    /// Waits of the same projection share the reads.
+    async fn lease(
+        &self,
+        known: &Mutex<KnownLeases>,
+        projection: MonitoredFeed<'_>,
+        partition: &str,
+        lsn: u64,
+    ) -> Result<Option<KnownLease>, StoreError> {
+        let mut known = known.lock().await;
+        if let Some(lease) = known.by_partition.get(partition) {
+            if lease.applied >= lsn || lease.read_at.elapsed() < MIN_INTERVAL {
+                return Ok(Some(lease.clone()));
+            }
+            if let Some(read) = self.0.leases.read(&lease.lease.id).await? {
+                let read = KnownLease::new(read, Some(lease));
+                known.by_partition.insert(partition.to_owned(), read.clone());
+                return Ok(Some(read));
+            }
+            known.by_partition.remove(partition);
+        } else if known.listed_at.is_some_and(|at| at.elapsed() < MAX_LIST_AGE) {
+            return Ok(None);
+        }
+        let rows = self.0.leases.of(projection.function, projection.monitored).await?;
+        let listed = rows.into_iter().filter_map(Result::ok).map(|lease| {
+            let before = known.by_partition.get(&lease.token);
+            (lease.token.clone(), KnownLease::new(lease, before))
+        });
+        known.by_partition = listed.collect();
+        known.listed_at = Some(Instant::now());
+        Ok(known.by_partition.get(partition).cloned())
+    }
+
+    fn known(&self, function: &'static str) -> Arc<Mutex<KnownLeases>> {
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(function).or_default())
+    }
+}
+
+/// Reads the first change behind the position of a lease. A lease of an old version of the trigger has no
+/// range to read.
+async fn look(
+    projection: MonitoredFeed<'_>,
+    lease: &Lease,
+) -> Result<Option<FeedHead>, StoreError> {
+    let Some(range) = &lease.range else { return Ok(None) };
+    let monitored = projection.monitored.latest_committed();
+    monitored.feed_head(range, lease.continuation.as_deref()).await.map(Some)
+}
+
+/// Returns the number up to which no change is left behind the position of a lease: none while there is one.
+fn applied(FeedHead { last_lsn, next }: FeedHead) -> u64 {
+    // guard: consistency: a later change may stand for an earlier one of its item =>
+    //     `next.map_or(last_lsn, |next| next.lsn.saturating_sub(1))`
+    next.map_or(last_lsn, |_| 0)
+}
+
+async fn note_applied(known: &Mutex<KnownLeases>, partition: &str, applied: u64) {
+    if let Some(lease) = known.lock().await.by_partition.get_mut(partition) {
+        lease.applied = lease.applied.max(applied);
+    }
+}
