@@ -62,8 +62,9 @@ pub const TIMER: &str = "ContinueRebuilds";
 /// month), for runs that nearly always find nothing.
 pub const SCHEDULE: &str = "0 */5 * * * *";
 
-/// The time of a run of the timer, within `functionTimeout` (10 minutes) with the page or slice that is last.
-const TIMER_RUN: Duration = Duration::from_mins(4);
+/// The time of a run of the timer. The page that is last may take six minutes more, if each of its changes
+/// fans out for a whole slice of the background, and `functionTimeout` is ten.
+const TIMER_RUN: Duration = Duration::from_mins(3);
 
 /// The rebuilds of all projections. Cloning is cheap.
 #[derive(Clone)]
@@ -94,7 +95,7 @@ impl Rebuilds {
         &self.projections
     }
 
-    /// Works for four minutes on the rebuilds that have no worker. A rebuild that fails keeps its position,
+    /// Works for three minutes on the rebuilds that have no worker. A rebuild that fails keeps its position,
     /// and no other waits for it.
     pub async fn continue_all(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + TIMER_RUN;
