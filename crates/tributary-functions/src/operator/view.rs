@@ -135,8 +135,9 @@ impl RebuildView {
 
     /// Returns the step and its progress in words.
     pub(super) fn in_words(&self) -> String {
-        let RebuildProgress { items, read, applied, dead_letters, findings, repaired, .. } =
-            self.progress;
+        let RebuildProgress {
+            items, read, applied, dead_letters, audited, findings, repaired, ..
+        } = self.progress;
         match self.step {
             RebuildStepName::Sources => {
                 let of = items.map(|items| format!(" of {items}")).unwrap_or_default();
@@ -146,7 +147,7 @@ impl RebuildView {
                 format!("{read}{of} items read{rate}{left}")
             }
             RebuildStepName::Audit => {
-                format!("audits the domain: {findings} findings, {repaired} repaired")
+                format!("{audited} items audited, {findings} findings, {repaired} repaired")
             }
             RebuildStepName::Done => {
                 format!(

@@ -58,8 +58,8 @@ use crate::{
 /// The timer that continues rebuilds.
 pub const TIMER: &str = "ContinueRebuilds";
 
-/// The times of its runs, every five minutes. A timer each minute would use most of the free grant of a plan (100,000 GB-s a
-/// month), for runs that nearly always find nothing.
+/// The times of its runs, every five minutes. A timer each minute would use most of the free grant of a plan
+/// (100,000 GB-s a month), for runs that nearly always find nothing.
 pub const SCHEDULE: &str = "0 */5 * * * *";
 
 /// The time of a run of the timer. The page that is last may take six minutes more, if each of its changes

@@ -306,6 +306,7 @@ impl Run<'_> {
             audited => audited?,
         };
         let mut progress = self.rebuild.progress;
+        progress.audited += summary.items;
         progress.findings += summary.findings;
         progress.repaired += summary.repaired;
         progress.request_units += summary.request_units;

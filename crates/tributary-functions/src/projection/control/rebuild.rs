@@ -78,6 +78,8 @@ pub struct RebuildProgress {
     pub applied: u64,
     /// The changes that were stored as dead letters.
     pub dead_letters: u64,
+    /// The items that the audit has read.
+    pub audited: u64,
     /// The divergences that the audit has found.
     pub findings: u64,
     /// Those of them that were repaired.
