@@ -105,7 +105,7 @@ pub(super) async fn end_from(
 ) -> Result<MoveOutcome, StoreError> {
     let decided = match target {
         Some(target) if has_outcome(&target.item, departure) => target,
-        undecided => match write_outcome(catalog, &source.item, departure, undecided).await? {
+        undecided => match write_outcome(catalog, &source, departure, undecided).await? {
             Ok(decided) => decided,
             Err(full) => {
                 let product = source.item.taking_back(departure);
@@ -131,7 +131,7 @@ pub(super) async fn end_from(
 /// Writes the outcome of a move at its target. The inner error is that of a full target.
 async fn write_outcome(
     catalog: &Catalog,
-    source: &Product,
+    Stored { item: source, etag: from }: &Stored<Product>,
     departure: &ProductDeparture,
     target: Option<Stored<ProductItem>>,
 ) -> Result<Result<Stored<ProductItem>, StoreError>, StoreError> {
@@ -139,16 +139,19 @@ async fn write_outcome(
         // guard: move: an earlier move ends before its outcome is replaced
         end_earlier(catalog, earlier, &departure.to, &source.id).await?;
     }
-    let item = match target.as_ref().map(|target| &target.item) {
-        None => source.arriving(departure, None),
-        Some(ProductItem::DeletedProduct(it)) => source.arriving(departure, Some(it)),
+    let over = target.as_ref().map(|target| &target.etag);
+    let written = match target.as_ref().map(|target| &target.item) {
+        None => catalog.write_moved(source.arriving(departure, None), from, over).await,
+        Some(ProductItem::DeletedProduct(it)) => {
+            catalog.write_moved(source.arriving(departure, Some(it)), from, over).await
+        }
         Some(ProductItem::Product(other)) => {
             // guard: move: a taken id refuses => `source.arriving(departure, None)`
-            other.with_refused_arrival(departure, &source.category_id)
+            let refused = other.with_refused_arrival(departure, &source.category_id);
+            catalog.write(ProductItem::from(refused), over).await
         }
     };
-    let item = ProductItem::from(item);
-    match catalog.write(item, target.as_ref().map(|target| &target.etag)).await {
+    match written {
         Ok(decided) => Ok(Ok(decided)),
         // guard: a move to a full category is taken back
         Err(error) if error.reason == Reason::PartitionFull => Ok(Err(error)),

@@ -149,6 +149,20 @@ impl Catalog {
         Ok(Stored { item: written, etag })
     }
 
+    /// Writes a product that comes from another category, in the state `from`, as [`Self::write`] does.
+    pub(super) async fn write_moved(
+        &self,
+        product: Product,
+        from: &ETag,
+        read: Option<&ETag>,
+    ) -> Result<Stored<ProductItem>, StoreError> {
+        let item = ProductItem::from(product);
+        let (category_id, id, _) = item.key();
+        let (partition, place) = (category_id.as_str(), (from, read));
+        let etag = self.products.put_moved(partition, id.as_str(), &item, place).await?;
+        Ok(Stored { item, etag })
+    }
+
     /// Returns the number of products with this label, or `None` if it is more than `at_most`. For a
     /// category this is one query in its partition. The products of a tag are in all partitions.
     pub(super) async fn count_uses(

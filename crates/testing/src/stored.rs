@@ -45,16 +45,23 @@ impl<A: AppUnderTest> World<A> {
     ///
     /// When the item has no id, or not the property that is the partition key of the container.
     pub async fn write_item(&self, container: &str, item: &Value) {
+        let partition = self.partition_of(container, item).await;
+        let id = item["id"].as_str().unwrap_or_else(|| panic!("an item needs an id: {item}"));
+        let client = self.container(container).await;
+        client.upsert_item(partition, id, item, None).await.unwrap();
+    }
+
+    /// Returns the partition key of an item.
+    pub(crate) async fn partition_of(&self, container: &str, item: &Value) -> String {
         let client = self.container(container).await;
         let properties = client.read(None).await.unwrap().into_model().unwrap();
-        let path = properties.partition_key.paths()[0].clone();
-        let text = |property: &str| {
-            item[property].as_str().unwrap_or_else(|| {
-                panic!("an item of {container} needs a text in {property:?}, and this one has none: {item}")
-            })
-        };
-        let partition = text(path.trim_start_matches('/')).to_owned();
-        client.upsert_item(partition, text("id"), item, None).await.unwrap();
+        let property = properties.partition_key.paths()[0].trim_start_matches('/');
+        let key = item[property].as_str().unwrap_or_else(|| {
+            panic!(
+                "an item of {container} needs a text in {property:?}, and this one has none: {item}"
+            )
+        });
+        key.to_owned()
     }
 
     /// Makes an item unreadable, as another program or a bad migration may: a property gets a value of a

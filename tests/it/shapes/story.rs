@@ -11,7 +11,7 @@ use tributary_local::cosmos::{
 use tributary_testing::interleavings::held;
 
 use crate::{
-    blog::{self, comment, comment_once, like, post, user},
+    blog::{comment, comment_once, like, post, user},
     news::given::{HYBRID, Newsroom},
     webstore::{given, shop},
     world::World,
@@ -20,18 +20,20 @@ use crate::{
 /// The password of the customer with one.
 pub(super) const PASSWORD: &str = "correct horse battery";
 
-/// Returns the world at the end of the story.
-pub(super) async fn everything() -> World {
-    let world = blog::blog().await;
-    write_blog(&world).await;
-    run_shop(&world).await;
-    publish_news(&world).await;
+/// Tells the story in an empty world, seen through instances that `seen` makes of others.
+pub(super) async fn tell(world: &World, seen: impl Fn(&World) -> World) {
+    let world = &seen(world);
+    write_blog(world).await;
+    run_shop(world).await;
+    publish_news(world, &seen).await;
     world.settle().await;
-    leave_unfinished(&world).await;
-    world
+    leave_unfinished(world, &seen).await;
 }
 
 async fn write_blog(world: &World) {
+    user(world, "ann", "Ann").await.expect(201);
+    user(world, "bob", "Bob").await.expect(201);
+    post(world, "p1", "ann").await.expect(201);
     post(world, "p2", "bob").await.expect(201);
     comment(world, "p1", "bob", "Well.").await.expect(201);
     let thrown_away = comment_once(world, "key", "p1", "ann", "Well!").await.expect(201);
@@ -96,8 +98,8 @@ async fn run_shop(world: &World) {
 }
 
 /// Items in each container, edited, moved, migrated and archived.
-async fn publish_news(world: &World) {
-    let room = Newsroom::with(world.clone(), HYBRID).await;
+async fn publish_news(world: &World, seen: &impl Fn(&World) -> World) {
+    let room = seen_by(Newsroom::with(world.clone(), HYBRID).await, seen);
     room.at_one_time();
     for (provider, days_ago) in
         [("reuters", 1.0), ("herald", 2.0), ("reuters", 75.0), ("gazette", 1_200.0)]
@@ -113,23 +115,30 @@ async fn publish_news(world: &World) {
     }
     room.post("reuters", "moved", 10.0).await.expect(200);
     // An item that is due for the warm container leaves a carried copy in the hot one.
-    let later = room.with_settings(&[HYBRID[0], ("News__MigrateAfterDays", "20")]).await;
+    let migrating = [HYBRID[0], ("News__MigrateAfterDays", "20")];
+    let later = seen_by(room.with_settings(&migrating).await, seen);
     room.post("herald", "carried", 25.0).await.expect(201);
     later.migrate().await;
     room.post("gazette", "archived", 800.0).await.expect(201);
-    room.with_settings(&[HYBRID[0], ("News__ArchiveAfterYears", "1")]).await.archive().await;
+    let archiving = [HYBRID[0], ("News__ArchiveAfterYears", "1")];
+    seen_by(room.with_settings(&archiving).await, seen).archive().await;
     drop(held((world, Replace, "feeds_locations"), room.post("reuters", "departing", 10.0)).await);
 }
 
+fn seen_by(mut room: Newsroom, seen: &impl Fn(&World) -> World) -> Newsroom {
+    room.world = seen(&room.world);
+    room
+}
+
 /// What a crash or an operator leaves: moves and renames that have begun, dead letters, a paused projection.
-async fn leave_unfinished(world: &World) {
+async fn leave_unfinished(world: &World, seen: &impl Fn(&World) -> World) {
     let moving = async {
         shop::moved(world, "bikes", "b2", "parts").await;
     };
     drop(held((world, Create, "product"), moving).await);
     user(world, "bob", "Bobby").await.expect(200);
     let background = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
-    let hasty = world.with_app(AppOptions { background, ..World::options() }).await;
+    let hasty = seen(&world.with_app(AppOptions { background, ..World::options() }).await);
     shop::label(world, "tags/red", "Scarlet").await.expect(200);
     for (function, container) in [("UsernamesInPosts", "users"), ("LabelNames", "productMeta")] {
         hasty.deliver(function, &world.items(container).await).await.unwrap();

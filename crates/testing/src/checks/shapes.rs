@@ -25,6 +25,7 @@
 //! ```
 
 mod errors;
+mod newer;
 mod shape;
 
 use std::{
@@ -37,6 +38,7 @@ use std::{
 use serde_json::{Value, json};
 use tributary_functions::audit::{AuditOptions, Finding, FindingKind, Listener};
 
+pub use self::newer::NewerVersion;
 use self::{
     errors::ErrorLines,
     shape::{Shapes, differences},

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use azure_core::http::Etag;
 use azure_data_cosmos::{
     CosmosError, SubStatusCode,
     clients::ContainerClient,
@@ -17,10 +18,11 @@ use azure_data_cosmos::{
 };
 use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::{
-    Cosmos, ETag, Reads, Refusal, StoreError, Transaction,
+    Cosmos, ETag, Reads, Refusal, StoreError, Stored, Transaction,
     budget::check_request_budget,
     meter::{metered, timed, timed_sync},
     session::request_reads_latest,
@@ -48,31 +50,6 @@ pub struct FeedIdentity {
     pub host: String,
     /// The `_rid` of the container.
     pub rid: String,
-}
-
-/// An item as it was read, and the ETag that a conditional write needs.
-#[derive(Debug, Clone)]
-pub struct Stored<T> {
-    /// The item.
-    pub item: T,
-    /// The ETag, which changes with every write of the item.
-    pub etag: ETag,
-}
-
-/// The result of a read: an item as it was read, or `None` if there is none.
-pub type ReadResult<T> = Result<Option<Stored<T>>, StoreError>;
-
-impl<T> Stored<T> {
-    /// Returns the item as a `U`; `None` if it is of another type
-    /// ([`item_types`](crate::values::item_types)).
-    pub fn of_type<U: TryFrom<T>>(self) -> Option<Stored<U>> {
-        self.filter_map(|item| item.try_into().ok())
-    }
-
-    /// Returns the result of `f` on the item, under the same ETag.
-    pub fn filter_map<U>(self, f: impl FnOnce(T) -> Option<U>) -> Option<Stored<U>> {
-        Some(Stored { item: f(self.item)?, etag: self.etag })
-    }
 }
 
 /// A write of one item.
@@ -151,9 +128,10 @@ impl Container {
         id: &str,
     ) -> Result<Option<Stored<T>>, StoreError> {
         let Some(response) = self.response(partition_key, id).await? else { return Ok(None) };
-        let etag = required_etag(response.headers().etag())?;
-        let item = timed_sync(|| response.into_model()).map_err(StoreError::from_read)?;
-        Ok(Some(Stored { item, etag }))
+        let tag = required_etag(response.headers().etag())?;
+        let body = response.into_body();
+        let item = timed_sync(|| body.clone().into_single()).map_err(StoreError::from_read)?;
+        Ok(Some(Stored { item, etag: ETag::of_body(tag, body) }))
     }
 
     /// Reads an item, which is not decoded yet.
@@ -188,23 +166,27 @@ impl Container {
         id: &str,
         item: &T,
     ) -> Result<ETag, StoreError> {
-        self.write(partition_key, id, item, ItemWrite::Create).await
+        let tag = self.write(partition_key, id, item, ItemWrite::Create).await?;
+        Ok(ETag::from(tag))
     }
 
     /// Replaces an item; `PreconditionFailed` when it has changed since `etag`, `NotFound` when it
-    /// is gone.
-    pub async fn replace<T: Serialize + Sync>(
+    /// is gone. It keeps the properties that a `T` does not know: see [`ETag`].
+    pub async fn replace<T: Serialize + DeserializeOwned + Sync>(
         &self,
         partition_key: &str,
         id: &str,
         item: &T,
         etag: &ETag,
     ) -> Result<ETag, StoreError> {
-        self.write(partition_key, id, item, ItemWrite::Replace(etag)).await
+        let complete = timed_sync(|| etag.completed(item))?;
+        let sent = as_sent(complete.as_deref(), item);
+        let tag = self.write(partition_key, id, sent, ItemWrite::Replace(etag)).await?;
+        Ok(ETag::of_write(tag, complete))
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
-    pub async fn put<T: Serialize + Sync>(
+    pub async fn put<T: Serialize + DeserializeOwned + Sync>(
         &self,
         partition_key: &str,
         id: &str,
@@ -219,6 +201,25 @@ impl Container {
             //     `self.upsert(partition_key, id, item).await.map(|()| ETag::from(""))`
             None => self.create(partition_key, id, item).await,
         }
+    }
+
+    /// Creates an item that comes from another place, or writes it over the tombstone with the ETag `over`. It
+    /// keeps the properties of its state `from` that a `T` does not know: see [`ETag`].
+    pub async fn put_moved<T: Serialize + DeserializeOwned + Sync>(
+        &self,
+        partition_key: &str,
+        id: &str,
+        item: &T,
+        (from, over): (&ETag, Option<&ETag>),
+    ) -> Result<ETag, StoreError> {
+        if let Some(over) = over {
+            return self.replace(partition_key, id, item, &over.with_state_of(from)).await;
+        }
+        // guard: a moved item keeps the properties that it does not know => `None`
+        let complete = timed_sync(|| from.completed(item))?;
+        let sent = as_sent(complete.as_deref(), item);
+        let tag = self.write(partition_key, id, sent, ItemWrite::Create).await?;
+        Ok(ETag::of_write(tag, complete))
     }
 
     /// Creates or replaces an item, whatever is there.
@@ -238,7 +239,7 @@ impl Container {
         id: &'a str,
         item: &'a (dyn erased_serde::Serialize + Sync),
         write: ItemWrite<'a>,
-    ) -> BoxFuture<'a, Result<ETag, StoreError>> {
+    ) -> BoxFuture<'a, Result<Etag, StoreError>> {
         let write = async move {
             let client = self.client().await?;
             let options = self.write_options();
@@ -285,8 +286,9 @@ impl Container {
             let whole = |error: StoreError| Refusal { operation: None, error };
             let client = self.client().await.map_err(whole)?;
             let options = BatchOptions::default().with_operation_options((*self.options).clone());
-            let call = client.execute_transactional_batch(transaction.batch, Some(options));
-            let sent = self.measured_in_partition(&transaction.partition, async {
+            let Transaction { partition, batch, states } = transaction;
+            let call = client.execute_transactional_batch(batch, Some(options));
+            let sent = self.measured_in_partition(&partition, async {
                 let response = call.await?;
                 let diagnostics = response.diagnostics();
                 response.into_model().map(|response| (response, diagnostics))
@@ -309,7 +311,11 @@ impl Container {
                 None => Ok(response
                     .results()
                     .iter()
-                    .map(|result| result.etag().map(|etag| ETag::from(etag.to_owned())))
+                    .zip(states)
+                    .map(|(result, state)| {
+                        let tag = result.etag()?;
+                        Some(ETag::of_write(Etag::from(tag.to_owned()), state))
+                    })
                     .collect()),
             }
         };
@@ -371,6 +377,14 @@ pub(super) async fn measured<F: Future>(
 }
 
 /// Returns the ETag of a response. Every item has one, so a response without it is an error.
-fn required_etag(etag: Option<&ETag>) -> Result<ETag, StoreError> {
+fn required_etag(etag: Option<&Etag>) -> Result<Etag, StoreError> {
     etag.cloned().ok_or_else(StoreError::unexpected)
+}
+
+/// Returns the item with all its properties, if its type does not know some.
+fn as_sent<'a>(
+    complete: Option<&'a Value>,
+    item: &'a (dyn erased_serde::Serialize + Sync),
+) -> &'a (dyn erased_serde::Serialize + Sync) {
+    complete.map_or(item, |complete| complete)
 }

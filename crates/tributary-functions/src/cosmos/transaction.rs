@@ -1,10 +1,13 @@
 //! Transactional batches: several writes in one logical partition, all or none.
 
+use std::sync::Arc;
+
 use azure_data_cosmos::{
     TransactionalBatch,
     options::{BatchDeleteOptions, BatchReplaceOptions, BatchUpsertOptions, Precondition},
 };
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use super::{ETag, StoreError, meter::timed_sync};
 
@@ -20,6 +23,8 @@ const MAX_BYTES: usize = 1_500_000;
 pub struct Transaction {
     pub(super) partition: String,
     pub(super) batch: TransactionalBatch,
+    /// For each operation the item as it is written, if it has properties that its type does not know.
+    pub(super) states: Vec<Option<Arc<Value>>>,
 }
 
 /// The refusal of a transaction, which changed nothing.
@@ -37,7 +42,7 @@ impl Transaction {
     /// Returns an empty transaction in a logical partition.
     pub fn new(partition_key: &str) -> Self {
         let batch = TransactionalBatch::new(partition_key.to_owned());
-        Self { partition: partition_key.to_owned(), batch }
+        Self { partition: partition_key.to_owned(), batch, states: Vec::new() }
     }
 
     /// Cuts items of one logical partition into chunks that fit into a transaction each. `size` returns
@@ -63,23 +68,31 @@ impl Transaction {
 
     /// Creates an item; refused with `Conflict` when there is one with its id.
     pub fn create<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
-        Ok(Self { batch: timed_sync(|| self.batch.create_item(item))?, ..self })
+        self.with(None, |batch| Ok(batch.create_item(item)?))
     }
 
-    /// Replaces an item that has not changed since `etag` was read.
-    pub fn replace<T: Serialize>(
+    /// Replaces an item that has not changed since `etag` was read. It keeps the properties that a `T` does
+    /// not know: see [`ETag`].
+    pub fn replace<T: Serialize + DeserializeOwned>(
         self,
         id: &str,
         item: &T,
         etag: &ETag,
     ) -> Result<Self, StoreError> {
         let unchanged = BatchReplaceOptions::default().with_precondition(if_match(etag));
-        let add = || self.batch.replace_item(id.to_owned(), item, Some(unchanged));
-        Ok(Self { batch: timed_sync(add)?, ..self })
+        let complete = etag.completed(item)?;
+        self.with(complete.clone(), |batch| {
+            Ok(match &complete {
+                Some(complete) => {
+                    batch.replace_item(id.to_owned(), complete.as_ref(), Some(unchanged))
+                }
+                None => batch.replace_item(id.to_owned(), item, Some(unchanged)),
+            }?)
+        })
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
-    pub fn put<T: Serialize>(
+    pub fn put<T: Serialize + DeserializeOwned>(
         self,
         id: &str,
         item: &T,
@@ -94,20 +107,30 @@ impl Transaction {
 
     /// Creates or replaces an item, whatever is there.
     pub fn upsert<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
-        let add = || self.batch.upsert_item(item, None::<BatchUpsertOptions>);
-        Ok(Self { batch: timed_sync(add)?, ..self })
+        self.with(None, |batch| Ok(batch.upsert_item(item, None::<BatchUpsertOptions>)?))
     }
 
     /// Deletes an item. With an ETag, only an item that has not changed since.
-    pub fn delete(self, id: &str, etag: Option<&ETag>) -> Self {
+    pub fn delete(mut self, id: &str, etag: Option<&ETag>) -> Self {
         let unchanged =
             etag.map(|etag| BatchDeleteOptions::default().with_precondition(if_match(etag)));
+        self.states.push(None);
         Self { batch: self.batch.delete_item(id.to_owned(), unchanged), ..self }
+    }
+
+    /// Adds an operation.
+    fn with(
+        mut self,
+        state: Option<Arc<Value>>,
+        add: impl FnOnce(TransactionalBatch) -> Result<TransactionalBatch, StoreError>,
+    ) -> Result<Self, StoreError> {
+        self.states.push(state);
+        Ok(Self { batch: timed_sync(|| add(self.batch))?, ..self })
     }
 }
 
 pub(super) fn if_match(etag: &ETag) -> Precondition {
-    Precondition::if_match(etag.clone())
+    Precondition::if_match(etag.tag().clone())
 }
 
 #[cfg(test)]

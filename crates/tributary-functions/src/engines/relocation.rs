@@ -107,7 +107,7 @@ pub async fn relocate<T: Relocatable>(
     let is_there = target.as_ref().is_some_and(|target| target.item.has_version(version));
     if !is_there {
         let etag = target.as_ref().map(|target| &target.etag);
-        to.put(partition, id, &source.item, etag).await?;
+        to.put_moved(partition, id, &source.item, (&source.etag, etag)).await?;
     }
     // guard: relocation: the tombstone replaces only the version that was copied =>
     //     `from.upsert(partition, id, &source.item.carried()).await?`

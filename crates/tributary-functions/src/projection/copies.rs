@@ -17,7 +17,7 @@
 
 use std::marker::PhantomData;
 
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{ChangeFeedItem, Effect, NotedErrors, Projection, VersionedCopy};
 use crate::cosmos::{Container, StoreError};
@@ -29,7 +29,7 @@ pub trait Copies: Send + Sync + 'static {
     /// An item of the container of the sources, with its type.
     type Change: ChangeFeedItem;
     /// An item of the container of the copies, with its type.
-    type Copy: Serialize + Send + Sync;
+    type Copy: Serialize + DeserializeOwned + Send + Sync;
 
     /// Returns the copies of a change, each with its partition and id; tombstones have a time to live.
     fn copies_of(change: &Self::Change) -> Vec<VersionedCopy<Self::Copy>>;

@@ -1,6 +1,6 @@
 //! Copies with the version of their source.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{ChangeFeedItem, Effect, Origin};
 use crate::cosmos::{Container, ETag, Reason, StoreError, Stored};
@@ -26,7 +26,7 @@ impl<T: ChangeFeedItem> VersionedCopy<T> {
     }
 }
 
-impl<T: Serialize + Sync> VersionedCopy<T> {
+impl<T: Serialize + DeserializeOwned + Sync> VersionedCopy<T> {
     /// Writes the copy, unless the store has this version or a newer one. One store request for the first
     /// version, which is nearly always a new item, and two for any other.
     ///

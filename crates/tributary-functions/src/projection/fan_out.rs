@@ -60,7 +60,7 @@ use tokio::time::{Instant, sleep};
 pub use super::Origin;
 use super::{Background, ChangeFeedItem, DeliveredVersion, Effect, NotedErrors, Projection};
 use crate::{
-    cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored},
+    cosmos::{Container, Query, Reason, Scope, StoreError, Stored},
     engines::tombstone,
 };
 
@@ -257,14 +257,6 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
     }
 }
 
-#[derive(Deserialize)]
-struct FoundTarget<T> {
-    #[serde(flatten)]
-    item: T,
-    #[serde(rename = "_etag")]
-    etag: String,
-}
-
 /// The outcome of one pass through the targets with an older copy.
 enum Pass {
     /// It has updated no target.
@@ -279,7 +271,7 @@ impl<F: FanOut> FanOutProjection<F> {
     async fn pass(&self, source: &F::Source, deadline: Instant) -> Result<Pass, StoreError> {
         let pacer = &self.background.pacer;
         let targets = self.targets.latest_committed();
-        let pages = targets.row_pages::<FoundTarget<F::Target>>(
+        let pages = targets.row_pages::<Stored<F::Target>>(
             F::outdated(source)?,
             F::scope(source),
             PAGE_TARGETS,
@@ -301,9 +293,7 @@ impl<F: FanOut> FanOutProjection<F> {
             };
             let targets = page.into_iter().filter_map(|row| {
                 // guard: rename: a target that cannot be read is reported => `row.ok()?`
-                let FoundTarget { item, etag } =
-                    errors.note(row.map_err(|_| StoreError::unreadable()))?;
-                Some(Stored { item, etag: ETag::from(etag) })
+                errors.note(row.map_err(|_| StoreError::unreadable()))
             });
             let targets: Vec<_> = targets.collect();
             let writes = targets.into_iter().enumerate().map(async |(n, target)| {

@@ -83,7 +83,7 @@ pub(super) fn differences(samples: &Samples, stored: &Samples) -> Vec<String> {
 }
 
 /// Returns the type of an item: `post`, or `category live`.
-fn kind(item: &Value) -> String {
+pub(super) fn kind(item: &Value) -> String {
     KIND.iter().filter_map(|name| item[*name].as_str()).collect::<Vec<_>>().join(" ")
 }
 

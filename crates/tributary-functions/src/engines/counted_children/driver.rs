@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, marker::PhantomData, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     CHILD_BYTES, Family,
@@ -10,7 +10,7 @@ use super::{
     operation::{Change, ChildWrite, Operation, OperationResult, ParentState},
 };
 use crate::{
-    cosmos::{Combine, Container, ETag, Refusal, StoreError, Stored, Transaction},
+    cosmos::{Combine, Container, Refusal, StoreError, Stored, Transaction},
     values::Timestamp,
 };
 
@@ -87,7 +87,7 @@ async fn read_parent<F: Family>(
 }
 
 /// Writes the parent alone, which is cheaper, or with its children in one transaction.
-async fn send<I: Serialize + Sync>(
+async fn send<I: Serialize + DeserializeOwned + Sync>(
     container: &Container,
     id: &str,
     write: Write<I>,
@@ -125,10 +125,10 @@ async fn send<I: Serialize + Sync>(
 
 /// An item that was looked up.
 #[derive(Deserialize)]
+#[serde(bound = "I: DeserializeOwned")]
 struct ItemRow<I> {
     id: String,
-    etag: String,
-    item: I,
+    item: Stored<I>,
 }
 
 async fn find<F: Family>(
@@ -140,9 +140,8 @@ async fn find<F: Family>(
         let item = container.read(partition, id).await?;
         return Ok(StoreAnswer::Found(item.map(|item| (id.clone(), item)).into_iter().collect()));
     }
-    let select = "c.id AS id, c._etag AS etag, c AS item";
+    let select = "c.id AS id, c AS item";
     let rows: Vec<ItemRow<F::Item>> = container.query_ids(select, partition, ids).await?;
-    let stored =
-        |row: ItemRow<F::Item>| (row.id, Stored { item: row.item, etag: ETag::from(row.etag) });
+    let stored = |row: ItemRow<F::Item>| (row.id, row.item);
     Ok(StoreAnswer::Found(rows.into_iter().map(stored).collect::<HashMap<_, _>>()))
 }

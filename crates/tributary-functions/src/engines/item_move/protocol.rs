@@ -123,7 +123,9 @@ async fn finish<P: Places>(
             if reserved.is_reserved_for(departure) =>
         {
             let arriving = source.item.arrived(departure, here.clone());
-            match places.write(to.tier, arriving, Some(&etag)).await {
+            // guard: item move: an item keeps the properties that it does not know => `etag.clone()`
+            let over = etag.with_state_of(&source.etag);
+            match places.write(to.tier, arriving, Some(&over)).await {
                 Ok(arrived) => Some(arrived),
                 Err(refusal) if is_refusal(&refusal) => {
                     // guard: item move: a reservation is given up before a move is taken back

@@ -58,7 +58,7 @@ mod state;
 use std::{collections::HashMap, marker::PhantomData};
 
 use futures::future::try_join_all;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub use self::{
     head::{Member, WindowHead, WindowItem, WindowTombstone},
@@ -91,7 +91,7 @@ pub trait Window: Send + Sync + 'static {
     type Source;
     /// The copy of a source, without the partition key. It has the source's name ([`Origin::name`](super::Origin::name))
     /// as `id`, its `version` and its `creationDate`.
-    type Copy: Serialize + Send + Sync;
+    type Copy: Serialize + DeserializeOwned + Send + Sync;
 
     /// Returns the source, unless the change is a tombstone.
     fn source(change: &Self::Change) -> Option<&Self::Source>;

@@ -1,0 +1,352 @@
+//! ETags, and the properties that a conditional write keeps.
+//!
+//! In a rolling deployment two versions of the app write the same items. The older one parses an item into a
+//! type that lacks the newer properties, and would lose them when it replaces the item. So the ETag of an item
+//! that was read also has the state that it names. A write under this ETag keeps each property of that state
+//! which the type of the written item does not know.
+//!
+//! | property | kept | reason |
+//! | --- | --- | --- |
+//! | of the item | yes | |
+//! | of an inner object that the write leaves as it is, or with the same `id` as before | yes | it is the same thing |
+//! | of an inner object that the write changes | no | it is a value, such as an address or a hash, and the write replaces it as a whole |
+//! | known to the type of the written item | as written | a missing one was removed |
+//! | `ttl`, and those of the store itself (`_ts`) | no | an item that lives too long is repaired, a deleted one is not |
+//!
+//! Nothing is kept where the write replaces an item by another: by an item of another `type`, by a tombstone, or
+//! a tombstone by an item. An item with a positive `ttl` is a tombstone.
+//!
+//! A write costs no further request. An item without an unknown property is sent as it is.
+
+use std::{fmt, sync::Arc};
+
+use azure_core::http::Etag;
+use azure_data_cosmos::models::ResponseBody;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::StoreError;
+
+type Object = Map<String, Value>;
+
+/// The ETag of an item: the name of its state, which changes with every write.
+///
+/// An ETag that comes from a read has this state, too, for the writes under it. Two ETags are equal if they name
+/// the same state.
+#[derive(Clone)]
+pub struct ETag {
+    tag: Etag,
+    state: Option<ReadState>,
+}
+
+/// The state of an item.
+#[derive(Clone)]
+enum ReadState {
+    /// As the store has sent it.
+    Body(ResponseBody),
+    /// As a query has returned it, or a write has sent it.
+    Json(Arc<Value>),
+}
+
+impl ETag {
+    pub(super) fn of_body(tag: Etag, body: ResponseBody) -> Self {
+        Self { tag, state: Some(ReadState::Body(body)) }
+    }
+
+    /// Creates the ETag of an item that was written. `state` is `None` if the writer knows all properties.
+    pub(super) fn of_write(tag: Etag, state: Option<Arc<Value>>) -> Self {
+        Self { tag, state: state.map(ReadState::Json) }
+    }
+
+    pub(super) fn tag(&self) -> &Etag {
+        &self.tag
+    }
+
+    /// Returns this ETag with the state of another item, for a write that moves that item here.
+    pub fn with_state_of(&self, source: &Self) -> Self {
+        Self { tag: self.tag.clone(), state: source.state.clone() }
+    }
+
+    /// Returns an item with the unknown properties of the state; `None` if there are none.
+    pub(super) fn completed<T: Serialize + DeserializeOwned>(
+        &self,
+        item: &T,
+    ) -> Result<Option<Arc<Value>>, StoreError> {
+        let Some(state) = &self.state else { return Ok(None) };
+        let known = || to_value(&state.parse::<T>()?).ok();
+        // guard: a write keeps the properties that it does not know => `Ok(None)`
+        Ok(completed(state.object(), to_value(item)?, known))
+    }
+}
+
+impl ReadState {
+    fn parse<T: DeserializeOwned>(&self) -> Option<T> {
+        match self {
+            Self::Body(body) => body.clone().into_single().ok(),
+            Self::Json(value) => T::deserialize(value.as_ref()).ok(),
+        }
+    }
+
+    fn object(&self) -> Option<Object> {
+        match self {
+            Self::Body(body) => body.clone().into_single().ok(),
+            Self::Json(value) => value.as_object().cloned(),
+        }
+    }
+}
+
+fn to_value(item: &dyn erased_serde::Serialize) -> Result<Value, StoreError> {
+    serde_json::to_value(item).map_err(|_| StoreError::unexpected())
+}
+
+/// Returns the new item with the properties of the stored one that are in neither the new item nor the known
+/// part of the stored one. The known part is asked for only if the stored item has more than the new one.
+fn completed(
+    stored: Option<Object>,
+    new: Value,
+    known: impl FnOnce() -> Option<Value>,
+) -> Option<Arc<Value>> {
+    let (Some(mut stored), Value::Object(mut new)) = (stored, new) else { return None };
+    // guard: a tombstone keeps nothing of its item => `false`
+    if stored.get("type") != new.get("type") || is_tombstone(&stored) != is_tombstone(&new) {
+        return None;
+    }
+    stored.retain(|name, _| !name.starts_with('_') && name != "ttl");
+    if !has_more(&stored, &new) {
+        return None;
+    }
+    let Some(Value::Object(known)) = known() else { return None };
+    let is_more = keep(&stored, &known, &mut new);
+    is_more.then(|| Arc::new(Value::Object(new)))
+}
+
+fn is_tombstone(item: &Object) -> bool {
+    item.get("ttl").and_then(Value::as_i64).is_some_and(|ttl| ttl > 0)
+}
+
+/// Returns true if the stored object may have a property that the new one lacks.
+fn has_more(stored: &Object, new: &Object) -> bool {
+    stored.iter().any(|(name, stored)| new.get(name).is_none_or(|new| value_has_more(stored, new)))
+}
+
+fn value_has_more(stored: &Value, new: &Value) -> bool {
+    match (stored, new) {
+        (Value::Object(stored), Value::Object(new)) => has_more(stored, new),
+        (Value::Array(stored), Value::Array(new)) if stored.len() == new.len() => {
+            stored.iter().zip(new).any(|(stored, new)| value_has_more(stored, new))
+        }
+        (Value::Array(stored), Value::Array(_)) => stored.iter().any(Value::is_object),
+        _ => false,
+    }
+}
+
+/// Adds the unknown properties of a stored object to the new one. Returns true if there are any.
+fn keep(stored: &Object, known: &Object, new: &mut Object) -> bool {
+    let mut is_more = false;
+    for (name, stored) in stored {
+        match (known.get(name), new.get_mut(name)) {
+            (None, None) => {
+                new.insert(name.clone(), stored.clone());
+                is_more = true;
+            }
+            (Some(known), Some(new)) => is_more |= keep_inner(stored, known, new),
+            // The write has removed or added it.
+            (Some(_), None) | (None, Some(_)) => {}
+        }
+    }
+    is_more
+}
+
+fn keep_inner(stored: &Value, known: &Value, new: &mut Value) -> bool {
+    // guard: a changed value keeps no part of the old one => `true`
+    let is_kept = is_same(known, new);
+    match (stored, known, new) {
+        (Value::Object(stored), Value::Object(known), Value::Object(new)) if is_kept => {
+            keep(stored, known, new)
+        }
+        (Value::Array(stored), Value::Array(known), Value::Array(new))
+            if stored.len() == known.len() =>
+        {
+            let mut is_more = false;
+            for (at, new) in new.iter_mut().enumerate().filter(|(_, new)| new.is_object()) {
+                let is_here = known.get(at).is_some_and(|known| is_same(known, new));
+                let found = if is_here {
+                    Some(at)
+                } else {
+                    known.iter().position(|known| is_same(known, new))
+                };
+                if let Some(at) = found {
+                    is_more |= keep_inner(&stored[at], &known[at], new);
+                }
+            }
+            is_more
+        }
+        _ => false,
+    }
+}
+
+/// Returns true if both are one thing: they are equal, or have the same `id`.
+fn is_same(known: &Value, new: &Value) -> bool {
+    let id = known.get("id");
+    id.is_some() && id == new.get("id") || known == new
+}
+
+impl PartialEq for ETag {
+    fn eq(&self, other: &Self) -> bool {
+        self.tag == other.tag
+    }
+}
+
+impl Eq for ETag {}
+
+impl fmt::Debug for ETag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.tag, f)
+    }
+}
+
+impl fmt::Display for ETag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_ref())
+    }
+}
+
+impl AsRef<str> for ETag {
+    fn as_ref(&self) -> &str {
+        self.tag.as_ref()
+    }
+}
+
+impl<T: Into<Etag>> From<T> for ETag {
+    fn from(tag: T) -> Self {
+        Self { tag: tag.into(), state: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Room {
+        id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        #[serde(default)]
+        lock: Lock,
+        #[serde(default)]
+        labels: Vec<Label>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ttl: Option<i64>,
+    }
+
+    #[derive(Default, PartialEq, Serialize, Deserialize)]
+    struct Lock {
+        hash: u64,
+    }
+
+    #[derive(Serialize, Deserialize)]
+    struct Label {
+        id: String,
+        name: String,
+    }
+
+    fn stored() -> Value {
+        json!({
+            "id": "r", "name": "Blue", "lock": {"hash": 1, "scheme": "new"}, "size": {"m2": 9}, "_ts": 5,
+            "labels": [{"id": "a", "name": "A", "color": 1}, {"id": "b", "name": "B", "color": 2}],
+        })
+    }
+
+    /// Returns what is written over the stored item once `edit` has changed it.
+    fn written(stored: &Value, edit: impl Fn(&mut Room)) -> Value {
+        let etag = ETag::of_write("1".to_owned().into(), Some(stored.clone().into()));
+        let mut room: Room = etag.state.as_ref().unwrap().parse().unwrap();
+        edit(&mut room);
+        let complete = etag.completed(&room).unwrap();
+        complete.map_or_else(|| to_value(&room).unwrap(), |complete| Value::clone(&complete))
+    }
+
+    #[test]
+    fn an_edit_keeps_what_it_does_not_know() {
+        let mut expected = stored();
+        expected.as_object_mut().unwrap().remove("_ts");
+        expected["name"] = json!("Red");
+        assert_eq!(written(&stored(), |room| room.name = Some("Red".into())), expected);
+        // A known property that the edit removes stays away.
+        expected.as_object_mut().unwrap().remove("name");
+        assert_eq!(written(&stored(), |room| room.name = None), expected);
+    }
+
+    #[test]
+    fn an_inner_object_keeps_its_properties_by_its_id() {
+        let reordered = written(&stored(), |room| {
+            room.labels.reverse();
+            room.labels[0].name = "Renamed".into();
+            room.labels.push(Label { id: "c".into(), name: "C".into() });
+        });
+        let expected = json!([
+            {"id": "b", "name": "Renamed", "color": 2}, {"id": "a", "name": "A", "color": 1},
+            {"id": "c", "name": "C"},
+        ]);
+        assert_eq!(reordered["labels"], expected);
+    }
+
+    #[test]
+    fn a_changed_value_is_replaced_as_a_whole() {
+        let changed = written(&stored(), |room| room.lock.hash = 2);
+        assert_eq!((&changed["lock"], &changed["size"]), (&json!({"hash": 2}), &json!({"m2": 9})));
+    }
+
+    #[test]
+    fn a_tombstone_keeps_nothing_and_leaves_nothing() {
+        let deleted = written(&stored(), |room| room.ttl = Some(60));
+        assert_eq!(deleted.get("size"), None);
+        let mut tombstone = stored();
+        tombstone["ttl"] = json!(60);
+        let again = written(&tombstone, |room| room.ttl = None);
+        assert_eq!((again.get("size"), again.get("ttl")), (None, None));
+    }
+
+    #[test]
+    fn an_item_of_another_type_keeps_nothing() {
+        let etag = ETag::of_write("1".to_owned().into(), Some(stored().into()));
+        let other = json!({"type": "hall", "id": "r"});
+        assert!(etag.completed(&other).unwrap().is_none());
+        // The state is none that the type can read.
+        let unreadable = ETag::of_write("1".to_owned().into(), Some(json!({"lock": 1}).into()));
+        assert!(
+            unreadable.completed(&Label { id: "a".into(), name: "A".into() }).unwrap().is_none()
+        );
+    }
+
+    #[test]
+    fn an_item_without_unknown_properties_is_sent_as_it_is() {
+        let known =
+            json!({"id": "r", "lock": {"hash": 1}, "labels": [{"id": "a", "name": "A"}], "_ts": 1});
+        let etag = ETag::of_write("1".to_owned().into(), Some(known.into()));
+        let mut room: Room = etag.state.as_ref().unwrap().parse().unwrap();
+        room.name = Some("Red".into());
+        assert!(etag.completed(&room).unwrap().is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn each_unknown_property_of_an_item_is_kept(
+            names in proptest::collection::hash_set("[a-z]{3}", 0..8), hash in any::<u64>(),
+        ) {
+            let mut item = json!({"id": "r", "lock": {"hash": 1}, "labels": []});
+            for name in &names {
+                item[name.as_str()] = json!({"of": name});
+            }
+            item.as_object_mut().unwrap().remove("ttl");
+            let after = written(&item, |room| room.lock.hash = hash);
+            item["lock"]["hash"] = json!(hash);
+            prop_assert_eq!(after, item);
+        }
+    }
+}
