@@ -10,7 +10,7 @@ const FRAMEWORK: &str = "crates/tributary-functions/src";
 
 /// Containers and functions that the framework has for every app, and words with another meaning in it:
 /// the change feed, and callers.
-const OF_THE_FRAMEWORK: [&str; 18] = [
+const OF_THE_FRAMEWORK: [&str; 20] = [
     "dead-letters",
     "projections",
     "leases",
@@ -25,6 +25,8 @@ const OF_THE_FRAMEWORK: [&str; 18] = [
     "RebuildProjection",
     "CancelRebuild",
     "ContinueRebuilds",
+    "ReleaseLease",
+    "MeasureLag",
     "GetOpenApi",
     "ZUnmatchedRoute",
     "feed",

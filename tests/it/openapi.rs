@@ -25,6 +25,7 @@ async fn the_document_says_what_each_function_takes_and_answers() {
         "ResumeProjection",
         "RebuildProjection",
         "CancelRebuild",
+        "ReleaseLease",
     ];
     assert_eq!(others, [&["CreateUser"][..], &unknown].concat());
 }

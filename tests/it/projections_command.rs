@@ -68,3 +68,24 @@ async fn a_paused_projection_is_shown_and_replays_nothing_until_it_is_resumed() 
     let (code, _, err) = run(&["status", "Unknown"]).await;
     assert!(code == 2 && err.contains("PostCopiesInUsers"), "{err}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_is_shown_with_its_lag_and_taken_from_its_owner_by_force() {
+    let world = given::blog().await;
+    world.settle().await;
+    given::post(&world, "p2", "ann").await.expect(201);
+    let server = world.endpoint.serve(0).await.unwrap();
+    let connection = server.connection_string();
+    // The host name of the endpoint is a part of the names of the leases.
+    let run = async |arguments: &[&str]| run_command(&connection, "projections", arguments).await;
+    let (code, out, err) = run(&["list"]).await;
+    assert!(code == 0 && out.contains("LAG") && out.contains("1 for "), "{out}{err}");
+    let (code, out, _) = run(&["status", "HomeFeed"]).await;
+    assert!(code == 0 && out.contains("LEASE") && out.contains("behind"), "{out}");
+    let (code, _, err) = run(&["release-lease", "HomeFeed", "0"]).await;
+    assert!(code == 2 && err.contains("The owner of this lease renews it."), "{err}");
+    let (code, out, _) = run(&["release-lease", "HomeFeed", "0", "--force"]).await;
+    assert!(code == 0 && out.starts_with("Lease 0 is released. Its owner was: "), "{out}");
+    let (code, out, _) = run(&["status", "HomeFeed", "--json"]).await;
+    assert!(code == 0 && out.contains(r#""lease":"0""#) && !out.contains("owner"), "{out}");
+}

@@ -26,10 +26,12 @@ use crate::{
         consistent, delete, get, method_not_allowed, no_such_route, post,
     },
     operator::{
-        cancel_rebuild, get_projection, list_projections, pause_projection, rebuild_projection,
-        resume_projection,
+        FORCE, cancel_rebuild, get_projection, list_projections, pause_projection,
+        rebuild_projection, release_lease, resume_projection,
     },
-    projection::{Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections},
+    projection::{
+        Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections, lag::measure_lag,
+    },
     rebuild::{self, Rebuilds},
     telemetry,
     values::Clock,
@@ -42,6 +44,7 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
     let letter  = Footprint::Item(DeadLetter::MAX_RAW_BYTES);
     let letters = Footprint::Page { item: DeadLetter::MAX_SUMMARY_BYTES, limit: 20 };
     let states  = Footprint::Item(16 * 1024);
+    let leases  = Footprint::Item(128 * 1024);
     // A replay retries for as long as a trigger does, with pauses.
     let replays = WorkQueue::new(4, 16);
     // It is work of the change feed, such as a slice of a rename.
@@ -52,9 +55,10 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
         post("ReplayDeadLetter",   "/api/dead-letters/{letterId}/replay", Function, replay_dead_letter).answers(letter).within(replay).queued(&replays),
         delete("DeleteDeadLetter", "/api/dead-letters/{letterId}",        Function, delete_dead_letter),
         get("ListProjections",     "/api/projections",                    Function, list_projections).answers(states),
-        get("GetProjection",       "/api/projections/{name}",             Function, get_projection),
+        get("GetProjection",       "/api/projections/{name}",             Function, get_projection).answers(leases),
         post("PauseProjection",    "/api/projections/{name}/pause",       Function, pause_projection).edits(),
         post("ResumeProjection",   "/api/projections/{name}/resume",      Function, resume_projection).edits(),
+        post("ReleaseLease",       "/api/projections/{name}/leases/{lease}/release", Function, release_lease).edits().reads(&FORCE),
         post("RebuildProjection",  "/api/projections/{name}/rebuild",     Function, rebuild_projection).edits(),
         post("CancelRebuild",      "/api/projections/{name}/cancel-rebuild", Function, cancel_rebuild).edits(),
     ]
@@ -66,6 +70,12 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
 /// fits, so this name must sort last. The function requires a key: the router behind it has all routes,
 /// and a host with another order must not open the commands to all callers.
 pub const UNMATCHED_FUNCTION: &str = "ZUnmatchedRoute";
+
+/// The function that measures the lag of the projections, in an app that has any.
+const LAG_FUNCTION: &str = "MeasureLag";
+
+/// Its schedule: each minute would use most of the free grant of Flex Consumption.
+const LAG_SCHEDULE: &str = "0 */5 * * * *";
 
 /// Settings of the app that belong to no domain.
 #[derive(Debug, Clone, Copy, Default)]
@@ -111,7 +121,12 @@ impl App {
         let domains: Vec<Domain> =
             domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
         let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
-        let projections = Projections::new(cosmos, options.projections, projections.collect());
+        let expirations = domains.iter().flat_map(|domain| {
+            let expiration = domain.feeds.lease_expiration();
+            domain.projections.iter().filter_map(move |one| Some((one.function(), expiration?)))
+        });
+        let projections = Projections::new(cosmos, options.projections, projections.collect())
+            .with_lease_expirations(expirations);
         let audits = domains.iter().filter_map(|domain| Some((domain, domain.audit.as_ref()?)));
         let audits = audits.flat_map(|(domain, audit)| {
             domain.projections.iter().map(|projection| (projection.function(), audit.clone()))
@@ -197,8 +212,8 @@ impl App {
         all
     }
 
-    /// Returns the timers of the domains, those of their audits included, and the one that continues
-    /// rebuilds, if there are projections.
+    /// Returns the timers of the domains, those of their audits included, and those that continue
+    /// rebuilds and measure the lag, if there are projections.
     fn timers(&self) -> impl Iterator<Item = Timer> {
         let options = self.options.audit;
         let audits = self.audits().map(move |(_, audit)| {
@@ -217,7 +232,14 @@ impl App {
                 async move { rebuilds.continue_all().await }
             })
         });
-        audits.chain(of_domains).chain(rebuilds)
+        let lag = has_projections.then(|| {
+            let projections = self.projections.clone();
+            Timer::new(LAG_FUNCTION, LAG_SCHEDULE, move || {
+                let projections = projections.clone();
+                async move { measure_lag(&projections).await }
+            })
+        });
+        audits.chain(of_domains).chain(rebuilds).chain(lag)
     }
 
     /// Returns the handler of every route and every trigger.

@@ -45,7 +45,7 @@
 //! knows the app's mode of authentication by itself. A domain knows the framework and no other domain.
 //! It reads its own settings from [`Context::settings`].
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
 
@@ -101,6 +101,13 @@ pub struct LeaseIntervals {
     pub renew_ms: u32,
     /// The pause between searches for leases that have expired.
     pub acquire_ms: u32,
+}
+
+impl FeedOptions {
+    /// Returns the time after which a lease expires, if it is not the host's.
+    pub fn lease_expiration(&self) -> Option<Duration> {
+        self.leases.map(|leases| Duration::from_millis(leases.expiration_ms.into()))
+    }
 }
 
 impl Default for FeedOptions {

@@ -10,9 +10,11 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::{
-    PauseReason, ProjectionList, ProjectionName, ProjectionView,
-    output::{PROGRESS_INTERVAL, closed, print, sentence, write},
-    rebuild_command, update,
+    LeaseName, PauseReason, ProjectionList, ProjectionName, ProjectionView,
+    output::{PROGRESS_INTERVAL, closed, print, print_released, print_status, sentence, write},
+    rebuild_command,
+    release_lease::release,
+    update, with_lag,
 };
 use crate::{
     brand::brand,
@@ -67,6 +69,18 @@ enum ProjectionCommand {
         /// The function's name
         #[arg(value_parser = name)]
         name: ProjectionName,
+    },
+    /// Takes a lease away from a dead owner, so that another instance acquires it
+    ReleaseLease {
+        /// The function's name
+        #[arg(value_parser = name)]
+        name: ProjectionName,
+        /// The lease, as `status` names it
+        #[arg(value_parser = lease_name)]
+        lease: LeaseName,
+        /// Also from an owner that renews it
+        #[arg(long)]
+        force: bool,
     },
     /// Replays the dead letters of a projection, newest first; after Ctrl-C, run it again for the others
     ReplayDeadLetters {
@@ -130,10 +144,8 @@ async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Resu
     match &arguments.command {
         ProjectionCommand::List => print(&list(projections).await?, format),
         ProjectionCommand::Status { name } => {
-            let projection = super::view::find(projections, name).map_err(sentence)?;
-            let read = projections.states().read(projection.function()).await;
-            let (state, _) = read.map_err(|error| sentence(error.into()))?;
-            print(&[ProjectionView::new(projection, state)], format)
+            let (view, _) = with_lag::read(projections, name).await.map_err(sentence)?;
+            print_status(view, format)
         }
         ProjectionCommand::Pause { name, reason } => {
             let reason = reason.as_ref().map(|reason| reason.as_str().to_owned());
@@ -144,6 +156,10 @@ async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Resu
         ProjectionCommand::Resume { name } => {
             let updated = update::resume(projections, name, anything).await;
             print(&[updated.map_err(sentence)?.view], format)
+        }
+        ProjectionCommand::ReleaseLease { name, lease, force } => {
+            let released = release(projections, name, lease, *force).await.map_err(sentence)?;
+            print_released(released, format)
         }
         ProjectionCommand::ReplayDeadLetters { name, matching } => {
             let function = super::view::find(projections, name).map_err(sentence)?.function();
@@ -209,6 +225,10 @@ fn user() -> Option<String> {
 
 fn name(text: &str) -> Result<ProjectionName, String> {
     ProjectionName::parse(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
+}
+
+fn lease_name(text: &str) -> Result<LeaseName, String> {
+    LeaseName::parse(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
 }
 
 fn reason(text: &str) -> Result<PauseReason, String> {

@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::view::ProjectionView;
+use super::{view::ProjectionView, with_lag::measured};
 use crate::{
     http::ApiError,
     projection::{AnyProjection, Projections},
@@ -18,20 +18,24 @@ pub struct ProjectionList {
 }
 
 impl ProjectionList {
-    /// Reads the states of all projections: one query.
+    /// Reads the states of all projections by one query, and measures their lags.
     pub(super) async fn read(projections: &Projections) -> Result<Self, ApiError> {
         let mut states = projections.states().all().await?;
-        let view = |projection: &dyn AnyProjection| match states.remove(projection.function()) {
-            None => ProjectionView::running(projection),
-            Some(Ok(state)) => ProjectionView::new(projection, state),
-            Some(Err(_)) => ProjectionView::unreadable(projection),
+        let mut lags = measured(projections.lags().await).into_iter().flatten();
+        let view = |projection: &dyn AnyProjection| {
+            let view = match states.remove(projection.function()) {
+                None => ProjectionView::running(projection),
+                Some(Ok(state)) => ProjectionView::new(projection, state),
+                Some(Err(_)) => ProjectionView::unreadable(projection),
+            };
+            view.with_lag(projections, lags.next().as_ref())
         };
         Ok(Self { items: projections.all().map(view).collect() })
     }
 }
 
-/// Lists the projections of the app with their states: one query in all partitions of a container with some
-/// tens of items.
+/// Lists the projections of the app with their states and lags: one query in all partitions of a container with
+/// some tens of items, and a measurement of at most 200 leases ([`lag`](crate::projection::lag)).
 pub async fn list_projections(
     State(projections): State<Projections>,
 ) -> Result<Json<ProjectionList>, ApiError> {

@@ -1,4 +1,5 @@
-//! Projections in the hands of operators: listed, paused, resumed, rebuilt, and their dead letters replayed.
+//! Projections in the hands of operators: listed with their lags, paused, resumed, rebuilt, their leases
+//! released, and their dead letters replayed.
 //!
 //! Each is a part of the command `projections`, and all but the replay are functions with a key.
 //! `docs/projections.md` has the runbooks, [`control`](crate::projection::control) the states and the
@@ -7,22 +8,27 @@
 mod cancel_rebuild;
 pub mod command;
 mod get_projection;
+mod lag_view;
 mod list_projections;
 mod output;
 mod pause_projection;
 mod rebuild_command;
 mod rebuild_projection;
+mod release_lease;
 mod resume_projection;
 mod table;
 mod update;
 mod view;
+mod with_lag;
 
 pub use self::{
     cancel_rebuild::cancel_rebuild,
     get_projection::get_projection,
+    lag_view::{LagView, LeaseName, LeaseView},
     list_projections::{ProjectionList, list_projections},
     pause_projection::{PauseReason, PauseRequest, pause_projection},
     rebuild_projection::{RebuildProjectionRequest, rebuild_projection},
+    release_lease::{FORCE, ReleasedLease, release_lease},
     resume_projection::resume_projection,
     update::UpdatedProjection,
     view::{ProjectionName, ProjectionStatus, ProjectionView, RebuildStepName, RebuildView},

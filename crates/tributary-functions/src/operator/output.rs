@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use super::{ProjectionView, table::projections_table};
+use super::{
+    ProjectionView, ReleasedLease,
+    table::{leases_table, projections_table},
+};
 use crate::{
     http::ApiError,
     terminal::{OutputFormat, json_lines},
@@ -22,6 +25,20 @@ pub(super) fn print(views: &[ProjectionView], format: OutputFormat) -> Result<()
         OutputFormat::Colours => projections_table(views, true),
     };
     write(&text)
+}
+
+/// Writes a projection and its leases to standard output; as JSON, they are a part of it.
+pub(super) fn print_status(view: ProjectionView, format: OutputFormat) -> Result<(), String> {
+    let leases = leases_table(view.leases.as_deref().unwrap_or_default());
+    print(&[view], format)?;
+    if format == OutputFormat::Json { Ok(()) } else { write(&leases) }
+}
+
+/// Writes a released lease to standard output.
+pub(super) fn print_released(released: ReleasedLease, format: OutputFormat) -> Result<(), String> {
+    let owner = released.former_owner.as_deref().unwrap_or("none");
+    let text = format!("Lease {} is released. Its owner was: {owner}.\n", released.lease);
+    write(&if format == OutputFormat::Json { json_lines(&[released]) } else { text })
 }
 
 /// Writes a text to standard output.

@@ -1,29 +1,70 @@
 //! The table of the command `projections`.
 
-use super::{ProjectionStatus, ProjectionView};
+use super::{LagView, LeaseView, ProjectionStatus, ProjectionView};
 use crate::{
+    projection::lag::LeaseStatus,
     terminal::{Colour, table},
     values::Timestamp,
 };
 
-const COLUMNS: [&str; 5] = ["NAME", "CONTAINER", "STATUS", "SINCE", "DETAIL"];
+const COLUMNS: [&str; 6] = ["NAME", "CONTAINER", "STATUS", "LAG", "SINCE", "DETAIL"];
+
+const LEASE_COLUMNS: [&str; 7] =
+    ["LEASE", "STATUS", "CHANGES", "WAITING", "LAST WRITE", "OWNER", "WHAT TO DO"];
 
 /// Returns the projections as an aligned table.
 pub(super) fn projections_table(views: &[ProjectionView], has_colours: bool) -> String {
     let now = Timestamp::now();
-    let row = |view: &ProjectionView| (colour(view.status), cells(view, now).into());
+    let row = |view: &ProjectionView| (colour(view), cells(view, now).into());
     table(&COLUMNS, views.iter().map(row), has_colours)
 }
 
-fn colour(status: ProjectionStatus) -> Option<Colour> {
-    match status {
+/// Returns the leases of a projection as an aligned table.
+pub(super) fn leases_table(leases: &[LeaseView]) -> String {
+    let now = Timestamp::now();
+    let text = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
+    let row = |lease: &LeaseView| {
+        let waiting = lease.seconds.filter(|_| lease.status != LeaseStatus::Current);
+        let last_write = format!("{} ago", age(now.millis_since(lease.written_at) / 1_000));
+        let cells = [
+            lease.lease.clone(),
+            lease.status.as_str().to_owned(),
+            text(lease.changes),
+            waiting.map(age).unwrap_or_default(),
+            last_write,
+            lease.owner.clone().unwrap_or_else(|| "none".to_owned()),
+            lease.advice.unwrap_or_default().to_owned(),
+        ];
+        (None, cells.into())
+    };
+    table(&LEASE_COLUMNS, leases.iter().map(row), false)
+}
+
+/// Returns the lag in words: that the projection has no leases, that nothing waits, or how much and for how
+/// long.
+fn lag(lag: &LagView) -> String {
+    let LagView { changes, seconds, leases, stopped_leases, unmeasured_leases } = *lag;
+    let waiting = match changes {
+        _ if leases == 0 => "no leases".to_owned(),
+        0 if unmeasured_leases >= leases => "?".to_owned(),
+        0 => "0".to_owned(),
+        _ => format!("{changes} for {}", age(seconds)),
+    };
+    if stopped_leases == 0 { waiting } else { format!("{waiting}, {stopped_leases} stopped") }
+}
+
+fn colour(view: &ProjectionView) -> Option<Colour> {
+    if view.lag.is_some_and(|lag| lag.stopped_leases > 0) {
+        return Some(Colour::Red);
+    }
+    match view.status {
         ProjectionStatus::Running => None,
         ProjectionStatus::Paused | ProjectionStatus::Rebuilding => Some(Colour::Yellow),
         ProjectionStatus::Unreadable => Some(Colour::Red),
     }
 }
 
-fn cells(view: &ProjectionView, now: Timestamp) -> [String; 5] {
+fn cells(view: &ProjectionView, now: Timestamp) -> [String; 6] {
     let since = |since: Timestamp, by: Option<&String>| {
         let age = age(now.millis_since(since) / 1_000);
         by.map_or_else(|| age.clone(), |by| format!("{age}, by {by}"))
@@ -40,6 +81,7 @@ fn cells(view: &ProjectionView, now: Timestamp) -> [String; 5] {
         view.name.to_owned(),
         view.container.to_owned(),
         view.status.as_str().to_owned(),
+        view.lag.as_ref().map_or_else(|| "?".to_owned(), lag),
         since,
         detail.unwrap_or_default(),
     ]
@@ -70,17 +112,26 @@ mod tests {
             status: ProjectionStatus::Running,
             pause: None,
             rebuild: None,
+            lag: Some(LagView {
+                changes: 12,
+                seconds: 95,
+                leases: 2,
+                stopped_leases: 1,
+                unmeasured_leases: 0,
+            }),
+            leases: None,
         };
         let paused = ProjectionView {
             status: ProjectionStatus::Paused,
             pause: Some(pause),
+            lag: None,
             ..running.clone()
         };
         assert_eq!(
             projections_table(&[running, paused], false),
-            "NAME        CONTAINER  STATUS   SINCE              DETAIL\n\
-             RoomCopies  rooms      running\n\
-             RoomCopies  rooms      paused   1 h 1 min, by ann  A bug\n"
+            "NAME        CONTAINER  STATUS   LAG                          SINCE              DETAIL\n\
+             RoomCopies  rooms      running  12 for 1 min 35 s, 1 stopped\n\
+             RoomCopies  rooms      paused   ?                            1 h 1 min, by ann  A bug\n"
         );
     }
 }

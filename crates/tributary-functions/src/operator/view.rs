@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::lag_view::{LagView, LeaseView};
 use crate::{
     http::ApiError,
     projection::{
@@ -62,6 +63,12 @@ pub struct ProjectionView {
     /// The last rebuild; none before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<RebuildView>,
+    /// The lag; none if the leases could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lag: Option<LagView>,
+    /// The leases, of one projection only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leases: Option<Vec<LeaseView>>,
 }
 
 /// A rebuild of a projection.
@@ -178,7 +185,8 @@ impl ProjectionView {
     pub fn running(projection: &dyn AnyProjection) -> Self {
         let name = projection.function();
         let container = projection.container_id();
-        Self { name, container, status: ProjectionStatus::Running, pause: None, rebuild: None }
+        let status = ProjectionStatus::Running;
+        Self { name, container, status, pause: None, rebuild: None, lag: None, leases: None }
     }
 
     /// Returns a projection whose state cannot be read.

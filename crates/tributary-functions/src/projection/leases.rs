@@ -8,14 +8,18 @@
 //! After a split the leases of the children replace that of their parent as soon as an instance notices it.
 //! After a merge the narrower leases stay.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 pub use tributary_change_feed::EpkRange;
 use tributary_change_feed::{LeaseItem, lease_prefix, lsn_of_continuation};
 
 use crate::{
-    cosmos::{Container, Cosmos, FeedIdentity, Query, RowResult, Scope, StoreError, Stored},
+    cosmos::{
+        Container, Cosmos, FeedIdentity, JsonText, Query, Reason, RowResult, Scope, StoreError,
+        Stored,
+    },
     values::Timestamp,
 };
 
@@ -53,6 +57,26 @@ impl Lease {
     }
 }
 
+impl Lease {
+    /// Returns true if an instance has the lease: it has written it within the expiration interval.
+    pub fn is_owned(&self, expiration: Duration, now: Timestamp) -> bool {
+        self.owner.is_some() && self.written_at >= now.before(expiration)
+    }
+}
+
+/// The wait of a change after which its lease has stopped, unless the lease moves. An instance that has
+/// crashed holds its leases for a minute, and an app that was scaled to zero starts within seconds.
+pub const STOPPED_AFTER: Duration = Duration::from_mins(5);
+
+/// The times by which leases are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseTerms {
+    /// The time after which an owner without a renewal loses its lease.
+    pub expiration: Duration,
+    /// The wait of a change after which its lease has stopped.
+    pub stopped_after: Duration,
+}
+
 /// A lease as it is stored, with the store's time of the last write.
 #[derive(Deserialize)]
 struct StoredLease {
@@ -74,6 +98,17 @@ impl From<StoredLease> for Lease {
             written_at: Timestamp::from_unix_seconds(written_at).unwrap_or(Timestamp::EPOCH),
         }
     }
+}
+
+/// The outcome of a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReleaseOutcome {
+    /// The lease has no owner now. The former one, if it had one.
+    Released(Option<String>),
+    /// The lease has kept its owner.
+    Owned,
+    /// There is no lease of this id any more.
+    Gone,
 }
 
 /// The leases of all functions. Cloning is cheap.
@@ -104,6 +139,59 @@ impl ProjectionLeases {
         self.query(query).await
     }
 
+    /// Reads the leases of several functions with their monitored containers, as [`Self::of`] does, by one
+    /// query of all leases.
+    pub async fn of_each(
+        &self,
+        functions: &[(&str, Container)],
+    ) -> Result<Vec<Vec<RowResult<Lease>>>, StoreError> {
+        let mut prefixes = Vec::new();
+        for (function, monitored) in functions {
+            prefixes.push(prefix_of(function, monitored).await?);
+        }
+        let mut of_each: Vec<Vec<RowResult<Lease>>> = prefixes.iter().map(|_| Vec::new()).collect();
+        for row in self.query(Query::from("SELECT * FROM c")).await? {
+            let id = row.as_ref().map_or_else(JsonText::id, |lease| Some(lease.id.clone()));
+            let is_own = |prefix: &String| id.as_ref().is_some_and(|id| id.starts_with(prefix));
+            let own = prefixes.iter().position(is_own).and_then(|index| of_each.get_mut(index));
+            if let Some(own) = own {
+                own.push(row);
+            }
+        }
+        Ok(of_each)
+    }
+
+    /// Takes a lease away from its owner if `may_release`, decided on the latest committed state: two requests
+    /// (some 12 request units). The write is under the ETag that was read.
+    ///
+    /// An owner that lives after all loses the lease at its next write, which is under an older ETag. Then the
+    /// next owner gets the batch again, and a duplicate delivery changes nothing
+    /// ([`projection`](super)).
+    pub async fn release(
+        &self,
+        id: &str,
+        may_release: impl Fn(&Lease) -> bool,
+    ) -> Result<ReleaseOutcome, StoreError> {
+        let stored = self.0.latest_committed().read::<Map<String, Value>>(id, id).await?;
+        let Some(Stored { item: mut fields, etag }) = stored else {
+            return Ok(ReleaseOutcome::Gone);
+        };
+        let lease: Result<StoredLease, _> = serde_json::from_value(fields.clone().into());
+        let lease = Lease::from(lease.map_err(|_| StoreError::unreadable())?);
+        let Some(owner) = &lease.owner else {
+            return Ok(ReleaseOutcome::Released(None));
+        };
+        if !may_release(&lease) {
+            return Ok(ReleaseOutcome::Owned);
+        }
+        // The store writes its own fields. All others stay, also those that this version does not know.
+        fields.retain(|name, _| !name.starts_with('_'));
+        fields.insert("Owner".to_owned(), Value::Null);
+        // guard: release: a lease is written under its ETag => `self.0.upsert(id, id, &fields).await?`
+        self.0.replace(id, id, &fields, &etag).await?;
+        Ok(ReleaseOutcome::Released(Some(owner.clone())))
+    }
+
     /// Reads a lease by its id: a point read (1 request unit). `None` after a split or merge of its
     /// partition, which leave other leases.
     pub async fn read(&self, id: &str) -> Result<Option<Lease>, StoreError> {
@@ -113,7 +201,11 @@ impl ProjectionLeases {
 
     async fn query(&self, query: Query) -> Result<Vec<RowResult<Lease>>, StoreError> {
         let go_on = |rows: &[RowResult<StoredLease>]| rows.len() < MAX_LEASES;
-        let (rows, _) = self.0.query_rows_while(query, Scope::Container, PAGE_SIZE, go_on).await?;
+        let rows = match self.0.query_rows_while(query, Scope::Container, PAGE_SIZE, go_on).await {
+            // The host has not created the leases yet.
+            Err(StoreError { reason: Reason::NoContainer(_), .. }) => Vec::new(),
+            rows => rows?.0,
+        };
         let mut leases: Vec<RowResult<Lease>> =
             rows.into_iter().map(|row| row.map(Lease::from)).collect();
         leases.sort_by(|one, other| order(one).cmp(&order(other)));

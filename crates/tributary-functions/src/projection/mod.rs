@@ -86,6 +86,7 @@ mod dead_letter;
 mod delivered;
 pub mod fan_out;
 mod host_dates;
+pub mod lag;
 pub mod leases;
 mod noted_errors;
 mod origin;

@@ -1,6 +1,6 @@
 //! All projections of the app, by the names of their functions.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use custom_handler::{CustomHandler, Documents, InvocationId, InvocationOutcome, TraceContext};
 use futures::{FutureExt, future::BoxFuture};
@@ -12,7 +12,7 @@ use super::{
     control::{
         FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
     },
-    leases::ProjectionLeases,
+    leases::{LeaseTerms, ProjectionLeases, STOPPED_AFTER},
     replay::{self, ReplayError},
 };
 use crate::{
@@ -29,7 +29,12 @@ pub struct Projections {
     catch_up: CatchUp,
     options: ProjectionOptions,
     all: Vec<Arc<dyn AnyProjection>>,
+    /// The times after which leases expire, by functions, where they are not the host's.
+    expirations: HashMap<&'static str, Duration>,
 }
+
+/// The time after which a lease expires, unless a trigger says otherwise: the host's default.
+const LEASE_EXPIRATION: Duration = Duration::from_mins(1);
 
 /// Settings of all projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,11 +46,18 @@ pub struct ProjectionOptions {
     pub state_max_age: Duration,
     /// The number of failures after which a projection pauses itself; none by default.
     pub failure_limit: Option<FailureLimit>,
+    /// The wait of a change after which its lease has stopped.
+    pub stopped_after: Duration,
 }
 
 impl Default for ProjectionOptions {
     fn default() -> Self {
-        Self { retry_budget: RETRY_BUDGET, state_max_age: STATE_MAX_AGE, failure_limit: None }
+        Self {
+            retry_budget: RETRY_BUDGET,
+            state_max_age: STATE_MAX_AGE,
+            failure_limit: None,
+            stopped_after: STOPPED_AFTER,
+        }
     }
 }
 
@@ -186,7 +198,23 @@ impl Projections {
         let states = ProjectionStates::new(cosmos);
         let leases = ProjectionLeases::new(cosmos);
         let catch_up = CatchUp::new(&leases);
-        Self { letters, states, leases, catch_up, options, all }
+        let expirations = HashMap::new();
+        Self { letters, states, leases, catch_up, options, all, expirations }
+    }
+
+    /// Returns the projections whose leases expire after these times, by their functions; all others after
+    /// a minute.
+    pub fn with_lease_expirations(
+        self,
+        expirations: impl Iterator<Item = (&'static str, Duration)>,
+    ) -> Self {
+        Self { expirations: expirations.collect(), ..self }
+    }
+
+    /// Returns the times by which the leases of a function are judged.
+    pub fn lease_terms(&self, function: &str) -> LeaseTerms {
+        let expiration = self.expirations.get(function).copied().unwrap_or(LEASE_EXPIRATION);
+        LeaseTerms { expiration, stopped_after: self.options.stopped_after }
     }
 
     /// Adds a trigger for each projection to the handler.

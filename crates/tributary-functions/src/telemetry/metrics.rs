@@ -22,6 +22,9 @@ struct Instruments {
     lag: Histogram<f64>,
     changes: Counter<u64>,
     projection_state: Gauge<u64>,
+    waiting_changes: Gauge<u64>,
+    waiting_time: Gauge<u64>,
+    stopped_leases: Gauge<u64>,
     queries: Counter<u64>,
     partitions: Gauge<u64>,
     hottest_partition: Gauge<f64>,
@@ -52,6 +55,9 @@ impl Instruments {
         let counter = |name: Cow<'static, str>, unit: &'static str| {
             meter.u64_counter(name).with_unit(unit).build()
         };
+        let whole = |name: Cow<'static, str>, unit: &'static str| {
+            meter.u64_gauge(name).with_unit(unit).build()
+        };
         let gauge = |name: Cow<'static, str>| meter.f64_gauge(name).with_unit("1").build();
         Self {
             requests: histogram(
@@ -71,6 +77,9 @@ impl Instruments {
             lag: histogram(branded("change_feed.lag"), "s", &LAG_BOUNDS_SECONDS),
             changes: counter(branded("change_feed.changes"), "{change}"),
             projection_state: meter.u64_gauge(branded("projection.state")).with_unit("1").build(),
+            waiting_changes: whole(branded("change_feed.waiting"), "{change}"),
+            waiting_time: whole(branded("change_feed.waiting_time"), "s"),
+            stopped_leases: whole(branded("change_feed.stopped_leases"), "{lease}"),
             queries: counter(branded("store.queries"), "{query}"),
             partitions: meter.u64_gauge(branded("partitions")).with_unit("{partition}").build(),
             hottest_partition: gauge(branded("partitions.hottest_share")),
@@ -151,6 +160,25 @@ pub fn batch(function: &'static str, batch: &BatchMetrics) {
 pub fn projection_state(function: &'static str, is_paused: bool) {
     let attributes = [KeyValue::new("faas.name", function)];
     INSTRUMENTS.projection_state.record(u64::from(is_paused), &attributes);
+}
+
+/// The lag of a projection.
+#[derive(Debug, Clone, Copy)]
+pub struct LagMetrics {
+    /// The changes that wait for the lease that is the farthest behind.
+    pub changes: u64,
+    /// The age of the oldest of them, in seconds.
+    pub seconds: u64,
+    /// The number of leases that have stopped.
+    pub stopped: usize,
+}
+
+/// Measures the lag of a projection.
+pub fn projection_lag(function: &'static str, lag: LagMetrics) {
+    let attributes = [KeyValue::new("faas.name", function)];
+    INSTRUMENTS.waiting_changes.record(lag.changes, &attributes);
+    INSTRUMENTS.waiting_time.record(lag.seconds, &attributes);
+    INSTRUMENTS.stopped_leases.record(lag.stopped as u64, &attributes);
 }
 
 /// The use of the logical partitions of a container in a minute.

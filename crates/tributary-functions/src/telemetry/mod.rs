@@ -25,7 +25,9 @@ use tracing::Instrument;
 use crate::brand::brand;
 
 pub use self::{
-    metrics::{BatchMetrics, Cost, batch, meter, projection_state, request},
+    metrics::{
+        BatchMetrics, Cost, LagMetrics, batch, meter, projection_lag, projection_state, request,
+    },
     partitions::{PartitionCounter, PartitionNames, PartitionUse},
     span::{Span, TraceScope, invocation},
     store::StoreOperation,

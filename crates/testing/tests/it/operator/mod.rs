@@ -1,6 +1,7 @@
 //! Projections in the hands of operators.
 
 mod failures;
+mod lag;
 mod leases;
 mod pause;
 mod rebuild;

@@ -34,6 +34,7 @@ mod gate;
 mod rebuild;
 mod state;
 mod states;
+mod waiting;
 
 pub(super) use self::failures::pause_after_failures;
 pub use self::{
@@ -42,4 +43,5 @@ pub use self::{
     rebuild::{CLAIM, Rebuild, RebuildProgress, RebuildStep, RebuildWorker},
     state::{Pause, ProjectionState},
     states::ProjectionStates,
+    waiting::WaitingPositions,
 };

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::ProjectionState;
+use super::{ProjectionState, WaitingPositions};
 use crate::cosmos::{
     Container, Cosmos, ETag, JsonText, Query, Reads, Reason, RowResult, Scope, StoreError, Stored,
 };
@@ -46,7 +46,7 @@ impl ProjectionStates {
     /// Reads the states of all projections that have one, by the functions' names: a query in all partitions
     /// of a container with some tens of items. An unreadable state is there as its text.
     pub async fn all(&self) -> Result<HashMap<String, RowResult<ProjectionState>>, StoreError> {
-        let query = Query::from("SELECT * FROM c");
+        let query = Query::from("SELECT * FROM c WHERE NOT IS_DEFINED(c.positions)");
         let rows = self.0.query_rows(query, Scope::Container, MAX_STATES).await;
         let rows: Vec<RowResult<ProjectionState>> = none_without_container(rows)?;
         let with_name = |row: RowResult<ProjectionState>| {
@@ -54,6 +54,27 @@ impl ProjectionStates {
             Some((name, row))
         };
         Ok(rows.into_iter().filter_map(with_name).collect())
+    }
+
+    /// Reads the positions of leases at which changes wait, and their ETag: one point read.
+    pub async fn waiting_positions(&self) -> Result<(WaitingPositions, Option<ETag>), StoreError> {
+        let id = WaitingPositions::ID;
+        Ok(match none_without_container(self.0.read(id, id).await) {
+            // They are written again by the next run of the timer.
+            Err(StoreError { reason: Reason::Unreadable, .. }) => Default::default(),
+            stored => {
+                stored?.map_or_else(Default::default, |Stored { item, etag }| (item, Some(etag)))
+            }
+        })
+    }
+
+    /// Writes the positions of leases at which changes wait, which have not changed since `etag`.
+    pub async fn put_waiting_positions(
+        &self,
+        positions: &WaitingPositions,
+        etag: Option<&ETag>,
+    ) -> Result<(), StoreError> {
+        self.0.put(&positions.id, &positions.id, positions, etag).await.map(drop)
     }
 
     /// Writes a state that has not changed since `etag`; without one, a state of a projection that had none.

@@ -1,0 +1,278 @@
+//! The lag of projections, with their triggers running and stopped, and leases that have stopped.
+
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tributary_functions::{app::AppOptions, projection::ProjectionOptions};
+use tributary_local::{
+    cosmos::RequestKind::{ChangeFeed, Replace},
+    host::{Console, FeedOptions},
+};
+
+use super::{pause, resume};
+use crate::{World, given};
+
+async fn rooms(world: &World, ids: std::ops::Range<usize>) {
+    for n in ids {
+        given::room(world, &format!("r{n}"), "ann").await.expect(201);
+    }
+}
+
+async fn world(partitions: u32) -> World {
+    let world = World::with_partitions(partitions).await;
+    given::person(&world, "ann", "Ann").await.expect(201);
+    rooms(&world, 0..20).await;
+    world.settle().await;
+    world
+}
+
+/// Returns the same world, seen through an instance that calls a lease stopped at once.
+async fn impatient(world: &World) -> World {
+    let projections = ProjectionOptions {
+        stopped_after: Duration::ZERO,
+        state_max_age: Duration::ZERO,
+        ..ProjectionOptions::default()
+    };
+    world.with_app(AppOptions { projections, ..World::options() }).await
+}
+
+async fn status(world: &World) -> Value {
+    world.get("/api/projections/RoomCopies").await.expect(200).json()
+}
+
+/// Returns the sum of the changes that wait for the leases of `RoomCopies`, and the longest wait.
+async fn waiting(world: &World) -> (u64, u64) {
+    let status = status(world).await;
+    let leases = status["leases"].as_array().unwrap();
+    let of_each = |field: &str| leases.iter().map(|lease| lease[field].as_u64().unwrap()).collect();
+    let (changes, seconds): (Vec<u64>, Vec<u64>) = (of_each("changes"), of_each("seconds"));
+    let worst = [changes.iter().max(), seconds.iter().max()];
+    let shown = ["changes", "seconds"].map(|field| status["lag"][field].as_u64());
+    assert_eq!(shown.each_ref().map(Option::as_ref), worst, "{status}");
+    (changes.iter().sum(), seconds.into_iter().max().unwrap())
+}
+
+/// The lag is `changes` within one, and its age that of `first` within a second.
+async fn is_true(world: &World, changes: u64, first: Instant) {
+    let (waiting, seconds) = waiting(world).await;
+    assert!(waiting.abs_diff(changes) <= 1, "{waiting} of {changes}: {}", status(world).await);
+    assert!(
+        seconds.abs_diff(first.elapsed().as_secs()) <= 1,
+        "{seconds} s of {:?}",
+        first.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn the_lag_of_a_stopped_trigger_is_the_number_and_the_age_of_the_waiting_changes() {
+    for partitions in [1, 4] {
+        let world = world(partitions).await;
+        assert_eq!(waiting(&world).await, (0, 0));
+        let first = Instant::now();
+        rooms(&world, 20..50).await;
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        assert_eq!(waiting(&world).await.0, 30);
+        is_true(&world, 30, first).await;
+        world.settle().await;
+        assert_eq!(waiting(&world).await, (0, 0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lag_of_a_running_trigger_is_the_truth_while_it_is_paused_and_after() {
+    let world = impatient(&world(4).await).await;
+    let options = FeedOptions {
+        poll_delay: Some(Duration::from_millis(20)),
+        retry_scale: 0.02,
+        console: Console::kept(),
+        ..FeedOptions::default()
+    };
+    let stop = CancellationToken::new();
+    let pumps = world.pumps(&options);
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { join_all(pumps.iter().map(|pump| pump.run(stop.clone()))).await }
+    });
+    pause(&world, "RoomCopies").await.expect(200);
+    let first = Instant::now();
+    for end in [35, 50] {
+        rooms(&world, end - 15..end).await;
+        is_true(&world, end as u64 - 20, first).await;
+    }
+    let paused = status(&world).await;
+    assert_eq!(paused["lag"]["stoppedLeases"], 0, "{paused}");
+    resume(&world, "RoomCopies").await.expect(200);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while waiting(&world).await != (0, 0) {
+        assert!(Instant::now() < deadline, "{}", status(&world).await);
+    }
+    assert_eq!(world.items("people").await.iter().filter(|one| one["type"] == "room").count(), 50);
+    stop.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn after_a_split_the_changes_in_both_children_wait_for_the_lease_of_their_parent() {
+    let world = world(1).await;
+    world.endpoint.split(World::DATABASE, "rooms").await;
+    let first = Instant::now();
+    rooms(&world, 20..50).await;
+    let leases = async || status(&world).await["leases"].as_array().unwrap().len();
+    assert_eq!(leases().await, 1, "no instance has noticed the split");
+    is_true(&world, 30, first).await;
+    world.settle().await;
+    assert_eq!((waiting(&world).await, leases().await), ((0, 0), 2));
+    let first = Instant::now();
+    rooms(&world, 50..60).await;
+    is_true(&world, 10, first).await;
+}
+
+#[tokio::test]
+async fn changes_that_wait_while_their_partition_splits_count_in_each_child() {
+    let world = world(1).await;
+    rooms(&world, 20..30).await;
+    world.endpoint.split(World::DATABASE, "rooms").await;
+    rooms(&world, 30..50).await;
+    let changes = waiting(&world).await.0;
+    assert!((30..=42).contains(&changes), "{changes}");
+    world.settle().await;
+    assert_eq!(waiting(&world).await, (0, 0));
+}
+
+#[tokio::test]
+async fn deleted_items_wait_for_nobody() {
+    let world = world(1).await;
+    let rooms = world.container("rooms").await;
+    for n in 0..5 {
+        let id = format!("r{n}");
+        rooms.delete_item(id.clone(), &id, None).await.unwrap();
+    }
+    assert_eq!(waiting(&world).await, (0, 0));
+}
+
+#[tokio::test]
+async fn a_stopped_lease_is_named_and_a_paused_projection_is_not_called_stopped() {
+    let world = impatient(&world(1).await).await;
+    rooms(&world, 20..21).await;
+    let lease = async || status(&world).await["leases"][0].clone();
+    assert_eq!(lease().await["status"], "behind", "it may move");
+    world.tick("MeasureLag").await.unwrap();
+    let stopped = lease().await;
+    assert_eq!(stopped["status"], "unmoved");
+    assert!(stopped["advice"].as_str().unwrap().contains("acknowledges no batch"), "{stopped}");
+    pause(&world, "RoomCopies").await.expect(200);
+    assert_eq!(lease().await["status"], "behind");
+    resume(&world, "RoomCopies").await.expect(200);
+    let list = world.get("/api/projections").await.expect(200).json();
+    let projections = list["items"].as_array().unwrap();
+    let copies = projections.iter().find(|one| one["name"] == "RoomCopies").unwrap();
+    assert_eq!(
+        (&copies["lag"]["stoppedLeases"], &copies["status"]),
+        (&1.into(), &"running".into())
+    );
+    world.settle().await;
+    assert_eq!(lease().await["status"], "current");
+    world.tick("MeasureLag").await.unwrap();
+    rooms(&world, 21..22).await;
+    assert_eq!(lease().await["status"], "behind", "it has moved since");
+}
+
+#[tokio::test]
+async fn a_lease_is_taken_from_an_owner_by_force_and_acquired_again() {
+    let world = impatient(&world(1).await).await;
+    let release = async |lease: &str, query: &str| {
+        let path = format!("/api/projections/RoomCopies/leases/{lease}/release{query}");
+        world.call("POST", &path, &[], None).await
+    };
+    let refused = release("0", "").await.expect(409);
+    assert!(refused.text.contains("renews it"), "{}", refused.text);
+    release("0", "?force=false").await.expect(409);
+    release("0", "?force=yes").await.expect(400);
+    let unknown = release("7", "?force=true").await.expect(404);
+    assert!(unknown.text.contains("The projection has: 0."), "{}", unknown.text);
+    let owner = status(&world).await["leases"][0]["owner"].clone();
+    let released = release("0", "?force=true").await.expect(200).json();
+    assert_eq!(released, json!({"lease": "0", "formerOwner": owner}));
+    rooms(&world, 20..21).await;
+    let unowned = status(&world).await["leases"][0].clone();
+    assert_eq!((&unowned["status"], &unowned["owner"]), (&"unowned".into(), &Value::Null));
+    assert_eq!(release("0", "").await.expect(200).json(), json!({"lease": "0"}));
+    world.settle().await;
+    let again = status(&world).await["leases"][0].clone();
+    assert_eq!((&again["status"], again["owner"].is_string()), (&"current".into(), true));
+}
+
+#[tokio::test]
+async fn a_release_changes_no_lease_that_its_owner_has_written_meanwhile() {
+    let world = world(1).await;
+    let leases = world.items("leases").await;
+    let lease = |one: &&Value| one["id"].as_str().unwrap().starts_with("room-copies-");
+    let mut lease =
+        leases.iter().filter(lease).find(|one| one["LeaseToken"] == "0").unwrap().clone();
+    let mut hold = world.endpoint.hold(Replace, "leases");
+    let path = "/api/projections/RoomCopies/leases/0/release?force=true";
+    let other = world.clone();
+    let release =
+        tokio::spawn(async move { other.call("POST", path, &[], None).await.status.as_u16() });
+    hold.arrived().await;
+    lease["ContinuationToken"] = "\"99\"".into();
+    world.write_item("leases", &lease).await;
+    hold.release();
+    assert_eq!(release.await.unwrap(), 200);
+    let id = lease["id"].as_str().unwrap();
+    let stored = world.item("leases", id).await;
+    assert_eq!((&stored["ContinuationToken"], &stored["Owner"]), (&"\"99\"".into(), &Value::Null));
+}
+
+#[tokio::test]
+async fn broken_leases_are_counted_and_hide_no_lag() {
+    let world = world(1).await;
+    let leases = world.items("leases").await;
+    let lease = |one: &&Value| one["id"].as_str().unwrap().starts_with("room-copies-");
+    let lease = leases.iter().filter(lease).find(|one| one["LeaseToken"] == "0").unwrap();
+    let broken = [
+        json!({"ContinuationToken": "garbage"}),
+        json!({"ContinuationToken": {"lsn": 7}}),
+        json!({"FeedRange": {"Range": {"min": "FF", "max": ""}}}),
+        json!({"FeedRange": {"Range": {"min": "x", "max": "é"}}}),
+        json!({"FeedRange": null}),
+        json!({"Owner": 7}),
+    ];
+    for (n, fields) in broken.iter().enumerate() {
+        let mut item = lease.clone();
+        let fields = fields.as_object().unwrap().clone();
+        item.as_object_mut().unwrap().extend(fields);
+        item["id"] = lease["id"].as_str().unwrap().replace("..0", &format!("..{}", n + 1)).into();
+        item["LeaseToken"] = format!("{}", n + 1).into();
+        world.write_item("leases", &item).await;
+    }
+    rooms(&world, 20..23).await;
+    let status = status(&world).await;
+    assert_eq!(status["lag"]["changes"], 3, "{status}");
+    assert_eq!(status["lag"]["unmeasuredLeases"], 6, "{status}");
+    world.tick("MeasureLag").await.unwrap();
+    world.get("/api/projections").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_measurement_has_a_bounded_number_of_requests() {
+    let world = world(1).await;
+    let leases = world.items("leases").await;
+    for lease in leases.iter().filter(|one| one["LeaseToken"] == "0") {
+        for n in 1..100 {
+            let mut item = lease.clone();
+            let id = lease["id"].as_str().unwrap();
+            item["id"] = id.replace("..0", &format!("..{n}")).into();
+            item["LeaseToken"] = n.to_string().into();
+            world.write_item("leases", &item).await;
+        }
+    }
+    let before = world.endpoint.request_count();
+    let list = world.get("/api/projections").await.expect(200).json();
+    let requests = world.endpoint.requests_since(before);
+    let reads = requests.iter().filter(|one| one.kind == ChangeFeed).count();
+    assert!((100..=200).contains(&reads), "{reads}");
+    assert!(list["items"][0]["lag"]["unmeasuredLeases"].as_u64() > Some(0), "{list}");
+}

@@ -1,0 +1,58 @@
+//! Projections with their measured lags.
+
+use super::{
+    lag_view::{LagView, LeaseView},
+    view::{ProjectionName, ProjectionStatus, ProjectionView, find},
+};
+use crate::{
+    cosmos::{ETag, StoreError},
+    http::ApiError,
+    projection::{
+        Projections,
+        lag::{MAX_MEASURED_LEASES, ProjectionLag},
+    },
+};
+
+/// Reads a projection with its state, its lag and its leases, and the ETag of the state.
+pub(super) async fn read(
+    projections: &Projections,
+    name: &ProjectionName,
+) -> Result<(ProjectionView, Option<ETag>), ApiError> {
+    let projection = find(projections, name)?;
+    let (state, etag) = projections.states().read(projection.function()).await?;
+    let lag = measured(projections.lag(projection).await);
+    let view = ProjectionView::new(projection, state);
+    Ok((view.with_leases(projections, lag.as_ref()), etag))
+}
+
+impl ProjectionView {
+    /// Returns the projection with its lag, if that could be measured.
+    pub(super) fn with_lag(self, projections: &Projections, lag: Option<&ProjectionLag>) -> Self {
+        let terms = projections.lease_terms(self.name);
+        let is_paused = self.refuses_batches();
+        Self { lag: lag.map(|lag| LagView::new(lag, terms, is_paused)), ..self }
+    }
+
+    /// Returns the projection with its lag and its leases, if they could be measured.
+    pub(super) fn with_leases(
+        self,
+        projections: &Projections,
+        lag: Option<&ProjectionLag>,
+    ) -> Self {
+        let terms = projections.lease_terms(self.name);
+        let is_paused = self.refuses_batches();
+        let view = |one| LeaseView::new(one, terms, is_paused);
+        let leases = lag.map(|lag| lag.leases.iter().take(MAX_MEASURED_LEASES).map(view).collect());
+        Self { leases, ..self.with_lag(projections, lag) }
+    }
+
+    /// Returns true if the changes of the projection wait since its state says so.
+    fn refuses_batches(&self) -> bool {
+        matches!(self.status, ProjectionStatus::Paused | ProjectionStatus::Unreadable)
+    }
+}
+
+/// Returns a measured lag. Without one, the states are shown all the same.
+pub(super) fn measured<T>(lag: Result<T, StoreError>) -> Option<T> {
+    lag.inspect_err(|error| tracing::warn!(%error, "The lag could not be measured")).ok()
+}

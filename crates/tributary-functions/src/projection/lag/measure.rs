@@ -1,0 +1,137 @@
+//! The measurement of leases.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use futures::{
+    FutureExt, StreamExt,
+    future::{self, BoxFuture},
+    stream,
+};
+
+use super::{Lag, MeasuredLease, ProjectionLag};
+use crate::{
+    cosmos::{Container, RowResult, StoreError, parts_of},
+    projection::{
+        AnyProjection, Projections,
+        leases::{EpkRange, Lease},
+    },
+};
+
+/// The most leases that are measured at a time, with one store request each; a request has 1,000.
+pub const MAX_MEASURED_LEASES: usize = 200;
+
+/// The longest time of a measurement.
+const MAX_MEASURED_TIME: Duration = Duration::from_secs(15);
+
+/// The number of leases that are measured at the same time.
+const CONCURRENT_LEASES: usize = 8;
+
+impl Projections {
+    /// Measures the lag of a projection.
+    ///
+    /// # Errors
+    ///
+    /// If the leases, the physical partitions or the seen positions cannot be read. A lease that cannot be
+    /// measured has no lag.
+    pub fn lag<'a>(
+        &'a self,
+        projection: &'a dyn AnyProjection,
+    ) -> BoxFuture<'a, Result<ProjectionLag, StoreError>> {
+        let measure = async move {
+            let leases = self.leases().of(projection.function(), projection.sources()).await?;
+            let mut measured = self.measure(vec![(projection, leases)]).await?;
+            Ok(measured.pop().unwrap_or_default())
+        };
+        measure.boxed()
+    }
+
+    /// Measures the lag of all projections, in their order, with one query of the leases.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::lag`].
+    pub fn lags(&self) -> BoxFuture<'_, Result<Vec<ProjectionLag>, StoreError>> {
+        let measure = async move {
+            let triggers: Vec<_> =
+                self.all().map(|one| (one.function(), one.sources().clone())).collect();
+            let leases = self.leases().of_each(&triggers).await?;
+            self.measure(self.all().zip(leases).collect()).await
+        };
+        measure.boxed()
+    }
+
+    async fn measure(
+        &self,
+        leases: Vec<(&dyn AnyProjection, Vec<RowResult<Lease>>)>,
+    ) -> Result<Vec<ProjectionLag>, StoreError> {
+        let mut physical = BTreeMap::new();
+        for (projection, leases) in &leases {
+            let container = projection.sources();
+            if !leases.is_empty() && !physical.contains_key(container.id()) {
+                physical.insert(container.id(), container.physical_ranges().await?);
+            }
+        }
+        let seen = self.states().waiting_positions().await?.0;
+        let lags = measure_each(&leases, &physical).await;
+        let measured = leases.into_iter().map(|(_, rows)| {
+            let (readable, unreadable): (Vec<_>, Vec<_>) =
+                rows.into_iter().partition(Result::is_ok);
+            let leases = readable.into_iter().filter_map(Result::ok).map(|lease| MeasuredLease {
+                lag: lags.get(&lease.id).copied(),
+                unmoved_since: seen.since(&lease),
+                lease,
+            });
+            ProjectionLag { leases: leases.collect(), unreadable: unreadable.len() }
+        });
+        Ok(measured.collect())
+    }
+}
+
+/// Measures leases until a limit is reached, and returns the lags by the ids of the leases. Each projection
+/// has its share of the limit.
+async fn measure_each(
+    leases: &[(&dyn AnyProjection, Vec<RowResult<Lease>>)],
+    physical: &BTreeMap<&'static str, Vec<EpkRange>>,
+) -> HashMap<String, Lag> {
+    let share = MAX_MEASURED_LEASES / leases.len().max(1);
+    let selected = leases.iter().flat_map(|(projection, leases)| {
+        let readable = leases.iter().filter_map(|lease| lease.as_ref().ok());
+        readable.take(share.max(1)).map(|lease| (projection.sources(), lease))
+    });
+    let measured: Vec<BoxFuture<'_, Option<(String, Lag)>>> = selected
+        .take(MAX_MEASURED_LEASES)
+        .map(|(container, lease)| {
+            measure_lease(container, lease, physical.get(container.id())).boxed()
+        })
+        .collect();
+    stream::iter(measured)
+        .buffer_unordered(CONCURRENT_LEASES)
+        .take_until(tokio::time::sleep(MAX_MEASURED_TIME))
+        .filter_map(future::ready)
+        .collect()
+        .await
+}
+
+/// Measures a lease; `None` if its range is unknown, or the store does not answer.
+async fn measure_lease(
+    container: &Container,
+    lease: &Lease,
+    physical: Option<&Vec<EpkRange>>,
+) -> Option<(String, Lag)> {
+    let parts = parts_of(lease.range.as_ref()?, physical?);
+    let mut sum = None;
+    for part in &parts {
+        match container.feed_head(part, lease.continuation.as_deref()).await {
+            Ok(head) => sum = Some(Lag::from(&head).and(sum.unwrap_or_default())),
+            Err(error) => {
+                let lease = &lease.token;
+                tracing::info!(container = container.id(), lease, %error, "A lease was not measured");
+                return None;
+            }
+        }
+    }
+    Some((lease.id.clone(), sum?))
+}
