@@ -42,7 +42,8 @@ async fn the_openapi_document_says_what_each_function_takes_and_answers() {
             "PauseProjection",
             "ResumeProjection",
             "RebuildProjection",
-            "CancelRebuild"
+            "CancelRebuild",
+            "ReleaseLease"
         ]
     );
 }
