@@ -58,9 +58,9 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
         get("GetProjection",       "/api/projections/{name}",             Function, get_projection).answers(leases),
         post("PauseProjection",    "/api/projections/{name}/pause",       Function, pause_projection).edits(),
         post("ResumeProjection",   "/api/projections/{name}/resume",      Function, resume_projection).edits(),
-        post("ReleaseLease",       "/api/projections/{name}/leases/{lease}/release", Function, release_lease).edits().reads(&FORCE),
         post("RebuildProjection",  "/api/projections/{name}/rebuild",     Function, rebuild_projection).edits(),
         post("CancelRebuild",      "/api/projections/{name}/cancel-rebuild", Function, cancel_rebuild).edits(),
+        post("ReleaseLease",       "/api/projections/{name}/leases/{lease}/release", Function, release_lease).edits().reads(&FORCE),
     ]
 }
 

@@ -81,7 +81,7 @@ async fn the_lag_of_a_stopped_trigger_is_the_number_and_the_age_of_the_waiting_c
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_lag_of_a_running_trigger_is_the_truth_while_it_is_paused_and_after() {
+async fn the_lag_of_a_running_trigger_is_right_while_it_is_paused_and_after() {
     let world = impatient(&world(4).await).await;
     let options = FeedOptions {
         poll_delay: Some(Duration::from_millis(20)),
@@ -142,7 +142,7 @@ async fn changes_that_wait_while_their_partition_splits_count_in_each_child() {
 }
 
 #[tokio::test]
-async fn deleted_items_wait_for_nobody() {
+async fn deleted_items_do_not_wait() {
     let world = world(1).await;
     let rooms = world.container("rooms").await;
     for n in 0..5 {
