@@ -1,8 +1,8 @@
 //! The handler as a process of its own, without a host.
 
-use std::process::Output;
+use std::process::{Output, Stdio};
 
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 pub(crate) use tributary_testing::handler::{Handler, wait_for};
 
 use super::world::World;
@@ -16,15 +16,27 @@ pub(crate) async fn run_command(
     command: &str,
     arguments: &[&str],
 ) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = Command::new(HANDLER)
+    output_of(start_command(connection, command, arguments)).await
+}
+
+/// Starts a command of the executable.
+pub(crate) fn start_command(connection: &str, command: &str, arguments: &[&str]) -> Child {
+    Command::new(HANDLER)
         .arg(command)
         .args(arguments)
         .env_clear()
         .env("CosmosConnection", connection)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .kill_on_drop(true)
-        .output()
-        .await
-        .unwrap();
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until a command ends, and returns its exit status, its output and its errors.
+pub(crate) async fn output_of(command: Child) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.wait_with_output().await.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().unwrap(), text(stdout), text(stderr))
 }

@@ -10,7 +10,7 @@ const FRAMEWORK: &str = "crates/tributary-functions/src";
 
 /// Containers and functions that the framework has for every app, and words with another meaning in it:
 /// the change feed, and callers.
-const OF_THE_FRAMEWORK: [&str; 20] = [
+const OF_THE_FRAMEWORK: &[&str] = &[
     "dead-letters",
     "projections",
     "leases",
@@ -24,9 +24,8 @@ const OF_THE_FRAMEWORK: [&str; 20] = [
     "ResumeProjection",
     "RebuildProjection",
     "CancelRebuild",
-    "ContinueRebuilds",
     "ReleaseLease",
-    "MeasureLag",
+    "MaintainProjections",
     "GetOpenApi",
     "ZUnmatchedRoute",
     "feed",

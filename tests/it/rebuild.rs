@@ -2,8 +2,14 @@
 //! domain.
 
 use serde_json::{Value, json};
+use tokio::process::Command;
+use tributary_local::cosmos::RequestKind;
 
-use crate::{blog as given, handler::run_command, world::World};
+use crate::{
+    blog as given,
+    handler::{output_of, run_command, start_command},
+    world::World,
+};
 
 /// Returns a blog with three posts of Ann, whose copies were made.
 async fn blog() -> World {
@@ -81,4 +87,26 @@ async fn a_command_goes_on_with_a_rebuild_that_was_asked_for_and_leaves_another_
     assert!(code == 0 && out.contains("running"), "{out}");
     let (code, _, err) = run(&["rewind", "HomeFeed", "--since", "yesterday"]).await;
     assert!(code == 2 && err.contains("--since"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_ends_a_rebuild_at_once_and_the_next_worker_need_not_wait() {
+    let world = blog().await;
+    let server = world.endpoint.serve(0).await.unwrap();
+    let connection = server.connection_string();
+    let mut hold = world.endpoint.hold(RequestKind::Query, "posts");
+    let rebuild = start_command(&connection, "projections", &["rebuild", "HomeFeed"]);
+    hold.arrived().await;
+    let state = world.item("projections", "HomeFeed").await;
+    assert!(state["rebuild"]["worker"]["id"].is_string(), "{state}");
+    let id = rebuild.id().unwrap().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
+    let (code, _, err) = output_of(rebuild).await;
+    assert!(code == 2 && err.contains("A timer of the app goes on"), "{code}: {err}");
+    hold.release();
+    let state = world.item("projections", "HomeFeed").await;
+    assert!(state["rebuild"]["worker"].is_null(), "{state}");
+    world.tick("MaintainProjections").await.unwrap();
+    let projection = world.get("/api/projections/HomeFeed").await.json();
+    assert_eq!(projection["rebuild"]["step"], "done", "{projection}");
 }

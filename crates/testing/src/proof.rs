@@ -29,7 +29,7 @@ use std::{
 };
 
 use custom_handler::{Document, Documents, InvocationId};
-use futures::future::{BoxFuture, join};
+use futures::future::join;
 use proptest::{
     collection::vec,
     prelude::*,
@@ -39,7 +39,7 @@ use serde_json::{Value, json};
 use tributary_functions::{
     cosmos::Cosmos,
     projection::{
-        AnyProjection, AppliedBatch, ChangeFeedItem, DeadLetters, IncompleteBatch,
+        AnyProjection, BatchSource, ChangeFeedItem, DeadLetters,
         aggregate::{Aggregate, AggregateProjection},
         copies::{Copies, CopyProjection},
         window::{Window, WindowHead, WindowItem, WindowProjection},
@@ -150,10 +150,7 @@ impl<S: Sources> Proof<S> {
     async fn rebuild(&self, instance: usize) {
         let states = self.world.items(S::CONTAINER).await;
         let projection = &*self.instances[instance];
-        until_applied(&states, |documents, invocation| {
-            projection.apply_again(&self.dead_letters, BATCH_BUDGET, documents, invocation)
-        })
-        .await;
+        apply(projection, &self.dead_letters, BatchSource::Rebuild, &states).await;
     }
 
     async fn record(&mut self, state: Value) {
@@ -191,23 +188,24 @@ impl<S: Sources> Proof<S> {
     }
 }
 
-/// Delivers a batch until it is acknowledged, as the host does.
+/// Delivers a batch of the change feed until it is acknowledged, as the host does.
 async fn deliver(projection: &dyn AnyProjection, dead_letters: &DeadLetters, states: &[Value]) {
-    until_applied(states, |documents, invocation| {
-        projection.run(dead_letters, BATCH_BUDGET, documents, invocation)
-    })
-    .await;
+    apply(projection, dead_letters, BatchSource::ChangeFeed, states).await;
 }
 
 /// Applies a batch until it succeeds.
-async fn until_applied<'a>(
+async fn apply(
+    projection: &dyn AnyProjection,
+    dead_letters: &DeadLetters,
+    source: BatchSource,
     states: &[Value],
-    apply: impl Fn(Documents, InvocationId) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>>,
 ) {
     for _ in 0..20 {
         let document = |state: &Value| Document::from_json(state.to_string()).unwrap();
         let documents = Documents(states.iter().map(document).collect());
-        if apply(documents, InvocationId("an-invocation".into())).await.is_ok() {
+        let invocation = InvocationId("an-invocation".into());
+        let run = projection.run(dead_letters, BATCH_BUDGET, source, documents, invocation);
+        if run.await.is_ok() {
             return;
         }
     }

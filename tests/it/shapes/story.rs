@@ -160,7 +160,7 @@ async fn leave_unfinished(world: &World, seen: &impl Fn(&World) -> World) {
         let path = format!("/api/projections/{name}/{command}");
         world.call("POST", &path, &[], body).await.expect(200);
         let timer = async {
-            world.tick("ContinueRebuilds").await.unwrap();
+            world.tick("MaintainProjections").await.unwrap();
         };
         match name {
             "UsernamesInPosts" => timer.await,

@@ -25,7 +25,7 @@ async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
 }
 
 /// Returns a line of each kind, in a blog with a post and an unreadable item.
-async fn lines() -> (World, [Value; 6]) {
+async fn lines() -> (World, [Value; 7]) {
     let world = given::blog().await;
     let bad = json!({"id": "bad", "postId": "bad", "type": "poem"});
     world.container("posts").await.create_item("bad", "bad", &bad, None).await.unwrap();
@@ -43,16 +43,18 @@ async fn lines() -> (World, [Value; 6]) {
     let changes = json!({"Data": {"documents": world.items("users").await}, "Metadata": {}});
     let refused = handler.send("POST", "/UsernamesInPosts", &[id], changes.to_string()).await;
     assert_eq!(refused.status, 503);
-    let timer = "NewsMigration";
     let tick = r#"{"Data": {"timer": {"IsPastDue": false}}}"#;
-    assert_eq!(handler.send("POST", &format!("/{timer}"), &[id], tick).await.status, 200);
+    for timer in ["NewsMigration", "MaintainProjections"] {
+        assert_eq!(handler.send("POST", &format!("/{timer}"), &[id], tick).await.status, 200);
+    }
     handler.terminate().await;
     let lines = [
         handler.line("Answered a request").await,
         handler.line("Applied a batch of changes").await,
         handler.line("Stored a change as a dead letter").await,
         handler.line("Migrated feed items to the warm container").await,
-        handler.line("Measured the use of logical partitions").await,
+        handler.line("partitions.gini").await,
+        handler.line("Measured the lag of a projection").await,
         handler.line("Refused a batch of changes: the projection is paused").await,
     ];
     (world, lines)
@@ -185,7 +187,7 @@ async fn a_batch_of_a_rebuild_has_no_lag() {
     let asked = handler.send("POST", rebuild, &[json], "{}").await;
     assert!(asked.status.is_success(), "{}", asked.text);
     let tick = r#"{"Data": {"timer": {"IsPastDue": false}}}"#;
-    assert_eq!(handler.send("POST", "/ContinueRebuilds", &[], tick).await.status, 200);
+    assert_eq!(handler.send("POST", "/MaintainProjections", &[], tick).await.status, 200);
     let batch = handler.line("Applied a batch of changes").await;
     assert_eq!((&batch["delivered"], &batch["lag_ms"]), (&json!(1), &Value::Null));
     let done = handler.line("Rebuilt a projection").await;

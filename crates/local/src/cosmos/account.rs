@@ -12,7 +12,7 @@ pub(super) const REGION: &str = "East US";
 
 /// Address that the backend takes for its own. All requests are addressed to it, from any socket. The
 /// Rust SDK accepts plain HTTP for this host.
-const BASE_URL: &str = "http://localhost:8081/";
+const BASE_URL: &str = "http://127.0.0.1:8081/";
 
 /// An account of a backend, without the additions of the store.
 #[derive(Clone, Debug)]

@@ -202,9 +202,15 @@ impl OpenApiDocument {
     }
 
     /// Checks that every function has its operation, with its key and the parameters of its route, and that
-    /// every operation has its function.
+    /// every operation has its function. The copies in an answer are those of projections of the app.
     pub fn has_every_function<A: AppUnderTest>(&self) {
-        let functions = World::<A>::http_functions();
+        let app = A::program().describe().unwrap();
+        let functions: Vec<_> = app.http_functions().cloned().collect();
+        for function in &functions {
+            let is_unknown = |name: &&&str| app.projections().by_function(name).is_none();
+            let unknown = function.copies_of.iter().find(is_unknown);
+            assert_eq!(unknown, None, "{} reads copies of no projection", function.name);
+        }
         for function in &functions {
             let operation = self.operation(function);
             assert_eq!(operation["operationId"], function.name);
@@ -256,7 +262,8 @@ impl OpenApiDocument {
     }
 
     /// Checks that the app accepts the examples of the document, and that its answers fit the document.
-    /// Returns the names of the functions that answered 404 or 409 to their example.
+    /// Returns the names of the app's own functions that answered 404 or 409 to their example. Those of the
+    /// framework need a projection, and a state of it, that no example can have.
     pub async fn examples_are_taken<A: AppUnderTest>(&self, world: &World<A>) -> Vec<&'static str> {
         let mut functions = World::<A>::http_functions();
         functions.retain(|function| function.method == "PUT" || function.method == "POST");
@@ -277,6 +284,7 @@ impl OpenApiDocument {
             let status = answer.status.as_u16();
             assert!(matches!(status, 200..300 | 404 | 409), "{}: {}", function.name, answer.text);
         }
+        functions.retain(|function| self.operation(function)["tags"] != json!(["app"]));
         let names = functions.iter().map(|function| function.name);
         names.filter(|name| !taken.contains(name)).collect()
     }

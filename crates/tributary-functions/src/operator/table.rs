@@ -129,9 +129,9 @@ mod tests {
         };
         assert_eq!(
             projections_table(&[running, paused], false),
-            "NAME        CONTAINER  STATUS   LAG                          SINCE              DETAIL\n\
+            "NAME        CONTAINER  STATUS   LAG                           SINCE              DETAIL\n\
              RoomCopies  rooms      running  12 for 1 min 35 s, 1 stopped\n\
-             RoomCopies  rooms      paused   ?                            1 h 1 min, by ann  A bug\n"
+             RoomCopies  rooms      paused   ?                             1 h 1 min, by ann  A bug\n"
         );
     }
 }

@@ -98,7 +98,7 @@ pub mod window;
 
 pub use self::noted_errors::NotedErrors;
 pub use self::{
-    batch::{AppliedBatch, IncompleteBatch, RETRY_BUDGET, run},
+    batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, run},
     catch_up::CopyFreshness,
     copy::{CopySlot, StoredCopy, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},

@@ -84,20 +84,12 @@ pub trait AnyProjection: Send + Sync {
     /// The properties of the items that a dead letter does not keep: [`ChangeFeedItem::SECRETS`].
     fn secrets(&self) -> &'static [&'static str];
 
-    /// Applies a batch of the change feed.
+    /// Applies a batch of changes.
     fn run<'a>(
         &'a self,
         letters: &'a DeadLetters,
         budget: Duration,
-        documents: Documents,
-        invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>>;
-
-    /// Applies a batch of sources that a rebuild has read again.
-    fn apply_again<'a>(
-        &'a self,
-        letters: &'a DeadLetters,
-        budget: Duration,
+        source: BatchSource,
         documents: Documents,
         invocation: InvocationId,
     ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>>;
@@ -128,7 +120,9 @@ impl ProjectionTrigger {
             return Ok(InvocationOutcome::refused(refused.to_string()));
         }
         let Projections { letters, states, options, .. } = &self.projections;
-        let run = self.projection.run(letters, options.retry_budget, documents, invocation);
+        let budget = options.retry_budget;
+        let run =
+            self.projection.run(letters, budget, BatchSource::ChangeFeed, documents, invocation);
         let batch = run.await?;
         if let Some(limit) = options.failure_limit.filter(|_| batch.dead_letters > 0) {
             let function = self.projection.function();
@@ -162,20 +156,11 @@ impl<P: Projection> AnyProjection for P {
         &'a self,
         letters: &'a DeadLetters,
         budget: Duration,
+        source: BatchSource,
         documents: Documents,
         invocation: InvocationId,
     ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>> {
-        batch::run(self, letters, budget, BatchSource::ChangeFeed, documents, invocation).boxed()
-    }
-
-    fn apply_again<'a>(
-        &'a self,
-        letters: &'a DeadLetters,
-        budget: Duration,
-        documents: Documents,
-        invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>> {
-        batch::run(self, letters, budget, BatchSource::Rebuild, documents, invocation).boxed()
+        batch::run(self, letters, budget, source, documents, invocation).boxed()
     }
 
     fn replay<'a>(

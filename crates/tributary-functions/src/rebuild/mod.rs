@@ -10,7 +10,7 @@
 //!    source, and corrects those that have the version of their source and another content.
 //!
 //! The worker is the first of these that finds the rebuild without one: the command that has asked, a later
-//! command, the timer [`TIMER`].
+//! command, the timer [`MAINTENANCE`](crate::app::MAINTENANCE).
 //!
 //! # Why a rebuild ends right
 //!
@@ -54,13 +54,6 @@ use crate::{
     projection::{Projections, control::Rebuild},
     values::fresh_id,
 };
-
-/// The timer that continues rebuilds.
-pub const TIMER: &str = "ContinueRebuilds";
-
-/// The times of its runs, every five minutes. A timer each minute would use most of the free grant of a plan
-/// (100,000 GB-s a month), for runs that nearly always find nothing.
-pub const SCHEDULE: &str = "0 */5 * * * *";
 
 /// The time of a run of the timer. The page that is last may take six minutes more, if each of its changes
 /// fans out for a whole slice of the background, and `functionTimeout` is ten.

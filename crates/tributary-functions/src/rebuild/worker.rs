@@ -14,7 +14,7 @@ use crate::{
         retry,
     },
     projection::{
-        AnyProjection, IncompleteBatch,
+        AnyProjection, BatchSource, IncompleteBatch,
         control::{CLAIM, Rebuild, RebuildProgress, RebuildStep},
     },
     values::Timestamp,
@@ -271,7 +271,8 @@ impl Run<'_> {
         let invocation = InvocationId(format!("rebuild-{}", self.rebuild.id));
         let budget = projections.options().retry_budget;
         let letters = projections.dead_letters();
-        let batch = self.projection.apply_again(letters, budget, documents, invocation);
+        let batch =
+            self.projection.run(letters, budget, BatchSource::Rebuild, documents, invocation);
         let end = self.deadline.unwrap_or_else(|| Instant::now() + MAX_WAIT);
         let rebuilds = self.rebuilds;
         let turn = rebuilds.background.pacer.run(end, metered(batch));

@@ -33,19 +33,8 @@ async fn an_index_serves_each_query_and_each_index_serves_a_query() {
 async fn the_openapi_document_says_what_each_function_takes_and_answers() {
     let document = OpenApiDocument::of::<App>();
     document.has_every_function::<App>();
-    // No dead letter exists, nor the projection of the examples.
     let others = document.examples_are_taken(&World::new().await).await;
-    assert_eq!(
-        others,
-        [
-            "ReplayDeadLetter",
-            "PauseProjection",
-            "ResumeProjection",
-            "RebuildProjection",
-            "CancelRebuild",
-            "ReleaseLease"
-        ]
-    );
+    assert!(others.is_empty(), "{others:?}");
 }
 
 #[tokio::test]

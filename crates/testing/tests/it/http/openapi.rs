@@ -11,18 +11,7 @@ async fn the_document_says_what_each_function_takes_and_answers() {
     document.has_every_function::<Rooms>();
     assert!(document.examples_fit() > 10);
     let others = document.examples_are_taken(&World::new().await).await;
-    // No dead letter exists.
-    assert_eq!(
-        others,
-        [
-            "ReplayDeadLetter",
-            "PauseProjection",
-            "ResumeProjection",
-            "RebuildProjection",
-            "CancelRebuild",
-            "ReleaseLease"
-        ]
-    );
+    assert!(others.is_empty(), "{others:?}");
 }
 
 #[tokio::test]

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tributary_functions::{app::AppOptions, projection::ProjectionOptions};
+use tributary_functions::{
+    app::{AppOptions, MAINTENANCE},
+    projection::ProjectionOptions,
+};
 use tributary_local::{
     cosmos::RequestKind::{ChangeFeed, Replace},
     host::{Console, FeedOptions},
@@ -158,7 +161,7 @@ async fn a_stopped_lease_is_named_and_a_paused_projection_is_not_called_stopped(
     rooms(&world, 20..21).await;
     let lease = async || status(&world).await["leases"][0].clone();
     assert_eq!(lease().await["status"], "behind", "it may move");
-    world.tick("MeasureLag").await.unwrap();
+    world.tick(MAINTENANCE).await.unwrap();
     let stopped = lease().await;
     assert_eq!(stopped["status"], "unmoved");
     assert!(stopped["advice"].as_str().unwrap().contains("acknowledges no batch"), "{stopped}");
@@ -174,7 +177,7 @@ async fn a_stopped_lease_is_named_and_a_paused_projection_is_not_called_stopped(
     );
     world.settle().await;
     assert_eq!(lease().await["status"], "current");
-    world.tick("MeasureLag").await.unwrap();
+    world.tick(MAINTENANCE).await.unwrap();
     rooms(&world, 21..22).await;
     assert_eq!(lease().await["status"], "behind", "it has moved since");
 }
@@ -252,7 +255,7 @@ async fn broken_leases_are_counted_and_hide_no_lag() {
     let status = status(&world).await;
     assert_eq!(status["lag"]["changes"], 3, "{status}");
     assert_eq!(status["lag"]["unmeasuredLeases"], 6, "{status}");
-    world.tick("MeasureLag").await.unwrap();
+    world.tick(MAINTENANCE).await.unwrap();
     world.get("/api/projections").await.expect(200);
 }
 

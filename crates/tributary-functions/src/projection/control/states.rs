@@ -46,7 +46,8 @@ impl ProjectionStates {
     /// Reads the states of all projections that have one, by the functions' names: a query in all partitions
     /// of a container with some tens of items. An unreadable state is there as its text.
     pub async fn all(&self) -> Result<HashMap<String, RowResult<ProjectionState>>, StoreError> {
-        let query = Query::from("SELECT * FROM c WHERE NOT IS_DEFINED(c.positions)");
+        let query = Query::from("SELECT * FROM c WHERE c.id != @positions")
+            .with_parameter("@positions", WaitingPositions::ID)?;
         let rows = self.0.query_rows(query, Scope::Container, MAX_STATES).await;
         let rows: Vec<RowResult<ProjectionState>> = none_without_container(rows)?;
         let with_name = |row: RowResult<ProjectionState>| {
