@@ -150,7 +150,9 @@ impl ProjectionLeases {
             prefixes.push(prefix_of(function, monitored).await?);
         }
         let mut of_each: Vec<Vec<RowResult<Lease>>> = prefixes.iter().map(|_| Vec::new()).collect();
-        for row in self.query(Query::from("SELECT * FROM c")).await? {
+        // The items `<prefix>.info` and `<prefix>.lock` beside the leases are none.
+        let leases = Query::from("SELECT * FROM c WHERE CONTAINS(c.id, '..')");
+        for row in self.query(leases).await? {
             let id = row.as_ref().map_or_else(JsonText::id, |lease| Some(lease.id.clone()));
             let is_own = |prefix: &String| id.as_ref().is_some_and(|id| id.starts_with(prefix));
             let own = prefixes.iter().position(is_own).and_then(|index| of_each.get_mut(index));

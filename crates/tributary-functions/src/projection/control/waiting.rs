@@ -4,8 +4,6 @@
 //! tell that from a lease that moves. So the timer stores the positions at which changes wait, each with the
 //! time of the first look: an item in the container of the states. While no change waits it is not written.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{projection::leases::Lease, values::Timestamp};
@@ -13,16 +11,18 @@ use crate::{projection::leases::Lease, values::Timestamp};
 /// The most positions in the item, which is then some 200 KB.
 const MAX_POSITIONS: usize = 1_000;
 
-/// The positions at which changes wait, by the ids of the leases.
+/// The positions at which changes wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingPositions {
     /// The id, and the partition key.
     pub id: String,
-    positions: BTreeMap<String, WaitingPosition>,
+    positions: Vec<WaitingPosition>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct WaitingPosition {
+    /// The id of the lease.
+    lease: String,
     #[serde(default)]
     continuation: Option<String>,
     since: Timestamp,
@@ -30,7 +30,7 @@ struct WaitingPosition {
 
 impl Default for WaitingPositions {
     fn default() -> Self {
-        Self { id: Self::ID.to_owned(), positions: BTreeMap::new() }
+        Self { id: Self::ID.to_owned(), positions: Vec::new() }
     }
 }
 
@@ -40,7 +40,7 @@ impl WaitingPositions {
 
     /// Returns the time since which a lease has been seen at its position while changes waited.
     pub fn since(&self, lease: &Lease) -> Option<Timestamp> {
-        let seen = self.positions.get(&lease.id)?;
+        let seen = self.positions.iter().find(|seen| seen.lease == lease.id)?;
         (seen.continuation == lease.continuation).then_some(seen.since)
     }
 
@@ -57,8 +57,8 @@ impl WaitingPositions {
                 Some(true) => self.since(lease).unwrap_or(now),
                 None => self.since(lease)?,
             };
-            let continuation = lease.continuation.clone();
-            Some((lease.id.clone(), WaitingPosition { continuation, since }))
+            let Lease { id, continuation, .. } = lease.clone();
+            Some(WaitingPosition { lease: id, continuation, since })
         };
         let positions = leases.filter_map(position).take(MAX_POSITIONS).collect();
         Self { id: self.id.clone(), positions }
