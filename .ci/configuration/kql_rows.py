@@ -44,6 +44,11 @@ def refused(minutes, function, paused_minutes):
     return line(minutes, "Refused a batch of changes: the projection is paused", function=function, paused_ms=paused_minutes * 60_000)
 
 
+def lag(minutes, function, waiting_s=0, stopped=0, is_paused=False):
+    counts = {"waiting_s": waiting_s, "stopped_leases": stopped, "is_paused": is_paused}
+    return line(minutes, "Measured the lag of a projection", projection=function, **counts)
+
+
 def measured(minutes, container, units, hottest, key="a", partitions=12, gini=0.2, queries=0, crossing=0):
     counts = {"partitions": partitions, "partitions__gini": gini, "store__queries": queries, "store__cross_partition_queries": crossing}
     hot = {"partitions__hottest": key, "partitions__hottest_ru": hottest, "request_charge_ru": units}
@@ -160,6 +165,10 @@ CASES = [
     ("lease-age", "the app wakes up", [charge(3, "posts", "p1"), lease(80, "home-feed-", "0")], []),
     ("lease-age", "reads do not wait for anybody", [charge(60, "posts", "p1", operation="Read"), lease(80, "home-feed-", "0")], []),
     ("lease-age", "a partition was split", [lease(200, "home-feed-", "0"), lease(1, "home-feed-", "1"), charge(60, "posts", "p1", partition="1"), lease(59, "home-feed-", "1")], []),
+    ("lease-stopped", "a lease has stopped", [lag(8, "HomeFeed"), lag(3, "HomeFeed", 400, stopped=1)], ["HomeFeed"]),
+    ("lease-stopped", "changes wait, and the lease moves", [lag(3, "HomeFeed", 400)], []),
+    ("changes-waiting", "a change has waited for 11 minutes", [lag(3, "HomeFeed", 660), lag(3, "PostCopiesInUsers", 5)], ["HomeFeed"]),
+    ("changes-waiting", "the projection is paused", [lag(3, "HomeFeed", 660, is_paused=True)], []),
     ("projection-paused", "for more than a day", [refused(3, "HomeFeed", 25 * 60)], ["HomeFeed"]),
     ("projection-paused", "for some hours", [refused(3, "HomeFeed", 5 * 60)], []),
     ("projection-failing", "a batch fails", [applied(3, "HomeFeed", failed=1)], ["HomeFeed"]),
