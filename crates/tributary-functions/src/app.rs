@@ -232,9 +232,12 @@ impl App {
             Timer::new(MAINTENANCE, MAINTENANCE_SCHEDULE, move || {
                 let rebuilds = rebuilds.clone();
                 async move {
+                    let projections = rebuilds.projections();
+                    let states = projections.states().all().await?;
                     // A lag that cannot be measured keeps no rebuild from going on.
-                    let measured = measure_lag(rebuilds.projections()).await;
-                    rebuilds.continue_all().await.and(measured)
+                    let measured = measure_lag(projections, &states).await;
+                    rebuilds.continue_all(states.into_values().filter_map(Result::ok)).await;
+                    measured
                 }
             })
         });

@@ -38,9 +38,12 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<
 }
 
 /// Checks a parameter. A partition key gets a check of its length: the app has made it, so its type checks
-/// the rest.
+/// the rest. So does a lease, whose name the host has made.
 fn check(name: &str, value: &str) -> Result<(), Invalid> {
-    if name == "partitionKey" { check_length(value, 1, 1_024) } else { check_id(value) }
+    match name {
+        "partitionKey" | "lease" => check_length(value, 1, 1_024),
+        _ => check_id(value),
+    }
 }
 
 /// Returns the parameters of a route, as OpenAPI has them, with the schemas of their types in the handler:

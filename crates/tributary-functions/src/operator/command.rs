@@ -76,7 +76,7 @@ enum ProjectionCommand {
         #[arg(value_parser = name)]
         name: ProjectionName,
         /// The lease, as `status` names it
-        #[arg(value_parser = lease_name)]
+        #[arg(value_parser = lease_name, allow_hyphen_values = true)]
         lease: LeaseName,
         /// Also from an owner that renews it
         #[arg(long)]
@@ -233,4 +233,32 @@ fn lease_name(text: &str) -> Result<LeaseName, String> {
 
 fn reason(text: &str) -> Result<PauseReason, String> {
     PauseReason::parse(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        arguments: ProjectionArguments,
+    }
+
+    #[test]
+    fn the_name_of_a_lease_may_begin_with_a_hyphen() {
+        for (line, lease, by_force) in [
+            (["--force", "-1F"].as_slice(), "-1F", true),
+            (&["-1F", "--force"], "-1F", true),
+            (&["1F-FF"], "1F-FF", false),
+        ] {
+            let line = ["tributary", "release-lease", "RoomCopies"].iter().chain(line);
+            let command = Program::try_parse_from(line).unwrap().arguments.command;
+            let name = ProjectionName::parse("RoomCopies".into()).unwrap();
+            let lease = LeaseName::parse(lease.into()).unwrap();
+            assert_eq!(command, ProjectionCommand::ReleaseLease { name, lease, force: by_force });
+        }
+    }
 }

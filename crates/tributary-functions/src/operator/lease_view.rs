@@ -1,37 +1,21 @@
-//! The lag of a projection as operators see it.
+//! A lease as operators see it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     projection::{
-        lag::{LeaseStatus, MeasuredLease, ProjectionLag},
+        lag::{LeaseStatus, MeasuredLease},
         leases::LeaseTerms,
     },
-    values::{Timestamp, checked_text, id_rule},
+    values::{Timestamp, checked_text, length_rule},
 };
 
 checked_text!(
-    /// The name of a lease: the id of its physical partition.
-    LeaseName, "0", id_rule
+    /// The name of a lease: the id of its physical partition, or its range of hashed keys, such as `-1F`
+    /// and `1F-3F` after partitions were merged.
+    LeaseName, "0", length_rule(1..=1_024)
 );
-
-/// The lag of a projection, which is that of its farthest lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "ProjectionLag")]
-pub struct LagView {
-    /// The most changes that wait for one lease.
-    pub changes: u64,
-    /// The age of the oldest of them in seconds; 0 if none waits.
-    pub seconds: u64,
-    /// The number of leases: one for each physical partition, none before the trigger has run.
-    pub leases: usize,
-    /// The number of leases that have stopped.
-    pub stopped_leases: usize,
-    /// The number of leases whose lag could not be measured.
-    pub unmeasured_leases: usize,
-}
 
 /// A lease of a projection with its lag.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -60,21 +44,6 @@ pub struct LeaseView {
     /// What is wrong with a stopped lease, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<&'static str>,
-}
-
-impl LagView {
-    /// Creates the view of a lag, of which at least one lease was measured or none exists.
-    pub fn new(lag: &ProjectionLag, terms: LeaseTerms, is_paused: bool) -> Self {
-        let now = Timestamp::now();
-        let worst = lag.worst().unwrap_or_default();
-        Self {
-            changes: worst.changes,
-            seconds: worst.seconds(now),
-            leases: lag.leases.len(),
-            stopped_leases: lag.stopped(terms, is_paused, now),
-            unmeasured_leases: lag.unmeasured(),
-        }
-    }
 }
 
 impl LeaseView {

@@ -21,7 +21,11 @@ impl ProjectionList {
     /// Reads the states of all projections by one query, and measures their lags.
     pub(super) async fn read(projections: &Projections) -> Result<Self, ApiError> {
         let mut states = projections.states().all().await?;
-        let mut lags = measured(projections.lags().await).into_iter().flatten();
+        let lags = async {
+            let (waiting, _) = projections.states().waiting_positions().await?;
+            projections.lags(&waiting).await
+        };
+        let mut lags = measured(lags.await).into_iter().flatten();
         let view = |projection: &dyn AnyProjection| {
             let view = match states.remove(projection.function()) {
                 None => ProjectionView::running(projection),

@@ -8,7 +8,7 @@
 mod cancel_rebuild;
 pub mod command;
 mod get_projection;
-mod lag_view;
+mod lease_view;
 mod list_projections;
 mod output;
 mod pause_projection;
@@ -24,12 +24,12 @@ mod with_lag;
 pub use self::{
     cancel_rebuild::cancel_rebuild,
     get_projection::get_projection,
-    lag_view::{LagView, LeaseName, LeaseView},
+    lease_view::{LeaseName, LeaseView},
     list_projections::{ProjectionList, list_projections},
     pause_projection::{PauseReason, PauseRequest, pause_projection},
     rebuild_projection::{RebuildProjectionRequest, rebuild_projection},
     release_lease::{FORCE, ReleasedLease, release_lease},
     resume_projection::resume_projection,
     update::UpdatedProjection,
-    view::{ProjectionName, ProjectionStatus, ProjectionView, RebuildStepName, RebuildView},
+    view::{ProjectionName, ProjectionView, RebuildStepName, RebuildView},
 };

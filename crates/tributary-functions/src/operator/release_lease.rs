@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    lag_view::LeaseName,
+    lease_view::LeaseName,
     view::{ProjectionName, find},
 };
 use crate::{

@@ -1,8 +1,11 @@
 //! The table of the command `projections`.
 
-use super::{LagView, LeaseView, ProjectionStatus, ProjectionView};
+use super::{LeaseView, ProjectionView};
 use crate::{
-    projection::lag::LeaseStatus,
+    projection::{
+        control::ProjectionStatus,
+        lag::{LagSummary, LeaseStatus},
+    },
     terminal::{Colour, table},
     values::Timestamp,
 };
@@ -42,8 +45,8 @@ pub(super) fn leases_table(leases: &[LeaseView]) -> String {
 
 /// Returns the lag in words: that the projection has no leases, that nothing waits, or how much and for how
 /// long.
-fn lag(lag: &LagView) -> String {
-    let LagView { changes, seconds, leases, stopped_leases, unmeasured_leases } = *lag;
+fn lag(lag: &LagSummary) -> String {
+    let LagSummary { changes, seconds, leases, stopped_leases, unmeasured_leases } = *lag;
     let waiting = match changes {
         _ if leases == 0 => "no leases".to_owned(),
         0 if unmeasured_leases >= leases => "?".to_owned(),
@@ -112,7 +115,7 @@ mod tests {
             status: ProjectionStatus::Running,
             pause: None,
             rebuild: None,
-            lag: Some(LagView {
+            lag: Some(LagSummary {
                 changes: 12,
                 seconds: 95,
                 leases: 2,

@@ -3,12 +3,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::lag_view::{LagView, LeaseView};
+use super::lease_view::LeaseView;
 use crate::{
     http::ApiError,
     projection::{
         AnyProjection, Projections,
-        control::{Pause, ProjectionState, Rebuild, RebuildProgress, RebuildStep},
+        control::{
+            Pause, ProjectionState, ProjectionStatus, Rebuild, RebuildProgress, RebuildStep,
+        },
+        lag::LagSummary,
     },
     values::{Timestamp, checked_text, id_rule},
 };
@@ -17,32 +20,6 @@ checked_text!(
     /// The name of a projection, which is that of its function.
     ProjectionName, "CopyRooms", id_rule
 );
-
-/// The status of a projection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ProjectionStatus {
-    /// It applies each batch.
-    Running,
-    /// It refuses each batch.
-    Paused,
-    /// It applies each batch, and its sources again.
-    Rebuilding,
-    /// Its state cannot be read, so it refuses each batch: delete its item in the container `projections`.
-    Unreadable,
-}
-
-impl ProjectionStatus {
-    /// Returns the status as a word, as JSON has it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Rebuilding => "rebuilding",
-            Self::Unreadable => "unreadable",
-        }
-    }
-}
 
 /// A projection with its state.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -65,7 +42,7 @@ pub struct ProjectionView {
     pub rebuild: Option<RebuildView>,
     /// The lag; none if the leases could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lag: Option<LagView>,
+    pub lag: Option<LagSummary>,
     /// The leases, of one projection only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leases: Option<Vec<LeaseView>>,
@@ -170,13 +147,7 @@ impl RebuildView {
 impl ProjectionView {
     /// Returns a projection with its state.
     pub fn new(projection: &dyn AnyProjection, state: ProjectionState) -> Self {
-        let status = if state.pause.is_some() {
-            ProjectionStatus::Paused
-        } else if state.rebuild_under_way().is_some() {
-            ProjectionStatus::Rebuilding
-        } else {
-            ProjectionStatus::Running
-        };
+        let status = state.status();
         let rebuild = state.rebuild.as_ref().map(RebuildView::new);
         Self { status, pause: state.pause, rebuild, ..Self::running(projection) }
     }

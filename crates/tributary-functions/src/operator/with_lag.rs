@@ -1,8 +1,8 @@
 //! Projections with their measured lags.
 
 use super::{
-    lag_view::{LagView, LeaseView},
-    view::{ProjectionName, ProjectionStatus, ProjectionView, find},
+    lease_view::LeaseView,
+    view::{ProjectionName, ProjectionView, find},
 };
 use crate::{
     cosmos::{ETag, StoreError},
@@ -11,6 +11,7 @@ use crate::{
         Projections,
         lag::{MAX_MEASURED_LEASES, ProjectionLag},
     },
+    values::Timestamp,
 };
 
 /// Reads a projection with its state, its lag and its leases, and the ETag of the state.
@@ -29,8 +30,9 @@ impl ProjectionView {
     /// Returns the projection with its lag, if that could be measured.
     pub(super) fn with_lag(self, projections: &Projections, lag: Option<&ProjectionLag>) -> Self {
         let terms = projections.lease_terms(self.name);
-        let is_paused = self.refuses_batches();
-        Self { lag: lag.map(|lag| LagView::new(lag, terms, is_paused)), ..self }
+        let is_paused = self.status.refuses_batches();
+        let summary = |lag: &ProjectionLag| lag.summary(terms, is_paused, Timestamp::now());
+        Self { lag: lag.map(summary), ..self }
     }
 
     /// Returns the projection with its lag and its leases, if they could be measured.
@@ -40,15 +42,10 @@ impl ProjectionView {
         lag: Option<&ProjectionLag>,
     ) -> Self {
         let terms = projections.lease_terms(self.name);
-        let is_paused = self.refuses_batches();
+        let is_paused = self.status.refuses_batches();
         let view = |one| LeaseView::new(one, terms, is_paused);
         let leases = lag.map(|lag| lag.leases.iter().take(MAX_MEASURED_LEASES).map(view).collect());
         Self { leases, ..self.with_lag(projections, lag) }
-    }
-
-    /// Returns true if the changes of the projection wait since its state says so.
-    fn refuses_batches(&self) -> bool {
-        matches!(self.status, ProjectionStatus::Paused | ProjectionStatus::Unreadable)
     }
 }
 

@@ -50,8 +50,11 @@ pub use self::{
 };
 use crate::{
     audit::{Audit, AuditOptions},
-    cosmos::{Background, StoreError},
-    projection::{Projections, control::Rebuild},
+    cosmos::Background,
+    projection::{
+        Projections,
+        control::{ProjectionState, Rebuild},
+    },
     values::fresh_id,
 };
 
@@ -88,15 +91,11 @@ impl Rebuilds {
         &self.projections
     }
 
-    /// Works for three minutes on the rebuilds that have no worker. A rebuild that fails keeps its position,
-    /// and no other waits for it.
-    pub async fn continue_all(&self) -> Result<(), StoreError> {
+    /// Works for three minutes on the rebuilds in these states that have no worker. A rebuild that fails keeps
+    /// its position, and no other waits for it.
+    pub async fn continue_all(&self, states: impl IntoIterator<Item = ProjectionState>) {
         let deadline = Instant::now() + TIMER_RUN;
-        let states = self.projections.states().all().await?;
-        for state in states.into_values().filter_map(Result::ok) {
-            if state.rebuild_under_way().is_none() {
-                continue;
-            }
+        for state in states.into_iter().filter(|one| one.rebuild_under_way().is_some()) {
             let worker = fresh_id();
             let mut report = |_: &Rebuild| ();
             let run = self.run(&state.id, &worker, Some(deadline), &mut report);
@@ -104,6 +103,5 @@ impl Rebuilds {
                 tracing::error!(projection = state.id, %error, "A rebuild could not go on");
             }
         }
-        Ok(())
     }
 }

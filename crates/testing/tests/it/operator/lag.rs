@@ -207,6 +207,27 @@ async fn a_lease_is_taken_from_an_owner_by_force_and_acquired_again() {
     assert_eq!((&again["status"], again["owner"].is_string()), (&"current".into(), true));
 }
 
+/// After a merge of partitions the trigger names leases by their ranges, and the first begins with a hyphen.
+#[tokio::test]
+async fn a_lease_of_a_merged_partition_is_released_by_its_range() {
+    let world = world(1).await;
+    let leases = world.items("leases").await;
+    let of_rooms = |one: &&Value| one["id"].as_str().unwrap().starts_with("room-copies-");
+    let lease = leases.iter().filter(of_rooms).find(|one| one["LeaseToken"] == "0").unwrap();
+    let mut first_part = lease.clone();
+    first_part["id"] = lease["id"].as_str().unwrap().replace("..0", "..-1F").into();
+    first_part["LeaseToken"] = "-1F".into();
+    world.write_item("leases", &first_part).await;
+    let release = async |lease: &str| {
+        let path = format!("/api/projections/RoomCopies/leases/{lease}/release?force=true");
+        world.call("POST", &path, &[], None).await
+    };
+    let released = release("-1F").await.expect(200).json();
+    assert_eq!(released, json!({"lease": "-1F", "formerOwner": lease["Owner"]}));
+    let unknown = release("-2F").await.expect(404);
+    assert!(unknown.text.contains("The projection has: -1F, 0."), "{}", unknown.text);
+}
+
 #[tokio::test]
 async fn a_release_changes_no_lease_that_its_owner_has_written_meanwhile() {
     let world = world(1).await;

@@ -34,6 +34,7 @@ mod gate;
 mod rebuild;
 mod state;
 mod states;
+mod status;
 mod waiting;
 
 pub(super) use self::failures::pause_after_failures;
@@ -43,5 +44,6 @@ pub use self::{
     rebuild::{CLAIM, Rebuild, RebuildProgress, RebuildStep, RebuildWorker},
     state::{Pause, ProjectionState},
     states::ProjectionStates,
+    status::ProjectionStatus,
     waiting::WaitingPositions,
 };

@@ -16,6 +16,7 @@ use crate::{
     cosmos::{Container, RowResult, StoreError, parts_of},
     projection::{
         AnyProjection, Projections,
+        control::WaitingPositions,
         leases::{EpkRange, Lease},
     },
 };
@@ -34,7 +35,7 @@ impl Projections {
     ///
     /// # Errors
     ///
-    /// If the leases, the physical partitions or the seen positions cannot be read. A lease that cannot be
+    /// If the leases, the physical partitions or the waiting positions cannot be read. A lease that cannot be
     /// measured has no lag.
     pub fn lag<'a>(
         &'a self,
@@ -42,23 +43,28 @@ impl Projections {
     ) -> BoxFuture<'a, Result<ProjectionLag, StoreError>> {
         let measure = async move {
             let leases = self.leases().of(projection.function(), projection.sources()).await?;
-            let mut measured = self.measure(vec![(projection, leases)]).await?;
+            let (waiting, _) = self.states().waiting_positions().await?;
+            let mut measured = self.measure(vec![(projection, leases)], &waiting).await?;
             Ok(measured.pop().unwrap_or_default())
         };
         measure.boxed()
     }
 
-    /// Measures the lag of all projections, in their order, with one query of the leases.
+    /// Measures the lag of all projections, in their order, with one query of the leases. `waiting` has the
+    /// positions at which changes waited before.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::lag`].
-    pub fn lags(&self) -> BoxFuture<'_, Result<Vec<ProjectionLag>, StoreError>> {
+    /// If the leases or the physical partitions cannot be read.
+    pub fn lags<'a>(
+        &'a self,
+        waiting: &'a WaitingPositions,
+    ) -> BoxFuture<'a, Result<Vec<ProjectionLag>, StoreError>> {
         let measure = async move {
             let triggers: Vec<_> =
                 self.all().map(|one| (one.function(), one.sources().clone())).collect();
             let leases = self.leases().of_each(&triggers).await?;
-            self.measure(self.all().zip(leases).collect()).await
+            self.measure(self.all().zip(leases).collect(), waiting).await
         };
         measure.boxed()
     }
@@ -66,6 +72,7 @@ impl Projections {
     async fn measure(
         &self,
         leases: Vec<(&dyn AnyProjection, Vec<RowResult<Lease>>)>,
+        waiting: &WaitingPositions,
     ) -> Result<Vec<ProjectionLag>, StoreError> {
         let mut physical = BTreeMap::new();
         for (projection, leases) in &leases {
@@ -74,14 +81,13 @@ impl Projections {
                 physical.insert(container.id(), container.physical_ranges().await?);
             }
         }
-        let seen = self.states().waiting_positions().await?.0;
         let lags = measure_each(&leases, &physical).await;
         let measured = leases.into_iter().map(|(_, rows)| {
             let (readable, unreadable): (Vec<_>, Vec<_>) =
                 rows.into_iter().partition(Result::is_ok);
             let leases = readable.into_iter().filter_map(Result::ok).map(|lease| MeasuredLease {
                 lag: lags.get(&lease.id).copied(),
-                unmoved_since: seen.since(&lease),
+                unmoved_since: waiting.since(&lease),
                 lease,
             });
             ProjectionLag { leases: leases.collect(), unreadable: unreadable.len() }

@@ -21,11 +21,13 @@
 mod measure;
 mod measured;
 mod status;
+mod summary;
 mod timer;
 
+pub(crate) use self::timer::measure_lag;
 pub use self::{
     measure::MAX_MEASURED_LEASES,
     measured::{Lag, MeasuredLease, ProjectionLag},
     status::LeaseStatus,
-    timer::measure_lag,
+    summary::LagSummary,
 };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{MeasuredLease, ProjectionLag};
+use super::MeasuredLease;
 use crate::{projection::leases::LeaseTerms, values::Timestamp};
 
 /// The status of a lease.
@@ -73,14 +73,6 @@ impl MeasuredLease {
             return LeaseStatus::Behind;
         }
         LeaseStatus::Unmoved
-    }
-}
-
-impl ProjectionLag {
-    /// Returns the number of leases that have stopped.
-    pub fn stopped(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> usize {
-        let status = |one: &MeasuredLease| one.status(terms, is_paused, now);
-        self.leases.iter().filter(|one| status(one).is_stopped()).count()
     }
 }
 

@@ -1,24 +1,32 @@
-//! The timer that measures the lag of all projections.
+//! The part of the timer that measures the lag of all projections.
 
-use super::{LeaseStatus, MeasuredLease, ProjectionLag};
+use std::collections::HashMap;
+
+use super::{LagSummary, LeaseStatus, MeasuredLease, ProjectionLag};
 use crate::{
-    cosmos::{Reason, StoreError},
-    projection::{Projections, leases::Lease},
+    cosmos::{Reason, RowResult, StoreError},
+    projection::{
+        Projections,
+        control::{ProjectionState, ProjectionStatus},
+        leases::Lease,
+    },
     telemetry::{self, LagMetrics},
     values::Timestamp,
 };
 
-/// Measures the lag of all projections, and reports it as a log line and metrics for each, with a line for each
-/// lease that has stopped. The positions at which changes wait are stored for the next run.
-pub async fn measure_lag(projections: &Projections) -> Result<(), StoreError> {
-    let states = projections.states();
-    let paused = states.all().await?;
-    let lags = projections.lags().await?;
+/// Measures the lag of all projections, whose states are given, and reports it as a log line and metrics for
+/// each, with a line for each lease that has stopped. The positions at which changes wait are stored for the
+/// next run.
+pub(crate) async fn measure_lag(
+    projections: &Projections,
+    states: &HashMap<String, RowResult<ProjectionState>>,
+) -> Result<(), StoreError> {
+    let (waiting, etag) = projections.states().waiting_positions().await?;
+    let lags = projections.lags(&waiting).await?;
     let now = Timestamp::now();
-    let (seen, etag) = states.waiting_positions().await?;
-    let next = seen.after(lags.iter().flat_map(|lag| &lag.leases).map(waiting), now);
-    if next != seen {
-        match states.put_waiting_positions(&next, etag.as_ref()).await {
+    let next = waiting.after(lags.iter().flat_map(|lag| &lag.leases).map(is_waiting), now);
+    if next != waiting {
+        match projections.states().put_waiting_positions(&next, etag.as_ref()).await {
             // Another run has written its own. In an account without the container no look is kept.
             Err(error) if error.is_race() || matches!(error.reason, Reason::NoContainer(_)) => {}
             stored => stored?,
@@ -26,18 +34,14 @@ pub async fn measure_lag(projections: &Projections) -> Result<(), StoreError> {
     }
     for (projection, lag) in projections.all().zip(&lags) {
         let function = projection.function();
-        let is_paused = match paused.get(function) {
-            Some(Ok(state)) => state.pause.is_some(),
-            Some(Err(_)) => true,
-            None => false,
-        };
+        let is_paused = ProjectionStatus::from(states.get(function)).refuses_batches();
         report(projections, function, lag, is_paused, now);
     }
     Ok(())
 }
 
 /// Returns a lease, and true if changes wait for it; none if that is unknown.
-fn waiting(one: &MeasuredLease) -> (&Lease, Option<bool>) {
+fn is_waiting(one: &MeasuredLease) -> (&Lease, Option<bool>) {
     (&one.lease, one.lag.map(|lag| lag.changes > 0))
 }
 
@@ -49,8 +53,6 @@ fn report(
     now: Timestamp,
 ) {
     let terms = projections.lease_terms(function);
-    let worst = lag.worst().unwrap_or_default();
-    let stopped = lag.stopped(terms, is_paused, now);
     for one in &lag.leases {
         let status = one.status(terms, is_paused, now);
         if let Some(advice) = status.advice() {
@@ -66,18 +68,17 @@ fn report(
             );
         }
     }
+    let lag = lag.summary(terms, is_paused, now);
     tracing::info!(
         projection = function,
         is_paused,
-        waiting_changes = worst.changes,
-        waiting_s = worst.seconds(now),
-        leases = lag.leases.len(),
-        stopped_leases = stopped,
-        unmeasured_leases = lag.unmeasured(),
+        waiting_changes = lag.changes,
+        waiting_s = lag.seconds,
+        leases = lag.leases,
+        stopped_leases = lag.stopped_leases,
+        unmeasured_leases = lag.unmeasured_leases,
         "Measured the lag of a projection"
     );
-    telemetry::projection_lag(
-        function,
-        LagMetrics { changes: worst.changes, seconds: worst.seconds(now), stopped },
-    );
+    let LagSummary { changes, seconds, stopped_leases: stopped, .. } = lag;
+    telemetry::projection_lag(function, LagMetrics { changes, seconds, stopped });
 }
