@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds the book into target/book, and fails if a page or a link is missing.
+#
+# Needs Python 3.11 or newer and Node.js 20, and PyPI and npm for the first run: the tools are kept in the
+# target directory. With --serve, it shows the book on http://127.0.0.1:8000 and follows changes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+here=.ci/book
+work=${CARGO_TARGET_DIR:-$PWD/target}/book-tools
+python=$work/python/bin/python
+
+mkdir -p "$work"
+if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
+    rm -rf "$work/python" "$work/requirements.txt"
+    python3 -m venv "$work/python"
+    "$python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+    cp "$here/requirements.txt" "$work/requirements.txt"
+fi
+if ! cmp -s "$here/package.json" "$work/package.json"; then
+    cp "$here/package.json" "$work/package.json"
+    npm install --prefix "$work" --no-audit --no-fund --no-package-lock --loglevel=error ||
+        { rm "$work/package.json" && exit 1; }
+fi
+
+export NO_MKDOCS_2_WARNING=1
+if [[ ${1:-} == --serve ]]; then
+    exec "$python" -m mkdocs serve --no-strict
+fi
+"$python" -m mkdocs build --quiet --clean
+mkdir -p target/book/assets
+cp "$work/node_modules/mermaid/dist/mermaid.min.js" target/book/assets/
+echo "the book: $(find target/book -name '*.html' | wc -l) pages in target/book"
