@@ -100,6 +100,11 @@ impl<A: AppUnderTest> World<A> {
         let root = Path::new(A::ROOT);
         let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
         endpoint.provision(DATABASE, &containers).await.unwrap();
+        Self::on(endpoint).await
+    }
+
+    /// Creates a world on an endpoint that has the containers of the app in [`Self::DATABASE`].
+    pub async fn on(endpoint: CosmosEndpoint) -> Self {
         let functions = Arc::new(functions::<A>(&[]));
         let client = endpoint.client().await.unwrap();
         let router = Self::instance(&endpoint).await;

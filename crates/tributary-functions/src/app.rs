@@ -23,14 +23,16 @@ use crate::{
     http::{
         Admission, AdmissionOptions, AuthLevel, Authentication, Consistency, ConsistencyOptions,
         Footprint, FunctionNames, HttpFunction, WorkQueue, admit, answered, catch_panics,
-        consistent, delete, get, method_not_allowed, no_such_route, post,
+        consistent, delete, get, method_not_allowed, no_such_route, one_generation, post,
     },
     operator::{
-        FORCE, cancel_rebuild, get_projection, list_projections, pause_projection,
-        rebuild_projection, release_lease, resume_projection,
+        FORCE, SWITCH_FORCE, cancel_rebuild, confirm_switch, get_projection, list_projections,
+        pause_projection, rebuild_projection, release_lease, resume_projection, switch_back,
+        switch_projection,
     },
     projection::{
-        Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections, lag::measure_lag,
+        Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections,
+        check_successions, lag::measure_lag, succession::Succession,
     },
     rebuild::Rebuilds,
     telemetry,
@@ -64,6 +66,17 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
     ]
 }
 
+/// The functions of no domain for operators of an app in which a projection has a successor.
+#[rustfmt::skip]
+fn functions_of_successions() -> Vec<HttpFunction<Projections>> {
+    use AuthLevel::Function;
+    vec![
+        post("SwitchProjection", "/api/projections/{name}/switch",      Function, switch_projection).edits().reads(&SWITCH_FORCE),
+        post("SwitchBack",       "/api/projections/{name}/switch-back", Function, switch_back).edits().reads(&SWITCH_FORCE),
+        post("ConfirmSwitch",    "/api/projections/{name}/confirm",     Function, confirm_switch).edits(),
+    ]
+}
+
 /// The function that answers what no other function takes, with a 404 or 405 problem document.
 ///
 /// The Functions host tries routes in the order of the functions' names and takes the first that
@@ -71,8 +84,8 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
 /// and a host with another order must not open the commands to all callers.
 pub const UNMATCHED_FUNCTION: &str = "ZUnmatchedRoute";
 
-/// The timer of an app with projections: it measures their lag and continues their rebuilds. It is one, since
-/// each run of a timer counts as a second at least.
+/// The timer of an app with projections: it measures their lag, continues their rebuilds, and removes the copies
+/// of retired ones. It is one, since each run of a timer counts as a second at least.
 pub const MAINTENANCE: &str = "MaintainProjections";
 
 /// The times of its runs, every five minutes. A run each minute would use most of the free grant of a plan
@@ -119,16 +132,23 @@ impl App {
         settings: Settings<'_>,
     ) -> Result<Self, ConfigError> {
         let background = &Background::new(options.background);
-        let context = Context { cosmos, background, settings, clock: options.clock };
+        let clock = options.clock;
+        let switch = options.projections.switch;
+        let context = Context { cosmos, background, settings, clock, switch };
         let domains: Vec<Domain> =
             domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
         let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
+        let projections: Vec<_> = projections.collect();
+        let successions = domains.iter().flat_map(|domain| domain.successions.iter().cloned());
+        let successions: Vec<Succession> = successions.collect();
+        check_successions(&successions, &projections).map_err(ConfigError::new)?;
         let expirations = domains.iter().flat_map(|domain| {
             let expiration = domain.feeds.lease_expiration();
             domain.projections.iter().filter_map(move |one| Some((one.function(), expiration?)))
         });
-        let projections = Projections::new(cosmos, options.projections, projections.collect())
-            .with_lease_expirations(expirations);
+        let projections = Projections::new(cosmos, options.projections, projections)
+            .with_lease_expirations(expirations)
+            .with_successions(successions);
         let audits = domains.iter().filter_map(|domain| Some((domain, domain.audit.as_ref()?)));
         let audits = audits.flat_map(|(domain, audit)| {
             domain.projections.iter().map(|projection| (projection.function(), audit.clone()))
@@ -138,6 +158,9 @@ impl App {
         let document = get("GetOpenApi", "/api/openapi.json", AuthLevel::Anonymous, get_open_api);
         let document = document.answers(Footprint::Item(DOCUMENT_BYTES));
         let mut shared = bind(shared_functions(), &projections);
+        if !projections.successions().is_empty() {
+            shared.extend(bind(functions_of_successions(), &projections));
+        }
         shared.push(document.with_state(openapi.clone()));
         let of_domains = domains.iter().flat_map(|domain| {
             domain.http_functions.iter().map(move |function| (domain.name, function))
@@ -180,8 +203,13 @@ impl App {
         let states = self.projections.states().container();
         let of_domains = self.domains.iter().flat_map(|domain| &domain.containers);
         let containers: Vec<Container> = of_domains.chain([states]).cloned().collect();
+        let successions = self.projections.successions().to_vec();
         async move {
             let results = join_all(containers.iter().map(Container::warm_up)).await;
+            for succession in &successions {
+                // After a failure, the first request that needs it reads the state.
+                let _ = succession.now().await;
+            }
             let mut unreachable = None;
             for StoreError { reason, .. } in results.into_iter().filter_map(Result::err) {
                 match reason {
@@ -252,6 +280,14 @@ impl App {
         app.http_functions(routes.chain([(UNMATCHED_FUNCTION, "/api/{*rest}")])).http(self.router())
     }
 
+    /// Returns the successions of projections that a line of the table names.
+    fn successions_of(&self, copies_of: &[&str]) -> Vec<Succession> {
+        let is_named = |one: &&Succession| {
+            [one.old(), one.successor()].iter().any(|name| copies_of.contains(name))
+        };
+        self.projections.successions().iter().filter(is_named).cloned().collect()
+    }
+
     fn router(&self) -> Router {
         let functions = self.http_functions();
         let names = functions.map(|one| (one.method.clone(), one.route, one.name));
@@ -269,9 +305,16 @@ impl App {
                     projections: self.projections.clone(),
                     copies_of: function.copies_of,
                 };
+                let generations = self.successions_of(function.copies_of);
                 let session = middleware::from_fn_with_state(consistency, consistent);
                 let handler = function.into_handler().route_layer(turn).route_layer(session);
-                router.route(route, handler)
+                if generations.is_empty() {
+                    return router.route(route, handler);
+                }
+                // Outside of the session, which waits for the projection whose copies are read.
+                let generations: Arc<[Succession]> = generations.into();
+                let generation = middleware::from_fn_with_state(generations, one_generation);
+                router.route(route, handler.route_layer(generation))
             })
             .method_not_allowed_fallback(method_not_allowed)
             .fallback(no_such_route)

@@ -54,7 +54,11 @@ use crate::{
     config::{ConfigError, Settings},
     cosmos::{Container, Cosmos, StoreError},
     http::HttpFunction,
-    projection::{AnyProjection, Background},
+    projection::{
+        AnyProjection, Background,
+        control::ProjectionStates,
+        succession::{Succession, SwitchTimes},
+    },
     values::Clock,
 };
 
@@ -66,6 +70,8 @@ pub struct Domain {
     pub http_functions: Vec<HttpFunction>,
     /// The projections: a trigger for each, and the replay of its dead letters.
     pub projections: Vec<Arc<dyn AnyProjection>>,
+    /// The projections that have a successor, while both are declared ([`Context::succession`]).
+    pub successions: Vec<Succession>,
     /// The settings of the projections' triggers.
     pub feeds: FeedOptions,
     /// Work that timers start.
@@ -152,6 +158,17 @@ pub struct Context<'a> {
     pub settings: Settings<'a>,
     /// The clock of a domain that acts by the time.
     pub clock: Clock,
+    /// The times of switches to a successor.
+    pub switch: &'static SwitchTimes,
+}
+
+impl Context<'_> {
+    /// Declares that a projection has a successor, by the names of their functions: a projection whose copies
+    /// have another shape ([`succession`](crate::projection::succession)). Both stand in
+    /// [`Domain::projections`], and the succession in [`Domain::successions`].
+    pub fn succession(&self, old: &'static str, new: &'static str) -> Succession {
+        Succession::new(&ProjectionStates::new(self.cosmos), self.switch, (old, new))
+    }
 }
 
 /// Builds a domain. It sends nothing to the store.
@@ -164,6 +181,7 @@ impl Domain {
             name,
             http_functions: Vec::new(),
             projections: Vec::new(),
+            successions: Vec::new(),
             feeds: FeedOptions::default(),
             timers: Vec::new(),
             audit: None,

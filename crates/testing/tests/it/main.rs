@@ -11,6 +11,7 @@ mod dead_letters;
 mod given;
 mod http;
 mod interleavings;
+mod notes;
 mod operator;
 mod projections;
 mod proofs;
@@ -36,10 +37,9 @@ impl AppUnderTest for Rooms {
 type World = tributary_testing::World<Rooms>;
 
 /// Compares the files with the declarations; with `UPDATE_FUNCTIONS=1` in the environment, writes them.
-#[test]
-fn the_files_of_the_functions_are_as_the_app_declares_them() {
-    let functions = Path::new(Rooms::ROOT).join("functions");
-    let declarations = Rooms::program().describe().unwrap().declarations();
+fn hold_functions<A: AppUnderTest>() {
+    let functions = Path::new(A::ROOT).join("functions");
+    let declarations = A::program().describe().unwrap().declarations();
     for declaration in &declarations {
         let file = functions.join(declaration.name).join("function.json");
         let declared = declaration.function_json().unwrap();
@@ -51,4 +51,10 @@ fn the_files_of_the_functions_are_as_the_app_declares_them() {
         assert_eq!(stored, declared, "{}: run this test with UPDATE_FUNCTIONS=1", file.display());
     }
     assert_eq!(fs::read_dir(functions).unwrap().count(), declarations.len());
+}
+
+#[test]
+fn the_files_of_the_functions_are_as_the_apps_declare_them() {
+    hold_functions::<Rooms>();
+    hold_functions::<notes::Notes>();
 }

@@ -60,7 +60,7 @@ pub use self::{
 };
 use crate::{
     cosmos::{Container, Query, QueryPosition, Scope, StoreError, metered},
-    projection::aggregate::Aggregate,
+    projection::{aggregate::Aggregate, succession::Succession},
 };
 
 /// The items that are read at a time; a page is at most 4 MB (service limit).
@@ -265,6 +265,31 @@ impl Audit {
     #[must_use]
     pub fn and<C: Checks>(mut self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
         self.parts.push(part(checks));
+        self
+    }
+
+    /// Returns the audit with the checks of copies whose projection has a successor. They run after its own, until an
+    /// operator has confirmed the switch: then the copies are removed, and to repair them would be wrong.
+    #[must_use]
+    pub fn and_until_confirmed<C: Checks>(
+        mut self,
+        succession: &Succession,
+        checks: impl Fn() -> C + Send + Sync + 'static,
+    ) -> Self {
+        let part = part(checks);
+        let succession = succession.clone();
+        self.parts.push(Arc::new(move |options, slice, listener| {
+            let part = Arc::clone(&part);
+            let succession = succession.clone();
+            let audited = async move {
+                // guard: switch: the audit repairs no copy that is removed => `false`
+                if succession.now().await?.is_confirmed {
+                    return Ok((AuditSummary::default(), None));
+                }
+                part(options, slice, listener).await
+            };
+            audited.boxed()
+        }));
         self
     }
 

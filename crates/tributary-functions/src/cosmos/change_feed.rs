@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use azure_data_cosmos::{
     FeedScope,
     feed::{ContinuationToken, FeedPage, FeedRange},
-    models::{ChangeFeedItem, ChangeFeedMetadata, EffectivePartitionKey},
+    models::{ChangeFeedItem, ChangeFeedMetadata, ContainerProperties, EffectivePartitionKey},
     options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions},
 };
 use futures::{FutureExt, TryStreamExt, future::BoxFuture};
@@ -57,12 +57,33 @@ impl Container {
     fn read_identity(&self) -> BoxFuture<'_, Result<FeedIdentity, StoreError>> {
         let read = async {
             let host = self.cosmos.host().await?;
+            let rid = self.properties().await?.system_properties.resource_id;
+            Ok(FeedIdentity { host, rid: rid.ok_or_else(StoreError::unexpected)? })
+        };
+        read.boxed()
+    }
+
+    /// Returns the path of the partition key in a query of items `c`, such as `c.userId`: one request (2 request
+    /// units). A key of several levels is an error.
+    pub async fn partition_key_in_query(&self) -> Result<String, StoreError> {
+        let properties = self.properties().await?;
+        let [path] = properties.partition_key.paths() else {
+            return Err(StoreError::unexpected());
+        };
+        let is_word = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let property = |name: &str| {
+            let name = name.trim_matches('"');
+            if is_word(name) { format!(".{name}") } else { format!("[\"{name}\"]") }
+        };
+        Ok(format!("c{}", path.split('/').skip(1).map(property).collect::<String>()))
+    }
+
+    fn properties(&self) -> BoxFuture<'_, Result<ContainerProperties, StoreError>> {
+        let read = async {
             let client = self.client().await?;
             let call = async { client.read(None).await?.into_model() };
             let properties = measured(self.id(), None, false, timed(call)).await;
-            let properties = properties.map_err(StoreError::from_read)?;
-            let rid = properties.system_properties.resource_id;
-            Ok(FeedIdentity { host, rid: rid.ok_or_else(StoreError::unexpected)? })
+            properties.map_err(StoreError::from_read)
         };
         read.boxed()
     }

@@ -139,8 +139,9 @@ impl CostShare {
 ///
 /// Operations in tasks that `work` spawns are not counted. Group commit is an exception: each member is
 /// charged its share.
-pub fn metered<F: Future>(work: F) -> impl Future<Output = (F::Output, Arc<Meter>)> {
-    metered_within(current_meter(), work)
+pub async fn metered<F: Future>(work: F) -> (F::Output, Arc<Meter>) {
+    // The other work is that in which this one runs, not that in which it was made.
+    metered_within(current_meter(), work).await
 }
 
 /// Runs `work` with a meter of all its store operations. No other meter counts them.
@@ -248,6 +249,9 @@ mod tests {
         .await;
         let units = [&first, &second, &parent].map(|meter| meter.request_units());
         assert!(units.iter().zip([0.25, 0.5, 1.75]).all(|(unit, sum)| (unit - sum).abs() < 1e-9));
+        let made_before = metered(async { share(10).charge() });
+        let (_, outer) = metered(made_before).await;
+        assert_eq!(outer.requests(), 1);
         assert_eq!((first.requests(), parent.requests()), (1, 3));
         assert_eq!((first.duration().as_micros(), parent.duration().as_micros()), (1, 3));
     }

@@ -103,6 +103,12 @@ impl<'a> Replay<'a> {
                 "The projection of this dead letter is paused. Resume the projection, then replay.",
             ));
         }
+        // guard: switch: a retired projection applies no dead letter
+        if state.is_retired() {
+            return Err(ApiError::Conflict(
+                "The projection of this dead letter is retired. Delete the dead letter.",
+            ));
+        }
         // guard: replay: apply, then delete =>
         //     `{ letters.settle(&letter, self.command, None).await?;
         //     projection.replay(&letter.item, self.invocation).await }`

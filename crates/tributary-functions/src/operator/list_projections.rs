@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{view::ProjectionView, with_lag::measured};
 use crate::{
     http::ApiError,
-    projection::{AnyProjection, Projections},
+    projection::{AnyProjection, Projections, control::ProjectionState},
 };
 
 /// All projections of the app.
@@ -27,10 +27,12 @@ impl ProjectionList {
         };
         let mut lags = measured(lags.await).into_iter().flatten();
         let view = |projection: &dyn AnyProjection| {
-            let view = match states.remove(projection.function()) {
-                None => ProjectionView::running(projection),
-                Some(Ok(state)) => ProjectionView::new(projection, state),
-                Some(Err(_)) => ProjectionView::unreadable(projection),
+            let state = states.remove(projection.function());
+            let state =
+                state.unwrap_or_else(|| Ok(ProjectionState::running(projection.function())));
+            let view = match state {
+                Ok(state) => ProjectionView::new(projections, projection, state),
+                Err(_) => ProjectionView::unreadable(projection),
             };
             view.with_lag(projections, lags.next().as_ref())
         };

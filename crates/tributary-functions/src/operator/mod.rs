@@ -1,5 +1,5 @@
-//! Projections in the hands of operators: listed with their lags, paused, resumed, rebuilt, their leases
-//! released, and their dead letters replayed.
+//! Projections in the hands of operators: listed with their lags, paused, resumed, rebuilt, their readers switched
+//! to a successor, their leases released, and their dead letters replayed.
 //!
 //! Each is a part of the command `projections`, and all but the replay are functions with a key.
 //! `docs/projections.md` has the runbooks, [`control`](crate::projection::control) the states and the
@@ -7,6 +7,8 @@
 
 mod cancel_rebuild;
 pub mod command;
+mod confirm_command;
+mod confirm_switch;
 mod get_projection;
 mod lease_view;
 mod list_projections;
@@ -16,6 +18,10 @@ mod rebuild_command;
 mod rebuild_projection;
 mod release_lease;
 mod resume_projection;
+mod succession_view;
+mod switch;
+mod switch_back;
+mod switch_projection;
 mod table;
 mod update;
 mod view;
@@ -23,6 +29,7 @@ mod with_lag;
 
 pub use self::{
     cancel_rebuild::cancel_rebuild,
+    confirm_switch::confirm_switch,
     get_projection::get_projection,
     lease_view::{LeaseName, LeaseView},
     list_projections::{ProjectionList, list_projections},
@@ -30,6 +37,10 @@ pub use self::{
     rebuild_projection::{RebuildProjectionRequest, rebuild_projection},
     release_lease::{FORCE, ReleasedLease, release_lease},
     resume_projection::resume_projection,
+    succession_view::{RemovalView, SuccessionView},
+    switch::SWITCH_FORCE,
+    switch_back::switch_back,
+    switch_projection::switch_projection,
     update::UpdatedProjection,
     view::{ProjectionName, ProjectionView, RebuildStepName, RebuildView},
 };

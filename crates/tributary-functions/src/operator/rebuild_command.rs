@@ -60,7 +60,7 @@ pub(super) async fn run(
             let read = projections.states().read(function).await;
             let (state, _) = read.map_err(|error| sentence(error.into()))?;
             let projection = find(projections, name).map_err(sentence)?;
-            print(&[ProjectionView::new(projection, state)], format)
+            print(&[ProjectionView::new(projections, projection, state)], format)
         }
         Ok(RunResult::OtherWorker) => Err(format!(
             "another process works on the rebuild of {function}: see `projections status {function}`"

@@ -1,6 +1,6 @@
 //! The table of the command `projections`.
 
-use super::{LeaseView, ProjectionView};
+use super::{LeaseView, ProjectionView, SuccessionView};
 use crate::{
     projection::{
         control::ProjectionStatus,
@@ -62,7 +62,9 @@ fn colour(view: &ProjectionView) -> Option<Colour> {
     }
     match view.status {
         ProjectionStatus::Running => None,
-        ProjectionStatus::Paused | ProjectionStatus::Rebuilding => Some(Colour::Yellow),
+        ProjectionStatus::Paused | ProjectionStatus::Rebuilding | ProjectionStatus::Retired => {
+            Some(Colour::Yellow)
+        }
         ProjectionStatus::Unreadable => Some(Colour::Red),
     }
 }
@@ -80,13 +82,16 @@ fn cells(view: &ProjectionView, now: Timestamp) -> [String; 6] {
         }
         (None, None) => <_>::default(),
     };
+    let successor_of = view.successor_of.map(|old| format!("successor of {old}"));
+    let succession = view.succession.as_ref().map(SuccessionView::in_words).or(successor_of);
+    let detail: Vec<String> = detail.into_iter().chain(succession).collect();
     [
         view.name.to_owned(),
         view.container.to_owned(),
         view.status.as_str().to_owned(),
         view.lag.as_ref().map_or_else(|| "?".to_owned(), lag),
         since,
-        detail.unwrap_or_default(),
+        detail.join("; "),
     ]
 }
 
@@ -115,6 +120,8 @@ mod tests {
             status: ProjectionStatus::Running,
             pause: None,
             rebuild: None,
+            succession: None,
+            successor_of: None,
             lag: Some(LagSummary {
                 changes: 12,
                 seconds: 95,

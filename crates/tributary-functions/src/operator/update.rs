@@ -20,7 +20,7 @@ pub struct UpdatedProjection {
     /// The projection.
     pub view: ProjectionView,
     etag: Option<ETag>,
-    is_changed: bool,
+    pub(super) is_changed: bool,
 }
 
 impl From<UpdatedProjection> for ItemResponse<ProjectionView> {
@@ -98,7 +98,7 @@ pub(super) async fn cancel_rebuild(
 }
 
 /// Writes the state that `decide` returns; `None`: the state stays as it is.
-async fn update(
+pub(super) async fn update(
     projections: &Projections,
     projection: &dyn AnyProjection,
     conditions: &Conditions,
@@ -116,5 +116,6 @@ async fn update(
         Ok::<_, ApiError>((next, Some(etag), true))
     };
     let (state, etag, is_changed) = retry(attempt).await?;
-    Ok(UpdatedProjection { view: ProjectionView::new(projection, state), etag, is_changed })
+    let view = ProjectionView::new(projections, projection, state);
+    Ok(UpdatedProjection { view, etag, is_changed })
 }

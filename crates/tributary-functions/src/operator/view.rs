@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::lease_view::LeaseView;
+use super::{lease_view::LeaseView, succession_view::SuccessionView};
 use crate::{
     http::ApiError,
     projection::{
@@ -12,6 +12,7 @@ use crate::{
             Pause, ProjectionState, ProjectionStatus, Rebuild, RebuildProgress, RebuildStep,
         },
         lag::LagSummary,
+        succession::Succession,
     },
     values::{Timestamp, checked_text, id_rule},
 };
@@ -40,6 +41,13 @@ pub struct ProjectionView {
     /// The last rebuild; none before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<RebuildView>,
+    /// The successor; none for most projections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub succession: Option<SuccessionView>,
+    /// The projection that this one replaces; none for most projections.
+    #[schemars(example = &"CopyRooms")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub successor_of: Option<&'static str>,
     /// The lag; none if the leases could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag: Option<LagSummary>,
@@ -146,23 +154,42 @@ impl RebuildView {
 
 impl ProjectionView {
     /// Returns a projection with its state.
-    pub fn new(projection: &dyn AnyProjection, state: ProjectionState) -> Self {
+    pub fn new(
+        projections: &Projections,
+        projection: &dyn AnyProjection,
+        state: ProjectionState,
+    ) -> Self {
+        let name = projection.function();
         let status = state.status();
         let rebuild = state.rebuild.as_ref().map(RebuildView::new);
-        Self { status, pause: state.pause, rebuild, ..Self::running(projection) }
-    }
-
-    /// Returns a projection that has no state.
-    pub fn running(projection: &dyn AnyProjection) -> Self {
-        let name = projection.function();
-        let container = projection.container_id();
-        let status = ProjectionStatus::Running;
-        Self { name, container, status, pause: None, rebuild: None, lag: None, leases: None }
+        let mut successions = projections.successions().iter();
+        let successor_of =
+            successions.clone().find(|one| one.successor() == name).map(Succession::old);
+        let succession = successions.find(|one| one.old() == name);
+        let succession = succession.map(|one| SuccessionView::new(one, &state));
+        Self {
+            status,
+            pause: state.pause,
+            rebuild,
+            succession,
+            successor_of,
+            ..Self::unreadable(projection)
+        }
     }
 
     /// Returns a projection whose state cannot be read.
     pub fn unreadable(projection: &dyn AnyProjection) -> Self {
-        Self { status: ProjectionStatus::Unreadable, ..Self::running(projection) }
+        Self {
+            name: projection.function(),
+            container: projection.container_id(),
+            status: ProjectionStatus::Unreadable,
+            pause: None,
+            rebuild: None,
+            succession: None,
+            successor_of: None,
+            lag: None,
+            leases: None,
+        }
     }
 }
 

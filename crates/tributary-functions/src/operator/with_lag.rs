@@ -22,7 +22,7 @@ pub(super) async fn read(
     let projection = find(projections, name)?;
     let (state, etag) = projections.states().read(projection.function()).await?;
     let lag = measured(projections.lag(projection).await);
-    let view = ProjectionView::new(projection, state);
+    let view = ProjectionView::new(projections, projection, state);
     Ok((view.with_leases(projections, lag.as_ref()), etag))
 }
 

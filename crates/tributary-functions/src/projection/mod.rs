@@ -93,6 +93,8 @@ mod origin;
 mod registry;
 pub mod removal;
 mod replay;
+pub mod succession;
+mod succession_check;
 mod unreadable;
 pub mod window;
 
@@ -106,6 +108,7 @@ pub use self::{
     origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
     replay::ReplayError,
+    succession_check::check_successions,
 };
 pub use crate::cosmos::{Background, BackgroundOptions};
 use crate::cosmos::{Container, StoreError};

@@ -10,10 +10,12 @@ use super::{
     batch::{self, AppliedBatch, BatchSource, IncompleteBatch},
     catch_up::{CatchUp, CopyFreshness, MonitoredFeed},
     control::{
-        FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
+        BatchAdmission, FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE,
+        pause_after_failures,
     },
     leases::{LeaseTerms, ProjectionLeases, STOPPED_AFTER},
     replay::{self, ReplayError},
+    succession::{Succession, SwitchTimes},
 };
 use crate::{
     cosmos::{Container, Cosmos, Session, StoreError},
@@ -31,6 +33,7 @@ pub struct Projections {
     all: Vec<Arc<dyn AnyProjection>>,
     /// The times after which leases expire, by functions, where they are not the host's.
     expirations: HashMap<&'static str, Duration>,
+    successions: Vec<Succession>,
 }
 
 /// The time after which a lease expires, unless a trigger says otherwise: the host's default.
@@ -48,6 +51,8 @@ pub struct ProjectionOptions {
     pub failure_limit: Option<FailureLimit>,
     /// The wait of a change after which its lease has stopped.
     pub stopped_after: Duration,
+    /// The times of switches to a successor. A test has shorter ones.
+    pub switch: &'static SwitchTimes,
 }
 
 impl Default for ProjectionOptions {
@@ -57,6 +62,7 @@ impl Default for ProjectionOptions {
             state_max_age: STATE_MAX_AGE,
             failure_limit: None,
             stopped_after: STOPPED_AFTER,
+            switch: SwitchTimes::DEFAULT,
         }
     }
 }
@@ -116,8 +122,12 @@ impl ProjectionTrigger {
         documents: Documents,
         invocation: InvocationId,
     ) -> Result<InvocationOutcome, InvocationError> {
-        if let Err(refused) = self.gate.admit().await.map_err(InvocationError::UnknownState)? {
-            return Ok(InvocationOutcome::refused(refused.to_string()));
+        match self.gate.admit().await.map_err(InvocationError::UnknownState)? {
+            BatchAdmission::Apply => {}
+            BatchAdmission::Acknowledge => return Ok(InvocationOutcome::new()),
+            BatchAdmission::Refuse(refused) => {
+                return Ok(InvocationOutcome::refused(refused.to_string()));
+            }
         }
         let Projections { letters, states, options, .. } = &self.projections;
         let budget = options.retry_budget;
@@ -184,7 +194,8 @@ impl Projections {
         let leases = ProjectionLeases::new(cosmos);
         let catch_up = CatchUp::new(&leases);
         let expirations = HashMap::new();
-        Self { letters, states, leases, catch_up, options, all, expirations }
+        let successions = Vec::new();
+        Self { letters, states, leases, catch_up, options, all, expirations, successions }
     }
 
     /// Returns the projections whose leases expire after these times, by their functions; all others after
@@ -194,6 +205,16 @@ impl Projections {
         expirations: impl Iterator<Item = (&'static str, Duration)>,
     ) -> Self {
         Self { expirations: expirations.collect(), ..self }
+    }
+
+    /// Returns the projections with these successors.
+    pub fn with_successions(self, successions: Vec<Succession>) -> Self {
+        Self { successions, ..self }
+    }
+
+    /// Returns the successions that the domains declare.
+    pub fn successions(&self) -> &[Succession] {
+        &self.successions
     }
 
     /// Returns the times by which the leases of a function are judged.
@@ -253,7 +274,12 @@ impl Projections {
         session: &Session,
         limit: Duration,
     ) -> CopyFreshness {
-        let find = |name: &&str| self.all.iter().find(|one| one.function() == *name);
+        let find = |name: &&str| {
+            // guard: switch: a query waits for the projection whose copies it reads => `*name`
+            let name =
+                self.successions.iter().find_map(|one| one.chosen_for(name)).unwrap_or(*name);
+            self.all.iter().find(|one| one.function() == name)
+        };
         let found = chain.iter().filter_map(find);
         let feeds =
             found.map(|one| MonitoredFeed { function: one.function(), monitored: one.sources() });

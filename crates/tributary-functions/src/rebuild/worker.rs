@@ -6,7 +6,7 @@ use custom_handler::{Document, Documents, InvocationId};
 use futures::TryStreamExt;
 use tokio::time::{Instant, sleep};
 
-use super::Rebuilds;
+use super::{MAX_WAIT, Rebuilds};
 use crate::{
     audit::{AuditPosition, AuditSlice},
     cosmos::{
@@ -29,9 +29,6 @@ const MAX_COUNTED: u64 = 1_000_000;
 
 /// The time of a slice of the audit, after which its position is stored.
 const AUDIT_SLICE: Duration = Duration::from_mins(1);
-
-/// The longest wait for a turn in the budget of the background.
-const MAX_WAIT: Duration = Duration::from_hours(1);
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,13 @@
 //! A projection is rebuilt: its sources are applied again, beside live changes.
 
-use std::pin::pin;
+use std::{num::NonZeroU32, pin::pin, time::Instant};
 
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
-use tributary_functions::app::MAINTENANCE;
+use tributary_functions::{
+    app::{AppOptions, MAINTENANCE},
+    projection::BackgroundOptions,
+};
 use tributary_local::cosmos::{
     Fault,
     RequestKind::{ChangeFeed, Create, Query, Read, Replace},
@@ -85,6 +88,25 @@ async fn a_rebuild_makes_every_copy_again_and_reports_its_progress() {
     let count = |kind| requests.iter().filter(|one| one.kind == kind).count();
     let counts = [Query, ChangeFeed, Read].map(count);
     assert_eq!((counts, requests.len()), ([6, 15, 1], 22), "a run with nothing to do is cheap");
+}
+
+#[tokio::test]
+async fn a_rebuild_keeps_to_the_budget_of_the_background() {
+    let world = world_without_copies().await;
+    rebuild(&world, json!({})).await.expect(200);
+    let rate = 1_500;
+    let background = BackgroundOptions {
+        request_units_per_second: NonZeroU32::new(rate),
+        ..BackgroundOptions::default()
+    };
+    let began = Instant::now();
+    let options = AppOptions { background, ..World::options() };
+    world.with_app(options).await.tick(MAINTENANCE).await.unwrap();
+    let seconds = began.elapsed().as_secs_f64();
+    // The pages have 100, 100 and 30 rooms. The last one is paid for later, and the reads are not paced.
+    let units = status(&world).await["rebuild"]["progress"]["requestUnits"].as_f64().unwrap();
+    assert!(seconds >= units * 0.8 * 200.0 / 230.0 / f64::from(rate), "{units} RU in {seconds} s");
+    assert_eq!(copies(&world).await, ROOMS);
 }
 
 #[tokio::test]

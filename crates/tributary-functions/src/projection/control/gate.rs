@@ -27,7 +27,19 @@ pub struct ProjectionGate {
 struct KnownState {
     read_at: Option<Instant>,
     pause: Option<Pause>,
+    is_retired: bool,
     logged_at: Option<Instant>,
+}
+
+/// The decision on a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BatchAdmission {
+    /// It is applied.
+    Apply,
+    /// It is acknowledged without work: the projection is retired.
+    Acknowledge,
+    /// It waits in the change feed.
+    Refuse(RefusedBatch),
 }
 
 /// A batch that was refused, since the projection is paused.
@@ -54,8 +66,8 @@ impl ProjectionGate {
         Self { function, states, max_age, known: Mutex::default() }
     }
 
-    /// Admits a batch, or refuses it while the projection is paused.
-    pub async fn admit(&self) -> Result<Result<(), RefusedBatch>, StoreError> {
+    /// Admits a batch, refuses it while the projection is paused, or lets it pass if the projection is retired.
+    pub async fn admit(&self) -> Result<BatchAdmission, StoreError> {
         let mut known = self.known.lock().await;
         let now = Instant::now();
         // guard: a pause is followed
@@ -64,12 +76,17 @@ impl ProjectionGate {
             //     `self.states.read(self.function).await
             //     .unwrap_or((super::ProjectionState::running(self.function), None))`
             let (state, _) = self.states.read(self.function).await?;
+            known.is_retired = state.is_retired();
             known.pause = state.pause;
             known.read_at = Some(now);
             telemetry::projection_state(self.function, known.pause.is_some());
         }
+        // guard: switch: a retired projection writes no copy => `false`
+        if known.is_retired {
+            return Ok(BatchAdmission::Acknowledge);
+        }
         let Some(pause) = known.pause.clone() else {
-            return Ok(Ok(()));
+            return Ok(BatchAdmission::Apply);
         };
         if known.logged_at.is_none_or(|logged_at| now - logged_at >= LOG_INTERVAL) {
             known.logged_at = Some(now);
@@ -79,6 +96,6 @@ impl ProjectionGate {
                 "Refused a batch of changes: the projection is paused"
             );
         }
-        Ok(Err(RefusedBatch { function: self.function, pause }))
+        Ok(BatchAdmission::Refuse(RefusedBatch { function: self.function, pause }))
     }
 }

@@ -16,6 +16,8 @@ pub enum ProjectionStatus {
     Paused,
     /// It applies each batch, and its sources again.
     Rebuilding,
+    /// It acknowledges each batch and applies none: its readers have its successor for good.
+    Retired,
     /// Its state cannot be read, so it refuses each batch: delete its item in the container `projections`.
     Unreadable,
 }
@@ -27,6 +29,7 @@ impl ProjectionStatus {
             Self::Running => "running",
             Self::Paused => "paused",
             Self::Rebuilding => "rebuilding",
+            Self::Retired => "retired",
             Self::Unreadable => "unreadable",
         }
     }
@@ -51,7 +54,9 @@ impl From<Option<&RowResult<ProjectionState>>> for ProjectionStatus {
 impl ProjectionState {
     /// Returns the status.
     pub fn status(&self) -> ProjectionStatus {
-        if self.pause.is_some() {
+        if self.is_retired() {
+            ProjectionStatus::Retired
+        } else if self.pause.is_some() {
             ProjectionStatus::Paused
         } else if self.rebuild_under_way().is_some() {
             ProjectionStatus::Rebuilding
