@@ -28,4 +28,4 @@ pub use client::{AnswerTally, Simulation, simulate};
 pub use clock::Clock;
 pub use recent::{Recent, oldest};
 pub use store::items;
-pub use workload::Workload;
+pub use workload::{Bystanders, Workload};

@@ -2,7 +2,9 @@
 //! comparison with the model and the audit. `docs/chaos.md` explains its output.
 
 mod audit;
+mod bystanders;
 mod handler;
+mod memory;
 mod outcome;
 mod poison;
 mod rebuilds;
@@ -68,6 +70,11 @@ pub(crate) struct ChaosCli {
     #[arg(long)]
     pub rebuilds: bool,
 
+    /// The number of items that are created first and never changed. Lists are read all the time, and must
+    /// show all of them. They also are the sources of rebuilds.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub bystanders: usize,
+
     /// Only compares with the model, and does not audit.
     #[arg(long)]
     pub no_audit: bool,
@@ -113,13 +120,17 @@ impl ChaosCli {
         let new_ids = if self.new_ids { " --new-ids" } else { "" };
         let no_audit = if self.no_audit { " --no-audit" } else { "" };
         let rebuilds = if self.rebuilds { " --rebuilds" } else { "" };
+        let bystanders = match self.bystanders {
+            0 => String::new(),
+            count => format!(" --bystanders {count}"),
+        };
         let domain = match self.domain {
             Domain::Blog => "",
             Domain::WebStore => " --domain webstore",
             Domain::News => " --domain news",
         };
         format!(
-            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {} --poison {}{new_ids}{no_audit}{rebuilds}",
+            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {} --poison {}{new_ids}{no_audit}{rebuilds}{bystanders}",
             self.operations, self.chaos, self.poison
         )
     }

@@ -20,9 +20,11 @@ use tributary_local::{
 use tributary_simulator::{Simulation, Workload, items, simulate};
 
 use crate::{
-    ChaosCli,
+    ChaosCli, MAX_LAG,
     audit::audit,
+    bystanders,
     handler::{self, HttpApi},
+    memory::Peak,
     outcome::SeedOutcome,
     poison::{Poisoner, explains},
     rebuilds::Rebuilder,
@@ -73,6 +75,17 @@ pub(crate) async fn run<W: Workload>(
     let api = Arc::new(HttpApi::new(host.url())?);
     let client = endpoint.client().await?;
     let database = client.database_client(DATABASE);
+    let mut still = workload.bystanders(cli.bystanders);
+    chaos.stop();
+    let reader = HttpApi::new(host.url())?;
+    tokio::select! {
+        created = bystanders::create(&reader, &mut still, MAX_LAG) => created?,
+        failure = host.failed() => return Err(failure.into()),
+    }
+    chaos.resume();
+    let mut lists_read = 0;
+    let mut peak = Peak::default();
+    let executable = app.executable();
     let mut poisoner = Poisoner::new(database, &containers, seed, cli.poison);
     let work = simulate(api, workload, &simulation);
     let poison = async {
@@ -87,6 +100,8 @@ pub(crate) async fn run<W: Workload>(
         done = work => done?,
         error = poison => return Err(error),
         error = rebuilder.keep_on() => return Err(error),
+        never = peak.watch(&executable) => match never {},
+        error = bystanders::keep_reading(&reader, &still, seed, &mut lists_read) => return Err(error),
         failure = host.failed() => return Err(failure.into()),
     };
     chaos.stop();
@@ -103,16 +118,24 @@ pub(crate) async fn run<W: Workload>(
     if rebuilder.ended > 0 {
         eprintln!("Seed {seed}: {} rebuilds have ended", rebuilder.ended);
     }
+    if lists_read > 0 {
+        eprintln!("Seed {seed}: {lists_read} lists of bystanders were complete");
+    }
+    if let Some(kibibytes) = peak.kibibytes() {
+        eprintln!("Seed {seed}: a process took at most {} MiB of memory", kibibytes / 1024);
+    }
     drain(&endpoint, &app, &url, &console, &leases).await?;
     let api = HttpApi::new(&url)?;
     let database = leases.database_client(DATABASE);
     let mut divergences = model.check(&api).await;
+    divergences.extend(bystanders::missing(&api, &still).await?);
     if delete_copies(&database, &model).await? > 0 {
         // Without leases, all changes are delivered from the beginning.
         let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
         other.provision(DATABASE, &containers).await?;
         drain(&endpoint, &app, &url, &console, &other.client().await?).await?;
-        let again = model.check(&api).await;
+        let mut again = model.check(&api).await;
+        again.extend(bystanders::missing(&api, &still).await?);
         divergences.extend(
             again.into_iter().map(|differs| format!("after a duplicate delivery: {differs}")),
         );

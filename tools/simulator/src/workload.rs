@@ -11,6 +11,18 @@ use tributary_tools::Call;
 
 use crate::{Api, Reply};
 
+/// The beginning of the ids of bystanders.
+pub(crate) const BYSTANDER: &str = "bystander-";
+
+/// Items that no client changes, so every list must always show all of them.
+#[derive(Debug, Default)]
+pub struct Bystanders {
+    /// The requests that create them. Those of a step need the items of the steps before.
+    pub steps: Vec<Vec<Call>>,
+    /// The paths of the lists that show them, each with the number of its items.
+    pub lists: Vec<(String, usize)>,
+}
+
 /// Operations on a domain, a reference model of their effects, and the comparison after quiet.
 ///
 /// An operation begins, is sent until its outcome is known, and ends. The model learns of both moments,
@@ -27,6 +39,11 @@ pub trait Workload: Debug + Send + Sync + 'static {
     /// Returns settings of the app in its runs, besides those of every app.
     fn settings(&self) -> Vec<(&'static str, String)> {
         Vec::new()
+    }
+
+    /// Returns at least so many bystanders that are sources of copies, or none if the domain has no such items.
+    fn bystanders(&self, _count: usize) -> Bystanders {
+        Bystanders::default()
     }
 
     /// Chooses the next operation of a client.

@@ -26,7 +26,7 @@ use tributary_tools::Call;
 pub use operation::{BlogOperation, BlogSize};
 pub use reservation::NameReservation;
 
-use crate::{Api, Reply, Workload, oldest};
+use crate::{Api, Bystanders, Reply, Workload, oldest};
 use operation::user_id;
 use posts::{PostState, PostText, Turns};
 use reactions::{Comment, ReactionState};
@@ -139,6 +139,10 @@ impl Workload for Blog {
 
     fn clients(&self) -> usize {
         self.size.clients
+    }
+
+    fn bystanders(&self, count: usize) -> Bystanders {
+        operation::bystanders(count)
     }
 
     fn next(&mut self, client: usize, random: &mut Random) -> BlogOperation {

@@ -6,6 +6,7 @@ use tributary_local::chaos::Random;
 use tributary_tools::Call;
 
 use super::Blog;
+use crate::{Bystanders, workload::BYSTANDER};
 
 /// The numbers of clients and items.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +118,28 @@ impl BlogOperation {
             Self::GetLike { post, user } => Call::get(model.like_path(*post, *user)),
         }
     }
+}
+
+/// The posts of each user among the bystanders.
+const BYSTANDER_POSTS: usize = 50;
+
+/// Returns users with posts that no client changes.
+pub(super) fn bystanders(count: usize) -> Bystanders {
+    let mut users = Vec::new();
+    let mut posts = Vec::new();
+    let mut lists = Vec::new();
+    for number in 0..count.div_ceil(BYSTANDER_POSTS) {
+        let id = format!("{BYSTANDER}{number}");
+        let path = format!("/api/users/{id}");
+        let body = json!({"username": format!("Bystander {number}")});
+        users.push(Call::new(Method::PUT, path.clone()).json(body));
+        for post in 0..BYSTANDER_POSTS {
+            let body = json!({"userId": id, "title": "A title", "content": content(post as u64)});
+            posts.push(Call::new(Method::PUT, format!("/api/posts/{id}-{post}")).json(body));
+        }
+        lists.push((format!("{path}/posts"), BYSTANDER_POSTS));
+    }
+    Bystanders { steps: vec![users, posts], lists }
 }
 
 /// Returns the id of a user.

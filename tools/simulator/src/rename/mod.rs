@@ -4,7 +4,6 @@
 //! output.
 
 mod author;
-mod memory;
 mod removal;
 mod run;
 mod shop;

@@ -19,8 +19,9 @@ use tributary_local::{
 use tributary_simulator::{Api as _, Reply};
 use tributary_tools::Call;
 
-use super::{RenameCli, memory::Peak};
+use super::RenameCli;
 use crate::handler::{self, HttpApi};
+use crate::memory::Peak;
 
 const DATABASE: &str = "tributary";
 
@@ -163,7 +164,7 @@ impl Stage {
         tokio::select! {
             done = self.until_done(kind, before, is_done) => done?,
             () = self.kill(&mut kills) => {}
-            () = peak.watch(&self.executable) => {}
+            never = peak.watch(&self.executable) => match never {},
             failure = self.host.failed() => return Err(failure.into()),
         }
         let duration = began.elapsed();

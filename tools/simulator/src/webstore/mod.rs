@@ -23,7 +23,7 @@ use tributary_tools::Call;
 pub use labels::{Label, LabelKind};
 pub use operation::{ProductText, WebStoreOperation, WebStoreSize};
 
-use crate::{Api, Reply, Workload, oldest};
+use crate::{Api, Bystanders, Reply, Workload, oldest};
 use labels::LabelState;
 use orders::{Customer, Order};
 use products::ProductState;
@@ -77,6 +77,10 @@ impl Workload for WebStore {
 
     fn clients(&self) -> usize {
         self.size.clients
+    }
+
+    fn bystanders(&self, count: usize) -> Bystanders {
+        operation::bystanders(count)
     }
 
     fn next(&mut self, client: usize, random: &mut Random) -> WebStoreOperation {

@@ -9,6 +9,7 @@ use super::{
     WebStore,
     labels::{Label, LabelKind},
 };
+use crate::{Bystanders, workload::BYSTANDER};
 
 /// The numbers of clients and items.
 #[derive(Clone, Copy, Debug)]
@@ -146,6 +147,29 @@ impl WebStoreOperation {
             Self::GetOrder { order } => Call::get(model.orders[*order].path()),
         }
     }
+}
+
+/// The products of each category among the bystanders.
+const BYSTANDER_PRODUCTS: usize = 50;
+
+/// Returns categories with products that no client changes.
+pub(super) fn bystanders(count: usize) -> Bystanders {
+    let mut categories = Vec::new();
+    let mut products = Vec::new();
+    let mut lists = Vec::new();
+    for number in 0..count.div_ceil(BYSTANDER_PRODUCTS) {
+        let id = format!("{BYSTANDER}{number}");
+        let path = format!("/api/categories/{id}");
+        let body = json!({"name": format!("Bystander {number}")});
+        categories.push(Call::new(Method::PUT, path.clone()).json(body));
+        for product in 0..BYSTANDER_PRODUCTS {
+            let product = format!("{path}/products/{id}-{product}");
+            let body = json!({"sku": "SKU-1", "name": "A product", "price": 1, "tagIds": []});
+            products.push(Call::new(Method::PUT, product).json(body));
+        }
+        lists.push((format!("{path}/products"), BYSTANDER_PRODUCTS));
+    }
+    Bystanders { steps: vec![categories, products], lists }
 }
 
 impl ProductText {

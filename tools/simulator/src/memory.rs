@@ -1,17 +1,17 @@
 //! The memory of a program, as Linux counts it.
 
-use std::{fs, path::Path, time::Duration};
+use std::{convert::Infallible, fs, path::Path, time::Duration};
 
 use tokio::time::sleep;
 
 /// The peak of the physical memory of all child processes that run a program.
 #[derive(Debug, Default)]
-pub(super) struct Peak(Option<u64>);
+pub(crate) struct Peak(Option<u64>);
 
 impl Peak {
     /// Samples the memory until the future is dropped; a process that ends between two samples counts
     /// with the last one.
-    pub(super) async fn watch(&mut self, executable: &Path) {
+    pub(crate) async fn watch(&mut self, executable: &Path) -> Infallible {
         loop {
             self.0 = self.0.max(peak_of_children(executable));
             sleep(Duration::from_millis(50)).await;
@@ -19,7 +19,7 @@ impl Peak {
     }
 
     /// Returns the peak; `None` if the system does not report it.
-    pub(super) fn kibibytes(&self) -> Option<u64> {
+    pub(crate) fn kibibytes(&self) -> Option<u64> {
         self.0
     }
 }
