@@ -17,7 +17,7 @@ use tributary_local::{
         HostOptions, HttpInvoker,
     },
 };
-use tributary_simulator::{Simulation, Workload, items, simulate};
+use tributary_simulator::{Bystanders, Simulation, Workload, items, simulate};
 
 use crate::{
     ChaosCli, MAX_LAG,
@@ -75,11 +75,11 @@ pub(crate) async fn run<W: Workload>(
     let api = Arc::new(HttpApi::new(host.url())?);
     let client = endpoint.client().await?;
     let database = client.database_client(DATABASE);
-    let mut still = workload.bystanders(cli.bystanders);
+    let mut bystanders = workload.bystanders(cli.bystanders);
     chaos.stop();
     let reader = HttpApi::new(host.url())?;
     tokio::select! {
-        created = bystanders::create(&reader, &mut still, MAX_LAG) => created?,
+        created = bystanders::create(&reader, &mut bystanders, MAX_LAG) => created?,
         failure = host.failed() => return Err(failure.into()),
     }
     chaos.resume();
@@ -101,7 +101,7 @@ pub(crate) async fn run<W: Workload>(
         error = poison => return Err(error),
         error = rebuilder.keep_on() => return Err(error),
         never = peak.watch(&executable) => match never {},
-        error = bystanders::keep_reading(&reader, &still, seed, &mut lists_read) => return Err(error),
+        error = bystanders::keep_reading(&reader, &bystanders, seed, &mut lists_read) => return Err(error),
         failure = host.failed() => return Err(failure.into()),
     };
     chaos.stop();
@@ -113,7 +113,8 @@ pub(crate) async fn run<W: Workload>(
     let handler = HandlerProcess::start(app.handler(), console.clone());
     let url = handler.watch().url().await?;
     let leases = endpoint.client().await?;
-    drain(&endpoint, &app, &url, &console, &leases).await?;
+    let store = QuietStore { endpoint, containers, app: &app, url, console };
+    store.drain(&leases).await?;
     rebuilder.complete().await?;
     if rebuilder.ended > 0 {
         eprintln!("Seed {seed}: {} rebuilds have ended", rebuilder.ended);
@@ -124,38 +125,12 @@ pub(crate) async fn run<W: Workload>(
     if let Some(kibibytes) = peak.kibibytes() {
         eprintln!("Seed {seed}: a process took at most {} MiB of memory", kibibytes / 1024);
     }
-    drain(&endpoint, &app, &url, &console, &leases).await?;
-    let api = HttpApi::new(&url)?;
-    let database = leases.database_client(DATABASE);
-    let mut divergences = model.check(&api).await;
-    divergences.extend(bystanders::missing(&api, &still).await?);
-    if delete_copies(&database, &model).await? > 0 {
-        // Without leases, all changes are delivered from the beginning.
-        let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
-        other.provision(DATABASE, &containers).await?;
-        drain(&endpoint, &app, &url, &console, &other.client().await?).await?;
-        let mut again = model.check(&api).await;
-        again.extend(bystanders::missing(&api, &still).await?);
-        divergences.extend(
-            again.into_iter().map(|differs| format!("after a duplicate delivery: {differs}")),
-        );
-    }
-    let mut explained = None;
-    if !cli.no_audit {
-        let audited = audit(&app, &database, &model, quiet_since).await?;
-        explained = Some(audited.explained);
-        divergences.extend(audited.divergences);
-        // A repair must keep all acknowledged writes.
-        drain(&endpoint, &app, &url, &console, &leases).await?;
-        let after = model.check(&api).await;
-        divergences.extend(after.into_iter().map(|differs| format!("after the repair: {differs}")));
-    }
-    // All items with a time to live have expired, and no others.
-    endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
-    let after = model.check(&api).await;
-    divergences.extend(after.into_iter().map(|differs| format!("after the expiry: {differs}")));
+    store.drain(&leases).await?;
+    let audited = (!cli.no_audit).then_some(quiet_since);
+    let (explained, mut divergences) = store.compare(&model, &bystanders, audited, &leases).await?;
     handler.stop().await;
-    let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
+    let letters =
+        items(&leases.database_client(DATABASE), "dead-letters", "SELECT * FROM c").await?;
     divergences.extend(poisoner.without_dead_letter(&letters).await?);
     Ok(SeedOutcome {
         seed,
@@ -167,6 +142,84 @@ pub(crate) async fn run<W: Workload>(
         divergences,
         duration: started.elapsed(),
     })
+}
+
+/// The store after a run, with a handler that nothing disturbs.
+struct QuietStore<'a> {
+    endpoint: CosmosEndpoint,
+    containers: ContainersFile,
+    app: &'a BuiltApp,
+    url: String,
+    console: Console,
+}
+
+impl QuietStore<'_> {
+    /// Compares all queries with the model: after quiet, after duplicate deliveries, after the repair of an
+    /// audit of what is older than `audited`, and after the expiry of items. Returns the number of findings
+    /// that the chaos explains, and the differences.
+    async fn compare(
+        &self,
+        model: &impl Workload,
+        bystanders: &Bystanders,
+        audited: Option<Instant>,
+        leases: &CosmosClient,
+    ) -> anyhow::Result<(Option<usize>, Vec<String>)> {
+        let api = HttpApi::new(&self.url)?;
+        let database = leases.database_client(DATABASE);
+        let mut divergences = model.check(&api).await;
+        divergences.extend(bystanders::missing(&api, bystanders).await?);
+        if delete_copies(&database, model).await? > 0 {
+            // Without leases, all changes are delivered from the beginning.
+            let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
+            other.provision(DATABASE, &self.containers).await?;
+            self.drain(&other.client().await?).await?;
+            let mut again = model.check(&api).await;
+            again.extend(bystanders::missing(&api, bystanders).await?);
+            divergences.extend(
+                again.into_iter().map(|differs| format!("after a duplicate delivery: {differs}")),
+            );
+        }
+        let mut explained = None;
+        if let Some(quiet_since) = audited {
+            let audited = audit(self.app, &database, model, quiet_since).await?;
+            explained = Some(audited.explained);
+            divergences.extend(audited.divergences);
+            // A repair must keep all acknowledged writes.
+            self.drain(leases).await?;
+            let after = model.check(&api).await;
+            divergences
+                .extend(after.into_iter().map(|differs| format!("after the repair: {differs}")));
+        }
+        // All items with a time to live have expired, and no others.
+        self.endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
+        let after = model.check(&api).await;
+        divergences.extend(after.into_iter().map(|differs| format!("after the expiry: {differs}")));
+        Ok((explained, divergences))
+    }
+
+    /// Delivers all changes that these leases do not have yet, until there are no more.
+    async fn drain(&self, leases: &CosmosClient) -> anyhow::Result<()> {
+        let client = self.endpoint.client().await?;
+        let mut pumps = Vec::new();
+        for function in self.app.functions.functions() {
+            if matches!(function.trigger, FunctionTrigger::Cosmos(_)) {
+                let options = FeedOptions {
+                    retry_scale: 0.05,
+                    console: self.console.clone(),
+                    lease_client: Some(leases.clone()),
+                    ..FeedOptions::default()
+                };
+                let invoker = Arc::new(HttpInvoker::new(&self.url));
+                pumps.push(FeedPump::new(client.clone(), function, invoker, options)?);
+            }
+        }
+        let all = async {
+            while try_join_all(pumps.iter().map(FeedPump::drain)).await?.iter().sum::<usize>() > 0 {
+            }
+            anyhow::Ok(())
+        };
+        tokio::time::timeout(DRAIN_DEADLINE, all).await.context("the change feed does not end")?
+    }
 }
 
 /// Deletes every tenth copy, as an operator deletes an unreadable one. Returns their number.
@@ -182,35 +235,6 @@ async fn delete_copies(database: &DatabaseClient, model: &impl Workload) -> anyh
         }
     }
     Ok(deleted)
-}
-
-/// Delivers all changes that these leases do not have yet, until there are no more.
-async fn drain(
-    endpoint: &CosmosEndpoint,
-    app: &BuiltApp,
-    url: &str,
-    console: &Console,
-    leases: &CosmosClient,
-) -> anyhow::Result<()> {
-    let client = endpoint.client().await?;
-    let mut pumps = Vec::new();
-    for function in app.functions.functions() {
-        if matches!(function.trigger, FunctionTrigger::Cosmos(_)) {
-            let options = FeedOptions {
-                retry_scale: 0.05,
-                console: console.clone(),
-                lease_client: Some(leases.clone()),
-                ..FeedOptions::default()
-            };
-            let invoker = Arc::new(HttpInvoker::new(url));
-            pumps.push(FeedPump::new(client.clone(), function, invoker, options)?);
-        }
-    }
-    let all = async {
-        while try_join_all(pumps.iter().map(FeedPump::drain)).await?.iter().sum::<usize>() > 0 {}
-        anyhow::Ok(())
-    };
-    tokio::time::timeout(DRAIN_DEADLINE, all).await.context("the change feed does not end")?
 }
 
 /// Returns the dead letters that no poisoned item explains: no fault of chaos is permanent.
