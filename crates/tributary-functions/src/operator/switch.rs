@@ -66,7 +66,7 @@ pub(super) async fn switch(
             check(projections, succession, request.to).await?;
         }
     }
-    let updated = update(projections, projection, conditions, decide).await?;
+    let updated = update(projections, projection, conditions, &decide).await?;
     if updated.is_changed {
         let serves = succession.function_of(request.to);
         let by_force = request.by_force;
@@ -103,7 +103,7 @@ pub(super) async fn confirm(
         };
         confirmed(state, succession.successor(), retirement)
     };
-    let updated = update(projections, projection, conditions, decide).await?;
+    let updated = update(projections, projection, conditions, &decide).await?;
     if updated.is_changed {
         let projection = succession.old();
         tracing::info!(projection, by, "Confirmed the switch of a projection: it is retired");

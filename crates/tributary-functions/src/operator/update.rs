@@ -15,6 +15,11 @@ use crate::{
     values::Timestamp,
 };
 
+/// The decision on a state: the next one, or `None` if it stays as it is. It has no type parameter, so that the
+/// update is compiled once.
+pub(super) type Decide<'a> =
+    &'a (dyn Fn(&ProjectionState) -> Result<Option<ProjectionState>, ApiError> + Sync);
+
 /// A projection after a change of its state, and the ETag of the state if one is stored.
 pub struct UpdatedProjection {
     /// The projection.
@@ -41,7 +46,7 @@ pub(super) async fn pause(
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
     let paused = |state: &ProjectionState| Ok(state.paused(pause.clone()));
-    let updated = update(projections, projection, conditions, paused).await?;
+    let updated = update(projections, projection, conditions, &paused).await?;
     if updated.is_changed {
         tracing::info!(projection = projection.function(), by = pause.by, "Paused a projection");
     }
@@ -56,7 +61,7 @@ pub(super) async fn resume(
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
     let resumed = |state: &ProjectionState| Ok(state.resumed(Timestamp::now()));
-    let updated = update(projections, projection, conditions, resumed).await?;
+    let updated = update(projections, projection, conditions, &resumed).await?;
     if updated.is_changed {
         tracing::info!(projection = projection.function(), "Resumed a projection");
     }
@@ -72,7 +77,7 @@ pub(super) async fn rebuild(
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
     let decide = |state: &ProjectionState| request.decide(state);
-    let updated = update(projections, projection, conditions, decide).await?;
+    let updated = update(projections, projection, conditions, &decide).await?;
     if updated.is_changed {
         tracing::info!(projection = projection.function(), "A rebuild was asked for");
     }
@@ -90,7 +95,7 @@ pub(super) async fn cancel_rebuild(
         let rebuild = state.rebuild.as_ref().and_then(|one| one.cancelled(Timestamp::now()));
         Ok(rebuild.map(|rebuild| state.with_rebuild(rebuild)))
     };
-    let updated = update(projections, projection, conditions, cancelled).await?;
+    let updated = update(projections, projection, conditions, &cancelled).await?;
     if updated.is_changed {
         tracing::info!(projection = projection.function(), "Cancelled a rebuild");
     }
@@ -102,7 +107,7 @@ pub(super) async fn update(
     projections: &Projections,
     projection: &dyn AnyProjection,
     conditions: &Conditions,
-    decide: impl Fn(&ProjectionState) -> Result<Option<ProjectionState>, ApiError>,
+    decide: Decide<'_>,
 ) -> Result<UpdatedProjection, ApiError> {
     let attempt = async |attempt: Attempt| {
         let states = projections.states().reading(attempt.reads);

@@ -89,7 +89,7 @@ impl Rebuilds {
                     retirement.progress.left = left;
                     retirement.ended_at = Some(Timestamp::now());
                 };
-                if let Some(ended) = self.note(succession, end).await? {
+                if let Some(ended) = self.note(succession, &end).await? {
                     report(&ended);
                     let RemovalProgress { removed, left, .. } = ended.progress;
                     let projection = succession.old();
@@ -142,7 +142,7 @@ impl Rebuilds {
                 retirement.progress.removed += removed;
                 retirement.progress.request_units += read.request_units() + deletes.request_units();
             };
-            if let Some(retirement) = self.note(succession, add).await? {
+            if let Some(retirement) = self.note(succession, &add).await? {
                 report(&retirement);
             }
             if let Some(error) = error {
@@ -166,7 +166,7 @@ impl Rebuilds {
     async fn note(
         &self,
         succession: &Succession,
-        change: impl Fn(&mut Retirement),
+        change: &(dyn Fn(&mut Retirement) + Sync),
     ) -> Result<Option<Retirement>, StoreError> {
         retry(async |Attempt { .. }| {
             let states = self.projections.states().reading(Reads::Latest);

@@ -272,6 +272,7 @@ impl Run<'_> {
             self.projection.run(letters, budget, BatchSource::Rebuild, documents, invocation);
         let end = self.deadline.unwrap_or_else(|| Instant::now() + MAX_WAIT);
         let rebuilds = self.rebuilds;
+        // guard: rebuild: a page waits for its turn => `async { Some(metered(batch).await) }`
         let turn = rebuilds.background.pacer.run(end, metered(batch));
         let Some((batch, meter)) = self.holding(turn).await? else {
             return Err(Stop::End(RunResult::OutOfTime));
