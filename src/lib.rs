@@ -17,4 +17,5 @@ pub fn program() -> Program {
         .domain(blog::domain)
         .domain(webstore::domain)
         .domain(news::domain)
+        .page(include!(concat!(env!("OUT_DIR"), "/page.rs")))
 }

@@ -51,6 +51,11 @@ impl Hosted {
 
     /// The app without data; its handler logs warnings and errors only.
     pub(crate) async fn start() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// The app without data, with these settings.
+    pub(crate) async fn with(more: &[(&str, &str)]) -> Self {
         let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
         let containers = ContainersFile::read(root().join("infra/containers.json")).unwrap();
         endpoint.provision("tributary", &containers).await.unwrap();
@@ -58,14 +63,21 @@ impl Hosted {
         let mut settings = Settings::read(&root().join("local.settings.json.example")).unwrap();
         settings.set_connection("CosmosConnection", &server.connection_string());
         settings.set("RUST_LOG", "warn");
-        // The deployment sets this, too: without it, the host answers `/` with a page of its own.
+        // The deployment sets this, too.
         settings.set("AzureWebJobsDisableHomepage", "true");
+        for (name, value) in more {
+            settings.set(*name, *value);
+        }
         let app = FunctionApp::load(root(), &settings).unwrap();
         let console = Console::kept();
         let options = HostOptions { console: console.clone(), ..HostOptions::new(folder()) };
         let host = Host::start(app, &settings, options).await.unwrap();
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self { host, endpoint, console, client, _server: server }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(Request::get(path).body(Body::empty()).unwrap()).await.unwrap()
     }
 
     pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {

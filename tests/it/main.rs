@@ -33,6 +33,7 @@ mod http;
 mod infra;
 mod interleavings;
 mod openapi;
+mod page;
 mod process;
 mod projections;
 mod projections_command;

@@ -31,6 +31,8 @@ use crate::trigger::{Trigger, TriggerHandler};
 pub struct CustomHandler {
     http: Router,
     http_names: Vec<String>,
+    /// True if one of them is a page.
+    has_page: bool,
     triggers: Vec<Trigger>,
     first_error: Option<RegistrationError>,
 }
@@ -79,6 +81,25 @@ impl CustomHandler {
         self
     }
 
+    /// Adds the names of the HTTP functions that answer `GET` with the files of a web page. Their routes may lie
+    /// outside [`ROUTE_PREFIX`], also at `/`: the host starts a trigger with a `POST`, so their `function.json`
+    /// may have no method but `get`.
+    ///
+    /// From then on the host's readiness probe, a `GET /` that came through no proxy, gets its own answer and
+    /// not the page.
+    pub fn page_functions<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        for name in names {
+            self.has_page = true;
+            match self.check_name(name) {
+                Ok(()) => self.http_names.push(name.to_owned()),
+                Err(error) => {
+                    self.first_error.get_or_insert(error);
+                }
+            }
+        }
+        self
+    }
+
     /// Adds a function that a trigger starts: the host calls `POST /<name>`.
     ///
     /// The name is that of the function's folder, in the same case. The handler is an async
@@ -110,9 +131,10 @@ impl CustomHandler {
     /// # Errors
     /// When a function was registered under a bad or a taken name, or a bad route.
     pub fn into_router(self) -> Result<Router, RegistrationError> {
-        match self.first_error {
+        let Self { http, http_names, has_page, triggers, first_error } = self;
+        match first_error {
             Some(error) => Err(error),
-            None => Ok(dispatch::router(self.http, self.http_names, self.triggers)),
+            None => Ok(dispatch::router(http, http_names, has_page, triggers)),
         }
     }
 

@@ -16,6 +16,8 @@ use crate::{early, invoke};
 struct DispatchApp {
     http: HttpFunctions,
     http_names: HashSet<String>,
+    /// True if the HTTP functions have a page at `/`.
+    has_page: bool,
     triggers: HashMap<String, Trigger>,
     /// The names of all functions, separated by commas; `None` when the HTTP functions have not
     /// been named.
@@ -26,7 +28,12 @@ struct DispatchApp {
 /// its folders.
 const FUNCTIONS_HEADER: HeaderName = HeaderName::from_static("x-custom-handler-functions");
 
-pub(crate) fn router(http: Router, http_names: Vec<String>, triggers: Vec<Trigger>) -> Router {
+pub(crate) fn router(
+    http: Router,
+    http_names: Vec<String>,
+    has_page: bool,
+    triggers: Vec<Trigger>,
+) -> Router {
     let triggers = triggers.into_iter().map(|trigger| (trigger.name().to_owned(), trigger));
     let triggers: HashMap<_, _> = triggers.collect();
     let names: BTreeSet<&str> =
@@ -36,6 +43,7 @@ pub(crate) fn router(http: Router, http_names: Vec<String>, triggers: Vec<Trigge
         functions: HeaderValue::try_from(names).ok().filter(|_| !http_names.is_empty()),
         http: HttpFunctions::new(http),
         http_names: http_names.into_iter().collect(),
+        has_page,
         triggers,
     };
     // One fallback instead of routes: every request but a trigger's own `POST` goes unchanged to the HTTP
@@ -59,22 +67,31 @@ async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {
         return invoke::invoke(trigger, request).await;
     }
 
+    // guard: the probe does not get the page => `false`
+    if is_probe && app.has_page && !from_outside {
+        return ready(&app);
+    }
     let response = app.http.call(request).await;
     if response.extensions().get::<MatchedRoute>().is_some() {
         return response;
     }
     if is_probe {
-        let mut ready = "The function app is ready.\n".into_response();
-        if let Some(functions) = &app.functions {
-            ready.headers_mut().insert(FUNCTIONS_HEADER, functions.clone());
-        }
-        return ready;
+        return ready(&app);
     }
     match called {
         Some(name) if app.http_names.contains(&name) && !from_outside => host_too_old(&name),
         Some(name) => unknown_function(&name, response),
         None => response,
     }
+}
+
+/// Returns the answer to the readiness probe.
+fn ready(app: &DispatchApp) -> Response {
+    let mut ready = "The function app is ready.\n".into_response();
+    if let Some(functions) = &app.functions {
+        ready.headers_mut().insert(FUNCTIONS_HEADER, functions.clone());
+    }
+    ready
 }
 
 /// Returns true for the readiness probe: the host sends `GET /` every 25 ms until the app answers.
@@ -98,7 +115,7 @@ fn not_from_outside(name: &str) -> Response {
     tracing::warn!(
         function = name,
         "a request from outside for a trigger's function was refused: some HTTP function has a route \
-         that is not below /api/"
+         that is not below /api/, and takes a POST"
     );
     StatusCode::FORBIDDEN.into_response()
 }

@@ -21,15 +21,17 @@ use crate::{
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
-        Admission, AdmissionOptions, AuthLevel, Authentication, Consistency, ConsistencyOptions,
-        Footprint, FunctionNames, HttpFunction, WorkQueue, admit, answered, catch_panics,
-        consistent, delete, get, method_not_allowed, no_such_route, one_generation, post,
+        Admission, AdmissionOptions, AuthLevel, Authentication, COSTS_ROUTE, Consistency,
+        ConsistencyOptions, Footprint, FunctionNames, HttpFunction, WorkQueue, admit, answered,
+        catch_panics, consistent, delete, get, method_not_allowed, no_such_route, one_generation,
+        post,
     },
     operator::{
-        FORCE, SWITCH_FORCE, cancel_rebuild, confirm_switch, get_projection, list_projections,
-        pause_projection, rebuild_projection, release_lease, resume_projection, switch_back,
-        switch_projection,
+        AFTER, FORCE, SWITCH_FORCE, cancel_rebuild, confirm_switch, get_projection, list_costs,
+        list_projections, pause_projection, rebuild_projection, release_lease, resume_projection,
+        switch_back, switch_projection,
     },
+    page::{FILE_FUNCTION, FILE_ROUTE, PAGE_FUNCTION, PAGE_PATH, PAGE_ROUTE, WebPage},
     projection::{
         Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections,
         check_successions, lag::measure_lag, succession::Succession,
@@ -39,7 +41,8 @@ use crate::{
     values::Clock,
 };
 
-/// The functions of no domain that operators call: changes that could not be applied, and projections.
+/// The functions of no domain that operators call: changes that could not be applied, projections, and the costs
+/// of recent work.
 #[rustfmt::skip]
 fn shared_functions() -> Vec<HttpFunction<Projections>> {
     use AuthLevel::Function;
@@ -47,6 +50,7 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
     let letters = Footprint::Page { item: DeadLetter::MAX_SUMMARY_BYTES, limit: 20 };
     let states  = Footprint::Item(16 * 1024);
     let leases  = Footprint::Item(128 * 1024);
+    let records = Footprint::Item(1024 * 1024);
     // A replay retries for as long as a trigger does, with pauses.
     let replays = WorkQueue::new(4, 16);
     // It is work of the change feed, such as a slice of a rename.
@@ -62,6 +66,7 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
         post("ResumeProjection",   "/api/projections/{name}/resume",      Function, resume_projection).edits(),
         post("RebuildProjection",  "/api/projections/{name}/rebuild",     Function, rebuild_projection).edits(),
         post("CancelRebuild",      "/api/projections/{name}/cancel-rebuild", Function, cancel_rebuild).edits(),
+        get("ListCosts",           COSTS_ROUTE,                           Function, list_costs).answers(records).reads(&AFTER),
         post("ReleaseLease",       "/api/projections/{name}/leases/{lease}/release", Function, release_lease).edits().reads(&FORCE),
     ]
 }
@@ -120,6 +125,7 @@ pub struct App {
     openapi: OpenApi,
     projections: Projections,
     rebuilds: Rebuilds,
+    page: Option<WebPage>,
     options: AppOptions,
 }
 
@@ -166,7 +172,12 @@ impl App {
             domain.http_functions.iter().map(move |function| (domain.name, function))
         });
         openapi.describe(of_domains.chain(shared.iter().map(|function| ("app", function))));
-        Ok(Self { domains, shared, openapi, projections, rebuilds, options })
+        Ok(Self { domains, shared, openapi, projections, rebuilds, page: None, options })
+    }
+
+    /// Returns the app with a page.
+    pub(crate) fn with_page(self, page: Option<WebPage>) -> Self {
+        Self { page, ..self }
     }
 
     /// Returns the OpenAPI 3.1 document of all HTTP functions.
@@ -226,6 +237,14 @@ impl App {
     /// Returns all functions with what starts them, by their names.
     pub fn declarations(&self) -> Vec<Declaration> {
         let http = self.http_functions().map(Declaration::from);
+        let pages = self.page_functions().map(|(name, route)| {
+            let trigger = Trigger::Http {
+                methods: vec![Method::GET],
+                route,
+                auth_level: AuthLevel::Anonymous,
+            };
+            Declaration { name, trigger }
+        });
         let projections = self.domains.iter().flat_map(|domain| {
             let options = domain.feeds;
             domain.projections.iter().map(move |one| {
@@ -237,9 +256,16 @@ impl App {
             name: function,
             trigger: Trigger::Timer { schedule },
         });
-        let mut all: Vec<_> = http.chain(projections).chain(timers).chain([unmatched()]).collect();
+        let all = http.chain(pages).chain(projections).chain(timers).chain([unmatched()]);
+        let mut all: Vec<_> = all.collect();
         all.sort_by_key(|one| one.name);
         all
+    }
+
+    /// Returns the functions of the page, if the app has one, each with its route as the host reads it.
+    fn page_functions(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        let functions = [(PAGE_FUNCTION, PAGE_ROUTE), (FILE_FUNCTION, FILE_ROUTE)];
+        self.page.map(|_| functions).into_iter().flatten()
     }
 
     /// Returns the timers of the domains, those of their audits included, and [`MAINTENANCE`], if there are
@@ -277,7 +303,9 @@ impl App {
         let app = self.timers().fold(CustomHandler::new(), serve_timer);
         let app = self.projections.serve(app);
         let routes = self.http_functions().map(|function| (function.name, function.route));
-        app.http_functions(routes.chain([(UNMATCHED_FUNCTION, "/api/{*rest}")])).http(self.router())
+        app.http_functions(routes.chain([(UNMATCHED_FUNCTION, "/api/{*rest}")]))
+            .page_functions(self.page_functions().map(|(name, _)| name))
+            .http(self.router())
     }
 
     /// Returns the successions of projections that a line of the table names.
@@ -291,11 +319,13 @@ impl App {
     fn router(&self) -> Router {
         let functions = self.http_functions();
         let names = functions.map(|one| (one.method.clone(), one.route, one.name));
+        let pages = [(PAGE_PATH, PAGE_FUNCTION), (FILE_ROUTE, FILE_FUNCTION)];
+        let names = names.chain(pages.map(|(route, name)| (Method::GET, route, name)));
         let names = FunctionNames::new(names, UNMATCHED_FUNCTION);
         let admission = Admission::new(self.options.admission);
         self.http_functions()
             .cloned()
-            .fold(Router::new(), |router, function| {
+            .fold(self.page.map(WebPage::router).unwrap_or_default(), |router, function| {
                 let route = function.route;
                 let turn = (admission.clone(), function.terms());
                 let turn = middleware::from_fn_with_state(turn, admit);

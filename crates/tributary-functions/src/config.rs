@@ -48,6 +48,8 @@ pub struct Config {
     /// - `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
     ///   handler (they set `AZURE_FUNCTIONS_ENVIRONMENT` to `Development`), and JSON elsewhere.
     /// - `Log__PartitionKeys`: `hashed`, `plain` or `off`.
+    /// - `Costs__Recent`: `true` keeps records of recent requests and batches with their costs. Without it,
+    ///   `true` where Core Tools or `cargo local` runs the handler, and `false` elsewhere.
     /// - `OTEL_EXPORTER_OTLP_ENDPOINT` exports, unless `OTEL_SDK_DISABLED` is `true`. The exporter
     ///   reads its other settings itself.
     pub telemetry: TelemetryOptions,
@@ -103,6 +105,7 @@ impl Config {
                 format: format(settings)?,
                 export: export(settings).map_err(|error| error.to_string()),
                 partitions: partitions(settings)?,
+                recent: recent(settings)?,
             },
             background: background(settings)?,
             projections: projections(settings)?,
@@ -128,6 +131,17 @@ fn partitions(settings: Settings<'_>) -> Result<PartitionNames, ConfigError> {
         Some("plain") => Ok(PartitionNames::Plain),
         Some("off") => Ok(PartitionNames::Off),
         Some(_) => Err(error(format!("{NAME} must be hashed, plain or off."))),
+    }
+}
+
+/// Reads whether the costs of recent work are recorded: as a rule where a developer runs the app.
+fn recent(settings: Settings<'_>) -> Result<bool, ConfigError> {
+    const NAME: &str = "Costs__Recent";
+    // guard: recent work: off unless it is asked for => `Ok(true)`
+    if settings.text(NAME).is_none() {
+        Ok(settings.is_development())
+    } else {
+        settings.switch(NAME)
     }
 }
 
@@ -260,6 +274,18 @@ mod tests {
         }
         let message = names("true").unwrap_err().to_string();
         assert!(message.contains("Log__PartitionKeys"), "{message}");
+    }
+
+    #[test]
+    fn costs_are_recorded_on_a_laptop_and_elsewhere_only_when_that_is_asked_for() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
+        let recent = |settings: &[_]| read(settings).unwrap().telemetry.recent;
+        assert!(!recent(&[store]) && recent(&[store, local]));
+        assert!(!recent(&[store, local, ("Costs__Recent", "false")]));
+        assert!(recent(&[store, ("Costs__Recent", "True")]));
+        let message = read(&[store, ("Costs__Recent", "yes")]).unwrap_err().to_string();
+        assert!(message.contains("Costs__Recent"), "{message}");
     }
 
     #[test]

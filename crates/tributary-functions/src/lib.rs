@@ -12,6 +12,7 @@
 //! - [`audit`]: the comparison and repair of values that are stored more than once;
 //! - [`dead_letters`]: the functions for changes that could not be applied;
 //! - [`operator`]: the functions and the command for the states of projections;
+//! - [`page`]: a web page of the app;
 //! - [`cosmos`], [`http`]: the store, and the functions;
 //! - [`telemetry`]: logs, traces and metrics;
 //! - [`values`], [`config`], [`brand`]: values, settings, and the name of the app;
@@ -26,6 +27,7 @@ pub mod domain;
 
 pub mod dead_letters;
 pub mod operator;
+pub mod page;
 pub mod rebuild;
 
 pub mod audit;

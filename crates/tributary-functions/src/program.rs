@@ -17,7 +17,9 @@ use crate::{
     config::{Config, ConfigError, Settings, worker_threads},
     cosmos::Cosmos,
     domain::BuildDomain,
-    operator, telemetry,
+    operator,
+    page::WebPage,
+    telemetry,
 };
 
 /// An app: its name, and its domains.
@@ -26,6 +28,7 @@ use crate::{
 pub struct Program {
     brand: Brand,
     domains: Vec<BuildDomain>,
+    page: Option<WebPage>,
 }
 
 /// The handler of the function app
@@ -50,13 +53,18 @@ impl Program {
     /// Creates an app without domains. The name is that of the crate, so that its debug lines can be switched
     /// on. It is also in the names of metrics and in the types of problem documents.
     pub fn new(name: &'static str, version: &'static str) -> Self {
-        Self { brand: Brand { name, version }, domains: Vec::new() }
+        Self { brand: Brand { name, version }, domains: Vec::new(), page: None }
     }
 
     /// Adds a domain.
     pub fn domain(mut self, build: BuildDomain) -> Self {
         self.domains.push(build);
         self
+    }
+
+    /// Sets the web page at `/` ([`page`](crate::page)).
+    pub fn page(self, page: WebPage) -> Self {
+        Self { page: Some(page), ..self }
     }
 
     /// Builds the app on a database, without a request to the store.
@@ -67,7 +75,7 @@ impl Program {
         settings: Settings<'_>,
     ) -> Result<App, ConfigError> {
         brand::set(self.brand);
-        App::new(&self.domains, cosmos, options, settings)
+        Ok(App::new(&self.domains, cosmos, options, settings)?.with_page(self.page))
     }
 
     /// Builds the app without a store, to read its declarations. Every request to the store fails.

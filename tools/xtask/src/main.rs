@@ -80,6 +80,12 @@ enum Task {
         #[arg(long, value_name = "N", default_value_t = 60)]
         seconds: u32,
     },
+    /// Tells the stories of the web page in Debian's Chromium, against `cargo local --demo`.
+    Page {
+        /// Also writes the pictures of the documents into docs/pictures/.
+        #[arg(long)]
+        pictures: bool,
+    },
     /// Creates an app with `cargo tributary new` from the packages of the crates, tests it and uses it.
     NewApp {
         /// Also packages it with `cargo tributary package`, which rebuilds all for Azure: some 9
@@ -137,6 +143,7 @@ fn main() -> ExitCode {
         Task::Domains { name } => domains::domains(name.as_deref()),
         Task::Guide { keep } => guide::guide(keep),
         Task::Api { seconds } => api(seconds),
+        Task::Page { pictures } => page(pictures),
         Task::NewApp { package } => new_app::new_app(package),
         Task::Functions { check } => functions(check),
         Task::Costs { write } => costs(write),
@@ -160,6 +167,19 @@ fn api(seconds: u32) -> anyhow::Result<()> {
     let mut schemathesis = Command::new(".ci/openapi/run.sh");
     let status = schemathesis.args([&api, &seconds.to_string()]).status();
     ensure!(status.context("run this in the workspace's root")?.success(), "schemathesis failed");
+    Ok(())
+}
+
+fn page(with_pictures: bool) -> anyhow::Result<()> {
+    let (_local, api) = local::Local::demo()?;
+    let mut stories = Command::new("tests/page/run.sh");
+    stories.arg(api.trim_end_matches("/api"));
+    if with_pictures {
+        let root = std::env::current_dir().context("the folder of the workspace is gone")?;
+        stories.arg(root.join("docs/pictures"));
+    }
+    let status = stories.status().context("run this in the workspace's root")?;
+    ensure!(status.success(), "a story of the page failed");
     Ok(())
 }
 

@@ -78,6 +78,18 @@ async fn the_probe_is_answered_unless_the_router_has_a_page() {
 }
 
 #[tokio::test]
+async fn the_probe_of_an_app_with_a_page_gets_no_page_and_a_visitor_does() {
+    let router = Router::new().route("/", get(async || "a page"));
+    let handler = CustomHandler::new().page_functions(["GetPage"]).http(router);
+    let app = TestApp::new(handler);
+    let probe = send(&app, Method::GET, "/", "").await;
+    assert_eq!(probe.text, "The function app is ready.\n");
+    let visitor = Request::get("/").header("x-forwarded-for", "127.0.0.1:5000");
+    let visitor = app.send(visitor.body(Body::empty()).unwrap()).await;
+    assert_eq!(visitor.text, "a page");
+}
+
+#[tokio::test]
 async fn other_paths_than_triggers_get_the_routers_own_answers() {
     let router = Router::new()
         .route("/api/thing", get(async || ()))

@@ -41,7 +41,7 @@ use super::{
     meter::{CostShare, metered_apart},
     session::{SeenPositions, in_no_session},
 };
-use crate::telemetry::TraceScope;
+use crate::telemetry::{TraceScope, WorkDetail, followed};
 
 /// The code that carries out groups of operations.
 pub trait Combine: Sized + Send + Sync + 'static {
@@ -91,7 +91,14 @@ struct QueuedOperation<C: Combine> {
 }
 
 /// The outcome of an operation, and what is its caller's of the work of its group.
-type Answered<C> = (<C as Combine>::Outcome, CostShare, Arc<SeenPositions>);
+type Answered<C> = (<C as Combine>::Outcome, CostShare, Arc<SharedWork>);
+
+/// What all members of a group have of its work.
+struct SharedWork {
+    seen: SeenPositions,
+    detail: Option<WorkDetail>,
+    members: usize,
+}
 
 /// The outcome for a member of a group, its share of the costs, and the positions of the group's writes.
 struct MemberOutcome<C: Combine> {
@@ -174,11 +181,14 @@ impl<C: Combine> Combiner<C> {
         } else {
             answered.await
         };
-        let (outcome, share, seen) = answer.map_err(|_| GroupPanicked)?;
+        let (outcome, share, work) = answer.map_err(|_| GroupPanicked)?;
         // guard: group: each member is charged its share
         share.charge();
         // guard: session: each member knows the writes of its group
-        seen.note();
+        work.seen.note();
+        if let Some(detail) = &work.detail {
+            detail.note_share(work.members);
+        }
         Ok(outcome)
     }
 }
@@ -237,17 +247,17 @@ impl<C: Combine> Shared<C> {
         // Apart from the meter and the limits of the caller that drives the run: each member is charged
         // its own share.
         // guard: group: the task that drives a run pays its own share only =>
-        //     `without_limits(super::meter::metered(in_no_session(work)))`
-        let work = without_limits(metered_apart(in_no_session(work)));
-        let ((outcomes, seen), meter) = work.await;
-        let seen = Arc::new(seen);
+        //     `without_limits(super::meter::metered(in_no_session(followed(work))))`
+        let work = without_limits(metered_apart(in_no_session(followed(work))));
+        let (((outcomes, detail), seen), meter) = work.await;
+        let work = Arc::new(SharedWork { seen, detail, members: members.len() });
         let shares = meter.shares(members.len());
         let members = members.into_iter().map(|(_, member)| member);
         members
             .zip(outcomes.into_iter().zip(shares))
             .map(|(member, (outcome, share))| MemberOutcome {
                 member,
-                outcome: (outcome, share, Arc::clone(&seen)),
+                outcome: (outcome, share, Arc::clone(&work)),
             })
             .collect()
     }

@@ -18,6 +18,8 @@ use std::{
 use azure_data_cosmos::options::SessionToken;
 use twox_hash::XxHash64;
 
+use crate::telemetry;
+
 /// The most bytes of a position: a partition, a version, and progress in some regions.
 const MAX_POSITION_BYTES: usize = 200;
 
@@ -266,6 +268,12 @@ impl InstanceSession {
             }
             let target = if is_write && is_done { &mut seen.written } else { &mut seen.read };
             target.add_token(tag, token);
+        }
+        // The change feed has no change for a delete.
+        let is_change = !operation.contains("delete");
+        for (positions, is_change) in [(&seen.written, is_change), (&seen.read, false)] {
+            let positions = positions.positions().map(|(_, one)| (one.partition(), one.lsn()));
+            telemetry::note_positions(container, is_change, positions);
         }
         seen.note();
         let mut known = lock(&self.0);

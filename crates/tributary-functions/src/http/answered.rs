@@ -17,10 +17,18 @@ use opentelemetry::KeyValue;
 use super::{INVOCATION_ID, error::internal_error_body};
 use crate::{
     cosmos::metered,
-    telemetry::{self, Cost, Span, milliseconds},
+    telemetry::{
+        self, Cost, EndedWork, RequestRecord, Span, followed, milliseconds, record_request,
+    },
 };
 
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
+
+/// The route of the records of recent requests. They have no request for themselves.
+pub const COSTS_ROUTE: &str = "/api/costs";
+
+/// The prefix of the routes whose requests are recorded: not those of a page.
+const RECORDED_ROUTES: &str = "/api/";
 
 /// The functions by method and route. Cloning is cheap.
 #[derive(Clone)]
@@ -64,12 +72,17 @@ pub async fn answered(
     let invocation = invocation.map(str::to_owned);
     let span = Span::for_request(format!("{method} {route}").trim_end().to_owned(), host.as_ref());
 
-    let (mut response, meter) = span.around(metered(next.run(request))).await;
+    let work = metered(followed(next.run(request)));
+    let ((mut response, detail), meter) = span.around(work).await;
 
     let duration = started.elapsed();
     let ended = SystemTime::now();
     let cost = Cost::from(&*meter);
     let status = response.status();
+    if route.starts_with(RECORDED_ROUTES) && route != COSTS_ROUTE {
+        let request = RequestRecord { method, route: route.clone(), status: status.as_u16() };
+        record_request(EndedWork { function, duration, cost }, detail, request);
+    }
     let used_the_store = meter.used_the_store();
     if status == StatusCode::INTERNAL_SERVER_ERROR
         && let Some(invocation) = &invocation

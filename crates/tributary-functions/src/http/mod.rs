@@ -28,7 +28,7 @@ mod takes;
 mod work_queue;
 
 pub use admission::{Admission, AdmissionOptions, AdmissionTerms, Footprint, admit};
-pub use answered::{FunctionNames, answered};
+pub use answered::{COSTS_ROUTE, FunctionNames, answered};
 pub use body::JsonBody;
 pub use command::{INVOCATION_ID, new_id};
 pub use conditions::Conditions;

@@ -1,7 +1,8 @@
 //! Projections in the hands of operators: listed with their lags, paused, resumed, rebuilt, their readers switched
-//! to a successor, their leases released, and their dead letters replayed.
+//! to a successor, their leases released, their dead letters replayed; and the costs of recent work.
 //!
-//! Each is a part of the command `projections`, and all but the replay are functions with a key.
+//! Each is a part of the command `projections`, and all but the replay are functions with a key. The costs are
+//! such a function only.
 //! `docs/projections.md` has the runbooks, [`control`](crate::projection::control) the states and the
 //! argument.
 
@@ -11,6 +12,7 @@ mod confirm_command;
 mod confirm_switch;
 mod get_projection;
 mod lease_view;
+mod list_costs;
 mod list_projections;
 mod output;
 mod pause_projection;
@@ -32,6 +34,7 @@ pub use self::{
     confirm_switch::confirm_switch,
     get_projection::get_projection,
     lease_view::{LeaseName, LeaseView},
+    list_costs::{AFTER, ProjectionSource, RecentCosts, list_costs},
     list_projections::{ProjectionList, list_projections},
     pause_projection::{PauseReason, PauseRequest, pause_projection},
     rebuild_projection::{RebuildProjectionRequest, rebuild_projection},

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     cosmos::{Reason, StoreError, metered},
-    telemetry::{self, Cost, milliseconds},
+    telemetry::{self, BatchRecord, Cost, EndedWork, followed, milliseconds, record_batch},
     values::Timestamp,
 };
 
@@ -93,7 +93,9 @@ pub async fn run<P: Projection>(
     let Collapsed { tasks, older } = collapse::<P>(projection.container().id(), documents);
     let changes = tasks.len();
     let batch = BatchWork { projection, letters, budget, invocation: &invocation };
-    let (BatchOutcomes { done, failures }, meter) = metered(batch.run_rounds(tasks)).await;
+    let work = metered(followed(batch.run_rounds(tasks)));
+    let ((BatchOutcomes { done, failures }, detail), meter) = work.await;
+    let duration = started.elapsed();
 
     let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
     let applied = count(ChangeOutcome::Done(Effect::Applied));
@@ -110,7 +112,7 @@ pub async fn run<P: Projection>(
         dead_letters,
         failed,
         lag_ms,
-        duration_ms = milliseconds(started.elapsed()),
+        duration_ms = milliseconds(duration),
         request_charge_ru = cost.request_units,
         store.requests = cost.requests,
         store.throttled = cost.throttled,
@@ -125,6 +127,18 @@ pub async fn run<P: Projection>(
     ];
     let lag = lag_ms.map(Duration::from_millis);
     telemetry::batch(P::FUNCTION, &telemetry::BatchMetrics { outcomes, lag, cost });
+    let record = BatchRecord {
+        container: projection.container().id(),
+        delivered,
+        applied,
+        unchanged,
+        older,
+        dead_letters,
+        failed,
+        lag_ms,
+        lsn: stamps.iter().filter_map(|stamps| stamps.lsn).max(),
+    };
+    record_batch(EndedWork { function: P::FUNCTION, duration, cost }, detail, record);
     match failures.first() {
         None => Ok(AppliedBatch { applied, dead_letters }),
         // guard: a batch that is not applied is not acknowledged =>

@@ -10,12 +10,15 @@ use serde_json::value::RawValue;
 
 use crate::values::{Timestamp, may_be_rewritten_by_host};
 
-/// The two timestamps that every projection reads of a document.
+/// The two timestamps that every projection reads of a document, and its position.
 #[derive(Deserialize)]
 pub(super) struct DocumentStamps {
     /// The time of the store's write, in seconds.
     #[serde(rename = "_ts")]
     pub written: i64,
+    /// The position of the write in the change feed, if the host delivers it.
+    #[serde(rename = "_lsn")]
+    pub lsn: Option<u64>,
     #[serde(rename = "creationDate")]
     created: Option<Box<RawValue>>,
 }

@@ -284,7 +284,7 @@ impl Projections {
         let feeds =
             found.map(|one| MonitoredFeed { function: one.function(), monitored: one.sources() });
         let chain: Vec<_> = feeds.collect();
-        self.catch_up.wait(&chain, session, limit).await
+        telemetry::followed_apart(self.catch_up.wait(&chain, session, limit)).await
     }
 
     /// Returns the leases of the projections' triggers.

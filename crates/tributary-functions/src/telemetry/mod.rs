@@ -13,6 +13,7 @@
 mod export;
 mod metrics;
 mod partitions;
+mod recent;
 mod span;
 mod store;
 
@@ -29,6 +30,10 @@ pub use self::{
         BatchMetrics, Cost, LagMetrics, batch, meter, projection_lag, projection_state, request,
     },
     partitions::{PartitionCounter, PartitionNames, PartitionUse},
+    recent::{
+        BatchRecord, EndedWork, RecentRecords, RequestRecord, WorkDetail, WorkRecord, followed,
+        followed_apart, note_positions, recent_work, record_batch, record_request,
+    },
     span::{Span, TraceScope, invocation},
     store::StoreOperation,
 };
@@ -59,6 +64,8 @@ pub struct TelemetryOptions {
     pub export: Result<bool, String>,
     /// The names of logical partitions in log lines.
     pub partitions: PartitionNames,
+    /// True to keep records of recent requests and batches with their costs, in memory.
+    pub recent: bool,
 }
 
 /// The exporters, which are stopped at the end of the process.
@@ -78,6 +85,9 @@ pub fn start<'a>(
     let verbose: Vec<&str> = own.chain(VERBOSE_CRATES).collect();
     logs::init_with(&logs::LogOptions { levels: DEFAULT_LEVELS, verbose: &verbose, format })?;
     partitions::start(options.partitions);
+    if options.recent {
+        recent::start();
+    }
     let providers = match &options.export {
         Ok(false) => Ok(None),
         Ok(true) => export::start().map(Some),

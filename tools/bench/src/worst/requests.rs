@@ -80,6 +80,7 @@ pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<CostlyReques
             &[("limit", pages()), ("function", texts(&["", "HomeFeed", "PostsIntegrity"]))],
         ),
         "GetDeadLetter" => ask("an item of 500 KB", dead_letter(data, 0)?),
+        "ListCosts" => ask("all records", "/api/costs".into()),
         "GetOpenApi" => ask("the whole document", "/api/openapi.json".into()),
         _ => commands(data, function)?,
     })

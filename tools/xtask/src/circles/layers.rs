@@ -18,7 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["audit"],
     &["http"],
     &["rebuild"],
-    &["dead_letters", "operator", "config"],
+    &["dead_letters", "operator", "page", "config"],
     &["domain"],
     &["app"],
     &["program", "prelude"],

@@ -26,7 +26,7 @@ use serde_json::json;
 use twox_hash::XxHash64;
 
 use self::counts::{ContainerCounts, PartitionSummary};
-use super::{Cost, metrics};
+use super::{Cost, metrics, recent};
 
 /// The period of one line.
 const COUNT_WINDOW: Duration = Duration::from_mins(1);
@@ -62,8 +62,10 @@ pub struct PartitionUse<'a> {
 }
 
 impl PartitionUse<'_> {
-    /// Counts the use, if [`start`](super::start) was called and the setting is not [`PartitionNames::Off`].
+    /// Notes the use for the record of the current work, and counts it, if [`start`](super::start) was called
+    /// and the setting is not [`PartitionNames::Off`].
     pub fn record(&self) {
+        recent::note_partition(self.container, self.partition, self.cost);
         if let Some(partitions) = PARTITIONS.get() {
             partitions.record_and_schedule_report(self, COUNT_WINDOW);
         }

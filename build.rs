@@ -1,0 +1,5 @@
+//! Compresses the files of the page into the executable.
+
+fn main() -> std::io::Result<()> {
+    tributary_page::embed("page")
+}

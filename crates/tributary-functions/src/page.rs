@@ -1,0 +1,252 @@
+//! A web page: files in the executable, which two HTTP functions of the app answer.
+//!
+//! The crate `tributary-page` compresses the files of a folder in the build script of an app, and writes the
+//! value of this module. The app adds it with a line:
+//!
+//! ```ignore
+//! Program::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+//!     .page(include!(concat!(env!("OUT_DIR"), "/page.rs")))
+//! ```
+//!
+//! - `GET /` answers `index.html`, which a browser asks for again each time. It names the other files under a
+//!   path with their version, `page/<version>/main.js`, which browsers keep. Imports between files are relative,
+//!   so that each version is whole.
+//! - A page of an earlier version may ask for its files while a new version starts. It gets those of this
+//!   version, and keeps none of them.
+//! - The policy of the page lets it load scripts, styles, pictures and answers from the app alone, run no text
+//!   as code, and be shown in no frame.
+
+use std::io::Read as _;
+
+use axum::{
+    Router,
+    extract::{Path, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing,
+};
+use flate2::read::GzDecoder;
+
+use crate::http::{ApiError, Conditions};
+
+/// The function of `GET /`.
+pub const PAGE_FUNCTION: &str = "GetPage";
+/// The function of the other files.
+pub const FILE_FUNCTION: &str = "GetPageFile";
+
+/// The route of [`PAGE_FUNCTION`] as the Functions host reads it. An empty route would be the function's name,
+/// so it has a parameter that is optional and fits no text.
+pub(crate) const PAGE_ROUTE: &str = "/{nothing:maxlength(0)?}";
+/// The route of [`FILE_FUNCTION`].
+pub(crate) const FILE_ROUTE: &str = "/page/{version}/{file}";
+
+/// The path of the page.
+pub(crate) const PAGE_PATH: &str = "/";
+
+/// The file at [`PAGE_PATH`].
+const INDEX: &str = "index.html";
+
+/// The rules for the page's own content. A text from an answer can never become markup or code: the browser
+/// refuses to parse one (`require-trusted-types-for`), and runs no script that is in the page.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// A page that browsers ask for each time.
+const REVALIDATED: HeaderValue = HeaderValue::from_static("no-cache");
+/// A file whose path has its version.
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// The files of a web page.
+#[derive(Debug, Clone, Copy)]
+pub struct WebPage {
+    version: &'static str,
+    files: &'static [PageFile],
+}
+
+/// A file of a web page.
+#[derive(Debug, Clone, Copy)]
+pub struct PageFile {
+    /// The name, without a folder.
+    pub name: &'static str,
+    /// The media type.
+    pub media_type: &'static str,
+    /// The content, compressed with gzip.
+    pub gzip: &'static [u8],
+}
+
+impl WebPage {
+    /// Creates a page from its files, one of them `index.html`, and their version: a text that changes with
+    /// any of them.
+    pub const fn new(version: &'static str, files: &'static [PageFile]) -> Self {
+        Self { version, files }
+    }
+
+    /// Returns the routes of the page.
+    pub(crate) fn router(self) -> Router {
+        Router::new()
+            .route(PAGE_PATH, routing::get(get_page))
+            .route(FILE_ROUTE, routing::get(get_page_file))
+            .with_state(self)
+    }
+
+    fn answer(
+        self,
+        name: &str,
+        (conditions, headers): (&Conditions, &HeaderMap),
+        cache: HeaderValue,
+    ) -> Result<Response, ApiError> {
+        let file = self.files.iter().find(|file| file.name == name);
+        let file = file.ok_or(ApiError::NotFound("file"))?;
+        let tag = format!("\"{}\"", self.version);
+        let mut response = if conditions.not_modified(&tag.clone().into()) {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else {
+            content(file, headers)?
+        };
+        let headers = response.headers_mut();
+        // Weak, since the same tag is on the content with and without compression.
+        if let Ok(tag) = HeaderValue::try_from(format!("W/{tag}")) {
+            headers.insert(header::ETAG, tag);
+        }
+        headers.insert(header::CACHE_CONTROL, cache);
+        headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+        for (name, value) in [
+            (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::REFERRER_POLICY, "no-referrer"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+        Ok(response)
+    }
+}
+
+/// Answers `index.html`: no store request.
+async fn get_page(
+    State(page): State<WebPage>,
+    conditions: Conditions,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    page.answer(INDEX, (&conditions, &headers), REVALIDATED)
+}
+
+/// Answers another file of the page: no store request.
+async fn get_page_file(
+    State(page): State<WebPage>,
+    Path((version, file)): Path<(String, String)>,
+    conditions: Conditions,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    // guard: page: a file of another version is not kept => `IMMUTABLE`
+    let cache = if version == page.version { IMMUTABLE } else { REVALIDATED };
+    page.answer(&file, (&conditions, &headers), cache)
+}
+
+/// Returns the answer with a file: compressed, unless the caller does not take that.
+fn content(file: &PageFile, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let media_type = [(header::CONTENT_TYPE, file.media_type)];
+    if takes_gzip(headers) {
+        let encoding = [(header::CONTENT_ENCODING, "gzip")];
+        return Ok((media_type, encoding, file.gzip).into_response());
+    }
+    let mut text = Vec::new();
+    GzDecoder::new(file.gzip).read_to_end(&mut text).map_err(|_| ApiError::Internal)?;
+    Ok((media_type, text).into_response())
+}
+
+/// Returns true if `Accept-Encoding` allows gzip (RFC 9110, section 12.5.3).
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT_ENCODING).into_iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    let mut codings = texts.flat_map(|text| text.split(',')).map(|coding| {
+        let (name, parameter) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = parameter.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
+        (name.trim().to_ascii_lowercase(), weight.is_ok_and(|weight| weight > 0.0))
+    });
+    let mut any = false;
+    let named = codings.find_map(|(name, is_taken)| {
+        any |= name == "*" && is_taken;
+        (name == "gzip").then_some(is_taken)
+    });
+    named.unwrap_or(any)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        body::{Body, to_bytes},
+        http::Request,
+    };
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    /// "a page", compressed with gzip and no time.
+    const A_PAGE: &[u8] = &[
+        31, 139, 8, 0, 0, 0, 0, 0, 0, 255, 1, 6, 0, 249, 255, 97, 32, 112, 97, 103, 101, 100, 59,
+        229, 134, 6, 0, 0, 0,
+    ];
+    const FILES: &[PageFile] = &[
+        PageFile { name: "index.html", media_type: "text/html; charset=utf-8", gzip: A_PAGE },
+        PageFile { name: "main.js", media_type: "text/javascript; charset=utf-8", gzip: A_PAGE },
+    ];
+
+    async fn ask(path: &str, headers: &[(&str, &str)]) -> Response {
+        let mut request = Request::get(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let page = WebPage::new("v1", FILES).router();
+        page.oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
+    }
+
+    fn text<'a>(response: &'a Response, name: &str) -> &'a str {
+        response.headers().get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_browser_keeps_the_files_of_this_version_and_asks_for_the_page_each_time() {
+        for (path, cache) in [
+            ("/", "no-cache"),
+            ("/page/v1/main.js", "public, max-age=31536000, immutable"),
+            ("/page/v0/main.js", "no-cache"),
+        ] {
+            let response = ask(path, &[("accept-encoding", "br, gzip")]).await;
+            assert_eq!(
+                (response.status().as_u16(), text(&response, "cache-control")),
+                (200, cache)
+            );
+            assert_eq!(text(&response, "content-encoding"), "gzip");
+            let again = ask(path, &[("if-none-match", text(&response, "etag"))]).await;
+            assert_eq!((again.status().as_u16(), text(&again, "cache-control")), (304, cache));
+        }
+        assert_eq!(ask("/page/v1/other.js", &[]).await.status(), 404);
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_takes_no_compression_gets_the_text() {
+        for header in ["", "br", "gzip;q=0, *", "*;q=0", "identity, gzip;q=x"] {
+            let response = ask("/", &[("accept-encoding", header)]).await;
+            assert_eq!(text(&response, "content-encoding"), "", "{header}");
+            let body = to_bytes(response.into_body(), 100).await.unwrap();
+            assert_eq!(body, "a page", "{header}");
+        }
+        for header in ["gzip", "br, GZIP ; q=0.5", "*"] {
+            let response = ask("/", &[("accept-encoding", header)]).await;
+            assert_eq!(text(&response, "content-encoding"), "gzip", "{header}");
+        }
+    }
+
+    #[tokio::test]
+    async fn each_answer_has_the_policy_of_the_page() {
+        for path in ["/", "/page/v1/main.js"] {
+            let response = ask(path, &[]).await;
+            let policy = text(&response, "content-security-policy");
+            assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+            assert!(!policy.contains("unsafe") && !policy.contains("  "), "{policy}");
+            assert_eq!(text(&response, "x-content-type-options"), "nosniff");
+        }
+    }
+}

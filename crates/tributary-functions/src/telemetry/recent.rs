@@ -1,0 +1,459 @@
+//! The recent work of this instance and its cost: requests and batches, in memory, for a page or a tool that
+//! shows what each one has used.
+//!
+//! The records are off unless [`start`](super::start) is told otherwise, and then cost nothing. They name
+//! partition keys, which may be ids of users: so they are for callers with a key, as dead letters are. The
+//! memory is bounded: [`MAX_RECORDS`] records with [`MAX_PARTITIONS`] partitions each. Each instance has its
+//! own records, and they end with it; nothing depends on them.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Cost, milliseconds};
+use crate::values::{Timestamp, fresh_id};
+
+/// The number of records that are kept.
+const MAX_RECORDS: usize = 300;
+
+/// The number of partitions that a record names.
+const MAX_PARTITIONS: usize = 16;
+
+/// The number of positions of writes that a record names.
+const MAX_POSITIONS: usize = 16;
+
+/// The longest partition key that a record shows, in characters.
+const MAX_KEY_CHARACTERS: usize = 100;
+
+tokio::task_local! {
+    /// The details of the work of the current task; none while nothing is recorded.
+    static DETAIL: Option<SharedDetail>;
+}
+
+type SharedDetail = Arc<Mutex<WorkDetail>>;
+
+/// A request or a batch of the change feed, and its cost.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkRecord {
+    /// The number of the record, which grows.
+    pub sequence: u64,
+    /// The function.
+    #[schemars(example = &"CopyRooms")]
+    pub function: &'static str,
+    /// The time of its end.
+    pub ended_at: Timestamp,
+    /// Its duration in milliseconds.
+    pub duration_ms: f64,
+    /// Its request units.
+    pub request_units: f64,
+    /// The requests to the store, of which the SDK has repeated some.
+    pub store_requests: u64,
+    /// The requests among them that the store has refused with a 429.
+    pub throttled: u64,
+    /// The logical partitions; the first 16.
+    pub partitions: Vec<UsedPartition>,
+    /// The number of uses of further logical partitions.
+    pub further_uses: usize,
+    /// The physical partitions; the first 16.
+    pub physical_partitions: Vec<PhysicalPartition>,
+    /// The positions of its writes; the first 16.
+    pub written: Vec<WrittenPosition>,
+    /// The part of the cost that was for waiting until copies had the caller's writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingCost>,
+    /// The request, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestRecord>,
+    /// The batch, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchRecord>,
+}
+
+/// The cost of waiting for copies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingCost {
+    /// The request units.
+    pub request_units: f64,
+    /// The requests to the store.
+    pub store_requests: u64,
+}
+
+/// A logical partition that was used.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsedPartition {
+    /// The container.
+    #[schemars(example = &"rooms")]
+    pub container: &'static str,
+    /// The partition key, cut to 100 characters; none of a query of several partitions.
+    #[schemars(example = &"building-2")]
+    pub key: Option<String>,
+    /// The request units.
+    pub request_units: f64,
+    /// The requests to the store.
+    pub store_requests: u64,
+}
+
+/// A physical partition that was used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PhysicalPartition {
+    /// The container.
+    #[schemars(example = &"rooms")]
+    pub container: String,
+    /// The id of its range of partition keys.
+    #[schemars(example = &"0")]
+    pub id: String,
+}
+
+/// The position of a write in the change feed of its container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WrittenPosition {
+    /// The container.
+    #[schemars(example = &"rooms")]
+    pub container: String,
+    /// The physical partition.
+    #[schemars(example = &"0")]
+    pub partition: String,
+    /// The number of the write (LSN).
+    pub lsn: u64,
+}
+
+/// A request.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RequestRecord {
+    /// The method.
+    #[schemars(example = &"GET")]
+    pub method: &'static str,
+    /// The template of the route.
+    #[schemars(example = &"/api/rooms/{roomId}")]
+    pub route: String,
+    /// The status of the answer.
+    pub status: u16,
+}
+
+/// A batch of the change feed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchRecord {
+    /// The container whose change feed is read.
+    #[schemars(example = &"rooms")]
+    pub container: &'static str,
+    /// The changes that were delivered.
+    pub delivered: usize,
+    /// The changes that have changed a copy.
+    pub applied: usize,
+    /// The changes that have changed nothing.
+    pub unchanged: usize,
+    /// The changes that were older than a copy.
+    pub older: usize,
+    /// The changes that became dead letters.
+    pub dead_letters: usize,
+    /// The changes that were not applied.
+    pub failed: usize,
+    /// The wait of the oldest change in milliseconds; none of a rebuild.
+    pub lag_ms: Option<u64>,
+    /// The position of the last change (LSN), as the change feed names it.
+    pub lsn: Option<u64>,
+}
+
+/// The cost and the duration of work that has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedWork {
+    /// The function.
+    pub function: &'static str,
+    /// The duration.
+    pub duration: Duration,
+    /// The cost.
+    pub cost: Cost,
+}
+
+/// The partitions that work has used, and the positions of its writes.
+#[derive(Debug, Clone, Default)]
+pub struct WorkDetail {
+    partitions: Vec<UsedPartition>,
+    further_uses: usize,
+    physical: Vec<PhysicalPartition>,
+    written: Vec<WrittenPosition>,
+    waiting: Option<WaitingCost>,
+}
+
+/// The records of an instance behind a number.
+#[derive(Debug, Default)]
+pub struct RecentRecords {
+    /// The id of this instance: numbers of another one mean nothing.
+    pub instance: String,
+    /// The number behind which the next records are.
+    pub last: u64,
+    /// The records, the oldest first.
+    pub records: Vec<WorkRecord>,
+}
+
+struct RecentWork {
+    instance: String,
+    records: Mutex<Records>,
+}
+
+#[derive(Default)]
+struct Records {
+    last: u64,
+    kept: VecDeque<WorkRecord>,
+}
+
+static RECENT: OnceLock<RecentWork> = OnceLock::new();
+
+/// Starts to record.
+pub(super) fn start() {
+    RECENT.get_or_init(RecentWork::new);
+}
+
+/// Returns the records behind a number; `None` if nothing is recorded.
+pub fn recent_work(after: u64) -> Option<RecentRecords> {
+    RECENT.get().map(|recent| recent.behind(after))
+}
+
+/// Runs work, and returns the details of it beside its output; `None` if nothing is recorded.
+pub async fn followed<F: Future>(work: F) -> (F::Output, Option<WorkDetail>) {
+    let detail = RECENT.get().map(|_| SharedDetail::default());
+    let output = DETAIL.scope(detail.clone(), work).await;
+    (output, detail.map(|detail| lock(&detail).clone()))
+}
+
+/// Runs the waiting of the current task for copies. The partitions that it uses are not those of the task's work.
+pub async fn followed_apart<F: Future>(waiting: F) -> F::Output {
+    let (output, detail) = followed(waiting).await;
+    if let Some(detail) = detail.filter(|detail| !detail.partitions.is_empty()) {
+        with_detail(|own| {
+            let cost = own.waiting.get_or_insert_default();
+            for one in &detail.partitions {
+                cost.request_units += one.request_units;
+                cost.store_requests += one.store_requests;
+            }
+        });
+    }
+    output
+}
+
+/// Records a request.
+pub fn record_request(work: EndedWork, detail: Option<WorkDetail>, request: RequestRecord) {
+    if let (Some(recent), Some(detail)) = (RECENT.get(), detail) {
+        recent.add(WorkRecord { request: Some(request), ..WorkRecord::new(work, detail) });
+    }
+}
+
+/// Records a batch.
+pub fn record_batch(work: EndedWork, detail: Option<WorkDetail>, batch: BatchRecord) {
+    if let (Some(recent), Some(detail)) = (RECENT.get(), detail) {
+        recent.add(WorkRecord { batch: Some(batch), ..WorkRecord::new(work, detail) });
+    }
+}
+
+/// Notes a logical partition that the current task has used.
+pub(super) fn note_partition(container: &'static str, key: Option<&str>, cost: Cost) {
+    with_detail(|detail| {
+        let key = key.map(|key| key.chars().take(MAX_KEY_CHARACTERS).collect());
+        let Cost { request_units, requests: store_requests, .. } = cost;
+        detail.add_partition(UsedPartition { container, key, request_units, store_requests });
+    });
+}
+
+/// Notes the positions that a store operation of the current task has answered, each as the id of a physical
+/// partition and a number. `is_change` is true for writes that the change feed delivers.
+pub fn note_positions<'a>(
+    container: &str,
+    is_change: bool,
+    positions: impl Iterator<Item = (&'a str, u64)>,
+) {
+    with_detail(|detail| {
+        for (partition, lsn) in positions {
+            detail.add_position(container, partition, lsn, is_change);
+        }
+    });
+}
+
+fn with_detail(note: impl FnOnce(&mut WorkDetail)) {
+    // Outside of recorded work, the detail is not needed.
+    let _ = DETAIL.try_with(|detail| {
+        if let Some(detail) = detail {
+            note(&mut lock(detail));
+        }
+    });
+}
+
+impl WorkDetail {
+    /// Adds a share of this detail to that of the current task, one of `members` for which the work was done.
+    pub fn note_share(&self, members: usize) {
+        with_detail(|detail| {
+            #[expect(clippy::cast_precision_loss, reason = "a group has few members")]
+            let members = members.max(1) as f64;
+            for one in &self.partitions {
+                let request_units = one.request_units / members;
+                detail.add_partition(UsedPartition { request_units, ..one.clone() });
+            }
+            detail.further_uses += self.further_uses;
+            for one in &self.physical {
+                detail.add_physical(one.clone());
+            }
+            for one in &self.written {
+                detail.add_written(one.clone());
+            }
+        });
+    }
+
+    fn add_partition(&mut self, one: UsedPartition) {
+        let mut known = self.partitions.iter_mut();
+        let same =
+            |known: &&mut UsedPartition| known.container == one.container && known.key == one.key;
+        if let Some(known) = known.find(same) {
+            known.request_units += one.request_units;
+            known.store_requests += one.store_requests;
+        } else if self.partitions.len() < MAX_PARTITIONS {
+            self.partitions.push(one);
+        } else {
+            self.further_uses += 1;
+        }
+    }
+
+    fn add_position(&mut self, container: &str, partition: &str, lsn: u64, is_change: bool) {
+        let container = container.to_owned();
+        let partition = partition.to_owned();
+        self.add_physical(PhysicalPartition {
+            container: container.clone(),
+            id: partition.clone(),
+        });
+        if is_change {
+            self.add_written(WrittenPosition { container, partition, lsn });
+        }
+    }
+
+    fn add_physical(&mut self, one: PhysicalPartition) {
+        if self.physical.len() < MAX_PARTITIONS && !self.physical.contains(&one) {
+            self.physical.push(one);
+        }
+    }
+
+    fn add_written(&mut self, one: WrittenPosition) {
+        let mut known = self.written.iter_mut();
+        let same = |known: &&mut WrittenPosition| {
+            known.container == one.container && known.partition == one.partition
+        };
+        if let Some(known) = known.find(same) {
+            known.lsn = known.lsn.max(one.lsn);
+        } else if self.written.len() < MAX_POSITIONS {
+            self.written.push(one);
+        }
+    }
+}
+
+impl WorkRecord {
+    fn new(work: EndedWork, detail: WorkDetail) -> Self {
+        let EndedWork { function, duration, cost } = work;
+        let WorkDetail { partitions, further_uses, physical, written, waiting } = detail;
+        Self {
+            sequence: 0,
+            function,
+            ended_at: Timestamp::now(),
+            duration_ms: milliseconds(duration),
+            request_units: cost.request_units,
+            store_requests: cost.requests,
+            throttled: cost.throttled,
+            partitions,
+            further_uses,
+            physical_partitions: physical,
+            written,
+            waiting,
+            request: None,
+            batch: None,
+        }
+    }
+}
+
+impl RecentWork {
+    fn new() -> Self {
+        Self { instance: fresh_id(), records: Mutex::default() }
+    }
+
+    fn add(&self, record: WorkRecord) {
+        let mut records = lock(&self.records);
+        records.last += 1;
+        let sequence = records.last;
+        // guard: recent work: the memory is bounded => `false`
+        if records.kept.len() == MAX_RECORDS {
+            records.kept.pop_front();
+        }
+        records.kept.push_back(WorkRecord { sequence, ..record });
+    }
+
+    fn behind(&self, after: u64) -> RecentRecords {
+        let records = lock(&self.records);
+        let kept = records.kept.iter().filter(|one| one.sequence > after).cloned().collect();
+        RecentRecords { instance: self.instance.clone(), last: records.last, records: kept }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // After a panic, the records are still good enough.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(request_units: f64) -> EndedWork {
+        let cost = Cost { request_units, requests: 1, throttled: 0 };
+        EndedWork { function: "GetRoom", duration: Duration::from_millis(3), cost }
+    }
+
+    #[test]
+    fn the_last_records_are_kept_and_come_behind_a_number() {
+        let recent = RecentWork::new();
+        for _ in 0..MAX_RECORDS + 20 {
+            recent.add(WorkRecord::new(work(1.0), WorkDetail::default()));
+        }
+        let all = recent.behind(0);
+        assert_eq!((all.records.len(), all.records[0].sequence), (MAX_RECORDS, 21));
+        let newest = recent.behind(all.last - 2);
+        let numbers: Vec<u64> = newest.records.iter().map(|one| one.sequence).collect();
+        assert_eq!(numbers, [all.last - 1, all.last]);
+        assert!(recent.behind(all.last).records.is_empty());
+    }
+
+    #[tokio::test]
+    async fn work_notes_its_partitions_and_a_member_its_share() {
+        let note = |key: Option<&str>| {
+            let cost = Cost { request_units: 3.0, requests: 1, throttled: 0 };
+            note_partition("rooms", key, cost);
+        };
+        note(Some("outside"));
+        let detail = Some(SharedDetail::default());
+        DETAIL
+            .scope(detail.clone(), async {
+                for _ in 0..2 {
+                    note(Some("ann"));
+                }
+                (0..MAX_PARTITIONS).for_each(|n| note(Some(&n.to_string())));
+                note_positions("rooms", false, [("0", 7)].into_iter());
+                note_positions("rooms", true, [("0", 8), ("0", 9), ("1", 2)].into_iter());
+            })
+            .await;
+        let group = lock(detail.as_ref().unwrap()).clone();
+        assert_eq!((group.partitions.len(), group.further_uses), (MAX_PARTITIONS, 1));
+        assert_eq!(group.partitions[0].store_requests, 2);
+        let written: Vec<_> =
+            group.written.iter().map(|one| (one.partition.as_str(), one.lsn)).collect();
+        assert_eq!((written, group.physical.len()), (vec![("0", 9), ("1", 2)], 2));
+        let member = Some(SharedDetail::default());
+        DETAIL.scope(member.clone(), async { group.note_share(2) }).await;
+        let member = lock(member.as_ref().unwrap()).clone();
+        assert_eq!(member.waiting, None);
+        assert!((member.partitions[0].request_units - 3.0).abs() < 1e-9);
+        assert_eq!(member.written, group.written);
+    }
+}

@@ -1,0 +1,74 @@
+//! The page at `/` and the costs that it shows, through the stand-in for the Functions host.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::hosted::Hosted;
+
+#[tokio::test]
+async fn the_page_and_its_files_come_through_the_host() {
+    let hosted = Hosted::start().await;
+    let page = hosted.get("/").await.expect(200);
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    assert!(page.header("content-security-policy").starts_with("default-src 'none';"));
+    let (_, rest) = page.text.split_once("src=\"page/").unwrap();
+    let (version, _) = rest.split_once('/').unwrap();
+    let script = hosted.get(&format!("/page/{version}/main.js")).await.expect(200);
+    assert_eq!(script.header("cache-control"), "public, max-age=31536000, immutable");
+    hosted.get(&format!("/page/{version}/none.js")).await.expect(404);
+    // One route more opens no other: a trigger has the path of its function.
+    for path in ["/HomeFeed", "/page", "/index.html"] {
+        hosted.get(path).await.expect(404);
+    }
+    hosted.put("/", &json!({})).await.expect(204);
+    hosted.host.stop().await;
+}
+
+#[tokio::test]
+async fn recent_costs_name_a_command_and_the_batches_that_carry_its_write_on() {
+    let hosted = Hosted::with(&[("Costs__Recent", "true")]).await;
+    hosted.put("/api/users/ann", &json!({"username": "Ann"})).await.expect(201);
+    let before: Value = hosted.get("/api/costs").await.expect(200).json();
+    hosted
+        .put("/api/posts/p1", &json!({"userId": "ann", "title": "A title", "content": "A content"}))
+        .await
+        .expect(201);
+    let started = Instant::now();
+    let path = format!("/api/costs?after={}", before["last"]);
+    let (command, feed) = loop {
+        let costs: Value = hosted.get(&path).await.expect(200).json();
+        let items = costs["items"].as_array().unwrap().clone();
+        let find = |function: &str| items.iter().find(|one| one["function"] == function).cloned();
+        if let (Some(command), Some(feed)) = (find("PutPost"), find("HomeFeed")) {
+            break (command, feed);
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "{items:?}");
+        sleep(Duration::from_millis(50)).await;
+    };
+    let route = json!({"method": "PUT", "route": "/api/posts/{postId}", "status": 201});
+    assert_eq!(command["request"], route);
+    let keys: Vec<_> =
+        command["partitions"].as_array().unwrap().iter().map(|one| &one["key"]).collect();
+    assert_eq!(keys, ["p1"]);
+    assert!(command["requestUnits"].as_f64().unwrap() > 5.0, "{command}");
+    let written = &command["written"][0];
+    assert_eq!(written["container"], "posts");
+    assert_eq!(
+        (&feed["batch"]["container"], &feed["batch"]["applied"]),
+        (&json!("posts"), &json!(1))
+    );
+    assert!(feed["batch"]["lsn"].as_u64() >= written["lsn"].as_u64(), "{command} {feed}");
+    assert!(feed["batch"]["lsn"].is_u64(), "{feed}");
+    hosted.host.stop().await;
+}
+
+#[tokio::test]
+async fn costs_are_not_recorded_where_the_setting_is_off() {
+    let hosted = Hosted::with(&[("Costs__Recent", "false")]).await;
+    hosted.get("/api/feed").await.expect(200);
+    let costs: Value = hosted.get("/api/costs").await.expect(200).json();
+    assert_eq!((&costs["isRecording"], &costs["items"]), (&json!(false), &json!([])));
+    hosted.host.stop().await;
+}
