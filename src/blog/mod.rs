@@ -63,6 +63,8 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
             Arc::new(HomeFeed::new(&blog.posts, &blog.feed)),
             Arc::new(PostsIntegrity::new(&blog, context.background)),
         ],
+        // One or two store requests show authors their own posts at once (ADR 17).
+        eager: &["PostCopiesInUsers"],
         audit: Some(audit::audit(&blog)),
         containers: vec![blog.users, blog.posts, blog.feed],
         // Of a deleted post, all comments and likes are older, but for those of a later one.
@@ -96,14 +98,14 @@ fn http_functions() -> Vec<HttpFunction<Blog>> {
         delete("DeletePost",    "/api/posts/{postId}",                       Owner,     delete_post),
         get("GetFeed",          "/api/feed",                                 Anonymous, get_feed).answers(feed).reads(&FEED_QUERY).reads_copies_of(&["UsernamesInPosts", "HomeFeed"]),
         // Comments: write (C3), read (Q4).
-        post("CreateComment",   "/api/posts/{postId}/comments",              Owner,     create_comment),
+        post("CreateComment",   "/api/posts/{postId}/comments",              Owner,     create_comment).without_eager_copies(),
         get("ListComments",     "/api/posts/{postId}/comments",              Anonymous, list_comments).answers(comments).reads_copies_of(&["UsernamesInPosts"]),
         get("GetComment",       "/api/posts/{postId}/comments/{commentId}",  Anonymous, get_comment).answers(one_post).reads_copies_of(&["UsernamesInPosts"]),
-        delete("DeleteComment", "/api/posts/{postId}/comments/{commentId}",  Owner,     delete_comment),
+        delete("DeleteComment", "/api/posts/{postId}/comments/{commentId}",  Owner,     delete_comment).without_eager_copies(),
         // Likes: like (C4), the users with a like (Q5).
-        put("LikePost",         "/api/posts/{postId}/likes/{userId}",        Owner,     like_post),
+        put("LikePost",         "/api/posts/{postId}/likes/{userId}",        Owner,     like_post).without_eager_copies(),
         get("GetLike",          "/api/posts/{postId}/likes/{userId}",        Anonymous, get_like).answers(one_post).reads_copies_of(&["UsernamesInPosts"]),
-        delete("UnlikePost",    "/api/posts/{postId}/likes/{userId}",        Owner,     unlike_post),
+        delete("UnlikePost",    "/api/posts/{postId}/likes/{userId}",        Owner,     unlike_post).without_eager_copies(),
         get("ListLikes",        "/api/posts/{postId}/likes",                 Anonymous, list_likes).answers(likes).reads_copies_of(&["UsernamesInPosts"]),
     ]
 }

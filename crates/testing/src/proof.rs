@@ -5,7 +5,8 @@
 //!    again.
 //! 2. Between the writes, random states of the whole history are delivered: older ones, duplicates, out of
 //!    order, to two instances, to both at once, and to one that is killed in the middle. Most states are
-//!    never delivered. Rebuilds read all sources and apply them again, and are killed, too.
+//!    never delivered. Rebuilds read all sources and apply them again, and are killed, too. Instances apply
+//!    states eagerly, as those of their own commands, and remember them; these are killed or late, too.
 //! 3. In the end the last state of each source is delivered unless it was acknowledged before, which is
 //!    all that the change feed promises.
 //! 4. Then every state is delivered once more, from the last to the first, and a rebuild changes nothing.
@@ -39,8 +40,9 @@ use serde_json::{Value, json};
 use tributary_functions::{
     cosmos::Cosmos,
     projection::{
-        AnyProjection, BatchSource, ChangeFeedItem, DeadLetters,
+        AnyProjection, AppliedChanges, BatchSource, ChangeFeedItem, DeadLetters,
         aggregate::{Aggregate, AggregateProjection},
+        apply_eagerly,
         copies::{Copies, CopyProjection},
         window::{Window, WindowHead, WindowItem, WindowProjection},
     },
@@ -88,6 +90,8 @@ enum HistoryStep {
     AtOnce { one: Vec<prop::sample::Index>, other: Vec<prop::sample::Index> },
     Killed { states: Vec<prop::sample::Index>, after_requests: usize },
     Rebuild { second: bool, after_requests: usize },
+    Eager { states: Vec<prop::sample::Index>, second: bool, after_requests: usize },
+    Command { source: u8, owner: u8, second: bool },
 }
 
 fn steps() -> impl Strategy<Value = Vec<HistoryStep>> {
@@ -101,6 +105,11 @@ fn steps() -> impl Strategy<Value = Vec<HistoryStep>> {
             .prop_map(|(states, after_requests)| HistoryStep::Killed { states, after_requests }),
         1 => (any::<bool>(), 1..20_usize)
             .prop_map(|(second, after_requests)| HistoryStep::Rebuild { second, after_requests }),
+        2 => (0..SOURCES, 0..OWNERS, any::<bool>())
+            .prop_map(|(source, owner, second)| HistoryStep::Command { source, owner, second }),
+        1 => (states(), any::<bool>(), 1..8_usize).prop_map(|(states, second, after_requests)| {
+            HistoryStep::Eager { states, second, after_requests }
+        }),
     ];
     vec(step, 1..50)
 }
@@ -109,6 +118,8 @@ fn steps() -> impl Strategy<Value = Vec<HistoryStep>> {
 struct Proof<S: Sources> {
     world: World<S::App>,
     instances: [Arc<dyn AnyProjection>; 2],
+    /// What each instance has applied eagerly.
+    applied: [AppliedChanges; 2],
     dead_letters: DeadLetters,
     sources: S,
     history: Vec<Value>,
@@ -143,6 +154,16 @@ impl<S: Sources> Proof<S> {
             HistoryStep::Rebuild { second, after_requests } => {
                 kill(&self.world, after_requests, self.rebuild(usize::from(second))).await;
             }
+            HistoryStep::Command { source, owner, second } => {
+                let state = self.sources.write(source, owner);
+                self.record(state.clone()).await;
+                self.apply_eagerly(usize::from(second), &[state]).await;
+            }
+            HistoryStep::Eager { states, second, after_requests } => {
+                let states = self.pick(&states);
+                let work = self.apply_eagerly(usize::from(second), &states);
+                kill(&self.world, after_requests, work).await;
+            }
         }
     }
 
@@ -151,6 +172,13 @@ impl<S: Sources> Proof<S> {
         let states = self.world.items(S::CONTAINER).await;
         let projection = &*self.instances[instance];
         apply(projection, &self.dead_letters, BatchSource::Rebuild, &states).await;
+    }
+
+    /// Applies states once, as the instance of a command does. It acknowledges nothing, and may fail.
+    async fn apply_eagerly(&self, instance: usize, states: &[Value]) {
+        let Documents(documents) = documents(states);
+        let applied = &self.applied[instance];
+        let _ = apply_eagerly(&*self.instances[instance], applied, documents).await;
     }
 
     async fn record(&mut self, state: Value) {
@@ -169,7 +197,9 @@ impl<S: Sources> Proof<S> {
     }
 
     async fn deliver(&self, instance: usize, states: &[Value]) {
-        deliver(&*self.instances[instance], &self.dead_letters, states).await;
+        let applied = Some(&self.applied[instance]);
+        let source = BatchSource::ChangeFeed { applied };
+        apply(&*self.instances[instance], &self.dead_letters, source, states).await;
         self.acknowledged.borrow_mut().extend(states.iter().map(Value::to_string));
     }
 
@@ -190,19 +220,19 @@ impl<S: Sources> Proof<S> {
 
 /// Delivers a batch of the change feed until it is acknowledged, as the host does.
 async fn deliver(projection: &dyn AnyProjection, dead_letters: &DeadLetters, states: &[Value]) {
-    apply(projection, dead_letters, BatchSource::ChangeFeed, states).await;
+    let source = BatchSource::ChangeFeed { applied: None };
+    apply(projection, dead_letters, source, states).await;
 }
 
 /// Applies a batch until it succeeds.
 async fn apply(
     projection: &dyn AnyProjection,
     dead_letters: &DeadLetters,
-    source: BatchSource,
+    source: BatchSource<'_>,
     states: &[Value],
 ) {
     for _ in 0..20 {
-        let document = |state: &Value| Document::from_json(state.to_string()).unwrap();
-        let documents = Documents(states.iter().map(document).collect());
+        let documents = documents(states);
         let invocation = InvocationId("an-invocation".into());
         let run = projection.run(dead_letters, BATCH_BUDGET, source, documents, invocation);
         if run.await.is_ok() {
@@ -210,6 +240,11 @@ async fn apply(
         }
     }
     panic!("the projection never acknowledges a batch");
+}
+
+fn documents(states: &[Value]) -> Documents {
+    let document = |state: &Value| Document::from_json(state.to_string()).unwrap();
+    Documents(states.iter().map(document).collect())
 }
 
 /// Drops some work after so many requests to the store, as a crash does.
@@ -262,6 +297,7 @@ pub fn holds<S: Sources>(
         ];
         let mut proof = Proof {
             instances: [build(&cosmos[0]), build(&cosmos[1])],
+            applied: <_>::default(),
             dead_letters: DeadLetters::new(&cosmos[0]),
             world,
             sources: S::default(),

@@ -19,7 +19,7 @@ use tributary_functions::{
     cosmos::{Cosmos, Limits},
     http::{Authentication, HttpFunction},
     program::Program,
-    projection::{AnyProjection, BackgroundOptions, ProjectionOptions, Projections},
+    projection::{AnyProjection, BackgroundOptions, EagerOptions, ProjectionOptions, Projections},
 };
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
@@ -123,8 +123,9 @@ impl<A: AppUnderTest> World<A> {
 
     /// Returns the same world, seen through an instance whose projections retry for this time only.
     pub async fn with_budget(&self, retry_budget: Duration) -> Self {
-        let projections = ProjectionOptions { retry_budget, ..ProjectionOptions::default() };
-        self.with_app(AppOptions { projections, ..Self::options() }).await
+        let options = Self::options();
+        let projections = ProjectionOptions { retry_budget, ..options.projections };
+        self.with_app(AppOptions { projections, ..options }).await
     }
 
     /// Returns the same world, seen through an instance behind App Service Authentication.
@@ -178,12 +179,15 @@ impl<A: AppUnderTest> World<A> {
     }
 
     /// Returns the options of the app in a test. Its renames have no budget of request units: no reader
-    /// competes with them here. Its audits wait for 0.2 s instead of 20: no change is on its way for longer.
+    /// competes with them here. Its audits wait for 0.2 s instead of 20: no change is on its way for longer. Its
+    /// eager projections have 10 s instead of 0.1, also on a busy machine.
     pub fn options() -> AppOptions {
         let background =
             BackgroundOptions { request_units_per_second: None, ..BackgroundOptions::default() };
         let audit = AuditOptions { settle: Duration::from_millis(200), ..AuditOptions::default() };
-        AppOptions { background, audit, ..AppOptions::default() }
+        let eager = EagerOptions { time: Duration::from_secs(10), ..EagerOptions::default() };
+        let projections = ProjectionOptions { eager, ..ProjectionOptions::default() };
+        AppOptions { background, audit, projections, ..AppOptions::default() }
     }
 
     /// Returns the names of the triggers that the app serves.

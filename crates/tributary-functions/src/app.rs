@@ -131,6 +131,7 @@ pub struct App {
 
 impl App {
     /// Builds the app with all of its domains.
+    #[expect(clippy::large_types_passed_by_value, reason = "once in the life of the process")]
     pub(crate) fn new(
         domains: &[BuildDomain],
         cosmos: &Arc<Cosmos>,
@@ -154,7 +155,8 @@ impl App {
         });
         let projections = Projections::new(cosmos, options.projections, projections)
             .with_lease_expirations(expirations)
-            .with_successions(successions);
+            .with_successions(successions)
+            .with_eager(&eager_projections(&domains)?);
         let audits = domains.iter().filter_map(|domain| Some((domain, domain.audit.as_ref()?)));
         let audits = audits.flat_map(|(domain, audit)| {
             domain.projections.iter().map(|projection| (projection.function(), audit.clone()))
@@ -167,6 +169,8 @@ impl App {
         if !projections.successions().is_empty() {
             shared.extend(bind(functions_of_successions(), &projections));
         }
+        let shared = shared.into_iter().map(HttpFunction::without_eager_copies);
+        let mut shared: Vec<_> = shared.collect();
         shared.push(document.with_state(openapi.clone()));
         let of_domains = domains.iter().flat_map(|domain| {
             domain.http_functions.iter().map(move |function| (domain.name, function))
@@ -323,6 +327,7 @@ impl App {
         let names = names.chain(pages.map(|(route, name)| (Method::GET, route, name)));
         let names = FunctionNames::new(names, UNMATCHED_FUNCTION);
         let admission = Admission::new(self.options.admission);
+        let captures = self.projections.eager().captures();
         self.http_functions()
             .cloned()
             .fold(self.page.map(WebPage::router).unwrap_or_default(), |router, function| {
@@ -334,6 +339,7 @@ impl App {
                     options: self.options.consistency,
                     projections: self.projections.clone(),
                     copies_of: function.copies_of,
+                    captures: if function.is_eager { captures.clone() } else { <_>::default() },
                 };
                 let generations = self.successions_of(function.copies_of);
                 let session = middleware::from_fn_with_state(consistency, consistent);
@@ -352,6 +358,18 @@ impl App {
             .layer(middleware::from_fn(catch_panics))
             .layer(middleware::from_fn_with_state(names, answered))
     }
+}
+
+/// Returns the functions of the eager projections of all domains.
+fn eager_projections(domains: &[Domain]) -> Result<Vec<&'static str>, ConfigError> {
+    let eager = domains.iter().flat_map(|domain| {
+        domain.eager.iter().map(|name| {
+            let is_known = domain.projections.iter().any(|one| one.function() == *name);
+            let error = || ConfigError::new(format!("{name} is no projection of {}.", domain.name));
+            is_known.then_some(*name).ok_or_else(error)
+        })
+    });
+    eager.collect()
 }
 
 /// Returns the function of all other requests. The host names the rest of a path in its own way.

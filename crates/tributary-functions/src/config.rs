@@ -23,12 +23,15 @@ use crate::{
     cosmos::CosmosOptions,
     http::{AdmissionOptions, Authentication, ConsistencyOptions},
     projection::{
-        BackgroundOptions, ProjectionOptions,
+        BackgroundOptions, EAGER_TIME, EagerOptions, ProjectionOptions,
         control::{FailureLimit, STATE_MAX_AGE},
     },
     telemetry::{PartitionNames, TelemetryOptions},
     values::{Clock, Timestamp},
 };
+
+/// The longest time of an eager application that a setting may allow: a caller waits for it.
+const MAX_EAGER_MILLISECONDS: u64 = 2_000;
 
 /// All settings of the handler but those of its domains.
 #[derive(Debug)]
@@ -58,7 +61,8 @@ pub struct Config {
     pub background: BackgroundOptions,
     /// The settings of the projections: `Projections__StateSeconds`, the time for which an instance may use
     /// the state of a projection that it has read; `Projections__PauseAfterFailures`, the number of changes
-    /// that fail within `Projections__FailureMinutes`, 10 by default, before a projection pauses itself.
+    /// that fail within `Projections__FailureMinutes`, 10 by default, before a projection pauses itself;
+    /// `Projections__EagerMilliseconds`, the longest time of an eager application, or 0 for none.
     pub projections: ProjectionOptions,
     /// The source of the caller's identity: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
@@ -189,7 +193,11 @@ fn projections(settings: Settings<'_>) -> Result<ProjectionOptions, ConfigError>
     let within = Duration::from_mins(minutes.unwrap_or(10));
     let changes = settings.number("Projections__PauseAfterFailures", 1..=1_000)?;
     let failure_limit = changes.map(|changes| FailureLimit { changes, within });
-    Ok(ProjectionOptions { state_max_age, failure_limit, ..Default::default() })
+    let milliseconds =
+        settings.number("Projections__EagerMilliseconds", 0..=MAX_EAGER_MILLISECONDS)?;
+    let time = milliseconds.map_or(EAGER_TIME, Duration::from_millis);
+    let eager = EagerOptions { time, ..Default::default() };
+    Ok(ProjectionOptions { state_max_age, failure_limit, eager, ..Default::default() })
 }
 
 /// Reads the mode of authentication. The mode `easyauth` trusts headers, and only the platform removes

@@ -72,6 +72,9 @@ pub struct Domain {
     pub projections: Vec<Arc<dyn AnyProjection>>,
     /// The projections that have a successor, while both are declared ([`Context::succession`]).
     pub successions: Vec<Succession>,
+    /// The functions of the projections that the instance of a command applies, too, before the command
+    /// answers; none by default. For those with little work for a change.
+    pub eager: &'static [&'static str],
     /// The settings of the projections' triggers.
     pub feeds: FeedOptions,
     /// Work that timers start.
@@ -182,6 +185,7 @@ impl Domain {
             http_functions: Vec::new(),
             projections: Vec::new(),
             successions: Vec::new(),
+            eager: &[],
             feeds: FeedOptions::default(),
             timers: Vec::new(),
             audit: None,

@@ -14,8 +14,8 @@ use crate::{
     model::{Post, PostId, PostText, PublicPost},
 };
 
-/// Creates a post under an id of the server: one store request, and one more if the name of the
-/// author is not remembered.
+/// Creates a post under an id of the server: one store request, one for the copy of its author, and one more
+/// if the name of the author is not remembered.
 pub async fn create_post(
     State(blog): State<Blog>,
     actor: Actor,

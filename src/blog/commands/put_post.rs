@@ -33,7 +33,7 @@ from_form!(PostText {
     content: text("content", PostContent::parse),
 });
 
-/// Creates a post or edits one: two store requests. An edit keeps the counts: it replaces only the
+/// Creates a post or edits one: two store requests, and one or two for the copy of its author. An edit keeps the counts: it replaces only the
 /// state that was read, by itself or by the group commit that it is part of.
 pub async fn put_post(
     State(blog): State<Blog>,

@@ -54,7 +54,10 @@ async fn a_signed_in_caller_costs_a_read_only_if_the_author_is_looked_up() {
         let requests_before = world.endpoint.request_count();
         let answer = call_as(&world, Some(user), request).await;
         assert!(answer.status.is_success(), "{}", answer.text);
-        world.endpoint.requests_since(requests_before).len()
+        let mut requests = world.endpoint.requests_since(requests_before);
+        // The state of an eager projection is read every few seconds.
+        requests.retain(|request| request.container != "projections");
+        requests.len()
     };
     // Now the containers are known, and Ann has been seen.
     cost("ann", ("PUT", "/api/posts/p1/likes/ann", None)).await;
@@ -62,5 +65,6 @@ async fn a_signed_in_caller_costs_a_read_only_if_the_author_is_looked_up() {
     assert_eq!(cost("cy", ("POST", "/api/users", Some(json!({"username": "Cy"})))).await, 3);
     assert_eq!(cost("bob", ("DELETE", &comment, None)).await, 3);
     assert_eq!(cost("bob", ("DELETE", "/api/posts/p1/likes/bob", None)).await, 2);
-    assert_eq!(cost("ann", ("DELETE", "/api/posts/p1", None)).await, 2);
+    // Two for the post, and two for its copy.
+    assert_eq!(cost("ann", ("DELETE", "/api/posts/p1", None)).await, 4);
 }

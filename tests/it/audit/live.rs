@@ -144,7 +144,7 @@ async fn a_change_on_its_way_is_no_divergence() {
     post(&world, "p3", "ann").await.expect(201);
     user(&world, "cy", "Cyril").await.expect(200);
     let on_its_way = findings(&world).await;
-    assert!(on_its_way.contains(&"copy-missing users ann post:p3".to_owned()), "{on_its_way:?}");
+    assert!(on_its_way.contains(&"member-missing feed post p3".to_owned()), "{on_its_way:?}");
     assert!(on_its_way.contains(&"name-differs posts p2 p2".to_owned()), "{on_its_way:?}");
 
     assert_eq!(audit_around(&world, world.settle()).await, [""; 0]);

@@ -187,6 +187,8 @@ async fn a_post_that_comes_into_the_feed_while_a_member_is_taken_out_stays_in() 
 #[tokio::test]
 async fn counts_that_change_whenever_they_are_taken_are_no_divergence() {
     let world = given::blog().await;
+    // A post without its copy is counted more than once.
+    world.container("users").await.delete_item("ann", "post:p1", None).await.unwrap();
     let comments = async || {
         loop {
             let mut query = world.endpoint.hold(Query, "posts");

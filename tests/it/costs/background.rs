@@ -1,9 +1,13 @@
 //! The cost of a change in the background, in store requests, held against the table in
 //! `docs/costs.md`.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
 use serde_json::Value;
+use tributary_functions::{
+    app::AppOptions,
+    projection::{EagerOptions, ProjectionOptions},
+};
 use tributary_testing::budget::{hold_table, is_caused_by_a_change, kind};
 
 use crate::budgets::path;
@@ -37,7 +41,13 @@ async fn posts(world: &World, is_wanted: impl Fn(&str) -> bool) -> Vec<Value> {
 
 #[tokio::test]
 async fn the_table_of_background_requests_is_measured() {
-    let world = given::blog().await;
+    let eager = given::blog().await;
+    // What the change feed has to do where nothing was applied eagerly.
+    let projections = ProjectionOptions {
+        eager: EagerOptions { time: Duration::ZERO, ..EagerOptions::default() },
+        ..ProjectionOptions::default()
+    };
+    let world = eager.with_app(AppOptions { projections, ..World::options() }).await;
     let everywhere = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
     let mut table = String::from(
         "| change | projection | store requests | which |\n| --- | --- | ---: | --- |\n",
@@ -54,6 +64,14 @@ async fn the_table_of_background_requests_is_measured() {
     for function in everywhere {
         add(row(&world, "a post is created", function, &new).await);
     }
+    given::post(&eager, "eager", "ann").await.expect(201);
+    let applied = posts(&world, |id| id == "eager").await;
+    let function = "PostCopiesInUsers";
+    let what = "the same, applied eagerly by this instance";
+    add(row(&eager, what, function, &applied).await);
+    let other = eager.second_instance().await;
+    other.get("/api/users/ann/posts").await.expect(200);
+    add(row(&other, "the same, by another one", function, &applied).await);
     given::like(&world, "new", "bob").await.expect(201);
     let liked = posts(&world, |id| id == "new").await;
     for function in everywhere {

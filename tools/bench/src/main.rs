@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the cost of the handler. `docs/performance.md` has its numbers.
 
 mod cold_start;
+mod eager;
 mod feed;
 mod hot_post;
 mod load;
@@ -52,6 +53,8 @@ enum Bench {
     Logins(logins::LoginsOptions),
     /// Changes a second through each projection, and its lag.
     Feed(feed::FeedBenchOptions),
+    /// Projections that are applied by the instance of the command, beside the change feed alone.
+    Eager(eager::EagerBenchOptions),
     /// Many likers and commenters of one post.
     HotPost(hot_post::HotPostOptions),
     /// Items that are posted one by one and in bulk, and the queries of readers.
@@ -87,6 +90,7 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::WorstFeed(options) => runtime.block_on(or_ctrl_c(worst_feed::run(options))),
         Bench::Logins(options) => runtime.block_on(or_ctrl_c(logins::run(options))),
         Bench::Feed(options) => runtime.block_on(or_ctrl_c(feed::run(options))),
+        Bench::Eager(options) => runtime.block_on(or_ctrl_c(eager::run(options))),
         Bench::HotPost(options) => runtime.block_on(or_ctrl_c(hot_post::run(options))),
         Bench::News(options) => runtime.block_on(or_ctrl_c(news::run(options))),
     }

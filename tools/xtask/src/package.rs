@@ -8,7 +8,7 @@ use clap::Args;
 use tributary_package::BuildOptions;
 
 /// The size of the folder at most: an instance loads it before it answers its first request.
-const MAX_BYTES: u64 = 24_000_000;
+const MAX_BYTES: u64 = 25_000_000;
 
 #[derive(Args)]
 pub(crate) struct PackageOptions {

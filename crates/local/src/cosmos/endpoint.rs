@@ -34,6 +34,8 @@ pub struct EndpointOptions {
     pub charges: Charges,
     /// Throttles requests, loses answers, reads from stale replicas and splits partitions at random.
     pub chaos: Option<Chaos>,
+    /// The time that each data-plane request takes more: that of a network and of real replicas.
+    pub latency: Duration,
 }
 
 impl Default for EndpointOptions {
@@ -44,6 +46,7 @@ impl Default for EndpointOptions {
             keep_requests: false,
             charges: Charges::default(),
             chaos: None,
+            latency: Duration::ZERO,
         }
     }
 }
@@ -69,14 +72,14 @@ impl CosmosEndpoint {
     ///
     /// [`EndpointError::Option`] if an option is out of its range.
     pub fn in_process(options: EndpointOptions) -> Result<Self, EndpointError> {
-        let EndpointOptions { partitions, expiry_interval, keep_requests, charges, chaos } =
+        let EndpointOptions { partitions, expiry_interval, keep_requests, charges, chaos, latency } =
             options;
         if !(1..=1_000).contains(&partitions) {
             return Err(EndpointError::Option(format!(
                 "a container has 1 to 1,000 physical partitions, not {partitions}"
             )));
         }
-        let store = EndpointStore::new(partitions, keep_requests, chaos, charges)
+        let store = EndpointStore::new(partitions, keep_requests, chaos, charges, latency)
             .map_err(EndpointError::cosmos("the in-memory Cosmos DB account cannot be made"))?;
         Ok(Self {
             store: Arc::new(store),

@@ -50,6 +50,7 @@ pub(super) struct EndpointStore {
     /// The charges of requests; without it the emulator's charges stay.
     ledger: Option<Ledger>,
     splits: Option<Splits>,
+    latency: Duration,
     /// Held while a container is created, replaced or deleted: a creation takes several steps.
     control_plane: Mutex<()>,
 }
@@ -60,6 +61,7 @@ impl EndpointStore {
         keep_requests: bool,
         chaos: Option<Chaos>,
         charges: Charges,
+        latency: Duration,
     ) -> Result<Self, CosmosError> {
         let base_url = Account::address()?;
         let lagging = Lagging::from_chaos(chaos.as_ref(), &base_url);
@@ -77,6 +79,7 @@ impl EndpointStore {
             holds: Holds::default(),
             expiry: Expiry::default(),
             ledger: (charges == Charges::Model).then(Ledger::default),
+            latency,
             control_plane: Mutex::new(()),
         })
     }
@@ -96,6 +99,9 @@ impl EndpointStore {
             StoreOperation::Data { kind, container, item } => {
                 let place = self.requests.add(|| StoreRequest::new(kind, &container, &request));
                 self.holds.wait(kind, &container.container).await;
+                if !self.latency.is_zero() {
+                    tokio::time::sleep(self.latency).await;
+                }
                 let mut response = self.execute_data(kind, &container, item, &request).await?;
                 self.containers.name(&container, &mut response).await;
                 self.requests.answered(place, || StoreAnswer::new(kind, &response));

@@ -39,7 +39,7 @@ use tokio::{runtime::Handle, sync::oneshot, task::yield_now};
 use super::{
     budget::without_limits,
     meter::{CostShare, metered_apart},
-    session::{SeenPositions, in_no_session},
+    session::{Captures, SeenPositions, in_no_session},
 };
 use crate::telemetry::{TraceScope, WorkDetail, followed};
 
@@ -87,6 +87,7 @@ struct Shared<C: Combine> {
 struct QueuedOperation<C: Combine> {
     operation: C::Operation,
     scope: TraceScope,
+    captures: Captures,
     answer: oneshot::Sender<Answered<C>>,
 }
 
@@ -171,7 +172,9 @@ impl<C: Combine> Combiner<C> {
         operation: C::Operation,
     ) -> Result<C::Outcome, GroupPanicked> {
         let (answer, answered) = oneshot::channel();
-        let waiting = QueuedOperation { operation, scope: TraceScope::current(), answer };
+        let scope = TraceScope::current();
+        let captures = Captures::current();
+        let waiting = QueuedOperation { operation, scope, captures, answer };
         let answer = if self.0.enqueue(&key, waiting) {
             let run = DrivenRun::new(Arc::clone(&self.0).run(key));
             match select(run, answered).await {
@@ -238,6 +241,9 @@ impl<C: Combine> Shared<C> {
         group: Vec<QueuedOperation<C>>,
         memory: &mut C::Memory,
     ) -> Vec<MemberOutcome<C>> {
+        // guard: eager: a group captures what one of its members does => `Captures::default()`
+        let captures = group.iter().map(|one| &one.captures).find(|one| !one.is_empty());
+        let captures = captures.cloned().unwrap_or_default();
         let (operations, members): (Vec<_>, Vec<_>) =
             group.into_iter().map(|one| (one.operation, (one.scope, one.answer))).unzip();
         let Some((scope, _)) = members.first() else {
@@ -247,8 +253,8 @@ impl<C: Combine> Shared<C> {
         // Apart from the meter and the limits of the caller that drives the run: each member is charged
         // its own share.
         // guard: group: the task that drives a run pays its own share only =>
-        //     `without_limits(super::meter::metered(in_no_session(followed(work))))`
-        let work = without_limits(metered_apart(in_no_session(followed(work))));
+        //     `without_limits(super::meter::metered(in_no_session(captures, followed(work))))`
+        let work = without_limits(metered_apart(in_no_session(captures, followed(work))));
         let (((outcomes, detail), seen), meter) = work.await;
         let work = Arc::new(SharedWork { seen, detail, members: members.len() });
         let shares = meter.shares(members.len());

@@ -4,13 +4,13 @@
 //! SDK allows that. So its code, some hundred KB for an operation, is compiled once, and not again for each
 //! type of item and in each crate with a domain.
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 use azure_core::http::Etag;
 use azure_data_cosmos::{
     CosmosError, SubStatusCode,
     clients::ContainerClient,
-    models::ItemResponse,
+    models::{ItemResponse, TransactionalBatchOperationResult},
     options::{
         BatchOptions, ItemReadOptions, ItemWriteOptions, OperationOptions, PriorityLevel,
         ReadConsistencyStrategy, SessionToken, ThroughputControlOptionsBuilder,
@@ -25,7 +25,7 @@ use super::{
     Cosmos, ETag, Reads, Refusal, StoreError, Stored, Transaction,
     budget::check_request_budget,
     meter::{metered, timed, timed_sync},
-    session::request_reads_latest,
+    session::{capture, capture_none, request_reads_latest},
     transaction::if_match,
 };
 use crate::telemetry::{Cost, PartitionUse};
@@ -252,8 +252,12 @@ impl Container {
                     client.replace_item(key, id, item, Some(unchanged)).boxed()
                 }
             };
-            let response = self.measured_in_partition(partition_key, call).await?;
-            required_etag(response.headers().etag())
+            let response = self.measured_in_partition(partition_key, call).await;
+            match &response {
+                Ok(_) => capture(self.id, iter::once_with(|| serde_json::to_string(item))),
+                Err(_) => capture_none(self.id),
+            }
+            required_etag(response?.headers().etag())
         };
         write.boxed()
     }
@@ -286,38 +290,37 @@ impl Container {
             let whole = |error: StoreError| Refusal { operation: None, error };
             let client = self.client().await.map_err(whole)?;
             let options = BatchOptions::default().with_operation_options((*self.options).clone());
-            let Transaction { partition, batch, states } = transaction;
+            let Transaction { partition, batch, states, documents, .. } = transaction;
             let call = client.execute_transactional_batch(batch, Some(options));
             let sent = self.measured_in_partition(&partition, async {
                 let response = call.await?;
                 let diagnostics = response.diagnostics();
                 response.into_model().map(|response| (response, diagnostics))
             });
-            let (response, diagnostics) = sent.await.map_err(|error| whole(error.into()))?;
+            let sent = sent.await.inspect_err(|_| capture_none(self.id));
+            let (response, diagnostics) = sent.map_err(|error| whole(error.into()))?;
             // The operation that failed has its own status in the response. All others have 424.
             let failing_operation = response
                 .results()
                 .iter()
                 .enumerate()
                 .find(|(_, result)| !result.is_success() && result.status_code() != 424);
-            match failing_operation {
-                Some((operation, result)) => Err(Refusal {
+            if let Some((operation, result)) = failing_operation {
+                return Err(Refusal {
                     operation: Some(operation),
                     error: StoreError::from_status(
                         (result.status_code(), result.substatus_code()),
                         &diagnostics,
                     ),
-                }),
-                None => Ok(response
-                    .results()
-                    .iter()
-                    .zip(states)
-                    .map(|(result, state)| {
-                        let tag = result.etag()?;
-                        Some(ETag::of_write(Etag::from(tag.to_owned()), state))
-                    })
-                    .collect()),
+                });
             }
+            capture(self.id, documents);
+            let results = response.results().iter().zip(states);
+            let etag = |(result, state): (&TransactionalBatchOperationResult, _)| {
+                let tag = result.etag()?;
+                Some(ETag::of_write(Etag::from(tag.to_owned()), state))
+            };
+            Ok(results.map(etag).collect())
         };
         transact.boxed()
     }

@@ -34,6 +34,9 @@ pub use meter::{Meter, metered};
 pub use pacer::Pacer;
 pub use queries::{QueryPosition, RowResult, Scope};
 pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
-pub use session::{ContainerTag, Position, Session, in_session};
+pub use session::{
+    Captures, ContainerTag, Position, SeenPositions, Session, SessionPosition, WrittenDocument,
+    in_no_session, in_session,
+};
 pub use stored::{ReadResult, Stored};
 pub use transaction::{Refusal, Transaction};

@@ -9,6 +9,9 @@
 //! A store without the named position refuses the read (404, sub-status 1002): a replica that is behind, a
 //! container that was created anew, a position that no write has had. Then the latest committed state
 //! answers. So the caller's session makes reads newer, and never makes one fail.
+//!
+//! A request may also keep the documents that it writes ([`Captures`]), for the projections that its instance
+//! applies itself. They go with the positions of the writes: where one is known, the other is.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -16,12 +19,16 @@ use std::{
 };
 
 use azure_data_cosmos::options::SessionToken;
+use serde_json::Error;
 use twox_hash::XxHash64;
 
 use crate::telemetry;
 
 /// The most bytes of a position: a partition, a version, and progress in some regions.
 const MAX_POSITION_BYTES: usize = 200;
+
+/// The most bytes of documents that a request keeps. A request that writes more leaves them to the change feed.
+const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 
 tokio::task_local! {
     /// The session of the request that the current task works for.
@@ -95,9 +102,32 @@ impl AsRef<str> for Position {
     }
 }
 
+/// A position that a reader has to see, and the writes of its caller before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionPosition {
+    /// The container.
+    pub container: ContainerTag,
+    /// The position.
+    pub position: Position,
+    /// The number of the caller's last write, which readers of copies wait for; 0 if the caller has written
+    /// nothing there, and the position is that of a copy.
+    pub written: u64,
+    /// The number of the last of these writes that an eager projection may not have applied; 0 if each has
+    /// applied them all.
+    pub unapplied: u64,
+}
+
+impl SessionPosition {
+    /// Returns the position of a write, which no projection may have applied.
+    pub fn written(container: ContainerTag, position: Position) -> Self {
+        let lsn = position.lsn();
+        Self { container, position, written: lsn, unapplied: lsn }
+    }
+}
+
 /// The positions that a reader has to see, at most one for each physical partition; the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Session(Vec<(ContainerTag, Position)>);
+pub struct Session(Vec<SessionPosition>);
 
 impl Session {
     /// Returns true if it has no position.
@@ -106,33 +136,58 @@ impl Session {
     }
 
     /// Returns the positions, the newest first.
-    pub fn positions(&self) -> impl Iterator<Item = (ContainerTag, &Position)> {
-        self.0.iter().map(|(container, position)| (*container, position))
+    pub fn positions(&self) -> impl Iterator<Item = &SessionPosition> {
+        self.0.iter()
     }
 
     /// Returns the positions in one container.
-    pub fn of_container(&self, container: &str) -> impl Iterator<Item = &Position> {
+    pub fn of_container(&self, container: &str) -> impl Iterator<Item = &SessionPosition> {
         let tag = ContainerTag::of(container);
-        self.positions().filter(move |(one, _)| *one == tag).map(|(_, position)| position)
+        self.positions().filter(move |one| one.container == tag)
     }
 
     /// Adds a position behind the others, or to the one of its partition.
-    pub fn add(&mut self, container: ContainerTag, position: Position) {
-        let mut own = self.0.iter_mut();
-        let same = |(tag, one): &&mut (ContainerTag, Position)| {
-            *tag == container && one.partition() == position.partition()
+    pub fn add(&mut self, added: SessionPosition) {
+        let same = |one: &&mut SessionPosition| {
+            one.container == added.container
+                && one.position.partition() == added.position.partition()
         };
-        match own.find(same) {
-            Some((_, known)) => *known = known.later(&position),
-            None => self.0.push((container, position)),
+        match self.0.iter_mut().find(same) {
+            Some(known) => {
+                known.position = known.position.later(&added.position);
+                known.written = known.written.max(added.written);
+                // guard: eager: a write that is applied hides no other that is not =>
+                //     `known.unapplied = known.unapplied.min(added.unapplied)`
+                known.unapplied = known.unapplied.max(added.unapplied);
+            }
+            None => self.0.push(added),
         }
     }
 
     /// Adds the positions of an older session.
     #[must_use]
     pub fn and(mut self, older: &Self) -> Self {
-        for (container, position) in &older.0 {
-            self.add(*container, position.clone());
+        for position in &older.0 {
+            self.add(position.clone());
+        }
+        self
+    }
+
+    /// Returns the session after eager projections have applied all of its writes in a container.
+    #[must_use]
+    pub fn applied_in(mut self, container: &str) -> Self {
+        let tag = ContainerTag::of(container);
+        for position in self.0.iter_mut().filter(|one| one.container == tag) {
+            position.unapplied = 0;
+        }
+        self
+    }
+
+    /// Returns the session as one of whose writes nothing is known to be applied.
+    #[must_use]
+    pub fn unapplied(mut self) -> Self {
+        for position in &mut self.0 {
+            position.unapplied = position.written;
         }
         self
     }
@@ -140,27 +195,60 @@ impl Session {
     /// Adds the segments of a token of the store.
     fn add_token(&mut self, container: ContainerTag, token: &str) {
         for position in token.split(',').filter_map(Position::parse) {
-            self.add(container, position);
+            self.add(SessionPosition::written(container, position));
         }
     }
 }
 
+/// The containers whose written documents a request keeps. Cloning is cheap.
+#[derive(Debug, Clone, Default)]
+pub struct Captures(Arc<[&'static str]>);
+
+impl FromIterator<&'static str> for Captures {
+    fn from_iter<I: IntoIterator<Item = &'static str>>(containers: I) -> Self {
+        Self(containers.into_iter().collect())
+    }
+}
+
+impl Captures {
+    /// Returns those of the current task's request.
+    pub(super) fn current() -> Self {
+        REQUEST_SESSION.try_with(|session| session.captures.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A document that a request has written, as the change feed will deliver it, but for the properties of the
+/// store.
+#[derive(Clone)]
+pub struct WrittenDocument {
+    /// The container.
+    pub container: &'static str,
+    /// The document as JSON.
+    pub text: Arc<str>,
+}
+
 /// The session of a request: that of its caller, and what the request itself has seen.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct RequestSession {
     given: Session,
     /// True if its reads see the latest committed state.
     reads_latest: bool,
+    captures: Captures,
     seen: Mutex<SeenPositions>,
 }
 
-/// The positions that work has seen in the answers of the store.
-#[derive(Debug, Clone, Default)]
-pub(super) struct SeenPositions {
+/// The positions that work has seen in the answers of the store, and the documents that it has written.
+#[derive(Clone, Default)]
+pub struct SeenPositions {
     written: Session,
     read: Session,
     /// The containers with a write that was refused, or whose answer was lost.
     uncertain: BTreeSet<ContainerTag>,
+    documents: Vec<WrittenDocument>,
 }
 
 impl SeenPositions {
@@ -168,57 +256,121 @@ impl SeenPositions {
     ///
     /// Work that has written nothing has found its writes done, as a repeated command does, and so has
     /// work whose answer was lost. A later read of them has the positions of these writes.
-    fn result(&self) -> Session {
+    pub fn session(&self) -> Session {
         let nothing_is_written = self.written.is_empty();
         let reads = self.read.positions();
         let reads = reads
             // guard: session: a repeated command knows its writes by what it reads => `.filter(|_| false)`
-            .filter(|(container, _)| nothing_is_written || self.uncertain.contains(container));
+            .filter(|one| nothing_is_written || self.uncertain.contains(&one.container));
         let mut session = self.written.clone();
-        for (container, position) in reads {
-            session.add(container, position.clone());
+        for position in reads {
+            session.add(position.clone());
         }
         session
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Returns all positions as those of copies: a reader has to see them, and waits for nothing there.
+    pub fn of_copies(&self) -> Session {
+        let mut session = self.written.clone().and(&self.read);
+        for position in &mut session.0 {
+            (position.written, position.unapplied) = (0, 0);
+        }
+        session
+    }
+
+    /// Returns the documents that were written in the captured containers.
+    pub fn documents(&self) -> &[WrittenDocument] {
+        &self.documents
+    }
+
+    /// Returns true if the documents are all that may have been written in a captured container.
+    pub fn knows_all_documents(&self, container: &str) -> bool {
+        !self.uncertain.contains(&ContainerTag::of(container))
+    }
+
+    fn add(&mut self, other: &Self, captures: &Captures) {
         self.written = std::mem::take(&mut self.written).and(&other.written);
         self.read = std::mem::take(&mut self.read).and(&other.read);
         self.uncertain.extend(&other.uncertain);
+        let documents = other.documents.iter().filter(|one| captures.0.contains(&one.container));
+        self.add_documents(documents.cloned());
+    }
+
+    fn add_documents(&mut self, documents: impl Iterator<Item = WrittenDocument>) {
+        let mut bytes: usize = self.documents.iter().map(|one| one.text.len()).sum();
+        for document in documents {
+            bytes += document.text.len();
+            if bytes > MAX_DOCUMENT_BYTES {
+                self.uncertain.insert(ContainerTag::of(document.container));
+            } else {
+                self.documents.push(document);
+            }
+        }
     }
 
     /// Adds these positions to those of the current task's request.
     pub(super) fn note(&self) {
-        let _ = REQUEST_SESSION.try_with(|session| lock(&session.seen).add(self));
+        let note = |session: &Arc<RequestSession>| lock(&session.seen).add(self, &session.captures);
+        let _ = REQUEST_SESSION.try_with(note);
     }
 }
 
-/// Runs `work` in the session of a caller. Returns its output, and the positions that a reader after it has
-/// to see.
+/// Keeps the documents of a write that was committed, if the current task's request captures them.
+pub(super) fn capture(
+    container: &'static str,
+    documents: impl IntoIterator<Item = Result<String, Error>>,
+) {
+    let _ = REQUEST_SESSION.try_with(|session| {
+        if !session.captures.0.contains(&container) {
+            return;
+        }
+        let mut seen = lock(&session.seen);
+        for document in documents {
+            match document {
+                Ok(text) => {
+                    let document = WrittenDocument { container, text: text.into() };
+                    seen.add_documents([document].into_iter());
+                }
+                Err(_) => drop(seen.uncertain.insert(ContainerTag::of(container))),
+            }
+        }
+    });
+}
+
+/// Notes that a write has failed, and may have been committed: also one whose answer cannot be read.
+pub(super) fn capture_none(container: &'static str) {
+    let _ = REQUEST_SESSION.try_with(|session| {
+        lock(&session.seen).uncertain.insert(ContainerTag::of(container));
+    });
+}
+
+/// Runs `work` in the session of a caller. Returns its output, and what it has seen in the store.
 ///
 /// With `reads_latest` each of its reads sees the latest committed state.
 pub async fn in_session<F: Future>(
     given: Session,
     reads_latest: bool,
+    captures: Captures,
     work: F,
-) -> (F::Output, Session) {
-    let session = Arc::new(RequestSession { given, reads_latest, seen: Mutex::default() });
+) -> (F::Output, SeenPositions) {
+    let seen = Mutex::default();
+    let session = Arc::new(RequestSession { given, reads_latest, captures, seen });
     let output = REQUEST_SESSION.scope(Arc::clone(&session), work).await;
-    let result = lock(&session.seen).result();
-    (output, result)
+    let seen = std::mem::take(&mut *lock(&session.seen));
+    (output, seen)
+}
+
+/// Runs work in the session of no caller, such as work that serves several requests. Returns what it has seen.
+pub fn in_no_session<F: Future>(
+    captures: Captures,
+    work: F,
+) -> impl Future<Output = (F::Output, SeenPositions)> {
+    in_session(Session::default(), false, captures, work)
 }
 
 /// Returns true if the reads of the current task's request see the latest committed state.
 pub(super) fn request_reads_latest() -> bool {
     REQUEST_SESSION.try_with(|session| session.reads_latest).unwrap_or_default()
-}
-
-/// Runs work that serves several requests, in the session of none. Returns what it has seen.
-pub(super) async fn in_no_session<F: Future>(work: F) -> (F::Output, SeenPositions) {
-    let session = Arc::<RequestSession>::default();
-    let output = REQUEST_SESSION.scope(Arc::clone(&session), work).await;
-    let seen = lock(&session.seen).clone();
-    (output, seen)
 }
 
 /// The positions that an instance has seen, by container and physical partition, as its client keeps them.
@@ -229,21 +381,20 @@ impl InstanceSession {
     /// Returns the token of a read: the later one of the caller's positions and of this instance's.
     /// Returns `None` if the caller knows nothing of the container: the client has the instance's own.
     pub(super) fn token(&self, container: &str) -> Option<SessionToken> {
-        let given: Vec<Position> = REQUEST_SESSION
-            .try_with(|session| session.given.of_container(container).cloned().collect())
-            .unwrap_or_default();
-        if given.is_empty() {
+        let given = REQUEST_SESSION
+            .try_with(|session| session.given.of_container(container).cloned().collect());
+        let mut all = Session(given.unwrap_or_default());
+        if all.is_empty() {
             return None;
         }
         let tag = ContainerTag::of(container);
-        let mut all = Session(given.into_iter().map(|position| (tag, position)).collect());
         // guard: session: a caller's session does not replace the instance's own
         if let Some(own) = lock(&self.0).get(&tag) {
             for position in own.values() {
-                all.add(tag, position.clone());
+                all.add(SessionPosition::written(tag, position.clone()));
             }
         }
-        let segments: Vec<&str> = all.0.iter().map(|(_, position)| position.as_ref()).collect();
+        let segments: Vec<&str> = all.positions().map(|one| one.position.as_ref()).collect();
         Some(SessionToken::new(segments.join(",")))
     }
 
@@ -272,13 +423,14 @@ impl InstanceSession {
         // The change feed has no change for a delete.
         let is_change = !operation.contains("delete");
         for (positions, is_change) in [(&seen.written, is_change), (&seen.read, false)] {
-            let positions = positions.positions().map(|(_, one)| (one.partition(), one.lsn()));
+            let positions =
+                positions.positions().map(|one| (one.position.partition(), one.position.lsn()));
             telemetry::note_positions(container, is_change, positions);
         }
         seen.note();
         let mut known = lock(&self.0);
         let known = known.entry(tag).or_default();
-        for (_, position) in seen.written.0.into_iter().chain(seen.read.0) {
+        for SessionPosition { position, .. } in seen.written.0.into_iter().chain(seen.read.0) {
             let own = known.get(position.partition()).map(|own| own.later(&position));
             known.insert(position.partition().to_owned(), own.unwrap_or(position));
         }

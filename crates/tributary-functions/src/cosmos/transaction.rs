@@ -9,7 +9,7 @@ use azure_data_cosmos::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{ETag, StoreError, meter::timed_sync};
+use super::{ETag, StoreError, meter::timed_sync, session::Captures};
 
 /// The most operations of a transaction (service limit).
 const MAX_OPERATIONS: usize = 100;
@@ -19,12 +19,14 @@ const MAX_OPERATIONS: usize = 100;
 const MAX_BYTES: usize = 1_500_000;
 
 /// The writes of one transaction; at most 100, and 2 MB in all (service limits).
-#[derive(Debug)]
 pub struct Transaction {
     pub(super) partition: String,
     pub(super) batch: TransactionalBatch,
     /// For each operation the item as it is written, if it has properties that its type does not know.
     pub(super) states: Vec<Option<Arc<Value>>>,
+    /// The items as they are written, in a request that captures documents.
+    pub(super) documents: Vec<Result<String, serde_json::Error>>,
+    captures: bool,
 }
 
 /// The refusal of a transaction, which changed nothing.
@@ -42,7 +44,13 @@ impl Transaction {
     /// Returns an empty transaction in a logical partition.
     pub fn new(partition_key: &str) -> Self {
         let batch = TransactionalBatch::new(partition_key.to_owned());
-        Self { partition: partition_key.to_owned(), batch, states: Vec::new() }
+        Self {
+            partition: partition_key.to_owned(),
+            batch,
+            states: Vec::new(),
+            documents: Vec::new(),
+            captures: !Captures::current().is_empty(),
+        }
     }
 
     /// Cuts items of one logical partition into chunks that fit into a transaction each. `size` returns
@@ -68,7 +76,7 @@ impl Transaction {
 
     /// Creates an item; refused with `Conflict` when there is one with its id.
     pub fn create<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
-        self.with(None, |batch| Ok(batch.create_item(item)?))
+        self.with(item, None, |batch| Ok(batch.create_item(item)?))
     }
 
     /// Replaces an item that has not changed since `etag` was read. It keeps the properties that a `T` does
@@ -81,7 +89,7 @@ impl Transaction {
     ) -> Result<Self, StoreError> {
         let unchanged = BatchReplaceOptions::default().with_precondition(if_match(etag));
         let complete = etag.completed(item)?;
-        self.with(complete.clone(), |batch| {
+        self.with(item, complete.clone(), |batch| {
             Ok(match &complete {
                 Some(complete) => {
                     batch.replace_item(id.to_owned(), complete.as_ref(), Some(unchanged))
@@ -107,7 +115,7 @@ impl Transaction {
 
     /// Creates or replaces an item, whatever is there.
     pub fn upsert<T: Serialize>(self, item: &T) -> Result<Self, StoreError> {
-        self.with(None, |batch| Ok(batch.upsert_item(item, None::<BatchUpsertOptions>)?))
+        self.with(item, None, |batch| Ok(batch.upsert_item(item, None::<BatchUpsertOptions>)?))
     }
 
     /// Deletes an item. With an ETag, only an item that has not changed since.
@@ -118,12 +126,19 @@ impl Transaction {
         Self { batch: self.batch.delete_item(id.to_owned(), unchanged), ..self }
     }
 
-    /// Adds an operation.
+    /// Adds an operation that writes an item.
     fn with(
         mut self,
+        item: &dyn erased_serde::Serialize,
         state: Option<Arc<Value>>,
         add: impl FnOnce(TransactionalBatch) -> Result<TransactionalBatch, StoreError>,
     ) -> Result<Self, StoreError> {
+        if self.captures {
+            self.documents.push(match &state {
+                Some(complete) => serde_json::to_string(complete.as_ref()),
+                None => serde_json::to_string(item),
+            });
+        }
         self.states.push(state);
         Ok(Self { batch: timed_sync(|| add(self.batch))?, ..self })
     }

@@ -9,6 +9,9 @@
 //! request waits for the projections that make them. It waits before the admission control, so that it holds
 //! neither a place nor memory. When its time ends first, the answer is an ordinary one, and says so with
 //! [`COPIES_BEHIND`].
+//!
+//! A command that has succeeded applies its changes to the copies of eager projections before its answer goes
+//! out ([`EagerProjections`](crate::projection::EagerProjections)).
 
 use std::time::Duration;
 
@@ -25,7 +28,7 @@ use super::{
     preferences::Preferences,
 };
 use crate::{
-    cosmos::{Session, in_session},
+    cosmos::{Captures, Session, in_session},
     projection::{CopyFreshness, Projections},
     values::Timestamp,
 };
@@ -77,6 +80,8 @@ pub struct Consistency {
     pub projections: Projections,
     /// The projections that make the copies in the function's answer.
     pub copies_of: &'static [&'static str],
+    /// The containers whose changes the function applies to the copies of eager projections.
+    pub captures: Captures,
 }
 
 /// The token of a request.
@@ -93,7 +98,8 @@ pub async fn consistent(
     next: Next,
 ) -> Response {
     let options = consistency.options;
-    let given = match given(request.headers(), options.max_age) {
+    let eager = consistency.projections.eager();
+    let given = match given(request.headers(), eager.tag(), options.max_age) {
         Ok(given) => given,
         Err(error) => return error.into_response(),
     };
@@ -105,13 +111,18 @@ pub async fn consistent(
     }
     let GivenToken { session: older, is_cookie } = given.unwrap_or_default();
     let preferences = Preferences::of(request.headers());
-    let (mut response, seen) = in_session(older.clone(), false, next.run(request)).await;
-    // guard: consistency: a new token knows the writes of the given one => `seen`
-    let session = seen.and(&older);
-    if !response.status().is_success() || session.is_empty() {
+    let captures = consistency.captures.clone();
+    let work = in_session(older.clone(), false, captures, next.run(request));
+    let (mut response, seen) = work.await;
+    if !response.status().is_success() {
         return response;
     }
-    let token = consistency_token::write(&session, Timestamp::now());
+    // guard: consistency: a new token knows the writes of the given one => `eager.apply(seen).await`
+    let session = eager.apply(seen).await.and(&older);
+    if session.is_empty() {
+        return response;
+    }
+    let token = consistency_token::write(&session, eager.tag(), Timestamp::now());
     let headers = response.headers_mut();
     if (preferences.cookie || is_cookie)
         && let Ok(cookie) = HeaderValue::try_from(options.cookie(&token))
@@ -134,10 +145,12 @@ impl Consistency {
         let limit = preferred.unwrap_or(self.options.wait).min(self.options.max_wait);
         let copies = self.projections.wait_for(self.copies_of, &session, limit).await;
         // guard: consistency: copies are read in their latest state => `false`
-        let reads_latest = copies != CopyFreshness::Unconcerned;
-        let (mut response, _) = in_session(session, reads_latest, next.run(request)).await;
+        let reads_latest = matches!(copies, CopyFreshness::UpToDate | CopyFreshness::Behind);
+        let work = in_session(session, reads_latest, Captures::default(), next.run(request));
+        let (mut response, _) = work.await;
         let is_behind = copies == CopyFreshness::Behind;
-        let has_applied = copies == CopyFreshness::UpToDate && preferred.is_some();
+        let is_applied = matches!(copies, CopyFreshness::UpToDate | CopyFreshness::InSession);
+        let has_applied = is_applied && preferred.is_some();
         if (is_behind || has_applied)
             && let Ok(wait) = HeaderValue::try_from(format!("wait={}", limit.as_secs()))
         {
@@ -161,8 +174,12 @@ impl ConsistencyOptions {
 
 /// Reads the token of a request: that of the header, or of the cookie. A bad header is refused. A bad cookie
 /// is ignored, since no script could remove it.
-fn given(headers: &HeaderMap, max_age: Duration) -> Result<Option<GivenToken>, ApiError> {
-    let read = |token: &str| consistency_token::read(token, Timestamp::now(), max_age);
+fn given(
+    headers: &HeaderMap,
+    eager: u32,
+    max_age: Duration,
+) -> Result<Option<GivenToken>, ApiError> {
+    let read = |token: &str| consistency_token::read(token, eager, Timestamp::now(), max_age);
     let mut tokens = headers.get_all(&CONSISTENCY_TOKEN).iter();
     if let Some(token) = tokens.next() {
         let token = token.to_str().ok().filter(|_| tokens.next().is_none());

@@ -30,6 +30,8 @@ pub struct HttpFunction<S = ()> {
     pub queue: Option<WorkQueue>,
     /// The projections that make the copies in its answer ([`Self::reads_copies_of`]).
     pub copies_of: &'static [&'static str],
+    /// True if its changes are applied to the copies of eager projections before it answers.
+    pub is_eager: bool,
     /// The parts of the request and of the answer.
     pub signature: Signature,
     handler: MethodRouter<S>,
@@ -125,6 +127,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             _ => routing::delete(handler),
         };
         let copies_of = &[];
+        let is_eager = true;
         Self {
             name,
             method,
@@ -134,6 +137,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             limits,
             queue,
             copies_of,
+            is_eager,
             signature,
             handler,
         }
@@ -160,6 +164,12 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
     /// what another one writes stands behind it. A caller with a consistency token waits for them.
     pub fn reads_copies_of(self, projections: &'static [&'static str]) -> Self {
         Self { copies_of: projections, ..self }
+    }
+
+    /// Returns the function as a command that leaves its changes to the change feed: its callers do not look
+    /// for them in copies, so that eager projections would only make it slower.
+    pub fn without_eager_copies(self) -> Self {
+        Self { is_eager: false, ..self }
     }
 
     /// Returns the function with parameters of the query string that its handler parses itself.
@@ -190,6 +200,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             limits,
             queue,
             copies_of,
+            is_eager,
             signature,
             handler,
         } = self;
@@ -202,6 +213,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             limits,
             queue,
             copies_of,
+            is_eager,
             signature,
             handler: handler.with_state(state),
         }

@@ -88,7 +88,7 @@ fn cells(view: &ProjectionView, now: Timestamp) -> [String; 6] {
     [
         view.name.to_owned(),
         view.container.to_owned(),
-        view.status.as_str().to_owned(),
+        format!("{}{}", view.status.as_str(), if view.eager { ", eager" } else { "" }),
         view.lag.as_ref().map_or_else(|| "?".to_owned(), lag),
         since,
         detail.join("; "),
@@ -118,6 +118,7 @@ mod tests {
             name: "RoomCopies",
             container: "rooms",
             status: ProjectionStatus::Running,
+            eager: false,
             pause: None,
             rebuild: None,
             succession: None,
@@ -133,15 +134,16 @@ mod tests {
         };
         let paused = ProjectionView {
             status: ProjectionStatus::Paused,
+            eager: true,
             pause: Some(pause),
             lag: None,
             ..running.clone()
         };
         assert_eq!(
             projections_table(&[running, paused], false),
-            "NAME        CONTAINER  STATUS   LAG                           SINCE              DETAIL\n\
-             RoomCopies  rooms      running  12 for 1 min 35 s, 1 stopped\n\
-             RoomCopies  rooms      paused   ?                             1 h 1 min, by ann  A bug\n"
+            "NAME        CONTAINER  STATUS         LAG                           SINCE              DETAIL\n\
+             RoomCopies  rooms      running        12 for 1 min 35 s, 1 stopped\n\
+             RoomCopies  rooms      paused, eager  ?                             1 h 1 min, by ann  A bug\n"
         );
     }
 }

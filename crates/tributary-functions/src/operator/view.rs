@@ -35,6 +35,8 @@ pub struct ProjectionView {
     pub container: &'static str,
     /// The status.
     pub status: ProjectionStatus,
+    /// True if instances apply it to the changes of their own commands, too.
+    pub eager: bool,
     /// The pause; none while the projection runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
@@ -169,6 +171,7 @@ impl ProjectionView {
         let succession = succession.map(|one| SuccessionView::new(one, &state));
         Self {
             status,
+            eager: projections.eager().has(name),
             pause: state.pause,
             rebuild,
             succession,
@@ -183,6 +186,7 @@ impl ProjectionView {
             name: projection.function(),
             container: projection.container_id(),
             status: ProjectionStatus::Unreadable,
+            eager: false,
             pause: None,
             rebuild: None,
             succession: None,

@@ -36,6 +36,14 @@ pub(super) async fn apply<P: Projection>(
     caught(projection.apply(change)).await
 }
 
+/// Applies a change once that was applied before, as a rule.
+pub(super) async fn apply_again<P: Projection>(
+    projection: &P,
+    change: &P::Change,
+) -> Result<Effect, ApplyError> {
+    caught(projection.apply_again(change)).await
+}
+
 /// Applies changes together, once.
 pub(super) async fn apply_all<P: Projection>(
     projection: &P,

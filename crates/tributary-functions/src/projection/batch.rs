@@ -6,7 +6,7 @@ use std::{
 };
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use custom_handler::{Documents, InvocationId, InvocationOutcome};
+use custom_handler::{Document, Documents, InvocationId, InvocationOutcome};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tokio::time::{Instant, sleep};
 
@@ -14,8 +14,8 @@ use self::rounds::{
     AttemptedTask, BatchOutcomes, ChangeOutcome, Collapsed, FailedAttempt, Rounds, Task, collapse,
 };
 use super::{
-    DeadLetter, DeadLetters, Effect, Projection,
-    apply::{ApplyError, apply, apply_all},
+    AppliedChanges, DeadLetter, DeadLetters, Effect, Projection,
+    apply::{ApplyError, apply, apply_again, apply_all},
     host_dates::{self, DocumentStamps},
 };
 use crate::{
@@ -66,10 +66,13 @@ impl From<AppliedBatch> for InvocationOutcome {
 }
 
 /// The source of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BatchSource {
+#[derive(Clone, Copy)]
+pub enum BatchSource<'a> {
     /// The change feed: the changes have waited in it.
-    ChangeFeed,
+    ChangeFeed {
+        /// The changes that this instance has applied eagerly.
+        applied: Option<&'a AppliedChanges>,
+    },
     /// The container of the sources, which a rebuild reads again. The age of a source is no lag.
     Rebuild,
 }
@@ -79,7 +82,7 @@ pub async fn run<P: Projection>(
     projection: &P,
     letters: &DeadLetters,
     budget: Duration,
-    source: BatchSource,
+    source: BatchSource<'_>,
     Documents(documents): Documents,
     InvocationId(invocation): InvocationId,
 ) -> Result<AppliedBatch, IncompleteBatch> {
@@ -89,17 +92,27 @@ pub async fn run<P: Projection>(
     host_dates::report(&stamps);
     let delivered = documents.len();
     // guard: rebuild: the age of a source is no lag => `Some(lag_ms(&stamps))`
-    let lag_ms = (source == BatchSource::ChangeFeed).then(|| lag_ms(&stamps));
-    let Collapsed { tasks, older } = collapse::<P>(projection.container().id(), documents);
+    let lag_ms = matches!(source, BatchSource::ChangeFeed { .. }).then(|| lag_ms(&stamps));
+    let Collapsed { mut tasks, older } = collapse::<P>(projection.container().id(), documents);
     let changes = tasks.len();
-    let batch = BatchWork { projection, letters, budget, invocation: &invocation };
+    let applied = match source {
+        BatchSource::ChangeFeed { applied } => applied,
+        BatchSource::Rebuild => None,
+    };
+    if let Some(applied) = applied {
+        tasks.retain(|task| !is_settled::<P>(applied, task));
+    }
+    let settled = changes - tasks.len();
+    let is_second_look = applied.is_some();
+    let invocation = &*invocation;
+    let batch = BatchWork { projection, letters, budget, invocation, is_second_look };
     let work = metered(followed(batch.run_rounds(tasks)));
     let ((BatchOutcomes { done, failures }, detail), meter) = work.await;
     let duration = started.elapsed();
 
     let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
     let applied = count(ChangeOutcome::Done(Effect::Applied));
-    let unchanged = count(ChangeOutcome::Done(Effect::Unchanged));
+    let unchanged = settled + count(ChangeOutcome::Done(Effect::Unchanged));
     let older = older + count(ChangeOutcome::Done(Effect::Older));
     let dead_letters = count(ChangeOutcome::DeadLetter);
     let failed = failures.len();
@@ -147,11 +160,41 @@ pub async fn run<P: Projection>(
     }
 }
 
+/// A change of a source, and the work of applying it once.
+pub struct SourceChange<'a> {
+    pub(super) source: String,
+    pub(super) version: u64,
+    pub(super) apply: BoxFuture<'a, Result<Effect, ApplyError>>,
+}
+
+/// Returns true if this instance has applied the change eagerly.
+fn is_settled<P: Projection>(applied: &AppliedChanges, task: &Task<P::Change>) -> bool {
+    let source = task.change.as_ref().ok().and_then(P::source);
+    source.is_some_and(|(source, version)| applied.settles(&source, version, Instant::now()))
+}
+
+/// Returns the newest change of each source among the documents; `None` if one cannot be read.
+pub(super) fn changes<P: Projection>(
+    projection: &P,
+    documents: Vec<Document>,
+) -> Option<Vec<SourceChange<'_>>> {
+    let Collapsed { tasks, .. } = collapse::<P>(projection.container().id(), documents);
+    let changes = tasks.into_iter().map(|task| {
+        let change = task.change.ok()?;
+        let (source, version) = P::source(&change)?;
+        let apply = async move { apply(projection, &change).await }.boxed();
+        Some(SourceChange { source, version, apply })
+    });
+    changes.collect()
+}
+
 struct BatchWork<'a, P> {
     projection: &'a P,
     letters: &'a DeadLetters,
     budget: Duration,
     invocation: &'a str,
+    /// True if the instance of its command has applied each change, as a rule.
+    is_second_look: bool,
 }
 
 impl<P: Projection> BatchWork<'_, P> {
@@ -250,10 +293,18 @@ impl<P: Projection> BatchWork<'_, P> {
         }
     }
 
+    async fn apply(&self, change: &P::Change) -> Result<Effect, ApplyError> {
+        if self.is_second_look {
+            apply_again(self.projection, change).await
+        } else {
+            apply(self.projection, change).await
+        }
+    }
+
     /// Applies a change, or stores it as a dead letter if it can never be applied.
     async fn attempt(&self, task: &Task<P::Change>) -> Result<ChangeOutcome, StoreError> {
         let reason = match &task.change {
-            Ok(change) => match apply(self.projection, change).await {
+            Ok(change) => match self.apply(change).await {
                 Ok(effect) => return Ok(ChangeOutcome::Done(effect)),
                 Err(ApplyError::Transient(error)) => return Err(error),
                 Err(ApplyError::Permanent(reason)) => reason,

@@ -21,9 +21,12 @@
 //! - *A split*: the ids of the children are not those of the caller's session. The wait for a write before
 //!   the split ends with its time limit; the token of the next command has the new ids.
 //! - *Two instances* share nothing: each reads the leases.
+//! - *An eager projection* has applied most writes before the answer that has their token. The token says up to
+//!   where it is to be waited for (`eager.rs`).
 //!
 //! The copies may be read from a replica that is behind the projection's write, whose position no caller
-//! knows. So a caller with a write in the source reads them in the latest committed state.
+//! knows. So a caller with a write in the source reads them in the latest committed state, unless nothing was
+//! to be waited for: then its token has the positions of the copies.
 //!
 //! *Bounds*: a time limit for each wait; a number of waits at a time, beyond which none begins; at most one
 //! read of a lease in [`MIN_INTERVAL`], for all waits of an instance together.
@@ -41,7 +44,7 @@ use tokio::{
 };
 
 use super::leases::{Lease, ProjectionLeases};
-use crate::cosmos::{Container, FeedHead, Position, Session, StoreError};
+use crate::cosmos::{Container, FeedHead, Session, SessionPosition, StoreError};
 
 /// The most waits at a time.
 const MAX_WAITS: usize = 256;
@@ -63,6 +66,8 @@ const CONCURRENT_LOOKS: usize = 8;
 pub enum CopyFreshness {
     /// The session has no write in their sources.
     Unconcerned,
+    /// They have all writes of the session, which has their positions.
+    InSession,
     /// They have all writes of the session.
     UpToDate,
     /// They may lack writes of the session.
@@ -74,6 +79,22 @@ pub enum CopyFreshness {
 pub(super) struct MonitoredFeed<'a> {
     pub(super) function: &'static str,
     pub(super) monitored: &'a Container,
+    pub(super) is_eager: bool,
+}
+
+impl MonitoredFeed<'_> {
+    /// Returns the positions of a session's writes in the sources.
+    fn writes<'a>(&self, session: &'a Session) -> Vec<&'a SessionPosition> {
+        // guard: eager: no reader waits for the position of a copy =>
+        //     `session.of_container(self.monitored.id()).collect()`
+        session.of_container(self.monitored.id()).filter(|one| one.written > 0).collect()
+    }
+
+    /// Returns the number of the last of these writes that the projection is to be waited for; 0 if none.
+    fn awaited(&self, write: &SessionPosition) -> u64 {
+        // guard: eager: only an eager projection has applied what the token says => `true`
+        if self.is_eager { write.unapplied } else { write.written }
+    }
 }
 
 /// The waits of an instance. Cloning is cheap.
@@ -128,11 +149,18 @@ impl CatchUp {
         session: &Session,
         limit: Duration,
     ) -> CopyFreshness {
-        let is_concerned = chain
-            .iter()
-            .any(|projection| session.of_container(projection.monitored.id()).next().is_some());
-        if !is_concerned {
+        let writes: Vec<_> = chain.iter().map(|projection| projection.writes(session)).collect();
+        if writes.iter().all(Vec::is_empty) {
             return CopyFreshness::Unconcerned;
+        }
+        let is_applied = |(projection, writes): (&MonitoredFeed<'_>, &Vec<&SessionPosition>)| {
+            writes.iter().all(|write| projection.awaited(write) == 0)
+        };
+        // What the first of a chain has applied is still to be followed.
+        // guard: eager: a chain is followed to its end though its begin is applied => `false`
+        let begins_chain = writes.iter().rev().skip(1).any(|writes| !writes.is_empty());
+        if !begins_chain && chain.iter().zip(&writes).all(is_applied) {
+            return CopyFreshness::InSession;
         }
         // guard: consistency: a bounded number of callers wait => `Ok::<(), ()>(())`
         let Ok(_permit) = self.0.permits.try_acquire() else {
@@ -153,11 +181,14 @@ impl CatchUp {
         chain: &[MonitoredFeed<'_>],
         session: &Session,
     ) -> Result<(), StoreError> {
-        let mut before: Option<(&'static str, Vec<&Position>)> = None;
+        let mut before: Option<(&'static str, Vec<&SessionPosition>)> = None;
         for projection in chain {
-            let own: Vec<&Position> = session.of_container(projection.monitored.id()).collect();
-            for position in &own {
-                self.reach(*projection, position.partition(), position.lsn()).await?;
+            let own = projection.writes(session);
+            for write in &own {
+                let lsn = projection.awaited(write);
+                if lsn > 0 {
+                    self.reach(*projection, write.position.partition(), lsn).await?;
+                }
             }
             // guard: consistency: a chain is followed to its end
             if let Some((first, positions)) = before {
@@ -202,9 +233,9 @@ impl CatchUp {
         &self,
         pair: [&'static str; 2],
         projection: MonitoredFeed<'_>,
-        positions: &[&Position],
+        writes: &[&SessionPosition],
     ) -> Result<(), StoreError> {
-        if self.has_followed(pair, positions) {
+        if self.has_followed(pair, writes) {
             return Ok(());
         }
         let rows = self.0.leases.of(projection.function, projection.monitored).await?;
@@ -222,20 +253,20 @@ impl CatchUp {
         }
         let mut followed = self.0.followed.lock().unwrap_or_else(PoisonError::into_inner);
         let followed = followed.entry(pair).or_default();
-        for position in positions {
-            let lsn = followed.entry(position.partition().to_owned()).or_default();
-            *lsn = position.lsn().max(*lsn);
+        for write in writes {
+            let lsn = followed.entry(write.position.partition().to_owned()).or_default();
+            *lsn = write.written.max(*lsn);
         }
         Ok(())
     }
 
-    fn has_followed(&self, pair: [&'static str; 2], positions: &[&Position]) -> bool {
+    fn has_followed(&self, pair: [&'static str; 2], writes: &[&SessionPosition]) -> bool {
         let followed = self.0.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |position: &&Position| {
-            let lsn = followed.get(&pair).and_then(|known| known.get(position.partition()));
-            lsn.is_some_and(|lsn| *lsn >= position.lsn())
+        let known = |write: &&SessionPosition| {
+            let lsn = followed.get(&pair).and_then(|known| known.get(write.position.partition()));
+            lsn.is_some_and(|lsn| *lsn >= write.written)
         };
-        positions.iter().all(known)
+        writes.iter().all(known)
     }
 
     /// Returns the lease of a partition: as it is known, if it has reached the number or was just read.

@@ -56,21 +56,11 @@ impl<C: Copies> Projection for CopyProjection<C> {
     }
 
     async fn apply(&self, change: &C::Change) -> Result<Effect, StoreError> {
-        let Some(change) = self.as_written(change).await? else {
-            return Ok(Effect::Unchanged);
-        };
-        // A copy that cannot be written stops no other.
-        let mut effect = Effect::Unchanged;
-        let mut errors = NotedErrors::default();
-        for copy in C::copies_of(&change) {
-            // guard: copies: a copy that cannot be written keeps no other from being written =>
-            //     `Some(copy.write(&self.copies).await?)`
-            match errors.note(copy.write(&self.copies).await) {
-                None | Some(Effect::Unchanged) => {}
-                Some(written) => effect = written,
-            }
-        }
-        errors.into_result().map(|()| effect)
+        self.write_copies(change, false).await
+    }
+
+    async fn apply_again(&self, change: &C::Change) -> Result<Effect, StoreError> {
+        self.write_copies(change, true).await
     }
 }
 
@@ -80,6 +70,29 @@ impl<C: Copies> CopyProjection<C> {
         let sources = sources.clone();
         let copies = copies.clone();
         Self { sources, copies, definition: PhantomData }
+    }
+
+    /// Writes the copies of a change, as new items or over those that are there.
+    async fn write_copies(
+        &self,
+        change: &C::Change,
+        may_be_there: bool,
+    ) -> Result<Effect, StoreError> {
+        let Some(change) = self.as_written(change).await? else {
+            return Ok(Effect::Unchanged);
+        };
+        // A copy that cannot be written stops no other.
+        let mut effect = Effect::Unchanged;
+        let mut errors = NotedErrors::default();
+        for copy in C::copies_of(&change) {
+            // guard: copies: a copy that cannot be written keeps no other from being written =>
+            //     `Some(copy.write(&self.copies, may_be_there).await?)`
+            match errors.note(copy.write(&self.copies, may_be_there).await) {
+                None | Some(Effect::Unchanged) => {}
+                Some(written) => effect = written,
+            }
+        }
+        errors.into_result().map(|()| effect)
     }
 
     /// Returns the change, read again where the host may have rewritten it; `None` when its source is

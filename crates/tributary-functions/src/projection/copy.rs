@@ -28,13 +28,18 @@ impl<T: ChangeFeedItem> VersionedCopy<T> {
 
 impl<T: Serialize + DeserializeOwned + Sync> VersionedCopy<T> {
     /// Writes the copy, unless the store has this version or a newer one. One store request for the first
-    /// version, which is nearly always a new item, and two for any other.
+    /// version, which is nearly always a new item, and two for any other. Where even the first version
+    /// `may_be_there`, it is read first: one request if it is, and two otherwise.
     ///
     /// The write replaces the item that was read, under its ETag, or creates a new item. So the slower of two
     /// writers loses the race and reads again. The newest version wins in any order, and with any number of
     /// deliveries.
-    pub async fn write(&self, container: &Container) -> Result<Effect, StoreError> {
-        if self.version == 1 {
+    pub async fn write(
+        &self,
+        container: &Container,
+        may_be_there: bool,
+    ) -> Result<Effect, StoreError> {
+        if self.version == 1 && !may_be_there {
             // guard: the first version is only created, never written over an item =>
             //     `container.upsert(&self.partition, &self.id, &self.item).await`
             match container.create(&self.partition, &self.id, &self.item).await {

@@ -51,6 +51,9 @@
 //!   applying, and only as it was read. A failure meanwhile has stored the dead letter anew, and then
 //!   the replay starts over. Hence (b).
 //!
+//! A change may also be applied before the change feed delivers it, by the instance of its command
+//! (`eager.rs`).
+//!
 //! Where copies come and go, more is needed: the members of a [`window`], and values with many
 //! embedded copies ([`fan_out`]), have an argument of their own.
 //!
@@ -76,6 +79,7 @@
 //! [`unique_claim`](crate::engines::unique_claim) has the argument.
 
 pub mod aggregate;
+mod applied;
 mod apply;
 mod batch;
 mod catch_up;
@@ -84,6 +88,7 @@ pub mod copies;
 mod copy;
 mod dead_letter;
 mod delivered;
+mod eager;
 pub mod fan_out;
 mod host_dates;
 pub mod lag;
@@ -100,11 +105,13 @@ pub mod window;
 
 pub use self::noted_errors::NotedErrors;
 pub use self::{
-    batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, run},
+    applied::AppliedChanges,
+    batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, SourceChange, run},
     catch_up::CopyFreshness,
     copy::{CopySlot, StoredCopy, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},
     delivered::DeliveredVersion,
+    eager::{ApplyEagerly, EAGER_TIME, EagerError, EagerOptions, EagerProjections, apply_eagerly},
     origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
     replay::ReplayError,
@@ -140,6 +147,15 @@ pub trait Projection: Send + Sync + 'static {
         &self,
         change: &Self::Change,
     ) -> impl Future<Output = Result<Effect, StoreError>> + Send;
+
+    /// Updates the copies from a change that was applied before, as a rule: by the instance of its command. It
+    /// does what [`Projection::apply`] does, and may look first where that writes first.
+    fn apply_again(
+        &self,
+        change: &Self::Change,
+    ) -> impl Future<Output = Result<Effect, StoreError>> + Send {
+        self.apply(change)
+    }
 
     /// Updates the copies from changes of different sources, and returns the effect of each in their
     /// order: for a projection to which several cost less together.

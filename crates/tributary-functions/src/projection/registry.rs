@@ -6,13 +6,15 @@ use custom_handler::{CustomHandler, Documents, InvocationId, InvocationOutcome, 
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
-    ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
+    AppliedChanges, ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET,
+    ReplayOutcome,
     batch::{self, AppliedBatch, BatchSource, IncompleteBatch},
     catch_up::{CatchUp, CopyFreshness, MonitoredFeed},
     control::{
         BatchAdmission, FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE,
         pause_after_failures,
     },
+    eager::{ApplyEagerly, EagerOptions, EagerProjection, EagerProjections},
     leases::{LeaseTerms, ProjectionLeases, STOPPED_AFTER},
     replay::{self, ReplayError},
     succession::{Succession, SwitchTimes},
@@ -29,6 +31,7 @@ pub struct Projections {
     states: ProjectionStates,
     leases: ProjectionLeases,
     catch_up: CatchUp,
+    eager: EagerProjections,
     options: ProjectionOptions,
     all: Vec<Arc<dyn AnyProjection>>,
     /// The times after which leases expire, by functions, where they are not the host's.
@@ -53,6 +56,8 @@ pub struct ProjectionOptions {
     pub stopped_after: Duration,
     /// The times of switches to a successor. A test has shorter ones.
     pub switch: &'static SwitchTimes,
+    /// The settings of eager projections.
+    pub eager: EagerOptions,
 }
 
 impl Default for ProjectionOptions {
@@ -63,6 +68,7 @@ impl Default for ProjectionOptions {
             failure_limit: None,
             stopped_after: STOPPED_AFTER,
             switch: SwitchTimes::DEFAULT,
+            eager: EagerOptions::default(),
         }
     }
 }
@@ -77,7 +83,7 @@ enum InvocationError {
 }
 
 /// A [`Projection`] of any type of change.
-pub trait AnyProjection: Send + Sync {
+pub trait AnyProjection: ApplyEagerly {
     /// Returns the function's name.
     fn function(&self) -> &'static str;
 
@@ -95,7 +101,7 @@ pub trait AnyProjection: Send + Sync {
         &'a self,
         letters: &'a DeadLetters,
         budget: Duration,
-        source: BatchSource,
+        source: BatchSource<'a>,
         documents: Documents,
         invocation: InvocationId,
     ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>>;
@@ -110,7 +116,8 @@ pub trait AnyProjection: Send + Sync {
 
 /// A projection as the trigger of its function.
 struct ProjectionTrigger {
-    gate: ProjectionGate,
+    gate: Arc<ProjectionGate>,
+    eager: Option<Arc<EagerProjection>>,
     projection: Arc<dyn AnyProjection>,
     projections: Projections,
 }
@@ -131,8 +138,9 @@ impl ProjectionTrigger {
         }
         let Projections { letters, states, options, .. } = &self.projections;
         let budget = options.retry_budget;
-        let run =
-            self.projection.run(letters, budget, BatchSource::ChangeFeed, documents, invocation);
+        let applied = self.eager.as_ref().map(|eager| &eager.applied);
+        let source = BatchSource::ChangeFeed { applied };
+        let run = self.projection.run(letters, budget, source, documents, invocation);
         let batch = run.await?;
         if let Some(limit) = options.failure_limit.filter(|_| batch.dead_letters > 0) {
             let function = self.projection.function();
@@ -166,7 +174,7 @@ impl<P: Projection> AnyProjection for P {
         &'a self,
         letters: &'a DeadLetters,
         budget: Duration,
-        source: BatchSource,
+        source: BatchSource<'a>,
         documents: Documents,
         invocation: InvocationId,
     ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>> {
@@ -195,7 +203,31 @@ impl Projections {
         let catch_up = CatchUp::new(&leases);
         let expirations = HashMap::new();
         let successions = Vec::new();
-        Self { letters, states, leases, catch_up, options, all, expirations, successions }
+        let eager = EagerProjections::new(Vec::new(), options.eager.time);
+        Self { letters, states, leases, catch_up, eager, options, all, expirations, successions }
+    }
+
+    /// Returns the projections, of which those of these functions are eager, or those of the settings instead.
+    pub fn with_eager(self, functions: &[&str]) -> Self {
+        let EagerOptions { time, projections } = self.options.eager;
+        let functions = projections.unwrap_or(functions).iter().filter(|_| !time.is_zero());
+        let find = |name: &&str| self.all.iter().find(|one| one.function() == *name);
+        let eager = functions.filter_map(find).map(|projection| {
+            let function = projection.function();
+            Arc::new(EagerProjection {
+                function,
+                container: projection.container_id(),
+                gate: Arc::new(self.gate(function)),
+                projection: Arc::<dyn AnyProjection>::clone(projection),
+                applied: AppliedChanges::default(),
+            })
+        });
+        let eager = EagerProjections::new(eager.collect(), time);
+        Self { eager, ..self }
+    }
+
+    fn gate(&self, function: &'static str) -> ProjectionGate {
+        ProjectionGate::new(function, self.states.clone(), self.options.state_max_age)
     }
 
     /// Returns the projections whose leases expire after these times, by their functions; all others after
@@ -227,8 +259,11 @@ impl Projections {
     pub fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, projection| {
             let name = projection.function();
+            let eager = self.eager.of(name).cloned();
+            let shared = eager.as_ref().map(|eager| Arc::clone(&eager.gate));
             let trigger = Arc::new(ProjectionTrigger {
-                gate: ProjectionGate::new(name, self.states.clone(), self.options.state_max_age),
+                gate: shared.unwrap_or_else(|| Arc::new(self.gate(name))),
+                eager,
                 projection: Arc::clone(projection),
                 projections: self.clone(),
             });
@@ -258,6 +293,11 @@ impl Projections {
         &self.letters
     }
 
+    /// Returns the eager projections.
+    pub fn eager(&self) -> &EagerProjections {
+        &self.eager
+    }
+
     /// Returns the settings of all projections.
     pub fn options(&self) -> &ProjectionOptions {
         &self.options
@@ -281,8 +321,11 @@ impl Projections {
             self.all.iter().find(|one| one.function() == name)
         };
         let found = chain.iter().filter_map(find);
-        let feeds =
-            found.map(|one| MonitoredFeed { function: one.function(), monitored: one.sources() });
+        let feeds = found.map(|one| MonitoredFeed {
+            function: one.function(),
+            monitored: one.sources(),
+            is_eager: self.eager.of(one.function()).is_some(),
+        });
         let chain: Vec<_> = feeds.collect();
         telemetry::followed_apart(self.catch_up.wait(&chain, session, limit)).await
     }

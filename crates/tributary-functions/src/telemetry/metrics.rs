@@ -22,6 +22,7 @@ struct Instruments {
     lag: Histogram<f64>,
     changes: Counter<u64>,
     projection_state: Gauge<u64>,
+    eager: Counter<u64>,
     waiting_changes: Gauge<u64>,
     waiting_time: Gauge<u64>,
     stopped_leases: Gauge<u64>,
@@ -77,6 +78,7 @@ impl Instruments {
             lag: histogram(branded("change_feed.lag"), "s", &LAG_BOUNDS_SECONDS),
             changes: counter(branded("change_feed.changes"), "{change}"),
             projection_state: meter.u64_gauge(branded("projection.state")).with_unit("1").build(),
+            eager: counter(branded("projection.eager"), "{command}"),
             waiting_changes: whole(branded("change_feed.waiting"), "{change}"),
             waiting_time: whole(branded("change_feed.waiting_time"), "s"),
             stopped_leases: whole(branded("change_feed.stopped_leases"), "{lease}"),
@@ -160,6 +162,12 @@ pub fn batch(function: &'static str, batch: &BatchMetrics) {
 pub fn projection_state(function: &'static str, is_paused: bool) {
     let attributes = [KeyValue::new("faas.name", function)];
     INSTRUMENTS.projection_state.record(u64::from(is_paused), &attributes);
+}
+
+/// Counts a command whose changes an eager projection has applied, or has left to the change feed.
+pub fn eager_application(function: &'static str, outcome: &'static str) {
+    let attributes = [KeyValue::new("faas.name", function), KeyValue::new("outcome", outcome)];
+    INSTRUMENTS.eager.add(1, &attributes);
 }
 
 /// The lag of a projection.

@@ -27,7 +27,8 @@ use crate::brand::brand;
 
 pub use self::{
     metrics::{
-        BatchMetrics, Cost, LagMetrics, batch, meter, projection_lag, projection_state, request,
+        BatchMetrics, Cost, LagMetrics, batch, eager_application, meter, projection_lag,
+        projection_state, request,
     },
     partitions::{PartitionCounter, PartitionNames, PartitionUse},
     recent::{

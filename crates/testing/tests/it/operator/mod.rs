@@ -14,12 +14,12 @@ use tributary_testing::Answer;
 use crate::World;
 
 /// Pauses a projection.
-async fn pause(world: &World, name: &str) -> Answer {
+pub(crate) async fn pause(world: &World, name: &str) -> Answer {
     world.post(&format!("/api/projections/{name}/pause"), json!({})).await
 }
 
 /// Resumes a projection.
-async fn resume(world: &World, name: &str) -> Answer {
+pub(crate) async fn resume(world: &World, name: &str) -> Answer {
     world.call("POST", &format!("/api/projections/{name}/resume"), &[], None).await
 }
 

@@ -1,5 +1,6 @@
 //! Projections, whatever the store, the host and the deliveries do.
 
+mod eager;
 mod failure_contract;
 mod late_deliveries;
 mod poisoned;

@@ -1,0 +1,451 @@
+//! Eager projections: the instance of a command applies the command's change to the copies before it answers.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tributary_functions::{
+    app::AppOptions,
+    config::ConfigError,
+    cosmos::{Container, StoreError},
+    domain::{Context, Domain},
+    program::Program,
+    projection::{EagerOptions, Effect, Projection, ProjectionOptions},
+};
+use tributary_testing::{
+    Answer, AppUnderTest, Fault,
+    RequestKind::{self, Batch, Create, Query, Read, Replace},
+    interleavings::{amid, held, killed_at},
+};
+
+use crate::{
+    Rooms, World,
+    given::{self, deliver},
+    operator::{pause, resume},
+    rooms::{self, RoomsItem},
+};
+
+const TOKEN: &str = "consistency-token";
+
+/// The projections of rooms that have little work for a change.
+const COPIES: &[&str] = &["RoomCopies", "RoomCounts", "NewestRooms"];
+
+/// The lists that they make, each with the projection's container.
+const LISTS: [(&str, &str); 3] = [
+    ("/api/people/ann/rooms", "people"),
+    ("/api/newest-rooms", "newest-rooms"),
+    ("/api/people/ann/room-count", "room-counts"),
+];
+
+/// Returns the same world, seen through another instance at which these projections are eager.
+async fn with_eager(world: &World, projections: &'static [&'static str]) -> World {
+    within(world, projections, Duration::from_secs(10)).await
+}
+
+/// As [`with_eager`], with the time that an application may take. The state of a projection is read each time.
+async fn within(world: &World, projections: &'static [&'static str], time: Duration) -> World {
+    let eager = EagerOptions { time, projections: Some(projections) };
+    let state_max_age = Duration::ZERO;
+    let projections = ProjectionOptions { eager, state_max_age, ..ProjectionOptions::default() };
+    world.with_app(AppOptions { projections, ..World::options() }).await
+}
+
+/// Creates the world with Ann's room `r1` and all of its copies, seen through an eager instance.
+async fn eager_rooms() -> World {
+    let world = given::rooms().await;
+    world.settle().await;
+    with_eager(&world, COPIES).await
+}
+
+async fn put_room(world: &World, id: &str, title: &str, token: &str) -> Answer {
+    let headers = [(TOKEN, token)];
+    let headers = if token.is_empty() { &[][..] } else { &headers };
+    let body = json!({"personId": "ann", "title": title});
+    world.call("PUT", &format!("/api/rooms/{id}"), headers, Some(body)).await
+}
+
+/// Reads a list with a token, and waits for nothing.
+async fn read(world: &World, path: &str, token: &str) -> Answer {
+    world.call("GET", path, &[(TOKEN, token), ("prefer", "wait=0")], None).await.expect(200)
+}
+
+/// Returns true if an answer may lack writes of its token.
+fn is_behind(answer: &Answer) -> bool {
+    answer.header("copies-behind") == "?1"
+}
+
+/// Returns the requests for changes since then, but for those to states and leases.
+fn requests(world: &World, n_before: usize) -> Vec<(RequestKind, String)> {
+    let requests = world.endpoint.requests_since(n_before).into_iter();
+    let of_changes = requests.filter(tributary_testing::budget::is_caused_by_a_change);
+    of_changes.map(|request| (request.kind, request.container)).collect()
+}
+
+async fn copy(world: &World, room: &str) -> Value {
+    world.item("people", &format!("room:{room}")).await
+}
+
+/// Delivers all changes, and checks that the copies are those of the rooms.
+async fn settles(world: &World) {
+    world.settle().await;
+    assert!(given::dead_letters(world).await.is_empty());
+    for room in world.items("rooms").await {
+        if room["type"] == "room" {
+            let copy = copy(world, room["id"].as_str().unwrap()).await;
+            assert_eq!(copy["version"], room["version"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_command_shows_its_copies_at_once_at_another_instance_though_no_trigger_runs() {
+    let world = eager_rooms().await;
+    let created = put_room(&world, "r2", "A title", "").await.expect(201);
+    let other = with_eager(&world, COPIES).await;
+    for (path, container) in LISTS {
+        let n_before = other.endpoint.request_count();
+        let list = read(&other, path, created.header(TOKEN)).await;
+        assert!(!is_behind(&list));
+        assert!(list.text.contains("r2") || list.json()["roomCount"] == 2, "{}", list.text);
+        // One request, at the price of a read in a session.
+        let asked = requests(&other, n_before);
+        assert!(matches!(&*asked, [(Query | Read, of)] if of == container), "{asked:?}");
+        let plain = other.get(path).await.expect(200);
+        assert_eq!(list.header("x-ms-request-charge"), plain.header("x-ms-request-charge"));
+    }
+    settles(&world).await;
+}
+
+#[tokio::test]
+async fn a_reader_with_its_token_sees_the_copies_behind_a_stale_replica() {
+    let world = eager_rooms().await;
+    let frozen = LISTS.map(|(_, container)| world.stale_reads(container));
+    let edited = put_room(&world, "r1", "Edited", "").await.expect(200);
+    let booked = given::booking(&world, "r1", "bob").await.expect(201);
+    for path in ["/api/people/ann/rooms", "/api/newest-rooms"] {
+        for (token, shows) in [(&edited, r#""title":"Edited""#), (&booked, r#""bookingCount":1"#)] {
+            let other = with_eager(&world, COPIES).await;
+            let list = read(&other, path, token.header(TOKEN)).await;
+            assert!(!is_behind(&list) && list.text.contains(shows), "{path}: {}", list.text);
+        }
+    }
+    let deleted = world.delete("/api/rooms/r1").await.expect(204);
+    for (path, _) in LISTS {
+        let other = with_eager(&world, COPIES).await;
+        let list = read(&other, path, deleted.header(TOKEN)).await;
+        assert!(!is_behind(&list) && !list.text.contains("r1"), "{path}: {}", list.text);
+    }
+    drop(frozen);
+    settles(&world).await;
+}
+
+#[tokio::test]
+async fn the_delivery_of_an_applied_change_costs_its_instance_nothing_and_another_one_a_look() {
+    let world = eager_rooms().await;
+    for title in ["first", "second"] {
+        put_room(&world, "r2", title, "").await;
+        let change = world.item("rooms", "r2").await;
+        let before = copy(&world, "r2").await;
+        assert_eq!(before["title"], title);
+        let other = with_eager(&world, COPIES).await;
+        for function in COPIES {
+            for (instance, is_free) in [(&world, true), (&world, false), (&other, false)] {
+                let n_before = world.endpoint.request_count();
+                deliver(instance, function, &change).await;
+                let requests = requests(&world, n_before);
+                assert_eq!(requests.is_empty(), is_free, "{function}: {requests:?}");
+                let writes = |kind| matches!(kind, Replace | Batch | RequestKind::Upsert);
+                assert!(!requests.iter().any(|(kind, _)| writes(*kind)), "{requests:?}");
+            }
+        }
+        assert_eq!(copy(&world, "r2").await["_etag"], before["_etag"], "it is unchanged");
+    }
+}
+
+#[tokio::test]
+async fn an_older_change_that_comes_late_changes_nothing() {
+    let world = eager_rooms().await;
+    let older = world.item("rooms", "r1").await;
+    put_room(&world, "r1", "newer", "").await.expect(200);
+    let newer = world.item("rooms", "r1").await;
+    let other = with_eager(&world, COPIES).await;
+    for instance in [&world, &other] {
+        for change in [&older, &newer, &older] {
+            for function in COPIES {
+                deliver(instance, function, change).await;
+            }
+            assert_eq!(copy(&world, "r1").await["title"], "newer");
+        }
+    }
+    settles(&world).await;
+}
+
+#[tokio::test]
+async fn a_newer_version_is_applied_though_an_older_one_is_remembered() {
+    let world = eager_rooms().await;
+    put_room(&world, "r1", "second", "").await.expect(200);
+    // A write of an instance at which nothing is eager.
+    given::titled(&world.second_instance().await, "r1", "ann", "third").await.expect(200);
+    deliver(&world, "RoomCopies", &world.item("rooms", "r1").await).await;
+    assert_eq!(copy(&world, "r1").await["title"], "third");
+    settles(&world).await;
+}
+
+#[tokio::test]
+async fn a_rebuild_looks_at_the_copies_though_their_version_is_remembered() {
+    let world = eager_rooms().await;
+    put_room(&world, "r1", "second", "").await.expect(200);
+    let people = world.container("people").await;
+    people.delete_item("ann", "room:r1", None).await.unwrap();
+    world.post("/api/projections/RoomCopies/rebuild", json!({})).await.expect(200);
+    world.tick("MaintainProjections").await.unwrap();
+    assert_eq!(copy(&world, "r1").await["title"], "second");
+}
+
+#[tokio::test]
+async fn a_copy_that_the_store_refuses_fails_no_command_and_the_change_feed_writes_it() {
+    let world = eager_rooms().await;
+    for (fault, room) in [
+        (Fault::RefusedWith(403, 1014), "full"),
+        (Fault::Refused(412), "race"),
+        (Fault::AnswerLost, "lost"),
+    ] {
+        world.endpoint.inject(fault, Create, "people", 1);
+        let created = put_room(&world, room, "A title", "").await.expect(201);
+        let list = read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await;
+        assert!(is_behind(&list) || list.text.contains(room), "{room}: {}", list.text);
+        let newest = read(&world, "/api/newest-rooms", created.header(TOKEN)).await;
+        // It may be there, but not all eager projections have applied the change.
+        assert!(is_behind(&newest) || newest.text.contains(room));
+        settles(&world).await;
+    }
+}
+
+#[tokio::test]
+async fn a_slow_store_holds_up_a_command_for_the_time_limit_only() {
+    let world = given::rooms().await;
+    world.settle().await;
+    let world = within(&world, &["RoomCopies"], Duration::from_millis(100)).await;
+    let hold = world.endpoint.hold(Create, "people");
+    let created = put_room(&world, "r2", "A title", "").await.expect(201);
+    assert!(is_behind(&read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await));
+    hold.release();
+    settles(&world).await;
+    world.endpoint.inject(Fault::Refused(429), Create, "people", 1_000);
+    put_room(&world, "r3", "A title", "").await.expect(201);
+    assert_eq!(copy(&world, "r3").await, Value::Null);
+}
+
+#[tokio::test]
+async fn a_paused_projection_applies_nothing_eagerly() {
+    let world = eager_rooms().await;
+    pause(&world, "RoomCopies").await.expect(200);
+    let created = put_room(&world, "r2", "A title", "").await.expect(201);
+    assert_eq!(copy(&world, "r2").await, Value::Null);
+    assert!(is_behind(&read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await));
+    assert_ne!(world.item("newest-rooms", "r2").await, Value::Null, "the other one runs");
+    resume(&world, "RoomCopies").await.expect(200);
+    world.endpoint.inject(Fault::Refused(503), Read, "projections", 1_000);
+    put_room(&world, "r3", "A title", "").await.expect(201);
+    assert_eq!(copy(&world, "r3").await, Value::Null, "it may be paused");
+}
+
+#[tokio::test]
+async fn a_command_that_ends_amid_its_copies_leaves_them_to_the_change_feed() {
+    for (kind, container) in [
+        (Create, "people"),
+        (Create, "room-counts"),
+        (Batch, "room-counts"),
+        (Batch, "newest-rooms"),
+    ] {
+        let world = eager_rooms().await;
+        let command = async {
+            put_room(&world, "r2", "A title", "").await;
+        };
+        killed_at((&world, kind, container), command).await;
+        assert_ne!(world.item("rooms", "r2").await, Value::Null, "it was committed");
+        settles(&world).await;
+        for (path, _) in LISTS {
+            let list = world.get(path).await.expect(200);
+            assert!(list.text.contains("r2") || list.json()["roomCount"] == 2, "{}", list.text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_newer_of_two_changes_that_two_instances_apply_stays_in_either_order() {
+    for (kind, container, list) in
+        [(Replace, "people", LISTS[0].0), (Batch, "newest-rooms", LISTS[1].0)]
+    {
+        let world = eager_rooms().await;
+        let other = with_eager(&world, COPIES).await;
+        for (first, second) in [(&world, &other), (&other, &world)] {
+            let older = put_room(first, "r1", "older", "");
+            let (hold, older) = held((&world, kind, container), older).await;
+            let newer = put_room(second, "r1", "newer", "").await.expect(200);
+            hold.release();
+            let older = older.await.expect(200);
+            for answer in [older, newer] {
+                let seen = read(&world, list, answer.header(TOKEN)).await;
+                assert!(is_behind(&seen) || seen.text.contains("newer"), "{}", seen.text);
+            }
+            settles(&world).await;
+            assert_eq!(copy(&world, "r1").await["title"], "newer");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_commands_of_a_group_apply_their_change_once() {
+    let world = eager_rooms().await;
+    let n_before = world.endpoint.request_count();
+    let bookings = join_all((0..8).map(|_| given::booking(&world, "r1", "bob")));
+    // All others come while the first is under way.
+    let booked = amid((&world, Batch, "rooms"), bookings, async {}).await;
+    let mut copies = requests(&world, n_before);
+    copies.retain(|(_, of)| of == "people");
+    let kinds = copies.into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
+    assert_eq!(kinds, [Read, Replace, Read, Replace], "of the first booking, and of all others");
+    for answer in booked {
+        let other = with_eager(&world, COPIES).await;
+        let list = read(&other, "/api/people/ann/rooms", answer.expect(201).header(TOKEN)).await;
+        assert!(!is_behind(&list));
+        assert!(list.json()["items"][0]["bookingCount"].as_u64().unwrap() > 0, "{}", list.text);
+    }
+    settles(&world).await;
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_was_lost_is_waited_for() {
+    let world = eager_rooms().await;
+    world.endpoint.inject(Fault::AnswerLost, Create, "rooms", 1);
+    let created = put_room(&world, "r2", "A title", "").await;
+    assert!(created.status.is_success());
+    let list = read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await;
+    assert!(is_behind(&list), "no instance has applied it: {}", list.text);
+    settles(&world).await;
+}
+
+#[tokio::test]
+async fn an_instance_with_other_eager_projections_waits_for_all_writes() {
+    let world = eager_rooms().await;
+    let created = put_room(&world, "r2", "A title", "").await.expect(201);
+    for others in [&["RoomCopies"][..], &[]] {
+        let other = with_eager(&world, others).await;
+        assert!(is_behind(&read(&other, "/api/people/ann/rooms", created.header(TOKEN)).await));
+    }
+    let plain = given::room(&with_eager(&world, &[]).await, "r3", "ann").await.expect(201);
+    assert!(is_behind(&read(&world, "/api/people/ann/rooms", plain.header(TOKEN)).await));
+    // A projection that is not eager is waited for by all.
+    let world = with_eager(&world, &["NewestRooms"]).await;
+    let created = put_room(&world, "r4", "A title", "").await.expect(201);
+    assert!(!is_behind(&read(&world, "/api/newest-rooms", created.header(TOKEN)).await));
+    assert!(is_behind(&read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await));
+}
+
+#[tokio::test]
+async fn a_token_keeps_the_wait_for_an_earlier_write_that_no_instance_has_applied() {
+    let world = eager_rooms().await;
+    let plain = given::room(&with_eager(&world, &[]).await, "r2", "ann").await.expect(201);
+    let eager = put_room(&world, "r3", "A title", plain.header(TOKEN)).await.expect(201);
+    assert!(is_behind(&read(&world, "/api/people/ann/rooms", eager.header(TOKEN)).await));
+    world.settle().await;
+    let list = read(&world, "/api/people/ann/rooms", eager.header(TOKEN)).await;
+    assert!(!is_behind(&list) && list.text.contains("r2"), "{}", list.text);
+}
+
+#[tokio::test]
+async fn a_chain_is_followed_though_its_begin_was_applied() {
+    let world = eager_rooms().await;
+    let world = with_eager(&world, &["NamesInRooms"]).await;
+    let renamed = given::person(&world, "ann", "Anna").await.expect(200);
+    let room = read(&world, "/api/rooms/r1", renamed.header(TOKEN)).await;
+    assert!(!is_behind(&room) && room.text.contains("Anna"), "{}", room.text);
+    for path in ["/api/people/ann/rooms", "/api/newest-rooms"] {
+        let list = read(&world, path, renamed.header(TOKEN)).await;
+        assert!(is_behind(&list) && !list.text.contains("Anna"), "{}", list.text);
+    }
+    settles(&world).await;
+    let list = read(&world, "/api/people/ann/rooms", renamed.header(TOKEN)).await;
+    assert!(!is_behind(&list) && list.text.contains("Anna"), "{}", list.text);
+}
+
+#[tokio::test]
+async fn a_command_pays_for_its_copies_and_its_answer_says_so() {
+    let world = eager_rooms().await;
+    let n_before = world.endpoint.request_count();
+    let created = put_room(&world, "r2", "A title", "").await.expect(201);
+    let paid = world.endpoint.requests_since(n_before);
+    let charged = tributary_testing::budget::request_units(&paid);
+    let said: f64 = created.header("x-ms-request-charge").parse().unwrap();
+    assert!((said - charged).abs() < 0.01, "{said} of {charged}");
+    assert!(paid.iter().any(|one| one.container == "people" && one.kind == Create));
+}
+
+#[tokio::test]
+async fn operators_see_which_projections_are_eager() {
+    let world = eager_rooms().await;
+    let all = world.get("/api/projections").await.expect(200).json();
+    for projection in all["items"].as_array().unwrap() {
+        let name = projection["name"].as_str().unwrap();
+        assert_eq!(projection["eager"], COPIES.contains(&name), "{name}");
+        let one = world.get(&format!("/api/projections/{name}")).await.expect(200).json();
+        assert_eq!(one["eager"], projection["eager"]);
+    }
+    assert_eq!(pause(&world, "RoomCopies").await.expect(200).json()["eager"], true);
+}
+
+/// The app of the rooms with a projection that has a bug.
+struct Buggy;
+
+impl AppUnderTest for Buggy {
+    const ROOT: &'static str = Rooms::ROOT;
+
+    fn program() -> Program {
+        Program::new("tributary", env!("CARGO_PKG_VERSION")).domain(rooms::domain).domain(bugs)
+    }
+}
+
+fn bugs(context: &Context<'_>) -> Result<Domain, ConfigError> {
+    let rooms = context.cosmos.container("rooms");
+    Ok(Domain {
+        projections: vec![Arc::new(Panics(rooms))],
+        eager: &["Panics"],
+        ..Domain::new("bugs")
+    })
+}
+
+struct Panics(Container);
+
+impl Projection for Panics {
+    const FUNCTION: &'static str = "Panics";
+    type Change = RoomsItem;
+
+    fn container(&self) -> &Container {
+        &self.0
+    }
+
+    async fn apply(&self, _change: &RoomsItem) -> Result<Effect, StoreError> {
+        assert!(self.0.id().is_empty(), "a bug of the story");
+        Ok(Effect::Applied)
+    }
+}
+
+#[tokio::test]
+async fn a_projection_that_panics_fails_no_command() {
+    let world = tributary_testing::World::<Buggy>::new().await;
+    world.put("/api/people/ann", json!({"name": "Ann"})).await.expect(201);
+    let room = json!({"personId": "ann", "title": "A title"});
+    let created = world.put("/api/rooms/r1", room).await.expect(201);
+    assert!(!created.header(TOKEN).is_empty());
+}
+
+#[test]
+fn a_domain_names_only_its_own_projections_as_eager() {
+    fn wrong(_: &Context<'_>) -> Result<Domain, ConfigError> {
+        Ok(Domain { eager: &["RoomCopies"], ..Domain::new("wrong") })
+    }
+    let program = Program::new("tributary", "0").domain(rooms::domain).domain(wrong);
+    let error = program.describe().err().unwrap().to_string();
+    assert!(error.contains("RoomCopies"), "{error}");
+}
