@@ -3,6 +3,7 @@
 mod alerts;
 mod api_page;
 mod circles;
+mod commands;
 mod crates;
 mod docs;
 mod domains;
@@ -39,6 +40,8 @@ enum Task {
     },
     /// The part of `check` that builds nothing: links, indexes and figures of the documents.
     Docs,
+    /// Lets the programs of the workspace check the commands that the documents show.
+    Commands,
     /// Finds circles of files and of modules in every crate, and imports against the layers.
     Circles,
     /// Finds words that the project avoids, noun clauses that open doc comments, repeated names of types,
@@ -134,6 +137,7 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check { without_tests } => check(!without_tests),
         Task::Docs => docs::check(),
+        Task::Commands => commands::check(),
         Task::Circles => circles::check(),
         Task::Words(options) => words::words(&options),
         Task::Crates => crates::check(),
