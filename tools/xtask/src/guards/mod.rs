@@ -154,6 +154,12 @@ impl Suite {
     /// Returns the file of a test.
     fn file(&self, test: &str) -> String {
         let modules = test.rsplit_once("::").map_or(test, |(modules, _)| modules);
+        // A unit test stands in the file that it tests.
+        let modules = if self.target == UNIT_TESTS {
+            modules.strip_suffix("::tests").unwrap_or(modules)
+        } else {
+            modules
+        };
         format!("{}/{}.rs", self.tests, modules.replace("::", "/"))
     }
 
@@ -165,7 +171,10 @@ impl Suite {
     }
 }
 
-const SUITES: [Suite; 10] = [
+/// The target of unit tests.
+const UNIT_TESTS: &str = "lib";
+
+const SUITES: [Suite; 11] = [
     Suite { sources: &[], package: "tributary", target: "it", tests: "tests/it" },
     Suite { sources: &[], package: "tributary", target: "blog", tests: "tests/blog" },
     Suite { sources: &[], package: "tributary", target: "webstore", tests: "tests/webstore" },
@@ -181,6 +190,12 @@ const SUITES: [Suite; 10] = [
         package: "cargo-tributary",
         target: "rooms",
         tests: "crates/cargo-tributary/rooms/tests/it",
+    },
+    Suite {
+        sources: &[],
+        package: "tributary-functions",
+        target: UNIT_TESTS,
+        tests: "crates/tributary-functions/src",
     },
     Suite {
         sources: &["crates/local/src/host"],
@@ -231,7 +246,11 @@ impl Tree {
     fn failing(&self, suite: &Suite, tests: &[&str]) -> anyhow::Result<Vec<String>> {
         let cargo = || {
             let mut cargo = Command::new(env!("CARGO"));
-            cargo.args(["test", "--package", suite.package, "--test", suite.target]);
+            cargo.args(["test", "--package", suite.package]);
+            match suite.target {
+                UNIT_TESTS => cargo.arg("--lib"),
+                target => cargo.args(["--test", target]),
+            };
             cargo.env("CARGO_TARGET_DIR", &self.target).env("RUST_BACKTRACE", "0");
             cargo.current_dir(&self.path);
             cargo
