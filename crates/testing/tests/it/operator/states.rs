@@ -29,7 +29,8 @@ async fn every_projection_runs_until_it_is_paused() {
         names,
         ["RoomCopies", "RoomCounts", "NewestRooms", "NamesInRooms", "RoomsIntegrity"]
     );
-    let running = json!({"name": "RoomCopies", "container": "rooms", "status": "running"});
+    let running =
+        json!({"name": "RoomCopies", "container": "rooms", "status": "running", "eager": false});
     assert_eq!(state(&all["items"][0]), running);
     let read = world.get("/api/projections/RoomCopies").await.expect(200).json();
     assert_eq!(state(&read), running);
