@@ -23,6 +23,31 @@ pub struct Bystanders {
     pub lists: Vec<(String, usize)>,
 }
 
+impl Bystanders {
+    /// The children of each parent.
+    const CHILDREN: usize = 50;
+
+    /// Returns at least so many children, each of a parent. A parent has its id, which begins the ids of its
+    /// children, its request and the path of the list of its children; a child has its request, by the id of the
+    /// parent and its own.
+    pub(crate) fn new(
+        count: usize,
+        parent: impl Fn(usize, &str) -> (Call, String),
+        child: impl Fn(&str, &str) -> Call,
+    ) -> Self {
+        let mut steps = vec![Vec::new(), Vec::new()];
+        let mut lists = Vec::new();
+        for number in 0..count.div_ceil(Self::CHILDREN) {
+            let id = format!("{BYSTANDER}{number}");
+            let (created, list) = parent(number, &id);
+            steps[0].push(created);
+            steps[1].extend((0..Self::CHILDREN).map(|n| child(&id, &format!("{id}-{n}"))));
+            lists.push((list, Self::CHILDREN));
+        }
+        Self { steps, lists }
+    }
+}
+
 /// Operations on a domain, a reference model of their effects, and the comparison after quiet.
 ///
 /// An operation begins, is sent until its outcome is known, and ends. The model learns of both moments,

@@ -10,6 +10,7 @@ mod cancel_rebuild;
 pub mod command;
 mod confirm_command;
 mod confirm_switch;
+mod force;
 mod get_projection;
 mod lease_view;
 mod list_costs;

@@ -8,12 +8,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    force::is_forced,
     lease_view::LeaseName,
     view::{ProjectionName, find},
 };
 use crate::{
     cosmos::retry,
-    http::{ApiError, Params, QueryParameter, parameter_of},
+    http::{ApiError, Params, QueryParameter},
     projection::{
         Projections,
         leases::{Lease, ReleaseOutcome},
@@ -45,11 +46,7 @@ pub async fn release_lease(
     Params((name, lease)): Params<(ProjectionName, LeaseName)>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<ReleasedLease>, ApiError> {
-    let by_force = match parameter_of(query.as_deref(), "force")?.as_deref() {
-        None | Some("false") => false,
-        Some("true") => true,
-        Some(_) => return Err(ApiError::invalid("force", "must be true or false")),
-    };
+    let by_force = is_forced(query.as_deref())?;
     Ok(Json(release(&projections, &name, &lease, by_force).await?))
 }
 

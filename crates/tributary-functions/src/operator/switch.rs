@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     cosmos::Reads,
-    http::{ApiError, Conditions, QueryParameter, parameter_of},
+    http::{ApiError, Conditions, QueryParameter},
     projection::{
         Projections,
         control::{Generation, ProjectionState, Rebuild, RebuildStep, Retirement, Switch},
@@ -33,15 +33,6 @@ pub(super) struct SwitchRequest {
     pub(super) to: Generation,
     pub(super) by: Option<String>,
     pub(super) by_force: bool,
-}
-
-/// Reads the parameter `force`.
-pub(super) fn is_forced(query: Option<&str>) -> Result<bool, ApiError> {
-    match parameter_of(query, "force")?.as_deref() {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(_) => Err(ApiError::invalid("force", "must be true or false")),
-    }
 }
 
 /// Switches the readers of a projection. Readers that are switched so already stay.

@@ -3,7 +3,8 @@
 use axum::extract::{RawQuery, State};
 
 use super::{
-    switch::{SwitchRequest, is_forced, switch},
+    force::is_forced,
+    switch::{SwitchRequest, switch},
     view::{ProjectionName, ProjectionView},
 };
 use crate::{

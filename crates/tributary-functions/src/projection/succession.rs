@@ -205,10 +205,7 @@ impl Succession {
     ///
     /// Those of [`Self::now`].
     pub async fn serving(&self) -> Result<Generation, StoreError> {
-        let chosen = CHOSEN.try_with(|chosen| {
-            chosen.iter().find(|one| one.old == self.old).map(|one| one.generation)
-        });
-        match chosen.ok().flatten() {
+        match self.chosen() {
             Some(generation) => Ok(generation),
             None => Ok(self.now().await?.generation),
         }
@@ -241,10 +238,15 @@ impl Succession {
         if function != self.old && function != self.new {
             return None;
         }
+        self.chosen().map(|generation| self.function_of(generation))
+    }
+
+    /// Returns the generation that was chosen for the current request.
+    fn chosen(&self) -> Option<Generation> {
         let chosen = CHOSEN.try_with(|chosen| {
             chosen.iter().find(|one| one.old == self.old).map(|one| one.generation)
         });
-        Some(self.function_of(chosen.ok().flatten()?))
+        chosen.ok().flatten()
     }
 }
 

@@ -6,7 +6,7 @@ use tributary_local::chaos::Random;
 use tributary_tools::Call;
 
 use super::Blog;
-use crate::{Bystanders, workload::BYSTANDER};
+use crate::Bystanders;
 
 /// The numbers of clients and items.
 #[derive(Clone, Copy, Debug)]
@@ -120,26 +120,18 @@ impl BlogOperation {
     }
 }
 
-/// The posts of each user among the bystanders.
-const BYSTANDER_POSTS: usize = 50;
-
 /// Returns users with posts that no client changes.
 pub(super) fn bystanders(count: usize) -> Bystanders {
-    let mut users = Vec::new();
-    let mut posts = Vec::new();
-    let mut lists = Vec::new();
-    for number in 0..count.div_ceil(BYSTANDER_POSTS) {
-        let id = format!("{BYSTANDER}{number}");
+    let user = |number: usize, id: &str| {
         let path = format!("/api/users/{id}");
         let body = json!({"username": format!("Bystander {number}")});
-        users.push(Call::new(Method::PUT, path.clone()).json(body));
-        for post in 0..BYSTANDER_POSTS {
-            let body = json!({"userId": id, "title": "A title", "content": content(post as u64)});
-            posts.push(Call::new(Method::PUT, format!("/api/posts/{id}-{post}")).json(body));
-        }
-        lists.push((format!("{path}/posts"), BYSTANDER_POSTS));
-    }
-    Bystanders { steps: vec![users, posts], lists }
+        (Call::new(Method::PUT, path.clone()).json(body), format!("{path}/posts"))
+    };
+    let post = |user: &str, id: &str| {
+        let body = json!({"userId": user, "title": "A title", "content": "A content"});
+        Call::new(Method::PUT, format!("/api/posts/{id}")).json(body)
+    };
+    Bystanders::new(count, user, post)
 }
 
 /// Returns the id of a user.

@@ -9,7 +9,7 @@ use super::{
     WebStore,
     labels::{Label, LabelKind},
 };
-use crate::{Bystanders, workload::BYSTANDER};
+use crate::Bystanders;
 
 /// The numbers of clients and items.
 #[derive(Clone, Copy, Debug)]
@@ -149,27 +149,18 @@ impl WebStoreOperation {
     }
 }
 
-/// The products of each category among the bystanders.
-const BYSTANDER_PRODUCTS: usize = 50;
-
 /// Returns categories with products that no client changes.
 pub(super) fn bystanders(count: usize) -> Bystanders {
-    let mut categories = Vec::new();
-    let mut products = Vec::new();
-    let mut lists = Vec::new();
-    for number in 0..count.div_ceil(BYSTANDER_PRODUCTS) {
-        let id = format!("{BYSTANDER}{number}");
-        let path = format!("/api/categories/{id}");
+    let path = |category: &str| format!("/api/categories/{category}");
+    let category = |number: usize, id: &str| {
         let body = json!({"name": format!("Bystander {number}")});
-        categories.push(Call::new(Method::PUT, path.clone()).json(body));
-        for product in 0..BYSTANDER_PRODUCTS {
-            let product = format!("{path}/products/{id}-{product}");
-            let body = json!({"sku": "SKU-1", "name": "A product", "price": 1, "tagIds": []});
-            products.push(Call::new(Method::PUT, product).json(body));
-        }
-        lists.push((format!("{path}/products"), BYSTANDER_PRODUCTS));
-    }
-    Bystanders { steps: vec![categories, products], lists }
+        (Call::new(Method::PUT, path(id)).json(body), format!("{}/products", path(id)))
+    };
+    let product = |category: &str, id: &str| {
+        let body = json!({"sku": "SKU-1", "name": "A product", "price": 1, "tagIds": []});
+        Call::new(Method::PUT, format!("{}/products/{id}", path(category))).json(body)
+    };
+    Bystanders::new(count, category, product)
 }
 
 impl ProductText {
