@@ -207,7 +207,6 @@ story("a new name reaches an old comment and the feed, and the panel shows what 
   await isAccessible(page, "the panel of costs");
   await command.evaluate((element) => element.scrollIntoView({ block: "center" }));
   await picture(page, "page-costs", { width: 1360, height: 860 });
-  await picture(page, "page-costs-dark", { width: 1360, height: 860, scheme: "dark" });
 });
 
 story("a post that is edited and deleted leaves the feed", async (page) => {
@@ -332,8 +331,10 @@ for (const [size, viewport] of [["desktop", DESKTOP], ["phone", PHONE]]) {
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(overflow <= 0, `${address} is ${overflow} px wider than a ${size}`);
       }
-      await open(page, "#/");
-      await picture(page, `page-${size}-${scheme}`, { ...viewport, scheme });
+      if (size === "phone" && scheme === "dark") {
+        await open(page, "#/");
+        await picture(page, "page-phone-dark", { ...viewport, scheme });
+      }
     });
   }
 }

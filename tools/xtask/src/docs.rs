@@ -24,9 +24,20 @@ pub(crate) fn check() -> anyhow::Result<()> {
             }
         }
     }
+    let book = read(Path::new("mkdocs.yml"))?;
     for page in markdown_files(&root.join("docs"))? {
         if !linked.contains(&page) {
             faults.push(format!("{}: no other page links to it", page.display()));
+        }
+        let name = page.file_name().unwrap_or_default().to_string_lossy();
+        if !book.lines().any(|line| line.ends_with(&format!(": {name}"))) {
+            faults.push(format!("{}: the book does not have it: mkdocs.yml", page.display()));
+        }
+    }
+    for picture in fs::read_dir(root.join("docs/pictures"))? {
+        let picture = root.join("docs/pictures").join(picture?.file_name());
+        if !linked.contains(&picture) {
+            faults.push(format!("{}: no page shows it", picture.display()));
         }
     }
     faults.extend(cost_differences(
