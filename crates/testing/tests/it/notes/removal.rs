@@ -195,7 +195,7 @@ async fn an_item_that_cannot_be_deleted_is_counted_and_ends_no_removal() {
 async fn a_removal_keeps_to_the_budget_of_the_background() {
     let world = confirmed(130).await;
     tokio::time::sleep(TIMES.removal_delay).await;
-    let rate = 500;
+    let rate = 250;
     let background = BackgroundOptions {
         request_units_per_second: NonZeroU32::new(rate),
         ..BackgroundOptions::default()
@@ -206,9 +206,9 @@ async fn a_removal_keeps_to_the_budget_of_the_background() {
     world.with_app(options).await.tick(MAINTENANCE).await.unwrap();
     let seconds = began.elapsed().as_secs_f64();
     let units = removal(&world).await["progress"]["requestUnits"].as_f64().unwrap();
-    let last_page = units * 50.0 / 130.0;
+    // The next work pays for the last page. So only half is certain.
     assert!(units > 500.0, "{units}");
-    assert!(seconds >= (units - last_page) / f64::from(rate) * 0.9, "{units} RU in {seconds} s");
+    assert!(seconds >= units / 2.0 / f64::from(rate), "{units} RU in {seconds} s");
     assert_eq!(old_copies(&world).await, 0);
 }
 

@@ -94,7 +94,7 @@ async fn a_rebuild_makes_every_copy_again_and_reports_its_progress() {
 async fn a_rebuild_keeps_to_the_budget_of_the_background() {
     let world = world_without_copies().await;
     rebuild(&world, json!({})).await.expect(200);
-    let rate = 800;
+    let rate = 400;
     let background = BackgroundOptions {
         request_units_per_second: NonZeroU32::new(rate),
         ..BackgroundOptions::default()
@@ -103,9 +103,9 @@ async fn a_rebuild_keeps_to_the_budget_of_the_background() {
     let options = AppOptions { background, ..World::options() };
     world.with_app(options).await.tick(MAINTENANCE).await.unwrap();
     let seconds = began.elapsed().as_secs_f64();
-    // The pages have 100, 100 and 30 rooms. The last one is paid for later, and the reads are not paced.
+    // The reads are not paced, and the next work pays for the last page. So only half is certain.
     let units = status(&world).await["rebuild"]["progress"]["requestUnits"].as_f64().unwrap();
-    assert!(seconds >= units * 0.8 * 200.0 / 230.0 / f64::from(rate), "{units} RU in {seconds} s");
+    assert!(seconds >= units / 2.0 / f64::from(rate), "{units} RU in {seconds} s");
     assert_eq!(copies(&world).await, ROOMS);
 }
 
