@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
 use crate::{chaos::ChaosSpec, cosmos::Charges};
-use clap::Parser;
 
 /// Run the function app on this machine: no account, no Docker, no Core Tools.
 ///
@@ -14,9 +16,29 @@ use clap::Parser;
 /// Logs go to stderr. stdout gets one line of JSON as soon as everything is ready. Ctrl-C ends
 /// everything.
 #[derive(Debug, Parser)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own for the user")]
-#[command(bin_name = "cargo local", version)]
+#[command(bin_name = "cargo local", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct LocalCli {
+    #[command(subcommand)]
+    pub command: Option<LocalCommand>,
+
+    #[command(flatten)]
+    pub start: StartOptions,
+}
+
+/// Commands beside the start of the app.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LocalCommand {
+    /// Print the completions of a shell. For bash: source <(cargo local completions bash)
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// Options of the start of the app.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own for the user")]
+pub(crate) struct StartOptions {
     /// Port of the HTTP functions on 127.0.0.1; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value_t = 7071)]
     pub port: u16,

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use azure_data_cosmos_driver::models::ConnectionString;
 use tributary_package::{AppLayout, function_folders};
 
-use super::{cli::LocalCli, launcher, project::Project};
+use super::{cli::StartOptions, launcher, project::Project};
 use crate::{
     chaos::Chaos,
     cosmos::{self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
@@ -30,7 +30,7 @@ const CONNECTION_SETTING: &str = "CosmosConnection";
 /// An app that is started on one store, after each change of its files.
 pub(super) struct Launch {
     pub(super) root: PathBuf,
-    pub(super) cli: LocalCli,
+    pub(super) cli: StartOptions,
     pub(super) store: CosmosAccount,
     pub(super) keys: Option<Keys>,
     pub(super) chaos: Option<Chaos>,
@@ -194,7 +194,7 @@ pub(super) struct CosmosAccount {
 
 impl CosmosAccount {
     /// Starts an endpoint, or takes the account of `--cosmos`.
-    pub(super) async fn start(cli: &LocalCli, chaos: Option<Chaos>) -> anyhow::Result<Self> {
+    pub(super) async fn start(cli: &StartOptions, chaos: Option<Chaos>) -> anyhow::Result<Self> {
         if let Some(connection) = &cli.cosmos {
             let parsed: ConnectionString = connection
                 .parse()

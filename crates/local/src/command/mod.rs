@@ -11,6 +11,7 @@
 //! and the tests.
 
 mod cli;
+mod completions;
 mod launch;
 mod launcher;
 mod project;
@@ -22,6 +23,7 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use cli::{LocalCli, LocalCommand};
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 /// Reads the arguments of the process, builds the app, starts a local Cosmos DB endpoint and runs the
@@ -30,16 +32,20 @@ pub fn main() -> ExitCode {
     if let Some(words) = launcher::requested() {
         return launcher::become_program(&words);
     }
-    let cli = cli::LocalCli::parse();
+    let LocalCli { command, start } = LocalCli::parse();
     log();
-    let runtime = match tokio::runtime::Runtime::new() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&error.into()),
+    let ended = match command {
+        None => block_on(run::run(start)),
+        Some(LocalCommand::Completions { shell }) => completions::print(shell),
     };
-    match runtime.block_on(run::run(cli)) {
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error),
     }
+}
+
+fn block_on<T>(task: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Runtime::new()?.block_on(task)
 }
 
 /// Writes the lines of the libraries to stderr, as `RUST_LOG` selects them:

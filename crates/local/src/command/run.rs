@@ -7,7 +7,7 @@ use serde::Serialize;
 use tributary_tools::Client;
 
 use super::{
-    cli::LocalCli,
+    cli::StartOptions,
     launch::{CosmosAccount, Launch},
     project::Project,
     running_app::RunningApp,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Runs the app until a signal ends it.
-pub(crate) async fn run(cli: LocalCli) -> anyhow::Result<()> {
+pub(crate) async fn run(cli: StartOptions) -> anyhow::Result<()> {
     let console = if cli.verbose { Console::verbose() } else { Console::stderr() };
     let chaos = cli.chaos.clone().map(|spec| Chaos::new(spec, cli.seed));
     // A signal drops all that is under way, and the drop ends its processes.
@@ -34,7 +34,7 @@ pub(crate) async fn run(cli: LocalCli) -> anyhow::Result<()> {
     ended
 }
 
-async fn steps(cli: LocalCli, chaos: Option<Chaos>, console: Console) -> anyhow::Result<()> {
+async fn steps(cli: StartOptions, chaos: Option<Chaos>, console: Console) -> anyhow::Result<()> {
     let root = match &cli.app {
         Some(root) => root.canonicalize().with_context(|| format!("--app {}", root.display()))?,
         None => Project::find_root().await?,

@@ -7,6 +7,7 @@ mod support;
 #[cfg(unix)]
 mod chaos;
 mod command;
+mod completions;
 mod config;
 mod feed;
 mod http;
