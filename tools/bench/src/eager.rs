@@ -12,23 +12,22 @@ use tokio::{task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 use tributary_functions::{
     app::AppOptions,
-    program::Program,
     projection::{EagerOptions, ProjectionOptions},
 };
 use tributary_local::{
     cosmos::EndpointOptions,
     host::{Console, FeedOptions},
 };
-use tributary_testing::{
-    Answer, AppUnderTest,
-    budget::{is_caused_by_a_change, request_units},
-};
+use tributary_testing::budget::{is_caused_by_a_change, request_units};
 use tributary_tools::{
     Sorted, Table,
     figures::{each, milliseconds, number},
 };
 
-use crate::machine;
+use crate::{
+    deployed::{World, send},
+    machine,
+};
 
 /// The size of the measurement.
 #[derive(Debug, clap::Args)]
@@ -46,19 +45,6 @@ pub(crate) struct EagerBenchOptions {
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 2_000])]
     feed_delays_ms: Vec<u64>,
 }
-
-/// The app, as it is deployed.
-struct Deployed;
-
-impl AppUnderTest for Deployed {
-    const ROOT: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-
-    fn program() -> Program {
-        tributary::program()
-    }
-}
-
-type World = tributary_testing::World<Deployed>;
 
 /// A kind of command, and the projections of its changes.
 struct Command {
@@ -372,16 +358,4 @@ async fn instance(world: &World, eager: &'static [&'static str]) -> World {
     let eager = EagerOptions { time: Duration::from_secs(2), projections: Some(eager) };
     let projections = ProjectionOptions { eager, ..ProjectionOptions::default() };
     world.with_app(AppOptions { projections, ..World::options() }).await
-}
-
-async fn send(
-    instance: &World,
-    (method, path): (&str, &str),
-    headers: &[(&str, &str)],
-    body: &Value,
-) -> anyhow::Result<Answer> {
-    let body = Some(body.clone()).filter(|body| !body.is_null());
-    let answer = instance.call(method, path, headers, body).await;
-    ensure!(answer.status.is_success(), "{method} {path}: {} {}", answer.status, answer.text);
-    Ok(answer)
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the cost of the handler. `docs/performance.md` has its numbers.
 
 mod cold_start;
+mod deployed;
 mod eager;
 mod feed;
 mod hot_post;
@@ -8,6 +9,7 @@ mod load;
 mod logins;
 mod news;
 mod overhead;
+mod own_writes;
 mod partitions;
 mod profiles;
 mod worst;
@@ -55,6 +57,9 @@ enum Bench {
     Feed(feed::FeedBenchOptions),
     /// Projections that are applied by the instance of the command, beside the change feed alone.
     Eager(eager::EagerBenchOptions),
+    /// Clients that read every list that shows their write, at once, at another instance. The exit code is 1 when a
+    /// list lacks it.
+    OwnWrites(own_writes::OwnWritesOptions),
     /// Many likers and commenters of one post.
     HotPost(hot_post::HotPostOptions),
     /// Items that are posted one by one and in bulk, and the queries of readers.
@@ -91,6 +96,7 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::Logins(options) => runtime.block_on(or_ctrl_c(logins::run(options))),
         Bench::Feed(options) => runtime.block_on(or_ctrl_c(feed::run(options))),
         Bench::Eager(options) => runtime.block_on(or_ctrl_c(eager::run(options))),
+        Bench::OwnWrites(options) => runtime.block_on(or_ctrl_c(own_writes::run(options))),
         Bench::HotPost(options) => runtime.block_on(or_ctrl_c(hot_post::run(options))),
         Bench::News(options) => runtime.block_on(or_ctrl_c(news::run(options))),
     }

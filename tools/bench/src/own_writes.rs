@@ -1,0 +1,264 @@
+//! Clients that write, and at once read every list that shows the write: at another instance, with their token,
+//! behind replicas that lack all writes of the clients.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::ensure;
+use futures::future::{join_all, try_join_all};
+use serde_json::{Value, json};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+use tributary_functions::app::AppOptions;
+use tributary_local::host::{Console, FeedOptions};
+use tributary_tools::{
+    Sorted, Table,
+    figures::{milliseconds, thousands},
+};
+
+use crate::{
+    deployed::{World, send},
+    machine,
+};
+
+/// The size of the measurement.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OwnWritesOptions {
+    /// The writes of all clients together.
+    #[arg(long, default_value_t = 10_000)]
+    rounds: usize,
+    /// The clients: at most 90. Each has one post at a time, and the feed must show all of them. The renames of
+    /// more than some 25 take more than the default budget of the background (400 RU a second), so that readers
+    /// wait in vain.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=90))]
+    clients: u16,
+    /// The pause of the triggers between two looks at the change feed, in milliseconds.
+    #[arg(long, default_value_t = 2_000)]
+    feed_delay_ms: u64,
+}
+
+/// The longest wait of a read, as its `Prefer` header has it.
+const WAIT: &str = "wait=10";
+/// The containers with a replica that lacks all writes of the clients.
+const STALE: [&str; 5] = ["users", "posts", "feed", "customer", "leaderboard"];
+/// The writes of a client before it begins again.
+const KINDS: usize = 5;
+/// The clients begin one after the other, over the time of a cycle: people do not rename themselves together.
+const START: Duration = Duration::from_secs(10);
+/// The faults that are shown one by one.
+const SHOWN_FAULTS: usize = 10;
+
+pub(crate) async fn run(options: &OwnWritesOptions) -> anyhow::Result<()> {
+    let clients = usize::from(options.clients);
+    let cycles = options.rounds.div_ceil(KINDS * clients);
+    println!(
+        "{} writes of {clients} clients; the triggers look each {} ms; {}\n",
+        thousands(cycles * KINDS * clients),
+        options.feed_delay_ms,
+        machine::line()
+    );
+    let world = World::new().await;
+    prepare(&world, options.clients).await?;
+    let stop = CancellationToken::new();
+    let feed = FeedOptions {
+        poll_delay: Some(Duration::from_millis(options.feed_delay_ms)),
+        console: Console::silent(),
+        ..FeedOptions::default()
+    };
+    let mut triggers = JoinSet::new();
+    for pump in instance(&world).await.pumps(&feed) {
+        let stop = stop.clone();
+        triggers.spawn(async move { pump.run(stop).await });
+    }
+    let frozen = STALE.map(|container| world.stale_reads(container));
+    let instances = [instance(&world).await, instance(&world).await];
+    let clients = (0..options.clients).map(|n| Client::new(n, &instances));
+    let pause = START / u32::from(options.clients);
+    let work = clients.map(|client| tokio::spawn(client.run(cycles, pause)));
+    let clients = try_join_all(work).await?.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
+    drop(frozen);
+    stop.cancel();
+    triggers.join_all().await;
+    report(clients)
+}
+
+async fn instance(world: &World) -> World {
+    world.with_app(AppOptions::default()).await
+}
+
+/// Creates what the clients need before their first round.
+async fn prepare(world: &World, clients: u16) -> anyhow::Result<()> {
+    let category = json!({"name": "C"});
+    send(world, ("PUT", "/api/categories/c"), &[], &category).await?;
+    let product = json!({"sku": "S", "name": "P", "price": 5, "tagIds": []});
+    send(world, ("PUT", "/api/categories/c/products/p"), &[], &product).await?;
+    for n in 0..clients {
+        let user = json!({"username": format!("User {n}")});
+        send(world, ("PUT", &format!("/api/users/u{n}")), &[], &user).await?;
+        let address = json!({"addressLine1": "1 Main Street", "city": "Redmond", "state": "WA",
+            "country": "USA", "zipCode": "98052"});
+        let customer = json!({"title": "Dr.", "firstName": "Kim", "lastName": "Lee",
+            "emailAddress": "kim@example.com", "phoneNumber": "555-0100", "addresses": [address]});
+        send(world, ("PUT", &format!("/api/customers/k{n}")), &[], &customer).await?;
+    }
+    world.settle().await;
+    Ok(())
+}
+
+/// The waits of the readers, by the write and the list.
+type Waits = BTreeMap<(&'static str, &'static str), Vec<Duration>>;
+
+/// A list, its path, and what shows that it has the write.
+type Look<'a> = (&'static str, &'a str, &'a (dyn Fn(&Value) -> bool + Sync));
+
+/// A user, who is a customer, too.
+struct Client {
+    n: u16,
+    writer: World,
+    reader: World,
+    /// That of the last write.
+    token: String,
+    waits: Waits,
+    faults: Vec<String>,
+}
+
+impl Client {
+    fn new(n: u16, [one, other]: &[World; 2]) -> Self {
+        let (writer, reader) = if n % 2 == 0 { (one, other) } else { (other, one) };
+        let (writer, reader) = (writer.clone(), reader.clone());
+        Self { n, writer, reader, token: String::new(), waits: Waits::new(), faults: Vec::new() }
+    }
+
+    async fn run(mut self, cycles: usize, pause: Duration) -> anyhow::Result<Self> {
+        sleep(pause * u32::from(self.n)).await;
+        for cycle in 0..cycles {
+            self.cycle(cycle).await?;
+        }
+        Ok(self)
+    }
+
+    /// Posts, comments, takes another name, orders, and deletes the post.
+    async fn cycle(&mut self, cycle: usize) -> anyhow::Result<()> {
+        let (n, id) = (self.n, format!("p{}-{cycle}", self.n));
+        let user = format!("/api/users/u{n}");
+        let post = format!("/api/posts/{id}");
+        let [own, comments] = [format!("{user}/posts"), format!("{post}/comments")];
+        let is = |item: &Value| item["id"] == *id;
+        let one = |list: &Value, shows: &dyn Fn(&Value) -> bool| {
+            list["items"].as_array().is_some_and(|items| items.iter().any(shows))
+        };
+
+        let body = json!({"userId": format!("u{n}"), "title": "T", "content": "C"});
+        self.write("PUT", &post, body).await?;
+        let shows = |list: &Value| one(list, &is);
+        let lists: [Look; 2] = [("own posts", &own, &shows), ("feed", "/api/feed", &shows)];
+        self.read("post", &lists).await?;
+
+        let body = json!({"userId": format!("u{n}"), "content": "C"});
+        self.write("POST", &comments, body).await?;
+        let shows = |list: &Value| one(list, &|item| is(item) && item["commentCount"] == 1);
+        let has_one = |list: &Value| list["items"].as_array().is_some_and(|items| items.len() == 1);
+        let lists: [Look; 3] = [
+            ("comments", &comments, &has_one),
+            ("own posts", &own, &shows),
+            ("feed", "/api/feed", &shows),
+        ];
+        self.read("comment", &lists).await?;
+
+        let name = format!("User {n} in cycle {cycle}");
+        self.write("PUT", &user, json!({"username": name})).await?;
+        let shows = |list: &Value| one(list, &|item| is(item) && item["userUsername"] == *name);
+        let has_name = |list: &Value| one(list, &|item| item["userUsername"] == *name);
+        let lists: [Look; 3] = [
+            ("comments", &comments, &has_name),
+            ("own posts", &own, &shows),
+            ("feed", "/api/feed", &shows),
+        ];
+        self.read("rename", &lists).await?;
+
+        let customer = format!("/api/customers/k{n}");
+        let orders = format!("{customer}/orders");
+        let order = json!({"items": [{"categoryId": "c", "productId": "p", "quantity": 1}]});
+        let order = self.write("POST", &orders, order).await?;
+        let order = |list: &Value| one(list, &|item| item["id"] == order["id"]);
+        let count = |customer: &Value| customer["salesOrderCount"] == cycle + 1;
+        let of_report =
+            |list: &Value| one(list, &|item| item["id"] == format!("k{n}") && count(item));
+        let lists: [Look; 3] = [
+            ("orders", &format!("{orders}?limit=100"), &order),
+            ("customer", &customer, &count),
+            ("leaderboard", "/api/reports/top-customers?source=leaderboard&limit=100", &of_report),
+        ];
+        self.read("order", &lists).await?;
+
+        self.write("DELETE", &post, Value::Null).await?;
+        let lacks = |list: &Value| !one(list, &is);
+        let lists: [Look; 2] = [("own posts", &own, &lacks), ("feed", "/api/feed", &lacks)];
+        self.read("delete", &lists).await
+    }
+
+    /// Sends a command, and keeps its token.
+    async fn write(&mut self, method: &str, path: &str, body: Value) -> anyhow::Result<Value> {
+        let token = [("consistency-token", self.token.as_str())];
+        let headers = if self.token.is_empty() { &[][..] } else { &token };
+        let answer = send(&self.writer, (method, path), headers, &body).await?;
+        let token = answer.header("consistency-token").to_owned();
+        ensure!(!token.is_empty(), "{method} {path} has no token");
+        self.token = token;
+        Ok(if answer.text.is_empty() { Value::Null } else { answer.json() })
+    }
+
+    /// Reads all lists at the same time, each once.
+    async fn read(&mut self, write: &'static str, lists: &[Look<'_>]) -> anyhow::Result<()> {
+        let headers = [("consistency-token", self.token.as_str()), ("prefer", WAIT)];
+        let reads = lists.iter().map(async |(_, path, shows)| {
+            let began = Instant::now();
+            let answer = send(&self.reader, ("GET", path), &headers, &Value::Null).await?;
+            let took = began.elapsed();
+            let fault = match answer.header("copies-behind") {
+                "" if shows(&answer.json()) => None,
+                "" => Some(format!("{write}: {path} lacks it: {}", answer.text)),
+                behind => Some(format!("{write}: {path} waited in vain: {behind}")),
+            };
+            anyhow::Ok((took, fault))
+        });
+        for ((list, ..), read) in lists.iter().zip(join_all(reads).await) {
+            let (took, fault) = read?;
+            self.waits.entry((write, list)).or_default().push(took);
+            self.faults.extend(fault);
+        }
+        Ok(())
+    }
+}
+
+/// Prints how long the readers waited.
+///
+/// # Errors
+///
+/// If a list lacked a write.
+fn report(clients: Vec<Client>) -> anyhow::Result<()> {
+    let mut waits = Waits::new();
+    let mut faults = Vec::new();
+    for client in clients {
+        for (key, times) in client.waits {
+            waits.entry(key).or_default().extend(times);
+        }
+        faults.extend(client.faults);
+    }
+    let mut table = Table::new(["write", "list", "reads", "p50, ms", "p99, ms", "longest, ms"]);
+    for ((write, list), times) in waits {
+        let (reads, times) = (times.len(), Sorted::from(times));
+        let times = [times.percentile(50), times.percentile(99), times.max()].map(milliseconds);
+        let names = [write.to_owned(), list.to_owned(), thousands(reads)];
+        table.row(names.into_iter().chain(times));
+    }
+    println!("{table}");
+    for fault in faults.iter().take(SHOWN_FAULTS) {
+        println!("{fault}");
+    }
+    ensure!(faults.is_empty(), "{} reads did not show the write of their client", faults.len());
+    println!("Each read showed the write of its client.");
+    Ok(())
+}
