@@ -22,7 +22,7 @@ async fn each_demo_is_accepted_and_shown_and_a_second_load_changes_nothing() {
     let demos = Demo::read_all(Path::new(env!("CARGO_MANIFEST_DIR")), &[]).unwrap();
     for _ in 0..2 {
         for demo in &demos {
-            demo.send(&client).await.unwrap();
+            demo.send(&client, || ()).await.unwrap();
         }
         world.settle().await;
         for demo in &demos {
@@ -38,7 +38,7 @@ async fn the_demos_are_loaded_without_a_warning_though_changes_lose_a_race() {
     let client = Client::new(hosted.host.url()).unwrap();
     let demos = Demo::read_all(Path::new(env!("CARGO_MANIFEST_DIR")), &[]).unwrap();
     for demo in &demos {
-        demo.send(&client).await.unwrap();
+        demo.send(&client, || ()).await.unwrap();
     }
     for demo in &demos {
         demo.wait(&client).await.unwrap();

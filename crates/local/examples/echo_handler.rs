@@ -3,8 +3,8 @@
 //! `POST /api/control` with `{"reply": "ok" | "fail" | "empty" | "text" | "hang", "times": n}` sets the
 //! answers to the next invocations, `POST /api/exit/{code}` ends the process, and `GET /api/recorded`
 //! lists the requests. `ECHO_EXIT` ends it at the start, `ECHO_SILENT` keeps it from listening,
-//! `ECHO_CHILD` names a file for a child's process id, and `ECHO_FUNCTIONS` are the functions that it
-//! claims to serve.
+//! `ECHO_CHILD` names a file for a child's process id, `ECHO_FUNCTIONS` are the functions that it
+//! claims to serve, and `ECHO_OPENAPI` is its OpenAPI document.
 
 use std::collections::BTreeMap;
 use std::process::{Command, exit};
@@ -55,6 +55,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .route("/api/control", post(set_control))
         .route("/api/exit/{code}", post(end))
         .route("/api/recorded", get(recorded))
+        .route("/api/openapi.json", get(openapi))
         .route("/api/{*path}", any(echo))
         .route("/{function}", post(invoke))
         .with_state(App::default());
@@ -92,6 +93,11 @@ async fn set_control(State(app): State<App>, Json(control): Json<Control>) -> St
 
 async fn end(Path(code): Path<i32>) {
     exit(code);
+}
+
+async fn openapi() -> Response {
+    let text = std::env::var("ECHO_OPENAPI").map_err(|_| StatusCode::NOT_FOUND);
+    text.into_response()
 }
 
 async fn recorded(State(app): State<App>) -> Json<Value> {

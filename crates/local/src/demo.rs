@@ -132,12 +132,17 @@ impl Demo {
         Ok(Self { domain, ..demo })
     }
 
-    /// Sends all requests.
+    /// Returns the number of requests.
+    pub fn n_requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Sends all requests. Calls `sent` after each.
     ///
     /// # Errors
     ///
     /// If an answer is no success.
-    pub async fn send(&self, client: &Client) -> anyhow::Result<()> {
+    pub async fn send(&self, client: &Client, sent: impl Fn()) -> anyhow::Result<()> {
         let today = OffsetDateTime::now_utc().date();
         for request in &self.requests {
             let call = request.call(today);
@@ -152,6 +157,7 @@ impl Demo {
                 reply.status,
                 reply.text()
             );
+            sent();
         }
         Ok(())
     }

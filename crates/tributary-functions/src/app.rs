@@ -97,6 +97,9 @@ pub const MAINTENANCE: &str = "MaintainProjections";
 /// (100,000 GB-s a month), though it nearly always finds no change that waits and no rebuild.
 const MAINTENANCE_SCHEDULE: &str = "0 */5 * * * *";
 
+/// The domain of the functions of no domain, in the OpenAPI document.
+const OF_THE_APP: &str = "app";
+
 /// Settings of the app that belong to no domain.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AppOptions {
@@ -127,6 +130,14 @@ pub struct App {
     rebuilds: Rebuilds,
     page: Option<WebPage>,
     options: AppOptions,
+}
+
+/// Returns the names of the functions of a domain that the change feed or a schedule starts.
+fn functions_without_request(domain: &Domain) -> Vec<&'static str> {
+    let projections = domain.projections.iter().map(|projection| projection.function());
+    let audit = domain.audit.as_ref().map(|audit| audit.function);
+    let timers = domain.timers.iter().map(|timer| timer.function);
+    projections.chain(timers).chain(audit).collect()
 }
 
 impl App {
@@ -175,7 +186,11 @@ impl App {
         let of_domains = domains.iter().flat_map(|domain| {
             domain.http_functions.iter().map(move |function| (domain.name, function))
         });
-        openapi.describe(of_domains.chain(shared.iter().map(|function| ("app", function))));
+        let described = of_domains.chain(shared.iter().map(|function| (OF_THE_APP, function)));
+        let maintenance = projections.all().next().map(|_| MAINTENANCE);
+        let others = domains.iter().map(|domain| (domain.name, functions_without_request(domain)));
+        let others = others.chain([(OF_THE_APP, maintenance.into_iter().collect())]);
+        openapi.describe(described, others.collect());
         Ok(Self { domains, shared, openapi, projections, rebuilds, page: None, options })
     }
 

@@ -13,8 +13,8 @@ use crate::{chaos::ChaosSpec, cosmos::Charges};
 /// infra/containers.json, stages the app in target/functionapp-local (which `func start --script-root`
 /// takes too) and runs it under a stand-in for the Functions host.
 ///
-/// Logs go to stderr. stdout gets one line of JSON as soon as everything is ready. Ctrl-C ends
-/// everything.
+/// Logs go to stderr. stdout gets one line of JSON as soon as everything is ready, unless it is a
+/// terminal. Ctrl-C ends everything.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo local", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct LocalCli {
@@ -90,7 +90,8 @@ pub(crate) struct StartOptions {
     #[arg(long, conflicts_with = "cosmos_only")]
     pub watch: bool,
 
-    /// Print every line of the handler, and a line for each invocation with its id.
+    /// Print every line of the handler, a line for each invocation with its id, and the address of each
+    /// function.
     #[arg(long, short)]
     pub verbose: bool,
 

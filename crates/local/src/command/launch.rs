@@ -11,13 +11,13 @@ use anyhow::Context as _;
 use azure_data_cosmos_driver::models::ConnectionString;
 use tributary_package::{AppLayout, function_folders};
 
-use super::{cli::StartOptions, launcher, project::Project};
+use super::{
+    api_document::ApiDocument, cli::StartOptions, launcher, overview::Overview, project::Project,
+};
 use crate::{
     chaos::Chaos,
     cosmos::{self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
-    host::{
-        self, AuthLevel, Console, FunctionApp, FunctionTrigger, Host, HostOptions, Keys, Settings,
-    },
+    host::{self, Console, FunctionApp, FunctionTrigger, Host, HostOptions, Keys, Settings},
 };
 
 /// The setting with the database's name, and its default.
@@ -124,6 +124,12 @@ impl Launch {
         Ok(folder)
     }
 
+    /// Returns an overview of an app that runs on a host.
+    pub(super) async fn overview(&self, files: &AppFiles, host: &Host) -> Overview {
+        let document = host.openapi().await.map(ApiDocument::new);
+        Overview::new(files.app.clone(), host.url(), document)
+    }
+
     /// Starts the host with the handler in a folder.
     pub(super) async fn start(
         &self,
@@ -153,9 +159,7 @@ impl Launch {
             chaos: self.chaos.clone(),
             ..HostOptions::new(folder)
         };
-        let host = Host::start(app.clone(), &settings, options).await?;
-        print_functions(&app, &host, self.keys.as_ref(), console);
-        Ok(host)
+        Ok(Host::start(app, &settings, options).await?)
     }
 }
 
@@ -231,34 +235,4 @@ impl CosmosAccount {
         }
         Ok(())
     }
-}
-
-fn print_functions(app: &FunctionApp, host: &Host, keys: Option<&Keys>, console: &Console) {
-    console.heading("\nFunctions:\n");
-    for function in app.functions() {
-        let what = match &function.trigger {
-            FunctionTrigger::Http(http) => {
-                let methods: Vec<_> = http.methods.iter().map(http::Method::as_str).collect();
-                let methods = methods.join(",");
-                let locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
-                let lock = if locked { " (key)" } else { "" };
-                let route = app.host().full_route(&http.route);
-                let methods = if methods.is_empty() { methods } else { format!("[{methods}] ") };
-                format!("{methods}{}/{route}{lock}", host.url())
-            }
-            FunctionTrigger::Cosmos(trigger) => {
-                format!("cosmosDBTrigger on {}/{}", trigger.database, trigger.container)
-            }
-            FunctionTrigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
-        };
-        console.plain(&format!("\t{}: {what}", function.name));
-    }
-    for name in app.disabled() {
-        console.plain(&format!("\t{name}: disabled"));
-    }
-    if let Some(keys) = keys {
-        console.plain(&format!("\n\tFunction key: {}", keys.function));
-        console.plain(&format!("\tMaster key: {}", keys.master));
-    }
-    console.plain("");
 }

@@ -10,10 +10,12 @@
 //! app. The version is that of `Cargo.lock`, and the dependencies are built once for the stand-in, the handler
 //! and the tests.
 
+mod api_document;
 mod cli;
 mod completions;
 mod launch;
 mod launcher;
+mod overview;
 mod project;
 mod run;
 mod running_app;

@@ -1,8 +1,13 @@
 //! The steps of `cargo local`.
 
-use std::{io::Write as _, mem, time::Instant};
+use std::{
+    io::{IsTerminal as _, Write as _},
+    mem,
+    time::Instant,
+};
 
 use anyhow::{Context as _, bail};
+use futures::future::try_join_all;
 use serde::Serialize;
 use tributary_tools::Client;
 
@@ -16,7 +21,7 @@ use super::{
 use crate::{
     chaos::Chaos,
     demo::Demo,
-    host::{Console, Keys},
+    host::{Console, Keys, TaskProgress},
 };
 
 /// Runs the app until a signal ends it.
@@ -66,6 +71,7 @@ async fn cosmos_only(launch: &Launch) -> anyhow::Result<()> {
     let is_own = store.own.is_some();
     if is_own {
         console.info(&format!("In another terminal: cargo local --cosmos '{}'", store.connection));
+        console.highlight(&format!("Ready:  {}", store.url()));
     }
     ready(None, store.url())?;
     if is_own { std::future::pending().await } else { Ok(()) }
@@ -86,6 +92,7 @@ async fn watched(mut app: RunningApp, demos: &[Demo]) -> anyhow::Result<()> {
                     app.launch.console.success(&text);
                 }
                 is_up(&app, mem::take(&mut to_load)).await?;
+                app.overview = None;
             }
             Ok(false) => {}
             Err(error) => app.launch.console.error(&format!("{error:#}")),
@@ -106,13 +113,18 @@ async fn watched(mut app: RunningApp, demos: &[Demo]) -> anyhow::Result<()> {
 async fn is_up(app: &RunningApp, demos: &[Demo]) -> anyhow::Result<()> {
     let Launch { store, keys, console, .. } = &app.launch;
     let url = app.url();
-    console.hush(true);
-    load(demos, url, keys.as_ref(), console).await?;
-    console.hush(false);
+    if !demos.is_empty() {
+        console.hush(true);
+        load(demos, url, keys.as_ref(), console).await?;
+        console.hush(false);
+    }
+    if let Some(overview) = &app.overview {
+        overview.print_ready(demos, console);
+    }
     ready(Some(format!("{url}/api")), store.url())
 }
 
-/// Loads data sets and waits until the app shows them.
+/// Loads data sets, all at a time, and waits until the app shows them.
 async fn load(
     demos: &[Demo],
     url: &str,
@@ -122,12 +134,12 @@ async fn load(
     let client = Client::new(url)?.with_key(keys.map(|keys| keys.function.clone()));
     for demo in demos {
         console.info(&format!("Demo of {}: {}", demo.domain, demo.about));
-        demo.send(&client).await?;
     }
-    for demo in demos {
-        demo.wait(&client).await?;
-        console.success(&format!("Demo of {}: try {url}/api/{}", demo.domain, demo.to_try));
-    }
+    let n_requests = demos.iter().map(Demo::n_requests).sum();
+    let progress = TaskProgress::begin(console.clone(), "Demo", n_requests);
+    try_join_all(demos.iter().map(|demo| demo.send(&client, || progress.advance()))).await?;
+    progress.say("requests sent; waiting for the change feed to copy");
+    try_join_all(demos.iter().map(|demo| demo.wait(&client))).await?;
     Ok(())
 }
 
@@ -140,7 +152,11 @@ struct Ready<'a> {
     cosmos: &'a str,
 }
 
+/// Prints the line on stdout, for programs: a person at a terminal has read it on stderr.
 fn ready(api: Option<String>, cosmos: &str) -> anyhow::Result<()> {
+    if std::io::stdout().is_terminal() {
+        return Ok(());
+    }
     let line = serde_json::to_string(&Ready { event: "ready", api, cosmos })?;
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}").and_then(|()| stdout.flush()).context("stdout is closed")

@@ -4,6 +4,7 @@ use std::{fs, slice, time::SystemTime};
 
 use super::{
     launch::{AppFiles, Launch},
+    overview::Overview,
     project::Project,
     watch::Changes,
 };
@@ -15,6 +16,8 @@ pub(super) struct RunningApp {
     /// The Cargo project of the app; `None` if there is nothing to build.
     project: Option<Project>,
     host: Option<Host>,
+    /// The functions when the host started.
+    pub(super) overview: Option<Overview>,
     /// The port of the first host, which each later one takes.
     port: u16,
     /// The files that the host has read.
@@ -28,7 +31,7 @@ impl RunningApp {
     pub(super) async fn new(launch: Launch) -> anyhow::Result<Self> {
         let project = launch.project().await?;
         let port = launch.cli.port;
-        Ok(Self { launch, project, host: None, port, files: None, built_at: None })
+        Ok(Self { launch, project, host: None, overview: None, port, files: None, built_at: None })
     }
 
     /// Watches the files of the app.
@@ -61,6 +64,9 @@ impl RunningApp {
                 self.launch.provision().await?;
                 let host = self.launch.start(&files, folder, self.port).await?;
                 self.port = host.port();
+                let overview = self.launch.overview(&files, &host).await;
+                overview.print_functions(self.launch.keys.as_ref(), &self.launch.console);
+                self.overview = Some(overview);
                 self.host = Some(host);
             }
         }

@@ -8,12 +8,13 @@
 //! | the handler's lines of level info and below | left out | shown |
 //! | the handler's other lines: warnings, errors, `println!` | shown | shown |
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style};
+use indicatif::ProgressBar;
 use time::OffsetDateTime;
 use time::macros::format_description;
 
@@ -25,6 +26,8 @@ pub struct Console {
     quiet: bool,
     verbose: bool,
     hushed: Arc<AtomicBool>,
+    /// The bar at the end of a terminal, above which lines are printed.
+    bar: Arc<Mutex<Option<ProgressBar>>>,
 }
 
 /// A request or an invocation that has ended.
@@ -71,6 +74,19 @@ impl Console {
         self.hushed.store(hushed, Ordering::Relaxed);
     }
 
+    pub(super) fn show_bar(&self, bar: Option<ProgressBar>) {
+        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+    }
+
+    pub(super) fn has_terminal(&self) -> bool {
+        !self.quiet && std::io::stderr().is_terminal()
+    }
+
+    /// Returns true if every line is printed.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     fn is_hushed(&self) -> bool {
         self.hushed.load(Ordering::Relaxed)
     }
@@ -102,6 +118,11 @@ impl Console {
     /// Prints a piece of information.
     pub fn info(&self, text: &str) {
         self.write(Style::new(), &stamped(text));
+    }
+
+    /// Prints a line that should be read, without a time.
+    pub fn highlight(&self, text: &str) {
+        self.write(AnsiColor::Green.on_default(), text);
     }
 
     /// Prints a success.
@@ -172,10 +193,13 @@ impl Console {
         {
             lines.push(text.to_owned());
         }
-        if !self.quiet {
-            // A closed stderr is not an error.
-            let _ = writeln!(anstream::stderr().lock(), "{style}{text}{style:#}");
+        if self.quiet {
+            return;
         }
+        let bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // A closed stderr is not an error.
+        let print = || writeln!(anstream::stderr().lock(), "{style}{text}{style:#}");
+        let _ = bar.map_or_else(print, |bar| bar.suspend(print));
     }
 }
 

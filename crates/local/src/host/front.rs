@@ -13,6 +13,7 @@ use super::admin::{self, HostStatus};
 use super::app::FunctionApp;
 use super::console::Console;
 use super::function::{AuthLevel, Function, FunctionTrigger};
+use super::homepage;
 use super::host_options::HostOptions;
 use super::invoke::{HandlerClient, Invoker};
 use super::json::ConfigError;
@@ -124,8 +125,7 @@ impl Front {
 
     fn homepage(&self) -> Response {
         if self.app.has_homepage() {
-            Html("<!DOCTYPE html><title>cargo local</title><p>The function app is running.</p>\n")
-                .into_response()
+            Html(homepage::html(&self.app)).into_response()
         } else {
             StatusCode::NO_CONTENT.into_response()
         }

@@ -10,6 +10,7 @@ use azure_data_cosmos::CosmosClient;
 use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -162,6 +163,12 @@ impl Host {
     /// Returns the address of the HTTP functions: `http://127.0.0.1:7071`.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns the OpenAPI document that a function of the app serves, if one does.
+    pub async fn openapi(&self) -> Option<Value> {
+        let url = self.watches.first()?.url().await.ok()?;
+        served::openapi(&handler_client(), &url, &self.app).await
     }
 
     /// Waits until a handler has failed for good.

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use axum::http::StatusCode;
 use futures::TryStreamExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
 
@@ -108,6 +108,49 @@ async fn stdout_has_exactly_one_line_and_a_signal_leaves_no_process() {
             eventually("the handler is gone", async || (!is_running(&handler)).then_some(())).await;
         }
     }
+}
+
+#[tokio::test]
+async fn the_start_names_the_functions_by_domain_and_three_addresses() {
+    let app = staged(&[
+        ("GetRoom", http_function("api/rooms/{roomId}", &["get"], "anonymous")),
+        ("ListRooms", http_function("api/rooms", &["get"], "anonymous")),
+        ("PutRoom", http_function("api/rooms/{roomId}", &["put"], "function")),
+        ("GetOpenApi", http_function("api/openapi.json", &["get"], "anonymous")),
+        ("Unmatched", http_function("api/{*path}", &[], "function")),
+    ]);
+    let get = |name: &str| json!({ "operationId": name, "tags": ["rooms"] });
+    let document = json!({
+        "tags": [{ "name": "rooms", "x-functions": [] }],
+        "paths": {
+            "/api/rooms": { "get": get("ListRooms") },
+            "/api/rooms/{roomId}": { "get": get("GetRoom"), "put": get("PutRoom") },
+        },
+    });
+    let values = json!({ "ECHO_OPENAPI": document.to_string() });
+    app.write("local.settings.json", &json!({ "Values": values }));
+    let mut running = Running::start(&app, &FREE_PORTS);
+    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    let page = get_page(api.trim_end_matches("api")).await;
+    assert!(page.contains("<th scope=\"row\">ListRooms<td>GET <a href=\"/api/rooms\">"), "{page}");
+    let (_, stderr) = running.ended_by("-INT");
+    assert!(stderr.contains("  rooms  3 over HTTP: /api/rooms\n"), "{stderr}");
+    assert!(!stderr.contains("PutRoom"), "each function is for -v: {stderr}");
+    let ready = stderr.split("Ready:").nth(1).unwrap();
+    let addresses: Vec<_> =
+        ready.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let root = api.trim_end_matches("/api");
+    let wanted = [format!("{root}/"), format!("{api}/rooms"), format!("{api}/openapi.json")];
+    assert_eq!(addresses, wanted);
+
+    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["-v"]].concat());
+    running.ready();
+    let (_, stderr) = running.ended_by("-INT");
+    assert!(stderr.contains("PutRoom: [PUT] http://"), "{stderr}");
+}
+
+async fn get_page(url: &str) -> String {
+    get(url).await.text
 }
 
 #[tokio::test]

@@ -31,8 +31,12 @@ pub(super) struct OpenApi(Arc<OpenApiDocument>);
 #[derive(Default)]
 struct OpenApiDocument {
     operations: OnceLock<Vec<ApiOperation>>,
+    domains: OnceLock<Vec<DomainFunctions>>,
     text: OnceLock<(OpenApiText, ETag)>,
 }
+
+/// The name of a domain and its functions that no request starts.
+pub(super) type DomainFunctions = (&'static str, Vec<&'static str>);
 
 /// An HTTP function, as callers know it.
 struct ApiOperation {
@@ -68,11 +72,14 @@ pub(super) async fn get_open_api(
 }
 
 impl OpenApi {
-    /// Describes these functions, each with the name of its domain. The first call counts.
+    /// Describes these HTTP functions, each with the name of its domain, and the domains with their other
+    /// functions. The first call counts.
     pub(super) fn describe<'a>(
         &self,
         functions: impl Iterator<Item = (&'static str, &'a HttpFunction)>,
+        domains: Vec<DomainFunctions>,
     ) {
+        self.0.domains.get_or_init(|| domains);
         let operations = functions.map(|(tag, function)| ApiOperation {
             tag,
             name: function.name,
@@ -116,6 +123,7 @@ impl OpenApiDocument {
             "openapi": "3.1.0",
             "info": {"title": brand().name, "version": brand().version},
             "servers": [{"url": "/"}],
+            "tags": self.tags(),
             "paths": paths,
             "components": {
                 "schemas": schemas.take_definitions(true),
@@ -159,6 +167,15 @@ impl OpenApiDocument {
                 },
             },
         })
+    }
+}
+
+impl OpenApiDocument {
+    /// Returns the domains, each with the functions that the change feed or a schedule starts. `cargo local`
+    /// groups its list of functions by them.
+    fn tags(&self) -> Vec<Value> {
+        let domains = self.domains.get().into_iter().flatten();
+        domains.map(|(name, functions)| json!({"name": name, "x-functions": functions})).collect()
     }
 }
 

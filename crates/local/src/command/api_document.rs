@@ -1,0 +1,195 @@
+//! The OpenAPI document of an app: its domains, and an example of each request.
+
+use http::Method;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+/// The characters of a path's segment that are escaped.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The depth of a schema at which an example ends: a schema may refer to itself.
+const MAX_DEPTH: usize = 16;
+
+/// An OpenAPI document.
+pub(super) struct ApiDocument(Value);
+
+/// A function, as the document describes it.
+pub(super) struct ApiOperation<'a> {
+    document: &'a ApiDocument,
+    pub(super) method: Method,
+    /// The route, such as `/api/posts/{postId}`.
+    pub(super) route: &'a str,
+    /// The parameters of all methods of the route.
+    parameters: &'a Value,
+    operation: &'a Value,
+}
+
+impl ApiDocument {
+    /// Creates a document from its JSON.
+    pub(super) fn new(document: Value) -> Self {
+        Self(document)
+    }
+
+    /// Returns the domains in the order of the app, each with the functions that no request starts.
+    pub(super) fn domains(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
+        self.0["tags"].as_array().into_iter().flatten().filter_map(|tag| {
+            let functions = tag["x-functions"].as_array().into_iter().flatten();
+            Some((tag["name"].as_str()?, functions.filter_map(Value::as_str).collect()))
+        })
+    }
+
+    /// Returns all HTTP functions.
+    pub(super) fn operations(&self) -> impl Iterator<Item = ApiOperation<'_>> {
+        let paths = self.0["paths"].as_object().into_iter().flatten();
+        paths.flat_map(move |(route, item)| {
+            let methods = item.as_object().into_iter().flatten();
+            methods.filter_map(move |(method, operation)| {
+                operation.get("operationId")?;
+                Some(ApiOperation {
+                    document: self,
+                    method: method.to_uppercase().parse().ok()?,
+                    route,
+                    parameters: &item["parameters"],
+                    operation,
+                })
+            })
+        })
+    }
+
+    /// Returns the HTTP function of a name.
+    #[cfg(test)]
+    pub(super) fn operation(&self, function: &str) -> Option<ApiOperation<'_>> {
+        self.operations().find(|operation| operation.name() == function)
+    }
+
+    fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
+        let reference = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
+        reference.and_then(|pointer| self.0.pointer(pointer)).unwrap_or(value)
+    }
+
+    /// Returns an example of a schema: its own, or one made of the examples of its parts.
+    fn example(&self, schema: &Value, depth: usize) -> Value {
+        let schema = self.resolved(schema);
+        if depth > MAX_DEPTH {
+            return Value::Null;
+        }
+        let given =
+            [&schema["example"], &schema["const"], &schema["examples"][0], &schema["enum"][0]];
+        if let Some(given) = given.into_iter().find(|given| !given.is_null()) {
+            return given.clone();
+        }
+        for one_of in [&schema["anyOf"][0], &schema["oneOf"][0]] {
+            if !one_of.is_null() {
+                return self.example(one_of, depth + 1);
+            }
+        }
+        match schema["type"].as_str() {
+            Some("object") => {
+                let fields = schema["properties"].as_object().into_iter().flatten();
+                fields.map(|(name, field)| (name.clone(), self.example(field, depth + 1))).collect()
+            }
+            Some("array") => json!([self.example(&schema["items"], depth + 1)]),
+            Some("boolean") => json!(true),
+            Some("integer" | "number") => json!(1),
+            Some("string") => json!("text"),
+            _ => Value::Null,
+        }
+    }
+}
+
+impl ApiOperation<'_> {
+    /// Returns the name of the function.
+    pub(super) fn name(&self) -> &str {
+        self.operation["operationId"].as_str().unwrap_or_default()
+    }
+
+    /// Returns the domain of the function.
+    pub(super) fn domain(&self) -> Option<&str> {
+        self.operation["tags"][0].as_str()
+    }
+
+    /// Returns the path of an example.
+    pub(super) fn example_path(&self) -> String {
+        let segments = self.route.split('/').map(|segment| {
+            let name = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+            name.map_or_else(|| segment.to_owned(), |name| self.path_value(name))
+        });
+        segments.collect::<Vec<_>>().join("/")
+    }
+
+    /// Returns the body of an example; `None` if the function takes none.
+    #[cfg(test)]
+    pub(super) fn example_body(&self) -> Option<Value> {
+        let body = self.document.resolved(self.operation.get("requestBody")?);
+        let schema = body["content"].get("application/json")?.get("schema")?;
+        Some(self.document.example(schema, 0))
+    }
+
+    fn path_value(&self, name: &str) -> String {
+        let of_operation = self.operation["parameters"].as_array().into_iter().flatten();
+        let of_path = self.parameters.as_array().into_iter().flatten();
+        let mut all = of_operation.chain(of_path).map(|one| self.document.resolved(one));
+        let parameter = all.find(|one| one["in"] == "path" && one["name"] == name);
+        let value = match parameter {
+            Some(parameter) if !parameter["example"].is_null() => parameter["example"].clone(),
+            Some(parameter) => self.document.example(&parameter["schema"], 0),
+            None => Value::Null,
+        };
+        let text = match &value {
+            Value::Null => name.to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        utf8_percent_encode(&text, ESCAPED).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> ApiDocument {
+        let id = json!({"$ref": "#/components/schemas/Id"});
+        ApiDocument::new(json!({
+            "tags": [{"name": "rooms", "x-functions": ["RoomCopies"]}, {"name": "app"}],
+            "paths": {"/api/rooms/{roomId}": {
+                "parameters": [{"in": "path", "name": "roomId", "schema": id}],
+                "put": {
+                    "operationId": "PutRoom",
+                    "tags": ["rooms"],
+                    "requestBody": {"content": {"application/json": {"schema": {
+                        "type": "object",
+                        "properties": {
+                            "id": id,
+                            "seats": {"type": "integer"},
+                            "next": {"$ref": "#/components/schemas/Room"},
+                        },
+                    }}}},
+                },
+            }},
+            "components": {"schemas": {
+                "Id": {"type": "string", "examples": ["room 1"]},
+                "Room": {"type": "array", "items": {"$ref": "#/components/schemas/Room"}},
+            }},
+        }))
+    }
+
+    #[test]
+    fn an_example_has_the_values_of_the_document() {
+        let document = document();
+        let operation = document.operation("PutRoom").unwrap();
+        assert_eq!(operation.method, Method::PUT);
+        assert_eq!(operation.domain(), Some("rooms"));
+        assert_eq!(operation.example_path(), "/api/rooms/room%201");
+        let body = operation.example_body().unwrap();
+        assert_eq!((&body["id"], &body["seats"]), (&json!("room 1"), &json!(1)));
+        assert!(body["next"].is_array(), "a schema that refers to itself ends: {body}");
+        assert!(document.operation("GetRoom").is_none());
+    }
+
+    #[test]
+    fn the_domains_come_in_their_order_with_the_functions_of_no_request() {
+        let document = document();
+        let domains: Vec<_> = document.domains().collect();
+        assert_eq!(domains, [("rooms", vec!["RoomCopies"]), ("app", vec![])]);
+    }
+}
