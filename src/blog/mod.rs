@@ -64,11 +64,11 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
             Arc::new(PostsIntegrity::new(&blog, context.background)),
         ],
         // One or two store requests show authors their own posts at once (ADR 17).
-        eager: &["PostCopiesInUsers"],
+        eager: vec!["PostCopiesInUsers"],
         audit: Some(audit::audit(&blog)),
         containers: vec![blog.users, blog.posts, blog.feed],
         // Of a deleted post, all comments and likes are older, but for those of a later one.
-        unindexed_filters: &[("posts", "postVersion")],
+        unindexed_filters: vec![("posts", "postVersion")],
         ..Domain::new("blog")
     })
 }

@@ -68,7 +68,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
             customers.leaderboard,
         ],
         // Of a renamed tag, all products have an older name at first.
-        unindexed_filters: &[("product", "tags/[]/version")],
+        unindexed_filters: vec![("product", "tags/[]/version")],
         ..Domain::new("webstore")
     })
 }

@@ -74,7 +74,7 @@ pub struct Domain {
     pub successions: Vec<Succession>,
     /// The functions of the projections that the instance of a command applies, too, before the command
     /// answers; none by default. For those with little work for a change.
-    pub eager: &'static [&'static str],
+    pub eager: Vec<&'static str>,
     /// The settings of the projections' triggers.
     pub feeds: FeedOptions,
     /// Work that timers start.
@@ -86,7 +86,7 @@ pub struct Domain {
     /// The filters of queries that no index serves, each as a container and a property: the store
     /// evaluates them on the few items that the other filters leave. The checks of the crate
     /// `tributary-testing` hold all others against `infra/containers.json`.
-    pub unindexed_filters: &'static [(&'static str, &'static str)],
+    pub unindexed_filters: Vec<(&'static str, &'static str)>,
 }
 
 /// Settings of the triggers of a domain. They stand in `function.json` as numbers, since the Functions
@@ -185,13 +185,31 @@ impl Domain {
             http_functions: Vec::new(),
             projections: Vec::new(),
             successions: Vec::new(),
-            eager: &[],
+            eager: Vec::new(),
             feeds: FeedOptions::default(),
             timers: Vec::new(),
             audit: None,
             containers: Vec::new(),
-            unindexed_filters: &[],
+            unindexed_filters: Vec::new(),
         }
+    }
+
+    /// Returns the domain with the parts of another. It keeps its name and the settings of its triggers. Its
+    /// audit has the checks of both; without one, the audit is that of the other.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.http_functions.extend(other.http_functions);
+        self.projections.extend(other.projections);
+        self.successions.extend(other.successions);
+        self.eager.extend(other.eager);
+        self.timers.extend(other.timers);
+        self.audit = match (self.audit, other.audit) {
+            (Some(audit), Some(other)) => Some(audit.and_audit(other)),
+            (audit, other) => audit.or(other),
+        };
+        self.containers.extend(other.containers);
+        self.unindexed_filters.extend(other.unindexed_filters);
+        self
     }
 }
 

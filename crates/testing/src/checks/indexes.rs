@@ -91,7 +91,7 @@ fn policies<A: AppUnderTest>(world: &World<A>) -> Vec<Policy> {
     let text = fs::read_to_string(Path::new(A::ROOT).join("infra/containers.json")).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
     let app = A::program().describe().unwrap();
-    let unindexed = app.domains.iter().flat_map(|domain| domain.unindexed_filters);
+    let unindexed = app.domains.iter().flat_map(|domain| &domain.unindexed_filters);
     let unindexed: BTreeSet<&(&str, &str)> = unindexed.collect();
     let requests = world.endpoint.requests();
     let containers = file["containers"].as_array().unwrap().iter().map(Policy::from_container);

@@ -30,25 +30,25 @@ impl Audit {
         options: AuditOptions,
         slice: AuditSlice<AuditPosition>,
     ) -> Result<(AuditSummary, Option<AuditPosition>), StoreError> {
-        let mut log = LogListener { may_log_partition_key: self.may_log_partition_key };
+        let mut log = LogListener { may_log_partition_key: &self.may_log_partition_key };
         self.run_slice(options, slice, &mut log).await
     }
 }
 
-struct LogListener {
-    may_log_partition_key: fn(&str) -> bool,
+struct LogListener<'a> {
+    may_log_partition_key: &'a [fn(&str) -> bool],
 }
 
-impl Listener for LogListener {
+impl Listener for LogListener<'_> {
     fn findings(&mut self, findings: &[Finding]) {
         for Finding { kind, container, partition_key, id, repair, .. } in findings {
+            let may_log = self.may_log_partition_key.iter().all(|may_log| may_log(partition_key));
             // The expected and the found value may have names of people in them. Only the command
             // `audit` shows them: its operator may see them.
             tracing::warn!(
                 audit.kind = %kind,
                 audit.container = container,
-                audit.partition_key =
-                    (self.may_log_partition_key)(partition_key).then_some(partition_key),
+                audit.partition_key = may_log.then_some(partition_key),
                 audit.id = id,
                 audit.repair = repair.as_ref().map(|repair| repair.what.as_str()),
                 audit.repaired = repair.as_ref().map(|repair| repair.repaired),

@@ -22,6 +22,7 @@
 
 mod aggregate;
 mod compare;
+mod copies;
 mod counts;
 mod finding;
 mod item;
@@ -51,6 +52,7 @@ use self::settle::Suspects;
 pub use self::{
     aggregate::AggregateChecks,
     compare::{compare, version_text},
+    copies::CopiesChecks,
     finding::{CheckResult, Finding, FindingKind, Repair, Suspect, Target},
     item::{AuditedItem, Slot, read_slot},
     recheck::retry_transient,
@@ -60,7 +62,7 @@ pub use self::{
 };
 use crate::{
     cosmos::{Container, Query, QueryPosition, Scope, StoreError, metered},
-    projection::{aggregate::Aggregate, succession::Succession},
+    projection::{aggregate::Aggregate, copies::AuditedCopies, succession::Succession},
 };
 
 /// The items that are read at a time; a page is at most 4 MB (service limit).
@@ -120,7 +122,7 @@ pub struct Audit {
     /// The times of its runs, as an NCRONTAB expression: `0 0 3 * * 0`.
     pub schedule: &'static str,
     parts: Vec<Arc<AuditPart>>,
-    may_log_partition_key: fn(&str) -> bool,
+    may_log_partition_key: Vec<fn(&str) -> bool>,
 }
 
 /// An audit with the checks of one type.
@@ -237,7 +239,7 @@ impl Audit {
             function,
             schedule,
             parts: vec![part(checks)],
-            may_log_partition_key: C::may_log_partition_key,
+            may_log_partition_key: vec![C::may_log_partition_key],
         }
     }
 
@@ -261,10 +263,31 @@ impl Audit {
         self.and(move || AggregateChecks::<A>::new(&sources, &totals))
     }
 
+    /// Creates the audit of a domain whose copies are all that there is to check.
+    pub fn of_copies<C: AuditedCopies>(
+        function: &'static str,
+        schedule: &'static str,
+        sources: &Container,
+        copies: &Container,
+    ) -> Self {
+        let sources = sources.clone();
+        let copies = copies.clone();
+        Self::new(function, schedule, move || CopiesChecks::<C>::new(&sources, &copies))
+    }
+
     /// Returns the audit with more checks. They run after its own.
     #[must_use]
     pub fn and<C: Checks>(mut self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
         self.parts.push(part(checks));
+        self.may_log_partition_key.push(C::may_log_partition_key);
+        self
+    }
+
+    /// Returns the audit with the checks of another. They run after its own, by its own timer.
+    #[must_use]
+    pub fn and_audit(mut self, other: Self) -> Self {
+        self.parts.extend(other.parts);
+        self.may_log_partition_key.extend(other.may_log_partition_key);
         self
     }
 
@@ -276,6 +299,7 @@ impl Audit {
         succession: &Succession,
         checks: impl Fn() -> C + Send + Sync + 'static,
     ) -> Self {
+        self.may_log_partition_key.push(C::may_log_partition_key);
         let part = part(checks);
         let succession = succession.clone();
         self.parts.push(Arc::new(move |options, slice, listener| {

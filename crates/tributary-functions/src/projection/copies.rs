@@ -7,7 +7,8 @@
 //! 2. A type implements [`Copies`]. [`Copies::copies_of`] is the definition: the copies of a source in
 //!    this state, with their partitions and ids. A deleted source has tombstones for copies.
 //! 3. [`CopyProjection`] of it, with the containers, is a line among the projections of the domain.
-//! 4. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`).
+//! 4. With [`AuditedCopies`], [`Audit::of_copies`](crate::audit::Audit::of_copies) checks and repairs them.
+//! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`).
 //!
 //! [`crate::projection`] has the argument why a copy under one id converges. The partition or id of a copy
 //! may depend on the owner of the source, and the source may be created again by another owner. The change
@@ -36,8 +37,20 @@ pub trait Copies: Send + Sync + 'static {
 
     /// Returns true if the Functions host may have rewritten a text of this change that is copied
     /// ([`may_be_rewritten_by_host`](crate::values::may_be_rewritten_by_host)). Then the source is
-    /// read again.
-    fn may_be_rewritten(change: &Self::Change) -> bool;
+    /// read again. By default each source is: one point read for each change.
+    fn may_be_rewritten(_change: &Self::Change) -> bool {
+        true
+    }
+}
+
+/// Copies that the audit checks by their definition ([`CopiesChecks`](crate::audit::CopiesChecks)). Their
+/// container has no other items.
+pub trait AuditedCopies: Copies {
+    /// The property that is the partition key of the copies.
+    const PARTITION_KEY: &'static str;
+
+    /// Returns partition key and id of the source of a copy.
+    fn source(copy: &Self::Copy) -> (String, String);
 }
 
 /// The projection that updates copies from their sources.

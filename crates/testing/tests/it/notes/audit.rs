@@ -1,96 +1,72 @@
-//! The checks of the copies of a generation, from their definition.
+//! The audit of copies, from their definition.
 
-use std::marker::PhantomData;
+use std::time::Duration;
 
-use serde_json::Value;
-use tributary_functions::{
-    audit::{
-        AuditedItem, Checks, FindingKind, Obstacle, RepairResult, Slot, Suspect, compare,
-        read_slot, version_text,
-    },
-    cosmos::{Container, ETag, StoreError, Stored},
-    projection::copies::Copies,
-};
+use serde_json::json;
+use tributary_functions::audit::{Audit, AuditOptions, Finding, Listener};
 
-use super::model::{HeadingsOfOwners, Note, NotesOfOwners};
+use super::{World, model::HeadingsOfOwners, notes};
 
-/// The copies of notes in a container.
-pub(super) trait CopiesOfNotes: Copies<Change = Note> {
-    /// The partition key of the copies.
-    const KEY: &'static str;
-}
+#[derive(Default)]
+struct Findings(Vec<String>);
 
-impl CopiesOfNotes for NotesOfOwners {
-    const KEY: &'static str = "ownerId";
-}
-
-impl CopiesOfNotes for HeadingsOfOwners {
-    const KEY: &'static str = "owner";
-}
-
-pub(super) struct CopyChecks<C> {
-    notes: Container,
-    copies: Container,
-    definition: PhantomData<fn() -> C>,
-}
-
-impl<C: CopiesOfNotes> CopyChecks<C> {
-    pub(super) fn new(notes: &Container, copies: &Container) -> Self {
-        Self { notes: notes.clone(), copies: copies.clone(), definition: PhantomData }
+impl Listener for Findings {
+    fn findings(&mut self, findings: &[Finding]) {
+        let words = |one: &Finding| format!("{} {} {}", one.kind, one.partition_key, one.id);
+        self.0.extend(findings.iter().map(words));
     }
 }
 
-impl<C: CopiesOfNotes> Checks for CopyChecks<C> {
-    fn containers(&self) -> Vec<(&Container, &'static str)> {
-        vec![(&self.notes, "noteId"), (&self.copies, C::KEY)]
-    }
+/// The findings of the audit, sorted.
+async fn audited(world: &World, repair: bool) -> Vec<String> {
+    let cosmos = World::cosmos(&world.endpoint).await;
+    let [notes, copies] = ["notes", "headings-of-owners"].map(|id| cosmos.container(id));
+    let audit = Audit::of_copies::<HeadingsOfOwners>("Audit", "0 0 3 * * 0", &notes, &copies);
+    let mut findings = Findings::default();
+    let options = AuditOptions { settle: Duration::from_millis(20), repair };
+    let summary = audit.run(options, &mut findings).await.unwrap();
+    assert!(!repair || summary.is_clean(), "{:?}", findings.0);
+    findings.0.sort();
+    findings.0
+}
 
-    async fn check_item(&self, item: &AuditedItem, _: bool) -> Result<Vec<Suspect>, StoreError> {
-        if item.container == self.copies.id() {
-            let source: Option<Stored<Note>> = self.notes.read(&item.id, &item.id).await?;
-            let extra = || item.suspect(FindingKind::COPY_EXTRA, ("none", "a copy"), &item.etag);
-            return Ok(source.is_none().then(extra).into_iter().collect());
-        }
-        let note: Note = match item.parse() {
-            Ok(note) => note,
-            Err(unreadable) => return Ok(unreadable),
-        };
-        let mut suspects = Vec::new();
-        for copy in C::copies_of(&note) {
-            let slot = read_slot::<Value>(&self.copies, &copy.partition, &copy.id).await?;
-            let location = (self.copies.id(), copy.partition.clone(), copy.id.clone());
-            match slot {
-                Slot::Item(Stored { item: found, etag }) => {
-                    let version = found["version"].as_u64().unwrap_or_default();
-                    let found = compare((copy.version, &copy.item), (version, &found));
-                    if let Some((kind, words)) = found {
-                        suspects.push(item.suspect_at(kind, location, words, etag.to_string()));
-                    }
-                }
-                _ if note.is_live() => {
-                    let words = (version_text(copy.version), "none");
-                    suspects.push(item.suspect_at(FindingKind::COPY_MISSING, location, words, ""));
-                }
-                _ => {}
-            }
-        }
-        Ok(suspects)
+#[tokio::test]
+async fn the_audit_checks_and_repairs_copies_from_their_definition() {
+    let world = notes(5).await;
+    world.delete("/api/notes/n4").await.expect(204);
+    let copies = world.container("headings-of-owners").await;
+    let stored = world.items("headings-of-owners").await;
+    let copy = |id: &str| stored.iter().find(|copy| copy["id"] == *id).unwrap().clone();
+    copies.delete_item("ann", "n0", None).await.unwrap();
+    for (id, property, value) in [
+        ("n1", "heading", json!("OTHER")),
+        ("n2", "version", json!(0)),
+        ("n3", "version", json!(9)),
+    ] {
+        let mut copy = copy(id);
+        copy[property] = value;
+        copies.upsert_item("ann", id, &copy, None).await.unwrap();
     }
+    let mut extra = copy("n1");
+    extra["id"] = json!("n9");
+    copies.upsert_item("ann", "n9", &extra, None).await.unwrap();
 
-    async fn repair(&self, suspect: &Suspect) -> RepairResult {
-        let finding = &suspect.finding;
-        if finding.kind == FindingKind::COPY_EXTRA {
-            let seen = ETag::from(suspect.evidence.clone());
-            self.copies.delete(&finding.partition_key, &finding.id, &seen).await?;
-            return Ok("deleted the copy");
-        }
-        let notes = self.notes.latest_committed();
-        let note = notes.read::<Note>(&finding.id, &finding.id).await?.ok_or(Obstacle::Race)?;
-        for copy in C::copies_of(&note.item) {
-            let slot = read_slot::<Value>(&self.copies, &copy.partition, &copy.id).await?;
-            let etag = if let Slot::Item(stored) = slot { Some(stored.etag) } else { None };
-            self.copies.put(&copy.partition, &copy.id, &copy.item, etag.as_ref()).await?;
-        }
-        Ok("wrote the copy")
-    }
+    // No projection has delivered the tombstone of n4.
+    let found = [
+        "copy-different ann n1",
+        "copy-extra ann n9",
+        "copy-missing ann n0",
+        "copy-newer ann n3",
+        "copy-older ann n2",
+        "copy-older ann n4",
+    ];
+    assert_eq!(audited(&world, false).await, found);
+    assert_eq!(audited(&world, true).await, found);
+    assert_eq!(audited(&world, false).await, [""; 0]);
+    let repaired = world.items("headings-of-owners").await;
+    assert_eq!(repaired.iter().filter(|copy| copy.get("ttl").is_none()).count(), 4);
+
+    // The tombstone of a copy expires before that of its source.
+    copies.delete_item("ann", "n4", None).await.unwrap();
+    assert_eq!(audited(&world, false).await, [""; 0]);
 }

@@ -21,7 +21,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use tributary_functions::{
     app::{AppOptions, MAINTENANCE},
-    audit::Audit,
+    audit::{Audit, CopiesChecks},
     config::ConfigError,
     cosmos::{Container, Cosmos},
     domain::{Context, Domain, bind},
@@ -32,10 +32,7 @@ use tributary_functions::{
 };
 use tributary_testing::{Answer, AppUnderTest};
 
-use self::{
-    audit::CopyChecks,
-    model::{HeadingsOfOwners, NotesOfOwners},
-};
+use self::model::{HeadingsOfOwners, NotesOfOwners};
 
 /// The old projection and its successor.
 const OLD: &str = "NotesOfOwners";
@@ -76,15 +73,12 @@ fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let stores = Stores::new(context.cosmos, context.succession(OLD, NEW));
     let http_functions = bind(functions::all(), &stores);
     let Stores { notes, old, new, of_owners } = stores;
-    let checks_of_new = {
-        let (notes, new) = (notes.clone(), new.clone());
-        move || CopyChecks::<HeadingsOfOwners>::new(&notes, &new)
-    };
     let checks_of_old = {
         let (notes, old) = (notes.clone(), old.clone());
-        move || CopyChecks::<NotesOfOwners>::new(&notes, &old)
+        move || CopiesChecks::<NotesOfOwners>::new(&notes, &old)
     };
-    let audit = Audit::new("AuditNotes", "0 0 3 * * 0", checks_of_new)
+    let sundays = "0 0 3 * * 0";
+    let audit = Audit::of_copies::<HeadingsOfOwners>("AuditNotes", sundays, &notes, &new)
         .and_until_confirmed(&of_owners, checks_of_old);
     Ok(Domain {
         http_functions,

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::tombstone::TTL_SECONDS,
     http::from_form,
-    projection::{ChangeFeedItem, Origin, VersionedCopy, copies::Copies},
+    projection::{
+        ChangeFeedItem, Origin, VersionedCopy,
+        copies::{AuditedCopies, Copies},
+    },
     values::{Timestamp, checked_text, id_rule, length_rule, may_be_rewritten_by_host},
 };
 
@@ -159,6 +162,14 @@ impl Copies for NotesOfOwners {
     }
 }
 
+impl AuditedCopies for NotesOfOwners {
+    const PARTITION_KEY: &'static str = "ownerId";
+
+    fn source(copy: &OldCopy) -> (String, String) {
+        (copy.id.to_string(), copy.id.to_string())
+    }
+}
+
 /// Its successor.
 pub(super) struct HeadingsOfOwners;
 
@@ -184,5 +195,13 @@ impl Copies for HeadingsOfOwners {
 
     fn may_be_rewritten(note: &Note) -> bool {
         may_be_rewritten(note)
+    }
+}
+
+impl AuditedCopies for HeadingsOfOwners {
+    const PARTITION_KEY: &'static str = "owner";
+
+    fn source(copy: &NewCopy) -> (String, String) {
+        (copy.id.to_string(), copy.id.to_string())
     }
 }

@@ -410,7 +410,7 @@ fn bugs(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let rooms = context.cosmos.container("rooms");
     Ok(Domain {
         projections: vec![Arc::new(Panics(rooms))],
-        eager: &["Panics"],
+        eager: vec!["Panics"],
         ..Domain::new("bugs")
     })
 }
@@ -443,7 +443,7 @@ async fn a_projection_that_panics_fails_no_command() {
 #[test]
 fn a_domain_names_only_its_own_projections_as_eager() {
     fn wrong(_: &Context<'_>) -> Result<Domain, ConfigError> {
-        Ok(Domain { eager: &["RoomCopies"], ..Domain::new("wrong") })
+        Ok(Domain { eager: vec!["RoomCopies"], ..Domain::new("wrong") })
     }
     let program = Program::new("tributary", "0").domain(rooms::domain).domain(wrong);
     let error = program.describe().err().unwrap().to_string();

@@ -1,0 +1,152 @@
+//! The audit of copies, from their definition: no domain adds code for it.
+//!
+//! | item | check | repair |
+//! | --- | --- | --- |
+//! | a source | each of its copies, or of their tombstones, is as the definition says | writes the copy, under the ETag that was read before the source |
+//! | a copy | its source defines it | deletes it under the ETag that was checked |
+//!
+//! A copy without a source is deleted without a tombstone: the source's own tombstone has outlasted every
+//! delivery of an older version ([`tombstone`](crate::engines::tombstone)).
+
+use std::marker::PhantomData;
+
+use serde_json::Value;
+
+use super::{
+    AuditedItem, Checks, FindingKind, Obstacle, RepairResult, Slot, Suspect, Target, compare,
+    read_slot, version_text,
+};
+use crate::{
+    cosmos::{Container, ETag, StoreError, Stored},
+    projection::{ChangeFeedItem, copies::AuditedCopies},
+};
+
+/// The checks of the copies of one definition. Their container has no other items.
+pub struct CopiesChecks<C> {
+    sources: Container,
+    copies: Container,
+    definition: PhantomData<fn() -> C>,
+}
+
+impl<C: AuditedCopies> CopiesChecks<C> {
+    /// Creates the checks of copies from a container of sources to one of copies.
+    pub fn new(sources: &Container, copies: &Container) -> Self {
+        Self { sources: sources.clone(), copies: copies.clone(), definition: PhantomData }
+    }
+
+    /// Checks that the copies of a source are as the definition says.
+    async fn check_source(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
+        let change: C::Change = match audited.parse() {
+            Ok(change) => change,
+            Err(unreadable) => return Ok(unreadable),
+        };
+        let mut suspects = Vec::new();
+        for copy in C::copies_of(&change) {
+            let Ok(expected) = serde_json::to_value(&copy.item) else { continue };
+            let found: Option<Stored<Value>> = self.copies.read(&copy.partition, &copy.id).await?;
+            let (kind, words, etag) = match found {
+                Some(Stored { item, etag }) => {
+                    let version = item["version"].as_u64().unwrap_or_default();
+                    match compare((copy.version, &expected), (version, &item)) {
+                        Some((kind, words)) => (kind, words, etag.to_string()),
+                        None => continue,
+                    }
+                }
+                // The tombstone of a copy may have expired.
+                None if is_tombstone(&expected) => continue,
+                None => {
+                    let words = (version_text(copy.version), "none".to_owned());
+                    (FindingKind::COPY_MISSING, words, String::new())
+                }
+            };
+            let location = (self.copies.id(), copy.partition, copy.id);
+            let evidence = format!("{} {etag}", audited.etag);
+            suspects.push(audited.suspect_at(kind, location, words, evidence));
+        }
+        Ok(suspects)
+    }
+
+    /// Checks that the source of a copy defines it.
+    async fn check_copy(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
+        let copy: C::Copy = match audited.parse() {
+            Ok(copy) => copy,
+            Err(unreadable) => return Ok(unreadable),
+        };
+        if is_tombstone(&audited.stored) {
+            return Ok(Vec::new());
+        }
+        let (partition, id) = C::source(&copy);
+        let is_defined = match read_slot(&self.sources.latest_committed(), &partition, &id).await? {
+            Slot::Empty => false,
+            // The source is a suspect itself.
+            Slot::Unreadable(_) => true,
+            Slot::Item(Stored { item, .. }) => C::copies_of(&item)
+                .iter()
+                .any(|copy| (&copy.partition, &copy.id) == (&audited.partition_key, &audited.id)),
+        };
+        let extra = || audited.suspect(FindingKind::COPY_EXTRA, ("none", "a copy"), &audited.etag);
+        Ok((!is_defined).then(extra).into_iter().collect())
+    }
+
+    /// Writes a copy of a source. The copy is read first, so the new one is never older.
+    async fn write(&self, (partition, id): (&str, &str), source: &Target) -> RepairResult {
+        let Target::Item { partition_key, id: source_id, .. } = source else {
+            return Err(Obstacle::Race);
+        };
+        let etag = match read_slot::<Value>(&self.copies, partition, id).await? {
+            Slot::Empty => None,
+            Slot::Unreadable(etag) | Slot::Item(Stored { etag, .. }) => Some(etag),
+        };
+        let sources = self.sources.latest_committed();
+        let Slot::Item(source) = read_slot::<C::Change>(&sources, partition_key, source_id).await?
+        else {
+            return Err(Obstacle::Race);
+        };
+        let mut copies = C::copies_of(&source.item).into_iter();
+        let copy =
+            copies.find(|copy| (copy.partition.as_str(), copy.id.as_str()) == (partition, id));
+        let copy = copy.ok_or(Obstacle::Race)?;
+        self.copies.put(partition, id, &copy.item, etag.as_ref()).await?;
+        Ok("wrote the copy")
+    }
+}
+
+fn is_tombstone(stored: &Value) -> bool {
+    stored.get("ttl").is_some()
+}
+
+impl<C: AuditedCopies> Checks for CopiesChecks<C> {
+    fn containers(&self) -> Vec<(&Container, &'static str)> {
+        vec![(&self.sources, C::Change::PARTITION_KEY), (&self.copies, C::PARTITION_KEY)]
+    }
+
+    async fn check_item(
+        &self,
+        audited: &AuditedItem,
+        _fresh: bool,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        if audited.container == self.sources.id() {
+            self.check_source(audited).await
+        } else if audited.container == self.copies.id() {
+            self.check_copy(audited).await
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    async fn repair(&self, suspect: &Suspect) -> RepairResult {
+        let finding = &suspect.finding;
+        let (partition, id) = (finding.partition_key.as_str(), finding.id.as_str());
+        match finding.kind {
+            FindingKind::COPY_EXTRA => {
+                let seen = ETag::from(suspect.evidence.clone());
+                self.copies.delete(partition, id, &seen).await?;
+                Ok("deleted the copy")
+            }
+            kind if kind.concerns_copy() => self.write((partition, id), &suspect.target).await,
+            _ => {
+                Err(Obstacle::NeedsOperator("it cannot be read: delete it, and replay its source"))
+            }
+        }
+    }
+}
