@@ -6,6 +6,7 @@
 )]
 
 pub mod answers;
+mod audits;
 pub mod budget;
 pub mod checks;
 pub mod handler;

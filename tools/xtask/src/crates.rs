@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::tree;
 
 /// The files and folders that a package may have.
-const CONTENTS: [&str; 10] = [
+const CONTENTS: [&str; 11] = [
     ".cargo_vcs_info.json",
     "Cargo.lock",
     "Cargo.toml",
@@ -25,6 +25,7 @@ const CONTENTS: [&str; 10] = [
     "rooms",
     "src",
     "template",
+    "templates",
 ];
 
 /// Those that a package must have.

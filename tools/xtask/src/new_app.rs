@@ -2,6 +2,9 @@
 //! tests, a note that is written, read and counted under the stand-in for the host. The larger example is
 //! created and tested, too.
 //!
+//! The app gets each kind of part by `cargo local new` before its tests, and the seconds from the first part to
+//! the last test are printed.
+//!
 //! The packages stand in `target/crates`. The app is built in the target directory of the workspace, with the
 //! versions of its `Cargo.lock`: so only the packages and the app are compiled.
 
@@ -12,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
     process::{self, Command},
     thread::sleep,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail, ensure};
@@ -25,6 +28,17 @@ const NAME: &str = "two-rivers";
 
 /// The name of the larger example.
 const EXAMPLE: &str = "three-offices";
+
+/// What `cargo local new` writes into the app. Long names cost what short ones do.
+const PARTS: &[&str] = &[
+    "aggregate meeting-room --of project-manager",
+    "projection meeting-room-cards --from meeting-rooms",
+    "function CountWords --route /api/owners/{ownerId}/notes/{noteId}/words",
+    "function ArchiveNote --command --route /api/owners/{ownerId}/notes/{noteId}/archive",
+];
+
+/// The time from the first new part to the last test.
+const MAX_PARTS_TIME: Duration = Duration::from_mins(2);
 
 /// The number of looks for a copy that the change feed brings, and the pause between two.
 const ATTEMPTS: u32 = 40;
@@ -70,8 +84,21 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
         run(new.args(["tributary", "new", "--example", example]).arg(&app))?;
         fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
         run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
+        let begin = Instant::now();
+        let parts = if name == NAME { PARTS } else { &[] };
+        for (index, part) in parts.iter().enumerate() {
+            let mut new = in_folder(&app, cargo);
+            new.args(["local", "new"]).args(part.split(' '));
+            // The functions of all parts are written with those of the last.
+            let is_last = index + 1 == parts.len();
+            let said = run(new.args((!is_last).then_some("--without-functions")))?;
+            print!("{}", String::from_utf8_lossy(&said.stdout));
+        }
+        run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
         run(in_folder(&app, cargo).arg("test"))?;
-        println!("{name}: its tests pass");
+        let n = parts.len();
+        println!("{name}: its tests pass, {} s with {n} new parts", begin.elapsed().as_secs());
+        ensure!(parts.is_empty() || begin.elapsed() < MAX_PARTS_TIME, "new parts take too long");
     }
     if packaged {
         let mut package = in_folder(&app, &target.join("debug/cargo-tributary"));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use tributary_scaffold::NewPart;
 
 use crate::{chaos::ChaosSpec, cosmos::Charges};
 
@@ -33,6 +34,10 @@ pub(crate) enum LocalCommand {
         /// The shell.
         shell: Shell,
     },
+    /// Write a function, an aggregate or a projection into the app, with its test. docs/adding-a-function.md
+    /// helps to decide.
+    #[command(subcommand)]
+    New(NewPart),
 }
 
 /// Options of the start of the app.

@@ -26,7 +26,9 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use cli::{LocalCli, LocalCommand};
+use project::Project;
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
+use tributary_scaffold::NewPart;
 
 /// Reads the arguments of the process, builds the app, starts a local Cosmos DB endpoint and runs the
 /// app under a stand-in for the Functions host. `--help` has the options.
@@ -39,11 +41,17 @@ pub fn main() -> ExitCode {
     let ended = match command {
         None => block_on(run::run(start)),
         Some(LocalCommand::Completions { shell }) => completions::print(shell),
+        Some(LocalCommand::New(part)) => block_on(new(part)),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error),
     }
+}
+
+/// Writes a part into the app of the workspace in which the command was started.
+async fn new(part: NewPart) -> anyhow::Result<()> {
+    tributary_scaffold::create(&Project::find_root().await?, &part)
 }
 
 fn block_on<T>(task: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {

@@ -12,6 +12,7 @@ mod config;
 mod feed;
 mod http;
 mod leases;
+mod new_parts;
 mod newtonsoft;
 mod odd_requests;
 mod process;

@@ -72,10 +72,10 @@ impl<C: AuditedCopies> CopiesChecks<C> {
             Ok(copy) => copy,
             Err(unreadable) => return Ok(unreadable),
         };
-        if is_tombstone(&audited.stored) {
+        let source = C::source(&copy).filter(|_| !is_tombstone(&audited.stored));
+        let Some((partition, id)) = source else {
             return Ok(Vec::new());
-        }
-        let (partition, id) = C::source(&copy);
+        };
         let is_defined = match read_slot(&self.sources.latest_committed(), &partition, &id).await? {
             Slot::Empty => false,
             // The source is a suspect itself.

@@ -49,8 +49,8 @@ pub trait AuditedCopies: Copies {
     /// The property that is the partition key of the copies.
     const PARTITION_KEY: &'static str;
 
-    /// Returns partition key and id of the source of a copy.
-    fn source(copy: &Self::Copy) -> (String, String);
+    /// Returns partition key and id of the source of a copy; `None` for an item that has none.
+    fn source(copy: &Self::Copy) -> Option<(String, String)>;
 }
 
 /// The projection that updates copies from their sources.

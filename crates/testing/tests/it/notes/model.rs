@@ -165,8 +165,8 @@ impl Copies for NotesOfOwners {
 impl AuditedCopies for NotesOfOwners {
     const PARTITION_KEY: &'static str = "ownerId";
 
-    fn source(copy: &OldCopy) -> (String, String) {
-        (copy.id.to_string(), copy.id.to_string())
+    fn source(copy: &OldCopy) -> Option<(String, String)> {
+        Some((copy.id.to_string(), copy.id.to_string()))
     }
 }
 
@@ -201,7 +201,7 @@ impl Copies for HeadingsOfOwners {
 impl AuditedCopies for HeadingsOfOwners {
     const PARTITION_KEY: &'static str = "owner";
 
-    fn source(copy: &NewCopy) -> (String, String) {
-        (copy.id.to_string(), copy.id.to_string())
+    fn source(copy: &NewCopy) -> Option<(String, String)> {
+        Some((copy.id.to_string(), copy.id.to_string()))
     }
 }

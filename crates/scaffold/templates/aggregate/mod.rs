@@ -1,0 +1,59 @@
+//! The garden tools of a club member.
+//!
+//! | container | logical partition | items |
+//! | --- | --- | --- |
+//! | `garden-tools` | a club member | its garden tools, and tombstones of deleted ones |
+
+mod commands;
+mod model;
+mod queries;
+
+use tributary_functions::prelude::*;
+
+use self::{
+    commands::{delete_garden_tool, put_garden_tool},
+    queries::{get_garden_tool, list_garden_tools},
+};
+pub use self::model::{
+    ClubMemberId, DeletedGardenTool, GardenTool, GardenToolId, GardenToolName, GardenToolsItem,
+    PublicGardenTool,
+};
+
+/// The container of the garden tools. Cloning is cheap.
+#[derive(Clone)]
+struct GardenTools(Container);
+
+/// The slot of a garden tool: empty, a garden tool, or a tombstone.
+type GardenToolSlot = ItemSlot<GardenTool, DeletedGardenTool>;
+
+/// Returns the garden tools as a part of the domain.
+pub(super) fn part(context: &Context<'_>) -> Domain {
+    let garden_tools = GardenTools(context.cosmos.container("garden-tools"));
+    Domain {
+        http_functions: bind(http_functions(), &garden_tools),
+        containers: vec![garden_tools.0],
+        ..Domain::new("garden-tools")
+    }
+}
+
+#[rustfmt::skip]
+fn http_functions() -> Vec<HttpFunction<GardenTools>> {
+    vec![
+        put("PutGardenTool", "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}", Function, put_garden_tool),
+        get("GetGardenTool", "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}", Function, get_garden_tool),
+        delete("DeleteGardenTool", "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}", Function, delete_garden_tool),
+        get("ListGardenTools", "/api/club-members/{clubMemberId}/garden-tools", Function, list_garden_tools),
+    ]
+}
+
+impl GardenTools {
+    async fn slot(
+        &self,
+        (club_member, id): &(ClubMemberId, GardenToolId),
+        reads: Reads,
+    ) -> Result<GardenToolSlot, StoreError> {
+        let garden_tools = self.0.reading(reads);
+        let stored = garden_tools.read::<GardenToolsItem>(club_member.as_str(), id.as_str()).await?;
+        Ok(ItemSlot::from_item(stored))
+    }
+}

@@ -1,0 +1,38 @@
+//! The queries: one store request each, in one logical partition.
+
+use tributary_functions::{
+    engines::name_list::{NameKey, NameList},
+    prelude::*,
+};
+
+use super::{ClubMemberId, GardenToolId, GardenToolName, GardenTools, PublicGardenTool};
+
+/// Returns a garden tool: one point read.
+pub(super) async fn get_garden_tool(
+    State(garden_tools): State<GardenTools>,
+    Params(key): Params<(ClubMemberId, GardenToolId)>,
+    conditions: Conditions,
+) -> Result<ItemResponse<PublicGardenTool>, ApiError> {
+    confirm(async |reads| {
+        let garden_tool = garden_tools.slot(&key, reads).await?.live();
+        let garden_tool = garden_tool.ok_or(ApiError::NotFound("garden tool"))?;
+        Ok(http::found(&conditions, &garden_tool.item.public, &garden_tool.etag))
+    })
+    .await
+}
+
+const GARDEN_TOOLS: NameList = NameList {
+    key: "clubMemberId",
+    kind: ("type", "gardenTool"),
+    select: "c.id, c.clubMemberId, c.name",
+};
+
+/// Returns a page of the garden tools of a club member, by name: one query in the logical partition.
+pub(super) async fn list_garden_tools(
+    State(garden_tools): State<GardenTools>,
+    Params(club_member): Params<ClubMemberId>,
+    page: PageRequest<NameKey<GardenToolName>>,
+) -> Result<Json<List<PublicGardenTool>>, ApiError> {
+    let key = |garden_tool: &PublicGardenTool| NameKey::new(&garden_tool.name, garden_tool.id.as_str());
+    Ok(Json(page.of_names(&GARDEN_TOOLS, &garden_tools.0, club_member.as_str(), key).await?))
+}

@@ -1,0 +1,38 @@
+//! The copies of `garden-tools` in `shed-cards`.
+
+use tributary_testing::{
+    budget::{background, kind},
+    proof::{self, Sources},
+};
+
+use my_app::garden::shed_cards::ShedCards;
+
+use sources::GardenTools;
+
+type World = tributary_testing::World<<GardenTools as Sources>::App>;
+
+#[test]
+fn the_copies_are_true_whatever_is_delivered() {
+    proof::copies::<GardenTools, ShedCards>("shed-cards").unwrap();
+}
+
+#[tokio::test]
+async fn a_new_item_is_copied_by_one_write() {
+    let world = World::new().await;
+    let item = GardenTools::default().write(0, 0);
+    world.write_item("garden-tools", &item).await;
+    let requests = background(&world).await;
+    let own = requests.iter().filter(|request| request.container == "shed-cards");
+    assert_eq!(own.map(kind).collect::<Vec<_>>(), ["create shed-cards"]);
+    assert_eq!(world.items("shed-cards").await[0]["version"], item["version"]);
+}
+
+#[tokio::test]
+async fn the_audit_finds_and_repairs_a_copy_that_is_missing() {
+    let world = World::new().await;
+    world.write_item("garden-tools", &GardenTools::default().write(0, 0)).await;
+    // No trigger has delivered the item.
+    let findings = world.audit(true).await;
+    assert!(findings.iter().any(|one| one.starts_with("copy-missing")), "{findings:?}");
+    assert_eq!(world.items("shed-cards").await.len(), 1);
+}
