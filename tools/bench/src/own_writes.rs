@@ -1,5 +1,5 @@
 //! Clients that write, and at once read every list that shows the write: at another instance, with their token,
-//! behind replicas that lack all writes of the clients.
+//! behind replicas that lag.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,7 +12,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tributary_functions::app::AppOptions;
-use tributary_local::host::{Console, FeedOptions};
+use tributary_local::{
+    chaos::Chaos,
+    cosmos::EndpointOptions,
+    host::{Console, FeedOptions},
+};
 use tributary_tools::{
     Sorted, Table,
     figures::{milliseconds, thousands},
@@ -41,8 +45,8 @@ pub(crate) struct OwnWritesOptions {
 
 /// The longest wait of a read, as its `Prefer` header has it.
 const WAIT: &str = "wait=10";
-/// The containers with a replica that lacks all writes of the clients.
-const STALE: [&str; 5] = ["users", "posts", "feed", "customer", "leaderboard"];
+/// Half of all reads ask a replica that lags by up to two seconds.
+const CHAOS: &str = "stale=0.5";
 /// The writes of a client before it begins again.
 const KINDS: usize = 5;
 /// The clients begin one after the other, over the time of a cycle: people do not rename themselves together.
@@ -59,7 +63,9 @@ pub(crate) async fn run(options: &OwnWritesOptions) -> anyhow::Result<()> {
         options.feed_delay_ms,
         machine::line()
     );
-    let world = World::new().await;
+    let chaos = Chaos::new(CHAOS.parse()?, 1);
+    let endpoint = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
+    let world = World::with_options(endpoint).await;
     prepare(&world, options.clients).await?;
     let stop = CancellationToken::new();
     let feed = FeedOptions {
@@ -72,15 +78,17 @@ pub(crate) async fn run(options: &OwnWritesOptions) -> anyhow::Result<()> {
         let stop = stop.clone();
         triggers.spawn(async move { pump.run(stop).await });
     }
-    let frozen = STALE.map(|container| world.stale_reads(container));
     let instances = [instance(&world).await, instance(&world).await];
     let clients = (0..options.clients).map(|n| Client::new(n, &instances));
     let pause = START / u32::from(options.clients);
     let work = clients.map(|client| tokio::spawn(client.run(cycles, pause)));
     let clients = try_join_all(work).await?.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
-    drop(frozen);
     stop.cancel();
     triggers.join_all().await;
+    println!(
+        "{} reads asked a replica that lags.\n",
+        thousands(usize::try_from(chaos.reads_of_replicas())?)
+    );
     report(clients)
 }
 
@@ -113,7 +121,7 @@ type Waits = BTreeMap<(&'static str, &'static str), Vec<Duration>>;
 /// A list, its path, and what shows that it has the write.
 type Look<'a> = (&'static str, &'a str, &'a (dyn Fn(&Value) -> bool + Sync));
 
-/// A user, who is a customer, too.
+/// A user that is a customer, too.
 struct Client {
     n: u16,
     writer: World,
@@ -126,7 +134,7 @@ struct Client {
 
 impl Client {
     fn new(n: u16, [one, other]: &[World; 2]) -> Self {
-        let (writer, reader) = if n % 2 == 0 { (one, other) } else { (other, one) };
+        let (writer, reader) = if n.is_multiple_of(2) { (one, other) } else { (other, one) };
         let (writer, reader) = (writer.clone(), reader.clone());
         Self { n, writer, reader, token: String::new(), waits: Waits::new(), faults: Vec::new() }
     }
