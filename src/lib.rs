@@ -17,5 +17,6 @@ pub fn program() -> Program {
         .domain(blog::domain)
         .domain(webstore::domain)
         .domain(news::domain)
+        .costs(include_str!("../docs/costs.json"))
         .page(include!(concat!(env!("OUT_DIR"), "/page.rs")))
 }

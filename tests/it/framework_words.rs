@@ -29,6 +29,8 @@ const OF_THE_FRAMEWORK: &[&str] = &[
     "GetPage",
     "GetPageFile",
     "MaintainProjections",
+    "GetApiDocs",
+    "GetApiDocsFile",
     "GetOpenApi",
     "ZUnmatchedRoute",
     "feed",

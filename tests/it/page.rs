@@ -27,6 +27,27 @@ async fn the_page_and_its_files_come_through_the_host() {
 }
 
 #[tokio::test]
+async fn the_page_of_the_api_and_its_viewer_come_through_the_host() {
+    let hosted = Hosted::start().await;
+    let page = hosted.get("/api/docs").await.expect(200);
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    let (_, rest) = page.text.split_once("src=\"docs/").unwrap();
+    let (version, _) = rest.split_once('/').unwrap();
+    // The host's client takes no gzip, so the handler has read the whole file.
+    let viewer = hosted.get(&format!("/api/docs/{version}/swagger-ui-bundle.js")).await.expect(200);
+    assert!(viewer.text.len() > 1_000_000, "{}", viewer.text.len());
+    assert_eq!(viewer.header("cache-control"), "public, max-age=31536000, immutable");
+    hosted.get(&format!("/api/docs/{version}/none.js")).await.expect(404);
+    let document: Value = hosted.get("/api/openapi.json").await.expect(200).json();
+    let operation = &document["paths"]["/api/posts/{postId}/comments"]["post"];
+    assert!(operation["summary"].as_str().unwrap().starts_with("C3: 2 store requests, "));
+    for status in ["400", "401", "404", "409", "413", "429", "503"] {
+        assert!(operation["responses"][status].is_object(), "{status}: {operation}");
+    }
+    hosted.host.stop().await;
+}
+
+#[tokio::test]
 async fn recent_costs_name_a_command_and_the_batches_that_carry_its_write_on() {
     let hosted = Hosted::with(&[("Costs__Recent", "true")]).await;
     hosted.put("/api/users/ann", &json!({"username": "Ann"})).await.expect(201);

@@ -293,6 +293,19 @@ story("an operator pauses a projection and resumes it", async (page) => {
   await projection.locator(".badge", { hasText: "running" }).waitFor();
 });
 
+story("the page of the API names the cost of a request, sends it, and asks no other host", async (page) => {
+  await page.goto(`${PAGE_URL}/api/docs#/blog/PutUser`);
+  const operation = page.locator("#operations-blog-PutUser");
+  await operation.getByText(/C1: \d+ store requests, [\d.]+ RU/).waitFor();
+  await picture(page, "api-docs", { height: 900 });
+  await operation.getByPlaceholder("userId").fill(`docs-${process.pid}`);
+  await operation.locator(".body-param__text").fill(JSON.stringify({ username: `Docs ${process.pid}` }));
+  await operation.getByRole("button", { name: "Execute" }).click();
+  const answer = operation.locator(".live-responses-table");
+  await answer.getByText("201", { exact: true }).waitFor();
+  await answer.getByText(/x-ms-request-charge: [\d.]+/).waitFor();
+});
+
 story("all of it works by the keyboard alone", async (page) => {
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip");

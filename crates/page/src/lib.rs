@@ -33,12 +33,22 @@ const MEDIA_TYPES: [(&str, &str); 11] = [
     ("woff2", "font/woff2"),
 ];
 
-/// A file of the folder.
+/// A file of a page.
 struct SourceFile {
     name: String,
     media_type: &'static str,
-    content: Vec<u8>,
+    content: Content,
 }
+
+/// The content of a file.
+enum Content {
+    Plain(Vec<u8>),
+    /// Compressed with gzip.
+    Gzip(Vec<u8>),
+}
+
+/// The files of a page.
+pub struct PageFiles(Vec<SourceFile>);
 
 /// Compresses the files of a folder, and writes `page.rs` into the folder of the build script's outputs. Cargo
 /// runs the script again after a change in the folder.
@@ -47,61 +57,101 @@ struct SourceFile {
 ///
 /// If the folder has no `index.html`, or another folder, or a file of an unknown type, or cannot be read.
 pub fn embed(folder: impl AsRef<Path>) -> io::Result<()> {
-    let folder = folder.as_ref();
-    println!("cargo::rerun-if-changed={}", folder.display());
-    let out = env::var_os("OUT_DIR").map(PathBuf::from);
-    let out = out.ok_or_else(|| io::Error::other("OUT_DIR is not set: run this in build.rs"))?;
-    write(folder, &out)
+    PageFiles::read(folder)?.embed("page")
 }
 
-fn write(folder: &Path, out: &Path) -> io::Result<()> {
-    let mut files = read(folder)?;
-    let version = version(&files);
-    let index = files.iter_mut().find(|file| file.name == INDEX);
-    let index = index.ok_or_else(|| fault(folder, "has no index.html"))?;
-    let text = String::from_utf8_lossy(&index.content).replace(VERSION, &version);
-    index.content = text.into_bytes();
-    let compressed = out.join("page");
-    fs::create_dir_all(&compressed)?;
-    let mut source = format!("::tributary_functions::page::WebPage::new({version:?}, &[\n");
-    for SourceFile { name, media_type, content } in &files {
-        let path = compressed.join(format!("{name}.gz"));
-        fs::write(&path, gzip(content)?)?;
-        let path = path.to_str().ok_or_else(|| fault(&path, "is no UTF-8"))?;
-        // A write to a String cannot fail.
-        let _ = writeln!(
-            source,
-            "    ::tributary_functions::page::PageFile {{ name: {name:?}, media_type: \
-             {media_type:?}, gzip: include_bytes!({path:?}) }},"
-        );
-    }
-    source.push_str("])\n");
-    fs::write(out.join("page.rs"), source)
-}
-
-/// Reads the files of a folder, in the order of their names.
-fn read(folder: &Path) -> io::Result<Vec<SourceFile>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        if path.is_dir() {
-            return Err(fault(&path, "is a folder: a page has files only"));
+impl PageFiles {
+    /// Reads the files of a folder. Cargo runs the build script again after a change in the folder.
+    ///
+    /// # Errors
+    ///
+    /// If the folder has no `index.html`, or another folder, or a file of an unknown type, or cannot be read.
+    pub fn read(folder: impl AsRef<Path>) -> io::Result<Self> {
+        let folder = folder.as_ref();
+        println!("cargo::rerun-if-changed={}", folder.display());
+        let mut files = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            if path.is_dir() {
+                return Err(fault(&path, "is a folder: a page has files only"));
+            }
+            files.push(SourceFile::new(
+                &name.unwrap_or_default(),
+                Content::Plain(fs::read(&path)?),
+            )?);
         }
+        if !files.iter().any(|file| file.name == INDEX) {
+            return Err(fault(folder, "has no index.html"));
+        }
+        Ok(Self(files))
+    }
+
+    /// Adds a file whose content is compressed with gzip.
+    ///
+    /// # Errors
+    ///
+    /// If its type is unknown.
+    pub fn with_gzip(mut self, name: &str, content: Vec<u8>) -> io::Result<Self> {
+        self.0.push(SourceFile::new(name, Content::Gzip(content))?);
+        Ok(self)
+    }
+
+    /// Writes `<name>.rs`, and the compressed files, into the folder of the build script's outputs.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    pub fn embed(self, name: &str) -> io::Result<()> {
+        let out = env::var_os("OUT_DIR").map(PathBuf::from);
+        let out =
+            out.ok_or_else(|| io::Error::other("OUT_DIR is not set: run this in build.rs"))?;
+        self.write(name, &out)
+    }
+
+    fn write(mut self, page: &str, out: &Path) -> io::Result<()> {
+        self.0.sort_by(|one, other| one.name.cmp(&other.name));
+        let version = version(&self.0);
+        let compressed = out.join(page);
+        fs::create_dir_all(&compressed)?;
+        let mut source = format!("::tributary_functions::page::WebPage::new({version:?}, &[\n");
+        for SourceFile { name, media_type, content } in self.0 {
+            let content = match content {
+                Content::Gzip(content) => content,
+                Content::Plain(text) if name == INDEX => {
+                    gzip(String::from_utf8_lossy(&text).replace(VERSION, &version).as_bytes())?
+                }
+                Content::Plain(content) => gzip(&content)?,
+            };
+            let path = compressed.join(format!("{name}.gz"));
+            fs::write(&path, content)?;
+            let path = path.to_str().ok_or_else(|| fault(&path, "is no UTF-8"))?;
+            // A write to a String cannot fail.
+            let _ = writeln!(
+                source,
+                "    ::tributary_functions::page::PageFile {{ name: {name:?}, media_type: \
+                 {media_type:?}, gzip: include_bytes!({path:?}) }},"
+            );
+        }
+        source.push_str("])\n");
+        fs::write(out.join(format!("{page}.rs")), source)
+    }
+}
+
+impl SourceFile {
+    fn new(name: &str, content: Content) -> io::Result<Self> {
         let end = name.rsplit_once('.').map_or("", |(_, end)| end);
         let known = MEDIA_TYPES.iter().find(|(known, _)| *known == end);
-        let (_, media_type) = known.ok_or_else(|| fault(&path, "has an unknown type"))?;
-        files.push(SourceFile { media_type, content: fs::read(&path)?, name });
+        let (_, media_type) = known.ok_or_else(|| fault(Path::new(name), "has an unknown type"))?;
+        Ok(Self { name: name.to_owned(), media_type, content })
     }
-    files.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(files)
 }
 
 /// Returns the hash of all names and contents.
 fn version(files: &[SourceFile]) -> String {
     let mut hash = XxHash64::with_seed(0);
     for SourceFile { name, content, .. } in files {
+        let (Content::Plain(content) | Content::Gzip(content)) = content;
         for part in [name.as_bytes(), content] {
             hash.write(&(part.len() as u64).to_le_bytes());
             hash.write(part);
@@ -148,7 +198,7 @@ mod tests {
         }
 
         fn write(&self) -> io::Result<String> {
-            write(&self.0.join("page"), &self.0.join("out"))?;
+            PageFiles::read(self.0.join("page"))?.write("page", &self.0.join("out"))?;
             fs::read_to_string(self.0.join("out/page.rs"))
         }
     }

@@ -9,18 +9,16 @@
 //! counted, and neither are the reads of the states of projections, which cost by the hour. A command that remembers what it has read may cost less the second time: a story sends the
 //! requests of its budget in the order in which a caller would.
 
-use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
 use serde_json::Value;
 use tributary_local::cosmos::{RequestKind, StoreRequest};
 
-use crate::{Answer, AppUnderTest, World};
-
-/// Request units and dollars are written to the hundredth.
-const TOLERANCE: f64 = 0.015;
-
-/// The environment variable with which tables are written instead of compared.
-const UPDATE: &str = "UPDATE_BUDGETS";
+use crate::{
+    Answer, AppUnderTest, World,
+    costs_file::{MeasuredCost, hold_costs},
+    measured::{TOLERANCE, UPDATE, updates},
+};
 
 /// The cost of a request of the app.
 #[derive(Debug)]
@@ -98,7 +96,8 @@ pub async fn budget<A: AppUnderTest>(
 
 /// Sends requests, each as method, words, path and body, and holds their costs, in the foreground and in
 /// the background, against the table `| {of} request | …` of a document, whose path begins in
-/// [`AppUnderTest::ROOT`]. Returns the answers.
+/// [`AppUnderTest::ROOT`], and against the file `costs.json` beside it, if there is one
+/// ([`hold_costs`]). Returns the answers.
 ///
 /// ```
 /// use tributary_testing::{AppUnderTest, World, budget::budget_table};
@@ -123,6 +122,7 @@ pub async fn budget_table<A: AppUnderTest>(
          | --- | --- | ---: | ---: | ---: | --- |\n"
     );
     let mut answers = Vec::new();
+    let mut costs = Vec::new();
     for (method, what, path, body) in requests {
         let Cost { answer, store_requests } = cost(world, (method, &path, body)).await;
         let background = background(world).await;
@@ -140,8 +140,21 @@ pub async fn budget_table<A: AppUnderTest>(
         let later = request_units(&background);
         writeln!(table, "| {method} | {what} | {n} | {ru:.2} | {later:.2} | {which} |").unwrap();
         answers.push(answer);
+        costs.push((method, what, path, n, ru));
     }
     hold_table(Path::new(A::ROOT).join(document), &table);
+    let file = Path::new(document).with_file_name("costs.json");
+    if Path::new(A::ROOT).join(&file).exists() {
+        let costs = costs.iter().map(|(method, what, path, n, ru)| MeasuredCost {
+            id: "",
+            method,
+            path,
+            what,
+            store_requests: *n,
+            request_units: *ru,
+        });
+        hold_costs::<A>(&file.to_string_lossy(), costs);
+    }
     answers
 }
 
@@ -165,7 +178,7 @@ pub fn hold_table(document: impl AsRef<Path>, table: &str) {
     }
     let path_of = path.display();
     assert!(
-        env::var_os(UPDATE).is_some_and(|update| update == "1"),
+        updates(),
         "{path_of} has another budget; {UPDATE}=1 writes the table above:\n{}",
         wrong.join("\n")
     );

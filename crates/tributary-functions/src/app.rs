@@ -31,7 +31,7 @@ use crate::{
         list_projections, pause_projection, rebuild_projection, release_lease, resume_projection,
         switch_back, switch_projection,
     },
-    page::{FILE_FUNCTION, FILE_ROUTE, PAGE_FUNCTION, PAGE_PATH, PAGE_ROUTE, WebPage},
+    page::{OF_API, OF_APP, PlacedPage, WebPage},
     projection::{
         Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections,
         check_successions, lag::measure_lag, succession::Succession,
@@ -82,6 +82,9 @@ fn functions_of_successions() -> Vec<HttpFunction<Projections>> {
     ]
 }
 
+/// The page that shows the OpenAPI document, which its viewer reads: Swagger UI.
+const API_DOCS: WebPage = include!(concat!(env!("OUT_DIR"), "/api_docs.rs"));
+
 /// The function that answers what no other function takes, with a 404 or 405 problem document.
 ///
 /// The Functions host tries routes in the order of the functions' names and takes the first that
@@ -128,7 +131,7 @@ pub struct App {
     openapi: OpenApi,
     projections: Projections,
     rebuilds: Rebuilds,
-    page: Option<WebPage>,
+    page: Option<PlacedPage>,
     options: AppOptions,
 }
 
@@ -196,7 +199,14 @@ impl App {
 
     /// Returns the app with a page.
     pub(crate) fn with_page(self, page: Option<WebPage>) -> Self {
+        let page = page.map(|page| PlacedPage { page, place: &OF_APP });
         Self { page, ..self }
+    }
+
+    /// Returns the app with measured costs of its requests.
+    pub(crate) fn with_costs(self, costs: &'static str) -> Self {
+        self.openapi.cost(costs);
+        self
     }
 
     /// Returns the OpenAPI 3.1 document of all HTTP functions.
@@ -256,7 +266,7 @@ impl App {
     /// Returns all functions with what starts them, by their names.
     pub fn declarations(&self) -> Vec<Declaration> {
         let http = self.http_functions().map(Declaration::from);
-        let pages = self.page_functions().map(|(name, route)| {
+        let pages = self.pages().flat_map(PlacedPage::functions).map(|(name, route)| {
             let trigger = Trigger::Http {
                 methods: vec![Method::GET],
                 route,
@@ -281,10 +291,9 @@ impl App {
         all
     }
 
-    /// Returns the functions of the page, if the app has one, each with its route as the host reads it.
-    fn page_functions(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
-        let functions = [(PAGE_FUNCTION, PAGE_ROUTE), (FILE_FUNCTION, FILE_ROUTE)];
-        self.page.map(|_| functions).into_iter().flatten()
+    /// Returns the page of the OpenAPI document, and that of the app, if it has one.
+    fn pages(&self) -> impl Iterator<Item = PlacedPage> + use<> {
+        [PlacedPage { page: API_DOCS, place: &OF_API }].into_iter().chain(self.page)
     }
 
     /// Returns the timers of the domains, those of their audits included, and [`MAINTENANCE`], if there are
@@ -322,8 +331,9 @@ impl App {
         let app = self.timers().fold(CustomHandler::new(), serve_timer);
         let app = self.projections.serve(app);
         let routes = self.http_functions().map(|function| (function.name, function.route));
-        app.http_functions(routes.chain([(UNMATCHED_FUNCTION, "/api/{*rest}")]))
-            .page_functions(self.page_functions().map(|(name, _)| name))
+        let docs = PlacedPage { page: API_DOCS, place: &OF_API }.functions();
+        app.http_functions(routes.chain(docs).chain([(UNMATCHED_FUNCTION, "/api/{*rest}")]))
+            .page_functions(self.page.into_iter().flat_map(|page| page.place.functions))
             .http(self.router())
     }
 
@@ -338,14 +348,18 @@ impl App {
     fn router(&self) -> Router {
         let functions = self.http_functions();
         let names = functions.map(|one| (one.method.clone(), one.route, one.name));
-        let pages = [(PAGE_PATH, PAGE_FUNCTION), (FILE_ROUTE, FILE_FUNCTION)];
-        let names = names.chain(pages.map(|(route, name)| (Method::GET, route, name)));
+        let pages = self.pages().flat_map(|PlacedPage { place, .. }| {
+            let [index, file] = place.functions;
+            [(Method::GET, place.path, index), (Method::GET, place.files, file)]
+        });
+        let names = names.chain(pages);
         let names = FunctionNames::new(names, UNMATCHED_FUNCTION);
         let admission = Admission::new(self.options.admission);
         let captures = self.projections.eager().captures();
+        let pages = self.pages().map(PlacedPage::router).fold(Router::new(), Router::merge);
         self.http_functions()
             .cloned()
-            .fold(self.page.map(WebPage::router).unwrap_or_default(), |router, function| {
+            .fold(pages, |router, function| {
                 let route = function.route;
                 let turn = (admission.clone(), function.terms());
                 let turn = middleware::from_fn_with_state(turn, admit);

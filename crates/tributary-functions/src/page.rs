@@ -29,21 +29,44 @@ use flate2::read::GzDecoder;
 
 use crate::http::{ApiError, Conditions};
 
-/// The function of `GET /`.
-pub const PAGE_FUNCTION: &str = "GetPage";
-/// The function of the other files.
-pub const FILE_FUNCTION: &str = "GetPageFile";
+/// A place for a page in every app.
+#[derive(Debug)]
+pub(crate) struct PagePlace {
+    /// The path of `index.html`.
+    pub path: &'static str,
+    /// The same as the Functions host reads it.
+    pub route: &'static str,
+    /// The route of the other files.
+    pub files: &'static str,
+    /// The functions of `index.html` and of the other files.
+    pub functions: [&'static str; 2],
+    /// What the content of the page may do.
+    policy: HeaderValue,
+}
 
-/// The route of [`PAGE_FUNCTION`] as the Functions host reads it. An empty route would be the function's name,
-/// so it has a parameter that is optional and fits no text.
-pub(crate) const PAGE_ROUTE: &str = "/{nothing:maxlength(0)?}";
-/// The route of [`FILE_FUNCTION`].
-pub(crate) const FILE_ROUTE: &str = "/page/{version}/{file}";
+/// The page of an app. An empty route would be the function's name, so it has a parameter that is optional and
+/// fits no text.
+pub(crate) static OF_APP: PagePlace = PagePlace {
+    path: "/",
+    route: "/{nothing:maxlength(0)?}",
+    files: "/page/{version}/{file}",
+    functions: ["GetPage", "GetPageFile"],
+    policy: HeaderValue::from_static(CONTENT_SECURITY_POLICY),
+};
 
-/// The path of the page.
-pub(crate) const PAGE_PATH: &str = "/";
+/// The page of the OpenAPI document. Its viewer makes markup of texts, and has pictures in its styles.
+pub(crate) static OF_API: PagePlace = PagePlace {
+    path: "/api/docs",
+    route: "/api/docs",
+    files: "/api/docs/{version}/{file}",
+    functions: ["GetApiDocs", "GetApiDocsFile"],
+    policy: HeaderValue::from_static(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; style-src-attr 'unsafe-inline'; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+};
 
-/// The file at [`PAGE_PATH`].
+/// The file at the path of a page.
 const INDEX: &str = "index.html";
 
 /// The rules for the page's own content. A text from an answer can never become markup or code: the browser
@@ -81,12 +104,27 @@ impl WebPage {
     pub const fn new(version: &'static str, files: &'static [PageFile]) -> Self {
         Self { version, files }
     }
+}
 
-    /// Returns the routes of the page.
+/// A page in its place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlacedPage {
+    pub page: WebPage,
+    pub place: &'static PagePlace,
+}
+
+impl PlacedPage {
+    /// Returns the functions, each with its route as the host reads it.
+    pub(crate) fn functions(self) -> [(&'static str, &'static str); 2] {
+        let [index, file] = self.place.functions;
+        [(index, self.place.route), (file, self.place.files)]
+    }
+
+    /// Returns the routes.
     pub(crate) fn router(self) -> Router {
         Router::new()
-            .route(PAGE_PATH, routing::get(get_page))
-            .route(FILE_ROUTE, routing::get(get_page_file))
+            .route(self.place.path, routing::get(get_page))
+            .route(self.place.files, routing::get(get_page_file))
             .with_state(self)
     }
 
@@ -96,9 +134,10 @@ impl WebPage {
         (conditions, headers): (&Conditions, &HeaderMap),
         cache: HeaderValue,
     ) -> Result<Response, ApiError> {
-        let file = self.files.iter().find(|file| file.name == name);
+        let WebPage { version, files } = self.page;
+        let file = files.iter().find(|file| file.name == name);
         let file = file.ok_or(ApiError::NotFound("file"))?;
-        let tag = format!("\"{}\"", self.version);
+        let tag = format!("\"{version}\"");
         let mut response = if conditions.not_modified(&tag.clone().into()) {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
@@ -111,11 +150,10 @@ impl WebPage {
         }
         headers.insert(header::CACHE_CONTROL, cache);
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-        for (name, value) in [
-            (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
-            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (header::REFERRER_POLICY, "no-referrer"),
-        ] {
+        headers.insert(header::CONTENT_SECURITY_POLICY, self.place.policy.clone());
+        for (name, value) in
+            [(header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")]
+        {
             headers.insert(name, HeaderValue::from_static(value));
         }
         headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
@@ -125,7 +163,7 @@ impl WebPage {
 
 /// Answers `index.html`: no store request.
 async fn get_page(
-    State(page): State<WebPage>,
+    State(page): State<PlacedPage>,
     conditions: Conditions,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -134,13 +172,13 @@ async fn get_page(
 
 /// Answers another file of the page: no store request.
 async fn get_page_file(
-    State(page): State<WebPage>,
+    State(page): State<PlacedPage>,
     Path((version, file)): Path<(String, String)>,
     conditions: Conditions,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     // guard: page: a file of another version is not kept => `IMMUTABLE`
-    let cache = if version == page.version { IMMUTABLE } else { REVALIDATED };
+    let cache = if version == page.page.version { IMMUTABLE } else { REVALIDATED };
     page.answer(&file, (&conditions, &headers), cache)
 }
 
@@ -198,7 +236,7 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let page = WebPage::new("v1", FILES).router();
+        let page = PlacedPage { page: WebPage::new("v1", FILES), place: &OF_APP }.router();
         page.oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
     }
 

@@ -29,6 +29,7 @@ pub struct Program {
     brand: Brand,
     domains: Vec<BuildDomain>,
     page: Option<WebPage>,
+    costs: &'static str,
 }
 
 /// The handler of the function app
@@ -53,7 +54,7 @@ impl Program {
     /// Creates an app without domains. The name is that of the crate, so that its debug lines can be switched
     /// on. It is also in the names of metrics and in the types of problem documents.
     pub fn new(name: &'static str, version: &'static str) -> Self {
-        Self { brand: Brand { name, version }, domains: Vec::new(), page: None }
+        Self { brand: Brand { name, version }, domains: Vec::new(), page: None, costs: "{}" }
     }
 
     /// Adds a domain.
@@ -67,6 +68,13 @@ impl Program {
         Self { page: Some(page), ..self }
     }
 
+    /// Sets the measured costs of requests, which the OpenAPI document has: JSON, for each function a list of
+    /// `{request, case, storeRequests, requestUnits}`. The crate `tributary-testing` writes it and holds it
+    /// against the app.
+    pub fn costs(self, costs: &'static str) -> Self {
+        Self { costs, ..self }
+    }
+
     /// Builds the app on a database, without a request to the store.
     pub fn build(
         &self,
@@ -75,7 +83,8 @@ impl Program {
         settings: Settings<'_>,
     ) -> Result<App, ConfigError> {
         brand::set(self.brand);
-        Ok(App::new(&self.domains, cosmos, options, settings)?.with_page(self.page))
+        let app = App::new(&self.domains, cosmos, options, settings)?;
+        Ok(app.with_page(self.page).with_costs(self.costs))
     }
 
     /// Builds the app without a store, to read its declarations. Every request to the store fails.

@@ -27,6 +27,8 @@ struct Asked {
 struct Cost {
     id: &'static str,
     what: &'static str,
+    method: Method,
+    path: String,
     /// Each of its store requests: its kind and its container.
     store_requests: Vec<String>,
     foreground_ru: f64,
@@ -125,6 +127,8 @@ async fn cost(world: &World, asked: Asked) -> Cost {
     Cost {
         id,
         what,
+        method,
+        path,
         store_requests: foreground.iter().map(budget::kind).collect(),
         foreground_ru: request_units(&foreground),
         background_ru: request_units(&background),

@@ -2,10 +2,16 @@
 
 use std::fmt::Write;
 
-use tributary_testing::budget::hold_table;
+use tributary_testing::{
+    budget::hold_table,
+    costs_file::{MeasuredCost, hold_costs},
+};
 
 use super::Cost;
-use crate::budgets::{document, path};
+use crate::{
+    budgets::{document, path},
+    world::Tributary,
+};
 
 /// The costs of the third model of the seed article, each with its request.
 const ARTICLE: [(&str, f64); 10] = [
@@ -26,6 +32,16 @@ pub(super) fn hold(costs: &[Cost]) {
     for table in [requests(costs), million(costs), article(costs)] {
         hold_table(path("docs/costs.md"), &table);
     }
+    let costs = costs.iter().map(|cost| MeasuredCost {
+        id: cost.id,
+        method: cost.method.as_str(),
+        path: &cost.path,
+        // The method stands before the path.
+        what: cost.what.split_once(' ').unwrap().1,
+        store_requests: cost.store_requests.len(),
+        request_units: cost.foreground_ru,
+    });
+    hold_costs::<Tributary>("docs/costs.json", costs);
 }
 
 fn requests(costs: &[Cost]) -> String {

@@ -57,17 +57,8 @@ impl OpenApiDocument {
     /// Panics if the document does not have this answer.
     #[track_caller]
     pub fn check(&self, method: &str, path: &str, answer: &Answer) {
-        let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
-        let asked = segments(path.split('?').next().unwrap());
-        let fits = |route: &String| {
-            let route = segments(route);
-            let mut pairs = route.iter().zip(&asked);
-            route.len() == asked.len()
-                && pairs.all(|(own, other)| own.starts_with('{') || own == other)
-        };
-        let (route, operations) =
-            self.0["paths"].as_object().unwrap().iter().find(|(route, _)| fits(route)).unwrap();
-        let responses = &operations[&method.to_lowercase()]["responses"];
+        let (route, operation) = self.operation_at(method, path);
+        let responses = &operation["responses"];
         let response = &responses[answer.status.as_str()];
         assert!(response.is_object(), "{method} {route} has no {} in {responses}", answer.status);
         let content = response["content"].as_object();
@@ -78,6 +69,25 @@ impl OpenApiDocument {
         assert_eq!(answer.header("content-type"), media_type, "{method} {route}");
         let difference = self.difference(&content["schema"], &answer.json());
         assert_eq!(difference, None, "{method} {route}: {}", answer.text);
+    }
+
+    /// Returns the route of a path, and the operation there.
+    ///
+    /// # Panics
+    ///
+    /// When the document has no such path.
+    pub fn operation_at(&self, method: &str, path: &str) -> (&str, &Value) {
+        let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        let asked = segments(path.split('?').next().unwrap());
+        let fits = |route: &str| {
+            let route = segments(route);
+            let mut pairs = route.iter().zip(&asked);
+            route.len() == asked.len()
+                && pairs.all(|(own, other)| own.starts_with('{') || own == other)
+        };
+        let mut paths = self.0["paths"].as_object().unwrap().iter();
+        let (route, operations) = paths.find(|(route, _)| fits(route)).unwrap();
+        (route, &operations[&method.to_lowercase()])
     }
 
     /// Returns the first difference of a value from a schema; a field that the schema does not name is one.

@@ -1,11 +1,15 @@
 //! The HTTP functions as an OpenAPI 3.1 document: paths, methods and keys from the tables, parameters,
 //! bodies and answers from the signatures of the handlers.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    sync::{Arc, OnceLock},
+};
 
 use axum::{extract::State, http::Method};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{
     Map, Value, json,
     value::{RawValue, to_raw_value},
@@ -32,6 +36,8 @@ pub(super) struct OpenApi(Arc<OpenApiDocument>);
 struct OpenApiDocument {
     operations: OnceLock<Vec<ApiOperation>>,
     domains: OnceLock<Vec<DomainFunctions>>,
+    /// The measured costs, as JSON.
+    costs: OnceLock<&'static str>,
     text: OnceLock<(OpenApiText, ETag)>,
 }
 
@@ -50,6 +56,34 @@ struct ApiOperation {
     has_copies: bool,
     signature: Signature,
 }
+
+/// The measured cost of a request.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OperationCost {
+    /// The name of the request in the documents of the app; empty where it has none.
+    request: String,
+    /// What tells it from the other requests of its function.
+    case: String,
+    store_requests: u32,
+    request_units: f64,
+}
+
+/// The refusals that have names: the status, the name, and what it means.
+const REFUSALS: [(&str, &str, &str); 8] = [
+    ("400", "Invalid", "The request is not valid. `errors` names each value that is not."),
+    ("401", "NoKey", "The function key is missing or wrong."),
+    ("404", "NotFound", "It does not exist, or something that the request names does not."),
+    ("409", "Conflict", "It is in the way of something that is there."),
+    ("412", "PreconditionFailed", "The item is not in the state of `If-Match` or `If-None-Match`."),
+    ("413", "TooLarge", "The body is too large."),
+    (
+        "429",
+        "TooManyRequests",
+        "There are too many requests. Retry after the seconds in `Retry-After`.",
+    ),
+    ("503", "Unavailable", "The store does not answer. Retry after the seconds in `Retry-After`."),
+];
 
 /// An OpenAPI 3.1 document.
 #[derive(Serialize, JsonSchema)]
@@ -92,6 +126,11 @@ impl OpenApi {
         self.0.operations.get_or_init(|| operations.collect());
     }
 
+    /// Adds measured costs, as JSON. The first call counts.
+    pub(super) fn cost(&self, costs: &'static str) {
+        self.0.costs.get_or_init(|| costs);
+    }
+
     /// Returns the document.
     pub(super) fn value(&self) -> Value {
         self.0.value()
@@ -106,15 +145,26 @@ impl OpenApiDocument {
         });
         let schemas = &mut settings.into_generator();
         let mut paths: Map<String, Value> = Map::new();
+        let costs = self.costs();
         for operation in self.operations.get().into_iter().flatten() {
             let takes = operation.signature.takes();
             // They are the same for all methods of a path.
             let parameters = path_parameters(operation.route, &takes.path);
             let path =
                 paths.entry(operation.route).or_insert_with(|| json!({"parameters": parameters}));
-            path[operation.method.as_str().to_lowercase()] = operation.value(takes, schemas);
+            let costs = costs.get(operation.name).map_or(&[][..], Vec::as_slice);
+            path[operation.method.as_str().to_lowercase()] = operation.value(takes, costs, schemas);
         }
         let problem = schemas.subschema_for::<Problem>();
+        let refusal = |description: &str| json!({"description": description, "content": {"application/problem+json": {"schema": problem}}});
+        let problems = "A problem document (RFC 9457). A 429 and a 503 have `Retry-After`.";
+        let refusals = REFUSALS.into_iter().map(|(status, name, text)| {
+            // The host refuses a key, before the handler sees the request.
+            let refused =
+                if status == "401" { json!({"description": text}) } else { refusal(text) };
+            (name.to_owned(), refused)
+        });
+        let refusals = refusals.chain([("Problem".to_owned(), refusal(problems))]);
         let text = json!({"type": "string"});
         let in_header = |name: &str, description: &str| json!({"name": name, "in": "header", "description": description, "schema": text});
         let token =
@@ -127,10 +177,7 @@ impl OpenApiDocument {
             "paths": paths,
             "components": {
                 "schemas": schemas.take_definitions(true),
-                "responses": {"Problem": {
-                    "description": "A problem document (RFC 9457). A 429 and a 503 have `Retry-After`.",
-                    "content": {"application/problem+json": {"schema": problem}},
-                }},
+                "responses": refusals.collect::<Map<_, _>>(),
                 "parameters": {
                     "ConsistencyToken": in_header("Consistency-Token", token),
                     "PreferWait": in_header("Prefer", "`wait=` and seconds: the longest wait for projections, with a token."),
@@ -177,16 +224,33 @@ impl OpenApiDocument {
         let domains = self.domains.get().into_iter().flatten();
         domains.map(|(name, functions)| json!({"name": name, "x-functions": functions})).collect()
     }
+
+    fn costs(&self) -> BTreeMap<String, Vec<OperationCost>> {
+        let costs = self.costs.get().copied().unwrap_or("{}");
+        serde_json::from_str(costs).unwrap_or_else(|error| {
+            tracing::error!(%error, "The costs of the OpenAPI document are not valid");
+            BTreeMap::new()
+        })
+    }
 }
 
 impl ApiOperation {
-    fn value(&self, takes: RequestShape, schemas: &mut SchemaGenerator) -> Value {
+    fn value(
+        &self,
+        takes: RequestShape,
+        costs: &[OperationCost],
+        schemas: &mut SchemaGenerator,
+    ) -> Value {
         let mut operation = json!({
             "operationId": self.name,
             "tags": [self.tag],
             "security": security(self.auth_level),
             "responses": self.responses(&takes, self.signature.gives(schemas)),
         });
+        if let [first, ..] = costs {
+            operation["summary"] = summary(first).into();
+            operation["description"] = description(costs).into();
+        }
         let parameter = |name: &str| json!({"$ref": format!("#/components/parameters/{name}")});
         let mut parameters = takes.parameters;
         parameters.push(parameter("ConsistencyToken"));
@@ -208,6 +272,22 @@ impl ApiOperation {
         let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
         let problem = json!({"$ref": "#/components/responses/Problem"});
         let mut responses = json!({"4XX": problem, "5XX": problem});
+        let is_command = self.method != Method::GET;
+        let has_path = self.route.contains('{');
+        for (status, name, _) in REFUSALS {
+            let is_possible = match status {
+                "400" => has_path || takes.body.is_some() || !takes.parameters.is_empty(),
+                "401" => self.auth_level.needs_key(),
+                "404" => has_path,
+                "409" => is_command,
+                "412" => is_command && takes.is_conditional,
+                "413" => takes.body.is_some(),
+                _ => true,
+            };
+            if is_possible {
+                responses[status] = json!({"$ref": format!("#/components/responses/{name}")});
+            }
+        }
         let mut headers = json!({"x-ms-request-charge": header("RequestCharge")});
         if self.method != Method::GET {
             headers["Consistency-Token"] = header("ConsistencyToken");
@@ -250,4 +330,26 @@ fn security(auth_level: AuthLevel) -> Value {
             [alone, with_user].concat().into()
         }
     }
+}
+
+/// The request's name and its cost, in a line.
+fn summary(cost: &OperationCost) -> String {
+    let OperationCost { request, store_requests, request_units, .. } = cost;
+    let s = if *store_requests == 1 { "" } else { "s" };
+    let name = if request.is_empty() { String::new() } else { format!("{request}: ") };
+    format!("{name}{store_requests} store request{s}, {request_units:.2} RU")
+}
+
+/// All costs as a Markdown table.
+fn description(costs: &[OperationCost]) -> String {
+    let mut text = String::from(
+        "The measured cost, by the rules of the local endpoint:\n\n\
+         | case | store requests | request units |\n| --- | ---: | ---: |\n",
+    );
+    for OperationCost { case, store_requests, request_units, .. } in costs {
+        let case = if case.is_empty() { "-" } else { case };
+        // A write to a String cannot fail.
+        let _ = writeln!(text, "| {case} | {store_requests} | {request_units:.2} |");
+    }
+    text
 }
