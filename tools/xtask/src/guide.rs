@@ -33,7 +33,7 @@ enum FileChange {
         text: String,
         by: String,
     },
-    /// A chore of xtask, which writes generated files.
+    /// Chores of xtask, which write generated files, and commands `cargo local new`, one a line.
     Run(String),
 }
 
@@ -43,8 +43,9 @@ pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
     let page = fs::read_to_string(PAGE).context("run this in the workspace's root")?;
     let steps = steps(&page)?;
     let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut written = Vec::new();
     for step in &steps {
-        step.apply(&tree)?;
+        written.extend(step.apply(&tree)?);
         if !step.file.is_empty() {
             files.entry(&step.section).or_default().insert(&step.file);
         }
@@ -66,7 +67,8 @@ pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
         anyhow::Ok(())
     };
     cargo(&["run", "--quiet", "--package", "xtask", "--", "check"])?;
-    let stories = steps.iter().filter_map(|step| step.file.strip_prefix("tests/")?.split_once('/'));
+    let changed = steps.iter().map(|step| &step.file).chain(&written);
+    let stories = changed.filter_map(|file| file.strip_prefix("tests/")?.split_once('/'));
     let mut programs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (program, file) in stories {
         let modules = programs.entry(program).or_default();
@@ -84,7 +86,9 @@ pub(crate) fn guide(keep: bool) -> anyhow::Result<()> {
 }
 
 impl GuideStep {
-    fn apply(&self, tree: &Tree) -> anyhow::Result<()> {
+    /// Carries out the step. Returns the files that a command has created.
+    fn apply(&self, tree: &Tree) -> anyhow::Result<Vec<String>> {
+        let mut written = Vec::new();
         let path = tree.path.join(&self.file);
         match &self.change {
             FileChange::New(text) => {
@@ -100,21 +104,42 @@ impl GuideStep {
                 ensure!(times == 1, "{} has this {times} times, not once:\n{text}", self.file);
                 fs::write(&path, source.replace(text.as_str(), by))?;
             }
-            FileChange::Run(command) => {
-                let chore = command.trim().strip_prefix("cargo xtask ");
-                let chore = chore.with_context(|| format!("{command} is no chore of xtask"))?;
-                let mut cargo = Command::new(env!("CARGO"));
-                cargo.args(["run", "--quiet", "--package", "xtask", "--"]).args(chore.split(' '));
-                cargo.env("CARGO_TARGET_DIR", &tree.target).current_dir(&tree.path);
-                run(&mut cargo)?;
+            FileChange::Run(commands) => {
+                for command in commands.lines() {
+                    let command = command.replace('\'', "");
+                    let (package, arguments) = if let Some(chore) =
+                        command.strip_prefix("cargo xtask ")
+                    {
+                        (["--package", "xtask"], chore)
+                    } else {
+                        let part = command.strip_prefix("cargo local ");
+                        let part = part.filter(|part| part.starts_with("new "));
+                        let neither = || format!("{command} is no chore of xtask, and no `new`");
+                        (["--bin", "tributary-local"], part.with_context(neither)?)
+                    };
+                    let mut cargo = Command::new(env!("CARGO"));
+                    cargo
+                        .args(["run", "--quiet"])
+                        .args(package)
+                        .arg("--")
+                        .args(arguments.split(' '));
+                    cargo.env("CARGO_TARGET_DIR", &tree.target).current_dir(&tree.path);
+                    // The functions of all parts are written by the next chore.
+                    if arguments.starts_with("new ") {
+                        cargo.arg("--without-functions");
+                    }
+                    let said = String::from_utf8(run(&mut cargo)?.stdout)?;
+                    let files = said.lines().filter_map(|line| line.strip_prefix("new      "));
+                    written.extend(files.map(str::to_owned));
+                }
             }
         }
-        Ok(())
+        Ok(written)
     }
 }
 
-/// Returns the steps of a page: a block after "New file `a`:", a block of changes in `diff`, and a chore of
-/// xtask after "Run:". Other blocks change nothing.
+/// Returns the steps of a page: a block after "New file `a`:", a block of changes in `diff`, and commands
+/// after "Run:". Other blocks change nothing.
 fn steps(page: &str) -> anyhow::Result<Vec<GuideStep>> {
     let mut steps = Vec::new();
     let mut section = String::new();
