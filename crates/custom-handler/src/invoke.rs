@@ -17,6 +17,7 @@ use crate::{logs, panics};
 
 /// The header with a summary of the invocation, for the console of a host on a developer's machine.
 const DONE_HEADER: HeaderName = HeaderName::from_static("x-custom-handler-done");
+const CHARGE_HEADER: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
 /// The error of a failed invocation: it gives the status for the host and the words for the log.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +95,10 @@ fn answer(outcome: InvocationOutcome, span: &Span) -> Result<Response, Invocatio
     let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
     if let Some(done) = outcome.done.and_then(|done| HeaderValue::try_from(done).ok()) {
         response.headers_mut().insert(DONE_HEADER, done);
+    }
+    let charge = outcome.request_units.map(|request_units| format!("{request_units:.2}"));
+    if let Some(charge) = charge.and_then(|charge| HeaderValue::try_from(charge).ok()) {
+        response.headers_mut().insert(CHARGE_HEADER, charge);
     }
     Ok(response)
 }

@@ -25,6 +25,8 @@ pub struct InvocationOutcome {
     /// A summary in a few words, for the console of a host on a developer's machine; empty when the function did
     /// nothing. The Functions host does not read it.
     pub done: Option<String>,
+    /// The request units that the function has cost in a store, for the console as well.
+    pub request_units: Option<f64>,
     /// The reason for which the function refuses the invocation; `None` when it took it.
     pub refused: Option<String>,
 }
@@ -70,6 +72,13 @@ impl InvocationOutcome {
     #[must_use]
     pub fn done(mut self, done: impl Into<String>) -> Self {
         self.done = Some(done.into());
+        self
+    }
+
+    /// Sets the request units that the function has cost in a store.
+    #[must_use]
+    pub fn request_units(mut self, request_units: f64) -> Self {
+        self.request_units = Some(request_units);
         self
     }
 

@@ -56,7 +56,6 @@ impl ApiDocument {
     }
 
     /// Returns the HTTP function of a name.
-    #[cfg(test)]
     pub(super) fn operation(&self, function: &str) -> Option<ApiOperation<'_>> {
         self.operations().find(|operation| operation.name() == function)
     }
@@ -117,7 +116,6 @@ impl ApiOperation<'_> {
     }
 
     /// Returns the body of an example; `None` if the function takes none.
-    #[cfg(test)]
     pub(super) fn example_body(&self) -> Option<Value> {
         let body = self.document.resolved(self.operation.get("requestBody")?);
         let schema = body["content"].get("application/json")?.get("schema")?;

@@ -29,6 +29,16 @@ pub(crate) struct LocalCli {
 /// Commands beside the start of the app.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LocalCommand {
+    /// Invoke a function of the running app: with an example, or with a file.
+    ///
+    /// The example of a request is that of the OpenAPI document, and the example of a trigger is the last
+    /// batch of the change feed, delivered once more. The body of the answer goes to stdout, all else to
+    /// stderr. The exit code is 1 if the function fails, or answers with an error.
+    Invoke(InvokeOptions),
+
+    /// Follow the invocations of the running app: result, duration, charge. Ctrl-C ends it.
+    Tail(TailOptions),
+
     /// Print the completions of a shell. For bash: source <(cargo local completions bash)
     Completions {
         /// The shell.
@@ -38,6 +48,60 @@ pub(crate) enum LocalCommand {
     /// helps to decide.
     #[command(subcommand)]
     New(NewPart),
+}
+
+/// The running app of a command.
+#[derive(Debug, Args)]
+pub(crate) struct RunningHost {
+    /// Port of the app on 127.0.0.1.
+    #[arg(long, value_name = "PORT", default_value_t = 7071)]
+    pub port: u16,
+
+    /// Master key, for an app that was started with --enable-auth, which prints it.
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+}
+
+/// Options of `cargo local invoke`.
+#[derive(Debug, Args)]
+pub(crate) struct InvokeOptions {
+    /// Name of the function.
+    #[arg(value_name = "FUNCTION")]
+    pub function: String,
+
+    /// Send the example, as without any option.
+    #[arg(long, conflicts_with_all = ["documents", "body", "path"])]
+    pub example: bool,
+
+    /// Documents for a Cosmos DB trigger: a JSON array, or JSON Lines. `-` reads stdin.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["body", "path"])]
+    pub documents: Option<PathBuf>,
+
+    /// Body of the request. `-` reads stdin.
+    #[arg(long, value_name = "FILE")]
+    pub body: Option<PathBuf>,
+
+    /// Path and query of the request, such as /api/feed?limit=5.
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
+
+    /// Print what would be sent, and send nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    pub host: RunningHost,
+}
+
+/// Options of `cargo local tail`.
+#[derive(Debug, Args)]
+pub(crate) struct TailOptions {
+    /// Only the invocations of these functions.
+    #[arg(long = "function", value_name = "NAME", num_args = 1..)]
+    pub functions: Vec<String>,
+
+    #[command(flatten)]
+    pub host: RunningHost,
 }
 
 /// Options of the start of the app.
@@ -94,6 +158,10 @@ pub(crate) struct StartOptions {
     /// failed build the app keeps running.
     #[arg(long, conflicts_with = "cosmos_only")]
     pub watch: bool,
+
+    /// Open the page in the browser as soon as it is ready.
+    #[arg(long, conflicts_with = "cosmos_only")]
+    pub open: bool,
 
     /// Print every line of the handler, a line for each invocation with its id, and the address of each
     /// function.

@@ -13,6 +13,8 @@
 mod api_document;
 mod cli;
 mod completions;
+mod host_client;
+mod invoke;
 mod launch;
 mod launcher;
 mod overview;
@@ -20,6 +22,7 @@ mod project;
 mod run;
 mod running_app;
 mod signals;
+mod tail;
 mod watch;
 
 use std::process::ExitCode;
@@ -40,6 +43,8 @@ pub fn main() -> ExitCode {
     log();
     let ended = match command {
         None => block_on(run::run(start)),
+        Some(LocalCommand::Invoke(options)) => block_on(invoke::invoke(options)),
+        Some(LocalCommand::Tail(options)) => block_on(tail::tail(options)),
         Some(LocalCommand::Completions { shell }) => completions::print(shell),
         Some(LocalCommand::New(part)) => block_on(new(part)),
     };

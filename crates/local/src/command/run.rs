@@ -93,6 +93,7 @@ async fn watched(mut app: RunningApp, demos: &[Demo]) -> anyhow::Result<()> {
                 }
                 is_up(&app, mem::take(&mut to_load)).await?;
                 app.overview = None;
+                app.has_been_ready = true;
             }
             Ok(false) => {}
             Err(error) => app.launch.console.error(&format!("{error:#}")),
@@ -120,6 +121,12 @@ async fn is_up(app: &RunningApp, demos: &[Demo]) -> anyhow::Result<()> {
     }
     if let Some(overview) = &app.overview {
         overview.print_ready(demos, console);
+        if app.launch.cli.open
+            && !app.has_been_ready
+            && let Err(error) = open::that_detached(overview.page_url())
+        {
+            console.warn(&format!("--open: no browser can be started: {error}"));
+        }
     }
     ready(Some(format!("{url}/api")), store.url())
 }

@@ -18,6 +18,8 @@ pub(super) struct RunningApp {
     host: Option<Host>,
     /// The functions when the host started.
     pub(super) overview: Option<Overview>,
+    /// True after the first start that has succeeded.
+    pub(super) has_been_ready: bool,
     /// The port of the first host, which each later one takes.
     port: u16,
     /// The files that the host has read.
@@ -31,7 +33,16 @@ impl RunningApp {
     pub(super) async fn new(launch: Launch) -> anyhow::Result<Self> {
         let project = launch.project().await?;
         let port = launch.cli.port;
-        Ok(Self { launch, project, host: None, overview: None, port, files: None, built_at: None })
+        Ok(Self {
+            launch,
+            project,
+            host: None,
+            overview: None,
+            has_been_ready: false,
+            port,
+            files: None,
+            built_at: None,
+        })
     }
 
     /// Watches the files of the app.

@@ -14,18 +14,21 @@ use super::function::{Function, FunctionTrigger};
 use super::invoke::{self, Invoker, Retrying};
 use super::wire::{self, Attempt, TimerStatus};
 
-/// Starts the function with the request's `{"input": "<text>"}` and does not wait for its end. For a
-/// Cosmos DB trigger the text is the JSON array of documents. There is one attempt.
+/// A run of a function by hand.
+pub(super) struct ManualRun {
+    pub(super) function: Function,
+    /// The text of the request.
+    input: String,
+    job: Job,
+}
+
+/// Reads the request of a run, `{"input": "<text>"}`. For a Cosmos DB trigger the text is the JSON array of
+/// documents.
 ///
 /// # Errors
 ///
 /// The status and the reason if the input cannot be read.
-pub(super) fn run(
-    function: &Function,
-    body: &[u8],
-    invoker: Arc<dyn Invoker>,
-    console: Console,
-) -> Result<StatusCode, (StatusCode, String)> {
+pub(super) fn read(function: &Function, body: &[u8]) -> Result<ManualRun, (StatusCode, String)> {
     let bad = |reason: &str| (StatusCode::BAD_REQUEST, reason.to_owned());
     let input: Value = if body.trim_ascii().is_empty() {
         Value::Null
@@ -50,20 +53,29 @@ pub(super) fn run(
             Job::Timer(timer.has_status().then_some(status))
         }
     };
-    let function = function.clone();
     let input = text.unwrap_or_default().to_owned();
-    tokio::spawn(async move {
-        let body = |attempt: &Attempt| {
-            let attempt = Attempt { input: Some(input.clone()), ..attempt.clone() };
-            match &job {
-                Job::Documents(page) => wire::documents(&function, page, &attempt),
-                Job::Timer(status) => wire::timer(&function, status.as_ref(), &attempt),
-            }
-        };
-        let once = Retrying { scale: 1.0, give_up_after: Some(1) };
-        invoke::run(invoker.as_ref(), &function, body, once, &console, "by hand").await;
-    });
-    Ok(StatusCode::ACCEPTED)
+    Ok(ManualRun { function: function.clone(), input, job })
+}
+
+impl ManualRun {
+    /// Returns the body of an attempt.
+    pub(super) fn body(&self, attempt: &Attempt) -> String {
+        let attempt = Attempt { input: Some(self.input.clone()), ..attempt.clone() };
+        match &self.job {
+            Job::Documents(page) => wire::documents(&self.function, page, &attempt),
+            Job::Timer(status) => wire::timer(&self.function, status.as_ref(), &attempt),
+        }
+    }
+
+    /// Starts the run, with one attempt, and does not wait for its end.
+    pub(super) fn start(self, invoker: Arc<dyn Invoker>, console: Console) -> StatusCode {
+        tokio::spawn(async move {
+            let once = Retrying { scale: 1.0, give_up_after: Some(1) };
+            let body = |attempt: &Attempt| self.body(attempt);
+            invoke::run(invoker.as_ref(), &self.function, body, once, &console, "by hand").await;
+        });
+        StatusCode::ACCEPTED
+    }
 }
 
 /// The answer to `GET /admin/host/status`.

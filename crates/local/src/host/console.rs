@@ -18,6 +18,8 @@ use indicatif::ProgressBar;
 use time::OffsetDateTime;
 use time::macros::format_description;
 
+use super::events::{EndedInvocation, HostEvent, HostEvents};
+
 /// The output of the host's lines: stderr, in colours only on a terminal and without `NO_COLOR`, or
 /// memory.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +28,7 @@ pub struct Console {
     quiet: bool,
     verbose: bool,
     hushed: Arc<AtomicBool>,
+    events: HostEvents,
     /// The bar at the end of a terminal, above which lines are printed.
     bar: Arc<Mutex<Option<ProgressBar>>>,
 }
@@ -37,6 +40,10 @@ pub(super) struct Ended<'a> {
     /// The invocation id.
     pub(super) id: &'a str,
     pub(super) duration: Duration,
+    /// The request units.
+    pub(super) charge: Option<&'a str>,
+    /// The trace of the caller of a request.
+    pub(super) trace_parent: Option<&'a str>,
 }
 
 impl Console {
@@ -91,8 +98,14 @@ impl Console {
         self.hushed.load(Ordering::Relaxed)
     }
 
+    /// Returns what happens, for other programs.
+    pub(super) fn events(&self) -> &HostEvents {
+        &self.events
+    }
+
     /// Prints a line of the handler's stdout.
     pub(super) fn handler(&self, line: &str) {
+        self.events.send(|| HostEvent::Line { text: line.to_owned() });
         if !is_routine(line) || (self.verbose && !self.is_hushed()) {
             self.plain(&format!("handler | {line}"));
         }
@@ -141,22 +154,16 @@ impl Console {
     }
 
     /// Prints the line of an answered request (`GET /api/feed`).
-    pub(super) fn answered(
-        &self,
-        ended: Ended<'_>,
-        request: &str,
-        status: u16,
-        charge: Option<&str>,
-    ) {
+    pub(super) fn answered(&self, ended: Ended<'_>, request: &str, status: u16) {
+        let answer = format!("{request} → {status}");
+        self.events.send(|| ended.event(status < 500, answer.clone()));
         if self.is_hushed() {
             return;
         }
-        let answer = format!("{request} → {status}");
         if self.verbose {
             return self.success(&ended.as_core_tools("Succeeded", &answer));
         }
-        let charge = charge.map_or_else(String::new, |charge| format!(", {charge} RU"));
-        let line = format!("{answer} in {} ms{charge}", ended.duration.as_millis());
+        let line = format!("{answer} in {}", ended.cost());
         match status {
             ..400 => self.success(&line),
             400..500 => self.warn(&line),
@@ -167,6 +174,11 @@ impl Console {
     /// Prints the line of an invocation that succeeded. `what` is its subject: `2 documents`; `done` is
     /// the handler's description of its work, empty if there was none.
     pub(super) fn succeeded(&self, ended: Ended<'_>, what: &str, done: Option<&str>) {
+        self.events.send(|| {
+            let done = done.filter(|done| !done.is_empty());
+            ended
+                .event(true, done.map_or_else(|| what.to_owned(), |done| format!("{what}, {done}")))
+        });
         if self.is_hushed() {
             return;
         }
@@ -174,16 +186,17 @@ impl Console {
             return self.success(&ended.as_core_tools("Succeeded", what));
         }
         let function = ended.function;
-        let ms = ended.duration.as_millis();
+        let cost = ended.cost();
         match done {
             Some("") => {}
-            Some(done) => self.info(&format!("{function}: {what}, {done} in {ms} ms")),
-            None => self.info(&format!("{function}: {what} in {ms} ms")),
+            Some(done) => self.info(&format!("{function}: {what}, {done} in {cost}")),
+            None => self.info(&format!("{function}: {what} in {cost}")),
         }
     }
 
     /// Prints the line of a failed request or invocation, with the reason.
     pub(super) fn failed(&self, ended: Ended<'_>, reason: &str) {
+        self.events.send(|| ended.event(false, reason.to_owned()));
         self.error(&ended.as_core_tools("Failed", reason));
     }
 
@@ -203,9 +216,38 @@ impl Console {
     }
 }
 
-impl Ended<'_> {
+impl<'a> Ended<'a> {
+    /// Creates one without a charge.
+    pub(super) fn new(function: &'a str, id: &'a str, duration: Duration) -> Self {
+        Self { function, id, duration, charge: None, trace_parent: None }
+    }
+
+    /// Sets the charge.
+    pub(super) fn charged(self, charge: Option<&'a str>) -> Self {
+        Self { charge, ..self }
+    }
+
+    /// Returns time and charge.
+    fn cost(self) -> String {
+        let charge = self.charge.map_or_else(String::new, |charge| format!(", {charge} RU"));
+        format!("{} ms{charge}", self.duration.as_millis())
+    }
+
+    fn event(self, succeeded: bool, what: String) -> HostEvent {
+        HostEvent::Ended(EndedInvocation {
+            at: now(),
+            function: self.function.to_owned(),
+            id: self.id.to_owned(),
+            succeeded,
+            what,
+            duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            charge: self.charge.map(str::to_owned),
+            trace_parent: self.trace_parent.map(str::to_owned),
+        })
+    }
+
     fn as_core_tools(self, outcome: &str, note: &str) -> String {
-        let Self { function, id, duration } = self;
+        let Self { function, id, duration, .. } = self;
         let ms = duration.as_millis();
         format!("Executed 'Functions.{function}' ({outcome}, Id={id}, Duration={ms}ms) {note}")
             .trim_end()
@@ -228,10 +270,13 @@ fn is_routine(line: &str) -> bool {
 }
 
 fn stamped(text: &str) -> String {
+    format!("[{}] {text}", now())
+}
+
+fn now() -> String {
     let format =
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
-    let now = OffsetDateTime::now_utc().format(format).unwrap_or_default();
-    format!("[{now}] {text}")
+    OffsetDateTime::now_utc().format(format).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -264,11 +309,11 @@ mod tests {
     fn a_console_that_is_not_verbose_has_a_line_for_each_batch_with_work() {
         let console = Console { verbose: false, ..Console::kept() };
         let duration = Duration::from_millis(7);
-        let ended = Ended { function: "HomeFeed", id: "one", duration };
-        console.answered(ended, "PUT /api/posts/p1", 201, Some("12.5"));
-        console.answered(ended, "GET /api/posts/p2", 404, None);
-        console.answered(ended, "GET /api/posts/p3", 500, None);
-        console.succeeded(ended, "2 documents", Some("1 applied"));
+        let ended = Ended::new("HomeFeed", "one", duration);
+        console.answered(ended.charged(Some("12.5")), "PUT /api/posts/p1", 201);
+        console.answered(ended, "GET /api/posts/p2", 404);
+        console.answered(ended, "GET /api/posts/p3", 500);
+        console.succeeded(ended.charged(Some("3.0")), "2 documents", Some("1 applied"));
         console.succeeded(ended, "2 documents", Some(""));
         console.succeeded(ended, "timer", None);
         console.failed(ended, "1 document: the handler answered 500");
@@ -286,7 +331,7 @@ mod tests {
                 "PUT /api/posts/p1 → 201 in 7 ms, 12.5 RU",
                 "GET /api/posts/p2 → 404 in 7 ms",
                 "GET /api/posts/p3 → 500 in 7 ms (Id=one)",
-                "HomeFeed: 2 documents, 1 applied in 7 ms",
+                "HomeFeed: 2 documents, 1 applied in 7 ms, 3.0 RU",
                 "HomeFeed: timer in 7 ms",
                 "Executed 'Functions.HomeFeed' (Failed, Id=one, Duration=7ms) \
                  1 document: the handler answered 500",

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, Version, header};
 use axum::response::{Html, IntoResponse as _, Response};
 use custom_handler::answer_after_body;
+use tokio_util::sync::CancellationToken;
 
-use super::admin::{self, HostStatus};
+use super::admin::{self, HostStatus, ManualRun};
 use super::app::FunctionApp;
 use super::console::Console;
 use super::function::{AuthLevel, Function, FunctionTrigger};
@@ -18,11 +20,13 @@ use super::host_options::HostOptions;
 use super::invoke::{HandlerClient, Invoker};
 use super::json::ConfigError;
 use super::keys::Keys;
+use super::local_admin::{self, HostedFunction};
 use super::process::HandlerWatch;
 use super::proxy::Proxy;
 use super::request_host;
 use super::request_path;
 use super::routes::RouteTable;
+use super::served;
 use crate::chaos::{Chaos, ChaosKind};
 
 /// The service on the host's port.
@@ -36,6 +40,34 @@ pub(super) struct Front {
     console: Console,
     chaos: Option<Chaos>,
     status: HostStatus,
+    stop: CancellationToken,
+}
+
+/// A path below `/admin/`.
+enum AdminRoute<'a> {
+    Status,
+    /// Starts a function.
+    Run(&'a str),
+    /// Starts a function and waits for its end.
+    RunAndWait(&'a str),
+    Functions,
+    /// The OpenAPI document, or null.
+    OpenApi,
+    Events,
+}
+
+impl<'a> AdminRoute<'a> {
+    fn of(path: &'a str) -> Option<Self> {
+        match path.split_once('/')? {
+            ("functions", name) => Some(Self::Run(name)),
+            ("host", "status") => Some(Self::Status),
+            ("local", "events") => Some(Self::Events),
+            ("local", "openapi") => Some(Self::OpenApi),
+            ("local", "functions") => Some(Self::Functions),
+            ("local", rest) => rest.strip_prefix("functions/").map(Self::RunAndWait),
+            _ => None,
+        }
+    }
 }
 
 struct HttpTarget {
@@ -58,6 +90,7 @@ impl Front {
         client: HandlerClient,
         invoker: Arc<dyn Invoker>,
         options: HostOptions,
+        stop: CancellationToken,
     ) -> Result<Self, ConfigError> {
         let mut routes = RouteTable::default();
         let open = app.functions().iter().map(|function| (function, false));
@@ -73,7 +106,7 @@ impl Front {
         }
         let HostOptions { keys, console, chaos, .. } = options;
         let status = HostStatus::new();
-        Ok(Self { app, routes, handlers, client, invoker, keys, console, chaos, status })
+        Ok(Self { app, routes, handlers, client, invoker, keys, console, chaos, status, stop })
     }
 
     /// Returns the handler of a request: if instances overlap, sometimes the second one.
@@ -91,10 +124,8 @@ impl Front {
 
     /// Answers `/admin/<what>`.
     async fn admin(&self, what: &str, request: Request) -> Response {
-        let function = match what.split_once('/') {
-            Some(("functions", name)) => Some(name),
-            Some(("host", "status")) => None,
-            _ => return StatusCode::NOT_FOUND.into_response(),
+        let Some(route) = AdminRoute::of(what) else {
+            return StatusCode::NOT_FOUND.into_response();
         };
         match self.level(&request) {
             AuthLevel::Anonymous => {
@@ -104,23 +135,42 @@ impl Front {
             AuthLevel::Function => return empty(StatusCode::FORBIDDEN),
             AuthLevel::Admin => {}
         }
-        match function {
-            Some(name) => self.run_by_hand(name, request).await,
-            None => self.status.answer(),
+        match route {
+            AdminRoute::Status => self.status.answer(),
+            AdminRoute::Run(name) => {
+                let run = self.manual_run(name, request).await;
+                run.map(|run| run.start(self.invoker.clone(), self.console.clone())).into_response()
+            }
+            AdminRoute::RunAndWait(name) => match self.manual_run(name, request).await {
+                Ok(run) => {
+                    let run = local_admin::run(run, self.invoker.as_ref(), &self.console);
+                    Json(run.await).into_response()
+                }
+                Err(refusal) => refusal.into_response(),
+            },
+            AdminRoute::Functions => Json(HostedFunction::all(&self.app)).into_response(),
+            AdminRoute::OpenApi => match self.handler().url().await {
+                Ok(url) => {
+                    Json(served::openapi(&self.client, &url, &self.app).await).into_response()
+                }
+                Err(_) => empty(StatusCode::SERVICE_UNAVAILABLE),
+            },
+            AdminRoute::Events => self.console.events().answer(self.stop.clone()),
         }
     }
 
-    async fn run_by_hand(&self, name: &str, request: Request) -> Response {
-        let Some(function) = self.app.function(name) else {
-            return StatusCode::NOT_FOUND.into_response();
-        };
+    async fn manual_run(
+        &self,
+        name: &str,
+        request: Request,
+    ) -> Result<ManualRun, (StatusCode, String)> {
+        let refused = |status| (status, String::new());
+        let function = self.app.function(name).ok_or(refused(StatusCode::NOT_FOUND))?;
         if request.method() != Method::POST {
-            return StatusCode::METHOD_NOT_ALLOWED.into_response();
+            return Err(refused(StatusCode::METHOD_NOT_ALLOWED));
         }
-        let Ok(body) = to_bytes(request.into_body(), MAX_ADMIN_BODY_BYTES).await else {
-            return StatusCode::PAYLOAD_TOO_LARGE.into_response();
-        };
-        admin::run(function, &body, self.invoker.clone(), self.console.clone()).into_response()
+        let body = to_bytes(request.into_body(), MAX_ADMIN_BODY_BYTES).await;
+        admin::read(function, &body.map_err(|_| refused(StatusCode::PAYLOAD_TOO_LARGE))?)
     }
 
     fn homepage(&self) -> Response {
@@ -140,7 +190,7 @@ pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> 
 async fn answer(front: Arc<Front>, request: Request) -> Response {
     let version = request.version();
     let mut response = match accepted(&request) {
-        Ok(path) => served(front, request, &path).await,
+        Ok(path) => dispatched(front, request, &path).await,
         Err(status) => refused(status, version),
     };
     if version < Version::HTTP_11 {
@@ -149,7 +199,7 @@ async fn answer(front: Arc<Front>, request: Request) -> Response {
     response
 }
 
-async fn served(front: Arc<Front>, mut request: Request, path: &str) -> Response {
+async fn dispatched(front: Arc<Front>, mut request: Request, path: &str) -> Response {
     normalise(&mut request, path);
     if let Some(what) = path.strip_prefix("/admin/") {
         return front.admin(what, request).await;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::Method;
+use serde_json::Value;
 use time::OffsetDateTime;
 
 use super::ncrontab::Schedule;
@@ -84,6 +85,23 @@ pub struct CosmosTrigger {
     pub start: FeedStart,
     /// The rule of `host.json` for strings that look like dates.
     pub dates: DateParsing,
+    /// The last batch, which all clones share.
+    pub last_batch: LastBatch,
+}
+
+/// The last batch of a trigger, as an example of one. It is kept in memory.
+#[derive(Debug, Clone, Default)]
+pub struct LastBatch(Arc<Mutex<Option<Arc<[Value]>>>>);
+
+impl LastBatch {
+    /// Returns the documents; `None` before the first batch.
+    pub fn get(&self) -> Option<Arc<[Value]>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set(&self, documents: Arc<[Value]>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(documents);
+    }
 }
 
 /// The start of a trigger that has no leases yet.

@@ -7,8 +7,8 @@ use time::OffsetDateTime;
 
 use super::duration::parse_time_span;
 use super::function::{
-    AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, LastRun,
-    RetryPolicy, TimerTrigger,
+    AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, LastBatch,
+    LastRun, RetryPolicy, TimerTrigger,
 };
 use super::json::{ConfigError, Node};
 use super::ncrontab::Schedule;
@@ -195,6 +195,7 @@ fn read_cosmos(
         ),
         start: read_start(trigger)?,
         dates: DateParsing::default(),
+        last_batch: LastBatch::default(),
         connection,
         database,
     })

@@ -124,8 +124,10 @@ fn read(parts: &http::response::Parts, body: &[u8]) -> InvocationResult {
     let content_type = parts.headers.get(header::CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let answer = wire::read_answer(parts.status.as_u16(), content_type, body)?;
-    let done = parts.headers.get(wire::DONE).and_then(|value| value.to_str().ok());
-    Ok(InvocationAnswer { done: done.map(str::to_owned), ..answer })
+    let header = |name| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
+    let done = header(wire::DONE);
+    let charge = header(wire::REQUEST_CHARGE);
+    Ok(InvocationAnswer { done, charge, ..answer })
 }
 
 fn unreachable(error: &(dyn std::error::Error + 'static)) -> InvocationFailure {
@@ -176,9 +178,10 @@ pub(super) async fn run(
     loop {
         let started = Instant::now();
         let result = invoker.invoke(&function.name, &id, body(&attempt).into()).await;
-        let ended = Ended { function: &function.name, id: &id, duration: started.elapsed() };
+        let ended = Ended::new(&function.name, &id, started.elapsed());
         let failure = match result {
             Ok(answer) => {
+                let ended = ended.charged(answer.charge.as_deref());
                 console.succeeded(ended, note, answer.done.as_deref());
                 for line in &answer.logs {
                     console.log(line);

@@ -57,6 +57,7 @@ mod console;
 mod delivery;
 mod disturbance;
 mod duration;
+mod events;
 mod exception;
 mod failure;
 mod feed;
@@ -72,6 +73,7 @@ mod json;
 mod keys;
 mod lease;
 mod listener;
+mod local_admin;
 mod monitored;
 pub mod ncrontab;
 pub mod newtonsoft;
@@ -94,18 +96,20 @@ pub use app::{FunctionApp, HostJson};
 pub use built_app::{BuiltApp, BuiltAppError};
 pub use connection::connect;
 pub use console::Console;
+pub use events::{EndedInvocation, HostEvent};
 pub use failure::InvocationFailure;
 pub use feed::FeedPump;
 pub use feed_error::FeedError;
 pub use feed_options::FeedOptions;
 pub use function::{
-    AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, RetryPolicy,
-    TimerTrigger,
+    AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, LastBatch,
+    RetryPolicy, TimerTrigger,
 };
 pub use host_options::HostOptions;
 pub use invoke::{HttpInvoker, InvocationResult, Invoker, RouterInvoker};
 pub use json::ConfigError;
 pub use keys::Keys;
+pub use local_admin::{HostedFunction, HostedTrigger, ManualResult};
 pub use process::{HandlerError, HandlerOptions, HandlerProcess, HandlerState, HandlerWatch};
 pub use progress::TaskProgress;
 pub use repeat::repeating;

@@ -41,8 +41,8 @@ const MAX_PAUSE: Duration = Duration::from_millis(250);
 
 /// The host's name of an invocation id, beside [`wire::INVOCATION_ID`].
 const MS_INVOCATION_ID: HeaderName = HeaderName::from_static("x-ms-invocation-id");
-/// The charge of the store in an answer.
-const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
+/// The trace of a caller.
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -73,17 +73,19 @@ impl Proxy<'_> {
         let started = Instant::now();
         // The query is left out: it can hold a key.
         let what = format!("{} {}", request.method(), request.uri().path());
+        let trace_parent = request.headers().get(TRACE_PARENT).cloned();
+        let trace_parent = trace_parent.as_ref().and_then(|value| value.to_str().ok());
         let exchange = self.exchange(request, &id);
         let answer = match tokio::time::timeout(ACTIVITY_TIMEOUT, exchange).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("no answer within {} s", ACTIVITY_TIMEOUT.as_secs())),
         };
-        let ended = Ended { function, id: &id, duration: started.elapsed() };
+        let ended = Ended { trace_parent, ..Ended::new(function, &id, started.elapsed()) };
         match answer {
             Ok(response) => {
-                let charge = response.headers().get(&REQUEST_CHARGE);
+                let charge = response.headers().get(wire::REQUEST_CHARGE);
                 let charge = charge.and_then(|charge| charge.to_str().ok());
-                self.console.answered(ended, &what, response.status().as_u16(), charge);
+                self.console.answered(ended.charged(charge), &what, response.status().as_u16());
                 response
             }
             Err(reason) => {

@@ -141,7 +141,8 @@ impl Host {
         let mut triggers = JoinSet::new();
         start_triggers(&app, &clients, &invokers, &options, &stop, &mut triggers)?;
         let console = options.console.clone();
-        let front = Front::new(app.clone(), serving.to_vec(), client, first, options)?;
+        let front =
+            Front::new(app.clone(), serving.to_vec(), client, first, options, stop.clone())?;
         let router = Router::new().fallback(serve).with_state(Arc::new(front));
         let stopped = stop.clone().cancelled_owned();
         let front = tokio::spawn(async move {

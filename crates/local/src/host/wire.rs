@@ -19,6 +19,8 @@ pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
 /// The header of an answer with the handler's description of its work, for this console. The Functions
 /// host does not read it.
 pub const DONE: &str = "x-custom-handler-done";
+/// The header with the request units of an answer, as the handler has counted them.
+pub const REQUEST_CHARGE: &str = "x-ms-request-charge";
 /// The header with the version of the host.
 pub const HOST_VERSION: &str = "x-azure-functions-hostversion";
 /// The version of this stand-in: that of the host from which `tests/recorded/` was recorded.
@@ -95,6 +97,8 @@ pub struct InvocationAnswer {
     pub logs: Vec<String>,
     /// The handler's description of its work; empty if there was none.
     pub done: Option<String>,
+    /// The request units that it has cost, if the handler has told them.
+    pub charge: Option<String>,
 }
 
 /// Reads the handler's answer as the host does.
@@ -137,7 +141,7 @@ pub fn read_answer(
             .collect(),
         Some(_) => return Err(InvocationFailure::Body(status, "Logs is not a list".to_owned())),
     };
-    Ok(InvocationAnswer { logs, done: None })
+    Ok(InvocationAnswer { logs, ..InvocationAnswer::default() })
 }
 
 /// .NET's `DateTime.MinValue`.

@@ -23,6 +23,9 @@ use super::wire;
 /// container for each.
 const POLL_SHARE: u32 = 10;
 
+/// The largest batch that is kept as an example.
+const MAX_EXAMPLE_BYTES: usize = 256 * 1024;
+
 /// The worker of one lease.
 pub(super) struct Worker {
     pub(super) delivery: Delivery,
@@ -142,7 +145,12 @@ impl Worker {
     fn read(&self, documents: &[Value]) -> Result<DocumentBatch, FeedError> {
         let function = &self.delivery.function;
         match wire::page(function, documents) {
-            Ok(page) => Ok(DocumentBatch { page, count: documents.len() }),
+            Ok(page) => {
+                if page.len() <= MAX_EXAMPLE_BYTES {
+                    self.trigger.last_batch.set(documents.into());
+                }
+                Ok(DocumentBatch { page, count: documents.len() })
+            }
             Err(exception) => Err(FeedError::PageNotRead {
                 function: function.name.clone(),
                 lease: self.lease.item.id.clone(),

@@ -13,21 +13,25 @@ use crate::http::get;
 use crate::support::{Folder, cosmos_function, eventually, host_json, http_function, staged};
 
 /// A running `cargo local` and its output on stdout.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
     stderr: BufReader<std::process::ChildStderr>,
 }
 
 impl Running {
-    fn start(app: &Folder, arguments: &[&str]) -> Self {
-        let mut child = command(app, arguments).spawn().unwrap();
+    pub(crate) fn start(app: &Folder, arguments: &[&str]) -> Self {
+        Self::of(&mut command(app, arguments))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let stderr = BufReader::new(child.stderr.take().unwrap());
         Self { child, stdout, stderr }
     }
 
-    fn ready(&mut self) -> Value {
+    pub(crate) fn ready(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap()
@@ -40,7 +44,7 @@ impl Running {
     }
 
     /// Sends a signal and waits for the end; gives what else came on stdout.
-    fn end_by(self, signal: &str) -> String {
+    pub(crate) fn end_by(self, signal: &str) -> String {
         self.ended_by(signal).0
     }
 
@@ -88,7 +92,7 @@ fn is_running(process: &str) -> bool {
     })
 }
 
-const FREE_PORTS: [&str; 4] = ["--port", "0", "--cosmos-port", "0"];
+pub(crate) const FREE_PORTS: [&str; 4] = ["--port", "0", "--cosmos-port", "0"];
 
 #[tokio::test]
 async fn stdout_has_exactly_one_line_and_a_signal_leaves_no_process() {
@@ -147,6 +151,28 @@ async fn the_start_names_the_functions_by_domain_and_three_addresses() {
     running.ready();
     let (_, stderr) = running.ended_by("-INT");
     assert!(stderr.contains("PutRoom: [PUT] http://"), "{stderr}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_browser_opens_the_page_when_the_app_is_ready() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let app = app();
+    let programs = app.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let browser = programs.join("xdg-open");
+    let opened = app.path().join("opened");
+    let script = format!("#!/bin/sh\necho \"$1\" > {0}.new && mv {0}.new {0}\n", opened.display());
+    std::fs::write(&browser, script).unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let mut command = command(&app, &[&FREE_PORTS[..], &["--open"]].concat());
+    let mut running = Running::of(command.env("PATH", path));
+    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    let url = eventually("it is opened", async || std::fs::read_to_string(&opened).ok()).await;
+    assert_eq!(url.trim_end(), api.trim_end_matches("api"));
+    running.end_by("-INT");
 }
 
 async fn get_page(url: &str) -> String {

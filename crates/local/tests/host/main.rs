@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod feed;
 mod http;
+mod invoke;
 mod leases;
 mod new_parts;
 mod newtonsoft;

@@ -46,22 +46,25 @@ pub struct IncompleteBatch {
 }
 
 /// The result of a batch that may be acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AppliedBatch {
     /// The number of changes that have changed a copy.
     pub applied: usize,
     /// The number of changes that were stored as dead letters.
     pub dead_letters: usize,
+    /// The charge of the batch.
+    pub request_units: f64,
 }
 
 /// The outcome has a line for the console of a developer; an empty one if the batch has changed nothing.
 impl From<AppliedBatch> for InvocationOutcome {
-    fn from(AppliedBatch { applied, dead_letters }: AppliedBatch) -> Self {
-        Self::new().done(match (applied, dead_letters) {
+    fn from(AppliedBatch { applied, dead_letters, request_units }: AppliedBatch) -> Self {
+        let done = match (applied, dead_letters) {
             (0, 0) => String::new(),
             (applied, 0) => format!("{applied} applied"),
             (applied, letters) => format!("{applied} applied, {letters} to the dead letters"),
-        })
+        };
+        Self::new().done(done).request_units(request_units)
     }
 }
 
@@ -152,10 +155,11 @@ pub async fn run<P: Projection>(
         lsn: stamps.iter().filter_map(|stamps| stamps.lsn).max(),
     };
     record_batch(EndedWork { function: P::FUNCTION, duration, cost }, detail, record);
+    let request_units = cost.request_units;
     match failures.first() {
-        None => Ok(AppliedBatch { applied, dead_letters }),
+        None => Ok(AppliedBatch { applied, dead_letters, request_units }),
         // guard: a batch that is not applied is not acknowledged =>
-        //     `Ok(AppliedBatch { applied, dead_letters })`
+        //     `Ok(AppliedBatch { applied, dead_letters, request_units })`
         Some(first) => Err(IncompleteBatch { failed: failures.len(), changes, first: *first }),
     }
 }

@@ -1,0 +1,155 @@
+//! `cargo local invoke` and `cargo local tail`, beside a running `cargo local`.
+
+use std::io::Read as _;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::command::{FREE_PORTS, Running};
+use crate::support::{Folder, cosmos_function, http_function, staged};
+
+/// A running app, and its port.
+struct App {
+    folder: Folder,
+    running: Running,
+    port: String,
+}
+
+impl App {
+    fn start() -> Self {
+        let folder = staged(&[
+            ("Copies", cosmos_function()),
+            ("Recorded", http_function("api/recorded", &["get"], "anonymous")),
+            ("Control", http_function("api/control", &["post"], "anonymous")),
+            ("Echo", http_function("api/{*path}", &["put"], "anonymous")),
+        ]);
+        let container = |id: &str, path: &str| json!({ "id": id, "partitionKey": { "paths": [path], "kind": "Hash", "version": 2 } });
+        let containers = [container("posts", "/postId"), container("leases", "/id")];
+        folder.write("infra/containers.json", &json!({ "containers": containers }));
+        let document = json!({ "paths": { "/api/rooms/{roomId}": {
+            "parameters": [{ "in": "path", "name": "roomId", "example": "r 1" }],
+            "put": { "operationId": "Echo", "requestBody": { "content": { "application/json": {
+                "schema": { "type": "object", "properties": { "seats": { "example": 7 } } },
+            } } } },
+        } } });
+        let values = json!({ "CosmosDatabase": "test", "ECHO_OPENAPI": document.to_string() });
+        folder.write("local.settings.json", &json!({ "Values": values }));
+        // The stand-in finds the document behind the route of a function.
+        folder
+            .write("Doc/function.json", &http_function("api/openapi.json", &["get"], "anonymous"));
+        let mut running = Running::start(&folder, &FREE_PORTS);
+        let api = running.ready()["api"].as_str().unwrap().to_owned();
+        let port = api.trim_end_matches("/api").rsplit(':').next().unwrap().to_owned();
+        Self { folder, running, port }
+    }
+
+    fn invoke(&self, arguments: &[&str]) -> Output {
+        local(&[&["invoke"], arguments, &["--port", &self.port]].concat()).output().unwrap()
+    }
+
+    fn file(&self, name: &str, json: &Value) -> String {
+        self.folder.write(name, json);
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+}
+
+fn local(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tributary-local"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn tail(arguments: &[&str]) -> Child {
+    let mut child = local(&[&["tail"], arguments].concat()).spawn().unwrap();
+    // The line says that it has begun to follow.
+    let begin = "Waiting for invocations";
+    let mut seen = [0; 23];
+    child.stderr.as_mut().unwrap().read_exact(&mut seen).unwrap();
+    assert_eq!(text(&seen), begin);
+    child
+}
+
+#[test]
+fn an_http_function_gets_the_example_of_the_document_or_a_file() {
+    let app = App::start();
+    let shown = app.invoke(&["Echo", "--dry-run"]);
+    let wanted = "PUT /api/rooms/r%201\ncontent-type: application/json\n\n{\n  \"seats\": 7\n}\n";
+    assert_eq!(text(&shown.stdout), wanted, "{}", text(&shown.stderr));
+
+    let control = app.file("control.json", &json!({ "reply": "ok", "times": 0 }));
+    let done = app.invoke(&["control", "--body", &control]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    // The echo answers 418.
+    let refused = app.invoke(&["Echo", "--example"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let stderr = text(&refused.stderr);
+    assert!(stderr.contains("→ 418 I'm a teapot in "), "{stderr}");
+    assert!(stderr.contains("error: Echo answered 418"), "{stderr}");
+    let echoed: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert!(echoed.to_string().contains("/api/rooms/r%201"), "{echoed}");
+    app.running.end_by("-INT");
+}
+
+#[test]
+fn a_trigger_gets_documents_and_a_failure_is_the_exit_code() {
+    let app = App::start();
+    let none = app.invoke(&["Copies"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(text(&none.stderr).contains("no batch since the start"), "{}", text(&none.stderr));
+
+    let documents = app.file("documents.json", &json!([{ "id": "p1" }, { "id": "p2" }]));
+    let mut followed = tail(&["--port", &app.port, "--function", "copies"]);
+    let done = app.invoke(&["Copies", "--documents", &documents]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(
+        text(&done.stderr).contains("Copies: 2 documents succeeded in "),
+        "{}",
+        text(&done.stderr)
+    );
+    let recorded = app.invoke(&["Recorded"]);
+    assert!(text(&recorded.stdout).contains("p2"), "{}", text(&recorded.stdout));
+
+    let control = app.file("control.json", &json!({ "reply": "fail", "times": 1 }));
+    app.invoke(&["Control", "--body", &control]);
+    let failed = app.invoke(&["Copies", "--documents", &documents]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(
+        text(&failed.stderr).contains("error: Copies failed after "),
+        "{}",
+        text(&failed.stderr)
+    );
+
+    app.running.end_by("-INT");
+    assert!(followed.wait().unwrap().success());
+    let mut lines = String::new();
+    followed.stdout.unwrap().read_to_string(&mut lines).unwrap();
+    let results: Vec<_> = lines.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(results, ["ok", "failed"], "only those of the function: {lines}");
+    let mut end = String::new();
+    followed.stderr.unwrap().read_to_string(&mut end).unwrap();
+    assert!(end.contains("The app has ended"), "{end}");
+}
+
+#[test]
+fn without_an_app_or_a_function_the_error_says_what_to_do() {
+    let unused =
+        std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    for command in [&["invoke", "Copies"][..], &["tail"]] {
+        let output = local(&[command, &["--port", &unused.to_string()]].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains("start one with `cargo local`"), "{stderr}");
+    }
+    let app = App::start();
+    let unknown = app.invoke(&["Copy"]);
+    assert!(
+        text(&unknown.stderr).contains("no function Copy. The app has Control, Copies"),
+        "{}",
+        text(&unknown.stderr)
+    );
+    app.running.end_by("-INT");
+}
