@@ -37,9 +37,6 @@ const PARTS: &[&str] = &[
     "function ArchiveNote --command --route /api/owners/{ownerId}/notes/{noteId}/archive",
 ];
 
-/// The time from the first new part to the last test.
-const MAX_PARTS_TIME: Duration = Duration::from_mins(2);
-
 /// The number of looks for a copy that the change feed brings, and the pause between two.
 const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(250);
@@ -98,7 +95,6 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
         run(in_folder(&app, cargo).arg("test"))?;
         let n = parts.len();
         println!("{name}: its tests pass, {} s with {n} new parts", begin.elapsed().as_secs());
-        ensure!(parts.is_empty() || begin.elapsed() < MAX_PARTS_TIME, "new parts take too long");
     }
     if packaged {
         let mut package = in_folder(&app, &target.join("debug/cargo-tributary"));
