@@ -134,6 +134,11 @@ pub(crate) struct StartOptions {
     #[arg(long, value_enum, default_value_t, conflicts_with = "cosmos")]
     pub charge: Charges,
 
+    /// Keep the data of the endpoint in this folder: in the background, and at the end. The next start
+    /// continues with it. A crash loses the last seconds.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["cosmos", "chaos"])]
+    pub data: Option<PathBuf>,
+
     /// Pause between two reads of an empty change feed, instead of each trigger's feedPollDelay.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub feed_poll_ms: Option<u64>,

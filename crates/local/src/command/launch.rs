@@ -1,7 +1,7 @@
 //! The app and its host: its files, its build, its stage and its start.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     time::Duration,
@@ -12,12 +12,15 @@ use azure_data_cosmos_driver::models::ConnectionString;
 use tributary_package::{AppLayout, function_folders};
 
 use super::{
-    api_document::ApiDocument, cli::StartOptions, launcher, overview::Overview, project::Project,
+    api_document::ApiDocument, cli::StartOptions, data::DataFolder, launcher, overview::Overview,
+    project::Project,
 };
 use crate::{
     chaos::Chaos,
     cosmos::{self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
-    host::{self, Console, FunctionApp, FunctionTrigger, Host, HostOptions, Keys, Settings},
+    host::{
+        self, Console, FeedStart, FunctionApp, FunctionTrigger, Host, HostOptions, Keys, Settings,
+    },
 };
 
 /// The setting with the database's name, and its default.
@@ -68,14 +71,54 @@ impl Launch {
 
     /// Creates the containers of the app that do not exist yet.
     pub(super) async fn provision(&self) -> anyhow::Result<()> {
+        if let Some((database, containers)) = self.containers()? {
+            self.store.provision(&database, &containers).await?;
+        }
+        Ok(())
+    }
+
+    /// Opens the folder of `--data`, and fills the containers from it.
+    pub(super) async fn open_data(&self) -> anyhow::Result<Option<DataFolder>> {
+        let (Some(folder), Some((endpoint, _))) = (&self.cli.data, &self.store.own) else {
+            return Ok(None);
+        };
+        let (database, containers) = self.containers()?.with_context(|| {
+            format!("--data keeps the containers of {CONTAINERS}, which this app does not have")
+        })?;
+        let (containers, leases) = (containers.containers(), self.lease_containers()?);
+        DataFolder::open(folder, endpoint, &database, containers, &leases).await.map(Some)
+    }
+
+    /// Returns the database and the containers of the app, if it defines any.
+    fn containers(&self) -> anyhow::Result<Option<(String, ContainersFile)>> {
         let file = self.root.join(CONTAINERS);
         if !file.is_file() {
-            return Ok(());
+            return Ok(None);
         }
         let containers = ContainersFile::read(&file)?;
         let settings = read_settings(&self.root)?;
         let database = settings.get(DATABASE_SETTING.0).unwrap_or(DATABASE_SETTING.1);
-        self.store.provision(database, &containers).await
+        Ok(Some((database.to_owned(), containers)))
+    }
+
+    /// Returns the containers with the leases of triggers, and warns of triggers that do not start from the
+    /// beginning.
+    fn lease_containers(&self) -> anyhow::Result<BTreeSet<String>> {
+        let AppFiles { app, .. } = self.read()?;
+        let triggers = app.functions().iter().filter_map(|function| match &function.trigger {
+            FunctionTrigger::Cosmos(trigger) => Some((&function.name, trigger)),
+            _ => None,
+        });
+        let mut leases = BTreeSet::new();
+        for (name, trigger) in triggers {
+            leases.insert(trigger.lease_container.clone());
+            if trigger.start != FeedStart::Beginning {
+                self.console.warn(&format!(
+                    "--data: {name} has no startFromBeginning, so it does not get what it had not handled at the last end"
+                ));
+            }
+        }
+        Ok(leases)
     }
 
     /// Returns the Cargo project of the app; `None` if there is nothing to build.

@@ -13,6 +13,7 @@
 mod api_document;
 mod cli;
 mod completions;
+mod data;
 mod host_client;
 mod invoke;
 mod launch;

@@ -1,8 +1,10 @@
 //! The steps of `cargo local`.
 
 use std::{
+    cell::OnceCell,
     io::{IsTerminal as _, Write as _},
     mem,
+    path::Path,
     time::Instant,
 };
 
@@ -13,6 +15,7 @@ use tributary_tools::Client;
 
 use super::{
     cli::StartOptions,
+    data::DataFolder,
     launch::{CosmosAccount, Launch},
     project::Project,
     running_app::RunningApp,
@@ -28,39 +31,65 @@ use crate::{
 pub(crate) async fn run(cli: StartOptions) -> anyhow::Result<()> {
     let console = if cli.verbose { Console::verbose() } else { Console::stderr() };
     let chaos = cli.chaos.clone().map(|spec| Chaos::new(spec, cli.seed));
+    let data = OnceCell::new();
     // A signal drops all that is under way, and the drop ends its processes.
     let ended = tokio::select! {
-        ended = steps(cli, chaos.clone(), console.clone()) => ended,
+        ended = steps(cli, chaos.clone(), console.clone(), &data) => ended,
         signal = signals::asked_to_end() => signal.context("Ctrl-C cannot be waited for"),
     };
     if let Some(chaos) = chaos {
         console.plain(&chaos.summary());
     }
+    if let Some(data) = data.get() {
+        data.save().await.context("The data is not saved")?;
+    }
     ended
 }
 
-async fn steps(cli: StartOptions, chaos: Option<Chaos>, console: Console) -> anyhow::Result<()> {
+async fn steps(
+    cli: StartOptions,
+    chaos: Option<Chaos>,
+    console: Console,
+    data: &OnceCell<DataFolder>,
+) -> anyhow::Result<()> {
     let root = match &cli.app {
         Some(root) => root.canonicalize().with_context(|| format!("--app {}", root.display()))?,
         None => Project::find_root().await?,
     };
     // A faulty data set is an error before anything is built.
     let demos = cli.demo.as_deref().map(|domains| Demo::read_all(&root, domains)).transpose()?;
-    let demos = demos.unwrap_or_default();
+    let mut demos = demos.unwrap_or_default();
     let store = CosmosAccount::start(&cli, chaos.clone()).await?;
     console.info(&format!("Cosmos DB endpoint: {}", store.url()));
     let keys = cli.enable_auth.then(Keys::generate);
     let launch = Launch { root, cli, store, keys, chaos, console };
+    let console = launch.console.clone();
     launch.provision().await?;
+    let data = launch.open_data().await?.map(|opened| data.get_or_init(|| opened));
+    let Some(data) = data else { return serve(launch, &demos).await };
+    let folder = launch.cli.data.as_deref().unwrap_or(Path::new(""));
+    console.info(&format!("Data: {} items in {}", data.n_loaded, folder.display()));
+    if data.n_loaded > 0 && !demos.is_empty() {
+        console.info("The demo is not loaded: the folder has data");
+        demos.clear();
+    }
+    tokio::select! {
+        ended = serve(launch, &demos) => ended,
+        never = data.keep_saving(&console) => never,
+    }
+}
+
+/// Runs the app on a store with its containers.
+async fn serve(launch: Launch, demos: &[Demo]) -> anyhow::Result<()> {
     if launch.cli.cosmos_only {
         return cosmos_only(&launch).await;
     }
     let mut app = RunningApp::new(launch).await?;
     if app.launch.cli.watch {
-        return watched(app, &demos).await;
+        return watched(app, demos).await;
     }
     app.update().await?;
-    is_up(&app, &demos).await?;
+    is_up(&app, demos).await?;
     let failure = app.failed().await;
     app.stop().await;
     bail!(failure);

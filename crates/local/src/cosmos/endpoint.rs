@@ -55,7 +55,7 @@ impl Default for EndpointOptions {
 /// lives as long as a handle, a server or a client's runtime does.
 #[derive(Clone, Debug)]
 pub struct CosmosEndpoint {
-    store: Arc<EndpointStore>,
+    pub(super) store: Arc<EndpointStore>,
     expiry: Arc<ExpiryTask>,
 }
 

@@ -59,6 +59,7 @@ mod resource_shape;
 mod rids;
 mod server;
 mod slices;
+mod snapshot;
 mod splits;
 mod store;
 mod written;
@@ -74,6 +75,7 @@ pub use provision::provision;
 pub use replicas::FrozenReplica;
 pub use requests::{StoreAnswer, StoreRequest};
 pub use server::RunningServer;
+pub(crate) use snapshot::Snapshots;
 
 /// The account key of every Cosmos DB emulator, published by Microsoft: it protects nothing.
 ///

@@ -1,11 +1,12 @@
 //! The store: a backend with the additions of this module.
 
 use std::{
-    sync::Arc,
+    collections::HashMap,
+    sync::{Arc, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use azure_core::http::{Request, Url};
+use azure_core::http::{Method, Request, Url};
 use azure_data_cosmos::CosmosError;
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -24,7 +25,7 @@ use super::{
     faults::{Fault, Faults},
     holds::Holds,
     lagging::Lagging,
-    operation::{ContainerPath, ContainersChange, RequestKind, StoreOperation},
+    operation::{ContainerPath, ContainersChange, PARTITION_KEY, RequestKind, StoreOperation},
     pages,
     replicas::{self, Replicas},
     requests::{RequestLog, StoreAnswer, StoreRequest},
@@ -51,6 +52,8 @@ pub(super) struct EndpointStore {
     ledger: Option<Ledger>,
     splits: Option<Splits>,
     latency: Duration,
+    /// The number of writes to each container, those of the expiry not counted.
+    writes: std::sync::Mutex<HashMap<ContainerPath, u64>>,
     /// Held while a container is created, replaced or deleted: a creation takes several steps.
     control_plane: Mutex<()>,
 }
@@ -80,8 +83,34 @@ impl EndpointStore {
             expiry: Expiry::default(),
             ledger: (charges == Charges::Model).then(Ledger::default),
             latency,
+            writes: std::sync::Mutex::default(),
             control_plane: Mutex::new(()),
         })
+    }
+
+    /// Returns the number of writes to a container since the start, those of the expiry not counted.
+    pub(super) fn writes_to(&self, container: &ContainerPath) -> u64 {
+        self.writes().get(container).copied().unwrap_or_default()
+    }
+
+    fn writes(&self) -> MutexGuard<'_, HashMap<ContainerPath, u64>> {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Creates or replaces an item, as a client does. Returns the status.
+    pub(super) async fn upsert(
+        &self,
+        container: &ContainerPath,
+        partition_key: &Value,
+        item: &Value,
+    ) -> Result<u16, CosmosError> {
+        let path = ["dbs", &container.database, "colls", &container.container, "docs"];
+        let mut request = self.account.request(Method::Post, &path);
+        request.insert_header(PARTITION_KEY, partition_key.to_string());
+        request.insert_header("x-ms-documentdb-is-upsert", "true");
+        request.insert_header("content-type", "application/json");
+        request.set_body(item.to_string());
+        Ok(self.execute(request).await?.status)
     }
 
     /// Returns the address of every request to [`EndpointStore::execute`].
@@ -137,6 +166,8 @@ impl EndpointStore {
         self.expiry.learn(kind, container, item.clone(), request, SystemTime::now());
         let response = if kind.is_write() {
             let _writes = self.replicas.write().await;
+            // Counted while the guard is held: a snapshot, which keeps out all writes, has the number of those that it sees.
+            *self.writes().entry(container.clone()).or_default() += 1;
             self.charged(kind, container, item.as_deref(), request).await
         } else {
             self.read(kind, container, item.as_deref(), request).await

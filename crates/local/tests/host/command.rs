@@ -75,7 +75,7 @@ fn command(app: &Folder, arguments: &[&str]) -> Command {
 }
 
 /// Runs the command to its end: the exit code, stdout and stderr.
-fn finished(app: &Folder, arguments: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) fn finished(app: &Folder, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = command(app, arguments).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))

@@ -9,6 +9,7 @@ mod chaos;
 mod command;
 mod completions;
 mod config;
+mod data;
 mod feed;
 mod http;
 mod invoke;

@@ -1,0 +1,139 @@
+//! The items of an account at one moment, and their return into an empty account.
+
+use std::{sync::Arc, time::SystemTime};
+
+use azure_data_cosmos::{
+    DatabaseClient, FeedScope, Query,
+    models::{ContainerProperties, TimeToLive},
+};
+use futures::TryStreamExt as _;
+use serde_json::{Map, Value, json};
+
+use super::{
+    CosmosEndpoint, EndpointError, operation::ContainerPath, store::EndpointStore,
+    written::lifetime,
+};
+
+/// The properties that the store gives to each item.
+const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_ts", "_attachments", "_lsn"];
+
+/// An item, with the properties that the store has given to it.
+pub(crate) type StoredItem = Map<String, Value>;
+
+/// The snapshots of some containers.
+pub(crate) struct Snapshots {
+    store: Arc<EndpointStore>,
+    client: DatabaseClient,
+    database: String,
+    containers: Vec<ContainerProperties>,
+}
+
+impl Snapshots {
+    /// Takes snapshots of these containers, which must exist.
+    ///
+    /// # Errors
+    ///
+    /// [`EndpointError::Cosmos`] if the SDK cannot create a client.
+    pub(crate) async fn new(
+        endpoint: &CosmosEndpoint,
+        database: &str,
+        containers: Vec<ContainerProperties>,
+    ) -> Result<Self, EndpointError> {
+        let client = endpoint.client().await?.database_client(database.to_owned());
+        let (store, database) = (Arc::clone(&endpoint.store), database.to_owned());
+        Ok(Self { store, client, database, containers })
+    }
+
+    /// Returns the container with this name, if it is one of the snapshot.
+    pub(crate) fn container(&self, name: &str) -> Option<&ContainerProperties> {
+        self.containers.iter().find(|container| container.id == name)
+    }
+
+    /// Returns the number of writes to the containers since the start.
+    pub(crate) fn writes(&self) -> u64 {
+        let paths = self.containers.iter().map(|one| self.path(one));
+        paths.map(|path| self.store.writes_to(&path)).sum()
+    }
+
+    /// Returns the items of all containers, and the number of writes that they show. All writes wait meanwhile,
+    /// so no copy is there without its source.
+    ///
+    /// # Errors
+    ///
+    /// [`EndpointError::Cosmos`] if a query fails.
+    pub(crate) async fn take(
+        &self,
+    ) -> Result<(u64, Vec<(String, Vec<StoredItem>)>), EndpointError> {
+        let _alone = self.store.replicas.alone().await;
+        let mut all = Vec::new();
+        for container in &self.containers {
+            let name = container.id.to_string();
+            let items = async {
+                let client = self.client.container_client(name.clone(), None).await?;
+                let scope = FeedScope::full_container();
+                let items =
+                    client.query_items::<StoredItem>(Query::from("SELECT * FROM c"), scope, None);
+                items.await?.try_collect::<Vec<_>>().await
+            };
+            let doing = format!("the items of the container '{name}' cannot be read");
+            let items = items.await.map_err(EndpointError::cosmos(doing))?;
+            all.push((name, items));
+        }
+        Ok((self.writes(), all))
+    }
+
+    /// Stores an item of a snapshot, unless its time to live has ended. Its time begins again. Returns true if it
+    /// is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`EndpointError::Cosmos`] if the request fails, and [`EndpointError::Option`] if the store refuses the
+    /// item.
+    pub(crate) async fn put(
+        &self,
+        container: &ContainerProperties,
+        mut item: StoredItem,
+    ) -> Result<bool, EndpointError> {
+        if has_expired(container, &item) {
+            return Ok(false);
+        }
+        for property in SYSTEM_PROPERTIES {
+            item.remove(property);
+        }
+        let key: Vec<Value> =
+            container.partition_key.paths().iter().map(|path| value_at(&item, path)).collect();
+        let path = self.path(container);
+        let doing = || format!("an item of the container '{}' cannot be stored", path.container);
+        let status = self.store.upsert(&path, &key.into(), &item.into()).await;
+        match status.map_err(EndpointError::cosmos(doing()))? {
+            200 | 201 => Ok(true),
+            status => Err(EndpointError::Option(format!("{}: status {status}", doing()))),
+        }
+    }
+
+    fn path(&self, container: &ContainerProperties) -> ContainerPath {
+        let database = self.database.clone();
+        ContainerPath { database, container: container.id.to_string() }
+    }
+}
+
+/// Returns the value at a path of a partition key. A missing one is an empty object in the header.
+fn value_at(item: &StoredItem, path: &str) -> Value {
+    let mut names = path.trim_start_matches('/').split('/');
+    let first = names.next().and_then(|name| item.get(name));
+    let value = names.try_fold(first, |value, name| Some(value?.get(name)));
+    value.flatten().cloned().unwrap_or_else(|| json!({}))
+}
+
+fn has_expired(container: &ContainerProperties, item: &StoredItem) -> bool {
+    let default = match container.default_ttl {
+        TimeToLive::NoDefault => -1,
+        TimeToLive::Seconds(seconds) => i64::from(seconds),
+        _ => return false,
+    };
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let written = item.get("_ts").and_then(Value::as_u64);
+    let lifetime = lifetime(item.get("ttl"), default);
+    let end = written.zip(lifetime).map(|(written, lifetime)| written.saturating_add(lifetime));
+    end.is_some_and(|end| end < now.as_secs())
+}
