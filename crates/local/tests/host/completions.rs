@@ -30,5 +30,5 @@ fn bash_completes_the_options_and_the_commands_behind_cargo_local() {
     assert_eq!(offered("cargo local --cosmos-p"), ["--cosmos-port"]);
     assert_eq!(offered("cargo local completions po"), ["powershell"]);
     assert_eq!(offered("cargo local comp"), ["completions"]);
-    assert_eq!(offered("cargo bui"), ["of-cargo"], "the rest stays with cargo's own completion");
+    assert_eq!(offered("cargo c"), ["of-cargo"], "the rest stays with cargo's own completion");
 }
