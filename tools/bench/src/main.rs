@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use mimalloc::MiMalloc;
 use tokio::runtime::{self, Runtime};
+use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 /// The allocator of this process: the clients and the store. The handler is another process, with its
 /// deployed allocator.
@@ -68,6 +69,11 @@ enum Bench {
 
 fn main() -> ExitCode {
     let bench = Bench::parse();
+    let filter = EnvFilter::builder().with_default_directive(LevelFilter::OFF.into());
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(filter.from_env_lossy())
+        .init();
     match run(&bench) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
