@@ -31,7 +31,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct OwnWritesOptions {
     /// The writes of all clients together.
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 1_000)]
     rounds: usize,
     /// The clients: at most 90. Each has one post at a time, and the feed must show all of them. The renames of
     /// more than some 25 take more than the default budget of the background (400 RU a second), so that readers
