@@ -2,12 +2,15 @@
 
 use std::{
     collections::HashMap,
+    panic::resume_unwind,
     sync::{Arc, MutexGuard, PoisonError},
+    task::Poll,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use azure_core::http::{Method, Request, Url};
 use azure_data_cosmos::CosmosError;
+use futures::poll;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -99,7 +102,7 @@ impl EndpointStore {
 
     /// Creates or replaces an item, as a client does. Returns the status.
     pub(super) async fn upsert(
-        &self,
+        self: &Arc<Self>,
         container: &ContainerPath,
         partition_key: &Value,
         item: &Value,
@@ -119,7 +122,10 @@ impl EndpointStore {
     }
 
     /// Answers a client's request, from a socket or from this process.
-    pub(super) async fn execute(&self, mut request: Request) -> Result<Response, CosmosError> {
+    pub(super) async fn execute(
+        self: &Arc<Self>,
+        mut request: Request,
+    ) -> Result<Response, CosmosError> {
         strip_trailing_slash(request.url_mut());
         rids::replace_by_names(&self.account, &mut request).await;
         let operation = StoreOperation::from_request(&request);
@@ -151,7 +157,7 @@ impl EndpointStore {
 
     /// Answers a request of the data plane, or fails with its fault.
     async fn execute_data(
-        &self,
+        self: &Arc<Self>,
         kind: RequestKind,
         container: &ContainerPath,
         item: Option<String>,
@@ -165,10 +171,7 @@ impl EndpointStore {
         }
         self.expiry.learn(kind, container, item.clone(), request, SystemTime::now());
         let response = if kind.is_write() {
-            let _writes = self.replicas.write().await;
-            // Counted while the guard is held: a snapshot, which keeps out all writes, has the number of those that it sees.
-            *self.writes().entry(container.clone()).or_default() += 1;
-            self.charged(kind, container, item.as_deref(), request).await
+            self.write(kind, container, item, request).await
         } else {
             self.read(kind, container, item.as_deref(), request).await
         };
@@ -178,6 +181,35 @@ impl EndpointStore {
             splits.after_write(&self.account.backend, &self.replicas, container).await;
         }
         met.map_or(response, |met| Ok(met.answer()))
+    }
+
+    /// Carries out a write.
+    ///
+    /// One that has to wait for another goes on in a task of its own. A caller may keep several requests and poll
+    /// one of them. In the caller's task, the others would not be polled when it is their turn to write, and all
+    /// writes of the account would wait for them.
+    async fn write(
+        self: &Arc<Self>,
+        kind: RequestKind,
+        container: &ContainerPath,
+        item: Option<String>,
+        request: &Request,
+    ) -> Result<Response, CosmosError> {
+        let (store, container, request) = (Arc::clone(self), container.clone(), request.clone());
+        let mut write = Box::pin(async move {
+            let _writes = store.replicas.write().await;
+            // Counted while the guard is held: a snapshot, which keeps out all writes, has the number of those
+            // that it sees.
+            *store.writes().entry(container.clone()).or_default() += 1;
+            store.charged(kind, &container, item.as_deref(), &request).await
+        });
+        if let Poll::Ready(response) = poll!(&mut write) {
+            return response;
+        }
+        tokio::spawn(write).await.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(error) => Err(CosmosError::builder().with_message(error.to_string()).build()),
+        })
     }
 
     /// Splits the first physical partition of a container, and returns after the split.
@@ -323,4 +355,37 @@ impl EndpointStore {
 fn written_id(request: &Request) -> Option<String> {
     let body: Value = serde_json::from_slice(&body_of(request)).ok()?;
     body.get("id")?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use serde_json::json;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
+
+    #[tokio::test]
+    async fn a_write_whose_caller_polls_it_no_more_holds_up_no_other() {
+        let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
+        let containers = json!({"containers": [{"id": "posts",
+            "partitionKey": {"paths": ["/postId"], "kind": "Hash", "version": 2}}]});
+        let containers = ContainersFile::parse(&containers.to_string()).unwrap();
+        endpoint.provision("tributary", &containers).await.unwrap();
+        let posts = ContainerPath { database: "tributary".into(), container: "posts".into() };
+        let [one, other] = ["p1", "p2"].map(|id| json!({"id": id, "postId": id}));
+        let keys = [json!(["p1"]), json!(["p2"])];
+
+        let alone = endpoint.store.replicas.alone().await;
+        let mut waiting = pin!(endpoint.store.upsert(&posts, &keys[0], &one));
+        assert!(poll!(&mut waiting).is_pending());
+        drop(alone);
+        // It would wait for the guard of the first write.
+        let alone = timeout(Duration::from_secs(10), endpoint.store.replicas.alone()).await;
+        drop(alone.unwrap());
+        assert_eq!(endpoint.store.upsert(&posts, &keys[1], &other).await.unwrap(), 201);
+        assert_eq!(waiting.await.unwrap(), 201);
+    }
 }
