@@ -83,7 +83,8 @@ fn functions_of_successions() -> Vec<HttpFunction<Projections>> {
 }
 
 /// The page that shows the OpenAPI document, which its viewer reads: Swagger UI.
-const API_DOCS: WebPage = include!(concat!(env!("OUT_DIR"), "/api_docs.rs"));
+static API_DOCS: PlacedPage =
+    PlacedPage { page: include!(concat!(env!("OUT_DIR"), "/api_docs.rs")), place: &OF_API };
 
 /// The function that answers what no other function takes, with a 404 or 405 problem document.
 ///
@@ -293,7 +294,7 @@ impl App {
 
     /// Returns the page of the OpenAPI document, and that of the app, if it has one.
     fn pages(&self) -> impl Iterator<Item = PlacedPage> + use<> {
-        [PlacedPage { page: API_DOCS, place: &OF_API }].into_iter().chain(self.page)
+        [API_DOCS].into_iter().chain(self.page)
     }
 
     /// Returns the timers of the domains, those of their audits included, and [`MAINTENANCE`], if there are
@@ -331,10 +332,11 @@ impl App {
         let app = self.timers().fold(CustomHandler::new(), serve_timer);
         let app = self.projections.serve(app);
         let routes = self.http_functions().map(|function| (function.name, function.route));
-        let docs = PlacedPage { page: API_DOCS, place: &OF_API }.functions();
-        app.http_functions(routes.chain(docs).chain([(UNMATCHED_FUNCTION, "/api/{*rest}")]))
-            .page_functions(self.page.into_iter().flat_map(|page| page.place.functions))
-            .http(self.router())
+        app.http_functions(
+            routes.chain(API_DOCS.functions()).chain([(UNMATCHED_FUNCTION, "/api/{*rest}")]),
+        )
+        .page_functions(self.page.into_iter().flat_map(|page| page.place.functions))
+        .http(self.router())
     }
 
     /// Returns the successions of projections that a line of the table names.
