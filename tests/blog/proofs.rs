@@ -1,6 +1,6 @@
 //! The shapes under the proof, on the posts of the blog.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Value, json};
 use tributary::blog::{
@@ -12,7 +12,7 @@ use tributary::blog::{
     projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
 };
 use tributary_functions::{
-    audit::{Audit, AuditOptions, Finding, Listener},
+    audit::Audit,
     cosmos::{Cosmos, Query, StoreError},
     projection::{
         AnyProjection, Background, Projection,
@@ -28,7 +28,10 @@ use crate::{
     given,
     world::{Tributary, World},
 };
-use tributary_testing::proof::{self, Sources, Targets, compare_totals, totals_container};
+use tributary_testing::{
+    audits::findings,
+    proof::{self, Sources, Targets, compare_totals, totals_container},
+};
 
 /// The number of posts of a user.
 pub(crate) struct PostCounts;
@@ -272,27 +275,12 @@ async fn a_share_that_the_store_refuses_is_counted_once_by_the_next_attempt() {
     compare_totals::<PostCounts>(&world.items("post-counts").await, &[post]).unwrap();
 }
 
-#[derive(Default)]
-struct Findings(Vec<String>);
-
-impl Listener for Findings {
-    fn findings(&mut self, findings: &[Finding]) {
-        let words = |one: &Finding| format!("{} {} {}", one.kind, one.partition_key, one.id);
-        self.0.extend(findings.iter().map(words));
-    }
-}
-
 /// The findings of the audit, sorted.
 pub(crate) async fn audited(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
     let [posts, counts] = ["posts", "post-counts"].map(|id| cosmos.container(id));
     let audit = Audit::of_aggregate::<PostCounts>("AuditCounts", "0 0 3 * * 0", &posts, &counts);
-    let options = AuditOptions { settle: Duration::from_millis(20), repair };
-    let mut findings = Findings::default();
-    let summary = audit.run(options, &mut findings).await.unwrap();
-    assert!(!repair || summary.is_clean(), "{:?}", findings.0);
-    findings.0.sort();
-    findings.0
+    findings(&audit, repair).await
 }
 
 #[tokio::test]

@@ -3,25 +3,16 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tributary_functions::audit::{AuditOptions, Finding, Listener};
+use tributary_functions::audit::{AuditOptions, Finding};
 
 use super::given::{HYBRID, Newsroom};
 
-#[derive(Default)]
-struct Kept(Vec<Finding>);
-
-impl Listener for Kept {
-    fn findings(&mut self, findings: &[Finding]) {
-        self.0.extend_from_slice(findings);
-    }
-}
-
 async fn findings(room: &Newsroom, options: AuditOptions) -> Vec<Finding> {
     let app = room.app(HYBRID).await;
-    let mut kept = Kept::default();
+    let mut kept = Vec::new();
     let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
     audit.run(options, &mut kept).await.unwrap();
-    kept.0
+    kept
 }
 
 /// The kinds that are found, at once.
@@ -225,7 +216,7 @@ async fn a_page_of_items_costs_as_many_requests_as_one_item() {
         let app = room.app(HYBRID).await;
         let options = AuditOptions { settle: Duration::ZERO, repair: false };
         let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
-        let summary = audit.run(options, &mut Kept::default()).await.unwrap();
+        let summary = audit.run(options, &mut Vec::new()).await.unwrap();
         requests.push(summary.store_requests);
     }
     // The 16 items that are checked at a time may all look for the record of their provider.

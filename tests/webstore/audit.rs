@@ -4,31 +4,22 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tributary::webstore::{self, Catalog, Customers};
-use tributary_functions::audit::{AuditOptions, Finding, Listener};
+use tributary_functions::audit::{AuditOptions, Finding};
 
 use super::shop::{self, item, names, path};
 use crate::world::World;
-
-#[derive(Default)]
-struct Kept(Vec<Finding>);
-
-impl Listener for Kept {
-    fn findings(&mut self, findings: &[Finding]) {
-        self.0.extend_from_slice(findings);
-    }
-}
 
 pub(super) async fn audit(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
     let catalog = Catalog::new(&cosmos);
     let customers = Customers::new(&cosmos);
-    let mut kept = Kept::default();
+    let mut kept = Vec::new();
     let options = AuditOptions { settle: Duration::ZERO, repair };
     let summary =
         webstore::audit::audit(&catalog, &customers).run(options, &mut kept).await.unwrap();
-    assert_eq!(summary.repaired, if repair { summary.findings } else { 0 }, "{:?}", kept.0);
+    assert_eq!(summary.repaired, if repair { summary.findings } else { 0 }, "{kept:?}");
     let in_short = |one: &Finding| format!("{} {} {}", one.kind, one.partition_key, one.id);
-    kept.0.iter().map(in_short).collect()
+    kept.iter().map(in_short).collect()
 }
 
 /// Changes an item past the app.

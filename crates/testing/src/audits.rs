@@ -2,31 +2,36 @@
 
 use std::time::Duration;
 
-use tributary_functions::audit::{AuditOptions, Finding, Listener};
+use tributary_functions::audit::{Audit, AuditOptions};
 
 use crate::{AppUnderTest, World};
 
-#[derive(Default)]
-struct Findings(Vec<String>);
-
-impl Listener for Findings {
-    fn findings(&mut self, findings: &[Finding]) {
-        let words = |one: &Finding| format!("{} {} {}", one.kind, one.partition_key, one.id);
-        self.0.extend(findings.iter().map(words));
+impl<A: AppUnderTest> World<A> {
+    /// Runs all audits of the app, as [`findings`] does, and returns what they find, sorted.
+    pub async fn audit(&self, repair: bool) -> Vec<String> {
+        let app = Self::app(&Self::cosmos(&self.endpoint).await, Self::options());
+        let mut all = Vec::new();
+        for (_, audit) in app.audits() {
+            all.extend(findings(audit, repair).await);
+        }
+        all.sort();
+        all
     }
 }
 
-impl<A: AppUnderTest> World<A> {
-    /// Runs all audits of the app, which wait for no change feed, and returns their findings, sorted:
-    /// `copy-missing ann a1` for an item `a1` of the partition `ann`. With `repair` the audits also repair them.
-    pub async fn audit(&self, repair: bool) -> Vec<String> {
-        let app = Self::app(&Self::cosmos(&self.endpoint).await, Self::options());
-        let mut findings = Findings::default();
-        for (_, audit) in app.audits() {
-            let options = AuditOptions { settle: Duration::ZERO, repair };
-            audit.run(options, &mut findings).await.unwrap();
-        }
-        findings.0.sort();
-        findings.0
-    }
+/// Runs an audit, which waits for no change feed, and returns its findings, sorted: `copy-missing ann a1` for an
+/// item `a1` of the partition `ann`.
+///
+/// # Panics
+///
+/// When the audit fails, or does not repair all of them with `repair`.
+pub async fn findings(audit: &Audit, repair: bool) -> Vec<String> {
+    let mut found = Vec::new();
+    let options = AuditOptions { settle: Duration::ZERO, repair };
+    let summary = audit.run(options, &mut found).await.unwrap();
+    assert!(!repair || summary.is_clean(), "{found:?}");
+    let words = found.iter().map(|one| format!("{} {} {}", one.kind, one.partition_key, one.id));
+    let mut words: Vec<String> = words.collect();
+    words.sort();
+    words
 }

@@ -6,7 +6,7 @@
 )]
 
 pub mod answers;
-mod audits;
+pub mod audits;
 pub mod budget;
 pub mod checks;
 pub mod costs_file;

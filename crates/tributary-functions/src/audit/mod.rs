@@ -203,6 +203,13 @@ pub trait Listener: Send {
     fn progress(&mut self, _items: u64) {}
 }
 
+/// Keeps all findings.
+impl Listener for Vec<Finding> {
+    fn findings(&mut self, findings: &[Finding]) {
+        self.extend_from_slice(findings);
+    }
+}
+
 impl Default for AuditOptions {
     fn default() -> Self {
         Self { settle: Duration::from_secs(20), repair: false }

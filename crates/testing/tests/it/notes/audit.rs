@@ -1,33 +1,17 @@
 //! The audit of copies, from their definition.
 
-use std::time::Duration;
-
 use serde_json::json;
-use tributary_functions::audit::{Audit, AuditOptions, Finding, Listener};
+use tributary_functions::audit::Audit;
+use tributary_testing::audits::findings;
 
 use super::{World, model::HeadingsOfOwners, notes};
-
-#[derive(Default)]
-struct Findings(Vec<String>);
-
-impl Listener for Findings {
-    fn findings(&mut self, findings: &[Finding]) {
-        let words = |one: &Finding| format!("{} {} {}", one.kind, one.partition_key, one.id);
-        self.0.extend(findings.iter().map(words));
-    }
-}
 
 /// The findings of the audit, sorted.
 async fn audited(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
     let [notes, copies] = ["notes", "headings-of-owners"].map(|id| cosmos.container(id));
     let audit = Audit::of_copies::<HeadingsOfOwners>("Audit", "0 0 3 * * 0", &notes, &copies);
-    let mut findings = Findings::default();
-    let options = AuditOptions { settle: Duration::from_millis(20), repair };
-    let summary = audit.run(options, &mut findings).await.unwrap();
-    assert!(!repair || summary.is_clean(), "{:?}", findings.0);
-    findings.0.sort();
-    findings.0
+    findings(&audit, repair).await
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use tributary_functions::{
     app::{AppOptions, MAINTENANCE},
-    audit::{AuditOptions, Finding, Listener},
+    audit::AuditOptions,
     projection::{BackgroundOptions, ProjectionOptions, succession::SwitchTimes},
 };
 use tributary_local::cosmos::{Fault, RequestKind};
@@ -212,25 +212,16 @@ async fn a_removal_keeps_to_the_budget_of_the_background() {
     assert_eq!(old_copies(&world).await, 0);
 }
 
-#[derive(Default)]
-struct Findings(Vec<String>);
-
-impl Listener for Findings {
-    fn findings(&mut self, findings: &[Finding]) {
-        self.0.extend(findings.iter().map(|one| format!("{} {}", one.container, one.id)));
-    }
-}
-
 #[tokio::test]
 async fn the_audit_repairs_no_copy_of_a_retired_projection() {
     let audit = async |world: &World| {
         let app = World::app(&World::cosmos(&world.endpoint).await, World::options());
         let options = AuditOptions { settle: Duration::from_millis(100), repair: true };
-        let mut findings = Findings::default();
+        let mut found = Vec::new();
         for (_, audit) in app.audits() {
-            audit.run(options, &mut findings).await.unwrap();
+            audit.run(options, &mut found).await.unwrap();
         }
-        findings.0
+        found.iter().map(|one| format!("{} {}", one.container, one.id)).collect::<Vec<_>>()
     };
     let world = compared(2).await;
     let copies = world.container(COPIES).await;
