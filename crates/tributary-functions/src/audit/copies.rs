@@ -53,6 +53,7 @@ impl<C: AuditedCopies> CopiesChecks<C> {
                     }
                 }
                 // The tombstone of a copy may have expired.
+                // guard: audit of copies: the tombstone of a copy may be gone
                 None if is_tombstone(&expected) => continue,
                 None => {
                     let words = (version_text(copy.version), "none".to_owned());
@@ -72,11 +73,15 @@ impl<C: AuditedCopies> CopiesChecks<C> {
             Ok(copy) => copy,
             Err(unreadable) => return Ok(unreadable),
         };
+        // guard: audit of copies: a tombstone needs no source => `C::source(&copy)`
         let source = C::source(&copy).filter(|_| !is_tombstone(&audited.stored));
         let Some((partition, id)) = source else {
             return Ok(Vec::new());
         };
-        let is_defined = match read_slot(&self.sources.latest_committed(), &partition, &id).await? {
+        // A replica may lack the source, and the copy would be deleted.
+        // guard: audit of copies: a copy is extra in the latest state => `self.sources.clone()`
+        let sources = self.sources.latest_committed();
+        let is_defined = match read_slot(&sources, &partition, &id).await? {
             Slot::Empty => false,
             // The source is a suspect itself.
             Slot::Unreadable(_) => true,
@@ -97,6 +102,7 @@ impl<C: AuditedCopies> CopiesChecks<C> {
             Slot::Empty => None,
             Slot::Unreadable(etag) | Slot::Item(Stored { etag, .. }) => Some(etag),
         };
+        // guard: audit of copies: a repair writes the copy of the latest source => `self.sources.clone()`
         let sources = self.sources.latest_committed();
         let Slot::Item(source) = read_slot::<C::Change>(&sources, partition_key, source_id).await?
         else {
