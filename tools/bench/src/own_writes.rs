@@ -1,9 +1,18 @@
 //! Clients that write, and at once read every list that shows the write: at another instance, with their token,
 //! behind replicas that lag.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use anyhow::ensure;
+use axum::http::StatusCode;
 use futures::future::{join_all, try_join_all};
 use serde_json::{Value, json};
 use tokio::{
@@ -51,6 +60,12 @@ const CHAOS: &str = "stale=0.5";
 const KINDS: usize = 5;
 /// The clients begin one after the other, over the time of a cycle: people do not rename themselves together.
 const START: Duration = Duration::from_secs(10);
+/// The pause between two lines of the progress.
+const PROGRESS_PAUSE: Duration = Duration::from_secs(30);
+/// The pause of a client whose read was refused, as the `Retry-After` of the answer has it.
+const REFUSED_PAUSE: Duration = Duration::from_secs(1);
+/// The repetitions of a refused read.
+const MAX_REFUSED: usize = 30;
 /// The faults that are shown one by one.
 const SHOWN_FAULTS: usize = 10;
 
@@ -79,10 +94,14 @@ pub(crate) async fn run(options: &OwnWritesOptions) -> anyhow::Result<()> {
         triggers.spawn(async move { pump.run(stop).await });
     }
     let instances = [instance(&world).await, instance(&world).await];
-    let clients = (0..options.clients).map(|n| Client::new(n, &instances));
+    let written = Arc::new(AtomicUsize::new(0));
+    let clients = (0..options.clients).map(|n| Client::new(n, &instances, &written));
     let pause = START / u32::from(options.clients);
     let work = clients.map(|client| tokio::spawn(client.run(cycles, pause)));
-    let clients = try_join_all(work).await?.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
+    let clients = tokio::select! {
+        clients = try_join_all(work) => clients?,
+        never = show_progress(&written) => match never {},
+    };
     stop.cancel();
     triggers.join_all().await;
     println!(
@@ -90,6 +109,14 @@ pub(crate) async fn run(options: &OwnWritesOptions) -> anyhow::Result<()> {
         thousands(usize::try_from(chaos.reads_of_replicas())?)
     );
     report(clients)
+}
+
+/// Shows the number of writes on stderr, until it is dropped.
+async fn show_progress(written: &AtomicUsize) -> Infallible {
+    loop {
+        sleep(PROGRESS_PAUSE).await;
+        eprintln!("{} writes", thousands(written.load(Relaxed)));
+    }
 }
 
 async fn instance(world: &World) -> World {
@@ -129,22 +156,38 @@ struct Client {
     /// That of the last write.
     token: String,
     waits: Waits,
+    /// The reads that were refused and repeated, since the instance had too many requests.
+    refused: usize,
     faults: Vec<String>,
+    /// The writes of all clients.
+    written: Arc<AtomicUsize>,
 }
 
 impl Client {
-    fn new(n: u16, [one, other]: &[World; 2]) -> Self {
+    fn new(n: u16, [one, other]: &[World; 2], written: &Arc<AtomicUsize>) -> Self {
         let (writer, reader) = if n.is_multiple_of(2) { (one, other) } else { (other, one) };
-        let (writer, reader) = (writer.clone(), reader.clone());
-        Self { n, writer, reader, token: String::new(), waits: Waits::new(), faults: Vec::new() }
+        Self {
+            n,
+            writer: writer.clone(),
+            reader: reader.clone(),
+            token: String::new(),
+            waits: Waits::new(),
+            refused: 0,
+            faults: Vec::new(),
+            written: Arc::clone(written),
+        }
     }
 
-    async fn run(mut self, cycles: usize, pause: Duration) -> anyhow::Result<Self> {
+    /// Writes and reads, until the end or an error.
+    async fn run(mut self, cycles: usize, pause: Duration) -> Self {
         sleep(pause * u32::from(self.n)).await;
         for cycle in 0..cycles {
-            self.cycle(cycle).await?;
+            if let Err(error) = self.cycle(cycle).await {
+                self.faults.push(format!("{error:#}"));
+                break;
+            }
         }
-        Ok(self)
+        self
     }
 
     /// Posts, comments, takes another name, orders, and deletes the post.
@@ -195,7 +238,7 @@ impl Client {
         let of_report =
             |list: &Value| one(list, &|item| item["id"] == format!("k{n}") && count(item));
         let lists: [Look; 3] = [
-            ("orders", &format!("{orders}?limit=100"), &order),
+            ("orders", &orders, &order),
             ("customer", &customer, &count),
             ("leaderboard", "/api/reports/top-customers?source=leaderboard&limit=100", &of_report),
         ];
@@ -215,6 +258,7 @@ impl Client {
         let token = answer.header("consistency-token").to_owned();
         ensure!(!token.is_empty(), "{method} {path} has no token");
         self.token = token;
+        self.written.fetch_add(1, Relaxed);
         Ok(if answer.text.is_empty() { Value::Null } else { answer.json() })
     }
 
@@ -223,17 +267,27 @@ impl Client {
         let headers = [("consistency-token", self.token.as_str()), ("prefer", WAIT)];
         let reads = lists.iter().map(async |(_, path, shows)| {
             let began = Instant::now();
-            let answer = send(&self.reader, ("GET", path), &headers, &Value::Null).await?;
+            let mut refused = 0;
+            let answer = loop {
+                let answer = self.reader.call("GET", path, &headers, None).await;
+                if answer.status != StatusCode::SERVICE_UNAVAILABLE || refused == MAX_REFUSED {
+                    break answer;
+                }
+                refused += 1;
+                sleep(REFUSED_PAUSE).await;
+            };
             let took = began.elapsed();
+            ensure!(answer.status.is_success(), "GET {path}: {} {}", answer.status, answer.text);
             let fault = match answer.header("copies-behind") {
                 "" if shows(&answer.json()) => None,
                 "" => Some(format!("{write}: {path} lacks it: {}", answer.text)),
                 behind => Some(format!("{write}: {path} waited in vain: {behind}")),
             };
-            anyhow::Ok((took, fault))
+            Ok((took, refused, fault))
         });
         for ((list, ..), read) in lists.iter().zip(join_all(reads).await) {
-            let (took, fault) = read?;
+            let (took, refused, fault) = read?;
+            self.refused += refused;
             self.waits.entry((write, list)).or_default().push(took);
             self.faults.extend(fault);
         }
@@ -248,8 +302,9 @@ impl Client {
 /// If a list lacked a write.
 fn report(clients: Vec<Client>) -> anyhow::Result<()> {
     let mut waits = Waits::new();
-    let mut faults = Vec::new();
+    let (mut refused, mut faults) = (0, Vec::new());
     for client in clients {
+        refused += client.refused;
         for (key, times) in client.waits {
             waits.entry(key).or_default().extend(times);
         }
@@ -263,6 +318,7 @@ fn report(clients: Vec<Client>) -> anyhow::Result<()> {
         table.row(names.into_iter().chain(times));
     }
     println!("{table}");
+    println!("{refused} reads were refused with a 503, and repeated.");
     for fault in faults.iter().take(SHOWN_FAULTS) {
         println!("{fault}");
     }
