@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use anyhow::Context;
@@ -15,7 +15,10 @@ struct Ready {
 }
 
 /// A running `cargo local`, which ends as by Ctrl-C.
-pub(crate) struct Local(Child);
+pub(crate) struct Local {
+    process: Child,
+    stdout: BufReader<ChildStdout>,
+}
 
 impl Local {
     /// Starts the app with its demo data on free ports.
@@ -26,24 +29,31 @@ impl Local {
 
     /// Starts it and waits until everything is ready; also returns the address of the API.
     pub(crate) fn start(command: &mut Command) -> anyhow::Result<(Self, String)> {
-        let mut local = command
+        let mut process = command
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map(Self)
             .context("the stand-in for the host cannot be started")?;
+        let stdout = process.stdout.take().context("the stand-in for the host has no output")?;
+        let mut local = Self { process, stdout: BufReader::new(stdout) };
+        let api = local.wait_until_ready()?;
+        Ok((local, api))
+    }
+
+    /// Waits until everything is ready, once more after each change with `--watch`. Returns the address of the
+    /// API.
+    pub(crate) fn wait_until_ready(&mut self) -> anyhow::Result<String> {
         let mut line = String::new();
-        let stdout = local.0.stdout.take().context("the stand-in for the host has no output")?;
-        BufReader::new(stdout).read_line(&mut line)?;
+        self.stdout.read_line(&mut line)?;
         let ready: Ready =
             serde_json::from_str(&line).context("the stand-in for the host did not get ready")?;
-        Ok((local, ready.api))
+        Ok(ready.api)
     }
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
-        let _ = Command::new("kill").args(["-INT", &self.0.id().to_string()]).status();
-        let _ = self.0.wait();
+        let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
+        let _ = self.process.wait();
     }
 }

@@ -7,6 +7,7 @@ mod commands;
 mod crates;
 mod docs;
 mod domains;
+mod edit_loop;
 mod guards;
 mod guide;
 mod local;
@@ -89,6 +90,12 @@ enum Task {
         #[arg(long)]
         pictures: bool,
     },
+    /// Measures `cargo local --watch`: the time from a saved edit to the first answer that shows it.
+    EditLoop {
+        /// How often each edit is made.
+        #[arg(long, value_name = "N", default_value_t = 11)]
+        edits: usize,
+    },
     /// Creates an app with `cargo tributary new` from the packages of the crates, tests it and uses it.
     NewApp {
         /// Also packages it with `cargo tributary package`, which rebuilds all for Azure: some 9
@@ -148,6 +155,7 @@ fn main() -> ExitCode {
         Task::Guide { keep } => guide::guide(keep),
         Task::Api { seconds } => api(seconds),
         Task::Page { pictures } => page(pictures),
+        Task::EditLoop { edits } => edit_loop::edit_loop(edits),
         Task::NewApp { package } => new_app::new_app(package),
         Task::Functions { check } => functions(check),
         Task::Costs { write } => costs(write),
