@@ -147,9 +147,15 @@ async fn the_package_serves_the_blog_and_keeps_its_copies() {
     deployed.host.stop().await;
 }
 
-/// A pause, 1,000 writes with a crash of the handler and a replacement among them, and a resume.
+/// A pause, writes with a crash of the handler and a replacement among them, and a resume. For more writes:
+///
+/// ```sh
+/// TRIBUTARY_PAUSE_WRITES=5000 cargo test --test it a_paused_projection_is_no_crash
+/// ```
 #[tokio::test]
 async fn a_paused_projection_is_no_crash_for_the_host_and_loses_nothing() {
+    let writes = std::env::var("TRIBUTARY_PAUSE_WRITES").map_or(1_000, |n| n.parse().unwrap());
+    let n_rounds: usize = writes / 100;
     let deployed = deploy("a_pause", &[("Projections__StateSeconds", "0")], None).await;
     let Deployed { host, api, console, .. } = &deployed;
     // A caller repeats a request that the host could not pass on to a crashed handler.
@@ -169,22 +175,23 @@ async fn a_paused_projection_is_no_crash_for_the_host_and_loses_nothing() {
     };
     put("users/ann".into(), json!({"username": "Ann"})).await;
     control("pause").await;
-    for round in 0..10 {
+    for round in 0..n_rounds {
         let title = format!("Version {round}");
         let edits = (0..100).map(|post| {
             put(format!("posts/p{post}"), json!({"userId": "ann", "title": title, "content": "C"}))
         });
         stream::iter(edits).buffer_unordered(8).collect::<Vec<_>>().await;
-        match round {
-            3 => assert!(host.crash_after(Duration::ZERO).await),
-            6 => host.replace_handlers().await.unwrap(),
-            _ => {}
+        if round == n_rounds / 3 {
+            assert!(host.crash_after(Duration::ZERO).await);
+        } else if round == n_rounds / 3 * 2 {
+            host.replace_handlers().await.unwrap();
         }
     }
     assert_eq!(titles().await, [""; 0]);
     control("resume").await;
     let deadline = Instant::now() + Duration::from_mins(1);
-    while titles().await != ["Version 9"; 100] {
+    let newest = format!("Version {}", n_rounds - 1);
+    while titles().await != vec![newest.as_str(); 100] {
         assert!(Instant::now() < deadline, "{}", console.lines().join("\n"));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
