@@ -137,7 +137,9 @@ impl EndpointStore {
                 if !self.latency.is_zero() {
                     tokio::time::sleep(self.latency).await;
                 }
-                let mut response = self.execute_data(kind, &container, item, &request).await?;
+                let (store, path) = (Arc::clone(self), container.clone());
+                let answered = async move { store.execute_data(kind, &path, item, &request).await };
+                let mut response = to_its_end(answered).await?;
                 self.containers.name(&container, &mut response).await;
                 self.requests.answered(place, || StoreAnswer::new(kind, &response));
                 response
@@ -157,7 +159,7 @@ impl EndpointStore {
 
     /// Answers a request of the data plane, or fails with its fault.
     async fn execute_data(
-        self: &Arc<Self>,
+        &self,
         kind: RequestKind,
         container: &ContainerPath,
         item: Option<String>,
@@ -171,7 +173,11 @@ impl EndpointStore {
         }
         self.expiry.learn(kind, container, item.clone(), request, SystemTime::now());
         let response = if kind.is_write() {
-            self.write(kind, container, item, request).await
+            let _writes = self.replicas.write().await;
+            // Counted while the guard is held: a snapshot, which keeps out all writes, has the number of those
+            // that it sees.
+            *self.writes().entry(container.clone()).or_default() += 1;
+            self.charged(kind, container, item.as_deref(), request).await
         } else {
             self.read(kind, container, item.as_deref(), request).await
         };
@@ -181,35 +187,6 @@ impl EndpointStore {
             splits.after_write(&self.account.backend, &self.replicas, container).await;
         }
         met.map_or(response, |met| Ok(met.answer()))
-    }
-
-    /// Carries out a write.
-    ///
-    /// One that has to wait for another goes on in a task of its own. A caller may keep several requests and poll
-    /// one of them. In the caller's task, the others would not be polled when it is their turn to write, and all
-    /// writes of the account would wait for them.
-    async fn write(
-        self: &Arc<Self>,
-        kind: RequestKind,
-        container: &ContainerPath,
-        item: Option<String>,
-        request: &Request,
-    ) -> Result<Response, CosmosError> {
-        let (store, container, request) = (Arc::clone(self), container.clone(), request.clone());
-        let mut write = Box::pin(async move {
-            let _writes = store.replicas.write().await;
-            // Counted while the guard is held: a snapshot, which keeps out all writes, has the number of those
-            // that it sees.
-            *store.writes().entry(container.clone()).or_default() += 1;
-            store.charged(kind, &container, item.as_deref(), &request).await
-        });
-        if let Poll::Ready(response) = poll!(&mut write) {
-            return response;
-        }
-        tokio::spawn(write).await.unwrap_or_else(|error| match error.try_into_panic() {
-            Ok(panic) => resume_unwind(panic),
-            Err(error) => Err(CosmosError::builder().with_message(error.to_string()).build()),
-        })
     }
 
     /// Splits the first physical partition of a container, and returns after the split.
@@ -357,6 +334,23 @@ fn written_id(request: &Request) -> Option<String> {
     body.get("id")?.as_str().map(str::to_owned)
 }
 
+/// Answers a request, in a task of its own if it has to wait.
+///
+/// A caller may keep several requests and poll one of them. In the caller's task, the others would not be polled
+/// when it is their turn to write, and all writes of the account would wait for them.
+async fn to_its_end(
+    answered: impl Future<Output = Result<Response, CosmosError>> + Send + 'static,
+) -> Result<Response, CosmosError> {
+    let mut answered = Box::pin(answered);
+    if let Poll::Ready(response) = poll!(&mut answered) {
+        return response;
+    }
+    tokio::spawn(answered).await.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => resume_unwind(panic),
+        Err(error) => Err(CosmosError::builder().with_message(error.to_string()).build()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
@@ -368,24 +362,34 @@ mod tests {
     use crate::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
 
     #[tokio::test]
-    async fn a_write_whose_caller_polls_it_no_more_holds_up_no_other() {
-        let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
+    async fn a_request_whose_caller_polls_it_no_more_holds_up_no_other() {
+        // Its replica is always due.
+        let chaos = Chaos::new("stale=1".parse().unwrap(), 1);
+        let options = EndpointOptions { chaos: Some(chaos), ..EndpointOptions::default() };
+        let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let containers = json!({"containers": [{"id": "posts",
             "partitionKey": {"paths": ["/postId"], "kind": "Hash", "version": 2}}]});
         let containers = ContainersFile::parse(&containers.to_string()).unwrap();
         endpoint.provision("tributary", &containers).await.unwrap();
+        let store = &endpoint.store;
         let posts = ContainerPath { database: "tributary".into(), container: "posts".into() };
-        let [one, other] = ["p1", "p2"].map(|id| json!({"id": id, "postId": id}));
+        let [one, two] = ["p1", "p2"].map(|id| json!({"id": id, "postId": id}));
         let keys = [json!(["p1"]), json!(["p2"])];
 
-        let alone = endpoint.store.replicas.alone().await;
-        let mut waiting = pin!(endpoint.store.upsert(&posts, &keys[0], &one));
-        assert!(poll!(&mut waiting).is_pending());
-        drop(alone);
-        // It would wait for the guard of the first write.
-        let alone = timeout(Duration::from_secs(10), endpoint.store.replicas.alone()).await;
-        drop(alone.unwrap());
-        assert_eq!(endpoint.store.upsert(&posts, &keys[1], &other).await.unwrap(), 201);
-        assert_eq!(waiting.await.unwrap(), 201);
+        let under_way = store.replicas.write().await;
+        let path = ["dbs", "tributary", "colls", "posts", "docs", "p1"];
+        let mut read = store.account.request(Method::Get, &path);
+        read.insert_header(PARTITION_KEY, r#"["p1"]"#);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let mut reading = pin!(store.execute(read));
+        assert!(poll!(&mut reading).is_pending(), "the replica gets the writes up to now");
+        let mut writing = pin!(store.upsert(&posts, &keys[0], &one));
+        assert!(poll!(&mut writing).is_pending());
+        drop(under_way);
+        let other = store.upsert(&posts, &keys[1], &two);
+        let other = timeout(Duration::from_secs(10), other).await;
+        assert_eq!(other.unwrap().unwrap(), 201);
+        assert_eq!(writing.await.unwrap(), 201);
+        assert!(reading.await.is_ok());
     }
 }
