@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     convert::Infallible,
+    num::NonZeroU32,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -20,7 +21,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
-use tributary_functions::app::AppOptions;
+use tributary_functions::{app::AppOptions, cosmos::BackgroundOptions};
 use tributary_local::{
     chaos::Chaos,
     cosmos::EndpointOptions,
@@ -42,11 +43,13 @@ pub(crate) struct OwnWritesOptions {
     /// The writes of all clients together.
     #[arg(long, default_value_t = 1_000)]
     rounds: usize,
-    /// The clients: at most 90. Each has one post at a time, and the feed must show all of them. The renames of
-    /// more than some 25 take more than the default budget of the background (400 RU a second), so that readers
-    /// wait in vain.
+    /// The clients: at most 90. Each has one post at a time, and the feed must show all of them.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=90))]
     clients: u16,
+    /// The budget of the background. The renames of more than some 10 clients take more than the default of the
+    /// app, 400, and then readers wait in vain.
+    #[arg(long, value_name = "RU", default_value_t = 4_000)]
+    background_ru_per_second: u32,
     /// The pause of the triggers between two looks at the change feed, in milliseconds.
     #[arg(long, default_value_t = 2_000)]
     feed_delay_ms: u64,
@@ -71,11 +74,13 @@ const SHOWN_FAULTS: usize = 10;
 
 pub(crate) async fn run(options: &OwnWritesOptions) -> anyhow::Result<()> {
     let clients = usize::from(options.clients);
+    let budget = options.background_ru_per_second;
     let cycles = options.rounds.div_ceil(KINDS * clients);
     println!(
-        "{} writes of {clients} clients; the triggers look each {} ms; {}\n",
+        "{} writes of {clients} clients; the triggers look each {} ms; the background has {} RU a second; {}\n",
         thousands(cycles * KINDS * clients),
         options.feed_delay_ms,
+        thousands(budget as usize),
         machine::line()
     );
     let chaos = Chaos::new(CHAOS.parse()?, 1);
@@ -89,11 +94,11 @@ pub(crate) async fn run(options: &OwnWritesOptions) -> anyhow::Result<()> {
         ..FeedOptions::default()
     };
     let mut triggers = JoinSet::new();
-    for pump in instance(&world).await.pumps(&feed) {
+    for pump in instance(&world, budget).await.pumps(&feed) {
         let stop = stop.clone();
         triggers.spawn(async move { pump.run(stop).await });
     }
-    let instances = [instance(&world).await, instance(&world).await];
+    let instances = [instance(&world, budget).await, instance(&world, budget).await];
     let written = Arc::new(AtomicUsize::new(0));
     let clients = (0..options.clients).map(|n| Client::new(n, &instances, &written));
     let pause = START / u32::from(options.clients);
@@ -119,8 +124,12 @@ async fn show_progress(written: &AtomicUsize) -> Infallible {
     }
 }
 
-async fn instance(world: &World) -> World {
-    world.with_app(AppOptions::default()).await
+async fn instance(world: &World, request_units_per_second: u32) -> World {
+    let background = BackgroundOptions {
+        request_units_per_second: NonZeroU32::new(request_units_per_second),
+        ..BackgroundOptions::default()
+    };
+    world.with_app(AppOptions { background, ..AppOptions::default() }).await
 }
 
 /// Creates what the clients need before their first round.
@@ -319,6 +328,8 @@ fn report(clients: Vec<Client>) -> anyhow::Result<()> {
     }
     println!("{table}");
     println!("{refused} reads were refused with a 503, and repeated.");
+    // The others are rare, and say more.
+    faults.sort_by_key(|fault| fault.contains("waited in vain"));
     for fault in faults.iter().take(SHOWN_FAULTS) {
         println!("{fault}");
     }
