@@ -31,6 +31,12 @@ complete -F _cargo_with_local -o bashdefault -o default cargo
 complete -F _cargo_local -o bashdefault -o default tributary-local
 "#;
 
+/// The same for fish.
+const FISH_CARGO: &str = r#"
+complete -c cargo -n "__fish_seen_subcommand_from local" -f -a \
+    "(complete -C (string replace -r '^cargo +local' cargo-local -- (commandline -pc)))"
+"#;
+
 /// Prints the completions of a shell to stdout.
 pub(super) fn print(shell: Shell) -> anyhow::Result<()> {
     let mut script = Vec::new();
@@ -38,8 +44,11 @@ pub(super) fn print(shell: Shell) -> anyhow::Result<()> {
     let program = if shell == Shell::Bash { BASH_PROGRAM } else { PROGRAM };
     let mut command = LocalCli::command().name(program).bin_name(program);
     clap_complete::generate(shell, &mut command, program, &mut script);
-    if shell == Shell::Bash {
-        script.extend_from_slice(BASH_CARGO.as_bytes());
+    match shell {
+        Shell::Bash => script.extend_from_slice(BASH_CARGO.as_bytes()),
+        Shell::Fish => script.extend_from_slice(FISH_CARGO.as_bytes()),
+        // The completion of cargo itself asks `_cargo-local`.
+        _ => {}
     }
     std::io::stdout().write_all(&script).context("stdout is closed")
 }
