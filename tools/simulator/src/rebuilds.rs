@@ -9,8 +9,12 @@ use tributary_local::{chaos::Random, host::BuiltApp};
 /// The longest time before a process is killed, in milliseconds.
 const MAX_LIFE_MS: u64 = 40_000;
 
-/// The time in which every rebuild must end after quiet: a worker that was killed keeps it for 90 s.
+/// The time in which every rebuild must end after quiet, without that for its items: a worker that was killed
+/// keeps it for 90 s.
 const MAX_END: Duration = Duration::from_mins(5);
+
+/// The longest time for an item. The local endpoint scans all items for a query.
+const MAX_ITEM_TIME: Duration = Duration::from_millis(100);
 
 /// The stream of random numbers that decides here: no other has its number.
 const RANDOM_STREAM: u64 = 2_606;
@@ -54,8 +58,8 @@ impl<'a> Rebuilder<'a> {
         }
     }
 
-    /// Ends all rebuilds that have begun.
-    pub(crate) async fn complete(&mut self) -> anyhow::Result<()> {
+    /// Ends all rebuilds that have begun, each of about so many items.
+    pub(crate) async fn complete(&mut self, items: u32) -> anyhow::Result<()> {
         let all = async {
             for name in std::mem::take(&mut self.begun) {
                 while !self.rebuild(name).await? {
@@ -65,7 +69,7 @@ impl<'a> Rebuilder<'a> {
             }
             anyhow::Ok(())
         };
-        timeout(MAX_END, all).await.context("a rebuild does not end")?
+        timeout(MAX_END + MAX_ITEM_TIME * items, all).await.context("a rebuild does not end")?
     }
 
     /// Runs the command to its end; false if it has to be run again.

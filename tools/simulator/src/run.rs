@@ -115,7 +115,7 @@ pub(crate) async fn run<W: Workload>(
     let leases = endpoint.client().await?;
     let store = QuietStore { endpoint, containers, app: &app, url, console };
     store.drain(&leases).await?;
-    rebuilder.complete().await?;
+    rebuilder.complete(u32::try_from(cli.bystanders)?).await?;
     if rebuilder.ended > 0 {
         eprintln!("Seed {seed}: {} rebuilds have ended", rebuilder.ended);
     }
