@@ -198,8 +198,9 @@ mod tests {
             let asked = |size: &u64| float(*size) * float(*size).min(limit);
             let expected = groups.iter().map(asked).sum::<f64>() / float(n_items);
             prop_assert!((items / float(n_items) - 1.0).abs() < 0.1, "{items} of {n_items} items");
-            // Groups of one to three items are the hardest to tell: 19 %. All others are within 12 %.
-            prop_assert!((found / expected - 1.0).abs() < 0.2, "{found} found for {expected}");
+            // Groups of one to three items are a known fault of the estimate: it is 19 % off.
+            let tolerance = if (mean, spread) == (2, 0) { 0.2 } else { 0.15 };
+            prop_assert!((found / expected - 1.0).abs() < tolerance, "{found} found for {expected}");
             prop_assert!(n_groups <= items * 1.01, "{n_groups} groups of {items} items");
         }
     }

@@ -46,7 +46,7 @@ pub(crate) struct OwnWritesOptions {
     /// The clients: at most 90. Each has one post at a time, and the feed must show all of them.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=90))]
     clients: u16,
-    /// The budget of the background. The renames of 24 clients take more than the default of the app, 400, and
+    /// The budget of the background. The renames of 40 clients take more than the default of the app, 400, and
     /// then readers wait in vain.
     #[arg(long, value_name = "RU", default_value_t = 4_000)]
     background_ru_per_second: u32,
