@@ -28,14 +28,14 @@ pub(crate) struct Rebuilder<'a> {
     projections: &'static [&'static str],
     random: Random,
     begun: BTreeSet<&'static str>,
-    /// The rebuilds that have ended.
-    pub(crate) ended: usize,
+    /// The projections of the rebuilds that have ended, one for each.
+    pub(crate) ended: Vec<&'static str>,
 }
 
 impl<'a> Rebuilder<'a> {
     pub(crate) fn new(app: &'a BuiltApp, projections: &'static [&'static str], seed: u64) -> Self {
         let random = Random::stream(seed, RANDOM_STREAM);
-        Self { app, projections, random, begun: BTreeSet::new(), ended: 0 }
+        Self { app, projections, random, begun: BTreeSet::new(), ended: Vec::new() }
     }
 
     /// Rebuilds until it is dropped, and kills many of the processes. Returns the error of one that fails
@@ -49,7 +49,7 @@ impl<'a> Rebuilder<'a> {
             let life = Duration::from_millis(self.random.below(MAX_LIFE_MS));
             self.begun.insert(name);
             match timeout(life, self.rebuild(name)).await {
-                Ok(Ok(true)) => self.ended += 1,
+                Ok(Ok(true)) => self.ended.push(name),
                 // The store has refused requests, or another process has the rebuild.
                 Ok(Ok(false)) => tokio::time::sleep(PAUSE).await,
                 Ok(Err(error)) => return error,
@@ -65,7 +65,7 @@ impl<'a> Rebuilder<'a> {
                 while !self.rebuild(name).await? {
                     tokio::time::sleep(PAUSE).await;
                 }
-                self.ended += 1;
+                self.ended.push(name);
             }
             anyhow::Ok(())
         };

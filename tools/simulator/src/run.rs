@@ -115,9 +115,11 @@ pub(crate) async fn run<W: Workload>(
     let leases = endpoint.client().await?;
     let store = QuietStore { endpoint, containers, app: &app, url, console };
     store.drain(&leases).await?;
+    let under_chaos = rebuilder.ended.len();
     rebuilder.complete(u32::try_from(cli.bystanders)?).await?;
-    if rebuilder.ended > 0 {
-        eprintln!("Seed {seed}: {} rebuilds have ended", rebuilder.ended);
+    if !rebuilder.ended.is_empty() {
+        let (under_chaos, after) = rebuilder.ended.split_at(under_chaos);
+        eprintln!("Seed {seed}: rebuilds ended under chaos: {under_chaos:?}, after it: {after:?}");
     }
     if lists_read > 0 {
         eprintln!("Seed {seed}: {lists_read} lists of bystanders were complete");
