@@ -84,21 +84,53 @@ pub trait Sources: Default {
 /// A step of a random history.
 #[derive(Debug, Clone)]
 enum HistoryStep {
-    Write { source: u8, owner: u8 },
-    Delete { source: u8 },
-    Deliver { states: Vec<prop::sample::Index>, second: bool },
-    AtOnce { one: Vec<prop::sample::Index>, other: Vec<prop::sample::Index> },
-    Killed { states: Vec<prop::sample::Index>, after_requests: usize },
-    Rebuild { second: bool, after_requests: usize },
-    Eager { states: Vec<prop::sample::Index>, second: bool, after_requests: usize },
-    Command { source: u8, owner: u8, second: bool },
+    Write {
+        source: u8,
+        owner: u8,
+    },
+    Delete {
+        source: u8,
+    },
+    /// It is deleted and created again before the change feed shows either.
+    Recreate {
+        source: u8,
+        owner: u8,
+    },
+    Deliver {
+        states: Vec<prop::sample::Index>,
+        second: bool,
+    },
+    AtOnce {
+        one: Vec<prop::sample::Index>,
+        other: Vec<prop::sample::Index>,
+    },
+    Killed {
+        states: Vec<prop::sample::Index>,
+        after_requests: usize,
+    },
+    Rebuild {
+        second: bool,
+        after_requests: usize,
+    },
+    Eager {
+        states: Vec<prop::sample::Index>,
+        second: bool,
+        after_requests: usize,
+    },
+    Command {
+        source: u8,
+        owner: u8,
+        second: bool,
+    },
 }
 
 fn steps() -> impl Strategy<Value = Vec<HistoryStep>> {
     let states = || vec(any::<prop::sample::Index>(), 1..4);
     let step = prop_oneof![
         4 => (0..SOURCES, 0..OWNERS).prop_map(|(source, owner)| HistoryStep::Write { source, owner }),
-        2 => (0..SOURCES).prop_map(|source| HistoryStep::Delete { source }),
+        1 => (0..SOURCES).prop_map(|source| HistoryStep::Delete { source }),
+        2 => (0..SOURCES, 0..OWNERS)
+            .prop_map(|(source, owner)| HistoryStep::Recreate { source, owner }),
         2 => (states(), any::<bool>()).prop_map(|(states, second)| HistoryStep::Deliver { states, second }),
         1 => (states(), states()).prop_map(|(one, other)| HistoryStep::AtOnce { one, other }),
         1 => (states(), 1..8_usize)
@@ -134,10 +166,11 @@ impl<S: Sources> Proof<S> {
                 let state = self.sources.write(source, owner);
                 self.record(state).await;
             }
-            HistoryStep::Delete { source } => {
-                if let Some(tombstone) = self.sources.delete(source) {
-                    self.record(tombstone).await;
-                }
+            HistoryStep::Delete { source } => self.delete(source).await,
+            HistoryStep::Recreate { source, owner } => {
+                self.delete(source).await;
+                let state = self.sources.write(source, owner);
+                self.record(state).await;
             }
             HistoryStep::Deliver { states, second } => {
                 self.deliver(usize::from(second), &self.pick(&states)).await;
@@ -179,6 +212,12 @@ impl<S: Sources> Proof<S> {
         let Documents(documents) = documents(states);
         let applied = &self.applied[instance];
         let _ = apply_eagerly(&*self.instances[instance], applied, documents).await;
+    }
+
+    async fn delete(&mut self, source: u8) {
+        if let Some(tombstone) = self.sources.delete(source) {
+            self.record(tombstone).await;
+        }
     }
 
     async fn record(&mut self, state: Value) {

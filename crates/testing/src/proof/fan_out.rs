@@ -172,7 +172,12 @@ fn steps() -> impl Strategy<Value = Vec<FanOutStep>> {
         1 => (delivery(), 1..8_usize)
             .prop_map(|(delivery, after_requests)| FanOutStep::Killed { delivery, after_requests }),
     ];
-    vec(step, 1..60)
+    // Behind the last fan-out, only the repairs bring a value to what was created late.
+    let created_last = (0..TARGETS, any::<Index>()).prop_map(|(target, source)| {
+        [FanOutStep::Delete { target }, FanOutStep::CreateLate { target, source }]
+    });
+    (vec(step, 1..60), vec(created_last, 0..3))
+        .prop_map(|(steps, last)| [steps, last.concat()].concat())
 }
 
 /// Newer values of all sources, which a fan-out has written to the targets.
