@@ -6,8 +6,11 @@ use anyhow::{Context as _, bail};
 use tokio::{process::Command, time::timeout};
 use tributary_local::{chaos::Random, host::BuiltApp};
 
-/// The longest time before a process is killed, in milliseconds.
+/// The longest time before a process is killed, without that for its items, in milliseconds.
 const MAX_LIFE_MS: u64 = 40_000;
+
+/// The time for an item by which a process may live longer, in milliseconds: some rebuilds end under chaos.
+const MAX_LIFE_OF_ITEM_MS: u64 = 10;
 
 /// The time in which every rebuild must end after quiet, without that for its items: a worker that was killed
 /// keeps it for 90 s.
@@ -26,6 +29,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Rebuilder<'a> {
     app: &'a BuiltApp,
     projections: &'static [&'static str],
+    /// The approximate number of items of a rebuild.
+    items: u32,
     random: Random,
     begun: BTreeSet<&'static str>,
     /// The projections of the rebuilds that have ended, one for each.
@@ -33,9 +38,14 @@ pub(crate) struct Rebuilder<'a> {
 }
 
 impl<'a> Rebuilder<'a> {
-    pub(crate) fn new(app: &'a BuiltApp, projections: &'static [&'static str], seed: u64) -> Self {
+    pub(crate) fn new(
+        app: &'a BuiltApp,
+        projections: &'static [&'static str],
+        items: u32,
+        seed: u64,
+    ) -> Self {
         let random = Random::stream(seed, RANDOM_STREAM);
-        Self { app, projections, random, begun: BTreeSet::new(), ended: Vec::new() }
+        Self { app, projections, items, random, begun: BTreeSet::new(), ended: Vec::new() }
     }
 
     /// Rebuilds until it is dropped, and kills many of the processes. Returns the error of one that fails
@@ -46,7 +56,8 @@ impl<'a> Rebuilder<'a> {
         }
         loop {
             let name = self.projections[self.random.index(self.projections.len())];
-            let life = Duration::from_millis(self.random.below(MAX_LIFE_MS));
+            let max_life = MAX_LIFE_MS + MAX_LIFE_OF_ITEM_MS * u64::from(self.items);
+            let life = Duration::from_millis(self.random.below(max_life));
             self.begun.insert(name);
             match timeout(life, self.rebuild(name)).await {
                 Ok(Ok(true)) => self.ended.push(name),
@@ -58,8 +69,9 @@ impl<'a> Rebuilder<'a> {
         }
     }
 
-    /// Ends all rebuilds that have begun, each of about so many items.
-    pub(crate) async fn complete(&mut self, items: u32) -> anyhow::Result<()> {
+    /// Ends all rebuilds that have begun.
+    pub(crate) async fn complete(&mut self) -> anyhow::Result<()> {
+        let max_end = MAX_END + MAX_ITEM_TIME * self.items;
         let all = async {
             for name in std::mem::take(&mut self.begun) {
                 while !self.rebuild(name).await? {
@@ -69,7 +81,7 @@ impl<'a> Rebuilder<'a> {
             }
             anyhow::Ok(())
         };
-        timeout(MAX_END + MAX_ITEM_TIME * items, all).await.context("a rebuild does not end")?
+        timeout(max_end, all).await.context("a rebuild does not end")?
     }
 
     /// Runs the command to its end; false if it has to be run again.

@@ -95,7 +95,7 @@ pub(crate) async fn run<W: Workload>(
         }
     };
     let rebuilt = if cli.rebuilds { cli.domain.projections() } else { &[] };
-    let mut rebuilder = Rebuilder::new(&app, rebuilt, seed);
+    let mut rebuilder = Rebuilder::new(&app, rebuilt, u32::try_from(cli.bystanders)?, seed);
     let (model, tally) = tokio::select! {
         done = work => done?,
         error = poison => return Err(error),
@@ -116,7 +116,7 @@ pub(crate) async fn run<W: Workload>(
     let store = QuietStore { endpoint, containers, app: &app, url, console };
     store.drain(&leases).await?;
     let under_chaos = rebuilder.ended.len();
-    rebuilder.complete(u32::try_from(cli.bystanders)?).await?;
+    rebuilder.complete().await?;
     if !rebuilder.ended.is_empty() {
         let (under_chaos, after) = rebuilder.ended.split_at(under_chaos);
         eprintln!("Seed {seed}: rebuilds ended under chaos: {under_chaos:?}, after it: {after:?}");
