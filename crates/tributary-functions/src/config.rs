@@ -141,8 +141,8 @@ fn partitions(settings: Settings<'_>) -> Result<PartitionNames, ConfigError> {
 /// Reads whether the costs of recent work are recorded: as a rule where a developer runs the app.
 fn recent(settings: Settings<'_>) -> Result<bool, ConfigError> {
     const NAME: &str = "Costs__Recent";
-    // guard: recent work: off unless it is asked for => `Ok(true)`
     if settings.text(NAME).is_none() {
+        // guard: recent work: off unless it is asked for => `Ok(true)`
         Ok(settings.is_development())
     } else {
         settings.switch(NAME)

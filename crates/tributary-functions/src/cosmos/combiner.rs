@@ -241,7 +241,7 @@ impl<C: Combine> Shared<C> {
         group: Vec<QueuedOperation<C>>,
         memory: &mut C::Memory,
     ) -> Vec<MemberOutcome<C>> {
-        // guard: eager: a group captures what one of its members does => `Captures::default()`
+        // guard: eager: a group captures what one of its members does => `None::<&Captures>`
         let captures = group.iter().map(|one| &one.captures).find(|one| !one.is_empty());
         let captures = captures.cloned().unwrap_or_default();
         let (operations, members): (Vec<_>, Vec<_>) =
