@@ -1,8 +1,8 @@
 //! The whole way of a changed shape under live commands, chaos of all kinds, and kills of the handler and of the
 //! removal: readers miss no copy.
 //!
-//! `TRIBUTARY_SEED=7` chooses another run, and `TRIBUTARY_SWITCH_SOURCES=150` the number of notes. To see the
-//! numbers: `TRIBUTARY_SWITCH_SOURCES=150 cargo test -p tributary-testing --test it notes::chaos -- --nocapture`.
+//! `TRIBUTARY_SEED=7` chooses another run, and `TRIBUTARY_SWITCH_SOURCES=5000` the number of notes
+//! (docs/chaos.md).
 
 use std::{
     collections::BTreeSet,
