@@ -157,7 +157,7 @@ impl Rebuilds {
             if stored == rebuild {
                 return Ok(Ok(is_paused));
             }
-            // guard: rebuild: a cancelled one stays so => `stored.id != rebuild.id`
+            // A cancelled one has no worker, so it stays so; here the caller learns what has happened.
             if stored.id != rebuild.id || !stored.is_under_way() {
                 return Ok(Err(RunResult::NoRebuild));
             }
