@@ -16,8 +16,7 @@ from_form!(Text: text("text", Text::parse));
 /// The answer.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "ShedCardAnswer")]
-pub(super) struct Answer {
+pub(super) struct ShedCardAnswer {
     club_member_id: ClubMemberId,
     garden_tool_id: GardenToolId,
     text: Text,
@@ -28,6 +27,6 @@ pub(super) async fn shed_card(
     State(_state): State<Garden>,
     Params((club_member_id, garden_tool_id)): Params<(ClubMemberId, GardenToolId)>,
     JsonBody(text): JsonBody<Text>,
-) -> Result<Json<Answer>, ApiError> {
-    Ok(Json(Answer { club_member_id, garden_tool_id, text }))
+) -> Result<Json<ShedCardAnswer>, ApiError> {
+    Ok(Json(ShedCardAnswer { club_member_id, garden_tool_id, text }))
 }

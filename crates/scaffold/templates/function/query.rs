@@ -9,8 +9,7 @@ use state::Garden;
 /// The answer.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "ShedCardAnswer")]
-pub(super) struct Answer {
+pub(super) struct ShedCardAnswer {
     club_member_id: ClubMemberId,
     garden_tool_id: GardenToolId,
 }
@@ -19,6 +18,6 @@ pub(super) struct Answer {
 pub(super) async fn shed_card(
     State(_state): State<Garden>,
     Params((club_member_id, garden_tool_id)): Params<(ClubMemberId, GardenToolId)>,
-) -> Result<Json<Answer>, ApiError> {
-    Ok(Json(Answer { club_member_id, garden_tool_id }))
+) -> Result<Json<ShedCardAnswer>, ApiError> {
+    Ok(Json(ShedCardAnswer { club_member_id, garden_tool_id }))
 }
