@@ -163,10 +163,7 @@ fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
 }
 
 /// The profile of the workspace and of the app, so that dependencies are built once for both.
-const PROFILE: &str = "[profile.dev]\n\
-    debug = \"line-tables-only\"\n\n\
-    [profile.dev.package.\"*\"]\n\
-    debug = false\n";
+const PROFILE: &str = "[profile.dev]\ndebug = false\n";
 
 fn ask(arguments: &[&str]) -> anyhow::Result<Value> {
     let output = run(Command::new("curl").args(["--silent", "--show-error"]).args(arguments))?;
