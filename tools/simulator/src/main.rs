@@ -70,6 +70,11 @@ pub(crate) struct ChaosCli {
     #[arg(long)]
     pub rebuilds: bool,
 
+    /// The budget of the processes that rebuild, in request units a second; 0 is no limit. A rebuild that uses
+    /// more fails the run.
+    #[arg(long, value_name = "RU", default_value_t = 0)]
+    pub rebuild_request_units: u32,
+
     /// The number of items that are created first and never changed. Lists are read all the time, and must
     /// show all of them. They also are the sources of rebuilds.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -120,6 +125,10 @@ impl ChaosCli {
         let new_ids = if self.new_ids { " --new-ids" } else { "" };
         let no_audit = if self.no_audit { " --no-audit" } else { "" };
         let rebuilds = if self.rebuilds { " --rebuilds" } else { "" };
+        let budget = match self.rebuild_request_units {
+            0 => String::new(),
+            units => format!(" --rebuild-request-units {units}"),
+        };
         let bystanders = match self.bystanders {
             0 => String::new(),
             count => format!(" --bystanders {count}"),
@@ -130,7 +139,7 @@ impl ChaosCli {
             Domain::News => " --domain news",
         };
         format!(
-            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {} --poison {}{new_ids}{no_audit}{rebuilds}{bystanders}",
+            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {} --poison {}{new_ids}{no_audit}{rebuilds}{budget}{bystanders}",
             self.operations, self.chaos, self.poison
         )
     }
@@ -212,15 +221,27 @@ mod tests {
     fn the_command_of_a_seed_repeats_all_options() {
         let given = ["", "--seed", "3", "--seeds", "9", "--operations", "500", "--new-ids"];
         let cli = ChaosCli::parse_from(
-            [&given[..], &["--no-audit", "--rebuilds", "--poison", "7", "--chaos", "crash=0.5"]]
-                .concat(),
+            [
+                &given[..],
+                &[
+                    "--no-audit",
+                    "--rebuilds",
+                    "--rebuild-request-units",
+                    "9",
+                    "--poison",
+                    "7",
+                    "--chaos",
+                    "crash=0.5",
+                ],
+            ]
+            .concat(),
         );
         let command = cli.command(7);
         let again: Vec<&str> = command.split(' ').collect();
         assert_eq!(again[..3], ["cargo", "xtask", "chaos"]);
         let again = ChaosCli::parse_from(&again[2..]);
         assert_eq!((again.seed, again.seeds, again.operations), (7, 1, 500));
-        assert_eq!(again.poison, 7);
+        assert_eq!((again.poison, again.rebuild_request_units), (7, 9));
         assert_eq!(
             (again.chaos.as_str(), again.new_ids, again.no_audit, again.rebuilds),
             ("crash=0.5", true, true, true)

@@ -3,8 +3,12 @@
 use std::{collections::BTreeSet, process::Stdio, time::Duration};
 
 use anyhow::{Context as _, bail};
+use serde_json::Value;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::{process::Command, time::timeout};
 use tributary_local::{chaos::Random, host::BuiltApp};
+
+use crate::ChaosCli;
 
 /// The longest time before a process is killed, without that for its items, in milliseconds.
 const MAX_LIFE_MS: u64 = 40_000;
@@ -19,6 +23,9 @@ const MAX_END: Duration = Duration::from_mins(5);
 /// The longest time for an item. The local endpoint scans all items for a query.
 const MAX_ITEM_TIME: Duration = Duration::from_millis(100);
 
+/// The request units of the pages at the end, for which no later work waits.
+const UNPAID: f64 = 1_000.0;
+
 /// The stream of random numbers that decides here: no other has its number.
 const RANDOM_STREAM: u64 = 2_606;
 
@@ -31,21 +38,47 @@ pub(crate) struct Rebuilder<'a> {
     projections: &'static [&'static str],
     /// The approximate number of items of a rebuild.
     items: u32,
+    /// The request units a second of a process; 0 is no limit.
+    request_units: u32,
     random: Random,
     begun: BTreeSet<&'static str>,
-    /// The projections of the rebuilds that have ended, one for each.
-    pub(crate) ended: Vec<&'static str>,
+    /// The rebuilds that have ended.
+    pub(crate) ended: Vec<Ended>,
+}
+
+/// A rebuild that has ended.
+pub(crate) struct Ended {
+    projection: &'static str,
+    request_units: f64,
+    /// The time since it was asked for.
+    seconds: f64,
+}
+
+/// Returns the rebuilds with what they have cost.
+pub(crate) fn in_words(ended: &[Ended]) -> String {
+    let one = |Ended { projection, request_units, seconds }: &Ended| {
+        format!("{projection} ({request_units:.0} RU in {seconds:.0} s)")
+    };
+    let all: Vec<String> = ended.iter().map(one).collect();
+    if all.is_empty() { "none".into() } else { all.join(", ") }
 }
 
 impl<'a> Rebuilder<'a> {
     pub(crate) fn new(
         app: &'a BuiltApp,
         projections: &'static [&'static str],
-        items: u32,
+        cli: &ChaosCli,
         seed: u64,
-    ) -> Self {
-        let random = Random::stream(seed, RANDOM_STREAM);
-        Self { app, projections, items, random, begun: BTreeSet::new(), ended: Vec::new() }
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            app,
+            projections,
+            items: u32::try_from(cli.bystanders)?,
+            request_units: cli.rebuild_request_units,
+            random: Random::stream(seed, RANDOM_STREAM),
+            begun: BTreeSet::new(),
+            ended: Vec::new(),
+        })
     }
 
     /// Rebuilds until it is dropped, and kills many of the processes. Returns the error of one that fails
@@ -60,9 +93,9 @@ impl<'a> Rebuilder<'a> {
             let life = Duration::from_millis(self.random.below(max_life));
             self.begun.insert(name);
             match timeout(life, self.rebuild(name)).await {
-                Ok(Ok(true)) => self.ended.push(name),
+                Ok(Ok(Some(ended))) => self.ended.push(ended),
                 // The store has refused requests, or another process has the rebuild.
-                Ok(Ok(false)) => tokio::time::sleep(PAUSE).await,
+                Ok(Ok(None)) => tokio::time::sleep(PAUSE).await,
                 Ok(Err(error)) => return error,
                 Err(_) => {}
             }
@@ -74,31 +107,51 @@ impl<'a> Rebuilder<'a> {
         let max_end = MAX_END + MAX_ITEM_TIME * self.items;
         let all = async {
             for name in std::mem::take(&mut self.begun) {
-                while !self.rebuild(name).await? {
-                    tokio::time::sleep(PAUSE).await;
-                }
-                self.ended.push(name);
+                let ended = loop {
+                    match self.rebuild(name).await? {
+                        Some(ended) => break ended,
+                        None => tokio::time::sleep(PAUSE).await,
+                    }
+                };
+                self.ended.push(ended);
             }
             anyhow::Ok(())
         };
         timeout(max_end, all).await.context("a rebuild does not end")?
     }
 
-    /// Runs the command to its end; false if it has to be run again.
-    async fn rebuild(&self, name: &str) -> anyhow::Result<bool> {
+    /// Runs the command to its end; `None` if it has to be run again.
+    async fn rebuild(&self, name: &'static str) -> anyhow::Result<Option<Ended>> {
         let output = Command::new(self.app.executable())
-            .args(["projections", "rebuild", name])
+            .args(["projections", "rebuild", name, "--json"])
             .envs(self.app.settings.iter())
-            .env("Background__RequestUnitsPerSecond", "0")
+            .env("Background__RequestUnitsPerSecond", self.request_units.to_string())
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output()
             .await
             .context("the rebuild cannot be started")?;
         match output.status.code() {
-            Some(0) => Ok(true),
-            Some(2) => Ok(false),
+            Some(0) => self.check_budget(name, &output.stdout).map(Some),
+            Some(2) => Ok(None),
             _ => bail!("the rebuild failed: {}", String::from_utf8_lossy(&output.stderr)),
         }
+    }
+
+    /// Reads the costs of a rebuild that has ended, and checks that they are within the budget.
+    fn check_budget(&self, projection: &'static str, output: &[u8]) -> anyhow::Result<Ended> {
+        let view: Value = serde_json::from_slice(output).context("the command has no JSON")?;
+        let rebuild = &view["rebuild"];
+        let time = |name: &str| {
+            let text = rebuild[name].as_str().with_context(|| format!("{name} of {view}"))?;
+            anyhow::Ok(OffsetDateTime::parse(text, &Rfc3339)?)
+        };
+        let seconds = (time("endedAt")? - time("requestedAt")?).as_seconds_f64();
+        let request_units = rebuild["progress"]["requestUnits"].as_f64().context("no units")?;
+        let budget = f64::from(self.request_units) * seconds + UNPAID;
+        if self.request_units > 0 && request_units > budget {
+            bail!("{projection}: {request_units} RU in {seconds} s");
+        }
+        Ok(Ended { projection, request_units, seconds })
     }
 }

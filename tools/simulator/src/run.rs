@@ -27,7 +27,7 @@ use crate::{
     memory::Peak,
     outcome::SeedOutcome,
     poison::{Poisoner, explains},
-    rebuilds::Rebuilder,
+    rebuilds::{Rebuilder, in_words},
 };
 
 const DATABASE: &str = "tributary";
@@ -95,7 +95,7 @@ pub(crate) async fn run<W: Workload>(
         }
     };
     let rebuilt = if cli.rebuilds { cli.domain.projections() } else { &[] };
-    let mut rebuilder = Rebuilder::new(&app, rebuilt, u32::try_from(cli.bystanders)?, seed);
+    let mut rebuilder = Rebuilder::new(&app, rebuilt, cli, seed)?;
     let (model, tally) = tokio::select! {
         done = work => done?,
         error = poison => return Err(error),
@@ -119,7 +119,11 @@ pub(crate) async fn run<W: Workload>(
     rebuilder.complete().await?;
     if !rebuilder.ended.is_empty() {
         let (under_chaos, after) = rebuilder.ended.split_at(under_chaos);
-        eprintln!("Seed {seed}: rebuilds ended under chaos: {under_chaos:?}, after it: {after:?}");
+        eprintln!(
+            "Seed {seed}: rebuilds ended under chaos: {}; after it: {}",
+            in_words(under_chaos),
+            in_words(after)
+        );
     }
     if lists_read > 0 {
         eprintln!("Seed {seed}: {lists_read} lists of bystanders were complete");

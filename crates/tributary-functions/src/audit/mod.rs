@@ -38,15 +38,16 @@ mod log;
 mod report;
 
 use std::{
-    ops::AddAssign,
+    ops::{AddAssign, ControlFlow},
     pin::pin,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use self::settle::Suspects;
 pub use self::{
@@ -61,7 +62,7 @@ pub use self::{
     window::WindowChecks,
 };
 use crate::{
-    cosmos::{Container, Query, QueryPosition, Scope, StoreError, metered},
+    cosmos::{Container, Pacer, Query, QueryPosition, Scope, StoreError, metered},
     projection::{aggregate::Aggregate, copies::AuditedCopies, succession::Succession},
 };
 
@@ -144,18 +145,21 @@ pub struct AuditOptions {
 }
 
 /// A slice of an audit: where it begins, and when it ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct AuditSlice<P> {
     /// The position at which the slice before it ended; `None` at the beginning.
     pub position: Option<P>,
     /// The time after which the slice ends with the page that it reads; `None` at the end of the audit. The
     /// suspects of the slice may take four pauses more ([`AuditOptions::settle`]).
     pub deadline: Option<Instant>,
+    /// Lets each page, with its checks, wait until the earlier ones are paid. The suspects of a page are checked
+    /// again and repaired at once, and the next page pays for them: each waits a pause in any case.
+    pub pacer: Arc<Pacer>,
 }
 
 impl<P> Default for AuditSlice<P> {
     fn default() -> Self {
-        Self { position: None, deadline: None }
+        Self { position: None, deadline: None, pacer: Arc::new(Pacer::new(None)) }
     }
 }
 
@@ -340,7 +344,7 @@ impl Audit {
     pub async fn run_slice(
         &self,
         options: AuditOptions,
-        AuditSlice { position, deadline }: AuditSlice<AuditPosition>,
+        AuditSlice { position, deadline, pacer }: AuditSlice<AuditPosition>,
         listener: &mut dyn Listener,
     ) -> Result<(AuditSummary, Option<AuditPosition>), StoreError> {
         let (first, mut position) = match position {
@@ -349,7 +353,8 @@ impl Audit {
         };
         let mut all = AuditSummary::default();
         for (index, part) in self.parts.iter().enumerate().skip(first) {
-            let slice = AuditSlice { position: position.take(), deadline };
+            let pacer = Arc::clone(&pacer);
+            let slice = AuditSlice { position: position.take(), deadline, pacer };
             let (summary, next) = part(options, slice, listener).await?;
             all += summary;
             if let Some(position) = next {
@@ -371,13 +376,16 @@ async fn run<C: Checks>(
     listener: &mut dyn Listener,
 ) -> Result<(AuditSummary, Option<PartPosition>), StoreError> {
     let begin = Instant::now();
+    let AuditSlice { position, deadline, pacer } = slice;
     let mut pass = Pass {
+        pacer,
+        deadline,
         suspects: Suspects::new(&checks, options),
         checks: &checks,
         listener,
         summary: AuditSummary::default(),
     };
-    let (result, meter) = metered(pass.run(slice)).await;
+    let (result, meter) = metered(pass.run(position)).await;
     let position = result?;
     let summary = AuditSummary {
         request_units: meter.request_units(),
@@ -394,68 +402,94 @@ struct Pass<'a, C> {
     suspects: Suspects<'a, C>,
     listener: &'a mut dyn Listener,
     summary: AuditSummary,
+    pacer: Arc<Pacer>,
+    deadline: Option<Instant>,
 }
 
 impl<C: Checks> Pass<'_, C> {
     /// Returns the position at which the slice ended; `None` if nothing remains.
     async fn run(
         &mut self,
-        AuditSlice { position, deadline }: AuditSlice<PartPosition>,
+        position: Option<PartPosition>,
     ) -> Result<Option<PartPosition>, StoreError> {
         let PartPosition { container: first, page: mut begin } = position.unwrap_or_default();
         for (index, (container, partition_key)) in
             self.checks.containers().into_iter().enumerate().skip(first)
         {
-            let slice = AuditSlice { position: begin.take(), deadline };
-            if let Some(page) = self.container(container, partition_key, slice).await? {
+            let audited = self.container(container, partition_key, begin.take()).await?;
+            if let ControlFlow::Break(page) = audited {
                 self.settle().await?;
-                return Ok(Some(PartPosition { container: index, page: Some(page) }));
+                return Ok(Some(PartPosition { container: index, page }));
             }
         }
         for group in C::GROUPS {
-            let suspects = retry_transient(|| self.checks.check_group(group)).await?;
-            self.suspects.add(suspects);
+            let suspects = retry_transient(|| self.checks.check_group(group));
+            self.suspects.add(self.pacer.charge(suspects).await?);
         }
         self.settle().await?;
         Ok(None)
     }
 
+    /// Audits a container from a position on. Breaks with the next position when the slice is over.
     async fn container(
         &mut self,
         container: &Container,
         partition_key: &str,
-        AuditSlice { position, deadline }: AuditSlice<QueryPosition>,
-    ) -> Result<Option<QueryPosition>, StoreError> {
+        mut position: Option<QueryPosition>,
+    ) -> Result<ControlFlow<Option<QueryPosition>>, StoreError> {
         let query = Query::from("SELECT * FROM c");
+        let behind = position.clone();
         let pages =
-            container.pages_behind::<Value>(query, Scope::Container, PAGE_ITEMS, position).await?;
+            container.pages_behind::<Value>(query, Scope::Container, PAGE_ITEMS, behind).await?;
         let mut pages = pin!(pages);
-        while let Some((page, position)) = pages.try_next().await? {
-            self.summary.items += page.len() as u64;
-            let checks = self.checks;
-            let audited = |item| AuditedItem::new(container.id(), partition_key, item);
-            let page: Vec<AuditedItem> = page.into_iter().map(audited).collect();
-            retry_transient(|| checks.read_page(&page)).await?;
-            let checked = page.into_iter().map(async |item: AuditedItem| {
-                retry_transient(|| checks.check_item(&item, false)).await
-            });
-            let mut checked = stream::iter(checked).buffer_unordered(MAX_CONCURRENT_CHECKS);
-            while let Some(suspects) = checked.try_next().await? {
-                self.suspects.add(suspects);
-            }
+        let pacer = Arc::clone(&self.pacer);
+        let deadline = self.deadline;
+        loop {
+            let page = async {
+                let Some((page, position)) = pages.try_next().await? else { return Ok(None) };
+                self.check_page(container, partition_key, page).await?;
+                Ok::<_, StoreError>(Some(position))
+            };
+            // guard: rebuild: a page of the audit waits for its turn => `Some(page.await)`
+            let Some(checked) = pacer.run(deadline, page).await else {
+                return Ok(ControlFlow::Break(position));
+            };
+            let Some(next) = checked? else { return Ok(ControlFlow::Continue(())) };
+            position = Some(next);
             self.listener.progress(self.summary.items);
             if self.suspects.is_full() {
                 self.settle().await?;
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Ok(Some(position));
+                return Ok(ControlFlow::Break(position));
             }
         }
-        Ok(None)
+    }
+
+    /// Checks the items of a page.
+    async fn check_page(
+        &mut self,
+        container: &Container,
+        partition_key: &str,
+        page: Vec<Value>,
+    ) -> Result<(), StoreError> {
+        self.summary.items += page.len() as u64;
+        let checks = self.checks;
+        let audited = |item| AuditedItem::new(container.id(), partition_key, item);
+        let page: Vec<AuditedItem> = page.into_iter().map(audited).collect();
+        retry_transient(|| checks.read_page(&page)).await?;
+        let checked = page.into_iter().map(async |item: AuditedItem| {
+            retry_transient(|| checks.check_item(&item, false)).await
+        });
+        let mut checked = stream::iter(checked).buffer_unordered(MAX_CONCURRENT_CHECKS);
+        while let Some(suspects) = checked.try_next().await? {
+            self.suspects.add(suspects);
+        }
+        Ok(())
     }
 
     async fn settle(&mut self) -> Result<(), StoreError> {
-        let settled = self.suspects.settle().await?;
+        let settled = self.pacer.charge(self.suspects.settle()).await?;
         let repaired = settled.findings.iter().filter(|one| one.is_repaired());
         self.summary.unsettled += settled.unsettled;
         self.summary.findings += settled.findings.len() as u64;

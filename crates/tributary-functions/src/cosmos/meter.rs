@@ -29,6 +29,8 @@ pub struct Meter {
     throttled: AtomicU64,
     nanoseconds: AtomicU64,
     used: AtomicBool,
+    /// The part of the request units for which a [`Pacer`](super::Pacer) has made later work wait.
+    paced_hundredths: AtomicU64,
     /// The meter of the work that this work is a part of.
     parent: Option<Arc<Meter>>,
 }
@@ -46,9 +48,7 @@ impl From<&Meter> for Cost {
 impl Meter {
     /// Returns the request units charged so far, with two decimals as the store gives them.
     pub fn request_units(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "2^53 hundredths are 90 trillion units")]
-        let hundredths = self.hundredths_of_ru.load(Relaxed) as f64;
-        hundredths / 100.0
+        in_units(self.hundredths_of_ru.load(Relaxed))
     }
 
     /// Returns the number of requests sent to the store so far, the retries of the SDK included.
@@ -92,6 +92,19 @@ impl Meter {
         })
     }
 
+    /// Returns the request units that no pacer has counted, and notes that they are counted, in the meters of
+    /// outer work, too: work in turns may have parts in turns.
+    pub(super) fn take_unpaced(&self) -> f64 {
+        let paced = self.paced_hundredths.load(Relaxed);
+        let unpaced = self.hundredths_of_ru.load(Relaxed).saturating_sub(paced);
+        let mut meter = Some(self);
+        while let Some(one) = meter {
+            one.paced_hundredths.fetch_add(unpaced, Relaxed);
+            meter = one.parent.as_deref();
+        }
+        in_units(unpaced)
+    }
+
     fn add(&self, share: CostShare) {
         // guard: group: a share of nothing is a use of the store =>
         //     `self.used.store(share.requests > 0 || share.hundredths_of_ru > 0, Relaxed)`
@@ -104,6 +117,12 @@ impl Meter {
             parent.add(share);
         }
     }
+}
+
+fn in_units(hundredths: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "2^53 hundredths are 90 trillion units")]
+    let hundredths = hundredths as f64;
+    hundredths / 100.0
 }
 
 /// Returns the meter of the current task.

@@ -30,22 +30,31 @@ impl Pacer {
         Self { rate, paid: Mutex::new(Instant::now()) }
     }
 
-    /// Runs an operation when the earlier ones are paid; `None` if that is not before `deadline`.
+    /// Runs an operation when the earlier ones are paid; `None` if that is not before the deadline, if there
+    /// is one.
     ///
     /// An operation that need not wait runs even after the deadline, so work without any time still makes
     /// progress.
-    pub async fn run<F: Future>(&self, deadline: Instant, operation: F) -> Option<F::Output> {
-        // guard: rename: its turn
-        timeout_at(deadline, self.turn()).await.ok()?;
+    pub async fn run<F: Future>(
+        &self,
+        deadline: impl Into<Option<Instant>>,
+        operation: F,
+    ) -> Option<F::Output> {
+        match deadline.into() {
+            // guard: rename: its turn
+            Some(deadline) => timeout_at(deadline, self.turn()).await.ok()?,
+            None => self.turn().await,
+        }
         Some(self.charge(operation).await)
     }
 
-    /// Runs an operation at once. Later ones wait until it is paid.
+    /// Runs an operation at once. Later ones wait until it is paid. A part of it that a pacer has counted is
+    /// not counted again.
     pub async fn charge<F: Future>(&self, operation: F) -> F::Output {
         let (output, meter) = metered(operation).await;
         if let Some(rate) = self.rate {
             let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
-            *paid = paid_at(*paid, Instant::now(), meter.request_units(), rate);
+            *paid = paid_at(*paid, Instant::now(), meter.take_unpaced(), rate);
         }
         output
     }
@@ -72,6 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cosmos::meter::CostShare;
 
     proptest! {
         /// Operations one after the other, each after a pause of its own; all take no time.
@@ -109,6 +119,22 @@ mod tests {
         assert_eq!(paid - now, Duration::from_secs(4));
         let later = now + Duration::from_mins(1);
         assert_eq!(paid_at(paid, later, 50.0, rate) - later, Duration::from_millis(500));
+    }
+
+    #[tokio::test]
+    async fn an_operation_in_an_operation_is_paid_once() {
+        let pacer = Pacer::new(NonZeroU32::new(100));
+        let part = async { CostShare::for_request(20_000).charge() };
+        let whole = async {
+            CostShare::for_request(10_000).charge();
+            pacer.charge(part).await;
+            CostShare::for_request(5_000).charge();
+        };
+        let began = Instant::now();
+        let ((), meter) = metered(pacer.charge(whole)).await;
+        let paid = (*pacer.paid.lock().unwrap() - began).as_secs_f64();
+        assert!((3.5..4.5).contains(&paid), "350 RU at 100 a second: {paid}");
+        assert!((meter.request_units() - 350.0).abs() < 1e-9);
     }
 
     #[tokio::test]

@@ -67,9 +67,6 @@ use crate::{
 /// fans out for a whole slice of the background, and `functionTimeout` is ten.
 const TIMER_RUN: Duration = Duration::from_mins(3);
 
-/// The longest wait for a turn in the budget of the background.
-const MAX_WAIT: Duration = Duration::from_hours(1);
-
 /// The rebuilds of all projections, and the removal of the copies of retired ones. Cloning is cheap.
 #[derive(Clone)]
 pub struct Rebuilds {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{MAX_WAIT, Rebuilds};
+use super::Rebuilds;
 use crate::{
     cosmos::{Attempt, Container, ETag, Query, Reads, Reason, Scope, StoreError, metered, retry},
     projection::{
@@ -128,12 +128,12 @@ impl Rebuilds {
         let mut found = 0;
         let mut left = 0;
         loop {
-            let (page, read) = metered(pages.try_next()).await;
+            let pacer = &self.background.pacer;
+            let (page, read) = pacer.charge(metered(pages.try_next())).await;
             let Some(page) = page? else { return Ok(Some((found, left))) };
             found += page.len() as u64;
-            let end = deadline.unwrap_or_else(|| Instant::now() + MAX_WAIT);
             // guard: switch: a page of the removal waits for its turn => `Some(metered(delete_all(container, page)).await)`
-            let turn = self.background.pacer.run(end, metered(delete_all(container, page))).await;
+            let turn = pacer.run(deadline, metered(delete_all(container, page))).await;
             let Some((deleted, deletes)) = turn else { return Ok(None) };
             let (removed, kept, error) = deleted;
             left += kept;

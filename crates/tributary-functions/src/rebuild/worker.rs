@@ -1,17 +1,17 @@
 //! The worker of a rebuild.
 
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use custom_handler::{Document, Documents, InvocationId};
 use futures::TryStreamExt;
 use tokio::time::{Instant, sleep};
 
-use super::{MAX_WAIT, Rebuilds};
+use super::Rebuilds;
 use crate::{
     audit::{AuditPosition, AuditSlice},
     cosmos::{
-        Attempt, Container, JsonText, Query, QueryPosition, Reads, Scope, StoreError, metered,
-        retry,
+        Attempt, Container, JsonText, Pacer, Query, QueryPosition, Reads, Scope, StoreError,
+        metered, retry,
     },
     projection::{
         AnyProjection, BatchSource, IncompleteBatch,
@@ -215,7 +215,8 @@ impl Run<'_> {
         let sources = self.projection.sources().latest_committed().in_background();
         let resumes = position.is_some();
         if !resumes {
-            let counted = metered(count(&sources, self.rebuild.since));
+            let pacer = &self.rebuilds.background.pacer;
+            let counted = metered(count(&sources, self.rebuild.since, pacer, self.deadline));
             let (items, meter) = self.holding(counted).await?;
             self.rebuild.progress.items = items?;
             self.rebuild.progress.request_units += meter.request_units();
@@ -229,9 +230,10 @@ impl Run<'_> {
             }
             pages => pin!(pages?),
         };
+        let pacer = Arc::clone(&self.rebuilds.background.pacer);
         loop {
             let began = Instant::now();
-            let (next, meter) = metered(pages.try_next()).await;
+            let (next, meter) = pacer.charge(metered(pages.try_next())).await;
             let next = match next {
                 Err(error) if resumes && !error.is_transient() => {
                     return self.begin_again(&error).await;
@@ -270,10 +272,9 @@ impl Run<'_> {
         let letters = projections.dead_letters();
         let batch =
             self.projection.run(letters, budget, BatchSource::Rebuild, documents, invocation);
-        let end = self.deadline.unwrap_or_else(|| Instant::now() + MAX_WAIT);
         let rebuilds = self.rebuilds;
         // guard: rebuild: a page waits for its turn => `async { Some(metered(batch).await) }`
-        let turn = rebuilds.background.pacer.run(end, metered(batch));
+        let turn = rebuilds.background.pacer.run(self.deadline, metered(batch));
         let Some((batch, meter)) = self.holding(turn).await? else {
             return Err(Stop::End(RunResult::OutOfTime));
         };
@@ -295,8 +296,9 @@ impl Run<'_> {
         let position: Option<AuditPosition> =
             position.and_then(|position| serde_json::from_value(position).ok());
         let resumes = position.is_some();
-        let deadline = Some((Instant::now() + AUDIT_SLICE).into_std());
-        let slice = AuditSlice { position, deadline };
+        let deadline = Some(Instant::now() + AUDIT_SLICE);
+        let pacer = Arc::clone(&self.rebuilds.background.pacer);
+        let slice = AuditSlice { position, deadline, pacer };
         let audited = audit.run_slice_into_log(self.rebuilds.audit_options, slice);
         let (summary, next) = match self.holding(audited).await? {
             Err(error) if resumes && !error.is_transient() => {
@@ -368,17 +370,21 @@ fn sources_query(select: &str, since: Option<Timestamp>) -> Result<Query, StoreE
 
 /// Counts the items that a rebuild reads, for its progress; `None` if there are too many to count. The SDK
 /// has no aggregates over several partitions, so it reads a number for each item.
-async fn count(sources: &Container, since: Option<Timestamp>) -> Result<Option<u64>, StoreError> {
+async fn count(
+    sources: &Container,
+    since: Option<Timestamp>,
+    pacer: &Pacer,
+    deadline: Option<Instant>,
+) -> Result<Option<u64>, StoreError> {
     let query = sources_query("VALUE 1", since)?;
     let mut pages = pin!(sources.pages::<u8>(query, Scope::Container, PAGE_COUNTED).await?);
     let mut items = 0;
-    while let Some(page) = pages.try_next().await? {
+    while items <= MAX_COUNTED {
+        let Some(page) = pacer.run(deadline, pages.try_next()).await else { return Ok(None) };
+        let Some(page) = page? else { return Ok(Some(items)) };
         items += page.len() as u64;
-        if items > MAX_COUNTED {
-            return Ok(None);
-        }
     }
-    Ok(Some(items))
+    Ok(None)
 }
 
 fn milliseconds(duration: Duration) -> u64 {

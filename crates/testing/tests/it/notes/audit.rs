@@ -1,10 +1,20 @@
 //! The audit of copies, from their definition.
 
+use std::{
+    num::NonZeroU32,
+    time::{Duration, Instant},
+};
+
 use serde_json::json;
-use tributary_functions::audit::Audit;
+use tributary_functions::{
+    app::{AppOptions, MAINTENANCE},
+    audit::Audit,
+    projection::BackgroundOptions,
+    values::Timestamp,
+};
 use tributary_testing::audits::findings;
 
-use super::{World, model::HeadingsOfOwners, notes, put};
+use super::{NEW, World, model::HeadingsOfOwners, notes, put, status};
 
 /// The findings of the audit, sorted.
 async fn audited(world: &World, repair: bool) -> Vec<String> {
@@ -80,4 +90,29 @@ async fn a_repair_writes_the_newest_copy_though_a_replica_has_an_older_source() 
     assert_eq!(audited(&world, true).await, ["copy-missing ann n0"]);
     drop(stale);
     assert_eq!(audited(&world, false).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn the_audit_of_a_rebuild_keeps_to_the_budget_of_the_background() {
+    let world = notes(130).await;
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let since = Timestamp::now();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    // It applies no source, and audits all.
+    let rewind = json!({"since": since});
+    world.post(&format!("/api/projections/{NEW}/rebuild"), rewind).await.expect(200);
+    let rate = 400;
+    let background = BackgroundOptions {
+        request_units_per_second: NonZeroU32::new(rate),
+        ..BackgroundOptions::default()
+    };
+    let options = AppOptions { background, ..World::options() };
+    let began = Instant::now();
+    world.with_app(options).await.tick(MAINTENANCE).await.unwrap();
+    let seconds = began.elapsed().as_secs_f64();
+    let rebuild = status(&world, NEW).await["rebuild"].clone();
+    assert_eq!((&rebuild["step"], &rebuild["progress"]["audited"]), (&json!("done"), &json!(520)));
+    let units = rebuild["progress"]["requestUnits"].as_f64().unwrap();
+    // The next work pays for the last page. So three quarters are certain.
+    assert!(seconds >= units * 0.75 / f64::from(rate), "{units} RU in {seconds} s");
 }

@@ -43,7 +43,11 @@ const KILL_WITHIN_US: u64 = 5_000;
 /// The most that a read is behind: the maximum of `stale`, and a second on a busy machine.
 const BEHIND: Duration = Duration::from_secs(3);
 
+/// The owners at least: those of the notes that are created and deleted.
 const OWNERS: usize = 10;
+
+/// The notes of an owner at most, which stay. The local store copies the notes of a partition for each page.
+const NOTES_OF_OWNER: usize = 200;
 
 const TIMES: &SwitchTimes = &SwitchTimes {
     known_for: Duration::from_millis(200),
@@ -66,6 +70,15 @@ struct Story {
 }
 
 impl Story {
+    fn owners(&self) -> usize {
+        (self.sources / NOTES_OF_OWNER).max(OWNERS)
+    }
+
+    /// The longest time of a rebuild or of a removal on a slow core.
+    fn longest(&self) -> Duration {
+        Duration::from_mins(20) + Duration::from_millis(100 * self.sources as u64)
+    }
+
     /// Sends a request until it is answered by something else than that the store cannot: to the instances in
     /// turns, some of which are killed meanwhile.
     async fn send(&self, method: &str, path: &str, body: Option<Value>) -> Answer {
@@ -102,8 +115,12 @@ impl Story {
             match random.below(10) {
                 0..6 => {
                     let id = random.index(self.sources);
-                    self.put(&format!("s{id}"), id % OWNERS, &format!("Edit {n} of {writer}"))
-                        .await;
+                    self.put(
+                        &format!("s{id}"),
+                        id % self.owners(),
+                        &format!("Edit {n} of {writer}"),
+                    )
+                    .await;
                 }
                 6..8 => self.put(&format!("w{writer}-{}", n % 40), owner_of(n), "Live").await,
                 _ => {
@@ -120,14 +137,13 @@ impl Story {
     async fn read(&self, reader: u64, stop: &CancellationToken) {
         let mut random = Random::stream(seed(), 200 + reader);
         while !stop.is_cancelled() {
-            let owner = random.index(OWNERS);
-            let pages = (self.sources / OWNERS / 20).clamp(18, 98) as u64;
-            let limit = 2 + random.below(pages);
+            let owner = random.index(self.owners());
+            let limit = 2 + random.below(18);
             let Some((shape, seen)) = self.list(owner, limit).await else {
                 self.begun_again.fetch_add(1, Relaxed);
                 continue;
             };
-            let stable = (0..self.sources).filter(|id| id % OWNERS == owner);
+            let stable = (0..self.sources).filter(|id| id % self.owners() == owner);
             let missing: Vec<_> = stable.filter(|id| !seen.contains(&format!("s{id}"))).collect();
             assert!(missing.is_empty(), "{shape:?}: no copies of {missing:?}, {}", again());
             assert!(shape.len() <= 1, "a list of two shapes: {shape:?}, {}", again());
@@ -205,7 +221,7 @@ impl Story {
             let began = Instant::now();
             let mut rebuild = Value::Null;
             while rebuild["step"] != "done" {
-                assert!(began.elapsed() < Duration::from_mins(20), "{rebuild}");
+                assert!(began.elapsed() < self.longest(), "{rebuild}");
                 self.tick(None).await;
                 rebuild = self.status(NEW).await["rebuild"].clone();
             }
@@ -227,7 +243,7 @@ impl Story {
                 println!("at most {most} MB while copies were removed");
                 return report("removed", began, &removal["progress"]);
             }
-            assert!(began.elapsed() < Duration::from_mins(20), "{removal}");
+            assert!(began.elapsed() < self.longest(), "{removal}");
         }
     }
 }
@@ -316,7 +332,7 @@ async fn readers_miss_no_copy_while_a_shape_is_changed_under_chaos() {
     let began = Instant::now();
     let seeds = (0..sources).map(|id| {
         let story = &story;
-        async move { story.put(&format!("s{id}"), id % OWNERS, "Stable").await }
+        async move { story.put(&format!("s{id}"), id % story.owners(), "Stable").await }
     });
     stream::iter(seeds).buffer_unordered(16).collect::<Vec<_>>().await;
     while story.status(OLD).await["lag"]["changes"] != 0 {
