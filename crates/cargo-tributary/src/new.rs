@@ -28,8 +28,12 @@ const SHARED: [&str; 8] = [
 const NAME: [&str; 2] = ["my-app", "my_app"];
 
 /// The crates of Tributary in the template, and their folders in a checkout.
-const DEPENDENCIES: [(&str, &str); 3] =
-    [("FRAMEWORK", "tributary-functions"), ("LOCAL", "local"), ("TESTING", "testing")];
+const DEPENDENCIES: [(&str, &str); 4] = [
+    ("DYLIB", "dylib"),
+    ("FRAMEWORK", "tributary-functions"),
+    ("LOCAL", "local"),
+    ("TESTING", "testing"),
+];
 
 /// The longest name of a package on crates.io.
 const MAX_NAME_LENGTH: usize = 64;
@@ -94,6 +98,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         "schemars",
         "serde",
         "tokio",
+        "tributary-dylib",
         "tributary-functions",
         "tributary-local",
         "tributary-testing",
@@ -112,16 +117,16 @@ fn check_empty(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns a dependency for `Cargo.toml`: the version of this program, since all crates are released
-/// together, or a folder of the checkout.
+/// Returns the source of a dependency for `Cargo.toml`: the version of this program, since all crates are
+/// released together, or a folder of the checkout.
 fn dependency(checkout: Option<&Path>, folder: &str) -> anyhow::Result<String> {
     let Some(checkout) = checkout else {
-        return Ok(format!("{:?}", env!("CARGO_PKG_VERSION")));
+        return Ok(format!("version = {:?}", env!("CARGO_PKG_VERSION")));
     };
     let path = fs::canonicalize(checkout.join("crates").join(folder))
         .with_context(|| format!("{} is no checkout of Tributary", checkout.display()))?;
     let path = path.to_str().context("the path of the checkout is not UTF-8")?;
-    Ok(format!("{{ path = {path:?} }}"))
+    Ok(format!("path = {path:?}"))
 }
 
 /// Writes the wanted files of a folder, chosen by their paths in the template.

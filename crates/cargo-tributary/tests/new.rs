@@ -63,9 +63,9 @@ fn an_app_has_its_own_name_everywhere() {
     assert!(folder.read("meeting-rooms/host.json").contains("\"meeting-rooms\""));
     assert!(folder.read("meeting-rooms/.gitignore").contains("/target"));
     for text in texts(&folder.0.join("meeting-rooms")) {
-        let left =
-            ["my-app", "my_app", "FRAMEWORK", "LOCAL", "TESTING"].map(|name| text.contains(name));
-        assert_eq!(left, [false; 5], "{text}");
+        let left = ["my-app", "my_app", "DYLIB", "FRAMEWORK", "LOCAL", "TESTING"]
+            .map(|name| text.contains(name));
+        assert_eq!(left, [false; 6], "{text}");
     }
 }
 

@@ -11,4 +11,4 @@ mod tools;
 pub use archive::{ZipCompression, pack, unpack};
 pub use function_app::{BuildOptions, FunctionApp, build};
 pub use layout::{AppLayout, function_folders};
-pub use stage::stage;
+pub use stage::{link, stage};

@@ -1,8 +1,8 @@
 //! The folder that the Functions host takes: `host.json`, the executable, one folder for each
 //! function with its `function.json` alone.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use anyhow::Context as _;
 
@@ -37,9 +37,17 @@ pub fn stage(app: &AppLayout, executable: &Path, stage: &Path) -> anyhow::Result
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).with_context(what)?;
     }
-    // A link is fast, and Cargo writes a new file at its next build, so this one never changes.
-    if fs::hard_link(executable, &to).is_err() {
-        fs::copy(executable, &to).with_context(what)?;
+    link(executable, &to).with_context(what)
+}
+
+/// Links a file that was built, or copies it to another file system. A link is fast, and Cargo writes a new file
+/// at its next build, so this one never changes.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn link(built: &Path, to: &Path) -> io::Result<()> {
+    if fs::hard_link(built, to).is_err() {
+        fs::copy(built, to)?;
     }
     Ok(())
 }

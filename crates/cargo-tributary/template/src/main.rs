@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+#[cfg(feature = "dynamic-linking")]
+use tributary_dylib as _;
+
 fn main() -> ExitCode {
     my_app::program().run()
 }

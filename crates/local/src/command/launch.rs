@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    env, fs, iter,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -12,8 +12,12 @@ use azure_data_cosmos_driver::models::ConnectionString;
 use tributary_package::{AppLayout, function_folders};
 
 use super::{
-    api_document::ApiDocument, cli::StartOptions, data::DataFolder, launcher, overview::Overview,
-    project::Project,
+    api_document::ApiDocument,
+    cli::StartOptions,
+    data::DataFolder,
+    launcher,
+    overview::Overview,
+    project::{BuildMode, Built, Project},
 };
 use crate::{
     chaos::Chaos,
@@ -27,6 +31,8 @@ use crate::{
 const DATABASE_SETTING: (&str, &str) = ("CosmosDatabase", "tributary");
 /// The definition of the containers.
 const CONTAINERS: &str = "infra/containers.json";
+/// Where the system looks for dynamic libraries.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 /// The connection that the handler reads; triggers may name others.
 const CONNECTION_SETTING: &str = "CosmosConnection";
 
@@ -129,27 +135,33 @@ impl Launch {
         Project::read(&self.root).await.map(Some)
     }
 
-    /// Builds the handler, and returns its executable.
+    /// Builds the handler.
     pub(super) async fn build(
         &self,
         files: &AppFiles,
         project: Option<&Project>,
-    ) -> anyhow::Result<PathBuf> {
+    ) -> anyhow::Result<Built> {
         let executable = Path::new(&files.app.host().executable);
         let Some(project) = project else {
-            return Ok(self.root.join(executable));
+            return Ok(Built { executable: self.root.join(executable), ..Built::default() });
         };
         let name = executable.file_stem().unwrap_or_default().to_string_lossy();
-        project.build(&name, self.cli.release).await
+        let mode = match self.cli {
+            StartOptions { release: true, .. } => BuildMode::Release,
+            // Elsewhere the system finds libraries in another way, which was not tried.
+            StartOptions { watch: true, .. } if cfg!(target_os = "linux") => BuildMode::Watched,
+            _ => BuildMode::Dev,
+        };
+        project.build(&name, mode).await
     }
 
-    /// Puts the executable and the files of the host into the folder to run, and returns the folder:
+    /// Puts the executable, its libraries and the files of the host into the folder to run, and returns the folder:
     /// the app's own if there is nothing to build.
     pub(super) fn stage(
         &self,
         files: &AppFiles,
         project: Option<&Project>,
-        built: &Path,
+        built: &Built,
     ) -> anyhow::Result<PathBuf> {
         let Some(project) = project else {
             return Ok(self.root.clone());
@@ -158,7 +170,11 @@ impl Launch {
         // A setting may have overridden the value of the file.
         let executable = files.app.host().executable.clone();
         let layout = AppLayout { executable, ..AppLayout::read(&self.root)? };
-        tributary_package::stage(&layout, built, &folder)?;
+        tributary_package::stage(&layout, &built.executable, &folder)?;
+        for library in &built.libraries {
+            let name = library.file_name().context("a library has a name")?;
+            tributary_package::link(library, &folder.join(name))?;
+        }
         // `func start --script-root` reads its settings there.
         if let Some(settings) = settings_file(&self.root) {
             let to = folder.join("local.settings.json");
@@ -186,6 +202,12 @@ impl Launch {
             console.warn(warning);
         }
         warn_of_missing_settings(&app, &settings, console);
+        if cli.watch {
+            // The standard library is in one of the folders of Cargo, which has started this program.
+            let others = env::var_os(LIBRARY_PATH).unwrap_or_default();
+            let folders = iter::once(folder.clone()).chain(env::split_paths(&others));
+            settings.set(LIBRARY_PATH, env::join_paths(folders)?.to_string_lossy());
+        }
         settings.set_connection(CONNECTION_SETTING, &store.connection);
         for function in app.functions() {
             if let FunctionTrigger::Cosmos(trigger) = &function.trigger {

@@ -62,7 +62,7 @@ impl RunningApp {
     pub(super) async fn update(&mut self) -> anyhow::Result<bool> {
         let files = self.launch.read()?;
         let built = self.launch.build(&files, self.project.as_ref()).await?;
-        let built_at = fs::metadata(&built).and_then(|file| file.modified()).ok();
+        let built_at = fs::metadata(&built.executable).and_then(|file| file.modified()).ok();
         let is_same = self.files.as_ref().is_some_and(|earlier| files.are_those_of(earlier));
         if self.host.is_some() && is_same && built_at == self.built_at {
             return Ok(false);

@@ -361,6 +361,54 @@ async fn a_project_is_built_staged_and_run() {
     assert_eq!(names(&stage.join("Rest")), ["function.json"]);
 }
 
+/// The small handler, whose status is that of a library.
+fn handler_of_a_library() -> String {
+    let answer = "b\"HTTP/1.1 202 OK\\r\\ncontent-length: 0\\r\\nconnection: close\\r\\n\\r\\n\"";
+    let of_library =
+        format!("format!({}, answers::status()).as_bytes()", &answer[1..].replace("202", "{}"));
+    SMALL_HANDLER.replace(answer, &of_library)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_watched_project_is_linked_dynamically_and_runs_with_the_libraries_of_its_build() {
+    let app = Folder::new();
+    app.write("host.json", &host_json())
+        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"));
+    let write = |file: &str, text: &str| {
+        let file = app.path().join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    write(
+        "Cargo.toml",
+        r#"
+        package = { name = "echo_handler", edition = "2024" }
+        features = { dynamic-linking = ["dep:answers"] }
+        dependencies = { answers = { path = "answers", optional = true } }
+        workspace = {}
+        "#,
+    );
+    write(
+        "answers/Cargo.toml",
+        r#"
+        package = { name = "answers", edition = "2024" }
+        lib = { crate-type = ["dylib"] }
+        "#,
+    );
+    write("src/main.rs", &handler_of_a_library());
+    write("answers/src/lib.rs", "pub fn status() -> u16 { 202 }");
+    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["--watch"]].concat());
+    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::ACCEPTED);
+    assert!(app.path().join("target/functionapp-local/libanswers.so").is_file());
+
+    write("answers/src/lib.rs", "pub fn status() -> u16 { 204 }");
+    running.ready();
+    assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::NO_CONTENT);
+    running.end_by("-INT");
+}
+
 // Reading the command's stdout blocks a thread, and the endpoint needs one.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_endpoint_can_be_used() {

@@ -18,9 +18,9 @@ impl AppCopy {
         let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cargo-tributary/template");
         copy(&template, &root);
         let manifest = fs::read_to_string(root.join("Cargo.toml.in")).unwrap();
-        let manifest = ["FRAMEWORK", "LOCAL", "TESTING"]
+        let manifest = ["DYLIB", "FRAMEWORK", "LOCAL", "TESTING"]
             .iter()
-            .fold(manifest, |manifest, crate_of| manifest.replace(crate_of, "\"0.1.0\""));
+            .fold(manifest, |manifest, crate_of| manifest.replace(crate_of, "version = \"0.1.0\""));
         fs::write(root.join("Cargo.toml"), manifest + "\n[workspace]\n").unwrap();
         Self(root)
     }
