@@ -1,4 +1,4 @@
-//! Rebuilds of projections beside the clients: the command of the app, some of whose processes are killed.
+//! Rebuilds of projections beside the clients: the command of the app, half of whose processes are killed.
 
 use std::{collections::BTreeSet, process::Stdio, time::Duration};
 
@@ -10,10 +10,13 @@ use tributary_local::{chaos::Random, host::BuiltApp};
 
 use crate::ChaosCli;
 
-/// The longest time before a process is killed, without that for its items, in milliseconds.
+/// The probability that a process is killed.
+const KILL: f64 = 0.5;
+
+/// The longest time before it is killed, without that for its items, in milliseconds.
 const MAX_LIFE_MS: u64 = 40_000;
 
-/// The time for an item by which a process may live longer, in milliseconds: some rebuilds end under chaos.
+/// The time for an item by which a process may live longer, in milliseconds: it is killed in each of its steps.
 const MAX_LIFE_OF_ITEM_MS: u64 = 10;
 
 /// The time in which every rebuild must end after quiet, without that for its items: a worker that was killed
@@ -81,7 +84,7 @@ impl<'a> Rebuilder<'a> {
         })
     }
 
-    /// Rebuilds until it is dropped, and kills many of the processes. Returns the error of one that fails
+    /// Rebuilds until it is dropped, and kills half of the processes. Returns the error of one that fails
     /// otherwise than it should.
     pub(crate) async fn keep_on(&mut self) -> anyhow::Error {
         if self.projections.is_empty() {
@@ -90,7 +93,8 @@ impl<'a> Rebuilder<'a> {
         loop {
             let name = self.projections[self.random.index(self.projections.len())];
             let max_life = MAX_LIFE_MS + MAX_LIFE_OF_ITEM_MS * u64::from(self.items);
-            let life = Duration::from_millis(self.random.below(max_life));
+            let killed_after = Duration::from_millis(self.random.below(max_life));
+            let life = if self.random.chance(KILL) { killed_after } else { Duration::MAX };
             self.begun.insert(name);
             match timeout(life, self.rebuild(name)).await {
                 Ok(Ok(Some(ended))) => self.ended.push(ended),
