@@ -43,6 +43,7 @@ pub(crate) struct Rebuilder<'a> {
     items: u32,
     /// The request units a second of a process; 0 is no limit.
     request_units: u32,
+    seed: u64,
     random: Random,
     begun: BTreeSet<&'static str>,
     /// The rebuilds that have ended.
@@ -58,7 +59,7 @@ pub(crate) struct Ended {
 }
 
 /// Returns the rebuilds with what they have cost.
-pub(crate) fn in_words(ended: &[Ended]) -> String {
+fn in_words(ended: &[Ended]) -> String {
     let one = |Ended { projection, request_units, seconds }: &Ended| {
         format!("{projection} ({request_units:.0} RU in {seconds:.0} s)")
     };
@@ -78,6 +79,7 @@ impl<'a> Rebuilder<'a> {
             projections,
             items: u32::try_from(cli.bystanders)?,
             request_units: cli.rebuild_request_units,
+            seed,
             random: Random::stream(seed, RANDOM_STREAM),
             begun: BTreeSet::new(),
             ended: Vec::new(),
@@ -122,6 +124,15 @@ impl<'a> Rebuilder<'a> {
             anyhow::Ok(())
         };
         timeout(max_end, all).await.context("a rebuild does not end")?
+    }
+
+    /// Prints the rebuilds, of which so many ended under chaos.
+    pub(crate) fn report(&self, under_chaos: usize) {
+        let (under_chaos, after) = self.ended.split_at(under_chaos);
+        if !self.ended.is_empty() {
+            let (seed, under_chaos, after) = (self.seed, in_words(under_chaos), in_words(after));
+            eprintln!("Seed {seed}: rebuilds ended under chaos: {under_chaos}; after it: {after}");
+        }
     }
 
     /// Runs the command to its end; `None` if it has to be run again.

@@ -27,7 +27,7 @@ use crate::{
     memory::Peak,
     outcome::SeedOutcome,
     poison::{Poisoner, explains},
-    rebuilds::{Rebuilder, in_words},
+    rebuilds::Rebuilder,
 };
 
 const DATABASE: &str = "tributary";
@@ -117,14 +117,7 @@ pub(crate) async fn run<W: Workload>(
     store.drain(&leases).await?;
     let under_chaos = rebuilder.ended.len();
     rebuilder.complete().await?;
-    if !rebuilder.ended.is_empty() {
-        let (under_chaos, after) = rebuilder.ended.split_at(under_chaos);
-        eprintln!(
-            "Seed {seed}: rebuilds ended under chaos: {}; after it: {}",
-            in_words(under_chaos),
-            in_words(after)
-        );
-    }
+    rebuilder.report(under_chaos);
     if lists_read > 0 {
         eprintln!("Seed {seed}: {lists_read} lists of bystanders were complete");
     }
