@@ -1,10 +1,8 @@
 //! The handler that the Functions host runs.
 
-use std::process::ExitCode;
-
 #[cfg(feature = "dynamic-linking")]
 use tributary_dylib as _;
 
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     tributary::program().run()
 }

@@ -148,8 +148,12 @@ impl Launch {
         let name = executable.file_stem().unwrap_or_default().to_string_lossy();
         let mode = match self.cli {
             StartOptions { release: true, .. } => BuildMode::Release,
-            // Elsewhere the system finds libraries in another way, which was not tried.
-            StartOptions { watch: true, .. } if cfg!(target_os = "linux") => BuildMode::Watched,
+            // Cargo lets the programs that it starts find the standard library. Other systems were not tried.
+            StartOptions { watch: true, .. }
+                if cfg!(target_os = "linux") && env::var_os("CARGO").is_some() =>
+            {
+                BuildMode::Watched
+            }
             _ => BuildMode::Dev,
         };
         project.build(&name, mode).await
@@ -203,7 +207,6 @@ impl Launch {
         }
         warn_of_missing_settings(&app, &settings, console);
         if cli.watch {
-            // The standard library is in one of the folders of Cargo, which has started this program.
             let others = env::var_os(LIBRARY_PATH).unwrap_or_default();
             let folders = iter::once(folder.clone()).chain(env::split_paths(&others));
             settings.set(LIBRARY_PATH, env::join_paths(folders)?.to_string_lossy());
