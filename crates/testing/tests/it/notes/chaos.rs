@@ -234,8 +234,10 @@ impl Story {
     async fn remove(&self) {
         let began = Instant::now();
         let mut most = 0;
+        // Some workers come far in any number of notes.
+        let longest_life = 3_000 + self.sources as u64 / 2;
         loop {
-            let killed_after = self.kills.lock().unwrap().below(3_000);
+            let killed_after = self.kills.lock().unwrap().below(longest_life);
             self.tick(Some(Duration::from_millis(killed_after))).await;
             most = most.max(resident_mb());
             let removal = self.status(OLD).await["succession"]["removal"].clone();
