@@ -40,11 +40,8 @@ impl Pacer {
         deadline: impl Into<Option<Instant>>,
         operation: F,
     ) -> Option<F::Output> {
-        match deadline.into() {
-            // guard: rename: its turn
-            Some(deadline) => timeout_at(deadline, self.turn()).await.ok()?,
-            None => self.turn().await,
-        }
+        // guard: rename: its turn
+        self.turn(deadline.into()).await?;
         Some(self.charge(operation).await)
     }
 
@@ -59,14 +56,18 @@ impl Pacer {
         output
     }
 
-    async fn turn(&self) {
+    /// Waits until everything is paid; `None` if that is not before the deadline.
+    async fn turn(&self, deadline: Option<Instant>) -> Option<()> {
         loop {
             let paid = *self.paid.lock().unwrap_or_else(PoisonError::into_inner);
             // Other operations may have spent more while this one slept.
             if paid <= Instant::now() {
-                return;
+                return Some(());
             }
-            sleep_until(paid).await;
+            match deadline {
+                Some(deadline) => timeout_at(deadline, sleep_until(paid)).await.ok()?,
+                None => sleep_until(paid).await,
+            }
         }
     }
 }
