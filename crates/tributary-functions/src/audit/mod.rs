@@ -416,14 +416,14 @@ impl<C: Checks> Pass<'_, C> {
         for (index, (container, partition_key)) in
             self.checks.containers().into_iter().enumerate().skip(first)
         {
-            let audited = self.container(container, partition_key, begin.take()).await?;
-            if let ControlFlow::Break(page) = audited {
+            let audited = self.container(container, partition_key, begin.take()).boxed();
+            if let ControlFlow::Break(page) = audited.await? {
                 self.settle().await?;
                 return Ok(Some(PartPosition { container: index, page }));
             }
         }
         for group in C::GROUPS {
-            let suspects = retry_transient(|| self.checks.check_group(group));
+            let suspects = retry_transient(|| self.checks.check_group(group)).boxed();
             self.suspects.add(self.pacer.charge(suspects).await?);
         }
         self.settle().await?;
@@ -445,11 +445,13 @@ impl<C: Checks> Pass<'_, C> {
         let pacer = Arc::clone(&self.pacer);
         let deadline = self.deadline;
         loop {
+            // On the heap: the checks of a domain are large, and the stack of a thread has 2 MiB.
             let page = async {
                 let Some((page, position)) = pages.try_next().await? else { return Ok(None) };
-                self.check_page(container, partition_key, page).await?;
+                self.check_page(container, partition_key, page).boxed().await?;
                 Ok::<_, StoreError>(Some(position))
             };
+            let page = page.boxed();
             // guard: rebuild: a page of the audit waits for its turn => `Some(page.await)`
             let Some(checked) = pacer.run(deadline, page).await else {
                 return Ok(ControlFlow::Break(position));
@@ -489,7 +491,7 @@ impl<C: Checks> Pass<'_, C> {
     }
 
     async fn settle(&mut self) -> Result<(), StoreError> {
-        let settled = self.pacer.charge(self.suspects.settle()).await?;
+        let settled = self.pacer.charge(self.suspects.settle().boxed()).await?;
         let repaired = settled.findings.iter().filter(|one| one.is_repaired());
         self.summary.unsettled += settled.unsettled;
         self.summary.findings += settled.findings.len() as u64;
