@@ -18,6 +18,7 @@ mod new_parts;
 mod newtonsoft;
 mod odd_requests;
 mod process;
+mod projects;
 mod recorded;
 mod recorded_http;
 mod recorder;

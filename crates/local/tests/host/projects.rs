@@ -1,0 +1,145 @@
+//! `cargo local` builds the Cargo project of an app, and watches an app.
+
+use axum::http::StatusCode;
+
+use crate::command::{FREE_PORTS, Running, app, finished};
+use crate::http::get;
+use crate::support::{Folder, host_json, http_function};
+
+#[test]
+fn a_failed_build_ends_the_command() {
+    let app = app();
+    std::fs::write(
+        app.path().join("Cargo.toml"),
+        "[package]\nname = \"broken\"\nedition = \"2024\"\n[workspace]\n",
+    )
+    .unwrap();
+    std::fs::create_dir(app.path().join("src")).unwrap();
+    std::fs::write(app.path().join("src/main.rs"), "fn main() { nothing }").unwrap();
+    let (code, stdout, stderr) = finished(&app, &FREE_PORTS);
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.contains("error: the handler does not build"), "{stderr}");
+}
+
+/// A handler without dependencies, so that it builds in a second.
+const SMALL_HANDLER: &str = r#"
+use std::io::{Read, Write};
+
+fn main() {
+    let port = std::env::var("FUNCTIONS_CUSTOMHANDLER_PORT").unwrap();
+    let listener = std::net::TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(b"HTTP/1.1 202 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    }
+}
+"#;
+
+#[tokio::test]
+async fn a_project_is_built_staged_and_run() {
+    let app = Folder::new();
+    app.write("host.json", &host_json())
+        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"))
+        .write("local.settings.json", &serde_json::json!({ "Values": { "A": "1" } }));
+    let manifest = "[package]\nname = \"echo_handler\"\nedition = \"2024\"\n[workspace]\n";
+    std::fs::write(app.path().join("Cargo.toml"), manifest).unwrap();
+    std::fs::create_dir(app.path().join("src")).unwrap();
+    std::fs::write(app.path().join("src/main.rs"), SMALL_HANDLER).unwrap();
+    // Twice: the second run finds the stage of the first one.
+    for _ in 0..2 {
+        let mut running = Running::start(&app, &FREE_PORTS);
+        let api = running.ready()["api"].as_str().unwrap().to_owned();
+        assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::ACCEPTED);
+        running.end_by("-INT");
+    }
+    let stage = app.path().join("target/functionapp-local");
+    let names = |folder: &std::path::Path| {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&stage), ["Rest", "echo_handler", "host.json", "local.settings.json"]);
+    assert_eq!(names(&stage.join("Rest")), ["function.json"]);
+}
+
+/// The small handler, whose status is that of a library.
+#[cfg(target_os = "linux")]
+fn handler_of_a_library() -> String {
+    let answer = "b\"HTTP/1.1 202 OK\\r\\ncontent-length: 0\\r\\nconnection: close\\r\\n\\r\\n\"";
+    let of_library =
+        format!("format!({}, answers::status()).as_bytes()", &answer[1..].replace("202", "{}"));
+    SMALL_HANDLER.replace(answer, &of_library)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_watched_project_is_linked_dynamically_and_runs_with_the_libraries_of_its_build() {
+    let app = Folder::new();
+    app.write("host.json", &host_json())
+        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"));
+    let write = |file: &str, text: &str| {
+        let file = app.path().join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    write(
+        "Cargo.toml",
+        r#"
+        package = { name = "echo_handler", edition = "2024" }
+        features = { dynamic-linking = ["dep:answers"] }
+        dependencies = { answers = { path = "answers", optional = true } }
+        workspace = {}
+        "#,
+    );
+    write(
+        "answers/Cargo.toml",
+        r#"
+        package = { name = "answers", edition = "2024" }
+        lib = { crate-type = ["dylib"] }
+        "#,
+    );
+    write("src/main.rs", &handler_of_a_library());
+    write("answers/src/lib.rs", "pub fn status() -> u16 { 202 }");
+    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["--watch"]].concat());
+    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::ACCEPTED);
+    assert!(app.path().join("target/functionapp-local/libanswers.so").is_file());
+
+    write("answers/src/lib.rs", "pub fn status() -> u16 { 204 }");
+    running.ready();
+    assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::NO_CONTENT);
+    running.end_by("-INT");
+}
+
+#[tokio::test]
+async fn a_watched_app_goes_on_with_new_files_and_after_a_broken_one() {
+    let app = app();
+    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["--watch"]].concat());
+    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    let first = get(&format!("{api}/who")).await.json()["process"].clone();
+
+    // Another executable: the host goes on.
+    let handler = app.path().join("echo_handler");
+    let built = std::fs::canonicalize(&handler).unwrap();
+    let new = app.path().join("new");
+    std::fs::copy(built, &new).unwrap();
+    std::fs::rename(new, handler).unwrap();
+    assert_eq!(running.ready()["api"], api);
+    let second = get(&format!("{api}/who")).await.json()["process"].clone();
+    assert_ne!(first, second);
+
+    // A file of the host that cannot be read: the app runs on as it was.
+    std::fs::write(app.path().join("Rest/function.json"), "{").unwrap();
+    running.complains_of("Rest/function.json");
+    assert_eq!(get(&format!("{api}/who")).await.json()["process"], second);
+
+    // Another route: the host starts again, on its port.
+    app.write("Rest/function.json", &http_function("api/others/{*path}", &[], "anonymous"));
+    assert_eq!(running.ready()["api"], api);
+    assert_eq!(get(&format!("{api}/who")).await.status, StatusCode::NOT_FOUND);
+    let third = get(&format!("{api}/others/who")).await;
+    assert_eq!(third.status, StatusCode::IM_A_TEAPOT);
+    running.end_by("-INT");
+}

@@ -1,0 +1,151 @@
+//! A slice of an audit: it reads the containers page by page, and settles what it suspects.
+
+use std::{ops::ControlFlow, pin::pin, sync::Arc};
+
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{
+    AuditOptions, AuditSlice, AuditSummary, AuditedItem, Checks, Listener, MAX_CONCURRENT_CHECKS,
+    PartPosition, retry_transient, settle::Suspects,
+};
+use crate::cosmos::{Container, Pacer, Query, QueryPosition, Scope, StoreError, metered};
+
+/// The items that are read at a time; a page is at most 4 MB (service limit).
+const PAGE_ITEMS: u32 = 100;
+
+/// Runs a slice of an audit with these checks.
+pub(super) async fn run<C: Checks>(
+    checks: C,
+    options: AuditOptions,
+    slice: AuditSlice<PartPosition>,
+    listener: &mut dyn Listener,
+) -> Result<(AuditSummary, Option<PartPosition>), StoreError> {
+    let begin = Instant::now();
+    let AuditSlice { position, deadline, pacer } = slice;
+    let mut pass = Pass {
+        pacer,
+        deadline,
+        suspects: Suspects::new(&checks, options),
+        checks: &checks,
+        listener,
+        summary: AuditSummary::default(),
+    };
+    let (result, meter) = metered(pass.run(position)).await;
+    let position = result?;
+    let summary = AuditSummary {
+        request_units: meter.request_units(),
+        store_requests: meter.requests(),
+        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+        ..pass.summary
+    };
+    Ok((summary, position))
+}
+
+/// One audit under way.
+struct Pass<'a, C> {
+    checks: &'a C,
+    suspects: Suspects<'a, C>,
+    listener: &'a mut dyn Listener,
+    summary: AuditSummary,
+    pacer: Arc<Pacer>,
+    deadline: Option<Instant>,
+}
+
+impl<C: Checks> Pass<'_, C> {
+    /// Returns the position at which the slice ended; `None` if nothing remains.
+    async fn run(
+        &mut self,
+        position: Option<PartPosition>,
+    ) -> Result<Option<PartPosition>, StoreError> {
+        let PartPosition { container: first, page: mut begin } = position.unwrap_or_default();
+        for (index, (container, partition_key)) in
+            self.checks.containers().into_iter().enumerate().skip(first)
+        {
+            let audited = self.container(container, partition_key, begin.take()).boxed();
+            if let ControlFlow::Break(page) = audited.await? {
+                self.settle().await?;
+                return Ok(Some(PartPosition { container: index, page }));
+            }
+        }
+        for group in C::GROUPS {
+            let suspects = retry_transient(|| self.checks.check_group(group)).boxed();
+            self.suspects.add(self.pacer.charge(suspects).await?);
+        }
+        self.settle().await?;
+        Ok(None)
+    }
+
+    /// Audits a container from a position on. Breaks with the next position when the slice is over.
+    async fn container(
+        &mut self,
+        container: &Container,
+        partition_key: &str,
+        mut position: Option<QueryPosition>,
+    ) -> Result<ControlFlow<Option<QueryPosition>>, StoreError> {
+        let query = Query::from("SELECT * FROM c");
+        let behind = position.clone();
+        let pages =
+            container.pages_behind::<Value>(query, Scope::Container, PAGE_ITEMS, behind).await?;
+        let mut pages = pin!(pages);
+        let pacer = Arc::clone(&self.pacer);
+        let deadline = self.deadline;
+        loop {
+            // On the heap: the checks of a domain are large, and the stack of a thread has 2 MiB.
+            let page = async {
+                let Some((page, position)) = pages.try_next().await? else { return Ok(None) };
+                self.check_page(container, partition_key, page).boxed().await?;
+                Ok::<_, StoreError>(Some(position))
+            };
+            let page = page.boxed();
+            // guard: rebuild: a page of the audit waits for its turn => `Some(page.await)`
+            let Some(checked) = pacer.run(deadline, page).await else {
+                return Ok(ControlFlow::Break(position));
+            };
+            let Some(next) = checked? else { return Ok(ControlFlow::Continue(())) };
+            position = Some(next);
+            self.listener.progress(self.summary.items);
+            if self.suspects.is_full() {
+                self.settle().await?;
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(ControlFlow::Break(position));
+            }
+        }
+    }
+
+    /// Checks the items of a page.
+    async fn check_page(
+        &mut self,
+        container: &Container,
+        partition_key: &str,
+        page: Vec<Value>,
+    ) -> Result<(), StoreError> {
+        self.summary.items += page.len() as u64;
+        let checks = self.checks;
+        let audited = |item| AuditedItem::new(container.id(), partition_key, item);
+        let page: Vec<AuditedItem> = page.into_iter().map(audited).collect();
+        retry_transient(|| checks.read_page(&page)).await?;
+        let checked = page.into_iter().map(async |item: AuditedItem| {
+            retry_transient(|| checks.check_item(&item, false)).await
+        });
+        let mut checked = stream::iter(checked).buffer_unordered(MAX_CONCURRENT_CHECKS);
+        while let Some(suspects) = checked.try_next().await? {
+            self.suspects.add(suspects);
+        }
+        Ok(())
+    }
+
+    async fn settle(&mut self) -> Result<(), StoreError> {
+        let settled = self.pacer.charge(self.suspects.settle().boxed()).await?;
+        let repaired = settled.findings.iter().filter(|one| one.is_repaired());
+        self.summary.unsettled += settled.unsettled;
+        self.summary.findings += settled.findings.len() as u64;
+        self.summary.repaired += repaired.count() as u64;
+        if !settled.findings.is_empty() {
+            self.listener.findings(&settled.findings);
+        }
+        Ok(())
+    }
+}
