@@ -53,6 +53,7 @@ mod lagging;
 mod operation;
 mod pages;
 mod provision;
+mod quiet_feeds;
 mod replicas;
 mod requests;
 mod resource_shape;

@@ -3,7 +3,10 @@
 use std::{
     collections::HashMap,
     panic::resume_unwind,
-    sync::{Arc, MutexGuard, PoisonError},
+    sync::{
+        Arc, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     task::Poll,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -30,6 +33,7 @@ use super::{
     lagging::Lagging,
     operation::{ContainerPath, ContainersChange, PARTITION_KEY, RequestKind, StoreOperation},
     pages,
+    quiet_feeds::{ContainerState, QuietFeeds},
     replicas::{self, Replicas},
     requests::{RequestLog, StoreAnswer, StoreRequest},
     rids,
@@ -57,6 +61,9 @@ pub(super) struct EndpointStore {
     latency: Duration,
     /// The number of writes to each container, those of the expiry not counted.
     writes: std::sync::Mutex<HashMap<ContainerPath, u64>>,
+    /// The number of sweeps that deleted expired items.
+    expiries: AtomicU64,
+    quiet_feeds: QuietFeeds,
     /// Held while a container is created, replaced or deleted: a creation takes several steps.
     control_plane: Mutex<()>,
 }
@@ -87,6 +94,8 @@ impl EndpointStore {
             ledger: (charges == Charges::Model).then(Ledger::default),
             latency,
             writes: std::sync::Mutex::default(),
+            expiries: AtomicU64::new(0),
+            quiet_feeds: QuietFeeds::default(),
             control_plane: Mutex::new(()),
         })
     }
@@ -297,6 +306,7 @@ impl EndpointStore {
     fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
         self.expiry.forget(&gone);
         self.containers.forget(&gone);
+        self.quiet_feeds.forget(&gone);
         if let Some(ledger) = &self.ledger {
             ledger.forget(gone);
         }
@@ -305,7 +315,11 @@ impl EndpointStore {
     /// Deletes the items that have expired at `now`, and returns their number.
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        self.expiry.sweep(&self.account, &self.replicas, now).await
+        let expired = self.expiry.sweep(&self.account, &self.replicas, now).await;
+        if expired > 0 {
+            self.expiries.fetch_add(1, Ordering::Relaxed);
+        }
+        expired
     }
 
     /// Sends a data-plane request to the backend.
@@ -320,8 +334,19 @@ impl EndpointStore {
                 pages::page(&self.account, kind, container, request).await
             }
             RequestKind::ChangeFeed => {
-                changes::page(&self.account, &self.containers, &self.replicas, container, request)
-                    .await
+                let state = ContainerState {
+                    writes: self.writes_to(container),
+                    expiries: self.expiries.load(Ordering::Relaxed),
+                    partitions: self.account.backend.partitions(container),
+                };
+                let page = changes::page(
+                    &self.account,
+                    &self.containers,
+                    &self.replicas,
+                    container,
+                    request,
+                );
+                self.quiet_feeds.page(container, request, state, page).await
             }
             _ => self.account.send(request).await,
         }
@@ -355,6 +380,7 @@ async fn to_its_end(
 mod tests {
     use std::pin::pin;
 
+    use azure_core::http::headers::{ETAG, HeaderName};
     use serde_json::json;
     use tokio::time::timeout;
 
@@ -366,13 +392,8 @@ mod tests {
         // Its replica is always due.
         let chaos = Chaos::new("stale=1".parse().unwrap(), 1);
         let options = EndpointOptions { chaos: Some(chaos), ..EndpointOptions::default() };
-        let endpoint = CosmosEndpoint::in_process(options).unwrap();
-        let containers = json!({"containers": [{"id": "posts",
-            "partitionKey": {"paths": ["/postId"], "kind": "Hash", "version": 2}}]});
-        let containers = ContainersFile::parse(&containers.to_string()).unwrap();
-        endpoint.provision("tributary", &containers).await.unwrap();
+        let (endpoint, posts) = with_posts(options).await;
         let store = &endpoint.store;
-        let posts = ContainerPath { database: "tributary".into(), container: "posts".into() };
         let [one, two] = ["p1", "p2"].map(|id| json!({"id": id, "postId": id}));
         let keys = [json!(["p1"]), json!(["p2"])];
 
@@ -391,5 +412,71 @@ mod tests {
         assert_eq!(other.unwrap().unwrap(), 201);
         assert_eq!(writing.await.unwrap(), 201);
         assert!(reading.await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_feed_that_was_quiet_shows_each_write_expiry_and_split_at_once() {
+        let options = EndpointOptions { partitions: 1, ..EndpointOptions::default() };
+        let (endpoint, posts) = with_posts(options).await;
+        let store = &endpoint.store;
+        let write = async |id: &str, ttl: i32| {
+            let item = json!({"id": id, "postId": id, "ttl": ttl});
+            assert_eq!(store.upsert(&posts, &json!([id]), &item).await.unwrap(), 201);
+        };
+        let ask = async |partition: u32, behind: &str| {
+            let path = ["dbs", "tributary", "colls", "posts", "docs"];
+            let mut request = store.account.request(Method::Get, &path);
+            request.insert_header("a-im", "Incremental feed");
+            request.insert_header("x-ms-documentdb-partitionkeyrangeid", partition.to_string());
+            request.insert_header("if-none-match", behind.to_owned());
+            store.execute(request).await.unwrap()
+        };
+
+        write("p1", -1).await;
+        let first = ask(0, "\"0\"").await;
+        assert_eq!((first.status, etag(&first)), (200, "\"1\""));
+        for _ in 0..2 {
+            let quiet = ask(0, "\"1\"").await;
+            assert_eq!((quiet.status, etag(&quiet)), (304, "\"1\""));
+        }
+        write("p2", 1).await;
+        assert_eq!(ids(&ask(0, "\"1\"").await), ["p2"]);
+
+        assert_eq!(ask(0, "\"2\"").await.status, 304);
+        let before = lsn(&ask(0, "\"2\"").await);
+        assert_eq!(endpoint.expire_items(SystemTime::now() + Duration::from_mins(1)).await, 1);
+        assert_ne!(lsn(&ask(0, "\"2\"").await), before, "the deletion is counted");
+
+        store.split(&posts).await;
+        assert_eq!(ask(0, "\"2\"").await.status, 410);
+        for partition in store.account.backend.partitions(&posts) {
+            for _ in 0..2 {
+                assert_eq!(ask(partition, "\"2\"").await.status, 304);
+            }
+        }
+    }
+
+    async fn with_posts(options: EndpointOptions) -> (CosmosEndpoint, ContainerPath) {
+        let endpoint = CosmosEndpoint::in_process(options).unwrap();
+        let containers = json!({"containers": [{"id": "posts", "defaultTtl": -1,
+            "partitionKey": {"paths": ["/postId"], "kind": "Hash", "version": 2}}]});
+        let containers = ContainersFile::parse(&containers.to_string()).unwrap();
+        endpoint.provision("tributary", &containers).await.unwrap();
+        let posts = ContainerPath { database: "tributary".into(), container: "posts".into() };
+        (endpoint, posts)
+    }
+
+    fn etag(response: &Response) -> &str {
+        response.headers.get_optional_str(&ETAG).unwrap_or_default()
+    }
+
+    fn lsn(response: &Response) -> Option<String> {
+        response.headers.get_optional_string(&HeaderName::from_static("lsn"))
+    }
+
+    fn ids(response: &Response) -> Vec<String> {
+        let body: Value = serde_json::from_slice(&response.body).unwrap();
+        let items = body["Documents"].as_array().unwrap();
+        items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
     }
 }
