@@ -26,6 +26,9 @@ const MAX_END: Duration = Duration::from_mins(5);
 /// The longest time for an item. The local endpoint scans all items for a query.
 const MAX_ITEM_TIME: Duration = Duration::from_millis(100);
 
+/// The most request units of an item in all rebuilds: a budget may let them wait for so long.
+const MAX_ITEM_UNITS: u32 = 20;
+
 /// The request units of the pages at the end, for which no later work waits.
 const UNPAID: f64 = 1_000.0;
 
@@ -110,7 +113,7 @@ impl<'a> Rebuilder<'a> {
 
     /// Ends all rebuilds that have begun.
     pub(crate) async fn complete(&mut self) -> anyhow::Result<()> {
-        let max_end = MAX_END + MAX_ITEM_TIME * self.items;
+        let max_end = MAX_END + MAX_ITEM_TIME * self.items + self.paid_in();
         let all = async {
             for name in std::mem::take(&mut self.begun) {
                 let ended = loop {
@@ -124,6 +127,13 @@ impl<'a> Rebuilder<'a> {
             anyhow::Ok(())
         };
         timeout(max_end, all).await.context("a rebuild does not end")?
+    }
+
+    /// Returns the longest time in which the budget has the units of all rebuilds.
+    fn paid_in(&self) -> Duration {
+        (Duration::from_secs(1) * MAX_ITEM_UNITS * self.items)
+            .checked_div(self.request_units)
+            .unwrap_or_default()
     }
 
     /// Prints the rebuilds, of which so many ended under chaos.
