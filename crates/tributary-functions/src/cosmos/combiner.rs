@@ -249,7 +249,9 @@ impl<C: Combine> Shared<C> {
         let Some((scope, _)) = members.first() else {
             return Vec::new();
         };
-        let work = scope.around(self.groups.carry_out(key, operations, memory));
+        // On the heap: each layer around it keeps a copy on the stack in a debug build, 700 KB together.
+        let work = self.groups.carry_out(key, operations, memory).boxed();
+        let work = scope.around(work);
         // Apart from the meter and the limits of the caller that drives the run: each member is charged
         // its own share.
         // guard: group: the task that drives a run pays its own share only =>

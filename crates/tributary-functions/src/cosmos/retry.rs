@@ -121,7 +121,8 @@ where
     let attempt_once = || {
         let answer_lost = answer_lost.load(Relaxed);
         let is_first = is_first.swap(false, Relaxed);
-        let attempt = move |reads| attempt(Attempt { answer_lost, reads });
+        // On the heap: each layer around it keeps a copy on the stack in a debug build, 190 KB together.
+        let attempt = move |reads| Box::pin(attempt(Attempt { answer_lost, reads }));
         async move {
             if is_first {
                 confirm(attempt).await

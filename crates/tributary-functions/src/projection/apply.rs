@@ -3,7 +3,7 @@
 use std::{error::Error, panic::AssertUnwindSafe};
 
 use custom_handler::Document;
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 
 use super::{Effect, Projection, unreadable};
 use crate::cosmos::{Reason, StoreError};
@@ -33,7 +33,7 @@ pub(super) async fn apply<P: Projection>(
     projection: &P,
     change: &P::Change,
 ) -> Result<Effect, ApplyError> {
-    caught(projection.apply(change)).await
+    caught(projection.apply(change).boxed()).await
 }
 
 /// Applies a change once that was applied before, as a rule.
@@ -41,7 +41,7 @@ pub(super) async fn apply_again<P: Projection>(
     projection: &P,
     change: &P::Change,
 ) -> Result<Effect, ApplyError> {
-    caught(projection.apply_again(change)).await
+    caught(projection.apply_again(change).boxed()).await
 }
 
 /// Applies changes together, once.
@@ -49,11 +49,13 @@ pub(super) async fn apply_all<P: Projection>(
     projection: &P,
     changes: &[&P::Change],
 ) -> Result<Vec<Effect>, ApplyError> {
-    caught(projection.apply_all(changes)).await
+    caught(projection.apply_all(changes).boxed()).await
 }
 
 /// Catches a panic: it is a bug that the same change would meet again, and must not hold up other changes.
-async fn caught<T>(applying: impl Future<Output = Result<T, StoreError>>) -> Result<T, ApplyError> {
+///
+/// The work is on the heap: each layer around it keeps a copy on the stack in a debug build, 240 KB together.
+async fn caught<T>(applying: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, ApplyError> {
     match AssertUnwindSafe(applying).catch_unwind().await {
         Ok(applied) => applied.map_err(ApplyError::from),
         Err(_) => Err(ApplyError::Permanent("the projection panicked: a bug, see the log".into())),
