@@ -35,6 +35,23 @@ async fn each_demo_is_accepted_and_shown_and_a_second_load_changes_nothing() {
 async fn the_demos_are_loaded_without_a_warning_though_changes_lose_a_race() {
     let hosted = Hosted::start().await;
     hosted.endpoint.inject(Fault::Refused(412), RequestKind::Batch, "feed", 1);
+    load(&hosted).await;
+    let lines = hosted.console.lines();
+    let told: Vec<_> = lines.iter().filter(|line| line.starts_with("handler ")).collect();
+    assert!(told.is_empty(), "{told:#?}");
+    hosted.host.stop().await;
+}
+
+/// A thread has 2 MiB. The frames of a debug build are the large ones, and an app adds its own.
+#[tokio::test]
+async fn the_demos_need_little_more_than_half_of_a_stack() {
+    let hosted = Hosted::with(&[("RUST_MIN_STACK", "1200000")]).await;
+    load(&hosted).await;
+    hosted.host.stop().await;
+}
+
+/// Loads the demos through the host, and waits for the copies.
+async fn load(hosted: &Hosted) {
     let client = Client::new(hosted.host.url()).unwrap();
     let demos = Demo::read_all(Path::new(env!("CARGO_MANIFEST_DIR")), &[]).unwrap();
     for demo in &demos {
@@ -43,8 +60,4 @@ async fn the_demos_are_loaded_without_a_warning_though_changes_lose_a_race() {
     for demo in &demos {
         demo.wait(&client).await.unwrap();
     }
-    let lines = hosted.console.lines();
-    let told: Vec<_> = lines.iter().filter(|line| line.starts_with("handler ")).collect();
-    assert!(told.is_empty(), "{told:#?}");
-    hosted.host.stop().await;
 }
