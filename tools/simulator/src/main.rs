@@ -14,6 +14,7 @@ mod run;
 use std::{process::ExitCode, time::Duration};
 
 use clap::{Parser, ValueEnum};
+use mimalloc::MiMalloc;
 use tributary_local::chaos::{ChaosKind, ChaosSpec};
 use tributary_simulator::{
     Clock,
@@ -23,6 +24,10 @@ use tributary_simulator::{
 };
 
 use outcome::SeedOutcome;
+
+/// The allocator of this process: the clients and the store. The handlers are other processes.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Runs random commands under chaos, compares every query with a reference model, and audits.
 ///
