@@ -74,7 +74,8 @@ impl<C: AuditedCopies> CopiesChecks<C> {
             Err(unreadable) => return Ok(unreadable),
         };
         // guard: audit of copies: a tombstone needs no source => `C::source(&copy)`
-        let source = C::source(&copy).filter(|_| !is_tombstone(&audited.stored));
+        let source =
+            C::source(&copy).filter(|_| !is_tombstone(&audited.stored.parse().unwrap_or_default()));
         let Some((partition, id)) = source else {
             return Ok(Vec::new());
         };

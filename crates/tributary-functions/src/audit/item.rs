@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Finding, FindingKind, Suspect, Target};
-use crate::cosmos::{Container, ETag, StoreError, Stored};
+use crate::cosmos::{Container, ETag, JsonText, StoreError, Stored};
 
 /// An item of a container that the audit reads from end to end.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct AuditedItem {
     /// The ETag.
     pub etag: String,
     /// The item as it is stored.
-    pub stored: Value,
+    pub stored: JsonText,
 }
 
 /// The result of reading an item that may be of any form.
@@ -38,18 +38,19 @@ pub async fn read_slot<T: DeserializeOwned>(
     partition_key: &str,
     id: &str,
 ) -> Result<Slot<T>, StoreError> {
-    Ok(match container.read::<Value>(partition_key, id).await? {
+    Ok(match container.read::<JsonText>(partition_key, id).await? {
         None => Slot::Empty,
-        Some(Stored { item, etag }) => match serde_json::from_value(item) {
-            Ok(item) => Slot::Item(Stored { item, etag }),
-            Err(_) => Slot::Unreadable(etag),
+        Some(Stored { item, etag }) => match item.parse() {
+            Some(item) => Slot::Item(Stored { item, etag }),
+            None => Slot::Unreadable(etag),
         },
     })
 }
 
 impl AuditedItem {
-    pub(super) fn new(container: &'static str, partition_key: &str, stored: Value) -> Self {
-        let text = |name: &str| stored[name].as_str().unwrap_or_default().to_owned();
+    pub(super) fn new(container: &'static str, partition_key: &str, stored: JsonText) -> Self {
+        let fields = stored.fields();
+        let text = |name| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let partition_key = text(partition_key);
         let id = text("id");
         let etag = text("_etag");
@@ -58,7 +59,7 @@ impl AuditedItem {
 
     /// Returns the item as a `T`, or a suspect of the kind [`FindingKind::UNREADABLE`].
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Vec<Suspect>> {
-        T::deserialize(&self.stored).map_err(|_| {
+        self.stored.parse().ok_or_else(|| {
             let words = (format!("an item of {}", self.container), "something else");
             vec![self.suspect(FindingKind::UNREADABLE, words, &self.etag)]
         })

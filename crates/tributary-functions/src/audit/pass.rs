@@ -3,14 +3,13 @@
 use std::{ops::ControlFlow, pin::pin, sync::Arc};
 
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{
     AuditOptions, AuditSlice, AuditSummary, AuditedItem, Checks, Listener, MAX_CONCURRENT_CHECKS,
     PartPosition, retry_transient, settle::Suspects,
 };
-use crate::cosmos::{Container, Pacer, Query, QueryPosition, Scope, StoreError, metered};
+use crate::cosmos::{Container, JsonText, Pacer, Query, QueryPosition, Scope, StoreError, metered};
 
 /// The items that are read at a time; a page is at most 4 MB (service limit).
 const PAGE_ITEMS: u32 = 100;
@@ -86,8 +85,7 @@ impl<C: Checks> Pass<'_, C> {
     ) -> Result<ControlFlow<Option<QueryPosition>>, StoreError> {
         let query = Query::from("SELECT * FROM c");
         let behind = position.clone();
-        let pages =
-            container.pages_behind::<Value>(query, Scope::Container, PAGE_ITEMS, behind).await?;
+        let pages = container.pages_behind(query, Scope::Container, PAGE_ITEMS, behind).await?;
         let mut pages = pin!(pages);
         let pacer = Arc::clone(&self.pacer);
         let deadline = self.deadline;
@@ -120,7 +118,7 @@ impl<C: Checks> Pass<'_, C> {
         &mut self,
         container: &Container,
         partition_key: &str,
-        page: Vec<Value>,
+        page: Vec<JsonText>,
     ) -> Result<(), StoreError> {
         self.summary.items += page.len() as u64;
         let checks = self.checks;

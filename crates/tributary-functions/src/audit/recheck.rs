@@ -1,12 +1,10 @@
 //! Repeated checks: of a target, and after a request that the store has throttled or not answered.
 
-use serde_json::Value;
-
 use super::{
     AuditedItem, Checks,
     finding::{Suspect, Target},
 };
-use crate::cosmos::{Retryable, StoreError, Stored, retry};
+use crate::cosmos::{JsonText, Retryable, StoreError, Stored, retry};
 
 /// Checks a target again, with fresh reads.
 pub(super) async fn recheck<C: Checks>(
@@ -20,7 +18,7 @@ pub(super) async fn recheck<C: Checks>(
     let containers = checks.containers();
     let known = containers.into_iter().find(|(known, _)| known.id() == *container);
     let Some((container, key)) = known else { return Ok(Vec::new()) };
-    match container.read::<Value>(partition_key, id).await? {
+    match container.read::<JsonText>(partition_key, id).await? {
         Some(Stored { item, .. }) => {
             let item = AuditedItem::new(container.id(), key, item);
             checks.check_item(&item, true).await

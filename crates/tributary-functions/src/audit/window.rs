@@ -15,7 +15,7 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
@@ -24,7 +24,7 @@ use super::{
     read_slot,
 };
 use crate::{
-    cosmos::{Container, ETag, Query, Scope, StoreError, Stored, Transaction},
+    cosmos::{Container, ETag, JsonText, Query, Scope, StoreError, Stored, Transaction},
     projection::{
         ChangeFeedItem, Origin, Projection,
         window::{
@@ -166,8 +166,7 @@ where
 
     async fn newest(&self) -> Result<Vec<ExpectedMember>, StoreError> {
         // The copy is made at once: it may be much smaller than its source.
-        let expected =
-            |source: Value| ExpectedMember::from_change::<W>(&W::Change::deserialize(source).ok()?);
+        let expected = |source: JsonText| ExpectedMember::from_change::<W>(&source.parse()?);
         let member = |expected: &ExpectedMember| expected.member.clone();
         newest::<W, _, _>(self.sources(), W::CAPACITY, expected, member).await
     }
@@ -177,12 +176,13 @@ where
         let query = Query::from("SELECT TOP @copies * FROM c WHERE IS_DEFINED(c.creationDate)")
             .with_parameter("@copies", MAX_COPIES)?;
         let scope = Scope::Partition(W::PARTITION);
-        let items: Vec<Value> = self.window().query(query, scope, PAGE_ITEMS).await?;
+        let items: Vec<JsonText> = self.window().query(query, scope, PAGE_ITEMS).await?;
         let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
-        let copies = items.into_iter().map(|stored| {
+        let copies = items.into_iter().map(|copy| {
+            let stored: Value = copy.parse().unwrap_or_default();
             let id = text(&stored, "id");
             let etag = text(&stored, "_etag");
-            let is_copy = W::Copy::deserialize(&stored).is_ok();
+            let is_copy = copy.parse::<W::Copy>().is_some();
             let version = stored["version"].as_u64().filter(|_| is_copy);
             (id, StoredMember { version, stored, etag })
         });

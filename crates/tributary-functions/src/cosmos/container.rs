@@ -10,7 +10,7 @@ use azure_core::http::Etag;
 use azure_data_cosmos::{
     CosmosError, SubStatusCode,
     clients::ContainerClient,
-    models::{ItemResponse, TransactionalBatchOperationResult},
+    models::TransactionalBatchOperationResult,
     options::{
         BatchOptions, ItemReadOptions, ItemWriteOptions, OperationOptions, PriorityLevel,
         ReadConsistencyStrategy, SessionToken, ThroughputControlOptionsBuilder,
@@ -22,7 +22,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::{
-    Cosmos, ETag, Reads, Refusal, StoreError, Stored, Transaction,
+    Cosmos, ETag, JsonText, Reads, Refusal, StoreError, Stored, Transaction,
     budget::check_request_budget,
     meter::{metered, timed, timed_sync},
     session::{capture, capture_none, request_reads_latest},
@@ -127,19 +127,16 @@ impl Container {
         partition_key: &str,
         id: &str,
     ) -> Result<Option<Stored<T>>, StoreError> {
-        let Some(response) = self.response(partition_key, id).await? else { return Ok(None) };
-        let tag = required_etag(response.headers().etag())?;
-        let body = response.into_body();
-        let item = timed_sync(|| body.clone().into_single()).map_err(StoreError::from_read)?;
-        Ok(Some(Stored { item, etag: ETag::of_body(tag, body) }))
+        let read = self.read_text(partition_key, id).await?;
+        read.map(|(tag, text)| Stored::read(tag, text)).transpose()
     }
 
-    /// Reads an item, which is not decoded yet.
-    fn response<'a>(
+    /// Reads an item and its ETag.
+    fn read_text<'a>(
         &'a self,
         partition_key: &'a str,
         id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<ItemResponse>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<(Etag, JsonText)>, StoreError>> {
         let read = async move {
             let client = self.client().await?;
             let (operation, token) = self.read_options();
@@ -147,10 +144,14 @@ impl Container {
             options.session_token = token;
             let call = client.read_item(partition_key.to_owned(), id, Some(options));
             match self.measured_in_partition(partition_key, call).await {
-                Ok(response) => Ok(Some(response)),
+                Ok(response) => {
+                    let tag = required_etag(response.headers().etag())?;
+                    let text = timed_sync(|| response.into_body().into_single());
+                    Ok(Some((tag, text.map_err(StoreError::from_read)?)))
+                }
                 // guard: session: a position that the store lacks is no 404 => `if false`
                 Err(error) if self.lacks_position(&error) => {
-                    self.latest_committed().response(partition_key, id).await
+                    self.latest_committed().read_text(partition_key, id).await
                 }
                 Err(error) if error.status().is_not_found() => Ok(None),
                 Err(error) => Err(StoreError::from_read(error)),
@@ -182,7 +183,7 @@ impl Container {
         let complete = timed_sync(|| etag.completed(item))?;
         let sent = as_sent(complete.as_deref(), item);
         let tag = self.write(partition_key, id, sent, ItemWrite::Replace(etag)).await?;
-        Ok(ETag::of_write(tag, complete))
+        Ok(ETag::of_write(tag, complete.as_deref()))
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
@@ -219,7 +220,7 @@ impl Container {
         let complete = timed_sync(|| from.completed(item))?;
         let sent = as_sent(complete.as_deref(), item);
         let tag = self.write(partition_key, id, sent, ItemWrite::Create).await?;
-        Ok(ETag::of_write(tag, complete))
+        Ok(ETag::of_write(tag, complete.as_deref()))
     }
 
     /// Creates or replaces an item, whatever is there.
@@ -316,10 +317,11 @@ impl Container {
             }
             capture(self.id, documents);
             let results = response.results().iter().zip(states);
-            let etag = |(result, state): (&TransactionalBatchOperationResult, _)| {
-                let tag = result.etag()?;
-                Some(ETag::of_write(Etag::from(tag.to_owned()), state))
-            };
+            let etag =
+                |(result, state): (&TransactionalBatchOperationResult, Option<Arc<Value>>)| {
+                    let tag = result.etag()?;
+                    Some(ETag::of_write(Etag::from(tag.to_owned()), state.as_deref()))
+                };
             Ok(results.map(etag).collect())
         };
         transact.boxed()

@@ -1,6 +1,6 @@
 //! The errors of the store, by what a caller can do about them.
 
-use std::fmt;
+use std::{error::Error, fmt, sync::Arc};
 
 use azure_data_cosmos::{CosmosError, SubStatusCode, diagnostics::DiagnosticsContext};
 
@@ -19,9 +19,9 @@ pub struct StoreError {
     /// True if the write may have been carried out although it failed: its answer was lost, or that of an
     /// earlier attempt, which the SDK has repeated by itself. Always false for a read.
     pub answer_lost: bool,
-    /// The error of the SDK. It may name containers and endpoints: for the log only.
+    /// The error of the SDK, or of the parser of an item. It may name containers and endpoints: for the log only.
     #[source]
-    source: Option<Box<CosmosError>>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 /// The reason for which the store did not carry out an operation.
@@ -136,6 +136,11 @@ impl StoreError {
         Self::new(Reason::Unreadable, false)
     }
 
+    /// Creates the error of an item that is not of the type that was asked for.
+    pub(super) fn from_parse(error: serde_json::Error) -> Self {
+        Self { source: Some(Arc::new(error)), ..Self::unreadable() }
+    }
+
     /// Creates the error of a store request that was not sent, since the budget is spent.
     pub(super) fn budget_spent() -> Self {
         Self::new(Reason::BudgetSpent, false)
@@ -195,7 +200,7 @@ impl From<CosmosError> for StoreError {
         };
         let answer_lost = reason == Reason::Unavailable
             || error.diagnostics().is_some_and(|diagnostics| lost_an_answer(&diagnostics));
-        Self { reason, answer_lost, source: Some(Box::new(error)) }
+        Self { reason, answer_lost, source: Some(Arc::new(error)) }
     }
 }
 

@@ -21,11 +21,10 @@
 use std::{fmt, sync::Arc};
 
 use azure_core::http::Etag;
-use azure_data_cosmos::models::ResponseBody;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::StoreError;
+use super::{JsonText, StoreError};
 
 type Object = Map<String, Value>;
 
@@ -36,26 +35,17 @@ type Object = Map<String, Value>;
 #[derive(Clone)]
 pub struct ETag {
     tag: Etag,
-    state: Option<ReadState>,
-}
-
-/// The state of an item.
-#[derive(Clone)]
-enum ReadState {
-    /// As the store has sent it.
-    Body(ResponseBody),
-    /// As a query has returned it, or a write has sent it.
-    Json(Arc<Value>),
+    state: Option<Arc<JsonText>>,
 }
 
 impl ETag {
-    pub(super) fn of_body(tag: Etag, body: ResponseBody) -> Self {
-        Self { tag, state: Some(ReadState::Body(body)) }
+    pub(super) fn of_read(tag: Etag, state: JsonText) -> Self {
+        Self { tag, state: Some(state.into()) }
     }
 
     /// Creates the ETag of an item that was written. `state` is `None` if the writer knows all properties.
-    pub(super) fn of_write(tag: Etag, state: Option<Arc<Value>>) -> Self {
-        Self { tag, state: state.map(ReadState::Json) }
+    pub(super) fn of_write(tag: Etag, state: Option<&Value>) -> Self {
+        Self { tag, state: state.map(|state| JsonText::from(state).into()) }
     }
 
     pub(super) fn tag(&self) -> &Etag {
@@ -75,23 +65,7 @@ impl ETag {
         let Some(state) = &self.state else { return Ok(None) };
         let known = || to_value(&state.parse::<T>()?).ok();
         // guard: a write keeps the properties that it does not know => `Ok(None)`
-        Ok(completed(state.object(), to_value(item)?, known))
-    }
-}
-
-impl ReadState {
-    fn parse<T: DeserializeOwned>(&self) -> Option<T> {
-        match self {
-            Self::Body(body) => body.clone().into_single().ok(),
-            Self::Json(value) => T::deserialize(value.as_ref()).ok(),
-        }
-    }
-
-    fn object(&self) -> Option<Object> {
-        match self {
-            Self::Body(body) => body.clone().into_single().ok(),
-            Self::Json(value) => value.as_object().cloned(),
-        }
+        Ok(completed(state.parse(), to_value(item)?, known))
     }
 }
 
@@ -264,7 +238,7 @@ mod tests {
 
     /// Returns what is written over the stored item once `edit` has changed it.
     fn written(stored: &Value, edit: impl Fn(&mut Room)) -> Value {
-        let etag = ETag::of_write("1".to_owned().into(), Some(stored.clone().into()));
+        let etag = ETag::of_write("1".to_owned().into(), Some(stored));
         let mut room: Room = etag.state.as_ref().unwrap().parse().unwrap();
         edit(&mut room);
         let complete = etag.completed(&room).unwrap();
@@ -314,11 +288,11 @@ mod tests {
 
     #[test]
     fn an_item_of_another_type_keeps_nothing() {
-        let etag = ETag::of_write("1".to_owned().into(), Some(stored().into()));
+        let etag = ETag::of_write("1".to_owned().into(), Some(&stored()));
         let other = json!({"type": "hall", "id": "r"});
         assert!(etag.completed(&other).unwrap().is_none());
         // The state is none that the type can read.
-        let unreadable = ETag::of_write("1".to_owned().into(), Some(json!({"lock": 1}).into()));
+        let unreadable = ETag::of_write("1".to_owned().into(), Some(&json!({"lock": 1})));
         assert!(
             unreadable.completed(&Label { id: "a".into(), name: "A".into() }).unwrap().is_none()
         );
@@ -328,7 +302,7 @@ mod tests {
     fn an_item_without_unknown_properties_is_sent_as_it_is() {
         let known =
             json!({"id": "r", "lock": {"hash": 1}, "labels": [{"id": "a", "name": "A"}], "_ts": 1});
-        let etag = ETag::of_write("1".to_owned().into(), Some(known.into()));
+        let etag = ETag::of_write("1".to_owned().into(), Some(&known));
         let mut room: Room = etag.state.as_ref().unwrap().parse().unwrap();
         room.name = Some("Red".into());
         assert!(etag.completed(&room).unwrap().is_none());

@@ -32,7 +32,7 @@ pub use etag::ETag;
 pub use json::JsonText;
 pub use meter::{Meter, metered};
 pub use pacer::Pacer;
-pub use queries::{QueryPosition, RowResult, Scope};
+pub use queries::{Pages, QueryPosition, RowResult, Scope};
 pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
 pub use session::{
     Captures, ContainerTag, Position, SeenPositions, Session, SessionPosition, WrittenDocument,

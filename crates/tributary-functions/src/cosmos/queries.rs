@@ -1,4 +1,6 @@
 //! The queries of a container: read to their end, row by row, or page by page.
+//!
+//! All calls of the SDK return rows as text: see [`JsonText`].
 
 use std::num::NonZeroU32;
 
@@ -8,13 +10,14 @@ use azure_data_cosmos::{
     options::{FeedOptions, MaxItemCountHint, QueryOptions},
 };
 use futures::{
-    StreamExt, TryStreamExt,
+    FutureExt, StreamExt, TryStreamExt,
+    future::BoxFuture,
     stream::{self, BoxStream},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    JsonText, Reason, StoreError,
+    JsonText, StoreError,
     budget::check_request_budget,
     container::{Container, measured},
     meter::timed,
@@ -27,6 +30,9 @@ const UNLIMITED_FAN_OUT: u32 = u32::MAX;
 
 /// A row of a query as a `T`, or as text if it has another form.
 pub type RowResult<T> = Result<T, JsonText>;
+
+/// The pages of a query, one by one.
+pub type Pages<T> = BoxStream<'static, Result<T, StoreError>>;
 
 /// A position in the pages of a query, from which a later call goes on. It is a text of the SDK, and holds
 /// for the query that it is from.
@@ -55,60 +61,76 @@ impl Scope<'_> {
 impl Container {
     /// Runs a query and reads all of its pages: for queries that are bounded by a `TOP` of at most
     /// `limit`, which is also the size of a page.
-    pub async fn query<T: DeserializeOwned + Send + 'static>(
+    pub async fn query<T: DeserializeOwned>(
         &self,
         query: Query,
         scope: Scope<'_>,
         limit: u32,
     ) -> Result<Vec<T>, StoreError> {
-        self.pages(query, scope, limit).await?.try_concat().await
+        items(&self.all_rows(query, scope, limit).await?)
     }
 
     /// Runs a query as [`Self::query`] does, but returns a row that is no `T` as text. A log line names
     /// its item. So one unreadable item does not hide the others.
-    ///
-    /// A query without such rows costs as much as [`Self::query`]. With one, the query is sent twice.
-    pub async fn query_rows<T: DeserializeOwned + Send + 'static>(
+    pub async fn query_rows<T: DeserializeOwned>(
         &self,
         query: Query,
         scope: Scope<'_>,
         limit: u32,
     ) -> Result<Vec<RowResult<T>>, StoreError> {
-        let (rows, _) = self.query_rows_while(query, scope, limit, |_| true).await?;
-        Ok(rows)
+        let rows = self.all_rows(query, scope, limit).await?;
+        Ok(rows.into_iter().map(|row| self.row(row)).collect())
     }
 
     /// Reads the pages of a query as [`Self::query_rows`] does, until `go_on` returns false for the rows
     /// so far. Returns the rows, and true if the query has no more.
-    pub async fn query_rows_while<T: DeserializeOwned + Send + 'static>(
+    pub async fn query_rows_while<T: DeserializeOwned>(
         &self,
         query: Query,
         scope: Scope<'_>,
         page_size: u32,
         go_on: impl Fn(&[RowResult<T>]) -> bool,
     ) -> Result<(Vec<RowResult<T>>, bool), StoreError> {
-        let pages = self.pages(query.clone(), scope, page_size).await?;
-        match rows_while(pages, Ok, &go_on).await {
-            Err(StoreError { reason: Reason::Unreadable, .. }) => {}
-            rows => return rows,
+        let mut state = QueryState::begin(self, query, scope, feed_options(page_size)).await?;
+        let mut rows = Vec::new();
+        while let Some(page) = state.next().await? {
+            rows.extend(page.into_iter().map(|row| self.row(row)));
+            if !go_on(&rows) {
+                return Ok((rows, false));
+            }
         }
-        let pages = self.pages(query, scope, page_size).await?;
-        let row = |row: JsonText| row.parse().ok_or(row);
-        let (rows, is_end) = rows_while(pages, row, &go_on).await?;
-        for row in &rows {
-            self.report_unreadable(row.as_ref().err());
-        }
-        Ok((rows, is_end))
+        Ok((rows, true))
     }
 
-    fn report_unreadable(&self, row: Option<&JsonText>) {
-        if let Some(row) = row {
+    /// Reads all rows of a query.
+    fn all_rows<'a>(
+        &'a self,
+        query: Query,
+        scope: Scope<'a>,
+        page_size: u32,
+    ) -> BoxFuture<'a, Result<Vec<JsonText>, StoreError>> {
+        let read = async move {
+            let mut state = QueryState::begin(self, query, scope, feed_options(page_size)).await?;
+            let mut rows = Vec::new();
+            while let Some(page) = state.next().await? {
+                rows.extend(page);
+            }
+            Ok(rows)
+        };
+        read.boxed()
+    }
+
+    /// Returns a row as a `T`, or as text with a log line if it has another form.
+    fn row<T: DeserializeOwned>(&self, row: JsonText) -> RowResult<T> {
+        let item = row.read().ok();
+        item.ok_or_else(|| {
             tracing::error!(
                 container = self.id(),
                 item.id = row.id(),
                 "Left out an item that is unreadable"
             );
-        }
+            row
+        })
     }
 
     /// Runs a query page by page as [`Self::pages`] does, but returns a row that is no `T` as text. A log
@@ -118,15 +140,12 @@ impl Container {
         query: Query,
         scope: Scope<'_>,
         page_size: u32,
-    ) -> Result<BoxStream<'static, Result<Vec<RowResult<T>>, StoreError>>, StoreError> {
-        let pages = self.pages(query, scope, page_size).await?;
+    ) -> Result<Pages<Vec<RowResult<T>>>, StoreError> {
+        let pages = self.text_pages(query, scope, page_size).await?;
         let container = self.clone();
-        let parse = move |row: JsonText| {
-            let row: RowResult<T> = row.parse().ok_or(row);
-            container.report_unreadable(row.as_ref().err());
-            row
-        };
-        Ok(pages.map_ok(move |rows| rows.into_iter().map(&parse).collect()).boxed())
+        let read =
+            move |rows: Vec<JsonText>| rows.into_iter().map(|row| container.row(row)).collect();
+        Ok(pages.map_ok(read).boxed())
     }
 
     /// Reads items of one logical partition by their ids: one store request, or none for no ids. Missing
@@ -167,45 +186,58 @@ impl Container {
         query: Query,
         scope: Scope<'_>,
         page_size: u32,
-    ) -> Result<BoxStream<'static, Result<Vec<T>, StoreError>>, StoreError> {
-        let state = QueryState::begin(self, query, scope, feed_options(page_size)).await?;
-        let pages = stream::try_unfold(state, async |mut state: QueryState<T>| {
-            let page = state.next().await?;
-            Ok(page.map(|page| (page.into_items(), state)))
-        });
-        Ok(pages.boxed())
+    ) -> Result<Pages<Vec<T>>, StoreError> {
+        let pages = self.text_pages(query, scope, page_size).await?;
+        Ok(pages.map(|page| items(&page?)).boxed())
     }
 
-    /// Runs a query page by page as [`Self::pages`] does, from a position of the same query on; without one,
+    fn text_pages<'a>(
+        &'a self,
+        query: Query,
+        scope: Scope<'a>,
+        page_size: u32,
+    ) -> BoxFuture<'a, Result<Pages<Vec<JsonText>>, StoreError>> {
+        let begin = async move {
+            let state = QueryState::begin(self, query, scope, feed_options(page_size)).await?;
+            let pages = stream::try_unfold(state, async |mut state| {
+                let page = state.next().await?;
+                Ok(page.map(|page| (page, state)))
+            });
+            Ok(pages.boxed())
+        };
+        begin.boxed()
+    }
+
+    /// Runs a query page by page, with rows as text, from a position of the same query on; without one,
     /// from its beginning. A page comes with the position behind it.
-    pub async fn pages_behind<T: DeserializeOwned + Send + 'static>(
+    pub async fn pages_behind(
         &self,
         query: Query,
         scope: Scope<'_>,
         page_size: u32,
         position: Option<QueryPosition>,
-    ) -> Result<BoxStream<'static, Result<(Vec<T>, QueryPosition), StoreError>>, StoreError> {
+    ) -> Result<Pages<(Vec<JsonText>, QueryPosition)>, StoreError> {
         let mut feed = feed_options(page_size);
         if let Some(QueryPosition(token)) = position {
             feed = feed.with_continuation_token(ContinuationToken::from_string(token));
         }
         let state = QueryState::begin(self, query, scope, feed).await?;
-        let pages = stream::try_unfold(state, async |mut state: QueryState<T>| {
+        let pages = stream::try_unfold(state, async |mut state| {
             let Some(page) = state.next().await? else { return Ok(None) };
             let token = state.pages.to_continuation_token().map_err(StoreError::from_read)?;
             let position = QueryPosition(token.as_str().to_owned());
-            Ok(Some(((page.into_items(), position), state)))
+            Ok(Some(((page, position), state)))
         });
         Ok(pages.boxed())
     }
 
     /// Sends a query whose pages are read later.
-    async fn begin<T: DeserializeOwned + Send + 'static>(
+    async fn begin(
         &self,
         query: Query,
         partition: Option<&str>,
         feed: FeedOptions,
-    ) -> Result<QueryPageIterator<T>, StoreError> {
+    ) -> Result<QueryPageIterator<JsonText>, StoreError> {
         let scope = match partition {
             Some(key) => FeedScope::partition(key.to_owned()),
             None => FeedScope::full_container(),
@@ -221,10 +253,10 @@ impl Container {
 }
 
 /// A query whose pages are read one by one.
-struct QueryState<T: Send + 'static> {
+struct QueryState {
     container: Container,
     partition: Option<String>,
-    pages: QueryPageIterator<T>,
+    pages: QueryPageIterator<JsonText>,
     /// The query and its options, until the first page is read.
     first: Option<(Query, FeedOptions)>,
 }
@@ -237,7 +269,7 @@ fn feed_options(page_size: u32) -> FeedOptions {
         .with_max_fan_out(UNLIMITED_FAN_OUT)
 }
 
-impl<T: DeserializeOwned + Send + 'static> QueryState<T> {
+impl QueryState {
     /// Sends the query.
     async fn begin(
         container: &Container,
@@ -250,7 +282,7 @@ impl<T: DeserializeOwned + Send + 'static> QueryState<T> {
         Ok(Self { container: container.clone(), partition, pages, first: Some((query, feed)) })
     }
 
-    async fn next(&mut self) -> Result<Option<QueryFeedPage<T>>, StoreError> {
+    async fn next(&mut self) -> Result<Option<Vec<JsonText>>, StoreError> {
         // Queries in the background may ask all partitions. In a quiet hour they would outnumber all others.
         // guard: logical partitions: queries in the background are not counted => `true`
         let is_foreground = self.container.options.throughput_control.is_none();
@@ -264,31 +296,20 @@ impl<T: DeserializeOwned + Send + 'static> QueryState<T> {
             self.pages = latest.begin(query, self.partition.as_deref(), feed).await?;
             page = self.page(false).await?;
         }
-        page.map_err(StoreError::from_read)
+        let page = page.map_err(StoreError::from_read)?;
+        Ok(page.map(QueryFeedPage::into_items))
     }
 
     async fn page(
         &mut self,
         begins_query: bool,
-    ) -> Result<Result<Option<QueryFeedPage<T>>, CosmosError>, StoreError> {
+    ) -> Result<Result<Option<QueryFeedPage<JsonText>>, CosmosError>, StoreError> {
         check_request_budget()?;
         let call = timed(self.pages.try_next());
         Ok(measured(self.container.id(), self.partition.as_deref(), begins_query, call).await)
     }
 }
 
-/// Collects the rows of pages until `go_on` returns false for them. Returns true if there are no more.
-async fn rows_while<P, T>(
-    mut pages: BoxStream<'static, Result<Vec<P>, StoreError>>,
-    row: impl Fn(P) -> RowResult<T>,
-    go_on: impl Fn(&[RowResult<T>]) -> bool,
-) -> Result<(Vec<RowResult<T>>, bool), StoreError> {
-    let mut rows = Vec::new();
-    while let Some(page) = pages.try_next().await? {
-        rows.extend(page.into_iter().map(&row));
-        if !go_on(&rows) {
-            return Ok((rows, false));
-        }
-    }
-    Ok((rows, true))
+fn items<T: DeserializeOwned>(rows: &[JsonText]) -> Result<Vec<T>, StoreError> {
+    rows.iter().map(JsonText::read).collect()
 }

@@ -5,9 +5,8 @@ use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, Error},
 };
-use serde_json::Value;
 
-use super::{ETag, StoreError};
+use super::{ETag, JsonText, StoreError};
 
 /// An item as it was read, and the ETag that a conditional write needs.
 #[derive(Debug, Clone)]
@@ -34,15 +33,28 @@ impl<T> Stored<T> {
     }
 }
 
+impl<T: DeserializeOwned> Stored<T> {
+    /// Reads an item with its ETag.
+    pub(super) fn read(tag: Etag, state: JsonText) -> Result<Self, StoreError> {
+        Ok(Self { item: state.read()?, etag: ETag::of_read(tag, state) })
+    }
+}
+
 /// Reads a whole item in a row of a query, with the ETag and the state in it.
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Stored<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let state = Value::deserialize(deserializer)?;
-        let tag = state["_etag"].as_str().ok_or_else(|| D::Error::missing_field("_etag"))?;
-        let tag = Etag::from(tag.to_owned());
-        let item = T::deserialize(&state).map_err(D::Error::custom)?;
-        Ok(Self { item, etag: ETag::of_write(tag, Some(state.into())) })
+        let state = JsonText::deserialize(deserializer)?;
+        let ETagOfRow { tag } = state.try_parse().map_err(D::Error::custom)?;
+        let item = state.try_parse().map_err(D::Error::custom)?;
+        Ok(Self { item, etag: ETag::of_read(tag.into(), state) })
     }
+}
+
+/// The ETag in a row of a query.
+#[derive(Deserialize)]
+struct ETagOfRow {
+    #[serde(rename = "_etag")]
+    tag: String,
 }
 
 #[cfg(test)]

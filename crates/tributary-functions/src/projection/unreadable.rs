@@ -23,18 +23,14 @@ pub(super) fn defect<T: DeserializeOwned>(
     let Ok(fields) = document.parse::<Map<String, Value>>() else {
         return format!("it is no JSON object (line {line}, column {column})");
     };
-    // Parsed from values, the message has no line and column, which change with each field.
-    let message = |fields: Map<String, Value>| {
-        serde_json::from_value::<T>(fields.into()).err().map(|error| error.to_string())
-    };
-    let original = message(fields.clone());
+    let original = message::<T>(&fields);
     if let Some(field) = original.as_deref().and_then(missing_field) {
         return format!("{} has no `{field}`", kind::<T>(&fields));
     }
     let without = |field: &String| {
         let mut others = fields.clone();
         others.remove(field);
-        message(others)
+        message::<T>(&others)
     };
     // No document can be read without its type, so the type is bad only if no other field is.
     let candidates =
@@ -61,17 +57,25 @@ pub(super) fn defect<T: DeserializeOwned>(
 /// Returns the type of the item in words. A type that the parser has accepted is a type of the app, so it
 /// has no personal content; any other type is left out.
 fn kind<T: DeserializeOwned>(fields: &Map<String, Value>) -> String {
-    let is_refused = |fields: Map<String, Value>| {
-        serde_json::from_value::<T>(fields.into())
-            .is_err_and(|error| error.to_string().starts_with("unknown variant"))
+    let is_refused = |fields: &Map<String, Value>| {
+        message::<T>(fields).is_some_and(|message| message.starts_with("unknown variant"))
     };
     let mut unknown = fields.clone();
     unknown.insert(TYPE_FIELD.into(), "".into());
-    let stops = is_refused(unknown) && !is_refused(fields.clone());
+    let stops = is_refused(&unknown) && !is_refused(fields);
     match fields.get(TYPE_FIELD).and_then(Value::as_str).filter(|_| stops) {
         Some(kind) => format!("a `{kind}`"),
         None => "it".into(),
     }
+}
+
+/// Returns the parser's message about fields that are no `T`.
+fn message<T: DeserializeOwned>(fields: &Map<String, Value>) -> Option<String> {
+    let text = serde_json::to_string(fields).ok()?;
+    let mut message = serde_json::from_str::<T>(&text).err()?.to_string();
+    // Line and column change with each field.
+    message.truncate(message.rfind(" at line ").unwrap_or(message.len()));
+    Some(message)
 }
 
 fn missing_field(message: &str) -> Option<&str> {

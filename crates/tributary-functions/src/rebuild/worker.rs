@@ -222,8 +222,7 @@ impl Run<'_> {
             self.rebuild.progress.request_units += meter.request_units();
         }
         let query = sources_query("*", self.rebuild.since)?;
-        let pages =
-            sources.pages_behind::<JsonText>(query, Scope::Container, PAGE_SOURCES, position);
+        let pages = sources.pages_behind(query, Scope::Container, PAGE_SOURCES, position);
         let mut pages = match pages.await {
             Err(error) if resumes && !error.is_transient() => {
                 return self.begin_again(&error).await;

@@ -21,7 +21,7 @@ use super::{
     stored::{Content, ItemPlace},
 };
 use crate::{
-    cosmos::{Query, Scope, StoreError, Turns, retry},
+    cosmos::{JsonText, Query, Scope, StoreError, Turns, retry},
     values::Timestamp,
 };
 
@@ -89,7 +89,7 @@ impl DepartingRow {
 
 /// Returns a value of a row, if it can be read.
 fn value<T: DeserializeOwned>(value: &Value) -> Option<T> {
-    T::deserialize(value).ok()
+    JsonText::from(value).parse()
 }
 
 /// Ends the unfinished moves from these containers. The runs are known to have passed the date `passed`.
