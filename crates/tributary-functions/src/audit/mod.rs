@@ -21,6 +21,7 @@
 //! `docs/audit.md`.
 
 mod aggregate;
+mod any_checks;
 mod compare;
 mod copies;
 mod counts;
@@ -357,5 +358,8 @@ impl Audit {
 }
 
 fn part<C: Checks>(checks: impl Fn() -> C + Send + Sync + 'static) -> Arc<AuditPart> {
-    Arc::new(move |options, slice, listener| pass::run(checks(), options, slice, listener).boxed())
+    Arc::new(move |options, slice, listener| {
+        let checks = checks();
+        async move { pass::run(&checks, options, slice, listener).await }.boxed()
+    })
 }

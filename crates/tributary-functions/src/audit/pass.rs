@@ -2,12 +2,12 @@
 
 use std::{ops::ControlFlow, pin::pin, sync::Arc};
 
-use futures::{FutureExt, StreamExt, TryStreamExt, stream};
+use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 use tokio::time::Instant;
 
 use super::{
-    AuditOptions, AuditSlice, AuditSummary, AuditedItem, Checks, Listener, MAX_CONCURRENT_CHECKS,
-    PartPosition, retry_transient, settle::Suspects,
+    AuditOptions, AuditSlice, AuditSummary, AuditedItem, Listener, MAX_CONCURRENT_CHECKS,
+    PartPosition, any_checks::AnyChecks, retry_transient, settle::Suspects,
 };
 use crate::cosmos::{Container, JsonText, Pacer, Query, QueryPosition, Scope, StoreError, metered};
 
@@ -15,44 +15,49 @@ use crate::cosmos::{Container, JsonText, Pacer, Query, QueryPosition, Scope, Sto
 const PAGE_ITEMS: u32 = 100;
 
 /// Runs a slice of an audit with these checks.
-pub(super) async fn run<C: Checks>(
-    checks: C,
+///
+/// The future is boxed here, so that its code is in this crate.
+pub(super) fn run<'a>(
+    checks: &'a dyn AnyChecks,
     options: AuditOptions,
     slice: AuditSlice<PartPosition>,
-    listener: &mut dyn Listener,
-) -> Result<(AuditSummary, Option<PartPosition>), StoreError> {
-    let begin = Instant::now();
-    let AuditSlice { position, deadline, pacer } = slice;
-    let mut pass = Pass {
-        pacer,
-        deadline,
-        suspects: Suspects::new(&checks, options),
-        checks: &checks,
-        listener,
-        summary: AuditSummary::default(),
+    listener: &'a mut dyn Listener,
+) -> BoxFuture<'a, Result<(AuditSummary, Option<PartPosition>), StoreError>> {
+    let run = async move {
+        let begin = Instant::now();
+        let AuditSlice { position, deadline, pacer } = slice;
+        let mut pass = Pass {
+            pacer,
+            deadline,
+            suspects: Suspects::new(checks, options),
+            checks,
+            listener,
+            summary: AuditSummary::default(),
+        };
+        let (result, meter) = metered(pass.run(position)).await;
+        let position = result?;
+        let summary = AuditSummary {
+            request_units: meter.request_units(),
+            store_requests: meter.requests(),
+            duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+            ..pass.summary
+        };
+        Ok((summary, position))
     };
-    let (result, meter) = metered(pass.run(position)).await;
-    let position = result?;
-    let summary = AuditSummary {
-        request_units: meter.request_units(),
-        store_requests: meter.requests(),
-        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
-        ..pass.summary
-    };
-    Ok((summary, position))
+    run.boxed()
 }
 
 /// One audit under way.
-struct Pass<'a, C> {
-    checks: &'a C,
-    suspects: Suspects<'a, C>,
+struct Pass<'a> {
+    checks: &'a dyn AnyChecks,
+    suspects: Suspects<'a>,
     listener: &'a mut dyn Listener,
     summary: AuditSummary,
     pacer: Arc<Pacer>,
     deadline: Option<Instant>,
 }
 
-impl<C: Checks> Pass<'_, C> {
+impl Pass<'_> {
     /// Returns the position at which the slice ended; `None` if nothing remains.
     async fn run(
         &mut self,
@@ -68,7 +73,7 @@ impl<C: Checks> Pass<'_, C> {
                 return Ok(Some(PartPosition { container: index, page }));
             }
         }
-        for group in C::GROUPS {
+        for group in self.checks.groups() {
             let suspects = retry_transient(|| self.checks.check_group(group)).boxed();
             self.suspects.add(self.pacer.charge(suspects).await?);
         }

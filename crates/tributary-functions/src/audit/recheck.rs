@@ -1,14 +1,15 @@
 //! Repeated checks: of a target, and after a request that the store has throttled or not answered.
 
 use super::{
-    AuditedItem, Checks,
+    AuditedItem,
+    any_checks::AnyChecks,
     finding::{Suspect, Target},
 };
 use crate::cosmos::{JsonText, Retryable, StoreError, Stored, retry};
 
 /// Checks a target again, with fresh reads.
-pub(super) async fn recheck<C: Checks>(
-    checks: &C,
+pub(super) async fn recheck(
+    checks: &dyn AnyChecks,
     target: &Target,
 ) -> Result<Vec<Suspect>, StoreError> {
     let (container, partition_key, id) = match target {

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::{
-    Checks,
+    any_checks::AnyChecks,
     finding::{Repair, Suspect},
     recheck::{recheck, retry_transient},
 };
@@ -36,7 +36,10 @@ pub type RepairResult = Result<&'static str, Obstacle>;
 /// Repairs one divergence, and checks that it is gone. Another write, such as another repair, may have
 /// changed the kind of the divergence meanwhile. Then its present kind is repaired: each write is
 /// guarded.
-pub(super) async fn repair<C: Checks>(checks: &C, suspect: &Suspect) -> Result<Repair, StoreError> {
+pub(super) async fn repair(
+    checks: &dyn AnyChecks,
+    suspect: &Suspect,
+) -> Result<Repair, StoreError> {
     let not_repaired = |why: String| Repair { repaired: false, what: why };
     let mut what = "it was repaired meanwhile";
     for _ in 0..MAX_REPAIR_ATTEMPTS {

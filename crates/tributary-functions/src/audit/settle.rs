@@ -5,7 +5,8 @@ use std::{collections::HashMap, time::Instant};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{
-    AuditOptions, Checks, Finding, MAX_CONCURRENT_CHECKS,
+    AuditOptions, Finding, MAX_CONCURRENT_CHECKS,
+    any_checks::AnyChecks,
     finding::{Suspect, Target},
     recheck::{recheck, retry_transient},
     repair::repair,
@@ -22,8 +23,8 @@ const CHECKS_PER_PAUSE: u32 = 2;
 const MAX_PAUSES: u32 = 4;
 
 /// The suspects that wait.
-pub(super) struct Suspects<'a, C> {
-    checks: &'a C,
+pub(super) struct Suspects<'a> {
+    checks: &'a dyn AnyChecks,
     options: AuditOptions,
     waiting: Vec<(Suspect, Instant)>,
 }
@@ -35,8 +36,8 @@ pub(super) struct Settled {
     pub(super) unsettled: u64,
 }
 
-impl<'a, C: Checks> Suspects<'a, C> {
-    pub(super) fn new(checks: &'a C, options: AuditOptions) -> Self {
+impl<'a> Suspects<'a> {
+    pub(super) fn new(checks: &'a dyn AnyChecks, options: AuditOptions) -> Self {
         Self { checks, options, waiting: Vec::new() }
     }
 

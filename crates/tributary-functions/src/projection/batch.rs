@@ -96,71 +96,123 @@ pub async fn run<P: Projection>(
     let delivered = documents.len();
     // guard: rebuild: the age of a source is no lag => `Some(lag_ms(&stamps))`
     let lag_ms = matches!(source, BatchSource::ChangeFeed { .. }).then(|| lag_ms(&stamps));
-    let Collapsed { mut tasks, older } = collapse::<P>(projection.container().id(), documents);
-    let changes = tasks.len();
+    let collapsed = collapse::<P>(projection.container().id(), documents);
+    let Collapsed { mut tasks, changes, older } = collapsed;
+    let n_changes = tasks.len();
     let applied = match source {
         BatchSource::ChangeFeed { applied } => applied,
         BatchSource::Rebuild => None,
     };
     if let Some(applied) = applied {
-        tasks.retain(|task| !is_settled::<P>(applied, task));
+        let is_settled = |change: usize| is_settled::<P>(applied, &changes[change]);
+        tasks.retain(|task| !task.change.as_ref().is_ok_and(|change| is_settled(*change)));
     }
-    let settled = changes - tasks.len();
+    let settled = n_changes - tasks.len();
     let is_second_look = applied.is_some();
-    let invocation = &*invocation;
-    let batch = BatchWork { projection, letters, budget, invocation, is_second_look };
-    let work = metered(followed(batch.run_rounds(tasks)));
-    let ((BatchOutcomes { done, failures }, detail), meter) = work.await;
-    let duration = started.elapsed();
-
-    let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
-    let applied = count(ChangeOutcome::Done(Effect::Applied));
-    let unchanged = settled + count(ChangeOutcome::Done(Effect::Unchanged));
-    let older = older + count(ChangeOutcome::Done(Effect::Older));
-    let dead_letters = count(ChangeOutcome::DeadLetter);
-    let failed = failures.len();
-    let cost = Cost::from(&*meter);
-    tracing::info!(
-        delivered,
-        applied,
-        unchanged,
-        older,
-        dead_letters,
-        failed,
-        lag_ms,
-        duration_ms = milliseconds(duration),
-        request_charge_ru = cost.request_units,
-        store.requests = cost.requests,
-        store.throttled = cost.throttled,
-        "Applied a batch of changes"
-    );
-    let outcomes = [
-        ("applied", applied),
-        ("unchanged", unchanged),
-        ("older", older),
-        ("dead_letter", dead_letters),
-        ("failed", failed),
-    ];
-    let lag = lag_ms.map(Duration::from_millis);
-    telemetry::batch(P::FUNCTION, &telemetry::BatchMetrics { outcomes, lag, cost });
-    let record = BatchRecord {
+    let changes = ReadChanges { projection, changes, is_second_look };
+    let batch = BegunBatch {
+        function: P::FUNCTION,
         container: projection.container().id(),
-        delivered,
-        applied,
-        unchanged,
-        older,
-        dead_letters,
-        failed,
+        started,
+        stamps,
         lag_ms,
-        lsn: stamps.iter().filter_map(|stamps| stamps.lsn).max(),
+        delivered,
+        changes: n_changes,
+        older,
+        settled,
     };
-    record_batch(EndedWork { function: P::FUNCTION, duration, cost }, detail, record);
-    let request_units = cost.request_units;
-    match failures.first() {
-        None => Ok(AppliedBatch { applied, dead_letters, request_units }),
-        // guard: a batch that is not applied is not acknowledged =>
-        //     `Ok(AppliedBatch { applied, dead_letters, request_units })`
-        Some(first) => Err(IncompleteBatch { failed: failures.len(), changes, first: *first }),
+    let work = BatchWork {
+        changes: &changes,
+        letters,
+        budget,
+        invocation: &invocation,
+        group: P::GROUP,
+        concurrency: P::CONCURRENCY,
+    };
+    batch.complete(work, tasks).await
+}
+
+/// A batch whose rounds are to be run.
+struct BegunBatch {
+    function: &'static str,
+    container: &'static str,
+    started: Instant,
+    stamps: Vec<DocumentStamps>,
+    lag_ms: Option<u64>,
+    delivered: usize,
+    changes: usize,
+    older: usize,
+    settled: usize,
+}
+
+impl BegunBatch {
+    /// Runs the rounds, and reports the batch.
+    ///
+    /// It has no type parameter, so that its code is compiled once.
+    fn complete(
+        self,
+        work: BatchWork<'_>,
+        tasks: Vec<Task>,
+    ) -> BoxFuture<'_, Result<AppliedBatch, IncompleteBatch>> {
+        let complete = async move {
+            let Self { function, container, started, stamps, lag_ms, delivered, .. } = self;
+            let ((BatchOutcomes { done, failures }, detail), meter) =
+                metered(followed(work.run_rounds(tasks))).await;
+            let duration = started.elapsed();
+
+            let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
+            let applied = count(ChangeOutcome::Done(Effect::Applied));
+            let unchanged = self.settled + count(ChangeOutcome::Done(Effect::Unchanged));
+            let older = self.older + count(ChangeOutcome::Done(Effect::Older));
+            let dead_letters = count(ChangeOutcome::DeadLetter);
+            let failed = failures.len();
+            let cost = Cost::from(&*meter);
+            tracing::info!(
+                delivered,
+                applied,
+                unchanged,
+                older,
+                dead_letters,
+                failed,
+                lag_ms,
+                duration_ms = milliseconds(duration),
+                request_charge_ru = cost.request_units,
+                store.requests = cost.requests,
+                store.throttled = cost.throttled,
+                "Applied a batch of changes"
+            );
+            let outcomes = [
+                ("applied", applied),
+                ("unchanged", unchanged),
+                ("older", older),
+                ("dead_letter", dead_letters),
+                ("failed", failed),
+            ];
+            let lag = lag_ms.map(Duration::from_millis);
+            telemetry::batch(function, &telemetry::BatchMetrics { outcomes, lag, cost });
+            let record = BatchRecord {
+                container,
+                delivered,
+                applied,
+                unchanged,
+                older,
+                dead_letters,
+                failed,
+                lag_ms,
+                lsn: stamps.iter().filter_map(|stamps| stamps.lsn).max(),
+            };
+            record_batch(EndedWork { function, duration, cost }, detail, record);
+            let request_units = cost.request_units;
+            match failures.first() {
+                None => Ok(AppliedBatch { applied, dead_letters, request_units }),
+                // guard: a batch that is not applied is not acknowledged =>
+                //     `Ok(AppliedBatch { applied, dead_letters, request_units })`
+                Some(first) => {
+                    Err(IncompleteBatch { failed, changes: self.changes, first: *first })
+                }
+            }
+        };
+        complete.boxed()
     }
 }
 
@@ -172,9 +224,9 @@ pub struct SourceChange<'a> {
 }
 
 /// Returns true if this instance has applied the change eagerly.
-fn is_settled<P: Projection>(applied: &AppliedChanges, task: &Task<P::Change>) -> bool {
-    let source = task.change.as_ref().ok().and_then(P::source);
-    source.is_some_and(|(source, version)| applied.settles(&source, version, Instant::now()))
+fn is_settled<P: Projection>(applied: &AppliedChanges, change: &P::Change) -> bool {
+    P::source(change)
+        .is_some_and(|(source, version)| applied.settles(&source, version, Instant::now()))
 }
 
 /// Returns the newest change of each source among the documents; `None` if one cannot be read.
@@ -182,9 +234,11 @@ pub(super) fn changes<P: Projection>(
     projection: &P,
     documents: Vec<Document>,
 ) -> Option<Vec<SourceChange<'_>>> {
-    let Collapsed { tasks, .. } = collapse::<P>(projection.container().id(), documents);
-    let changes = tasks.into_iter().map(|task| {
-        let change = task.change.ok()?;
+    let collapsed = collapse::<P>(projection.container().id(), documents);
+    if collapsed.tasks.iter().any(|task| task.change.is_err()) {
+        return None;
+    }
+    let changes = collapsed.changes.into_iter().map(|change| {
         let (source, version) = P::source(&change)?;
         let apply = async move { apply(projection, &change).await }.boxed();
         Some(SourceChange { source, version, apply })
@@ -192,18 +246,69 @@ pub(super) fn changes<P: Projection>(
     changes.collect()
 }
 
-struct BatchWork<'a, P> {
+/// The changes of a batch by their numbers. The rounds of a batch know no type of change, so that their code is
+/// compiled once, and not again for each projection.
+trait Changes: Sync {
+    /// Applies a change once.
+    fn apply(&self, change: usize) -> BoxFuture<'_, Result<Effect, ApplyError>>;
+
+    /// Applies changes together, once.
+    fn apply_all<'a>(
+        &'a self,
+        changes: &'a [usize],
+    ) -> BoxFuture<'a, Result<Vec<Effect>, ApplyError>>;
+
+    /// Returns the dead letter of a document that can never be applied.
+    fn dead_letter(&self, invocation: &str, document: &Document, reason: String) -> DeadLetter;
+}
+
+/// The changes of a batch, and their projection.
+struct ReadChanges<'a, P: Projection> {
     projection: &'a P,
-    letters: &'a DeadLetters,
-    budget: Duration,
-    invocation: &'a str,
+    changes: Vec<P::Change>,
     /// True if the instance of its command has applied each change, as a rule.
     is_second_look: bool,
 }
 
-impl<P: Projection> BatchWork<'_, P> {
+impl<P: Projection> Changes for ReadChanges<'_, P> {
+    fn apply(&self, change: usize) -> BoxFuture<'_, Result<Effect, ApplyError>> {
+        let change = &self.changes[change];
+        if self.is_second_look {
+            apply_again(self.projection, change).boxed()
+        } else {
+            apply(self.projection, change).boxed()
+        }
+    }
+
+    fn apply_all<'a>(
+        &'a self,
+        changes: &'a [usize],
+    ) -> BoxFuture<'a, Result<Vec<Effect>, ApplyError>> {
+        let apply = async move {
+            let changes: Vec<_> = changes.iter().map(|change| &self.changes[*change]).collect();
+            apply_all(self.projection, &changes).await
+        };
+        apply.boxed()
+    }
+
+    fn dead_letter(&self, invocation: &str, document: &Document, reason: String) -> DeadLetter {
+        DeadLetter::new(self.projection, invocation, document, reason)
+    }
+}
+
+/// The work of applying a batch.
+struct BatchWork<'a> {
+    changes: &'a dyn Changes,
+    letters: &'a DeadLetters,
+    budget: Duration,
+    invocation: &'a str,
+    group: usize,
+    concurrency: usize,
+}
+
+impl BatchWork<'_> {
     /// Runs the rounds of a batch until no change is open, or the budget is spent.
-    async fn run_rounds(&self, tasks: Vec<Task<P::Change>>) -> BatchOutcomes {
+    async fn run_rounds(&self, tasks: Vec<Task>) -> BatchOutcomes {
         let deadline = Instant::now() + self.budget;
         let mut pauses = ExponentialBuilder::default()
             .with_min_delay(Duration::from_millis(2))
@@ -211,7 +316,7 @@ impl<P: Projection> BatchWork<'_, P> {
             .without_max_times()
             .with_jitter()
             .build();
-        let mut rounds = Rounds::new(tasks, P::GROUP);
+        let mut rounds = Rounds::new(tasks, self.group);
         let mut is_first = true;
         loop {
             let groups = rounds.begin_round();
@@ -236,26 +341,18 @@ impl<P: Projection> BatchWork<'_, P> {
     /// Attempts each task once. After the deadline and a failure, no further task begins: the store has a
     /// problem, and the host retries the batch in any case. A batch without a failure may take longer than
     /// the budget.
-    async fn round(
-        &self,
-        groups: Vec<Vec<Task<P::Change>>>,
-        deadline: Instant,
-    ) -> Vec<AttemptedTask<P::Change>> {
+    async fn round(&self, groups: Vec<Vec<Task>>, deadline: Instant) -> Vec<AttemptedTask> {
         let failure = &FailureFlag { is_set: AtomicBool::new(false), deadline };
         let attempts = groups
             .into_iter()
             .map(|tasks| -> BoxFuture<'_, _> { self.attempt_group(tasks, failure).boxed() });
         let attempted: Vec<_> =
-            stream::iter(attempts).buffer_unordered(P::CONCURRENCY).collect().await;
+            stream::iter(attempts).buffer_unordered(self.concurrency).collect().await;
         attempted.into_iter().flatten().collect()
     }
 
     /// Attempts tasks together, or each by itself if one of them makes all fail.
-    async fn attempt_group(
-        &self,
-        tasks: Vec<Task<P::Change>>,
-        failure: &FailureFlag,
-    ) -> Vec<AttemptedTask<P::Change>> {
+    async fn attempt_group(&self, tasks: Vec<Task>, failure: &FailureFlag) -> Vec<AttemptedTask> {
         if tasks.len() > 1
             && !failure.ends_round()
             && let Some(results) = self.attempt_all(&tasks).await
@@ -279,10 +376,11 @@ impl<P: Projection> BatchWork<'_, P> {
     /// Applies changes together; `None` if these can never be applied together.
     async fn attempt_all(
         &self,
-        tasks: &[Task<P::Change>],
+        tasks: &[Task],
     ) -> Option<Vec<Result<ChangeOutcome, FailedAttempt>>> {
-        let changes: Vec<_> = tasks.iter().filter_map(|task| task.change.as_ref().ok()).collect();
-        match apply_all(self.projection, &changes).await {
+        let changes: Vec<_> =
+            tasks.iter().filter_map(|task| task.change.as_ref().ok().copied()).collect();
+        match self.changes.apply_all(&changes).await {
             Ok(effects) if effects.len() == tasks.len() => {
                 Some(effects.into_iter().map(|effect| Ok(ChangeOutcome::Done(effect))).collect())
             }
@@ -297,25 +395,17 @@ impl<P: Projection> BatchWork<'_, P> {
         }
     }
 
-    async fn apply(&self, change: &P::Change) -> Result<Effect, ApplyError> {
-        if self.is_second_look {
-            apply_again(self.projection, change).await
-        } else {
-            apply(self.projection, change).await
-        }
-    }
-
     /// Applies a change, or stores it as a dead letter if it can never be applied.
-    async fn attempt(&self, task: &Task<P::Change>) -> Result<ChangeOutcome, StoreError> {
+    async fn attempt(&self, task: &Task) -> Result<ChangeOutcome, StoreError> {
         let reason = match &task.change {
-            Ok(change) => match self.apply(change).await {
+            Ok(change) => match self.changes.apply(*change).await {
                 Ok(effect) => return Ok(ChangeOutcome::Done(effect)),
                 Err(ApplyError::Transient(error)) => return Err(error),
                 Err(ApplyError::Permanent(reason)) => reason,
             },
             Err(reason) => reason.clone(),
         };
-        let letter = DeadLetter::new(self.projection, self.invocation, &task.document, reason);
+        let letter = self.changes.dead_letter(self.invocation, &task.document, reason);
         // guard: dead letter before acknowledgement => `self.letters.store(&letter).await.ok()`
         self.letters.store(&letter).await?;
         Ok(ChangeOutcome::DeadLetter)
@@ -324,7 +414,7 @@ impl<P: Projection> BatchWork<'_, P> {
 
 /// Returns the failed changes that the log names, by the ids of their documents, so that a change that fails
 /// repeatedly is found by its id. Throttled changes are counted instead (`store.throttled`).
-fn named_failures<C>(rounds: &Rounds<C>) -> impl Iterator<Item = (Option<String>, Reason)> {
+fn named_failures(rounds: &Rounds) -> impl Iterator<Item = (Option<String>, Reason)> {
     #[derive(serde::Deserialize)]
     struct Identified {
         id: String,

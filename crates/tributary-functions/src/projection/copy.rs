@@ -1,5 +1,6 @@
 //! Copies with the version of their source.
 
+use futures::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{ChangeFeedItem, Effect, Origin};
@@ -70,17 +71,17 @@ pub struct StoredCopy {
 
 impl StoredCopy {
     /// Reads the version and the ETag of a copy: one point read.
-    pub async fn read(
-        container: &Container,
-        partition: &str,
-        id: &str,
-    ) -> Result<Option<Self>, StoreError> {
+    pub fn read<'a>(
+        container: &'a Container,
+        partition: &'a str,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Self>, StoreError>> {
         #[derive(Deserialize)]
         struct Version {
             version: u64,
         }
-        let there: Option<Stored<Version>> =
-            container.read(partition, id).await.inspect_err(|error| {
+        let read = async move {
+            let there = container.read(partition, id).await.inspect_err(|error| {
                 if error.reason == Reason::Unreadable {
                     tracing::error!(
                         container = container.id(),
@@ -90,7 +91,11 @@ impl StoredCopy {
                     );
                 }
             })?;
-        Ok(there.map(|Stored { item, etag }| Self { version: item.version, etag }))
+            let copy =
+                |Stored { item: Version { version }, etag }: Stored<_>| Self { version, etag };
+            Ok(there.map(copy))
+        };
+        read.boxed()
     }
 }
 

@@ -19,10 +19,10 @@ use super::super::{Effect, Projection, apply::read};
 use crate::cosmos::{Reason, StoreError};
 
 /// The task of applying one document.
-pub(super) struct Task<C> {
+pub(super) struct Task {
     pub(super) document: Document,
-    /// The change, or the reason for which it cannot be read.
-    pub(super) change: Result<C, String>,
+    /// The number of the change among those of the batch, or the reason for which it cannot be read.
+    pub(super) change: Result<usize, String>,
 }
 
 /// The outcome of a change that may be acknowledged.
@@ -51,7 +51,7 @@ impl From<&StoreError> for FailedAttempt {
 }
 
 /// A task, and the outcome of its last attempt.
-pub(super) type AttemptedTask<C> = (Task<C>, Result<ChangeOutcome, FailedAttempt>);
+pub(super) type AttemptedTask = (Task, Result<ChangeOutcome, FailedAttempt>);
 
 /// The outcomes of the changes of a batch.
 #[derive(Debug, Default)]
@@ -61,27 +61,27 @@ pub(super) struct BatchOutcomes {
 }
 
 /// A batch between two rounds.
-pub(super) struct Rounds<C> {
-    tasks: Vec<Task<C>>,
+pub(super) struct Rounds {
+    tasks: Vec<Task>,
     /// The reason for which each task failed in the round before; empty before the first round.
     reasons: Vec<Reason>,
     group: usize,
     outcomes: BatchOutcomes,
 }
 
-impl<C> Rounds<C> {
+impl Rounds {
     /// Creates a batch whose first round has groups of at most `group` tasks.
-    pub(super) fn new(tasks: Vec<Task<C>>, group: usize) -> Self {
+    pub(super) fn new(tasks: Vec<Task>, group: usize) -> Self {
         Self { tasks, reasons: Vec::new(), group: group.max(1), outcomes: BatchOutcomes::default() }
     }
 
     /// Returns the groups of the next round. [`Self::end_round`] takes their outcomes.
-    pub(super) fn begin_round(&mut self) -> Vec<Vec<Task<C>>> {
+    pub(super) fn begin_round(&mut self) -> Vec<Vec<Task>> {
         groups(mem::take(&mut self.tasks), self.group)
     }
 
     /// Takes the outcome of each task of a round.
-    pub(super) fn end_round(&mut self, attempted: Vec<AttemptedTask<C>>) {
+    pub(super) fn end_round(&mut self, attempted: Vec<AttemptedTask>) {
         self.reasons.clear();
         for (task, result) in attempted {
             match result {
@@ -103,7 +103,7 @@ impl<C> Rounds<C> {
     }
 
     /// Returns the tasks to retry, and the reason for each.
-    pub(super) fn failed(&self) -> impl Iterator<Item = (&Task<C>, Reason)> {
+    pub(super) fn failed(&self) -> impl Iterator<Item = (&Task, Reason)> {
         self.tasks.iter().zip(self.reasons.iter().copied())
     }
 
@@ -117,7 +117,7 @@ impl<C> Rounds<C> {
 
 /// Returns the tasks in groups of at most `size`. A task that cannot be read stands alone, and spoils
 /// no group.
-fn groups<C>(tasks: Vec<Task<C>>, size: usize) -> Vec<Vec<Task<C>>> {
+fn groups(tasks: Vec<Task>, size: usize) -> Vec<Vec<Task>> {
     let (readable, unreadable): (Vec<_>, Vec<_>) =
         tasks.into_iter().partition(|task| task.change.is_ok());
     let mut groups: Vec<_> = unreadable.into_iter().map(|task| vec![task]).collect();
@@ -128,10 +128,20 @@ fn groups<C>(tasks: Vec<Task<C>>, size: usize) -> Vec<Vec<Task<C>>> {
     groups
 }
 
-/// The tasks of a batch, and the number of changes left out because a newer one came with them.
+/// The tasks of a batch with their changes, and the number of changes left out because a newer one came with
+/// them.
 pub(super) struct Collapsed<C> {
-    pub(super) tasks: Vec<Task<C>>,
+    pub(super) tasks: Vec<Task>,
+    /// The changes by the numbers in the tasks.
+    pub(super) changes: Vec<C>,
     pub(super) older: usize,
+}
+
+/// The newest change of a source so far.
+struct Newest {
+    task: usize,
+    change: usize,
+    version: u64,
 }
 
 /// Keeps the newest change of each source, and every document that cannot be read.
@@ -139,8 +149,9 @@ pub(super) fn collapse<P: Projection>(
     container: &str,
     documents: Vec<Document>,
 ) -> Collapsed<P::Change> {
-    let mut tasks: Vec<Task<P::Change>> = Vec::with_capacity(documents.len());
-    let mut newest: HashMap<String, (usize, u64)> = HashMap::new();
+    let mut tasks: Vec<Task> = Vec::with_capacity(documents.len());
+    let mut changes = Vec::with_capacity(documents.len());
+    let mut newest: HashMap<String, Newest> = HashMap::new();
     let mut older = 0;
     for document in documents {
         let change = match read::<P>(container, &document) {
@@ -154,24 +165,25 @@ pub(super) fn collapse<P: Projection>(
         let Some((source, version)) = P::source(&change) else {
             continue;
         };
-        let task = Task { document, change: Ok(change) };
         match newest.entry(source) {
             Entry::Vacant(entry) => {
-                entry.insert((tasks.len(), version));
-                tasks.push(task);
+                entry.insert(Newest { task: tasks.len(), change: changes.len(), version });
+                tasks.push(Task { document, change: Ok(changes.len()) });
+                changes.push(change);
             }
             Entry::Occupied(mut entry) => {
                 older += 1;
-                let (index, known) = entry.get_mut();
+                let known = entry.get_mut();
                 // guard: newest version of a batch => `true`
-                if version >= *known {
-                    *known = version;
-                    tasks[*index] = task;
+                if version >= known.version {
+                    known.version = version;
+                    tasks[known.task].document = document;
+                    changes[known.change] = change;
                 }
             }
         }
     }
-    Collapsed { tasks, older }
+    Collapsed { tasks, changes, older }
 }
 
 #[cfg(test)]

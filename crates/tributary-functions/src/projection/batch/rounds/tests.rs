@@ -9,23 +9,20 @@ use super::*;
 /// The transient failures of a change before it is applied; `None` for a change that always fails.
 type Failures = Option<u32>;
 
-fn task(n: usize, is_readable: bool) -> Task<usize> {
+fn task(n: usize, is_readable: bool) -> Task {
     let document = Document::from_json(n.to_string()).unwrap();
     Task { document, change: if is_readable { Ok(n) } else { Err("unreadable".to_owned()) } }
 }
 
-fn number(task: &Task<usize>) -> usize {
+fn number(task: &Task) -> usize {
     task.document.raw().parse().unwrap()
 }
 
 /// A store that fails a group transiently as long as one of its changes fails.
-fn try_all(
-    groups: Vec<Vec<Task<usize>>>,
-    left: &mut BTreeMap<usize, Failures>,
-) -> Vec<AttemptedTask<usize>> {
+fn try_all(groups: Vec<Vec<Task>>, left: &mut BTreeMap<usize, Failures>) -> Vec<AttemptedTask> {
     let mut attempted = Vec::new();
     for group in groups {
-        let fails = |task: &Task<usize>| left[&number(task)] != Some(0);
+        let fails = |task: &Task| left[&number(task)] != Some(0);
         let all_fail = group.iter().any(fails);
         for task in &group {
             if let Some(left) = left.get_mut(&number(task)).unwrap() {
