@@ -27,6 +27,7 @@ mod copies;
 mod counts;
 mod finding;
 mod item;
+mod obstacle;
 mod referenced;
 mod window;
 
@@ -51,9 +52,9 @@ pub use self::{
     copies::CopiesChecks,
     finding::{CheckResult, Finding, FindingKind, Repair, Suspect, Target},
     item::{AuditedItem, Slot, read_slot},
+    obstacle::{Obstacle, RepairResult},
     recheck::retry_transient,
     referenced::{ReferencedItem, ReferencedItems},
-    repair::{Obstacle, RepairResult},
     window::WindowChecks,
 };
 use crate::{

@@ -7,31 +7,18 @@
 use std::time::Duration;
 
 use super::{
+    Obstacle,
     any_checks::AnyChecks,
     finding::{Repair, Suspect},
     recheck::{recheck, retry_transient},
 };
-use crate::cosmos::{Reason, Refusal, StoreError};
+use crate::cosmos::StoreError;
 
 /// The attempts at a repair that loses races.
 const MAX_REPAIR_ATTEMPTS: usize = 10;
 
 /// The pause after a lost race.
 const REPAIR_PAUSE: Duration = Duration::from_millis(20);
-
-/// The reason for which a repair did nothing.
-#[derive(Debug)]
-pub enum Obstacle {
-    /// A lost race: check again.
-    Race,
-    /// No program can decide this. The sentence says what the operator can do.
-    NeedsOperator(&'static str),
-    /// The store refused it.
-    Store(StoreError),
-}
-
-/// The action of a repair in words, or its obstacle.
-pub type RepairResult = Result<&'static str, Obstacle>;
 
 /// Repairs one divergence, and checks that it is gone. Another write, such as another repair, may have
 /// changed the kind of the divergence meanwhile. Then its present kind is repaired: each write is
@@ -58,20 +45,4 @@ pub(super) async fn repair(
         }
     }
     Ok(not_repaired("it keeps changing: audit again when the writers are done".to_owned()))
-}
-
-impl From<StoreError> for Obstacle {
-    fn from(error: StoreError) -> Self {
-        if error.is_race() || error.reason == Reason::NotFound {
-            Self::Race
-        } else {
-            Self::Store(error)
-        }
-    }
-}
-
-impl From<Refusal> for Obstacle {
-    fn from(refusal: Refusal) -> Self {
-        refusal.error.into()
-    }
 }

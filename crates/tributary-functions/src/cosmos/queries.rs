@@ -91,9 +91,9 @@ impl Container {
         page_size: u32,
         go_on: impl Fn(&[RowResult<T>]) -> bool,
     ) -> Result<(Vec<RowResult<T>>, bool), StoreError> {
-        let mut state = QueryState::begin(self, query, scope, feed_options(page_size)).await?;
+        let mut pages = self.text_pages(query, scope, page_size).await?;
         let mut rows = Vec::new();
-        while let Some(page) = state.next().await? {
+        while let Some(page) = pages.try_next().await? {
             rows.extend(page.into_iter().map(|row| self.row(row)));
             if !go_on(&rows) {
                 return Ok((rows, false));
@@ -109,15 +109,7 @@ impl Container {
         scope: Scope<'a>,
         page_size: u32,
     ) -> BoxFuture<'a, Result<Vec<JsonText>, StoreError>> {
-        let read = async move {
-            let mut state = QueryState::begin(self, query, scope, feed_options(page_size)).await?;
-            let mut rows = Vec::new();
-            while let Some(page) = state.next().await? {
-                rows.extend(page);
-            }
-            Ok(rows)
-        };
-        read.boxed()
+        async move { self.text_pages(query, scope, page_size).await?.try_concat().await }.boxed()
     }
 
     /// Returns a row as a `T`, or as text with a log line if it has another form.
@@ -135,7 +127,7 @@ impl Container {
 
     /// Runs a query page by page as [`Self::pages`] does, but returns a row that is no `T` as text. A log
     /// line names its item. This is for work that goes through any number of items.
-    pub async fn row_pages<T: DeserializeOwned + Send + 'static>(
+    pub async fn row_pages<T: DeserializeOwned + 'static>(
         &self,
         query: Query,
         scope: Scope<'_>,
@@ -150,7 +142,7 @@ impl Container {
 
     /// Reads items of one logical partition by their ids: one store request, or none for no ids. Missing
     /// items are left out. `select` lists the properties that are read of each item `c`, as in a query.
-    pub async fn query_ids<T: DeserializeOwned + Send + 'static>(
+    pub async fn query_ids<T: DeserializeOwned>(
         &self,
         select: &str,
         partition: &str,
@@ -160,7 +152,7 @@ impl Container {
     }
 
     /// Reads items by their ids, in one logical partition or in all: an id may be in several.
-    pub async fn query_ids_in<T: DeserializeOwned + Send + 'static>(
+    pub async fn query_ids_in<T: DeserializeOwned>(
         &self,
         scope: Scope<'_>,
         select: &str,
@@ -181,7 +173,7 @@ impl Container {
     }
 
     /// Runs a query page by page. A page has at most `page_size` items; the store may cut it earlier.
-    pub async fn pages<T: DeserializeOwned + Send + 'static>(
+    pub async fn pages<T: DeserializeOwned + 'static>(
         &self,
         query: Query,
         scope: Scope<'_>,

@@ -128,7 +128,7 @@ impl ChildList {
     /// Returns at most `most` children of a logical partition with dates in a range, from the beginning
     /// or after `after`; `None` if there is no parent. [`Self::position`] returns the position of an
     /// unreadable child.
-    pub async fn page<C: DeserializeOwned + Send + 'static>(
+    pub async fn page<C: DeserializeOwned>(
         &self,
         container: &Container,
         partition: &str,
@@ -159,8 +159,8 @@ impl ChildList {
         shape: &str,
     ) -> Result<Option<ParentAndChildren<P, C>>, StoreError>
     where
-        P: DeserializeOwned + Send + 'static,
-        C: DeserializeOwned + Send + 'static,
+        P: DeserializeOwned,
+        C: DeserializeOwned,
     {
         let query = self.query(partition, most, DateRange::default(), None, Some(shape))?;
         let found = Self::find(container, partition, most, query).await?;
@@ -179,8 +179,8 @@ impl ChildList {
         query: Query,
     ) -> Result<Option<(Option<P>, Vec<RowResult<C>>)>, StoreError>
     where
-        P: DeserializeOwned + Send + 'static,
-        C: DeserializeOwned + Send + 'static,
+        P: DeserializeOwned,
+        C: DeserializeOwned,
     {
         let scope = Scope::Partition(partition);
         let rows: Vec<RowResult<ListRow<P, C>>> =

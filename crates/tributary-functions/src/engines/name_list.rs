@@ -87,7 +87,7 @@ impl<N: AsRef<str> + Clone + DeserializeOwned> NameKey<N> {
 
 impl NameList {
     /// Returns at most `most` items of a logical partition, from the beginning or after `after`.
-    pub async fn page<T: DeserializeOwned + Send + 'static, N: AsRef<str>>(
+    pub async fn page<T: DeserializeOwned, N: AsRef<str>>(
         &self,
         container: &Container,
         partition: &str,

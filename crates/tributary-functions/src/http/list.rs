@@ -163,7 +163,7 @@ impl<K: Serialize, F> PageRequest<K, F> {
 impl<F: Copy + Into<DateRange>> PageRequest<SortKey, F> {
     /// Returns a page of the children in a logical partition, with dates in the range of the filter if it
     /// has one. A missing parent is a 404.
-    pub async fn of_children<C: DeserializeOwned + Send + 'static>(
+    pub async fn of_children<C: DeserializeOwned>(
         self,
         list: &ChildList,
         container: &Container,
@@ -189,7 +189,7 @@ impl<F: Copy + Into<DateRange>> PageRequest<SortKey, F> {
 
 impl<N: AsRef<str> + Clone + Serialize + DeserializeOwned> PageRequest<NameKey<N>> {
     /// Returns a page of a logical partition by name.
-    pub async fn of_names<T: DeserializeOwned + Send + 'static>(
+    pub async fn of_names<T: DeserializeOwned>(
         self,
         list: &NameList,
         container: &Container,

@@ -248,7 +248,7 @@ pub(super) fn changes<P: Projection>(
 
 /// The changes of a batch by their numbers. The rounds of a batch know no type of change, so that their code is
 /// compiled once, and not again for each projection.
-trait Changes: Sync {
+trait NumberedChanges: Sync {
     /// Applies a change once.
     fn apply(&self, change: usize) -> BoxFuture<'_, Result<Effect, ApplyError>>;
 
@@ -270,7 +270,7 @@ struct ReadChanges<'a, P: Projection> {
     is_second_look: bool,
 }
 
-impl<P: Projection> Changes for ReadChanges<'_, P> {
+impl<P: Projection> NumberedChanges for ReadChanges<'_, P> {
     fn apply(&self, change: usize) -> BoxFuture<'_, Result<Effect, ApplyError>> {
         let change = &self.changes[change];
         if self.is_second_look {
@@ -298,7 +298,7 @@ impl<P: Projection> Changes for ReadChanges<'_, P> {
 
 /// The work of applying a batch.
 struct BatchWork<'a> {
-    changes: &'a dyn Changes,
+    changes: &'a dyn NumberedChanges,
     letters: &'a DeadLetters,
     budget: Duration,
     invocation: &'a str,

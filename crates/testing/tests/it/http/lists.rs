@@ -54,6 +54,19 @@ async fn a_page_of_unreadable_items_is_empty_and_has_a_cursor() {
     assert_eq!((&page["items"], page["nextCursor"].is_string()), (&json!([]), true), "{page}");
 }
 
+#[tokio::test]
+async fn an_unreadable_item_costs_a_list_no_further_request() {
+    let world = world().await;
+    let requests = async || {
+        let before = world.endpoint.request_count();
+        BOOKINGS.page(&world, 100, None).await.expect(200);
+        world.endpoint.request_count() - before
+    };
+    let readable = requests().await;
+    world.make_unreadable("rooms", &BOOKINGS.ids(&world, 100).await[3], "purpose").await;
+    assert_eq!(requests().await, readable);
+}
+
 #[test]
 fn a_forged_cursor_is_refused_or_shows_a_page_of_the_same_list_at_its_price() {
     let runtime = Runtime::new().unwrap();

@@ -17,7 +17,7 @@ const MAX_ROWS_PER_SOURCE: u32 = 4;
 
 /// Returns `wanted` of the newest sources, or all if there are fewer: two queries in all partitions. Rows that
 /// are unreadable, or for which `read` returns `None`, are left out, and as many more are queried.
-pub async fn newest<W: Window, D: DeserializeOwned + Send + 'static, T>(
+pub async fn newest<W: Window, D: DeserializeOwned + 'static, T>(
     sources: &Container,
     wanted: u32,
     read: impl Fn(D) -> Option<T>,
@@ -50,7 +50,7 @@ struct FoundSources<T> {
     left_out: usize,
 }
 
-async fn found<D: DeserializeOwned + Send + 'static, T>(
+async fn found<D: DeserializeOwned + 'static, T>(
     sources: &Container,
     query: Query,
     page: u32,
