@@ -19,7 +19,7 @@ pub struct StoreError {
     /// True if the write may have been carried out although it failed: its answer was lost, or that of an
     /// earlier attempt, which the SDK has repeated by itself. Always false for a read.
     pub answer_lost: bool,
-    /// The error of the SDK, or of the parser of an item. It may name containers and endpoints: for the log only.
+    /// The error of the SDK, which may name containers and endpoints, or a [`ParseError`]: for the log only.
     #[source]
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
@@ -77,6 +77,14 @@ impl fmt::Display for Reason {
             Self::Unexpected => "an unexpected answer of the store",
         })
     }
+}
+
+/// The place at which an item is not of the type that was asked for. The parser's own message may quote values,
+/// which belong into no log.
+#[derive(Debug, thiserror::Error)]
+#[error("the parser stopped at column {column} of the item")]
+struct ParseError {
+    column: usize,
 }
 
 impl StoreError {
@@ -137,8 +145,9 @@ impl StoreError {
     }
 
     /// Creates the error of an item that is not of the type that was asked for.
-    pub(super) fn from_parse(error: serde_json::Error) -> Self {
-        Self { source: Some(Arc::new(error)), ..Self::unreadable() }
+    pub(super) fn from_parse(error: &serde_json::Error) -> Self {
+        let source = ParseError { column: error.column() };
+        Self { source: Some(Arc::new(source)), ..Self::unreadable() }
     }
 
     /// Creates the error of a store request that was not sent, since the budget is spent.

@@ -26,7 +26,7 @@ impl JsonText {
     ///
     /// `Unreadable` if it has another form.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
-        timed_sync(|| self.try_parse()).map_err(StoreError::from_parse)
+        timed_sync(|| self.try_parse()).map_err(|error| StoreError::from_parse(&error))
     }
 
     pub(super) fn try_parse<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
@@ -99,16 +99,33 @@ impl<'de> Deserialize<'de> for JsonText {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as _;
+
     use proptest::{collection::vec, prelude::*};
     use serde_json::{Value, json};
 
-    use super::*;
+    use super::{super::Reason, *};
 
     fn item() -> impl Strategy<Value = Value> {
         (any::<String>(), any::<i64>(), any::<u64>(), any::<Option<bool>>(), vec(any::<f32>(), 0..3))
             .prop_map(|(text, less, more, flag, numbers)| {
                 json!({"text": text, "less": less, "more": more, "inner": {"flag": flag, text: numbers}})
             })
+    }
+
+    #[test]
+    fn the_error_of_an_unreadable_item_quotes_no_value() {
+        #[derive(Debug, Deserialize)]
+        struct Numbered {
+            #[expect(dead_code, reason = "it cannot be read")]
+            id: u64,
+        }
+
+        let item = JsonText::from(&json!({"id": "secret"}));
+        let error = item.read::<Numbered>().unwrap_err();
+        assert_eq!(error.reason, Reason::Unreadable);
+        let cause = error.source().unwrap();
+        assert!(!format!("{error:?} {cause}").contains("secret"), "{error:?} {cause}");
     }
 
     proptest! {
