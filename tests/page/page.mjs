@@ -43,6 +43,7 @@ function story(sentence, tell) {
       await open(page, "#/");
       await page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
       await page.reload();
+      await shown(page);
       await tell(page);
       assert.deepEqual(foreign, [], "nothing comes from another host");
       assert.deepEqual(faults.splice(0), []);
