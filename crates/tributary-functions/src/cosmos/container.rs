@@ -216,7 +216,7 @@ impl Container {
         if let Some(over) = over {
             return self.replace(partition_key, id, item, &over.with_state_of(from)).await;
         }
-        // guard: a moved item keeps the properties that it does not know => `None`
+        // guard: a moved item keeps the properties that it does not know => `None::<Arc<Value>>`
         let complete = timed_sync(|| from.completed(item))?;
         let sent = as_sent(complete.as_deref(), item);
         let tag = self.write(partition_key, id, sent, ItemWrite::Create).await?;
