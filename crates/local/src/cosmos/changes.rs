@@ -14,7 +14,7 @@
 use azure_core::{
     Bytes,
     http::{
-        Method, Request,
+        Request,
         headers::{ETAG, HeaderName},
     },
 };
@@ -26,39 +26,230 @@ use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 use super::{
     account::Account,
     backend::Response,
-    containers::{ContainerInfo, KnownContainers},
+    containers::KnownContainers,
+    feed_order::{FeedOrder, FeedOrders, FeedSource},
     operation::{ContainerPath, PARTITION_KEY},
     pages::MAX_PAGE_BYTES,
     replicas::Replicas,
-    slices::{ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID},
+    slices::{self, ITEM_COUNT, KEY_TYPE, MAX_ITEM_COUNT, RANGE_ID},
 };
 
+const CHANGE_FEED: HeaderName = HeaderName::from_static("a-im");
 const IF_MODIFIED_SINCE: HeaderName = HeaderName::from_static("if-modified-since");
 const IF_NONE_MATCH: HeaderName = HeaderName::from_static("if-none-match");
-const ITEM_LSN: HeaderName = HeaderName::from_static("x-ms-item-lsn");
 const WIRE_FORMAT: HeaderName =
     HeaderName::from_static("x-ms-cosmos-changefeed-wire-format-version");
 
 /// The number of items that one transaction writes at most.
 const MAX_BATCH_OPERATIONS: usize = 100;
 
-/// A continuation of the emulator behind all items up to an LSN.
+/// Answers a page of the change feed.
+pub(super) async fn page(
+    account: &Account,
+    containers: &KnownContainers,
+    replicas: &Replicas,
+    orders: &FeedOrders,
+    path: &ContainerPath,
+    request: &Request,
+) -> Result<Response, CosmosError> {
+    let _alone = replicas.alone().await;
+    let Some(container) = containers.get(path).await else {
+        return account.send(request).await;
+    };
+    let feed = Feed { source: FeedSource { account, path, container: &container }, request };
+    let behind = feed.beginning().await?;
+    if let Some(partition) = whole_partition(request)
+        && let Behind::Lsn(lsn) = behind
+    {
+        let mut order = orders.take(path);
+        let page = feed.in_order(&mut order, partition, lsn).await?;
+        orders.keep(path, order);
+        if let Some(page) = page {
+            return Ok(page);
+        }
+    }
+    feed.scanned(&behind).await
+}
+
+/// The position behind which a page starts.
+enum Behind {
+    /// All items up to a log sequence number; 0 is the beginning.
+    Lsn(u64),
+    /// A continuation of the emulator.
+    Emulator(String),
+}
+
+/// A request for a page.
+#[derive(Clone, Copy)]
+struct Feed<'a> {
+    source: FeedSource<'a>,
+    request: &'a Request,
+}
+
+impl Feed<'_> {
+    async fn beginning(self) -> Result<Behind, CosmosError> {
+        if let Some(given) = header(self.request, &IF_NONE_MATCH) {
+            let lsn = given.trim_matches('"').parse();
+            return Ok(lsn.map_or_else(|_| Behind::Emulator(given.to_owned()), Behind::Lsn));
+        }
+        let since = header(self.request, &IF_MODIFIED_SINCE).and_then(|text| {
+            OffsetDateTime::parse(text, &Rfc2822).ok().map(OffsetDateTime::unix_timestamp)
+        });
+        let lsn = match since {
+            Some(since) => self.written_until(since).await?,
+            None => 0,
+        };
+        Ok(Behind::Lsn(lsn))
+    }
+
+    /// Returns the LSN of the last item that was written up to a time, in seconds since 1970.
+    async fn written_until(self, since: i64) -> Result<u64, CosmosError> {
+        let mut all = self.asked(&Behind::Lsn(0), -1);
+        all.headers_mut().remove(WIRE_FORMAT);
+        let response = self.source.account.send(&all).await?;
+        let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+        let items = body["Documents"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let older = items.iter().take_while(|item| item["_ts"].as_i64() <= Some(since));
+        match older.last() {
+            Some(last) => Ok(self.source.lsn(last).await.unwrap_or(0)),
+            None => Ok(0),
+        }
+    }
+
+    /// Returns the page of a whole physical partition; `None` if a scan has to answer.
+    async fn in_order(
+        self,
+        order: &mut FeedOrder,
+        partition: &str,
+        behind: u64,
+    ) -> Result<Option<Response>, CosmosError> {
+        let FeedSource { account, path, container } = self.source;
+        let Some((start, _)) = slices::bounds(account, path, partition).await else {
+            return Ok(None);
+        };
+        // The headers of a page come from one with next to no items.
+        let mut narrow = self.asked(&Behind::Lsn(behind), 1);
+        slices::narrow(&mut narrow, start, Some(slices::epk(start + 1)));
+        let response = account.send(&narrow).await?;
+        let (200 | 304, Ok(partition)) = (response.status, partition.parse()) else {
+            return Ok(None);
+        };
+        if !order.follow(self.source).await? {
+            return Ok(None);
+        }
+        let mut page = Page::new(self.limit());
+        let has_metadata = header(self.request, &WIRE_FORMAT).is_some();
+        let read = order.read(self.source, partition, behind, |lsn, item| {
+            let item: &RawValue = serde_json::from_slice(item).map_err(malformed)?;
+            let metadata = if has_metadata { Some(metadata(item)?) } else { None };
+            Ok(page.add(FeedChange::new(item, metadata, lsn)?))
+        });
+        read.await?;
+        page.into_response(response, &container.rid, behind).map(Some)
+    }
+
+    /// Returns the page of any part of the container, for which the emulator scans all items.
+    async fn scanned(self, behind: &Behind) -> Result<Response, CosmosError> {
+        let FeedSource { account, container, .. } = self.source;
+        // The rest of the last transaction may come behind the limit.
+        let wanted = self.limit().saturating_add(MAX_BATCH_OPERATIONS);
+        let asked = self.asked(behind, i64::try_from(wanted).unwrap_or(-1));
+        let mut response = account.send(&asked).await?;
+        if header_of(&response, &RANGE_ID).is_none() {
+            // Several physical partitions, or none: no number tells where the feed stands.
+            return account.send(self.request).await;
+        }
+        match response.status {
+            200 => {}
+            304 => {
+                let cursor =
+                    header_of(&response, &ETAG).and_then(|token| serde_json::from_str(token).ok());
+                if let Some(Cursor { lsn, .. }) = cursor {
+                    response.headers.insert(ETAG, quoted(lsn));
+                }
+                return Ok(response);
+            }
+            _ => return Ok(response),
+        }
+        let body = std::mem::take(&mut response.body);
+        let all: ScannedPage<'_> = serde_json::from_slice(&body).map_err(malformed)?;
+        let mut page = Page::new(self.limit());
+        for document in all.documents {
+            let scanned: Option<Scanned<'_>> = serde_json::from_str(document.get()).ok();
+            let (current, metadata) = scanned
+                .map_or((document, None), |Scanned { current, metadata }| {
+                    (current, Some(metadata))
+                });
+            let item = serde_json::from_str(current.get()).map_err(malformed)?;
+            // An item that has just expired has no LSN any more.
+            let lsn = self.source.lsn(&item).await.unwrap_or_else(|| page.end().unwrap_or(0));
+            if !page.add(FeedChange::new(current, metadata, lsn)?) {
+                break;
+            }
+        }
+        page.into_response(response, &container.rid, 0)
+    }
+
+    /// Returns the request for `limit` items behind a position, all if it is negative.
+    fn asked(self, behind: &Behind, limit: i64) -> Request {
+        let mut asked = Request::new(self.request.url().clone(), self.request.method());
+        *asked.headers_mut() = self.request.headers().clone();
+        asked.headers_mut().remove(IF_MODIFIED_SINCE);
+        asked.headers_mut().remove(IF_NONE_MATCH);
+        asked.insert_header(MAX_ITEM_COUNT, limit.to_string());
+        match behind {
+            Behind::Lsn(0) => {}
+            Behind::Lsn(lsn) => asked.insert_header(IF_NONE_MATCH, Cursor::behind(*lsn)),
+            Behind::Emulator(token) => asked.insert_header(IF_NONE_MATCH, token.clone()),
+        }
+        asked
+    }
+
+    /// Returns the number of items that the client asks for at most.
+    fn limit(self) -> usize {
+        let limit = header(self.request, &MAX_ITEM_COUNT).and_then(|limit| limit.parse().ok());
+        limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX)
+    }
+}
+
+/// Returns the physical partition whose newest versions a request asks for, all of them.
+fn whole_partition(request: &Request) -> Option<&str> {
+    let is_latest = header(request, &CHANGE_FEED)?.eq_ignore_ascii_case("Incremental feed");
+    let is_whole = [PARTITION_KEY, KEY_TYPE].iter().all(|part| header(request, part).is_none());
+    header(request, &RANGE_ID).filter(|_| is_latest && is_whole)
+}
+
+/// A continuation of the emulator.
 #[derive(Deserialize, Serialize)]
-struct FeedCursor {
+struct Cursor {
     kind: String,
     lsn: u64,
     epk: String,
     id: String,
 }
 
-#[derive(Deserialize, Serialize)]
-struct Page<'a> {
-    #[serde(borrow, rename = "_rid")]
-    rid: &'a RawValue,
+impl Cursor {
+    /// Returns the continuation behind all items with this LSN.
+    fn behind(lsn: u64) -> String {
+        // All keys are lower than this one.
+        let epk = "FF";
+        json!({"kind": "change_feed_cursor_v1", "lsn": lsn, "epk": epk, "id": ""}).to_string()
+    }
+}
+
+/// A page of the emulator.
+#[derive(Deserialize)]
+struct ScannedPage<'a> {
     #[serde(borrow, rename = "Documents")]
     documents: Vec<&'a RawValue>,
-    #[serde(rename = "_count")]
-    count: usize,
+}
+
+/// An item of such a page, in the form that the Rust SDK asks for.
+#[derive(Deserialize)]
+struct Scanned<'a> {
+    #[serde(borrow)]
+    current: &'a RawValue,
+    metadata: Map<String, Value>,
 }
 
 /// An item of the feed, with its LSN in its text.
@@ -67,172 +258,106 @@ struct FeedChange {
     text: Box<RawValue>,
 }
 
-/// Answers a page of the change feed.
-pub(super) async fn page(
-    account: &Account,
-    containers: &KnownContainers,
-    replicas: &Replicas,
-    path: &ContainerPath,
-    request: &Request,
-) -> Result<Response, CosmosError> {
-    let _alone = replicas.alone().await;
-    let Some(container) = containers.get(path).await else {
-        return account.send(request).await;
-    };
-    let feed = Feed { account, path, container: &container };
-    let limit = header(request, &MAX_ITEM_COUNT).and_then(|limit| limit.parse::<usize>().ok());
-    let limit = limit.filter(|limit| *limit > 0);
-    let begin = feed.beginning(request).await?;
-    // The rest of the last transaction may come behind the limit.
-    let wanted =
-        limit.map_or(-1, |limit| i64::try_from(limit + MAX_BATCH_OPERATIONS).unwrap_or(-1));
-    let mut response = account.send(&asked(request, begin.as_deref(), wanted)).await?;
-    if header_of(&response, &RANGE_ID).is_none() {
-        // Several physical partitions, or none: no number tells where the feed stands.
-        return account.send(request).await;
-    }
-    match response.status {
-        200 => feed.write(response, limit.unwrap_or(usize::MAX)).await,
-        304 => {
-            let cursor =
-                header_of(&response, &ETAG).and_then(|token| serde_json::from_str(token).ok());
-            if let Some(FeedCursor { lsn, .. }) = cursor {
-                response.headers.insert(ETAG, quoted(lsn));
-            }
-            Ok(response)
-        }
-        _ => Ok(response),
-    }
-}
-
-struct Feed<'a> {
-    account: &'a Account,
-    path: &'a ContainerPath,
-    container: &'a ContainerInfo,
-}
-
-impl Feed<'_> {
-    /// Returns the emulator's continuation from which the page starts; `None` at the beginning.
-    async fn beginning(&self, request: &Request) -> Result<Option<String>, CosmosError> {
-        if let Some(given) = header(request, &IF_NONE_MATCH) {
-            let number = given.trim_matches('"').parse().ok();
-            return Ok(Some(number.map_or_else(|| given.to_owned(), behind)));
-        }
-        let since = header(request, &IF_MODIFIED_SINCE).and_then(|text| {
-            OffsetDateTime::parse(text, &Rfc2822).ok().map(OffsetDateTime::unix_timestamp)
-        });
-        match since {
-            Some(since) => self.written_after(since, request).await,
-            None => Ok(None),
-        }
-    }
-
-    /// Returns the continuation behind the items that were written up to a time, in seconds since 1970.
-    async fn written_after(
-        &self,
-        since: i64,
-        request: &Request,
-    ) -> Result<Option<String>, CosmosError> {
-        let mut all = asked(request, None, -1);
-        all.headers_mut().remove(WIRE_FORMAT);
-        let response = self.account.send(&all).await?;
-        let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
-        let items = body["Documents"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let older = items.iter().take_while(|item| item["_ts"].as_i64() <= Some(since));
-        let Some(last) = older.last() else {
-            return Ok(None);
-        };
-        Ok(self.lsn(last).await.map(behind))
-    }
-
-    /// Returns the LSN of an item.
-    async fn lsn(&self, item: &Value) -> Option<u64> {
-        let mut read = self.account.request(Method::Get, &self.path.item(item["id"].as_str()?));
-        let value = |path: &String| item.pointer(path).cloned().unwrap_or_else(|| json!({}));
-        let key: Vec<Value> = self.container.partition_key.paths.iter().map(value).collect();
-        read.insert_header(PARTITION_KEY, Value::from(key).to_string());
-        let response = self.account.send(&read).await.ok()?;
-        header_of(&response, &ITEM_LSN)?.parse().ok()
-    }
-
-    /// Returns the answer with the first `limit` items of the emulator's answer and their LSNs.
-    async fn write(&self, mut response: Response, limit: usize) -> Result<Response, CosmosError> {
-        let body = std::mem::take(&mut response.body);
-        let page: Page<'_> = serde_json::from_slice(&body).map_err(malformed)?;
-        let mut changes = Vec::<FeedChange>::new();
-        let mut bytes = 0;
-        // The start of the last transaction's items, and the number of bytes before it.
-        let mut last = (0, 0);
-        for document in &page.documents {
-            let change = self.change(document, changes.last()).await?;
-            if changes.last().is_none_or(|before| before.lsn != change.lsn) {
-                if changes.len() >= limit {
-                    break;
-                }
-                last = (changes.len(), bytes);
-            }
-            bytes += change.text.get().len();
-            if bytes > MAX_PAGE_BYTES && last.0 > 0 {
-                changes.truncate(last.0);
-                break;
-            }
-            changes.push(change);
-        }
-        let end = changes.last().map_or(0, |change| change.lsn);
-        let documents: Vec<_> = changes.iter().map(|change| &*change.text).collect();
-        let count = documents.len();
-        let page = Page { rid: page.rid, documents, count };
-        response.body = Bytes::from(serde_json::to_vec(&page).map_err(malformed)?);
-        response.headers.insert(ITEM_COUNT, count.to_string());
-        response.headers.insert(ETAG, quoted(end));
-        Ok(response)
-    }
-
-    async fn change(
-        &self,
-        document: &RawValue,
-        before: Option<&FeedChange>,
-    ) -> Result<FeedChange, CosmosError> {
-        #[derive(Deserialize, Serialize)]
-        struct Envelope<'a> {
-            #[serde(borrow)]
+impl FeedChange {
+    fn new(
+        item: &RawValue,
+        metadata: Option<Map<String, Value>>,
+        lsn: u64,
+    ) -> Result<Self, CosmosError> {
+        #[derive(Serialize)]
+        struct Change<'a> {
             current: &'a RawValue,
             metadata: Map<String, Value>,
         }
-        let envelope: Option<Envelope<'_>> = serde_json::from_str(document.get()).ok();
-        let current = envelope.as_ref().map_or(document, |envelope| envelope.current);
-        let item: Value = serde_json::from_str(current.get()).map_err(malformed)?;
-        // An item that has just expired has no LSN any more.
-        let lsn = self.lsn(&item).await.or(before.map(|before| before.lsn)).unwrap_or(0);
-        let text = match envelope {
-            Some(mut envelope) => {
-                envelope.metadata.insert("lsn".to_owned(), json!(lsn));
-                serde_json::to_string(&envelope).map_err(malformed)?
+        let text = match metadata {
+            Some(mut metadata) => {
+                metadata.insert("lsn".to_owned(), json!(lsn));
+                serde_json::to_string(&Change { current: item, metadata }).map_err(malformed)?
             }
-            None => current.get().replacen('{', &format!("{{\"_lsn\":{lsn},"), 1),
+            None => item.get().replacen('{', &format!("{{\"_lsn\":{lsn},"), 1),
         };
-        Ok(FeedChange { lsn, text: RawValue::from_string(text).map_err(malformed)? })
+        Ok(Self { lsn, text: RawValue::from_string(text).map_err(malformed)? })
     }
 }
 
-/// Returns the request for `limit` items behind a continuation of the emulator.
-fn asked(request: &Request, behind: Option<&str>, limit: i64) -> Request {
-    let mut asked = Request::new(request.url().clone(), request.method());
-    *asked.headers_mut() = request.headers().clone();
-    asked.headers_mut().remove(IF_MODIFIED_SINCE);
-    asked.insert_header(MAX_ITEM_COUNT, limit.to_string());
-    if let Some(behind) = behind {
-        asked.insert_header(IF_NONE_MATCH, behind.to_owned());
+/// Returns the metadata that the emulator gives to an item in the form that the Rust SDK asks for.
+fn metadata(item: &RawValue) -> Result<Map<String, Value>, CosmosError> {
+    #[derive(Deserialize)]
+    struct Written {
+        #[serde(rename = "_ts")]
+        ts: Value,
     }
-    asked
+    let Written { ts } = serde_json::from_str(item.get()).map_err(malformed)?;
+    Ok(Map::from_iter([("crts".to_owned(), ts)]))
 }
 
-/// Returns the emulator's continuation behind all items with this LSN.
-fn behind(lsn: u64) -> String {
-    // All keys are lower than this one.
-    let kind = "change_feed_cursor_v1";
-    let epk = "FF";
-    json!({"kind": kind, "lsn": lsn, "epk": epk, "id": ""}).to_string()
+/// A page that is being made.
+struct Page {
+    limit: usize,
+    changes: Vec<FeedChange>,
+    bytes: usize,
+    /// The number of items before those of the last transaction.
+    complete: usize,
+}
+
+impl Page {
+    fn new(limit: usize) -> Self {
+        Self { limit, changes: Vec::new(), bytes: 0, complete: 0 }
+    }
+
+    /// Adds the next item of the feed. Returns false if the page has no place for it, and so is complete.
+    fn add(&mut self, change: FeedChange) -> bool {
+        if self.end() != Some(change.lsn) {
+            if self.changes.len() >= self.limit {
+                return false;
+            }
+            self.complete = self.changes.len();
+        }
+        self.bytes += change.text.get().len();
+        if self.bytes > MAX_PAGE_BYTES && self.complete > 0 {
+            self.changes.truncate(self.complete);
+            return false;
+        }
+        self.changes.push(change);
+        true
+    }
+
+    /// Returns the LSN of the last item.
+    fn end(&self) -> Option<u64> {
+        self.changes.last().map(|change| change.lsn)
+    }
+
+    /// Writes the page, which starts behind an LSN, into an answer with its headers.
+    fn into_response(
+        self,
+        mut response: Response,
+        rid: &str,
+        behind: u64,
+    ) -> Result<Response, CosmosError> {
+        response.headers.insert(ETAG, quoted(self.end().unwrap_or(behind)));
+        let documents: Vec<_> = self.changes.iter().map(|change| &*change.text).collect();
+        let count = documents.len();
+        response.headers.insert(ITEM_COUNT, count.to_string());
+        if count == 0 {
+            response.status = 304;
+            response.body = Bytes::new();
+        } else {
+            let page = WrittenPage { rid, documents, count };
+            response.status = 200;
+            response.body = Bytes::from(serde_json::to_vec(&page).map_err(malformed)?);
+        }
+        Ok(response)
+    }
+}
+
+#[derive(Serialize)]
+struct WrittenPage<'a> {
+    #[serde(rename = "_rid")]
+    rid: &'a str,
+    #[serde(rename = "Documents")]
+    documents: Vec<&'a RawValue>,
+    #[serde(rename = "_count")]
+    count: usize,
 }
 
 fn quoted(lsn: u64) -> String {

@@ -26,6 +26,7 @@ use serde_json::Value;
 
 use super::{
     account::Account,
+    feed_order::FeedOrders,
     operation::{ContainerPath, PARTITION_KEY, RequestKind},
     replicas::Replicas,
     written::{Ttl, WrittenItem, body_of, lifetime, written_items},
@@ -116,13 +117,19 @@ impl Expiry {
     }
 
     /// Deletes the items that have expired at `now` (seconds since 1970), and returns their number.
-    pub(super) async fn sweep(&self, account: &Account, replicas: &Replicas, now: u64) -> usize {
+    pub(super) async fn sweep(
+        &self,
+        account: &Account,
+        replicas: &Replicas,
+        feed_orders: &FeedOrders,
+        now: u64,
+    ) -> usize {
         let due = self.schedule().take_due(now);
         let mut deleted = 0;
         for item in due {
             // The emulator answers without waiting, so many deletes would starve other tasks.
             tokio::task::yield_now().await;
-            match self.expire(account, replicas, &item, now).await {
+            match self.expire(account, replicas, feed_orders, &item, now).await {
                 Ok(true) => deleted += 1,
                 Ok(false) => {}
                 Err(error) => {
@@ -139,6 +146,7 @@ impl Expiry {
         &self,
         account: &Account,
         replicas: &Replicas,
+        feed_orders: &FeedOrders,
         item: &ItemKey,
         now: u64,
     ) -> Result<bool, CosmosError> {
@@ -173,6 +181,7 @@ impl Expiry {
         let mut delete = request(Method::Delete);
         delete.insert_header(IF_MATCH, HeaderValue::from(stored.etag));
         let _writes = replicas.write().await;
+        feed_orders.expires(&item.container, &item.partition_key, &item.id);
         Ok(account.send(&delete).await?.status == 204)
     }
 

@@ -46,6 +46,7 @@ mod endpoint;
 mod error;
 mod expiry;
 mod faults;
+mod feed_order;
 mod gateway;
 mod holds;
 mod in_process;

@@ -30,7 +30,7 @@ pub(super) const RANGE_ID: HeaderName =
 pub(super) const RANGE_START: HeaderName = HeaderName::from_static("x-ms-start-epk");
 pub(super) const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
 const RANGE_END: HeaderName = HeaderName::from_static("x-ms-end-epk");
-const KEY_TYPE: HeaderName = HeaderName::from_static("x-ms-read-key-type");
+pub(super) const KEY_TYPE: HeaderName = HeaderName::from_static("x-ms-read-key-type");
 const SUPPORTED_FORMATS: HeaderName =
     HeaderName::from_static("x-ms-cosmos-supported-serialization-formats");
 
@@ -165,12 +165,8 @@ impl Slice {
         // The parts of a page are joined as text.
         request.headers_mut().remove(SUPPORTED_FORMATS);
         request.headers_mut().remove(CONTINUATION);
-        request.insert_header(KEY_TYPE, "EffectivePartitionKeyRange");
         request.insert_header(MAX_ITEM_COUNT, self.limit.to_string());
-        request.insert_header(RANGE_START, epk(self.start));
-        if let Some(end) = self.end.map(epk).or_else(|| self.last.clone()) {
-            request.insert_header(RANGE_END, end);
-        }
+        narrow(&mut request, self.start, self.end.map(epk).or_else(|| self.last.clone()));
         if let Some(continuation) = &self.continuation {
             request.insert_header(CONTINUATION, continuation.clone());
         }
@@ -221,7 +217,11 @@ fn is_name(word: &str) -> bool {
 }
 
 /// Returns the range of a physical partition.
-async fn bounds(account: &Account, container: &ContainerPath, id: &str) -> Option<(u128, u128)> {
+pub(super) async fn bounds(
+    account: &Account,
+    container: &ContainerPath,
+    id: &str,
+) -> Option<(u128, u128)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Ranges {
@@ -242,6 +242,15 @@ async fn bounds(account: &Account, container: &ContainerPath, id: &str) -> Optio
     Some((key(&range.min_inclusive)?, key(&range.max_exclusive)?))
 }
 
+/// Lets a request ask for a part of the key range only.
+pub(super) fn narrow(request: &mut Request, start: u128, end: Option<String>) {
+    request.insert_header(KEY_TYPE, "EffectivePartitionKeyRange");
+    request.insert_header(RANGE_START, epk(start));
+    if let Some(end) = end {
+        request.insert_header(RANGE_END, end);
+    }
+}
+
 /// Returns the first 128 bits of a key. A key of another length is cut or padded, which only moves the
 /// border between two slices.
 fn key(hex: &str) -> Option<u128> {
@@ -249,7 +258,7 @@ fn key(hex: &str) -> Option<u128> {
     u128::from_str_radix(&digits, 16).ok().map(|key| key.min(KEY_RANGE_END))
 }
 
-fn epk(key: u128) -> String {
+pub(super) fn epk(key: u128) -> String {
     format!("{key:032X}")
 }
 

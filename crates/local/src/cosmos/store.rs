@@ -29,6 +29,7 @@ use super::{
     emulator::Emulator,
     expiry::Expiry,
     faults::{Fault, Faults},
+    feed_order::FeedOrders,
     holds::Holds,
     lagging::Lagging,
     operation::{ContainerPath, ContainersChange, PARTITION_KEY, RequestKind, StoreOperation},
@@ -50,7 +51,7 @@ pub(super) struct EndpointStore {
     pub(super) faults: Faults,
     pub(super) holds: Holds,
     pub(super) replicas: Arc<Replicas>,
-    account: Account,
+    pub(super) account: Account,
     containers: KnownContainers,
     /// The number of physical partitions of a new container.
     partitions: u32,
@@ -63,6 +64,7 @@ pub(super) struct EndpointStore {
     writes: std::sync::Mutex<HashMap<ContainerPath, u64>>,
     /// The number of sweeps that deleted expired items.
     expiries: AtomicU64,
+    pub(super) feed_orders: FeedOrders,
     quiet_feeds: QuietFeeds,
     /// Held while a container is created, replaced or deleted: a creation takes several steps.
     control_plane: Mutex<()>,
@@ -95,6 +97,7 @@ impl EndpointStore {
             latency,
             writes: std::sync::Mutex::default(),
             expiries: AtomicU64::new(0),
+            feed_orders: FeedOrders::default(),
             quiet_feeds: QuietFeeds::default(),
             control_plane: Mutex::new(()),
         })
@@ -186,6 +189,7 @@ impl EndpointStore {
             // Counted while the guard is held: a snapshot, which keeps out all writes, has the number of those
             // that it sees.
             *self.writes().entry(container.clone()).or_default() += 1;
+            self.feed_orders.learn(kind, container, item.clone(), request);
             self.charged(kind, container, item.as_deref(), request).await
         } else {
             self.read(kind, container, item.as_deref(), request).await
@@ -306,6 +310,7 @@ impl EndpointStore {
     fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
         self.expiry.forget(&gone);
         self.containers.forget(&gone);
+        self.feed_orders.forget(&gone);
         self.quiet_feeds.forget(&gone);
         if let Some(ledger) = &self.ledger {
             ledger.forget(gone);
@@ -315,7 +320,8 @@ impl EndpointStore {
     /// Deletes the items that have expired at `now`, and returns their number.
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        let expired = self.expiry.sweep(&self.account, &self.replicas, now).await;
+        let expired =
+            self.expiry.sweep(&self.account, &self.replicas, &self.feed_orders, now).await;
         if expired > 0 {
             self.expiries.fetch_add(1, Ordering::Relaxed);
         }
@@ -343,6 +349,7 @@ impl EndpointStore {
                     &self.account,
                     &self.containers,
                     &self.replicas,
+                    &self.feed_orders,
                     container,
                     request,
                 );

@@ -1,4 +1,4 @@
-//! The time to live in a write.
+//! The items of a write, and the time that they live.
 
 use azure_core::{Bytes, http::Request};
 use azure_data_cosmos_driver::binary_json;
@@ -17,7 +17,7 @@ pub(super) struct WrittenItem {
 pub(super) enum Ttl {
     /// Its property `ttl`, if it has one.
     Property(Option<Value>),
-    /// A patch may set it or not: only a read of the item shows it.
+    /// A patch may set it or not, and a deletion ends it: only a read of the item shows it.
     Unknown,
 }
 
@@ -31,10 +31,11 @@ pub(super) fn written_items(
         RequestKind::Create | RequestKind::Upsert | RequestKind::Replace => {
             parse::<ItemBody>(request).and_then(|body| body.written(item))
         }
-        RequestKind::Patch => item.map(|id| WrittenItem { id, ttl: Ttl::Unknown }),
+        RequestKind::Patch | RequestKind::Delete => {
+            item.map(|id| WrittenItem { id, ttl: Ttl::Unknown })
+        }
         RequestKind::Batch => return written_by_batch(request),
-        RequestKind::Delete
-        | RequestKind::Read
+        RequestKind::Read
         | RequestKind::Query
         | RequestKind::ReadFeed
         | RequestKind::ChangeFeed => None,
@@ -76,7 +77,10 @@ fn written_by_batch(request: &Request) -> Vec<WrittenItem> {
     parse::<Vec<BatchOperation>>(request)
         .unwrap_or_default()
         .into_iter()
-        .filter_map(|operation| operation.resource_body?.written(operation.id))
+        .filter_map(|BatchOperation { id, resource_body }| match resource_body {
+            Some(body) => body.written(id),
+            None => id.map(|id| WrittenItem { id, ttl: Ttl::Unknown }),
+        })
         .collect()
 }
 

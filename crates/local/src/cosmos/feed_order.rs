@@ -1,0 +1,444 @@
+//! The items of a container in the order of its change feed.
+//!
+//! The emulator copies and sorts all items of a container for each page of the feed, although a page has few. So this
+//! module keeps the place of each item: its physical partition and its log sequence number (LSN). It begins with the
+//! first page that a client reads, and then follows the writes. A page costs as much as it has items.
+//!
+//! Why a page has what the emulator would answer: no write happens while it is made. Each write names its items before
+//! it is carried out, and their places are read again before the next page. After a split all places are read again.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use azure_core::http::{
+    Method, Request,
+    headers::{HeaderName, Headers},
+};
+use azure_data_cosmos::CosmosError;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    account::Account,
+    backend::Response,
+    containers::ContainerInfo,
+    operation::{ContainerPath, PARTITION_KEY, RequestKind},
+    slices::{MAX_ITEM_COUNT, RANGE_ID},
+    written::written_items,
+};
+
+const ITEM_LSN: HeaderName = HeaderName::from_static("x-ms-item-lsn");
+
+/// The containers whose change feeds were read.
+#[derive(Debug, Default)]
+pub(super) struct FeedOrders(Mutex<HashMap<ContainerPath, FeedOrder>>);
+
+/// The items of a container, each at its place.
+#[derive(Debug, Default)]
+pub(super) struct FeedOrder {
+    partitions: Vec<u32>,
+    places: HashMap<ItemKey, Place>,
+    order: BTreeSet<(Place, ItemKey)>,
+    /// The items that were written since their places were read.
+    written: HashSet<ItemKey>,
+}
+
+/// A place in the change feed of a physical partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    partition: u32,
+    lsn: u64,
+}
+
+/// The address of an item in its container. Items of one transaction have one LSN, and their ids order them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct ItemKey {
+    /// The values of the partition key, as in the header of a request: a JSON array.
+    partition_key: String,
+    id: String,
+}
+
+/// A container, and the account that has it.
+#[derive(Clone, Copy)]
+pub(super) struct FeedSource<'a> {
+    pub(super) account: &'a Account,
+    pub(super) path: &'a ContainerPath,
+    pub(super) container: &'a ContainerInfo,
+}
+
+impl FeedOrders {
+    /// Notes the items of a write that is about to happen. Those of a write that fails do no harm.
+    pub(super) fn learn(
+        &self,
+        kind: RequestKind,
+        container: &ContainerPath,
+        item: Option<String>,
+        request: &Request,
+    ) {
+        let mut orders = self.orders();
+        let Some(order) = orders.get_mut(container) else { return };
+        match request.headers().get_optional_str(&PARTITION_KEY) {
+            Some(header) => {
+                let written = written_items(kind, item, request).into_iter();
+                order.written.extend(written.map(|item| ItemKey::from_header(header, item.id)));
+            }
+            // The key is in the item. No SDK does this.
+            None => *order = FeedOrder::default(),
+        }
+    }
+
+    /// Notes an item that is about to be deleted, because its time to live has ended.
+    pub(super) fn expires(&self, container: &ContainerPath, partition_key: &str, id: &str) {
+        if let Some(order) = self.orders().get_mut(container) {
+            order.written.insert(ItemKey::from_header(partition_key, id.to_owned()));
+        }
+    }
+
+    /// Takes the order of a container out; an empty one if its feed was not read yet. The caller must keep out
+    /// writes until it has put the order back with [`FeedOrders::keep`].
+    pub(super) fn take(&self, container: &ContainerPath) -> FeedOrder {
+        self.orders().remove(container).unwrap_or_default()
+    }
+
+    /// Puts the order of a container back. One that is lost is read again.
+    pub(super) fn keep(&self, container: &ContainerPath, order: FeedOrder) {
+        self.orders().insert(container.clone(), order);
+    }
+
+    /// Forgets the containers that are gone.
+    pub(super) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
+        self.orders().retain(|container, _| !gone(container));
+    }
+
+    fn orders(&self) -> MutexGuard<'_, HashMap<ContainerPath, FeedOrder>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FeedOrder {
+    /// Reads the places of the items that were written since the last time. Returns false if the account cannot be
+    /// read now.
+    pub(super) async fn follow(&mut self, source: FeedSource<'_>) -> Result<bool, CosmosError> {
+        let partitions = source.account.backend.partitions(source.path);
+        if self.partitions != partitions {
+            let Some(written) = source.all_items().await? else { return Ok(false) };
+            *self = Self { partitions, written, ..Self::default() };
+        }
+        for key in std::mem::take(&mut self.written) {
+            self.remove(&key);
+            let response = source.read(&key).await?;
+            match response.status {
+                200 => {
+                    if let Some(place) = place(&response.headers) {
+                        self.order.insert((place, key.clone()));
+                        self.places.insert(key, place);
+                    }
+                }
+                404 => {}
+                // Its partition is about to split, and answers no page either.
+                _ => {
+                    self.written.insert(key);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads the items of a physical partition with higher LSNs, in their order, until `take` returns false. It gets
+    /// the LSN of each and its text.
+    pub(super) async fn read(
+        &self,
+        source: FeedSource<'_>,
+        partition: u32,
+        behind: u64,
+        mut take: impl FnMut(u64, &[u8]) -> Result<bool, CosmosError>,
+    ) -> Result<(), CosmosError> {
+        let first = Place { partition, lsn: behind.saturating_add(1) };
+        for (at, key) in self.order.range((first, ItemKey::default())..) {
+            if at.partition != partition {
+                break;
+            }
+            let response = source.read(key).await?;
+            if response.status == 200 && !take(at.lsn, &response.body)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, key: &ItemKey) {
+        if let Some((key, place)) = self.places.remove_entry(key) {
+            self.order.remove(&(place, key));
+        }
+    }
+}
+
+impl FeedSource<'_> {
+    /// Returns the LSN of an item; `None` if it is there no more.
+    pub(super) async fn lsn(self, item: &Value) -> Option<u64> {
+        let response = self.read(&self.key(item)?).await.ok()?;
+        lsn(&response.headers)
+    }
+
+    /// Returns all items; `None` if the account cannot be read now.
+    async fn all_items(self) -> Result<Option<HashSet<ItemKey>>, CosmosError> {
+        #[derive(Deserialize)]
+        struct AllItems {
+            #[serde(rename = "Documents")]
+            documents: Vec<Value>,
+        }
+        let ContainerPath { database, container } = self.path;
+        let path = ["dbs", database, "colls", container, "docs"];
+        let mut request = self.account.request(Method::Get, &path);
+        request.insert_header(MAX_ITEM_COUNT, "-1");
+        let response = self.account.send(&request).await?;
+        let all = serde_json::from_slice(&response.body).ok().filter(|_| response.status == 200);
+        Ok(all.map(|AllItems { documents }| {
+            documents.iter().filter_map(|item| self.key(item)).collect()
+        }))
+    }
+
+    async fn read(self, key: &ItemKey) -> Result<Response, CosmosError> {
+        let mut read = self.account.request(Method::Get, &self.path.item(&key.id));
+        read.insert_header(PARTITION_KEY, key.partition_key.clone());
+        self.account.send(&read).await
+    }
+
+    fn key(self, item: &Value) -> Option<ItemKey> {
+        let value = |path: &String| item.pointer(path).cloned().unwrap_or_else(|| json!({}));
+        let values = self.container.partition_key.paths.iter().map(value).collect();
+        Some(ItemKey::new(values, item["id"].as_str()?.to_owned()))
+    }
+}
+
+impl ItemKey {
+    fn from_header(partition_key: &str, id: String) -> Self {
+        // A malformed key is that of no item.
+        Self::new(serde_json::from_str(partition_key).unwrap_or_default(), id)
+    }
+
+    /// Creates the one key of an item. Clients write a number in several ways: `1` and `1.0`.
+    fn new(mut values: Vec<Value>, id: String) -> Self {
+        for value in &mut values {
+            if let Some(number) = value.as_f64() {
+                *value = json!(number);
+            }
+        }
+        Self { partition_key: Value::from(values).to_string(), id }
+    }
+}
+
+fn place(headers: &Headers) -> Option<Place> {
+    let partition = headers.get_optional_str(&RANGE_ID)?.parse().ok()?;
+    Some(Place { partition, lsn: lsn(headers)? })
+}
+
+fn lsn(headers: &Headers) -> Option<u64> {
+    headers.get_optional_str(&ITEM_LSN)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use azure_core::http::headers::{ETAG, HeaderName};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::cosmos::{
+        ContainersFile, CosmosEndpoint, EndpointOptions,
+        slices::{self, ITEM_COUNT},
+        store::EndpointStore,
+    };
+
+    /// What clients, the time and the service do to a container.
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// Writes the items 0 to `n` of a partition key in one transaction, and deletes the next one if it is there.
+        Batch {
+            key: u8,
+            n: u8,
+        },
+        Upsert {
+            key: u8,
+            id: u8,
+            lives: bool,
+        },
+        Delete {
+            key: u8,
+            id: u8,
+        },
+        Expire,
+        Split,
+        ReadAll {
+            limit: Option<u8>,
+            metadata: bool,
+        },
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let (key, id) = (0..4_u8, 0..4_u8);
+        prop_oneof![
+            2 => (key.clone(), 1..4_u8).prop_map(|(key, n)| Step::Batch { key, n }),
+            4 => (key.clone(), id.clone(), any::<bool>())
+                .prop_map(|(key, id, lives)| Step::Upsert { key, id, lives }),
+            2 => (key, id).prop_map(|(key, id)| Step::Delete { key, id }),
+            1 => Just(Step::Expire),
+            1 => Just(Step::Split),
+            4 => (proptest::option::of(1..4_u8), any::<bool>())
+                .prop_map(|(limit, metadata)| Step::ReadAll { limit, metadata }),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// A page that names its part of the key range is read by a scan.
+        #[test]
+        fn a_page_in_order_is_the_page_of_a_scan(steps in prop::collection::vec(step(), 1..40)) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let world = World::new().await;
+                for step in steps {
+                    world.take(step).await;
+                }
+                world.take(Step::ReadAll { limit: None, metadata: true }).await;
+            });
+        }
+    }
+
+    struct World {
+        endpoint: CosmosEndpoint,
+        path: ContainerPath,
+    }
+
+    impl World {
+        async fn new() -> Self {
+            let options = EndpointOptions { expiry_interval: None, ..EndpointOptions::default() };
+            let endpoint = CosmosEndpoint::in_process(options).unwrap();
+            let containers = json!({"containers": [{"id": "items", "defaultTtl": -1,
+                "partitionKey": {"paths": ["/key"], "kind": "Hash", "version": 2}}]});
+            let containers = ContainersFile::parse(&containers.to_string()).unwrap();
+            endpoint.provision("db", &containers).await.unwrap();
+            let path = ContainerPath { database: "db".into(), container: "items".into() };
+            Self { endpoint, path }
+        }
+
+        async fn take(&self, step: Step) {
+            match step {
+                Step::Batch { key, n } => {
+                    let upsert = |id: u8| {
+                        json!({"operationType": "Upsert",
+                            "resourceBody": {"id": id.to_string(), "key": key}})
+                    };
+                    let delete = json!({"operationType": "Delete", "id": n.to_string()});
+                    let mut operations: Vec<_> = (0..n).map(upsert).collect();
+                    if self.send(self.item(Method::Get, key, n)).await.status == 200 {
+                        operations.push(delete);
+                    }
+                    let mut batch = self.documents(Method::Post);
+                    batch.insert_header(PARTITION_KEY, format!("[{key}]"));
+                    batch.insert_header("x-ms-cosmos-is-batch-request", "true");
+                    batch.insert_header("x-ms-cosmos-batch-atomic", "true");
+                    batch.set_body(Value::from(operations).to_string());
+                    assert_eq!(self.send(batch).await.status, 200);
+                }
+                Step::Upsert { key, id, lives } => {
+                    let item = json!({"id": id.to_string(), "key": key,
+                        "ttl": if lives { -1 } else { 1 }});
+                    // Clients write one number in several ways.
+                    let key = if lives { json!([key]) } else { json!([f64::from(key)]) };
+                    let upserted = self.store().upsert(&self.path, &key, &item).await.unwrap();
+                    assert!(matches!(upserted, 200 | 201), "{upserted}");
+                }
+                Step::Delete { key, id } => {
+                    let mut delete = self.item(Method::Delete, key, id);
+                    delete.insert_header(PARTITION_KEY, format!("[ {key}.0 ]"));
+                    let deleted = self.send(delete).await.status;
+                    assert!(matches!(deleted, 204 | 404), "{deleted}");
+                }
+                Step::Expire => {
+                    self.endpoint.expire_items(SystemTime::now() + Duration::from_mins(1)).await;
+                }
+                Step::Split if self.partitions().len() < 4 => {
+                    self.endpoint.split(&self.path.database, &self.path.container).await;
+                }
+                Step::Split => {}
+                Step::ReadAll { limit, metadata } => {
+                    for partition in self.partitions() {
+                        self.read_all(partition, limit, metadata).await;
+                    }
+                }
+            }
+        }
+
+        async fn read_all(&self, partition: u32, limit: Option<u8>, metadata: bool) {
+            let mut behind = None;
+            loop {
+                let mut whole = self.documents(Method::Get);
+                whole.insert_header("a-im", "Incremental feed");
+                whole.insert_header(RANGE_ID, partition.to_string());
+                if let Some(limit) = limit {
+                    whole.insert_header(MAX_ITEM_COUNT, limit.to_string());
+                }
+                if metadata {
+                    whole.insert_header("x-ms-cosmos-changefeed-wire-format-version", "2021-09-15");
+                }
+                if let Some(behind) = &behind {
+                    whole.insert_header("if-none-match", String::clone(behind));
+                }
+                let mut part = Request::new(whole.url().clone(), Method::Get);
+                *part.headers_mut() = whole.headers().clone();
+                slices::narrow(&mut part, 0, None);
+                let in_order = self.send(whole).await;
+                let order = self.store().feed_orders.take(&self.path);
+                let all = self.send(self.documents(Method::Get)).await;
+                let all: Value = serde_json::from_slice(&all.body).unwrap();
+                let n_items = all["Documents"].as_array().unwrap().len();
+                assert_eq!((order.places.len(), order.order.len()), (n_items, n_items));
+                self.store().feed_orders.keep(&self.path, order);
+                let scanned = self.send(part).await;
+                assert_eq!(told(&in_order), told(&scanned));
+                behind = in_order.headers.get_optional_string(&ETAG);
+                if in_order.status == 304 {
+                    break;
+                }
+            }
+        }
+
+        fn partitions(&self) -> Vec<u32> {
+            self.store().account.backend.partitions(&self.path)
+        }
+
+        fn item(&self, method: Method, key: u8, id: u8) -> Request {
+            let mut request =
+                self.store().account.request(method, &self.path.item(&id.to_string()));
+            request.insert_header(PARTITION_KEY, format!("[{key}]"));
+            request
+        }
+
+        fn documents(&self, method: Method) -> Request {
+            let ContainerPath { database, container } = &self.path;
+            self.store().account.request(method, &["dbs", database, "colls", container, "docs"])
+        }
+
+        async fn send(&self, request: Request) -> Response {
+            self.store().execute(request).await.unwrap()
+        }
+
+        fn store(&self) -> &std::sync::Arc<EndpointStore> {
+            &self.endpoint.store
+        }
+    }
+
+    /// Returns what a client reads of a page.
+    fn told(response: &Response) -> (u16, [Option<&str>; 5], Value) {
+        let lsn = HeaderName::from_static("lsn");
+        let token = HeaderName::from_static("x-ms-session-token");
+        let header = |name| response.headers.get_optional_str(&name);
+        let body = serde_json::from_slice(&response.body).unwrap_or_default();
+        (response.status, [ETAG, lsn, token, RANGE_ID, ITEM_COUNT].map(header), body)
+    }
+}
