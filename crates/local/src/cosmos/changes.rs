@@ -15,7 +15,7 @@ use azure_core::{
     Bytes,
     http::{
         Request,
-        headers::{ETAG, HeaderName},
+        headers::{ETAG, HeaderName, Headers},
     },
 };
 use azure_data_cosmos::CosmosError;
@@ -28,13 +28,12 @@ use super::{
     backend::Response,
     containers::KnownContainers,
     feed_order::{FeedOrder, FeedOrders, FeedSource},
-    operation::{ContainerPath, PARTITION_KEY},
+    operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY},
     pages::MAX_PAGE_BYTES,
     replicas::Replicas,
     slices::{self, ITEM_COUNT, KEY_TYPE, MAX_ITEM_COUNT, RANGE_ID},
 };
 
-const CHANGE_FEED: HeaderName = HeaderName::from_static("a-im");
 const IF_MODIFIED_SINCE: HeaderName = HeaderName::from_static("if-modified-since");
 const IF_NONE_MATCH: HeaderName = HeaderName::from_static("if-none-match");
 const WIRE_FORMAT: HeaderName =
@@ -123,29 +122,41 @@ impl Feed<'_> {
         partition: &str,
         behind: u64,
     ) -> Result<Option<Response>, CosmosError> {
-        let FeedSource { account, path, container } = self.source;
-        let Some((start, _)) = slices::bounds(account, path, partition).await else {
-            return Ok(None);
-        };
-        // The headers of a page come from one with next to no items.
-        let mut narrow = self.asked(&Behind::Lsn(behind), 1);
-        slices::narrow(&mut narrow, start, Some(slices::epk(start + 1)));
-        let response = account.send(&narrow).await?;
-        let (200 | 304, Ok(partition)) = (response.status, partition.parse()) else {
-            return Ok(None);
-        };
+        let Ok(id) = partition.parse() else { return Ok(None) };
         if !order.follow(self.source).await? {
             return Ok(None);
         }
+        let Some(order) = order.partition(id) else { return Ok(None) };
+        if order.headers.is_none() {
+            order.headers = self.headers(partition).await?;
+        }
+        let Some(headers) = order.headers.clone() else { return Ok(None) };
         let mut page = Page::new(self.limit());
         let has_metadata = header(self.request, &WIRE_FORMAT).is_some();
-        let read = order.read(self.source, partition, behind, |lsn, item| {
+        let read = order.read(self.source, behind, |lsn, item| {
             let item: &RawValue = serde_json::from_slice(item).map_err(malformed)?;
             let metadata = if has_metadata { Some(metadata(item)?) } else { None };
             Ok(page.add(FeedChange::new(item, metadata, lsn)?))
         });
-        read.await?;
-        page.into_response(response, &container.rid, behind).map(Some)
+        if !read.await? {
+            return Ok(None);
+        }
+        let (body, rid) = (Bytes::new(), &self.source.container.rid);
+        let response = Response { status: 304, headers, body, items_loaded: None };
+        page.into_response(response, rid, behind).map(Some)
+    }
+
+    /// Returns the headers of a page of a physical partition, from one that has next to no items; `None` if the
+    /// emulator answers with an error.
+    async fn headers(self, partition: &str) -> Result<Option<Headers>, CosmosError> {
+        let FeedSource { account, path, .. } = self.source;
+        let Some((start, _)) = slices::bounds(account, path, partition).await else {
+            return Ok(None);
+        };
+        let mut narrow = self.asked(&Behind::Lsn(0), 1);
+        slices::narrow(&mut narrow, start, Some(slices::epk(start + 1)));
+        let response = account.send(&narrow).await?;
+        Ok(matches!(response.status, 200 | 304).then_some(response.headers))
     }
 
     /// Returns the page of any part of the container, for which the emulator scans all items.

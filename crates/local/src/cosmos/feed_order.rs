@@ -1,14 +1,14 @@
 //! The items of a container in the order of its change feed.
 //!
 //! The emulator copies and sorts all items of a container for each page of the feed, although a page has few. So this
-//! module keeps the place of each item: its physical partition and its log sequence number (LSN). It begins with the
-//! first page that a client reads, and then follows the writes. A page costs as much as it has items.
+//! module keeps their order. One page of all items begins it, and then it follows the writes: an item that is written
+//! goes to the end. A page costs as much as it has items.
 //!
 //! Why a page has what the emulator would answer: no write happens while it is made. Each write names its items before
-//! it is carried out, and their places are read again before the next page. After a split all places are read again.
+//! it is carried out, and their places are read again before the next page. After a split the order begins anew.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -24,32 +24,46 @@ use super::{
     account::Account,
     backend::Response,
     containers::ContainerInfo,
-    operation::{ContainerPath, PARTITION_KEY, RequestKind},
+    operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY, RequestKind},
     slices::{MAX_ITEM_COUNT, RANGE_ID},
     written::written_items,
 };
 
 const ITEM_LSN: HeaderName = HeaderName::from_static("x-ms-item-lsn");
 
+/// The items that may be written between two pages. If there are more, the order begins anew: for the emulator, a read
+/// of so many items takes as long as a page of all.
+const MAX_WRITTEN: usize = 1_000;
+
 /// The containers whose change feeds were read.
 #[derive(Debug, Default)]
 pub(super) struct FeedOrders(Mutex<HashMap<ContainerPath, FeedOrder>>);
 
-/// The items of a container, each at its place.
+/// The order of the items of a container.
 #[derive(Debug, Default)]
 pub(super) struct FeedOrder {
-    partitions: Vec<u32>,
-    places: HashMap<ItemKey, Place>,
-    order: BTreeSet<(Place, ItemKey)>,
+    /// All physical partitions.
+    partitions: BTreeMap<u32, PartitionOrder>,
+    /// The physical partition of each item, and its number there.
+    places: HashMap<ItemKey, (u32, u64)>,
     /// The items that were written since their places were read.
     written: HashSet<ItemKey>,
 }
 
-/// A place in the change feed of a physical partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    partition: u32,
-    lsn: u64,
+/// The order of the items of a physical partition.
+#[derive(Debug, Default)]
+pub(super) struct PartitionOrder {
+    /// The items by their numbers, which grow with the log sequence numbers.
+    items: BTreeMap<u64, OrderedItem>,
+    /// The headers that the emulator's pages have since the last write.
+    pub(super) headers: Option<Headers>,
+}
+
+#[derive(Debug)]
+struct OrderedItem {
+    key: ItemKey,
+    /// The log sequence number (LSN), once it was read.
+    lsn: Option<u64>,
 }
 
 /// The address of an item in its container. Items of one transaction have one LSN, and their ids order them.
@@ -80,12 +94,12 @@ impl FeedOrders {
         let mut orders = self.orders();
         let Some(order) = orders.get_mut(container) else { return };
         match request.headers().get_optional_str(&PARTITION_KEY) {
-            Some(header) => {
+            Some(header) if order.written.len() < MAX_WRITTEN => {
                 let written = written_items(kind, item, request).into_iter();
                 order.written.extend(written.map(|item| ItemKey::from_header(header, item.id)));
             }
-            // The key is in the item. No SDK does this.
-            None => *order = FeedOrder::default(),
+            // Too many, or the key is in the item, which is how no SDK writes.
+            _ => *order = FeedOrder::default(),
         }
     }
 
@@ -102,7 +116,7 @@ impl FeedOrders {
         self.orders().remove(container).unwrap_or_default()
     }
 
-    /// Puts the order of a container back. One that is lost is read again.
+    /// Puts the order of a container back. One that is lost begins anew.
     pub(super) fn keep(&self, container: &ContainerPath, order: FeedOrder) {
         self.orders().insert(container.clone(), order);
     }
@@ -121,70 +135,124 @@ impl FeedOrder {
     /// Reads the places of the items that were written since the last time. Returns false if the account cannot be
     /// read now.
     pub(super) async fn follow(&mut self, source: FeedSource<'_>) -> Result<bool, CosmosError> {
-        let partitions = source.account.backend.partitions(source.path);
-        if self.partitions != partitions {
-            let Some(written) = source.all_items().await? else { return Ok(false) };
-            *self = Self { partitions, written, ..Self::default() };
+        let mut partitions = source.account.backend.partitions(source.path);
+        partitions.sort_unstable();
+        if !self.partitions.keys().eq(&partitions) {
+            return self.begin(source, partitions).await;
         }
-        for key in std::mem::take(&mut self.written) {
-            self.remove(&key);
+        let written = std::mem::take(&mut self.written);
+        if !written.is_empty() {
+            self.partitions.values_mut().for_each(|order| order.headers = None);
+        }
+        let mut placed = Vec::new();
+        for key in written {
+            if let Some((partition, number)) = self.places.remove(&key)
+                && let Some(order) = self.partitions.get_mut(&partition)
+            {
+                order.items.remove(&number);
+            }
             let response = source.read(&key).await?;
-            match response.status {
-                200 => {
-                    if let Some(place) = place(&response.headers) {
-                        self.order.insert((place, key.clone()));
-                        self.places.insert(key, place);
-                    }
-                }
-                404 => {}
+            let partition = number_in(&response, &RANGE_ID).and_then(|id| u32::try_from(id).ok());
+            match (response.status, lsn(&response), partition) {
+                (200, Some(lsn), Some(partition)) => placed.push((lsn, key, partition)),
+                (404, ..) => {}
                 // Its partition is about to split, and answers no page either.
                 _ => {
                     self.written.insert(key);
                 }
             }
         }
+        placed.sort_unstable();
+        for (lsn, key, partition) in placed {
+            self.append(partition, key, Some(lsn));
+        }
         Ok(true)
     }
 
-    /// Reads the items of a physical partition with higher LSNs, in their order, until `take` returns false. It gets
-    /// the LSN of each and its text.
-    pub(super) async fn read(
-        &self,
+    async fn begin(
+        &mut self,
         source: FeedSource<'_>,
-        partition: u32,
-        behind: u64,
-        mut take: impl FnMut(u64, &[u8]) -> Result<bool, CosmosError>,
-    ) -> Result<(), CosmosError> {
-        let first = Place { partition, lsn: behind.saturating_add(1) };
-        for (at, key) in self.order.range((first, ItemKey::default())..) {
-            if at.partition != partition {
-                break;
-            }
-            let response = source.read(key).await?;
-            if response.status == 200 && !take(at.lsn, &response.body)? {
-                break;
-            }
+        partitions: Vec<u32>,
+    ) -> Result<bool, CosmosError> {
+        *self = Self::default();
+        for partition in partitions {
+            let Some(keys) = source.keys(partition).await? else { return Ok(false) };
+            self.partitions.insert(partition, PartitionOrder::default());
+            keys.into_iter().for_each(|key| self.append(partition, key, None));
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn remove(&mut self, key: &ItemKey) {
-        if let Some((key, place)) = self.places.remove_entry(key) {
-            self.order.remove(&(place, key));
+    fn append(&mut self, partition: u32, key: ItemKey, lsn: Option<u64>) {
+        let order = self.partitions.entry(partition).or_default();
+        let number = order.items.last_key_value().map_or(0, |(last, _)| last + 1);
+        self.places.insert(key.clone(), (partition, number));
+        order.items.insert(number, OrderedItem { key, lsn });
+    }
+
+    /// Returns the order of a physical partition, if there is such a one.
+    pub(super) fn partition(&mut self, id: u32) -> Option<&mut PartitionOrder> {
+        self.partitions.get_mut(&id)
+    }
+}
+
+impl PartitionOrder {
+    /// Reads the items with higher LSNs, in their order, until `take` returns false. It gets the LSN of each and its
+    /// text. Returns false if the partition cannot be read now.
+    pub(super) async fn read(
+        &mut self,
+        source: FeedSource<'_>,
+        behind: u64,
+        mut take: impl FnMut(u64, &[u8]) -> Result<bool, CosmosError>,
+    ) -> Result<bool, CosmosError> {
+        let Some(first) = self.first(source, behind).await? else { return Ok(false) };
+        for item in self.items.range_mut(first..).map(|(_, item)| item) {
+            let response = source.read(&item.key).await?;
+            let (200, Some(lsn)) = (response.status, lsn(&response)) else { return Ok(false) };
+            item.lsn = Some(lsn);
+            if !take(lsn, &response.body)? {
+                break;
+            }
         }
+        Ok(true)
+    }
+
+    /// Returns the number from which on the items have higher LSNs; `None` if the partition cannot be read now.
+    async fn first(
+        &mut self,
+        source: FeedSource<'_>,
+        behind: u64,
+    ) -> Result<Option<u64>, CosmosError> {
+        let mut low = 0;
+        let mut high = self.items.last_key_value().map_or(0, |(last, _)| last + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let Some((&number, item)) = self.items.range_mut(middle..high).next() else {
+                high = middle;
+                continue;
+            };
+            if item.lsn.is_none() {
+                item.lsn = lsn(&source.read(&item.key).await?);
+            }
+            match item.lsn {
+                Some(lsn) if lsn > behind => high = middle,
+                Some(_) => low = number + 1,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(low))
     }
 }
 
 impl FeedSource<'_> {
     /// Returns the LSN of an item; `None` if it is there no more.
     pub(super) async fn lsn(self, item: &Value) -> Option<u64> {
-        let response = self.read(&self.key(item)?).await.ok()?;
-        lsn(&response.headers)
+        lsn(&self.read(&self.key(item)?).await.ok()?)
     }
 
-    /// Returns all items; `None` if the account cannot be read now.
-    async fn all_items(self) -> Result<Option<HashSet<ItemKey>>, CosmosError> {
-        #[derive(Deserialize)]
+    /// Returns the items of a physical partition in the order of its feed; `None` if it cannot be read now.
+    async fn keys(self, partition: u32) -> Result<Option<Vec<ItemKey>>, CosmosError> {
+        #[derive(Default, Deserialize)]
         struct AllItems {
             #[serde(rename = "Documents")]
             documents: Vec<Value>,
@@ -192,12 +260,16 @@ impl FeedSource<'_> {
         let ContainerPath { database, container } = self.path;
         let path = ["dbs", database, "colls", container, "docs"];
         let mut request = self.account.request(Method::Get, &path);
+        request.insert_header(CHANGE_FEED, "Incremental feed");
+        request.insert_header(RANGE_ID, partition.to_string());
         request.insert_header(MAX_ITEM_COUNT, "-1");
         let response = self.account.send(&request).await?;
-        let all = serde_json::from_slice(&response.body).ok().filter(|_| response.status == 200);
-        Ok(all.map(|AllItems { documents }| {
-            documents.iter().filter_map(|item| self.key(item)).collect()
-        }))
+        let all: AllItems = match response.status {
+            200 => serde_json::from_slice(&response.body).unwrap_or_default(),
+            304 => AllItems::default(),
+            _ => return Ok(None),
+        };
+        Ok(Some(all.documents.iter().filter_map(|item| self.key(item)).collect()))
     }
 
     async fn read(self, key: &ItemKey) -> Result<Response, CosmosError> {
@@ -230,13 +302,12 @@ impl ItemKey {
     }
 }
 
-fn place(headers: &Headers) -> Option<Place> {
-    let partition = headers.get_optional_str(&RANGE_ID)?.parse().ok()?;
-    Some(Place { partition, lsn: lsn(headers)? })
+fn lsn(item: &Response) -> Option<u64> {
+    number_in(item, &ITEM_LSN)
 }
 
-fn lsn(headers: &Headers) -> Option<u64> {
-    headers.get_optional_str(&ITEM_LSN)?.parse().ok()
+fn number_in(response: &Response, header: &HeaderName) -> Option<u64> {
+    response.headers.get_optional_str(header)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -397,7 +468,8 @@ mod tests {
                 let all = self.send(self.documents(Method::Get)).await;
                 let all: Value = serde_json::from_slice(&all.body).unwrap();
                 let n_items = all["Documents"].as_array().unwrap().len();
-                assert_eq!((order.places.len(), order.order.len()), (n_items, n_items));
+                let ordered: usize = order.partitions.values().map(|one| one.items.len()).sum();
+                assert_eq!((order.places.len(), ordered), (n_items, n_items));
                 self.store().feed_orders.keep(&self.path, order);
                 let scanned = self.send(part).await;
                 assert_eq!(told(&in_order), told(&scanned));

@@ -54,7 +54,6 @@ mod lagging;
 mod operation;
 mod pages;
 mod provision;
-mod quiet_feeds;
 mod replicas;
 mod requests;
 mod resource_shape;

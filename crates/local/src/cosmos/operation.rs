@@ -11,7 +11,7 @@ const IS_QUERY_OF_OLD_SDKS: HeaderName = HeaderName::from_static("x-ms-documentd
 const IS_QUERY_PLAN: HeaderName = HeaderName::from_static("x-ms-cosmos-is-query-plan-request");
 const IS_UPSERT: HeaderName = HeaderName::from_static("x-ms-documentdb-is-upsert");
 const IS_BATCH: HeaderName = HeaderName::from_static("x-ms-cosmos-is-batch-request");
-const CHANGE_FEED: HeaderName = HeaderName::from_static("a-im");
+pub(super) const CHANGE_FEED: HeaderName = HeaderName::from_static("a-im");
 pub(super) const PARTITION_KEY: HeaderName =
     HeaderName::from_static("x-ms-documentdb-partitionkey");
 pub(super) const PRIORITY_LEVEL: HeaderName = HeaderName::from_static("x-ms-cosmos-priority-level");

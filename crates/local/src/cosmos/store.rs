@@ -3,10 +3,7 @@
 use std::{
     collections::HashMap,
     panic::resume_unwind,
-    sync::{
-        Arc, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, MutexGuard, PoisonError},
     task::Poll,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -34,7 +31,6 @@ use super::{
     lagging::Lagging,
     operation::{ContainerPath, ContainersChange, PARTITION_KEY, RequestKind, StoreOperation},
     pages,
-    quiet_feeds::{ContainerState, QuietFeeds},
     replicas::{self, Replicas},
     requests::{RequestLog, StoreAnswer, StoreRequest},
     rids,
@@ -62,10 +58,7 @@ pub(super) struct EndpointStore {
     latency: Duration,
     /// The number of writes to each container, those of the expiry not counted.
     writes: std::sync::Mutex<HashMap<ContainerPath, u64>>,
-    /// The number of sweeps that deleted expired items.
-    expiries: AtomicU64,
     pub(super) feed_orders: FeedOrders,
-    quiet_feeds: QuietFeeds,
     /// Held while a container is created, replaced or deleted: a creation takes several steps.
     control_plane: Mutex<()>,
 }
@@ -96,9 +89,7 @@ impl EndpointStore {
             ledger: (charges == Charges::Model).then(Ledger::default),
             latency,
             writes: std::sync::Mutex::default(),
-            expiries: AtomicU64::new(0),
             feed_orders: FeedOrders::default(),
-            quiet_feeds: QuietFeeds::default(),
             control_plane: Mutex::new(()),
         })
     }
@@ -311,7 +302,6 @@ impl EndpointStore {
         self.expiry.forget(&gone);
         self.containers.forget(&gone);
         self.feed_orders.forget(&gone);
-        self.quiet_feeds.forget(&gone);
         if let Some(ledger) = &self.ledger {
             ledger.forget(gone);
         }
@@ -320,12 +310,7 @@ impl EndpointStore {
     /// Deletes the items that have expired at `now`, and returns their number.
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        let expired =
-            self.expiry.sweep(&self.account, &self.replicas, &self.feed_orders, now).await;
-        if expired > 0 {
-            self.expiries.fetch_add(1, Ordering::Relaxed);
-        }
-        expired
+        self.expiry.sweep(&self.account, &self.replicas, &self.feed_orders, now).await
     }
 
     /// Sends a data-plane request to the backend.
@@ -340,20 +325,10 @@ impl EndpointStore {
                 pages::page(&self.account, kind, container, request).await
             }
             RequestKind::ChangeFeed => {
-                let state = ContainerState {
-                    writes: self.writes_to(container),
-                    expiries: self.expiries.load(Ordering::Relaxed),
-                    partitions: self.account.backend.partitions(container),
-                };
-                let page = changes::page(
-                    &self.account,
-                    &self.containers,
-                    &self.replicas,
-                    &self.feed_orders,
-                    container,
-                    request,
-                );
-                self.quiet_feeds.page(container, request, state, page).await
+                let (account, containers, replicas) =
+                    (&self.account, &self.containers, &self.replicas);
+                let orders = &self.feed_orders;
+                changes::page(account, containers, replicas, orders, container, request).await
             }
             _ => self.account.send(request).await,
         }
