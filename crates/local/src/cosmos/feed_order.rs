@@ -45,9 +45,9 @@ pub(super) struct FeedOrder {
     /// All physical partitions.
     partitions: BTreeMap<u32, PartitionOrder>,
     /// The physical partition of each item, and its number there.
-    places: HashMap<ItemKey, (u32, u64)>,
+    places: HashMap<FeedItemKey, (u32, u64)>,
     /// The items that were written since their places were read.
-    written: HashSet<ItemKey>,
+    written: HashSet<FeedItemKey>,
 }
 
 /// The order of the items of a physical partition.
@@ -61,14 +61,14 @@ pub(super) struct PartitionOrder {
 
 #[derive(Debug)]
 struct OrderedItem {
-    key: ItemKey,
+    key: FeedItemKey,
     /// The log sequence number (LSN), once it was read.
     lsn: Option<u64>,
 }
 
 /// The address of an item in its container. Items of one transaction have one LSN, and their ids order them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct ItemKey {
+struct FeedItemKey {
     /// The values of the partition key, as in the header of a request: a JSON array.
     partition_key: String,
     id: String,
@@ -96,7 +96,7 @@ impl FeedOrders {
         match request.headers().get_optional_str(&PARTITION_KEY) {
             Some(header) if order.written.len() < MAX_WRITTEN => {
                 let written = written_items(kind, item, request).into_iter();
-                order.written.extend(written.map(|item| ItemKey::from_header(header, item.id)));
+                order.written.extend(written.map(|item| FeedItemKey::from_header(header, item.id)));
             }
             // Too many, or the key is in the item, which is how no SDK writes.
             _ => *order = FeedOrder::default(),
@@ -106,7 +106,7 @@ impl FeedOrders {
     /// Notes an item that is about to be deleted, because its time to live has ended.
     pub(super) fn expires(&self, container: &ContainerPath, partition_key: &str, id: &str) {
         if let Some(order) = self.orders().get_mut(container) {
-            order.written.insert(ItemKey::from_header(partition_key, id.to_owned()));
+            order.written.insert(FeedItemKey::from_header(partition_key, id.to_owned()));
         }
     }
 
@@ -142,7 +142,9 @@ impl FeedOrder {
         }
         let written = std::mem::take(&mut self.written);
         if !written.is_empty() {
-            self.partitions.values_mut().for_each(|order| order.headers = None);
+            for order in self.partitions.values_mut() {
+                order.headers = None;
+            }
         }
         let mut placed = Vec::new();
         for key in written {
@@ -178,12 +180,14 @@ impl FeedOrder {
         for partition in partitions {
             let Some(keys) = source.keys(partition).await? else { return Ok(false) };
             self.partitions.insert(partition, PartitionOrder::default());
-            keys.into_iter().for_each(|key| self.append(partition, key, None));
+            for key in keys {
+                self.append(partition, key, None);
+            }
         }
         Ok(true)
     }
 
-    fn append(&mut self, partition: u32, key: ItemKey, lsn: Option<u64>) {
+    fn append(&mut self, partition: u32, key: FeedItemKey, lsn: Option<u64>) {
         let order = self.partitions.entry(partition).or_default();
         let number = order.items.last_key_value().map_or(0, |(last, _)| last + 1);
         self.places.insert(key.clone(), (partition, number));
@@ -251,7 +255,7 @@ impl FeedSource<'_> {
     }
 
     /// Returns the items of a physical partition in the order of its feed; `None` if it cannot be read now.
-    async fn keys(self, partition: u32) -> Result<Option<Vec<ItemKey>>, CosmosError> {
+    async fn keys(self, partition: u32) -> Result<Option<Vec<FeedItemKey>>, CosmosError> {
         #[derive(Default, Deserialize)]
         struct AllItems {
             #[serde(rename = "Documents")]
@@ -272,20 +276,20 @@ impl FeedSource<'_> {
         Ok(Some(all.documents.iter().filter_map(|item| self.key(item)).collect()))
     }
 
-    async fn read(self, key: &ItemKey) -> Result<Response, CosmosError> {
+    async fn read(self, key: &FeedItemKey) -> Result<Response, CosmosError> {
         let mut read = self.account.request(Method::Get, &self.path.item(&key.id));
         read.insert_header(PARTITION_KEY, key.partition_key.clone());
         self.account.send(&read).await
     }
 
-    fn key(self, item: &Value) -> Option<ItemKey> {
+    fn key(self, item: &Value) -> Option<FeedItemKey> {
         let value = |path: &String| item.pointer(path).cloned().unwrap_or_else(|| json!({}));
         let values = self.container.partition_key.paths.iter().map(value).collect();
-        Some(ItemKey::new(values, item["id"].as_str()?.to_owned()))
+        Some(FeedItemKey::new(values, item["id"].as_str()?.to_owned()))
     }
 }
 
-impl ItemKey {
+impl FeedItemKey {
     fn from_header(partition_key: &str, id: String) -> Self {
         // A malformed key is that of no item.
         Self::new(serde_json::from_str(partition_key).unwrap_or_default(), id)
