@@ -1,8 +1,8 @@
 //! The items of a container in the order of its change feed.
 //!
 //! The emulator copies and sorts all items of a container for each page of the feed, although a page has few. So this
-//! module keeps their order. One page of all items begins it, and then it follows the writes: an item that is written
-//! goes to the end. A page costs as much as it has items.
+//! module keeps their order. One page of all items begins it, and then it follows the writes: an item with a higher log
+//! sequence number (LSN) goes to the end. A page costs as much as it has items.
 //!
 //! Why a page has what the emulator would answer: no write happens while it is made. Each write names its items before
 //! it is carried out, and their places are read again before the next page. After a split the order begins anew.
@@ -30,6 +30,7 @@ use super::{
 };
 
 const ITEM_LSN: HeaderName = HeaderName::from_static("x-ms-item-lsn");
+const PARTITION_LSN: HeaderName = HeaderName::from_static("lsn");
 
 /// The items that may be written between two pages. If there are more, the order begins anew: for the emulator, a read
 /// of so many items takes as long as a page of all.
@@ -53,7 +54,9 @@ pub(super) struct FeedOrder {
 /// The order of the items of a physical partition.
 #[derive(Debug, Default)]
 pub(super) struct PartitionOrder {
-    /// The items by their numbers, which grow with the log sequence numbers.
+    /// The LSN of the last write that the order has. An item with a higher one goes to the end.
+    lsn: u64,
+    /// The items by their numbers, which grow with their LSNs.
     items: BTreeMap<u64, OrderedItem>,
     /// The headers that the emulator's pages have since the last write.
     pub(super) headers: Option<Headers>,
@@ -62,7 +65,7 @@ pub(super) struct PartitionOrder {
 #[derive(Debug)]
 struct OrderedItem {
     key: FeedItemKey,
-    /// The log sequence number (LSN), once it was read.
+    /// The LSN, once it was read.
     lsn: Option<u64>,
 }
 
@@ -148,16 +151,17 @@ impl FeedOrder {
         }
         let mut placed = Vec::new();
         for key in written {
-            if let Some((partition, number)) = self.places.remove(&key)
-                && let Some(order) = self.partitions.get_mut(&partition)
-            {
-                order.items.remove(&number);
-            }
             let response = source.read(&key).await?;
             let partition = number_in(&response, &RANGE_ID).and_then(|id| u32::try_from(id).ok());
             match (response.status, lsn(&response), partition) {
-                (200, Some(lsn), Some(partition)) => placed.push((lsn, key, partition)),
-                (404, ..) => {}
+                (200, Some(lsn), Some(partition)) => {
+                    // The write of any other item has failed.
+                    if self.partitions.get(&partition).is_none_or(|order| lsn > order.lsn) {
+                        self.remove(&key);
+                        placed.push((lsn, key, partition));
+                    }
+                }
+                (404, ..) => self.remove(&key),
                 // Its partition is about to split, and answers no page either.
                 _ => {
                     self.written.insert(key);
@@ -166,7 +170,8 @@ impl FeedOrder {
         }
         placed.sort_unstable();
         for (lsn, key, partition) in placed {
-            self.append(partition, key, Some(lsn));
+            let order = self.append(partition, key, Some(lsn));
+            order.lsn = lsn;
         }
         Ok(true)
     }
@@ -178,8 +183,8 @@ impl FeedOrder {
     ) -> Result<bool, CosmosError> {
         *self = Self::default();
         for partition in partitions {
-            let Some(keys) = source.keys(partition).await? else { return Ok(false) };
-            self.partitions.insert(partition, PartitionOrder::default());
+            let Some((lsn, keys)) = source.keys(partition).await? else { return Ok(false) };
+            self.partitions.insert(partition, PartitionOrder { lsn, ..PartitionOrder::default() });
             for key in keys {
                 self.append(partition, key, None);
             }
@@ -187,11 +192,25 @@ impl FeedOrder {
         Ok(true)
     }
 
-    fn append(&mut self, partition: u32, key: FeedItemKey, lsn: Option<u64>) {
+    fn append(
+        &mut self,
+        partition: u32,
+        key: FeedItemKey,
+        lsn: Option<u64>,
+    ) -> &mut PartitionOrder {
         let order = self.partitions.entry(partition).or_default();
         let number = order.items.last_key_value().map_or(0, |(last, _)| last + 1);
         self.places.insert(key.clone(), (partition, number));
         order.items.insert(number, OrderedItem { key, lsn });
+        order
+    }
+
+    fn remove(&mut self, key: &FeedItemKey) {
+        if let Some((partition, number)) = self.places.remove(key)
+            && let Some(order) = self.partitions.get_mut(&partition)
+        {
+            order.items.remove(&number);
+        }
     }
 
     /// Returns the order of a physical partition, if there is such a one.
@@ -254,8 +273,9 @@ impl FeedSource<'_> {
         lsn(&self.read(&self.key(item)?).await.ok()?)
     }
 
-    /// Returns the items of a physical partition in the order of its feed; `None` if it cannot be read now.
-    async fn keys(self, partition: u32) -> Result<Option<Vec<FeedItemKey>>, CosmosError> {
+    /// Returns the LSN of a physical partition, and its items in the order of its feed; `None` if it cannot be read
+    /// now.
+    async fn keys(self, partition: u32) -> Result<Option<(u64, Vec<FeedItemKey>)>, CosmosError> {
         #[derive(Default, Deserialize)]
         struct AllItems {
             #[serde(rename = "Documents")]
@@ -273,7 +293,8 @@ impl FeedSource<'_> {
             304 => AllItems::default(),
             _ => return Ok(None),
         };
-        Ok(Some(all.documents.iter().filter_map(|item| self.key(item)).collect()))
+        let keys = all.documents.iter().filter_map(|item| self.key(item)).collect();
+        Ok(number_in(&response, &PARTITION_LSN).map(|lsn| (lsn, keys)))
     }
 
     async fn read(self, key: &FeedItemKey) -> Result<Response, CosmosError> {
@@ -345,6 +366,11 @@ mod tests {
             key: u8,
             id: u8,
         },
+        /// Creates an item, in vain if it is there.
+        Create {
+            key: u8,
+            id: u8,
+        },
         Expire,
         Split,
         ReadAll {
@@ -359,7 +385,8 @@ mod tests {
             2 => (key.clone(), 1..4_u8).prop_map(|(key, n)| Step::Batch { key, n }),
             4 => (key.clone(), id.clone(), any::<bool>())
                 .prop_map(|(key, id, lives)| Step::Upsert { key, id, lives }),
-            2 => (key, id).prop_map(|(key, id)| Step::Delete { key, id }),
+            2 => (key.clone(), id.clone()).prop_map(|(key, id)| Step::Delete { key, id }),
+            2 => (key, id).prop_map(|(key, id)| Step::Create { key, id }),
             1 => Just(Step::Expire),
             1 => Just(Step::Split),
             4 => (proptest::option::of(1..4_u8), any::<bool>())
@@ -433,6 +460,13 @@ mod tests {
                     delete.insert_header(PARTITION_KEY, format!("[ {key}.0 ]"));
                     let deleted = self.send(delete).await.status;
                     assert!(matches!(deleted, 204 | 404), "{deleted}");
+                }
+                Step::Create { key, id } => {
+                    let mut create = self.documents(Method::Post);
+                    create.insert_header(PARTITION_KEY, format!("[{key}]"));
+                    create.set_body(json!({"id": id.to_string(), "key": key}).to_string());
+                    let created = self.send(create).await.status;
+                    assert!(matches!(created, 201 | 409), "{created}");
                 }
                 Step::Expire => {
                     self.endpoint.expire_items(SystemTime::now() + Duration::from_mins(1)).await;
@@ -511,10 +545,9 @@ mod tests {
 
     /// Returns what a client reads of a page.
     fn told(response: &Response) -> (u16, [Option<&str>; 5], Value) {
-        let lsn = HeaderName::from_static("lsn");
         let token = HeaderName::from_static("x-ms-session-token");
         let header = |name| response.headers.get_optional_str(&name);
         let body = serde_json::from_slice(&response.body).unwrap_or_default();
-        (response.status, [ETAG, lsn, token, RANGE_ID, ITEM_COUNT].map(header), body)
+        (response.status, [ETAG, PARTITION_LSN, token, RANGE_ID, ITEM_COUNT].map(header), body)
     }
 }
