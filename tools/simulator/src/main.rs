@@ -13,6 +13,7 @@ mod run;
 
 use std::{process::ExitCode, time::Duration};
 
+use anyhow::Context as _;
 use clap::{Parser, ValueEnum};
 use mimalloc::MiMalloc;
 use tributary_local::chaos::{ChaosKind, ChaosSpec};
@@ -75,6 +76,10 @@ pub(crate) struct ChaosCli {
     #[arg(long)]
     pub rebuilds: bool,
 
+    /// Rebuilds no other projection than this one.
+    #[arg(long, value_name = "NAME", requires = "rebuilds")]
+    pub rebuild_only: Option<String>,
+
     /// The budget of the processes that rebuild, in request units a second; 0 is no limit. A rebuild that uses
     /// more fails the run.
     #[arg(long, value_name = "RU", default_value_t = 0)]
@@ -115,7 +120,7 @@ const NEWS_RUN: Duration = Duration::from_mins(5);
 
 impl Domain {
     /// Returns the projections of the domain.
-    pub(crate) fn projections(self) -> &'static [&'static str] {
+    fn projections(self) -> &'static [&'static str] {
         match self {
             Self::Blog => &["PostCopiesInUsers", "HomeFeed", "UsernamesInPosts", "PostsIntegrity"],
             Self::WebStore => &["LabelNames", "Leaderboard", "ProductsIntegrity"],
@@ -125,11 +130,26 @@ impl Domain {
 }
 
 impl ChaosCli {
+    /// Returns the projections that are rebuilt. Fails if the domain has none with the given name.
+    pub(crate) fn rebuilt(&self) -> anyhow::Result<Vec<&'static str>> {
+        let all = if self.rebuilds { self.domain.projections() } else { &[] };
+        let Some(only) = &self.rebuild_only else { return Ok(all.to_vec()) };
+        let named = all.iter().find(|name| *name == only);
+        let named = named.with_context(|| {
+            format!("the domain has no projection {only}, but {}", all.join(", "))
+        })?;
+        Ok(vec![*named])
+    }
+
     /// Returns the command that runs one seed again.
     pub(crate) fn command(&self, seed: u64) -> String {
         let new_ids = if self.new_ids { " --new-ids" } else { "" };
         let no_audit = if self.no_audit { " --no-audit" } else { "" };
         let rebuilds = if self.rebuilds { " --rebuilds" } else { "" };
+        let only = match &self.rebuild_only {
+            Some(name) => format!(" --rebuild-only {name}"),
+            None => String::new(),
+        };
         let budget = match self.rebuild_request_units {
             0 => String::new(),
             units => format!(" --rebuild-request-units {units}"),
@@ -144,7 +164,7 @@ impl ChaosCli {
             Domain::News => " --domain news",
         };
         format!(
-            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {} --poison {}{new_ids}{no_audit}{rebuilds}{budget}{bystanders}",
+            "cargo xtask chaos{domain} --seed {seed} --seeds 1 --operations {} --chaos {} --poison {}{new_ids}{no_audit}{rebuilds}{only}{budget}{bystanders}",
             self.operations, self.chaos, self.poison
         )
     }
@@ -196,6 +216,7 @@ async fn seed_of(cli: &ChaosCli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result
 
 async fn seeds(cli: &ChaosCli) -> anyhow::Result<bool> {
     let chaos: ChaosSpec = cli.chaos.parse()?;
+    cli.rebuilt()?;
     let mut all_right = true;
     print!("{}", outcome::HEADER);
     for seed in cli.seed..cli.seed.saturating_add(cli.seeds) {
@@ -231,6 +252,8 @@ mod tests {
                 &[
                     "--no-audit",
                     "--rebuilds",
+                    "--rebuild-only",
+                    "HomeFeed",
                     "--rebuild-request-units",
                     "9",
                     "--poison",
@@ -247,10 +270,14 @@ mod tests {
         let again = ChaosCli::parse_from(&again[2..]);
         assert_eq!((again.seed, again.seeds, again.operations), (7, 1, 500));
         assert_eq!((again.poison, again.rebuild_request_units), (7, 9));
+        assert_eq!(again.rebuilt().unwrap(), ["HomeFeed"]);
         assert_eq!(
             (again.chaos.as_str(), again.new_ids, again.no_audit, again.rebuilds),
             ("crash=0.5", true, true, true)
         );
+        let other = ["", "--domain", "webstore", "--rebuilds", "--rebuild-only", "HomeFeed"];
+        let refused = ChaosCli::parse_from(other).rebuilt().unwrap_err().to_string();
+        assert!(refused.contains("HomeFeed") && refused.contains("LabelNames"), "{refused}");
         let plain = ChaosCli::parse_from([""]);
         assert_eq!(ChaosCli::parse_from(plain.command(1).split(' ').skip(2)).chaos, plain.chaos);
     }

@@ -41,7 +41,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Rebuilds random projections of an app, one after the other.
 pub(crate) struct Rebuilder<'a> {
     app: &'a BuiltApp,
-    projections: &'static [&'static str],
+    projections: Vec<&'static str>,
     /// The approximate number of items of a rebuild.
     items: u32,
     /// The request units a second of a process; 0 is no limit.
@@ -71,15 +71,10 @@ fn in_words(ended: &[Ended]) -> String {
 }
 
 impl<'a> Rebuilder<'a> {
-    pub(crate) fn new(
-        app: &'a BuiltApp,
-        projections: &'static [&'static str],
-        cli: &ChaosCli,
-        seed: u64,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn new(app: &'a BuiltApp, cli: &ChaosCli, seed: u64) -> anyhow::Result<Self> {
         Ok(Self {
             app,
-            projections,
+            projections: cli.rebuilt()?,
             items: u32::try_from(cli.bystanders)?,
             request_units: cli.rebuild_request_units,
             seed,

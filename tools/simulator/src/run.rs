@@ -94,8 +94,7 @@ pub(crate) async fn run<W: Workload>(
             Err(error) => error,
         }
     };
-    let rebuilt = if cli.rebuilds { cli.domain.projections() } else { &[] };
-    let mut rebuilder = Rebuilder::new(&app, rebuilt, cli, seed)?;
+    let mut rebuilder = Rebuilder::new(&app, cli, seed)?;
     let (model, tally) = tokio::select! {
         done = work => done?,
         error = poison => return Err(error),
