@@ -27,9 +27,9 @@ use serde_json::Value;
 use super::{
     account::Account,
     feed_order::FeedOrders,
-    operation::{ContainerPath, PARTITION_KEY, RequestKind},
+    operation::{ContainerPath, PARTITION_KEY},
     replicas::Replicas,
-    written::{Ttl, WrittenItem, body_of, lifetime, written_items},
+    written::{Ttl, WrittenItem, body_of, lifetime},
 };
 
 /// The schedule of the items that will expire.
@@ -87,9 +87,8 @@ impl Expiry {
     /// does no harm.
     pub(super) fn learn(
         &self,
-        kind: RequestKind,
         container: &ContainerPath,
-        item: Option<String>,
+        written: &[WrittenItem],
         request: &Request,
         now: SystemTime,
     ) {
@@ -100,7 +99,7 @@ impl Expiry {
             return;
         };
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        for WrittenItem { id, ttl } in written_items(kind, item, request) {
+        for WrittenItem { id, ttl } in written {
             let lifetime = match ttl {
                 Ttl::Property(ttl) => lifetime(ttl.as_ref(), default_ttl),
                 Ttl::Unknown => Some(0),
@@ -109,7 +108,7 @@ impl Expiry {
                 let key = ItemKey {
                     container: container.clone(),
                     partition_key: partition_key.to_owned(),
-                    id,
+                    id: id.clone(),
                 };
                 self.schedule().put(key, now.saturating_add(lifetime));
             }

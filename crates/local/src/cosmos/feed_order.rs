@@ -24,9 +24,9 @@ use super::{
     account::Account,
     backend::Response,
     containers::ContainerInfo,
-    operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY, RequestKind},
+    operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY},
     slices::{MAX_ITEM_COUNT, RANGE_ID},
-    written::written_items,
+    written::WrittenItem,
 };
 
 const ITEM_LSN: HeaderName = HeaderName::from_static("x-ms-item-lsn");
@@ -89,17 +89,16 @@ impl FeedOrders {
     /// Notes the items of a write that is about to happen. Those of a write that fails do no harm.
     pub(super) fn learn(
         &self,
-        kind: RequestKind,
         container: &ContainerPath,
-        item: Option<String>,
+        written: &[WrittenItem],
         request: &Request,
     ) {
         let mut orders = self.orders();
         let Some(order) = orders.get_mut(container) else { return };
         match request.headers().get_optional_str(&PARTITION_KEY) {
             Some(header) => {
-                for item in written_items(kind, item, request) {
-                    order.note(FeedItemKey::from_header(header, item.id));
+                for item in written {
+                    order.note(FeedItemKey::from_header(header, item.id.clone()));
                 }
             }
             // The key is in the item, which is how no SDK writes.

@@ -36,7 +36,7 @@ use super::{
     rids,
     slices::ITEM_COUNT,
     splits::Splits,
-    written::body_of,
+    written::{body_of, written_items},
 };
 use crate::chaos::{Chaos, ChaosKind};
 
@@ -174,13 +174,14 @@ impl EndpointStore {
         {
             return Ok(met.answer());
         }
-        self.expiry.learn(kind, container, item.clone(), request, SystemTime::now());
+        let written = written_items(kind, item.clone(), request);
+        self.expiry.learn(container, &written, request, SystemTime::now());
         let response = if kind.is_write() {
             let _writes = self.replicas.write().await;
             // Counted while the guard is held: a snapshot, which keeps out all writes, has the number of those
             // that it sees.
             *self.writes().entry(container.clone()).or_default() += 1;
-            self.feed_orders.learn(kind, container, item.clone(), request);
+            self.feed_orders.learn(container, &written, request);
             self.charged(kind, container, item.as_deref(), request).await
         } else {
             self.read(kind, container, item.as_deref(), request).await
