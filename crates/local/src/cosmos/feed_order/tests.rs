@@ -65,7 +65,7 @@ proptest! {
     fn a_page_in_order_is_the_page_of_a_scan(steps in prop::collection::vec(step(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let world = World::new().await;
+            let world = FeedWorld::new().await;
             for step in steps {
                 world.take(step).await;
             }
@@ -77,7 +77,7 @@ proptest! {
 /// Otherwise its old number would follow higher ones, and a trigger that reads to the end would never come there.
 #[tokio::test]
 async fn an_item_whose_write_fails_stays_at_its_place() {
-    let world = World::new().await;
+    let world = FeedWorld::new().await;
     let read = || Step::ReadAll { limit: None, metadata: false };
     let batch = Step::Batch { key: 3, n: 2 };
     for step in [read(), batch, read(), Step::Create { key: 3, id: 0 }, read()] {
@@ -85,12 +85,12 @@ async fn an_item_whose_write_fails_stays_at_its_place() {
     }
 }
 
-struct World {
+struct FeedWorld {
     endpoint: CosmosEndpoint,
     path: ContainerPath,
 }
 
-impl World {
+impl FeedWorld {
     async fn new() -> Self {
         let options = EndpointOptions { expiry_interval: None, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
