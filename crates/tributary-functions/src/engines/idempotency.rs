@@ -17,7 +17,10 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::values::{CommandId, Invalid, Timestamp};
+use crate::{
+    cosmos::Limits,
+    values::{CommandId, Invalid, Timestamp},
+};
 
 /// The value of the header `Idempotency-Key`: 1 to 255 printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,15 +98,15 @@ macro_rules! remembers {
 }
 pub use crate::remembers;
 
-/// The time that a command is remembered, in seconds. The Functions host repeats a request for two
-/// seconds, and the clocks of two instances differ by less than eight.
-const KEPT_SECONDS: i64 = 10;
+/// The time that a command is remembered, in seconds: until no repetition of it can come.
+const KEPT_SECONDS: i64 = Limits::REQUEST.repeated_for().as_secs().cast_signed();
 
 /// The time that the id of a deleted child is remembered, in seconds: a caller whose answer was lost
 /// repeats its request within it.
 const DELETED_KEPT_SECONDS: i64 = 10 * 60;
 
-/// The most commands and deleted children that are remembered: about 6 KB.
+/// The most commands and deleted children that are remembered: about 6 KB, which each write of the item
+/// pays for. An item with more of them in that time forgets the earliest first.
 const MAX_REMEMBERED_ENTRIES: usize = 256;
 
 /// The commands that were lately carried out on an item, and that the item itself does not show: a
@@ -177,9 +180,22 @@ mod tests {
     }
 
     #[test]
+    fn a_command_is_remembered_until_its_last_repetition_has_read() {
+        let written = Timestamp::now().before(Duration::from_hours(1));
+        let [command, other] = ["command", "other"].map(CommandId::from_text);
+        let mut recent = RecentCommands::default();
+        recent.remember([command.clone()], written);
+        // The first request ends at its limit of time, the host repeats it for two seconds, and the
+        // repetition has as long as the first one. Others write the item meanwhile.
+        let repeated = Limits::REQUEST.time * 2 + Duration::from_secs(2);
+        recent.remember([other], written.after(repeated));
+        assert!(recent.knows(&command));
+    }
+
+    #[test]
     fn a_command_is_remembered_for_a_while_and_the_list_stays_small() {
         let later = Timestamp::now();
-        let first = later.before(Duration::from_secs(11));
+        let first = later.before(Limits::REQUEST.repeated_for() + Duration::from_secs(1));
         let [old, new] = ["old", "new"].map(CommandId::from_text);
         let mut recent = RecentCommands::default();
         recent.remember([old.clone()], first);

@@ -1,6 +1,6 @@
 //! Dead letters: changes that could not be applied, kept for an operator.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc, time::Duration};
 
 use custom_handler::Document;
 use schemars::JsonSchema;
@@ -10,7 +10,9 @@ use uuid::Uuid;
 
 use super::{ChangeFeedItem, Projection};
 use crate::{
-    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored, Transaction},
+    cosmos::{
+        Container, Cosmos, ETag, Limits, Query, Reads, Scope, StoreError, Stored, Transaction,
+    },
     values::{CommandId, Timestamp, check_id, checked_text, may_be_rewritten_by_host},
 };
 
@@ -152,8 +154,8 @@ fn beginning(mut text: String, bytes: usize) -> String {
     text
 }
 
-/// The lifetime of a settlement, in seconds: longer than the host repeats a request.
-const SETTLEMENT_TTL_SECONDS: u32 = 60;
+/// The lifetime of a settlement: until no repetition of its command can come.
+const SETTLEMENT_TTL: Duration = Limits::REQUEST.repeated_for();
 
 /// The outcome of a replay that settles its dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -179,7 +181,7 @@ pub struct Settlement {
     pub command: CommandId,
     /// The outcome of a replay; `None` after a delete.
     pub outcome: Option<ReplayOutcome>,
-    ttl: u32,
+    ttl: u64,
 }
 
 impl Settlement {
@@ -189,7 +191,7 @@ impl Settlement {
             function: letter.function.clone(),
             command: command.clone(),
             outcome,
-            ttl: SETTLEMENT_TTL_SECONDS,
+            ttl: SETTLEMENT_TTL.as_secs(),
         }
     }
 
