@@ -98,8 +98,8 @@ macro_rules! remembers {
 }
 pub use crate::remembers;
 
-/// The time that a command is remembered, in seconds: until no repetition of it can come.
 // guard: a command is remembered until its last repetition => `10`
+/// The time that a command is remembered, in seconds: until no repetition of it can come.
 const KEPT_SECONDS: i64 = Limits::REQUEST.repeated_for().as_secs().cast_signed();
 
 /// The time that the id of a deleted child is remembered, in seconds: a caller whose answer was lost
