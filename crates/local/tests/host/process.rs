@@ -50,8 +50,10 @@ async fn end(host: &Host, code: i32) {
 
 #[cfg(target_os = "linux")]
 fn is_running(process: &str) -> bool {
-    // A zombie still has its folder, and no command line.
-    std::fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|words| !words.is_empty())
+    // The state is behind the program's name; see `man 5 proc_pid_stat`. A zombie has one, too. The
+    // command line would not tell: it is empty until a started program is loaded.
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with(['Z', 'X']))
 }
 
 #[tokio::test]
