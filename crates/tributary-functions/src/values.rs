@@ -29,6 +29,15 @@ pub use json_object::JsonObject;
 pub struct CommandId(String);
 
 impl CommandId {
+    // guard: a command is remembered until its last repetition => `Duration::from_secs(10)`
+    /// The time after a command is carried out in which a repetition of it may still be answered.
+    ///
+    /// No time of a single request bounds it: the host sends a request up to 40 times, and each may wait
+    /// until its connection breaks. But Azure answers the caller of an HTTP-triggered function within
+    /// 230 s, whatever the host still does (service limit: the idle timeout of Azure Load Balancer). The
+    /// clocks of two instances differ by less than ten seconds.
+    pub const REPEATED_FOR: Duration = Duration::from_mins(4);
+
     /// Creates the id of a text: 48 bits of its hash. Short ids are enough, since each is stored, and the
     /// commands on one item are few.
     pub fn from_text(text: &str) -> Self {

@@ -43,16 +43,6 @@ impl Limits {
     /// item of 512 KiB, is charged some 3,000 request units. The Functions host waits for 230 s.
     pub const REQUEST: Self =
         Self { store_requests: 1_000, request_units: 20_000, time: Duration::from_mins(1) };
-
-    /// Returns the time after a write of a request in which a repetition of the request by the host may
-    /// look for it.
-    ///
-    /// The connection to the handler breaks within the time of the request, the host repeats it for two
-    /// seconds, and the repetition reads within its own time. The clocks of two instances differ by less
-    /// than eight seconds.
-    pub const fn repeated_for(self) -> Duration {
-        self.time.saturating_mul(2).saturating_add(Duration::from_secs(10))
-    }
 }
 
 /// The budget of work that has begun: its limits, and the use of the current task since then.

@@ -17,10 +17,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{
-    cosmos::Limits,
-    values::{CommandId, Invalid, Timestamp},
-};
+use crate::values::{CommandId, Invalid, Timestamp};
 
 /// The value of the header `Idempotency-Key`: 1 to 255 printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,9 +95,8 @@ macro_rules! remembers {
 }
 pub use crate::remembers;
 
-// guard: a command is remembered until its last repetition => `10`
-/// The time that a command is remembered, in seconds: until no repetition of it can come.
-const KEPT_SECONDS: i64 = Limits::REQUEST.repeated_for().as_secs().cast_signed();
+/// The time that a command is remembered, in seconds.
+const KEPT_SECONDS: i64 = CommandId::REPEATED_FOR.as_secs().cast_signed();
 
 /// The time that the id of a deleted child is remembered, in seconds: a caller whose answer was lost
 /// repeats its request within it.
@@ -186,17 +182,16 @@ mod tests {
         let [command, other] = ["command", "other"].map(CommandId::from_text);
         let mut recent = RecentCommands::default();
         recent.remember([command.clone()], written);
-        // The first request ends at its limit of time, the host repeats it for two seconds, and the
-        // repetition has as long as the first one. Others write the item meanwhile.
-        let repeated = Limits::REQUEST.time * 2 + Duration::from_secs(2);
-        recent.remember([other], written.after(repeated));
+        // The host sends the request again and again, until its caller gets no answer any more. Others
+        // write the item meanwhile.
+        recent.remember([other], written.after(Duration::from_secs(230)));
         assert!(recent.knows(&command));
     }
 
     #[test]
     fn a_command_is_remembered_for_a_while_and_the_list_stays_small() {
         let later = Timestamp::now();
-        let first = later.before(Limits::REQUEST.repeated_for() + Duration::from_secs(1));
+        let first = later.before(CommandId::REPEATED_FOR + Duration::from_secs(1));
         let [old, new] = ["old", "new"].map(CommandId::from_text);
         let mut recent = RecentCommands::default();
         recent.remember([old.clone()], first);

@@ -10,9 +10,7 @@ use uuid::Uuid;
 
 use super::{ChangeFeedItem, Projection};
 use crate::{
-    cosmos::{
-        Container, Cosmos, ETag, Limits, Query, Reads, Scope, StoreError, Stored, Transaction,
-    },
+    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored, Transaction},
     values::{CommandId, Timestamp, check_id, checked_text, may_be_rewritten_by_host},
 };
 
@@ -155,7 +153,7 @@ fn beginning(mut text: String, bytes: usize) -> String {
 }
 
 /// The lifetime of a settlement: until no repetition of its command can come.
-const SETTLEMENT_TTL: Duration = Limits::REQUEST.repeated_for();
+const SETTLEMENT_TTL: Duration = CommandId::REPEATED_FOR;
 
 /// The outcome of a replay that settles its dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
