@@ -152,7 +152,7 @@ fn beginning(mut text: String, bytes: usize) -> String {
     text
 }
 
-/// The lifetime of a settlement: until no repetition of its command can come.
+/// The lifetime of a settlement: until no repetition of its command is answered.
 const SETTLEMENT_TTL: Duration = CommandId::REPEATED_FOR;
 
 /// The outcome of a replay that settles its dead letter.
