@@ -103,7 +103,8 @@ const KEPT_SECONDS: i64 = CommandId::REPEATED_FOR.as_secs().cast_signed();
 const DELETED_KEPT_SECONDS: i64 = 10 * 60;
 
 /// The most commands and deleted children that are remembered: about 6 KB, which each write of the item
-/// pays for. An item with more of them in that time forgets the earliest first.
+/// pays for. An item with more of them in that time forgets the earliest first. A delete may have two: its
+/// command and its child.
 const MAX_REMEMBERED_ENTRIES: usize = 256;
 
 /// The commands that were lately carried out on an item, and that the item itself does not show: a
@@ -213,5 +214,21 @@ mod tests {
         recent.remember(many.clone(), later);
         assert!(!recent.knows(&many[43]) && many[44..].iter().all(|one| recent.knows(one)));
         assert!(serde_json::to_string(&recent).unwrap().len() < 6_500);
+    }
+
+    #[test]
+    fn of_many_deletes_at_once_the_last_128_are_known_by_command_and_child() {
+        let now = Timestamp::now();
+        let mut recent = RecentCommands::default();
+        for n in 0..300 {
+            recent.remember([CommandId::from_text(&n.to_string())], now);
+            recent.remember_deleted([format!("child {n}")], now);
+        }
+        let is_known = |n: u32| {
+            let command = CommandId::from_text(&n.to_string());
+            (recent.knows(&command), recent.has_deleted(&format!("child {n}"), now))
+        };
+        assert!((300 - 128..300).all(|n| is_known(n) == (true, true)));
+        assert_eq!(is_known(300 - 129), (false, false));
     }
 }
