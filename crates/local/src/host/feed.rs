@@ -21,7 +21,8 @@ use super::feed_options::FeedOptions;
 use super::function::{CosmosTrigger, Function, FunctionTrigger};
 use super::invoke::Invoker;
 use super::lease::Leases;
-use super::monitored::{feed_ranges, key_paths, pages};
+use super::monitored::{key_paths, pages};
+use super::topology::feed_ranges;
 use super::worker::Worker;
 
 /// The pump of one `cosmosDBTrigger`.
@@ -159,7 +160,7 @@ impl FeedPump {
                         match feed_ranges(container).await {
                             Ok(ranges) if ranges == **topology => {}
                             Ok(_) => break Err(FeedError::Split),
-                            Err(error) => break Err(error),
+                            Err(error) => break Err(error.into()),
                         }
                     }
                 }

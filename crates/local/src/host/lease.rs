@@ -7,21 +7,22 @@
 
 use azure_core::http::Etag;
 use azure_data_cosmos::feed::FeedRange;
-use azure_data_cosmos::models::{ContainerProperties, EffectivePartitionKey};
+use azure_data_cosmos::models::ContainerProperties;
 use azure_data_cosmos::options::{
     ChangeFeedStartFrom, FeedOptions, ItemWriteOptions, Precondition, QueryOptions,
 };
-use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError, FeedScope, Query};
+use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
 use futures::{StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
 use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::Instant;
-use tributary_change_feed::{EpkRange, LeaseItem, LeaseRange, lease_prefix};
+use tributary_change_feed::{LeaseItem, LeaseRange, lease_prefix};
 
 use super::feed_error::FeedError;
 use super::function::CosmosTrigger;
+use super::topology::{epk_range, feed_range, feed_ranges};
 
 /// The number of attempts to acquire a lease that another host has written meanwhile.
 const MAX_ACQUIRE_ATTEMPTS: u32 = 10;
@@ -198,6 +199,11 @@ impl Leases {
         continuation: Option<String>,
     ) -> Result<Lease, FeedError> {
         let token = self.partition_id(&range).await?;
+        // If it has split meanwhile, one of its children has answered, whose own lease needs the id.
+        // guard: host: a lease does not get the id of a child
+        if !feed_ranges(&self.monitored).await?.contains(&range) {
+            return Err(FeedError::Split);
+        }
         let item = LeaseItem {
             id: format!("{}..{token}", self.prefix),
             version: 0,
@@ -297,14 +303,4 @@ impl Leases {
 
 fn now() -> String {
     OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default()
-}
-
-/// Returns a range as leases have it.
-pub(super) fn epk_range(range: &FeedRange) -> EpkRange {
-    EpkRange { min: range.min_inclusive().to_hex(), max: range.max_exclusive().to_hex() }
-}
-
-fn feed_range(range: &EpkRange) -> Result<FeedRange, CosmosError> {
-    let min = EffectivePartitionKey::try_from(range.min.as_str())?;
-    FeedRange::new(min, EffectivePartitionKey::try_from(range.max.as_str())?)
 }

@@ -89,6 +89,7 @@ mod served;
 mod server;
 mod settings;
 mod timer;
+mod topology;
 pub mod wire;
 mod worker;
 

@@ -1,17 +1,16 @@
-//! The monitored container of a `cosmosDBTrigger`: its physical partitions, and the pages of its changes.
+//! The monitored container of a `cosmosDBTrigger`: the pages of its changes, and the paths of its partition key.
 
-use azure_data_cosmos::feed::{ChangeFeedPageIterator, ContinuationToken, FeedRange};
+use azure_data_cosmos::feed::{ChangeFeedPageIterator, ContinuationToken};
 use azure_data_cosmos::models::ChangeFeedItem;
-use azure_data_cosmos::options::{
-    ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions,
-};
+use azure_data_cosmos::options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint};
 use azure_data_cosmos::{ContainerClient, FeedScope};
 use serde_json::Value;
 use tributary_change_feed::sdk_continuation;
 
 use super::feed_error::FeedError;
 use super::function::{CosmosTrigger, FeedStart};
-use super::lease::{Lease, Leases, epk_range};
+use super::lease::{Lease, Leases};
+use super::topology::epk_range;
 
 /// The pages of a change feed.
 pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
@@ -36,12 +35,6 @@ pub(super) async fn pages(
     };
     let scope = FeedScope::range(lease.range.clone());
     Ok(container.query_change_feed::<Value>(scope, start, Some(options)).await?)
-}
-
-/// Returns the present physical partitions.
-pub(super) async fn feed_ranges(container: &ContainerClient) -> Result<Vec<FeedRange>, FeedError> {
-    let options = ReadFeedRangesOptions::default().with_force_refresh(true);
-    Ok(container.read_feed_ranges(Some(options)).await?)
 }
 
 /// Returns the JSON pointers to the values of the partition key.

@@ -16,7 +16,8 @@ use super::disturbance::{self, Disturbance};
 use super::feed_error::FeedError;
 use super::function::CosmosTrigger;
 use super::lease::{Lease, Leases};
-use super::monitored::{Pages, feed_ranges, pages};
+use super::monitored::{Pages, pages};
+use super::topology::feed_ranges;
 use super::wire;
 
 /// The share of the time that empty reads may take, as 1 in 10: the in-memory store scans the whole

@@ -19,9 +19,10 @@ use futures::{FutureExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use tributary_local::cosmos::RequestKind;
 use tributary_local::host::{FeedPump, InvocationResult, Invoker, RouterInvoker};
 
-use crate::support::{Handler, Received, cosmos_function, feed_options, function};
+use crate::support::{Handler, Received, Store, cosmos_function, feed_options, function};
 
 async fn write(posts: &ContainerClient, prefix: &str) {
     for number in 0..20 {
@@ -219,4 +220,29 @@ async fn a_drain_waits_for_a_split_to_end() {
     account.store.split_partition("test", "posts", 0, Duration::from_millis(100));
     let pump = account.pump(&cosmos_function(), RouterInvoker(handler.router()));
     assert_eq!(pump.drain().await.unwrap(), 20);
+}
+
+#[tokio::test]
+async fn a_partition_that_splits_while_its_lease_is_made_leaves_one_lease_for_each_child() {
+    let store = Store::new(1).await;
+    for number in 0..20 {
+        store.put(&format!("p{number}"), json!({})).await;
+    }
+    // The trigger asks the partition for its id, and one of the children answers.
+    let mut asks = store.endpoint.hold(RequestKind::ChangeFeed, "posts");
+    let handler = Handler::default();
+    let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
+    let split = async {
+        asks.arrived().await;
+        store.endpoint.split("test", "posts").await;
+        asks.release();
+    };
+    let (drained, ()) = tokio::join!(pump.drain(), split);
+
+    assert_eq!(drained.unwrap(), 20, "every change is delivered");
+    let query =
+        "SELECT VALUE c.LeaseToken FROM c WHERE IS_DEFINED(c.LeaseToken) ORDER BY c.LeaseToken";
+    let tokens = store.leases.query_items::<String>(query, FeedScope::full_container(), None);
+    let tokens: Vec<_> = tokens.await.unwrap().try_collect().await.unwrap();
+    assert_eq!(tokens, ["1", "2"]);
 }
