@@ -70,7 +70,7 @@ impl Position {
 
     /// Returns the id of the physical partition.
     pub fn partition(&self) -> &str {
-        self.0.split(':').next().unwrap_or_default()
+        partition_of(&self.0)
     }
 
     /// Returns the number of the write (LSN) in its physical partition.
@@ -100,6 +100,11 @@ impl AsRef<str> for Position {
     fn as_ref(&self) -> &str {
         &self.0
     }
+}
+
+/// Returns the id of the physical partition of a position.
+fn partition_of(position: &str) -> &str {
+    position.split(':').next().unwrap_or_default()
 }
 
 /// A position that a reader has to see, and the writes of its caller before it.
@@ -190,13 +195,6 @@ impl Session {
             position.unapplied = position.written;
         }
         self
-    }
-
-    /// Adds the segments of a token of the store.
-    fn add_token(&mut self, container: ContainerTag, token: &str) {
-        for position in token.split(',').filter_map(Position::parse) {
-            self.add(SessionPosition::written(container, position));
-        }
     }
 }
 
@@ -375,7 +373,31 @@ pub(super) fn request_reads_latest() -> bool {
 
 /// The positions that an instance has seen, by container and physical partition, as its client keeps them.
 #[derive(Debug, Default)]
-pub(super) struct InstanceSession(Mutex<HashMap<ContainerTag, HashMap<String, Position>>>);
+pub(super) struct InstanceSession(Mutex<HashMap<ContainerTag, KnownPositions>>);
+
+/// The latest position of each physical partition of a container.
+#[derive(Debug, Default)]
+struct KnownPositions(HashMap<String, Position>);
+
+impl KnownPositions {
+    /// Reads a position of an answer, and notes it; `None` if it is none.
+    fn note(&mut self, text: &str) -> Option<Position> {
+        let known = self.0.get_mut(partition_of(text));
+        // Most reads see no new write. To check and merge positions would be five sixths of their work here.
+        if let Some(known) = &known
+            && known.as_ref() == text
+        {
+            return Some(Position::clone(known));
+        }
+        let position = Position::parse(text)?;
+        match known {
+            // guard: session: an older answer takes no position back => `*known = position.clone()`
+            Some(known) => *known = known.later(&position),
+            None => drop(self.0.insert(position.partition().to_owned(), position.clone())),
+        }
+        Some(position)
+    }
+}
 
 impl InstanceSession {
     /// Returns the token of a read: the later one of the caller's positions and of this instance's.
@@ -390,7 +412,7 @@ impl InstanceSession {
         let tag = ContainerTag::of(container);
         // guard: session: a caller's session does not replace the instance's own
         if let Some(own) = lock(&self.0).get(&tag) {
-            for position in own.values() {
+            for position in own.0.values() {
                 all.add(SessionPosition::written(tag, position.clone()));
             }
         }
@@ -411,15 +433,20 @@ impl InstanceSession {
         let tag = ContainerTag::of(container);
         let is_write = !(operation.contains("read") || operation.contains("query"));
         let mut seen = SeenPositions::default();
+        let mut known = lock(&self.0);
+        let known_positions = known.entry(tag).or_default();
         for (status, token) in answers {
-            let token = token.unwrap_or_default();
             let is_done = (200..300).contains(&status);
             if is_write && !is_done {
                 seen.uncertain.insert(tag);
             }
             let target = if is_write && is_done { &mut seen.written } else { &mut seen.read };
-            target.add_token(tag, token);
+            let segments = token.unwrap_or_default().split(',');
+            for position in segments.filter_map(|segment| known_positions.note(segment)) {
+                target.add(SessionPosition::written(tag, position));
+            }
         }
+        drop(known);
         // The change feed has no change for a delete.
         let is_change = !operation.contains("delete");
         for (positions, is_change) in [(&seen.written, is_change), (&seen.read, false)] {
@@ -428,15 +455,64 @@ impl InstanceSession {
             telemetry::note_positions(container, is_change, positions);
         }
         seen.note();
-        let mut known = lock(&self.0);
-        let known = known.entry(tag).or_default();
-        for SessionPosition { position, .. } in seen.written.0.into_iter().chain(seen.read.0) {
-            let own = known.get(position.partition()).map(|own| own.later(&position));
-            known.insert(position.partition().to_owned(), own.unwrap_or(position));
-        }
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    const CONTAINER: &str = "posts";
+
+    /// An answer at a position of one of two physical partitions.
+    fn answer() -> impl Strategy<Value = (bool, u8, u64)> {
+        (any::<bool>(), 0..2_u8, 1..9_u64)
+    }
+
+    fn token_of(lsns: impl IntoIterator<Item = (u8, u64)>) -> String {
+        let segments = lsns.into_iter().map(|(partition, lsn)| format!("{partition}:1#{lsn}#1=0"));
+        segments.collect::<Vec<_>>().join(",")
+    }
+
+    proptest! {
+        #[test]
+        fn an_instance_keeps_its_latest_positions_and_a_request_has_each_that_it_saw(
+            answers in vec(answer(), 1..12),
+        ) {
+            let instance = InstanceSession::default();
+            let ((), seen) = futures::executor::block_on(in_session(
+                Session::default(),
+                false,
+                Captures::default(),
+                async {
+                    for &(is_write, partition, lsn) in &answers {
+                        let operation = if is_write { "replace_item" } else { "read_item" };
+                        let token = token_of([(partition, lsn)]);
+                        instance.note(CONTAINER, operation, [(200, Some(token.as_str()))].into_iter());
+                    }
+                },
+            ));
+            let latest = |writes: bool, partition: u8| {
+                let of = answers.iter().filter(|one| one.0 == writes && one.1 == partition);
+                of.map(|one| one.2).max()
+            };
+            for partition in [0, 1] {
+                let known = lock(&instance.0);
+                let known = known[&ContainerTag::of(CONTAINER)].0.get(&partition.to_string());
+                let expected = latest(true, partition).max(latest(false, partition));
+                prop_assert_eq!(known.map(Position::lsn), expected);
+                for (session, writes) in [(&seen.written, true), (&seen.read, false)] {
+                    let mut positions = session.positions().map(|one| &one.position);
+                    let of = positions.find(|one| one.partition() == partition.to_string());
+                    prop_assert_eq!(of.map(Position::lsn), latest(writes, partition));
+                }
+            }
+        }
+    }
 }
