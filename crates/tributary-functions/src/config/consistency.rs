@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{ConfigError, Settings};
 use crate::http::ConsistencyOptions;
 
-/// The longest wait that a setting may allow; the Functions host waits for 230 s.
+/// The longest wait that a setting may allow; Azure answers a caller within 230 s.
 const MAX_SECONDS: u64 = 60;
 
 /// Reads `Consistency__…`. Cookies are for HTTPS, but on a laptop.

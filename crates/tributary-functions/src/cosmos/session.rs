@@ -468,7 +468,7 @@ mod tests {
 
     use super::*;
 
-    const CONTAINER: &str = "posts";
+    const CONTAINER: &str = "items";
 
     /// An answer at a position of one of two physical partitions.
     fn answer() -> impl Strategy<Value = (bool, u8, u64)> {
