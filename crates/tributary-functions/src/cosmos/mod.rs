@@ -13,6 +13,7 @@ mod etag;
 mod json;
 mod meter;
 mod pacer;
+mod position;
 mod queries;
 mod retry;
 mod session;
@@ -32,11 +33,9 @@ pub use etag::ETag;
 pub use json::JsonText;
 pub use meter::{Meter, metered};
 pub use pacer::Pacer;
+pub use position::{ContainerTag, Position, SessionPosition};
 pub use queries::{Pages, QueryPosition, RowResult, Scope};
 pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
-pub use session::{
-    Captures, ContainerTag, Position, SeenPositions, Session, SessionPosition, WrittenDocument,
-    in_no_session, in_session,
-};
+pub use session::{Captures, SeenPositions, Session, WrittenDocument, in_no_session, in_session};
 pub use stored::{ReadResult, Stored};
 pub use transaction::{Refusal, Transaction};

@@ -20,12 +20,9 @@ use std::{
 
 use azure_data_cosmos::options::SessionToken;
 use serde_json::Error;
-use twox_hash::XxHash64;
 
+use super::position::{ContainerTag, Position, SessionPosition, partition_of};
 use crate::telemetry;
-
-/// The most bytes of a position: a partition, a version, and progress in some regions.
-const MAX_POSITION_BYTES: usize = 200;
 
 /// The most bytes of documents that a request keeps. A request that writes more leaves them to the change feed.
 const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
@@ -33,101 +30,6 @@ const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 tokio::task_local! {
     /// The session of the request that the current task works for.
     static REQUEST_SESSION: Arc<RequestSession>;
-}
-
-/// A container, by a number that is the same in every instance and version of an app.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContainerTag(pub u32);
-
-impl ContainerTag {
-    /// Returns the tag of a container. Should two containers have the same, a reader of one waits for the
-    /// writes of the other, too.
-    pub fn of(container: &str) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "32 of 64 bits are enough")]
-        Self(XxHash64::oneshot(0, container.as_bytes()) as u32)
-    }
-}
-
-/// A position in the writes of a physical partition: a segment of a session token of the store,
-/// `<partition>:<version>#<LSN>#<region>=<LSN>`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Position(String);
-
-impl Position {
-    /// Reads a position; `None` if it is none.
-    pub fn parse(text: &str) -> Option<Self> {
-        let is_known =
-            |byte: u8| byte.is_ascii_digit() || matches!(byte, b':' | b'#' | b'=' | b'-');
-        let position = Self(text.to_owned());
-        let is_valid = text.len() <= MAX_POSITION_BYTES
-            && text.bytes().all(is_known)
-            && !position.partition().is_empty()
-            && position.number().is_some()
-            // The client's own rules: both tokens must be readable.
-            && position.token().merge(&position.token()).is_ok();
-        is_valid.then_some(position)
-    }
-
-    /// Returns the id of the physical partition.
-    pub fn partition(&self) -> &str {
-        partition_of(&self.0)
-    }
-
-    /// Returns the number of the write (LSN) in its physical partition.
-    pub fn lsn(&self) -> u64 {
-        self.number().unwrap_or_default()
-    }
-
-    fn number(&self) -> Option<u64> {
-        let (_, value) = self.0.split_once(':')?;
-        let mut parts = value.split('#');
-        let first = parts.next()?;
-        parts.next().unwrap_or(first).parse().ok()
-    }
-
-    fn token(&self) -> SessionToken {
-        SessionToken::new(self.0.clone())
-    }
-
-    /// Returns the later of two positions of one partition.
-    fn later(&self, other: &Self) -> Self {
-        let merged = self.token().merge(&other.token());
-        merged.map_or_else(|_| self.clone(), |token| Self(token.as_str().to_owned()))
-    }
-}
-
-impl AsRef<str> for Position {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
-/// Returns the id of the physical partition of a position.
-fn partition_of(position: &str) -> &str {
-    position.split(':').next().unwrap_or_default()
-}
-
-/// A position that a reader has to see, and the writes of its caller before it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionPosition {
-    /// The container.
-    pub container: ContainerTag,
-    /// The position.
-    pub position: Position,
-    /// The number of the caller's last write, which readers of copies wait for; 0 if the caller has written
-    /// nothing there, and the position is that of a copy.
-    pub written: u64,
-    /// The number of the last of these writes that an eager projection may not have applied; 0 if each has
-    /// applied them all.
-    pub unapplied: u64,
-}
-
-impl SessionPosition {
-    /// Returns the position of a write, which no projection may have applied.
-    pub fn written(container: ContainerTag, position: Position) -> Self {
-        let lsn = position.lsn();
-        Self { container, position, written: lsn, unapplied: lsn }
-    }
 }
 
 /// The positions that a reader has to see, at most one for each physical partition; the newest first.
