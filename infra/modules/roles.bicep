@@ -68,6 +68,5 @@ resource developerOnCosmos 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignm
   }
   // The account takes one change at a time. Two assignments side by side can meet 412, "another user
   // operation in progress which requires an exclusive lock".
-  // guard: deployment: the account gets one change at a time
   dependsOn: [appOnCosmos]
 }

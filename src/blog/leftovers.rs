@@ -34,8 +34,6 @@ impl Removal for Blog {
         );
         let query = query.with_parameter("@postId", &tombstone.post_id)?;
         let query = query.with_parameter("@batch", at_most)?;
-        // guard: comments and likes know their post's version =>
-        //     `Ok(query.with_parameter("@version", u32::MAX)?)`
         Ok(query.with_parameter("@version", tombstone.version)?)
     }
 

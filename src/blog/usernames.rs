@@ -73,7 +73,6 @@ pub(super) async fn claim_name(
             own.ok_or(BlogError::Store(error))
         }
         Err(error) => {
-            // guard: username: a name that was not taken is given up
             give_up(blog, &name, &user.user_id, &reservation).await;
             Err(error.into())
         }

@@ -87,7 +87,6 @@ impl ProgressRecord {
 
     /// Returns the progress that readers use.
     pub(super) fn for_readers(&self, now: Timestamp) -> MigrationProgress {
-        // guard: news: readers believe the progress of the migration later => `true`
         let all_before = if self.is_settled(now) { self.migrated_before } else { self.formerly };
         MigrationProgress { all_before, none_since: self.none_since }
     }

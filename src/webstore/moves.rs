@@ -136,7 +136,6 @@ async fn write_outcome(
     target: Option<Stored<ProductItem>>,
 ) -> Result<Result<Stored<ProductItem>, StoreError>, StoreError> {
     if let Some(earlier) = target.as_ref().and_then(|target| target.item.arrival()) {
-        // guard: move: an earlier move ends before its outcome is replaced
         end_earlier(catalog, earlier, &departure.to, &source.id).await?;
     }
     let over = target.as_ref().map(|target| &target.etag);
@@ -146,14 +145,12 @@ async fn write_outcome(
             catalog.write_moved(source.arriving(departure, Some(it)), from, over).await
         }
         Some(ProductItem::Product(other)) => {
-            // guard: move: a taken id refuses => `source.arriving(departure, None)`
             let refused = other.with_refused_arrival(departure, &source.category_id);
             catalog.write(ProductItem::from(refused), over).await
         }
     };
     match written {
         Ok(decided) => Ok(Ok(decided)),
-        // guard: a move to a full category is taken back
         Err(error) if error.reason == Reason::PartitionFull => Ok(Err(error)),
         Err(error) => Err(error),
     }
@@ -170,7 +167,6 @@ async fn withdraw_arrival(
     let latest = catalog.latest_committed();
     let left = latest.product_item(&source.category_id, &source.id).await?;
     match (&arrived.item, left) {
-        // guard: a late arrival of a move that was taken back is withdrawn => `if false`
         (ProductItem::Product(product), Some(left)) if left.item.has_taken_back(departure) => {
             let tombstone = product.deleted(&departure.move_id);
             catalog.write(tombstone, Some(&arrived.etag)).await.map(drop)

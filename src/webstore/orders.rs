@@ -30,8 +30,6 @@ impl Family for CustomerFamily {
 
     fn after(customer: &Customer, changes: &Changes<'_, Self>) -> Customer {
         let count = changes.count(customer.public.sales_order_count, |_| true);
-        // guard: orders: a customer counts its orders =>
-        //     `customer.with_order_count(customer.public.sales_order_count)`
         let customer = customer.with_order_count(count);
         if let Some(edit) = changes.edit { customer.edited(edit) } else { customer }
     }

@@ -167,8 +167,6 @@ impl<S: Default> KeyCounts<S> {
             if found.contains_key(&hash) {
                 continue;
             }
-            // guard: advice: a frequent key is found in every order of the file =>
-            //     `of_batch(hash).filter(|_| false)`
             let Some((key, items, bytes)) = of_batch(hash) else { continue };
             let size = u64::midpoint(row.lower_bound(), row.upper_bound());
             // Its items are taken to be as large as those of the batch.

@@ -63,7 +63,6 @@ impl CustomHandler {
         functions: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Self {
         for (name, route) in functions {
-            // guard: routes lie below /api/ => `true`
             let error = if route.starts_with(ROUTE_PREFIX) {
                 self.check_name(name).err()
             } else {

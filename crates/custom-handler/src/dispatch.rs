@@ -61,13 +61,11 @@ async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {
     let from_outside = came_through_the_proxy(&request);
     if let Some(trigger) = called.as_deref().and_then(|name| app.triggers.get(name)) {
         if from_outside {
-            // guard: no trigger is started from outside
             return not_from_outside(trigger.name());
         }
         return invoke::invoke(trigger, request).await;
     }
 
-    // guard: the probe does not get the page => `false`
     if is_probe && app.has_page && !from_outside {
         return ready(&app);
     }

@@ -49,7 +49,6 @@ where
     let rest = back.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(rest) = rest {
         // A caller that sends for longer sees the connection close.
-        // guard: early answers wait for the body
         let _ = tokio::time::timeout(MAX_DISCARD_TIME, discard(rest)).await;
     }
     response

@@ -73,7 +73,6 @@ impl Shutdown {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Interrupted => 0,
-            // guard: SIGTERM asks for a new handler => `0`
             Self::Terminated => RESTART_EXIT_CODE,
         }
     }

@@ -142,7 +142,6 @@ fn partitions(settings: Settings<'_>) -> Result<PartitionNames, ConfigError> {
 fn recent(settings: Settings<'_>) -> Result<bool, ConfigError> {
     const NAME: &str = "Costs__Recent";
     if settings.text(NAME).is_none() {
-        // guard: recent work: off unless it is asked for => `Ok(true)`
         Ok(settings.is_development())
     } else {
         settings.switch(NAME)

@@ -177,7 +177,6 @@ async fn get_page_file(
     conditions: Conditions,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    // guard: page: a file of another version is not kept => `true`
     let cache = if version == page.page.version { IMMUTABLE } else { REVALIDATED };
     page.answer(&file, (&conditions, &headers), cache)
 }

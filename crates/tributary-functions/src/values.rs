@@ -29,7 +29,6 @@ pub use json_object::JsonObject;
 pub struct CommandId(String);
 
 impl CommandId {
-    // guard: a command is remembered until its last repetition => `Duration::from_secs(10)`
     /// The time after a command is carried out in which a repetition of it may still be answered.
     ///
     /// No time of a single request bounds it: the host sends a request up to 40 times, and each may wait

@@ -32,7 +32,6 @@ pub async fn create_comment(
 ) -> Result<ItemResponse<PublicComment>, ApiError> {
     actor.must_be(body.user_id.as_str())?;
     let author = blog.confirmed_author(&body.user_id).await?;
-    // guard: a comment's id comes from its key => `new_id(None, "")?`
     let id = new_id(key.as_ref(), &format!("comment {post_id} {}", body.user_id))?;
     let comment = Comment::new(&post_id, id, &author, &body.content, Timestamp::now());
     let is_same = |known: &Comment| known.public.content == comment.public.content;

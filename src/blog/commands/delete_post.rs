@@ -28,11 +28,7 @@ pub async fn delete_post(
         };
         actor.must_be(post.item.public.user_id.as_str())?;
         command.conditions.check(Some(&post.etag))?;
-        // guard: delete of a post: the tombstone knows its command =>
-        //     `PostsItem::from(post.item.deleted())`
         let tombstone = PostsItem::from(post.item.deleted().remembering(&command.id));
-        // guard: delete of a post: If-Match =>
-        //     `blog.posts.upsert(id.as_str(), id.as_str(), &tombstone).await?`
         blog.posts.replace(id.as_str(), id.as_str(), &tombstone, &post.etag).await?;
         Ok(StatusCode::NO_CONTENT)
     })

@@ -50,7 +50,6 @@ pub async fn like_post(
                 }
                 // An earlier attempt, or an earlier delivery of this request by the host, has created
                 // the like.
-                // guard: a like knows the command that created it => `if false`
                 CreateOutcome::Exists(stored) if stored.item.command == like.command => {
                     Ok(WrittenItem::created(stored))
                 }

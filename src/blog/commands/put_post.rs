@@ -74,9 +74,7 @@ impl PutPost {
         };
         // The comments and likes of the deleted post must not count for the new one. The change feed
         // shows the newest version only, so it may never deliver the tombstone that is replaced here.
-        // guard: a new post begins without the old reactions => `false`
         if remove_some(blog, &tombstone.item).await? == Remaining::Some {
-            // guard: removal: a new post waits for its end
             return Err(ApiError::Domain(&REMOVAL_PENDING));
         }
         let post = post.replacing(&tombstone.item).remembering(&self.command.id);
@@ -97,10 +95,6 @@ impl PutPost {
             ));
         }
         let request = command.edit_request(post, reads);
-        // guard: edit: in its turn =>
-        //     `{ use tributary_functions::engines::counted_children::CountedChildren;
-        //     let alone = CountedChildren::<crate::reactions::PostFamily>::new(blog.posts.clone());
-        //     alone.edit(id, text.clone(), request).await? }`
         let edited = blog.reactions.edit(id, text.clone(), request).await?;
         // A post that was deleted meanwhile is decided upon anew.
         Ok(WrittenItem::edited(edited.ok_or_else(|| StoreError::race(false))?))

@@ -30,7 +30,6 @@ values::checked_text!(
 /// The most extended grapheme clusters of the content that a summary keeps.
 pub(super) const MAX_SUMMARY_CLUSTERS: usize = 200;
 
-// guard: bytes of a summary => `1024 * 1024`
 /// The most bytes of the content that a summary keeps, in UTF-8: one cluster may be as long as the
 /// whole content.
 pub(super) const MAX_SUMMARY_BYTES: usize = 8 * 1024;
@@ -116,15 +115,12 @@ impl Post {
     /// Returns the post in the version after the tombstone that it replaces. Copies of the deleted post
     /// are older. Its creation date is older, too, even if the clock of its instance was ahead.
     pub fn replacing(mut self, deleted: &DeletedPost) -> Self {
-        // guard: a new post continues the version of the tombstone
         self.version = deleted.version + 1;
-        // guard: delete of a post: a new post keeps the memory
         self.recent = deleted.recent.clone();
         let before = deleted.user_id.as_str();
         let now = self.public.user_id.as_str();
         self.former_authors = deleted.former_authors.followed_by(before, deleted.version, now);
         if let Some(earlier) = deleted.post_creation_date {
-            // guard: a new post is newer than the tombstone
             self.public.creation_date = self.public.creation_date.max(earlier.next());
         }
         self
@@ -164,12 +160,10 @@ impl Post {
             id: self.public.id.clone(),
             post_id: self.public.post_id.clone(),
             user_id: self.public.user_id.clone(),
-            // guard: the version of a tombstone => `self.version`
             version: self.version + 1,
             post_creation_date: Some(self.public.creation_date),
             recent: self.recent.clone(),
             former_authors: self.former_authors.clone(),
-            // guard: the time to live of a tombstone => `tombstone::TTL_SECONDS / 30`
             ttl: tombstone::TTL_SECONDS,
         }
     }
@@ -183,7 +177,6 @@ impl Post {
     }
 
     fn next(&self) -> Self {
-        // guard: every write of a post raises its version => `self.clone()`
         Self { version: self.version + 1, ..self.clone() }
     }
 }

@@ -121,8 +121,6 @@ impl Like {
     pub fn new(post_id: &PostId, author: &Author, creation_date: Timestamp) -> Self {
         Self {
             public: PublicLike {
-                // guard: a like's id comes from its user =>
-                //     `format!("{}:{}", like_id(&author.user_id), uuid::Uuid::now_v7())`
                 id: like_id(&author.user_id),
                 post_id: post_id.clone(),
                 user_id: author.user_id.clone(),

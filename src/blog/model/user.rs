@@ -120,11 +120,9 @@ impl User {
         if former.key() != self.public.username.key() {
             let reservation = mem::take(&mut self.reservation);
             let forgotten = (self.former.len() + 1).saturating_sub(MAX_FORMER_NAMES);
-            // guard: username: a user keeps the names it has given up => `self.former.clear()`
             self.former.drain(..forgotten);
             self.former.push(FormerName { username: former, reservation });
         }
-        // guard: every rename raises the user's version
         self.version += 1;
         self
     }

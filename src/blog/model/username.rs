@@ -74,7 +74,6 @@ fn has_invisible_characters(name: &str) -> bool {
             }
             _ => false,
         };
-        // guard: username: nothing invisible => `character.is_control()`
         if is_invisible(character) && !belongs_to_an_emoji {
             return true;
         }

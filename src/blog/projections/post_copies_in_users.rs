@@ -50,8 +50,6 @@ impl Copies for PostCopies {
             let item = tombstone(UserId::parse(id.clone()).ok()?, *version);
             Some(copy(id, *version, item))
         });
-        // guard: a new post by another leaves its first author =>
-        //     `vec![copy(author.as_str(), version, item)]`
         [copy(author.as_str(), version, item)].into_iter().chain(former).collect()
     }
 

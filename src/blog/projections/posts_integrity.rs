@@ -51,7 +51,6 @@ impl Projection for PostsIntegrity {
             }
         };
         // A user's likes have one id, each in the partition of its post.
-        // guard: one name for each source => `Some((id.to_string(), version))`
         Some((format!("{post_id} {id}"), version))
     }
 

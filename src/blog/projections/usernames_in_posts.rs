@@ -31,9 +31,7 @@ impl FanOut for Usernames {
     fn update(item: &PostsItem, user: &User) -> Option<Update<PostsItem>> {
         let name = item.name()?;
         // A later post under the id of a deleted one may belong to another author.
-        // guard: rename: only the author's items => `true`
         let is_author = *item.user_id() == user.user_id;
-        // guard: rename: only over an older name => `name.version != user.version`
         let is_older = name.version < user.version;
         (is_author && is_older)
             .then(|| Update::new(name.post_id, name.id, item.renamed(&user.author())))
@@ -42,7 +40,6 @@ impl FanOut for Usernames {
     /// Releases the names that the user has given up.
     async fn prepare(&self, user: &User) -> Result<(), StoreError> {
         for former in &user.former {
-            // guard: username: the change feed gives the old name back
             release(&self.0, former).await?;
         }
         Ok(())

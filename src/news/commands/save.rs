@@ -78,7 +78,6 @@ impl Save<'_> {
                     let latest = news.latest_committed();
                     for tier in tiers {
                         let hotter = latest.container(tier);
-                        // guard: news: carried copies go before a date changes
                         remove_carried_copy::<NewsItem>(hotter, partition_key.as_ref(), id).await?;
                     }
                     reads_so_far.has_no_carried_copy = true;
@@ -108,7 +107,6 @@ impl Save<'_> {
                 SaveStep::CreateAgain { place, former, location } => {
                     news.record_key_class(&self.new.feed_provider_id).await?;
                     if let Some(former) = former {
-                        // guard: news: the tombstone at a former location keeps a late item out
                         self.keep_out_of(news, &former, &place).await?;
                     }
                     let found = news.slot(&place, id).await?.map(vacant).transpose()?;

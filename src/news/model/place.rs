@@ -105,8 +105,6 @@ impl Ages {
     /// Returns the moment before which a published item may be leaving the hot container, or has left
     /// it.
     fn leaves_hot_before(&self, at: Progress) -> Timestamp {
-        // guard: news: writers heed the progress of the migration =>
-        //     `at.now.before(self.migrate_after + Self::SLACK)`
         at.now.before(self.migrate_after + Self::SLACK).max(at.migrated_before)
     }
 

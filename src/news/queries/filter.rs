@@ -104,7 +104,6 @@ impl<const SEARCH: bool> NewsFilter<SEARCH> {
         SortKey(date, _): &SortKey,
     ) -> bool {
         let is_fixed = self.from.is_some() || self.to.is_some();
-        // guard: cursors: a position lies in the window of its request => `true`
         (!is_fixed || window.start <= *date) && self.to.is_none_or(|to| *date <= to)
     }
 }

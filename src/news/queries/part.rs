@@ -152,7 +152,6 @@ impl Items {
     /// Returns the row of an item. The row of an archived item is empty, so that the list does not show
     /// the item.
     fn row(&self, item: StoredItem) -> PartRow<StoredItem> {
-        // guard: news: a copy that was carried to the archive is not listed => `false`
         let is_archived = self.tier == Tier::Warm && item.state == CopyState::Carried;
         let key = SortKey(item.public.published_date, item.public.id.to_string());
         PartRow { key, version: item.version, item: Some(item).filter(|_| !is_archived) }
@@ -188,7 +187,6 @@ impl ListPart for Items {
     }
 
     async fn keep(&self, item: &StoredItem) -> Result<bool, StoreError> {
-        // guard: news: a reader looks where a departing item goes => `Ok(true)`
         Ok(item.departure.is_none() || !item_move::has_arrived(&self.news, item).await?)
     }
 }

@@ -98,8 +98,6 @@ async fn parts<'a, const SEARCH: bool>(
 ) -> Result<impl Iterator<Item = Items> + 'a, ApiError> {
     let mut sources: Vec<Parts<'a>> = Vec::new();
     let classes = match &filter.provider {
-        // guard: news: kinds of keys are written down =>
-        //     `std::collections::BTreeSet::from([news.strategy.class(provider)])`
         Some(provider) => news.key_classes(provider).await?,
         None => [].into(),
     };
@@ -145,10 +143,7 @@ async fn ranges(
 ) -> Result<impl Iterator<Item = (Tier, Range<Timestamp>)>, ApiError> {
     let now = news.now();
     let migrated = news.migrated().await?;
-    // guard: news: the hot container is asked for items that are not migrated =>
-    //     `news.ages.hot_since(now)`
     let hot_from = migrated.all_before.min(news.ages.migrated_before(now));
-    // guard: news: lists ask for all that was migrated at a lower age => `news.ages.hot_since(now)`
     let warm_to = migrated.none_since.max(news.ages.hot_since(now));
     let ranges = [
         (Tier::Hot, window.start.max(hot_from)..window.end),

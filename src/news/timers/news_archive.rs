@@ -60,7 +60,6 @@ async fn run_to_end(
 ) -> Result<(), StoreError> {
     run.end_moves(&[Tier::Warm, Tier::Archive], Timestamp::EPOCH).await?;
     while let Some(touched) = run.next_page().await? {
-        // guard: news: a record of the archive for each page
         records.due.extend(touched);
         // A record whose write has failed is still due.
         if let Err(error) = records.write().await {

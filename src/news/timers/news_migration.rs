@@ -56,7 +56,6 @@ async fn run_to_end(
     let all = [Tier::Hot, Tier::Warm, Tier::Archive];
     let moves = run.end_moves(if records_progress { &all } else { &all[..1] }, recorded).await?;
     while run.next_page().await?.is_some() {}
-    // guard: news: the progress of the migration waits for moves => `Ok(run.relocated_before())`
     Ok(moves.hold(run.relocated_before()))
 }
 

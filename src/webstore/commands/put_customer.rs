@@ -49,8 +49,6 @@ pub async fn put_customer(
         let edit = CustomerEdit::Details(Box::new(wanted.public.details.clone()));
         let written = command.put_parent(&customers.orders, id, (&wanted, edit), attempt).await?;
         let location = |customer: &Customer| format!("/api/customers/{}", customer.public.id);
-        // guard: passwords: an answer has no field for one =>
-        //     `Ok(axum::response::IntoResponse::into_response(axum::Json(&written.stored.item)).into())`
         Ok(written.answer(&written.stored.item.public, location))
     })
     .await

@@ -104,14 +104,12 @@ impl PutProduct {
         if let Some(DeletedProduct { moved_to: Some(to), recent, .. }) = &tombstone
             && match follows {
                 Follows::OwnEdit => recent.knows(command),
-                // guard: move: an edit follows the product => `recent.knows(command)`
                 Follows::Always => true,
                 Follows::Never => false,
             }
         {
             return self.follow_to(to);
         }
-        // guard: an edit that follows a deleted product goes back => `false`
         if category_id != self.category_id {
             return self.return_to_request();
         }
@@ -147,7 +145,6 @@ impl PutProduct {
         let Self { id, text, command, .. } = self;
         let product = &found.item;
         self.follow_always();
-        // guard: move: a departing product waits
         if let Some(departure) = &product.departure {
             let from = &product.category_id;
             return match moves::end(catalog, from, id, departure).await? {

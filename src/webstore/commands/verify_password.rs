@@ -24,12 +24,7 @@ pub async fn verify_password(
     JsonBody(password): JsonBody<Password>,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(id.as_str())?;
-    // guard: passwords: the latest one is compared =>
-    //     `customers.reading(Reads::Session).customer(&id).await?`
     let stored = customers.reading(Reads::Latest).customer(&id).await?;
-    // guard: passwords: a hash is computed also without a customer =>
-    //     `match stored { Some(stored) => stored.item.password,
-    //     None => return Err(ApiError::Unauthorized("The customer or the password is not right.")) }`
     let known = stored.and_then(|stored| stored.item.password);
     let compare = move || PasswordHash::matches(known.as_ref(), &password);
     if customers.hashing.run(compare).await.map_err(not_hashed)? {

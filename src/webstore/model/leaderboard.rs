@@ -26,8 +26,6 @@ pub enum LeaderboardItem {
 pub struct VersionedCustomer {
     #[serde(flatten)]
     pub ranked: RankedCustomer,
-    // guard: passwords: a copy has no field for one =>
-    //     `u64, #[serde(default)] password: serde_json::Value`
     pub version: u64,
 }
 

@@ -84,8 +84,6 @@ impl PasswordHash {
     /// with a dummy hash: both cases take the same time.
     pub fn matches(known: Option<&Self>, password: &Password) -> Result<bool, HashError> {
         let dummy = Self::encoded(CURRENT_SCHEME, &[0; SALT_BYTES], &[0; HASH_BYTES]);
-        // guard: passwords: a hash is computed also for a customer without one =>
-        //     `match known { Some(known) => known, None => return Ok(false) }`
         let Self { scheme, salt, hash } = known.unwrap_or(&dummy);
         let [salt, hash] =
             [salt, hash].map(|text| BASE64_STANDARD_NO_PAD.decode(text).map_err(|_| HashError));

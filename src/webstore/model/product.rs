@@ -208,7 +208,6 @@ impl Product {
     pub fn replacing(mut self, deleted: &DeletedProduct) -> Self {
         self.version = deleted.version + 1;
         self.recent = deleted.recent.clone();
-        // guard: move: a new product keeps the outcome
         self.arrival.clone_from(&deleted.arrival);
         self.taken_back.clone_from(&deleted.taken_back);
         self
@@ -297,7 +296,6 @@ impl Product {
             version: self.version + 1,
             moved_to: None,
             recent: self.recent.clone(),
-            // guard: move: a tombstone keeps the outcome => `None`
             arrival: self.arrival.clone(),
             taken_back: self.taken_back.clone(),
             ttl: tombstone::TTL_SECONDS,

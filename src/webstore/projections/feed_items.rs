@@ -6,7 +6,6 @@ use crate::model::{CustomerChange, LabelItem, ProductItem};
 
 impl ChangeFeedItem for CustomerChange {
     const PARTITION_KEY: &'static str = "customerId";
-    // guard: passwords: a dead letter leaves them out
     const SECRETS: &'static [&'static str] = &["password"];
 
     fn origin(&self) -> Option<Origin> {

@@ -63,8 +63,6 @@ impl Projection for LabelNames {
 
     async fn apply(&self, change: &LabelItem) -> Result<Effect, StoreError> {
         match change {
-            // guard: catalog: a tombstone in use is found by its own change =>
-            //     `Ok(Effect::Unchanged)`
             LabelItem::Deleted(tombstone) => self.restore_if_used(tombstone).await,
             LabelItem::Live(_) | LabelItem::Renaming(_) => self.names.apply(change).await,
         }

@@ -79,7 +79,6 @@ impl ProductsIntegrity {
     ) -> Result<Effect, StoreError> {
         let category_id = &product.category_id;
         let id = &product.id;
-        // guard: move: the change feed ends it
         if let Some(departure) = &product.departure {
             return match moves::end(&self.0, category_id, id, departure).await? {
                 MoveOutcome::AlreadyEnded => Ok(Effect::Unchanged),
@@ -89,8 +88,6 @@ impl ProductsIntegrity {
             };
         }
         let is_current = |(kind, copy): (LabelKind, LabelCopy)| {
-            // guard: catalog: a missing label is found by the change of its product =>
-            //     `labels.get(&(kind, copy.id)).is_none_or(|label| label.version <= copy.version)`
             labels.get(&(kind, copy.id)).is_some_and(|label| label.version <= copy.version)
         };
         if product.labels().all(is_current) {

@@ -65,7 +65,6 @@ impl RankCertainty {
             strategy: others[n].report.estimates.strategy.clone(),
             first: *first,
         });
-        // guard: advice: a sample that does not decide gets none => `true`
         #[expect(clippy::cast_precision_loss, reason = "a hundred")]
         let decides = mistakes as f64 <= MAX_DOUBTFUL_SHARE * resamples as f64;
         let told = best.request_units.map(|units| units / MISTAKE_FACTOR..units * MISTAKE_FACTOR);

@@ -41,7 +41,6 @@ pub fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
             if n == 0 || is_tie { group.push(standing) } else { others.push(standing) }
         }
         rest = others;
-        // guard: advice: of keys that cost the same the simplest is first
         group.sort_by(RankedCandidate::simpler);
         ranked.append(&mut group);
     }

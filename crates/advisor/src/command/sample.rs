@@ -287,7 +287,6 @@ impl SampleFile {
             };
         };
         file.as_file().sync_all().context("the sample cannot be written")?;
-        // guard: a sample: its file replaces no other => `true`
         let named = if self.force { file.persist(&path) } else { file.persist_noclobber(&path) };
         named.with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(())

@@ -59,7 +59,6 @@ pub(crate) fn newest_allowed(mut times: Vec<i64>) -> i64 {
 pub(crate) fn are_of_creation(mut times: Vec<i64>) -> bool {
     times.sort_unstable();
     let at = |hundredths: usize| times.get(times.len().saturating_sub(1) * hundredths / 100);
-    // guard: advice: the service's time is not believed after an import => `!times.is_empty()`
     at(95).zip(at(5)).is_some_and(|(late, early)| late.saturating_sub(*early) >= CREATION_SECONDS)
 }
 

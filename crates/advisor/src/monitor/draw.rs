@@ -228,7 +228,6 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
             let range = window.range()?;
             let portion = self.portion(&everything(), &range, cap, &mut |_| ()).await;
             let portion = portion.map_err(with_advice)?;
-            // guard: a sample: whole keys only => `true`
             let is_kept = portion.is_whole;
             let factor = match (is_kept, portion.items) {
                 (false, _) => 0.0,
@@ -325,7 +324,6 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
         loop {
             match self.attempt(query, range, cap, see).await {
                 Err(error) if attempt < MAX_ATTEMPTS && is_throttled(&error) => {
-                    // guard: a sample: a portion that is read anew begins anew
                     (self.write)(SampleStep::Drop, &self.drawn)?;
                     tokio::time::sleep(pause).await;
                     pause *= 2;
@@ -384,10 +382,7 @@ impl<W: FnMut(SampleStep<'_>, &DrawnSample) -> io::Result<()>> DrawRun<'_, W> {
                 (self.write)(SampleStep::Item(&item), &self.drawn)
                     .context("the item cannot be written")?;
             }
-            if portion.items + portion.unreadable > cap.items
-                // guard: a sample: a page is requested while the bound pays for it
-                || !self.pays(cap, &portion)
-            {
+            if portion.items + portion.unreadable > cap.items || !self.pays(cap, &portion) {
                 return Ok(portion);
             }
         }

@@ -93,12 +93,7 @@ pub fn init_with(options: &LogOptions<'_>) -> Result<(), TryInitError> {
         Format::Json => json::JsonLines.boxed(),
     };
     let verbose = filter::verbose(options.verbose);
-    tracing_subscriber::registry()
-        .with(levels)
-        .with(verbose)
-        // guard: a line is logged once => `.with(lines).with(layer())`
-        .with(lines)
-        .try_init()?;
+    tracing_subscriber::registry().with(levels).with(verbose).with(lines).try_init()?;
     if let Some(error) = filter_error {
         tracing::warn!(%error, "RUST_LOG is not understood; logging at level info");
     }

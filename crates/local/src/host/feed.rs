@@ -177,7 +177,6 @@ impl FeedPump {
         }
         // An invocation in flight is redelivered. An aborted worker may still be writing in another
         // thread: the lease would change under its next owner.
-        // guard: host: a trigger that stops waits for the running invocations
         running.shutdown().await;
         ended
     }

@@ -181,8 +181,6 @@ impl Leases {
             lease.item.owner = Some(self.owner.clone());
             match self.replace(&mut lease).await {
                 // Its last owner has written it, or a replica that lags was read.
-                // guard: host: a lease is taken again when its last owner has written it =>
-                //     `if false`
                 Err(error @ FeedError::LeaseLost(_)) if attempt < MAX_ACQUIRE_ATTEMPTS => {
                     lease = self.read(&id).await?.ok_or(error)?;
                     attempt += 1;
@@ -200,7 +198,6 @@ impl Leases {
     ) -> Result<Lease, FeedError> {
         let token = self.partition_id(&range).await?;
         // If it has split meanwhile, one of its children has answered, whose own lease needs the id.
-        // guard: host: a lease does not get the id of a child
         if !feed_ranges(&self.monitored).await?.contains(&range) {
             return Err(FeedError::Split);
         }
@@ -264,7 +261,6 @@ impl Leases {
     async fn written(&self, wanted: &LeaseItem) -> Result<Option<Lease>, FeedError> {
         let stored = self.read(&wanted.id).await?;
         Ok(stored.filter(|Lease { item, .. }| {
-            // guard: host: a lost answer to a checkpoint is recognised => `false`
             item.owner == wanted.owner && item.timestamp == wanted.timestamp
         }))
     }
@@ -272,7 +268,6 @@ impl Leases {
     async fn replace(&self, lease: &mut Lease) -> Result<(), FeedError> {
         lease.item.timestamp = Some(now());
         let mut options = ItemWriteOptions::default();
-        // guard: host: If-Match on a lease
         if let Some(etag) = &lease.etag {
             options = options.with_precondition(Precondition::if_match(etag.clone()));
         }

@@ -151,7 +151,6 @@ impl Proxy<'_> {
                     return Err(reason);
                 };
                 match self.client.request(Request::from_parts(head.clone(), sending)).await {
-                    // guard: host: an answer before the body was read is a failure => `if true`
                     Ok(response) if body.is_sent() => {
                         return answered(head, response.map(Body::new)).await;
                     }
@@ -189,7 +188,6 @@ fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
         (header::HOST, target.authority().and_then(|name| name.as_str().parse().ok())),
         (HeaderName::from_static(wire::HOST_VERSION), Some(version)),
         (HeaderName::from_static(wire::INVOCATION_ID), Some(id.clone())),
-        // guard: host: no caller forges an invocation id
         (MS_INVOCATION_ID, Some(id)),
         (header::FORWARDED, None),
         // This host listens on the loopback interface only.

@@ -87,7 +87,6 @@ impl HttpBody for Sending {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         // The connection exists, and the head goes first.
-        // guard: host: a body is sent once
         lock(&self.state).begun = true;
         if let Some(pause) = self.pause.as_mut() {
             ready!(pause.as_mut().poll(context));

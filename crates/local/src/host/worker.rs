@@ -64,7 +64,6 @@ impl Worker {
                 }
                 Err(error) => return Err(error),
             };
-            // guard: host: an owner without changes renews its lease => `false`
             if self.lease.written_at.elapsed() >= self.trigger.lease_renew_interval {
                 self.leases.renew(&mut self.lease).await?;
             }
@@ -101,7 +100,6 @@ impl Worker {
         // A page that was read while its partition split is not delivered: the position after it would
         // be one in each child. The children continue from the last checkpoint instead, which is a
         // position in the parent.
-        // guard: host: a page read across a split is dropped => `false`
         if *feed_ranges(&self.container).await? != *self.topology {
             return Err(FeedError::Split);
         }
@@ -113,8 +111,6 @@ impl Worker {
         }
         let Some(chaos) = self.delivery.options.chaos.clone() else {
             let batch = self.read(&documents)?;
-            // guard: host: a checkpoint only after success =>
-            //     `{ self.checkpoint().await?; self.delivery.deliver(&batch, give_up_after) }`
             let deliver = self.delivery.deliver(&batch, give_up_after);
             let interval = self.trigger.lease_renew_interval;
             let delivered = renewing(&self.leases, &mut self.lease, interval, deliver).await??;

@@ -53,7 +53,6 @@ impl<C: AuditedCopies> CopiesChecks<C> {
                     }
                 }
                 // The tombstone of a copy may have expired.
-                // guard: audit of copies: the tombstone of a copy may be gone
                 None if is_tombstone(&expected) => continue,
                 None => {
                     let words = (version_text(copy.version), "none".to_owned());
@@ -73,14 +72,12 @@ impl<C: AuditedCopies> CopiesChecks<C> {
             Ok(copy) => copy,
             Err(unreadable) => return Ok(unreadable),
         };
-        // guard: audit of copies: a tombstone needs no source => `C::source(&copy)`
         let source =
             C::source(&copy).filter(|_| !is_tombstone(&audited.stored.parse().unwrap_or_default()));
         let Some((partition, id)) = source else {
             return Ok(Vec::new());
         };
         // A replica may lack the source, and the copy would be deleted.
-        // guard: audit of copies: a copy is extra in the latest state => `self.sources.clone()`
         let sources = self.sources.latest_committed();
         let is_defined = match read_slot(&sources, &partition, &id).await? {
             Slot::Empty => false,
@@ -103,7 +100,6 @@ impl<C: AuditedCopies> CopiesChecks<C> {
             Slot::Empty => None,
             Slot::Unreadable(etag) | Slot::Item(Stored { etag, .. }) => Some(etag),
         };
-        // guard: audit of copies: a repair writes the copy of the latest source => `self.sources.clone()`
         let sources = self.sources.latest_committed();
         let Slot::Item(source) = read_slot::<C::Change>(&sources, partition_key, source_id).await?
         else {

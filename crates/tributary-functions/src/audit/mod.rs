@@ -310,7 +310,6 @@ impl Audit {
             let part = Arc::clone(&part);
             let succession = succession.clone();
             let audited = async move {
-                // guard: switch: the audit repairs no copy that is removed => `false`
                 if succession.now().await?.is_confirmed {
                     return Ok((AuditSummary::default(), None));
                 }

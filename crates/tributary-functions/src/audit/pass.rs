@@ -102,7 +102,6 @@ impl Pass<'_> {
                 Ok::<_, StoreError>(Some(position))
             };
             let page = page.boxed();
-            // guard: rebuild: a page of the audit waits for its turn => `Some(page.await)`
             let Some(checked) = pacer.run(deadline, page).await else {
                 return Ok(ControlFlow::Break(position));
             };

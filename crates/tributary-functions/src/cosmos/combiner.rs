@@ -141,7 +141,6 @@ impl Future for DrivenRun {
 impl Drop for DrivenRun {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
-            // guard: group: a run outlives the caller that started it => `drop(work)`
             self.runtime.spawn(work);
         }
     }
@@ -185,9 +184,7 @@ impl<C: Combine> Combiner<C> {
             answered.await
         };
         let (outcome, share, work) = answer.map_err(|_| GroupPanicked)?;
-        // guard: group: each member is charged its share
         share.charge();
-        // guard: session: each member knows the writes of its group
         work.seen.note();
         if let Some(detail) = &work.detail {
             detail.note_share(work.members);
@@ -241,7 +238,6 @@ impl<C: Combine> Shared<C> {
         group: Vec<QueuedOperation<C>>,
         memory: &mut C::Memory,
     ) -> Vec<MemberOutcome<C>> {
-        // guard: eager: a group captures what one of its members does => `None::<&Captures>`
         let captures = group.iter().map(|one| &one.captures).find(|one| !one.is_empty());
         let captures = captures.cloned().unwrap_or_default();
         let (operations, members): (Vec<_>, Vec<_>) =
@@ -254,8 +250,6 @@ impl<C: Combine> Shared<C> {
         let work = scope.around(work);
         // Apart from the meter and the limits of the caller that drives the run: each member is charged
         // its own share.
-        // guard: group: the task that drives a run pays its own share only =>
-        //     `without_limits(super::meter::metered(in_no_session(captures, followed(work))))`
         let work = without_limits(metered_apart(in_no_session(captures, followed(work))));
         let (((outcomes, detail), seen), meter) = work.await;
         let work = Arc::new(SharedWork { seen, detail, members: members.len() });
@@ -279,20 +273,13 @@ impl<C: Combine> Shared<C> {
         let mut targets = HashSet::new();
         let mut size = 0;
         let mut full = false;
-        let waiting_callers = queue
-            .drain(..)
-            // guard: group: commands of disconnected callers are left out
-            .filter(|one| !one.answer.is_closed());
+        let waiting_callers = queue.drain(..).filter(|one| !one.answer.is_closed());
         for waiting in waiting_callers {
             let larger = size + C::size(&waiting.operation);
             // Once it is full, all others wait: nothing overtakes.
             full |= !group.is_empty()
                 && (larger > C::MAX_GROUP_BYTES || group.len() == C::MAX_GROUP_OPERATIONS);
-            if !full
-                // guard: group: two on one item wait for each other =>
-                //     `&& { targets.insert(C::target(&waiting.operation)); true }`
-                && targets.insert(C::target(&waiting.operation))
-            {
+            if !full && targets.insert(C::target(&waiting.operation)) {
                 size = larger;
                 group.push(waiting);
             } else {

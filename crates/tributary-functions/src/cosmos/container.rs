@@ -103,7 +103,6 @@ impl Container {
     /// written or read before, which may be older than what another instance has written.
     pub fn latest_committed(&self) -> Self {
         let mut options = (*self.options).clone();
-        // guard: latest committed state => `options.read_consistency_strategy = None`
         options.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
         Self { options: options.into(), ..self.clone() }
     }
@@ -149,7 +148,6 @@ impl Container {
                     let text = timed_sync(|| response.into_body().into_single());
                     Ok(Some((tag, text.map_err(StoreError::from_read)?)))
                 }
-                // guard: session: a position that the store lacks is no 404 => `if false`
                 Err(error) if self.lacks_position(&error) => {
                     self.latest_committed().read_text(partition_key, id).await
                 }
@@ -195,11 +193,7 @@ impl Container {
         etag: Option<&ETag>,
     ) -> Result<ETag, StoreError> {
         match etag {
-            // guard: If-Match on a write =>
-            //     `self.upsert(partition_key, id, item).await.map(|()| ETag::from(""))`
             Some(etag) => self.replace(partition_key, id, item, etag).await,
-            // guard: a create never replaces an item =>
-            //     `self.upsert(partition_key, id, item).await.map(|()| ETag::from(""))`
             None => self.create(partition_key, id, item).await,
         }
     }
@@ -216,7 +210,6 @@ impl Container {
         if let Some(over) = over {
             return self.replace(partition_key, id, item, &over.with_state_of(from)).await;
         }
-        // guard: a moved item keeps the properties that it does not know => `None::<Arc<Value>>`
         let complete = timed_sync(|| from.completed(item))?;
         let sent = as_sent(complete.as_deref(), item);
         let tag = self.write(partition_key, id, sent, ItemWrite::Create).await?;
@@ -271,7 +264,6 @@ impl Container {
         etag: &'a ETag,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let delete = async move {
-            // guard: If-Match on a delete => `self.write_options()`
             let unchanged = self.write_options().with_precondition(if_match(etag));
             let client = self.client().await?;
             let call = client.delete_item(partition_key.to_owned(), id, Some(unchanged));
@@ -362,7 +354,6 @@ impl Container {
 
     /// Returns the client for one operation, if the budget of the request allows it.
     pub(super) async fn client(&self) -> Result<&ContainerClient, StoreError> {
-        // guard: budget: the limits of a request are checked before each store request
         check_request_budget()?;
         self.client.get_or_try_init(|| self.cosmos.container_client(self.id).boxed()).await
     }

@@ -157,7 +157,6 @@ impl StoreError {
 
     /// Creates the error of a read: it changes nothing, so no answer to a write was lost.
     pub(super) fn from_read(error: CosmosError) -> Self {
-        // guard: a read has no answer to lose => `error.into()`
         Self { answer_lost: false, ..error.into() }
     }
 
@@ -181,7 +180,6 @@ impl StoreError {
 impl Reason {
     fn from_status(status: u16, sub_status: Option<u32>) -> Self {
         match status {
-            // guard: a full partition is permanent
             403 if sub_status == Some(PARTITION_FULL) => Self::PartitionFull,
             404 if sub_status.is_some_and(|sub_status| sub_status != 0) => Self::Unavailable,
             404 => Self::NotFound,
@@ -219,7 +217,6 @@ fn lost_an_answer(diagnostics: &DiagnosticsContext) -> bool {
     let repeated = requests.iter().rev().skip(1);
     repeated.map(|request| u16::from(*request.status())).any(|status| {
         // All other statuses say that nothing was carried out.
-        // guard: a lost answer is noticed => `false`
         matches!(status, 408 | 500 | 502..=504)
     })
 }

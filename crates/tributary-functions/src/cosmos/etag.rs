@@ -64,7 +64,6 @@ impl ETag {
     ) -> Result<Option<Arc<Value>>, StoreError> {
         let Some(state) = &self.state else { return Ok(None) };
         let known = || to_value(&state.parse::<T>()?).ok();
-        // guard: a write keeps the properties that it does not know => `Ok(None)`
         Ok(completed(state.parse(), to_value(item)?, known))
     }
 }
@@ -81,7 +80,6 @@ fn completed(
     known: impl FnOnce() -> Option<Value>,
 ) -> Option<Arc<Value>> {
     let (Some(mut stored), Value::Object(mut new)) = (stored, new) else { return None };
-    // guard: a tombstone keeps nothing of its item => `false`
     if stored.get("type") != new.get("type") || is_tombstone(&stored) != is_tombstone(&new) {
         return None;
     }
@@ -132,7 +130,6 @@ fn keep(stored: &Object, known: &Object, new: &mut Object) -> bool {
 }
 
 fn keep_inner(stored: &Value, known: &Value, new: &mut Value) -> bool {
-    // guard: a changed value keeps no part of the old one => `true`
     let is_kept = is_same(known, new);
     match (stored, known, new) {
         (Value::Object(stored), Value::Object(known), Value::Object(new)) if is_kept => {

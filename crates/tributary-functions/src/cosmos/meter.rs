@@ -106,8 +106,6 @@ impl Meter {
     }
 
     fn add(&self, share: CostShare) {
-        // guard: group: a share of nothing is a use of the store =>
-        //     `self.used.store(share.requests > 0 || share.hundredths_of_ru > 0, Relaxed)`
         self.used.store(true, Relaxed);
         self.hundredths_of_ru.fetch_add(share.hundredths_of_ru, Relaxed);
         self.requests.fetch_add(share.requests, Relaxed);
@@ -225,10 +223,8 @@ impl DiagnosticsHandler for MeterHandler {
         }
         .record();
         if let Some(container) = names.and_then(CosmosOperationContext::container_name) {
-            let answers = requests
-                .iter()
-                // guard: session: a position that the store lacks is forgotten
-                .filter(|one| !one.status().is_read_session_not_available());
+            let answers =
+                requests.iter().filter(|one| !one.status().is_read_session_not_available());
             let answers = answers.map(|one| (u16::from(*one.status()), one.session_token()));
             let operation = names.and_then(CosmosOperationContext::operation_name);
             self.0.note(container, operation.unwrap_or_default(), answers);

@@ -40,7 +40,6 @@ impl Pacer {
         deadline: impl Into<Option<Instant>>,
         operation: F,
     ) -> Option<F::Output> {
-        // guard: rename: its turn
         self.turn(deadline.into()).await?;
         Some(self.charge(operation).await)
     }

@@ -276,12 +276,10 @@ impl QueryState {
 
     async fn next(&mut self) -> Result<Option<Vec<JsonText>>, StoreError> {
         // Queries in the background may ask all partitions. In a quiet hour they would outnumber all others.
-        // guard: logical partitions: queries in the background are not counted => `true`
         let is_foreground = self.container.options.throughput_control.is_none();
         let begins_query = is_foreground && self.first.is_some();
         let mut page = self.page(begins_query).await?;
         if let Some((query, feed)) = self.first.take()
-            // guard: session: a query whose position the store lacks is sent again => `&& false`
             && page.as_ref().is_err_and(|error| self.container.lacks_position(error))
         {
             let latest = self.container.latest_committed();

@@ -52,7 +52,6 @@ impl Reads {
     /// Refuses a decision to write nothing unless it was made on the latest state: no write follows that
     /// the store could refuse.
     pub fn confirmed(self) -> Result<(), Unconfirmed> {
-        // guard: an edit that looks unchanged is confirmed => `true`
         if self == Self::Latest { Ok(()) } else { Err(Unconfirmed) }
     }
 }
@@ -83,7 +82,6 @@ where
     A: Future<Output = Result<T, E>>,
 {
     match decide(Reads::Session).await {
-        // guard: a refusal is confirmed upon the latest state => `if false`
         Err(error) if error.may_be_stale() => decide(Reads::Latest).await,
         decided => decided,
     }
@@ -123,15 +121,7 @@ where
         let is_first = is_first.swap(false, Relaxed);
         // On the heap: each layer around it keeps a copy on the stack in a debug build, 190 KB together.
         let attempt = move |reads| Box::pin(attempt(Attempt { answer_lost, reads }));
-        async move {
-            if is_first {
-                confirm(attempt).await
-            } else {
-                // guard: an attempt after a lost race reads the latest state =>
-                //     `attempt(Reads::Session).await`
-                attempt(Reads::Latest).await
-            }
-        }
+        async move { if is_first { confirm(attempt).await } else { attempt(Reads::Latest).await } }
     };
     attempt_once
         .retry(pauses)
@@ -141,7 +131,6 @@ where
             let silent = store.is_some_and(StoreError::is_unanswered);
             let before = unanswered.fetch_add(u32::from(silent), Relaxed);
             let is_silent = silent && before >= MAX_RETRIED_UNANSWERED;
-            // guard: a lost race is run again => `false`
             error.is_retryable() && !is_silent && check_request_budget().is_ok()
         })
         .await

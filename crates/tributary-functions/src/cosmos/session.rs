@@ -63,8 +63,6 @@ impl Session {
             Some(known) => {
                 known.position = known.position.later(&added.position);
                 known.written = known.written.max(added.written);
-                // guard: eager: a write that is applied hides no other that is not =>
-                //     `known.unapplied = known.unapplied.min(added.unapplied)`
                 known.unapplied = known.unapplied.max(added.unapplied);
             }
             None => self.0.push(added),
@@ -159,9 +157,8 @@ impl SeenPositions {
     pub fn session(&self) -> Session {
         let nothing_is_written = self.written.is_empty();
         let reads = self.read.positions();
-        let reads = reads
-            // guard: session: a repeated command knows its writes by what it reads => `.filter(|_| false)`
-            .filter(|one| nothing_is_written || self.uncertain.contains(&one.container));
+        let reads =
+            reads.filter(|one| nothing_is_written || self.uncertain.contains(&one.container));
         let mut session = self.written.clone();
         for position in reads {
             session.add(position.clone());
@@ -293,7 +290,6 @@ impl KnownPositions {
         }
         let position = Position::parse(text)?;
         match known {
-            // guard: session: an older answer takes no position back => `*known = position.clone()`
             Some(known) => *known = known.later(&position),
             None => drop(self.0.insert(position.partition().to_owned(), position.clone())),
         }
@@ -312,7 +308,6 @@ impl InstanceSession {
             return None;
         }
         let tag = ContainerTag::of(container);
-        // guard: session: a caller's session does not replace the instance's own
         if let Some(own) = lock(&self.0).get(&tag) {
             for position in own.0.values() {
                 all.add(SessionPosition::written(tag, position.clone()));

@@ -108,7 +108,6 @@ impl Transaction {
     ) -> Result<Self, StoreError> {
         match etag {
             Some(etag) => self.replace(id, item, etag),
-            // guard: a create in a transaction never replaces an item => `self.upsert(item)`
             None => self.create(item),
         }
     }

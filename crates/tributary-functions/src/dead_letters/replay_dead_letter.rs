@@ -97,21 +97,16 @@ impl<'a> Replay<'a> {
             ))?;
         let states = self.projections.states().reading(reads);
         let (state, _) = states.read(projection.function()).await?;
-        // guard: replay: a paused projection applies no dead letter
         if state.pause.is_some() {
             return Err(ApiError::Conflict(
                 "The projection of this dead letter is paused. Resume the projection, then replay.",
             ));
         }
-        // guard: switch: a retired projection applies no dead letter
         if state.is_retired() {
             return Err(ApiError::Conflict(
                 "The projection of this dead letter is retired. Delete the dead letter.",
             ));
         }
-        // guard: replay: apply, then delete =>
-        //     `{ letters.settle(&letter, self.command, None).await?;
-        //     projection.replay(&letter.item, self.invocation).await }`
         match projection.replay(&letter.item, self.invocation).await {
             Ok(outcome) => {
                 let outcome = *self.reached.get_or_init(|| outcome);

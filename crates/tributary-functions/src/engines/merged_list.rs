@@ -138,7 +138,6 @@ pub async fn merge<P: ListPart>(
         }
         if is_short || due.is_some() {
             let is_full = !is_short && open.len() + merged.opened_parts.len() >= page.parts;
-            // guard: merged list: a page ends at its budget => `false`
             if !is_first && (is_full || page.budget.is_spent()) {
                 merged.continues_after = position;
                 break;
@@ -156,8 +155,6 @@ pub async fn merge<P: ListPart>(
         let Some(newest) = newest else { break };
         let copies = open.iter_mut().filter_map(|part| part.take(&newest));
         if let Some((part, PartRow { item: Some(item), .. })) =
-            // guard: merged list: the newest copy stays =>
-            //     `copies.min_by_key(|(_, row)| row.version)`
             copies.max_by_key(|(_, row)| row.version)
             && !ids.contains(&newest.1)
             && part.keep(&item).await?

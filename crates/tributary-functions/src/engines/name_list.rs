@@ -123,7 +123,6 @@ pub fn sort_key(name: &str) -> String {
     const ESCAPE: char = '\u{d7ff}';
     let mut key = String::with_capacity(name.len());
     for character in name.chars() {
-        // guard: catalog: names are sorted by code point => `true`
         if character < ESCAPE {
             key.push(character);
         } else {

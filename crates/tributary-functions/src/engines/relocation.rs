@@ -109,8 +109,6 @@ pub async fn relocate<T: Relocatable>(
         let etag = target.as_ref().map(|target| &target.etag);
         to.put_moved(partition, id, &source.item, (&source.etag, etag)).await?;
     }
-    // guard: relocation: the tombstone replaces only the version that was copied =>
-    //     `from.upsert(partition, id, &source.item.carried()).await?`
     from.replace(partition, id, &source.item.carried(), &source.etag).await?;
     Ok(if is_there { RelocationOutcome::AlreadyThere } else { RelocationOutcome::Moved })
 }

@@ -240,7 +240,6 @@ impl<'a, P: Places> RelocationRun<'a, P> {
             Some(last) => last.property(P::Content::DATE).unwrap_or(Timestamp::EPOCH),
             None => Timestamp::EPOCH,
         };
-        // guard: item move: the progress of the migration waits for the remaining items => `asked_for`
         self.outcome.oldest_left.map_or(asked_for, |left| left.min(asked_for))
     }
 
@@ -302,7 +301,6 @@ async fn relocate_due<P: Places>(
     due: &DueItem<P::Content>,
 ) -> Result<RelocationOutcome, StoreError> {
     if let Some(left) = &due.arrived_from {
-        // guard: item move: an item goes on when its move has ended
         retry(async |_| item_move::end(places, left, &due.id).await).await?;
     }
     let from = places.container(dues.from);

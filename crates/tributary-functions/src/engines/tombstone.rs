@@ -12,7 +12,6 @@
 
 use serde::{Deserialize, Serialize};
 
-// guard: the end of a tombstone => `300 * 24 * 60 * 60`
 /// The time to live of a tombstone, in seconds: 30 days.
 ///
 /// A tombstone must outlast every delivery of an older version of the item. A change feed that is further

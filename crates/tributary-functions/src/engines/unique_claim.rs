@@ -130,8 +130,6 @@ pub async fn reserve<U: UniqueValue>(
     {
         return Ok(ReservationOutcome::Taken);
     }
-    // guard: username: If-Match on the take-over =>
-    //     `container.upsert(&partition, U::ID, &ours).await.map(|()| held.etag)`
     match container.replace(&partition, U::ID, &ours, &held.etag).await {
         Err(gone) if gone.reason == Reason::NotFound => Err(conflict), // The same.
         written => written.map(ReservationOutcome::Made),
@@ -184,12 +182,8 @@ async fn fence<U: UniqueValue>(
     let container = values.container();
     let holder = held.owner.as_ref();
     let slot = container.read::<U::Item>(holder, holder).await?;
-    // guard: username: a name in use stays => `false`
     let is_in_use = slot.as_ref().is_some_and(|slot| U::has(&slot.item, key));
-    if is_in_use
-        // guard: username: a fresh reservation is waited for
-        || held.is_pending()
-    {
+    if is_in_use || held.is_pending() {
         return Ok(Fence::Refused);
     }
     tracing::info!(owner.id = holder, "Taking over a value that was reserved but not used");
@@ -197,7 +191,6 @@ async fn fence<U: UniqueValue>(
         Some(Stored { item, etag }) => (item, Some(etag)),
         None => (U::no_owner(&held.owner), None),
     };
-    // guard: username: the fence
     container.put(holder, holder, &fence, etag.as_ref()).await?;
     Ok(Fence::Up)
 }

@@ -203,9 +203,6 @@ impl Admission {
         request: Request,
     ) -> Result<(Admitted, Request), ApiError> {
         let begin = Instant::now();
-        // guard: admission: memory first, then a permit =>
-        //     `{ let _permit = self.requests.acquire().await;
-        //     self.memory(footprint.memory_bytes(&request), begin).await? }`
         let memory = self.memory(footprint.memory_bytes(&request), begin).await?;
         let (request, took) = self.arrived(request, footprint.largest_body()).await?;
         let admitted = self.permit(memory, queue.as_ref(), begin + took).await?;
@@ -218,10 +215,7 @@ impl Admission {
         bytes: usize,
         begin: Instant,
     ) -> Result<Option<OwnedSemaphorePermit>, ApiError> {
-        let reserved = async {
-            // guard: admission: memory for large answers => `false`
-            if bytes > SMALL_BYTES { self.reserve(bytes).await } else { None }
-        };
+        let reserved = async { if bytes > SMALL_BYTES { self.reserve(bytes).await } else { None } };
         timeout_at(begin + self.wait, reserved).await.map_err(|_| ApiError::Overloaded)
     }
 
@@ -256,8 +250,6 @@ impl Admission {
                 Some(entry) => Some(entry.turn().await?),
                 None => None,
             };
-            // guard: admission: a permit for each request =>
-            //     `Arc::new(Semaphore::new(1)).acquire_owned().await.ok()?`
             let permit = Arc::clone(&self.requests).acquire_owned().await.ok()?;
             Some(Admitted { permit, turn, memory })
         };
@@ -289,8 +281,6 @@ impl Admitted {
         match body.collect().await {
             Ok(body) => {
                 let answer = ReservedBytes { bytes: body.to_bytes(), _memory: memory };
-                // guard: admission: memory until the answer is sent =>
-                //     `Response::from_parts(parts, Body::from(answer.bytes.clone()))`
                 Response::from_parts(parts, Body::from(Bytes::from_owner(answer)))
             }
             Err(_) => ApiError::Internal.into_response(),

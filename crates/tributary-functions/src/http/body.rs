@@ -55,7 +55,6 @@ impl<S: Sync, T: FromForm, const LIMIT: usize> FromRequest<S> for JsonBody<T, LI
 /// Returns true if the body of a request has yet to arrive, and a handler may take it. A body that will be
 /// refused unread is not awaited.
 pub(super) fn is_awaited(request: &Request, limit: usize) -> bool {
-    // guard: admission: a body arrives before its request has a permit => `false`
     matches!(*request.method(), Method::POST | Method::PUT)
         && is_json(request.headers())
         && !request.body().is_end_stream()

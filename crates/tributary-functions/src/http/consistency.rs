@@ -117,7 +117,6 @@ pub async fn consistent(
     if !response.status().is_success() {
         return response;
     }
-    // guard: consistency: a new token knows the writes of the given one => `eager.apply(seen).await`
     let session = eager.apply(seen).await.and(&older);
     if session.is_empty() {
         return response;
@@ -144,7 +143,6 @@ impl Consistency {
         let preferred = Preferences::of(request.headers()).wait;
         let limit = preferred.unwrap_or(self.options.wait).min(self.options.max_wait);
         let copies = self.projections.wait_for(self.copies_of, &session, limit).await;
-        // guard: consistency: copies are read in their latest state => `false`
         let reads_latest = matches!(copies, CopyFreshness::UpToDate | CopyFreshness::Behind);
         let work = in_session(session, reads_latest, Captures::default(), next.run(request));
         let (mut response, _) = work.await;

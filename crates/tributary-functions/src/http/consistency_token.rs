@@ -113,7 +113,6 @@ pub(super) fn read(token: &str, eager: u32, now: Timestamp, max_age: Duration) -
     for entry in parts {
         session.add(read_entry(entry)?);
     }
-    // guard: eager: a token of other eager projections waits for all writes => `false`
     if of != Some(eager) {
         session = session.unapplied();
     }
@@ -123,7 +122,6 @@ pub(super) fn read(token: &str, eager: u32, now: Timestamp, max_age: Duration) -
     if age < -max_age {
         return None;
     }
-    // guard: consistency: an old token asks for nothing => `Some(session)`
     Some(if age > max_age { Session::default() } else { session })
 }
 

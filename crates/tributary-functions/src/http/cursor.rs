@@ -56,7 +56,6 @@ pub(super) fn successors(text: &str) -> Option<String> {
 /// Returns the name of a list for the cursors of the current request.
 pub(super) fn list_of_request(list: String) -> String {
     let successors = chosen_successors();
-    // guard: switch: a cursor names the generation of its list => `true`
     if successors.is_empty() { list } else { format!("{list}#{successors}") }
 }
 

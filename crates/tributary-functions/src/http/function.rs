@@ -156,7 +156,6 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
 
     /// Returns the function with a queue, for a handler that waits for something other than the store.
     pub fn queued(self, queue: &WorkQueue) -> Self {
-        // guard: admission: hashes wait in a queue of their own => `self`
         Self { queue: Some(queue.clone()), ..self }
     }
 

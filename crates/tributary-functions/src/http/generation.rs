@@ -38,11 +38,9 @@ async fn choose(
     for succession in successions {
         let ServingGeneration { generation, is_confirmed } = succession.now().await?;
         let generation = match &began {
-            // guard: switch: a list goes on in its generation => `generation`
             Some(names) => generation_of_list(names, succession),
             None => generation,
         };
-        // guard: switch: a list of removed copies begins again => `false`
         if generation == Generation::Old && is_confirmed {
             return Err(ApiError::invalid(
                 "cursor",

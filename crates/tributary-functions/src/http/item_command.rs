@@ -87,7 +87,6 @@ impl ItemCommand {
     /// Returns the item. It remembers a command with conditions, since these hold no longer after the command
     /// is carried out.
     pub fn sign<T: RemembersCommands>(&self, item: T) -> T {
-        // guard: a rename under a condition leaves its command => `true`
         if self.conditions.is_empty() { item } else { item.remembering(&self.id) }
     }
 

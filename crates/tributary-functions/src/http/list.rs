@@ -133,11 +133,9 @@ impl<K: Serialize, F> PageRequest<K, F> {
                         last = Some(key(&item));
                         items.push(item);
                     }
-                    // guard: lists: a page ends with an unreadable item => `{}`
                     Err(row) => last = position(&row).or(last),
                 }
             }
-            // guard: lists: more rows where none has a position => `false`
             if has_more && last.is_none() && most < MAX_SEARCHED_ROWS {
                 most = MAX_SEARCHED_ROWS;
             } else {

@@ -44,8 +44,6 @@ pub(super) fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>, A
     let mut names = HashSet::new();
     let mut parameters = Vec::new();
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        // guard: a parameter of a query string stands once =>
-        //     `false && names.insert(String::new())`
         if !names.insert(name.to_ascii_lowercase()) {
             let name: String = name.chars().take(MAX_NAME_CHARACTERS).collect();
             let field = if name.is_empty() { "query".to_owned() } else { name };

@@ -66,7 +66,6 @@ pub(super) async fn release(
         return Err(unknown(&leases));
     };
     let expiration = projections.lease_terms(function).expiration;
-    // guard: release: an owner that renews keeps its lease => `|_: &Lease| true`
     let may_release = |lease: &Lease| by_force || !lease.is_owned(expiration, Timestamp::now());
     let release = async |_| projections.leases().release(&found.id, may_release).await;
     match retry(release).await? {

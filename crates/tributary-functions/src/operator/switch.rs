@@ -52,7 +52,6 @@ pub(super) async fn switch(
     if !request.by_force {
         let states = projections.states().reading(Reads::Latest);
         let (state, _) = states.read(succession.old()).await?;
-        // guard: switch: readers get no copies that were not compared => `false`
         if decide(&state)?.is_some() {
             check(projections, succession, request.to).await?;
         }
@@ -121,7 +120,6 @@ impl SwitchRequest {
                 "The switch was confirmed: the projection is retired, and its copies are removed.",
             ));
         }
-        // guard: switch: a switch waits until the one before holds => `false`
         if last.is_some_and(|switch| now < switch.from) {
             return Err(ApiError::Conflict(
                 "Another switch holds in a few seconds. Wait, look at the status, and switch then.",
@@ -144,7 +142,6 @@ fn confirmed(
     }
     let now = retirement.confirmed_at;
     let last = state.switch_to(successor).filter(|last| last.serves == Generation::New);
-    // guard: switch: only copies that no reader gets are given up => `state.switch_to(successor)`
     let Some(switch) = last else {
         return Err(ApiError::Conflict(
             "Readers get the copies of this projection. Switch them to its successor first.",
@@ -202,7 +199,6 @@ async fn check(
     }
     let lag = projections.lag(projection).await?;
     let waiting = lag.worst().map_or(0, |lag| lag.seconds(Timestamp::now()));
-    // guard: switch: readers get no projection that is behind => `false`
     if lag.leases.is_empty() || lag.unmeasured() > 0 || waiting > MAX_WAITING_SECONDS {
         return Err(ApiError::Conflict(
             "Changes wait for the projection that readers would get, or its lag is unknown: see its status. \

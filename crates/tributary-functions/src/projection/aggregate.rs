@@ -193,12 +193,9 @@ impl Holder {
     ) -> Self {
         let id = Self::ID.to_owned();
         let key = Self::partition(source);
-        // guard: aggregate: a pending total stays pending => `BTreeSet::new()`
         let mut pending = before.map(|before| before.pending.clone()).unwrap_or_default();
         let earlier = before.and_then(|before| before.contribution.clone());
         if earlier != contribution {
-            // guard: aggregate: the earlier key is pending, too =>
-            //     `contribution.iter().map(|one| one.key.clone())`
             let keys = [&earlier, &contribution].into_iter().flatten().map(|one| one.key.clone());
             pending.extend(keys);
         }
@@ -250,8 +247,6 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
                 .with_max_times(MAX_TOTAL_RETRIES)
                 .with_jitter();
             let written = write.retry(pauses).when(StoreError::is_race).await;
-            // guard: aggregate: a key that cannot have its share keeps it from no other =>
-            //     `written? == Effect::Older`
             if errors.note(written) == Some(Effect::Older) {
                 return Ok(Effect::Older);
             }
@@ -308,7 +303,6 @@ async fn write_holder(
     let partition = Holder::partition(source);
     let before: Option<Stored<Holder>> = totals.read(&partition, Holder::ID).await?;
     match before {
-        // guard: aggregate: an older version never replaces a newer one in the holder => `if false`
         Some(before) if before.item.version > version => Ok(HolderOutcome::Newer),
         Some(before) if before.item.version == version => Ok(HolderOutcome::Same(before)),
         before => {
@@ -349,15 +343,12 @@ async fn write_share(
     let (known, etag) = before.map(|before| (before.item, before.etag)).unzip();
     let ttl = (amount == 0).then_some(tombstone::TTL_SECONDS);
     let share = Share { id: id.to_owned(), key: key.to_owned(), version, amount, ttl };
-    // guard: aggregate: a share changes its total by the difference => `amount`
     let difference = amount.saturating_sub(known.map_or(0, |known| known.amount));
     let mut transaction = Transaction::new(key).put(id, &share, etag.as_ref())?;
     if difference != 0 {
         let (total, etag) = total.map(|total| (total.item, total.etag)).unzip();
         let value = total.map_or(0, |total| total.value).saturating_add(difference);
         let total = Total { id: Total::ID.into(), key: key.to_owned(), value };
-        // guard: aggregate: a share changes its total in the same transaction =>
-        //     `totals.put(key, Total::ID, &total, etag.as_ref()).await?`
         transaction = transaction.put(Total::ID, &total, etag.as_ref())?;
     }
     match totals.transact(transaction).await {

@@ -69,7 +69,6 @@ impl AppliedChanges {
             .filter(|known| known.is_younger(now, MAX_AGE))
             .map(|known| known.version);
         drop(applied);
-        // guard: eager: a newer version than the applied one is applied => `known.is_some()`
         let is_settled = known.is_some_and(|known| known >= version);
         if known.is_none_or(|known| known <= version) {
             slots.remove(source);

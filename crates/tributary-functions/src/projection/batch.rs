@@ -91,10 +91,8 @@ pub async fn run<P: Projection>(
 ) -> Result<AppliedBatch, IncompleteBatch> {
     let started = Instant::now();
     let stamps: Vec<DocumentStamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
-    // guard: a host that rewrites dates is reported
     host_dates::report(&stamps);
     let delivered = documents.len();
-    // guard: rebuild: the age of a source is no lag => `Some(lag_ms(&stamps))`
     let lag_ms = matches!(source, BatchSource::ChangeFeed { .. }).then(|| lag_ms(&stamps));
     let collapsed = collapse::<P>(projection.container().id(), documents);
     let Collapsed { mut tasks, changes, older } = collapsed;
@@ -205,8 +203,6 @@ impl BegunBatch {
             let request_units = cost.request_units;
             match failures.first() {
                 None => Ok(AppliedBatch { applied, dead_letters, request_units }),
-                // guard: a batch that is not applied is not acknowledged =>
-                //     `Ok(AppliedBatch { applied, dead_letters, request_units })`
                 Some(first) => {
                     Err(IncompleteBatch { failed, changes: self.changes, first: *first })
                 }
@@ -389,8 +385,6 @@ impl BatchWork<'_> {
                 let again = |_| Err(FailedAttempt { reason, is_retryable: true });
                 Some(tasks.iter().map(again).collect())
             }
-            // guard: the change that fails a group is found =>
-            //     `Some(tasks.iter().map(|_| Err(FailedAttempt::NOT_BEGUN)).collect())`
             Ok(_) | Err(ApplyError::Permanent(_)) => None,
         }
     }
@@ -406,7 +400,6 @@ impl BatchWork<'_> {
             Err(reason) => reason.clone(),
         };
         let letter = self.changes.dead_letter(self.invocation, &task.document, reason);
-        // guard: dead letter before acknowledgement => `self.letters.store(&letter).await.ok()`
         self.letters.store(&letter).await?;
         Ok(ChangeOutcome::DeadLetter)
     }

@@ -85,14 +85,11 @@ pub(super) struct MonitoredFeed<'a> {
 impl MonitoredFeed<'_> {
     /// Returns the positions of a session's writes in the sources.
     fn writes<'a>(&self, session: &'a Session) -> Vec<&'a SessionPosition> {
-        // guard: eager: no reader waits for the position of a copy =>
-        //     `session.of_container(self.monitored.id()).collect()`
         session.of_container(self.monitored.id()).filter(|one| one.written > 0).collect()
     }
 
     /// Returns the number of the last of these writes that the projection is to be waited for; 0 if none.
     fn awaited(&self, write: &SessionPosition) -> u64 {
-        // guard: eager: only an eager projection has applied what the token says => `true`
         if self.is_eager { write.unapplied } else { write.written }
     }
 }
@@ -157,12 +154,10 @@ impl CatchUp {
             writes.iter().all(|write| projection.awaited(write) == 0)
         };
         // What the first of a chain has applied is still to be followed.
-        // guard: eager: a chain is followed to its end though its begin is applied => `false`
         let begins_chain = writes.iter().rev().skip(1).any(|writes| !writes.is_empty());
         if !begins_chain && chain.iter().zip(&writes).all(is_applied) {
             return CopyFreshness::InSession;
         }
-        // guard: consistency: a bounded number of callers wait => `Ok::<(), ()>(())`
         let Ok(_permit) = self.0.permits.try_acquire() else {
             return CopyFreshness::Behind;
         };
@@ -190,7 +185,6 @@ impl CatchUp {
                     self.reach(*projection, write.position.partition(), lsn).await?;
                 }
             }
-            // guard: consistency: a chain is followed to its end
             if let Some((first, positions)) = before {
                 self.reach_effects([first, projection.function], *projection, &positions).await?;
             }
@@ -215,7 +209,6 @@ impl CatchUp {
                 // An ordinary change arrives meanwhile, and a look costs more than a read of the lease.
                 Some(lease) if pause >= 3 * MIN_INTERVAL => {
                     let applied = look(projection, &lease.lease).await?.map_or(0, applied);
-                    // guard: consistency: a delete without a change ends the wait => `false`
                     if applied >= lsn {
                         note_applied(&known, partition, applied).await;
                         return Ok(());
@@ -321,8 +314,6 @@ async fn look(
 
 /// Returns the number up to which no change is left behind the position of a lease: none while there is one.
 fn applied(FeedHead { last_lsn, next }: FeedHead) -> u64 {
-    // guard: consistency: a later change may stand for an earlier one of its item =>
-    //     `next.map_or(last_lsn, |next| next.lsn.saturating_sub(1))`
     next.map_or(last_lsn, |_| 0)
 }
 

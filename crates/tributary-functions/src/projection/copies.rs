@@ -98,8 +98,6 @@ impl<C: Copies> CopyProjection<C> {
         let mut effect = Effect::Unchanged;
         let mut errors = NotedErrors::default();
         for copy in C::copies_of(&change) {
-            // guard: copies: a copy that cannot be written keeps no other from being written =>
-            //     `Some(copy.write(&self.copies, may_be_there).await?)`
             match errors.note(copy.write(&self.copies, may_be_there).await) {
                 None | Some(Effect::Unchanged) => {}
                 Some(written) => effect = written,

@@ -41,8 +41,6 @@ impl<T: Serialize + DeserializeOwned + Sync> VersionedCopy<T> {
         may_be_there: bool,
     ) -> Result<Effect, StoreError> {
         if self.version == 1 && !may_be_there {
-            // guard: the first version is only created, never written over an item =>
-            //     `container.upsert(&self.partition, &self.id, &self.item).await`
             match container.create(&self.partition, &self.id, &self.item).await {
                 Ok(_) => return Ok(Effect::Applied),
                 Err(error) if error.reason == Reason::Conflict => {}
@@ -112,10 +110,7 @@ impl CopySlot {
     /// Creates the slot for a copy of `version`, with the stored copy `there`.
     pub fn new(there: Option<&StoredCopy>, version: u64) -> Self {
         match there {
-            // guard: version check of a copy => `Self::Open(Some(copy.etag.clone()))`
             Some(copy) if copy.version > version => Self::Taken(Effect::Older),
-            // guard: a copy of the same version is left alone =>
-            //     `Self::Open(Some(copy.etag.clone()))`
             Some(copy) if copy.version == version => Self::Taken(Effect::Unchanged),
             older => Self::Open(older.map(|copy| copy.etag.clone())),
         }

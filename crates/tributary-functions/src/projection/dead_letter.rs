@@ -86,8 +86,6 @@ impl DeadLetter {
         };
         let function = P::FUNCTION;
         Self {
-            // guard: one dead letter for each document =>
-            //     `format!("{function}.{}", Uuid::now_v7())`
             id: format!("{function}.{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())),
             function: function.to_owned(),
             container: Some(projection.container().id().to_owned()),
@@ -273,7 +271,6 @@ impl DeadLetters {
     ) -> Result<(), StoreError> {
         let Stored { item: letter, etag } = letter;
         let transaction = Transaction::new(&letter.function)
-            // guard: If-Match on the delete of a dead letter => `.delete(&letter.id, None)`
             .delete(&letter.id, Some(etag))
             .upsert(&Settlement::new(letter, command, outcome))?;
         self.0.transact(transaction).await.map(drop).map_err(|refusal| refusal.error)
@@ -290,7 +287,6 @@ impl DeadLetters {
             return Ok(None);
         };
         let settlement = self.0.read::<Settlement>(function, &Settlement::id(id)).await?;
-        // guard: a settled dead letter leaves a note => `Ok(None)`
         Ok(settlement.map(|stored| stored.item).filter(|one| one.command == *command))
     }
 }

@@ -27,7 +27,6 @@ impl DeliveredVersion {
         let is_older =
             |stored: &Stored<T>| version(&stored.item).is_none_or(|known| known < self.0);
         if let Some(stored) = container.read(partition, id).await?
-            // guard: a read at least as new as the delivery
             && !is_older(&stored)
         {
             return Ok(Some(stored));

@@ -218,9 +218,7 @@ impl EagerProjections {
         let applied = within(limits, join_all(applications)).await;
         for (container, copies) in &applied {
             let mut all = applied.iter().filter(|(other, _)| other == container);
-            // guard: eager: a reader waits unless each eager projection has applied the change => `true`
             let is_applied = all.all(|(_, copies)| copies.is_some());
-            // guard: eager: a reader waits for a write whose answer was lost => `true`
             let is_certain = command.knows_all_documents(container);
             if is_applied && is_certain {
                 session = session.applied_in(container);
@@ -245,7 +243,6 @@ pub async fn apply_eagerly(
     let mut copies = Session::default();
     for SourceChange { source, version, apply } in changes {
         let mut known = applied.enter(&source, Instant::now()).await;
-        // guard: eager: a change is applied once for all members of a group => `None`
         let there = known.copies_of(version, Instant::now());
         if let Some(positions) = there {
             copies = copies.and(&positions);
@@ -256,7 +253,6 @@ pub async fn apply_eagerly(
             ApplyError::Transient(error) => EagerError::Failed(error),
             ApplyError::Permanent(_) => EagerError::Impossible,
         })?;
-        // guard: eager: a reader of the copies sees them at every instance => `Session::default()`
         let positions = seen.of_copies();
         copies = copies.and(&positions);
         known.set(version, positions, Instant::now());
@@ -267,7 +263,6 @@ pub async fn apply_eagerly(
 impl EagerProjection {
     /// Applies the changes of the documents, unless the projection is paused.
     async fn apply(&self, documents: Vec<Document>) -> Result<Session, EagerError> {
-        // guard: eager: a paused projection applies nothing => `BatchAdmission::Apply`
         let admission = self.gate.admit().await.map_err(|_| EagerError::Paused)?;
         match admission {
             BatchAdmission::Apply => {

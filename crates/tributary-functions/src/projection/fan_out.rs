@@ -237,7 +237,6 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
             return Ok(Effect::Unchanged);
         };
         let newest = F::origin(&item).unwrap_or_else(|| origin.clone());
-        // guard: fan-out: the source is read again => `F::Source::try_from(change.clone())`
         let Ok(source) = F::Source::try_from(item) else {
             return Ok(Effect::Unchanged);
         };
@@ -248,7 +247,6 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
                 Pass::Idle => return Ok(effect),
                 Pass::Complete if Instant::now() < deadline => effect = Effect::Applied,
                 Pass::Complete | Pass::OutOfTime => {
-                    // guard: rename: its source is written again before the acknowledgement
                     self.continue_later(newest).await?;
                     return Ok(Effect::Applied);
                 }
@@ -291,10 +289,9 @@ impl<F: FanOut> FanOutProjection<F> {
                     _ => Ok(Pass::Idle),
                 };
             };
-            let targets = page.into_iter().filter_map(|row| {
-                // guard: rename: a target that cannot be read is reported => `row.ok()?`
-                errors.note(row.map_err(|_| StoreError::unreadable()))
-            });
+            let targets = page
+                .into_iter()
+                .filter_map(|row| errors.note(row.map_err(|_| StoreError::unreadable())));
             let targets: Vec<_> = targets.collect();
             let writes = targets.into_iter().enumerate().map(async |(n, target)| {
                 // The first target is attempted however late it is.
@@ -311,8 +308,6 @@ impl<F: FanOut> FanOutProjection<F> {
             while let Some(written) = writes.next().await {
                 match written {
                     Ok(Some(written)) => {
-                        // guard: rename: a target that the store refuses is passed over =>
-                        //     `page_updated |= written? == Effect::Applied`
                         page_updated |= errors.pass_over(written)? == Some(Effect::Applied);
                     }
                     Ok(None) => all_in_time = false,
@@ -392,7 +387,6 @@ impl<F: FanOut> RepairProjection<F> {
             return Ok(Effect::Unchanged);
         };
         let is_newer = F::origin(&newest).is_some_and(|origin| origin.version > copied.version);
-        // guard: name repair => `None`
         let source = F::Source::try_from(newest).ok().filter(|_| is_newer);
         let Some(source) = source else {
             return Ok(Effect::Unchanged);
@@ -441,7 +435,6 @@ async fn update<F: FanOut>(
         .with_jitter()
         .build();
     while let Some(Update { partition, id, item }) = F::update(&stored.item, source) {
-        // guard: rename: If-Match => `targets.upsert(&partition, &id, &item).await`
         let lost_race = match targets.replace(&partition, &id, &item, &stored.etag).await {
             Ok(_) => return Ok(Effect::Applied),
             // The target was deleted meanwhile, and its copy with it.
@@ -450,8 +443,6 @@ async fn update<F: FanOut>(
             Err(error) if error.is_race() => error,
             Err(error) => return Err(error),
         };
-        // guard: rename: an item under constant writes is passed over =>
-        //     `sleep(pauses.next().unwrap_or_default()).await`
         sleep(pauses.next().ok_or(lost_race)?).await;
         match targets.latest_committed().read(&partition, &id).await? {
             Some(newer) => stored = newer,

@@ -189,7 +189,6 @@ impl ProjectionLeases {
         // The store writes its own fields. All others stay, also those that this version does not know.
         fields.retain(|name, _| !name.starts_with('_'));
         fields.insert("Owner".to_owned(), Value::Null);
-        // guard: release: a lease is written under its ETag => `self.0.upsert(id, id, &fields).await?`
         self.0.replace(id, id, &fields, &etag).await?;
         Ok(ReleaseOutcome::Released(Some(owner.clone())))
     }

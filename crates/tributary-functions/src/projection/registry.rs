@@ -315,7 +315,6 @@ impl Projections {
         limit: Duration,
     ) -> CopyFreshness {
         let find = |name: &&str| {
-            // guard: switch: a query waits for the projection whose copies it reads => `*name`
             let name =
                 self.successions.iter().find_map(|one| one.chosen_for(name)).unwrap_or(*name);
             self.all.iter().find(|one| one.function() == name)

@@ -112,17 +112,14 @@ pub async fn remove_for_a_slice<R: Removal>(
             RemovalStep::Last => return Ok(Effect::Applied),
             RemovalStep::Full => effect = Effect::Applied,
         }
-        // guard: removal: the slice of time => `false`
         if Instant::now() >= deadline {
             break;
         }
-        // guard: removal: its turn => `Some(step(removal, tombstone).await)`
         match background.pacer.run(deadline, step(removal, tombstone)).await {
             Some(done) => next = done,
             None => break,
         }
     }
-    // guard: removal: the tombstone is written again before it is acknowledged
     background.pacer.charge(continue_later(removal, tombstone)).await?;
     Ok(effect)
 }

@@ -66,7 +66,6 @@ async fn document<P: Projection>(
         }
         // An expired tombstone still holds: the item is deleted. Any other missing document leaves nothing to
         // copy.
-        // guard: replay: an expired tombstone still deletes => `true`
         if !letter.is_of_tombstone() {
             return Ok(None);
         }

@@ -260,7 +260,6 @@ impl Knowledge {
         let SwitchTimes { known_for, trusted_for, .. } = *self.times;
         let now = Instant::now();
         let is_within = |at: Instant, time: Duration| now.saturating_duration_since(at) < time;
-        // guard: switch: an instance reads the state again => `known.read_at.is_some()`
         if known.read_at.is_some_and(|at| is_within(at, known_for)) {
             return Ok(());
         }
@@ -280,7 +279,6 @@ impl Knowledge {
             }
         }
         match (&known.failure, known.read_at) {
-            // guard: switch: an instance trusts what it knows for a limited time => `if at.is_none()`
             (Some((_, error)), at) if at.is_none_or(|at| !is_within(at, trusted_for)) => {
                 Err(error.clone())
             }

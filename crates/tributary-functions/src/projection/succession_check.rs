@@ -35,7 +35,6 @@ pub fn check_successions(
         let others = successions.iter().filter(|other| other.old() != old);
         let mut others = others.filter_map(|other| other.containers()).flatten();
         let is_shared = new_copies.id() == id || others.any(|other| other.id() == id);
-        // guard: switch: no container with sources is emptied => `is_shared`
         if is_shared || projections.iter().any(is_source) {
             return Err(format!(
                 "The copies of {old} are removed after the confirmation, and the container {id} has the \

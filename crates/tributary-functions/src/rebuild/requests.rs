@@ -45,7 +45,6 @@ impl RebuildRequest {
                 "The projection is paused. Resume it, then rebuild it.",
             ));
         }
-        // guard: rebuild: a second one is refused => `false`
         if state.rebuild_under_way().is_some() {
             return Err(ApiError::Conflict(
                 "A rebuild of the projection is under way. Wait for its end, or cancel it.",

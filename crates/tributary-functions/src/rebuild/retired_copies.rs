@@ -68,7 +68,6 @@ impl Rebuilds {
         let Some(retirement) = self.retirement(succession).await? else {
             return Ok(RemovalResult::NoRemoval);
         };
-        // guard: switch: no copy is removed while a reader may know an older state => `false`
         if Timestamp::now() < retirement.removes_from {
             return Ok(RemovalResult::NotYet(retirement.removes_from));
         }
@@ -83,7 +82,6 @@ impl Rebuilds {
             let Some((found, left)) = pass.await? else {
                 return Ok(RemovalResult::OutOfTime);
             };
-            // guard: switch: the removal ends when a pass finds nothing => `true`
             if found == left {
                 let end = |retirement: &mut Retirement| {
                     retirement.progress.left = left;
@@ -132,7 +130,6 @@ impl Rebuilds {
             let (page, read) = pacer.charge(metered(pages.try_next())).await;
             let Some(page) = page? else { return Ok(Some((found, left))) };
             found += page.len() as u64;
-            // guard: switch: a page of the removal waits for its turn => `Some(metered(delete_all(container, page)).await)`
             let turn = pacer.run(deadline, metered(delete_all(container, page))).await;
             let Some((deleted, deletes)) = turn else { return Ok(None) };
             let (removed, kept, error) = deleted;

@@ -162,7 +162,6 @@ impl Rebuilds {
                 return Ok(Err(RunResult::NoRebuild));
             }
             let worker = |rebuild: &Rebuild| rebuild.worker.as_ref().map(|one| one.id.clone());
-            // guard: rebuild: only its worker stores a position => `false`
             if worker(stored) != worker(rebuild) {
                 return Ok(Err(RunResult::OtherWorker));
             }
@@ -211,7 +210,6 @@ impl Run<'_> {
         report: &mut (dyn FnMut(&Rebuild) + Send),
     ) -> Result<(), Stop> {
         // A source that a stale replica lacks would not be applied.
-        // guard: rebuild: sources are latest committed => `self.projection.sources().in_background()`
         let sources = self.projection.sources().latest_committed().in_background();
         let resumes = position.is_some();
         if !resumes {
@@ -272,7 +270,6 @@ impl Run<'_> {
         let batch =
             self.projection.run(letters, budget, BatchSource::Rebuild, documents, invocation);
         let rebuilds = self.rebuilds;
-        // guard: rebuild: a page waits for its turn => `async { Some(metered(batch).await) }`
         let turn = rebuilds.background.pacer.run(self.deadline, metered(batch));
         let Some((batch, meter)) = self.holding(turn).await? else {
             return Err(Stop::End(RunResult::OutOfTime));

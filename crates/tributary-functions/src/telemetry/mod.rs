@@ -106,7 +106,6 @@ impl Telemetry {
     pub async fn stop(self) {
         LATER_REPORTS.close();
         LATER_REPORTS.wait().await;
-        // guard: logical partitions: the last minute is told at the end
         partitions::stop();
         if let Some(providers) = self.0 {
             // The shutdown waits for the collector, so it runs on a thread that may block.

@@ -383,7 +383,6 @@ impl RecentWork {
         let mut records = lock(&self.records);
         records.last += 1;
         let sequence = records.last;
-        // guard: recent work: the memory is bounded => `false`
         if records.kept.len() == MAX_RECORDS {
             records.kept.pop_front();
         }

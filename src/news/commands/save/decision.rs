@@ -149,7 +149,6 @@ impl Decision<'_> {
             let Some(progress) = self.progress(reads_so_far, published) else {
                 return SaveStep::ReadProgress;
             };
-            // guard: news: an item that may be on its way arrives first
             if self.ages.may_be_leaving(*tier, published, progress)
                 && let Some(to) = tier.colder()
             {

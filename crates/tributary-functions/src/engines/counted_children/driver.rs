@@ -95,8 +95,6 @@ async fn send<I: Serialize + DeserializeOwned + Sync>(
     let whole = |error: StoreError| Refusal { operation: None, error };
     let Write { parent, upon, children } = write;
     if children.is_empty() {
-        // guard: edit: If-Match =>
-        //     `container.upsert(id, id, &parent).await.map(|()| upon.clone()).map_err(whole)?`
         let parent = container.replace(id, id, &parent, &upon).await.map_err(whole)?;
         return Ok(NewETags { parent, children: Vec::new() });
     }
@@ -104,19 +102,12 @@ async fn send<I: Serialize + DeserializeOwned + Sync>(
     for child in children {
         transaction = match child {
             ChildWrite::Create(item) => transaction.create(&item).map_err(whole)?,
-            // guard: group: If-Match on the deleted child =>
-            //     `transaction.delete(&id, None)`
             ChildWrite::Delete(id, if_match) => transaction.delete(&id, if_match.as_ref()),
             ChildWrite::Replace(id, tombstone, etag) => {
                 transaction.replace(&id, &tombstone, &etag).map_err(whole)?
             }
         };
     }
-    // guard: group: If-Match on the parent =>
-    //     `transaction.upsert(&parent).map_err(whole)?`
-    // guard: group: a child and its count are one transaction =>
-    //     `{ container.transact(transaction).await?;
-    //     Transaction::new(id).replace(id, &parent, &upon).map_err(whole)? }`
     let transaction = transaction.replace(id, &parent, &upon).map_err(whole)?;
     let mut children = container.transact(transaction).await?;
     let parent = children.pop().flatten().ok_or_else(|| whole(StoreError::unexpected()))?;

@@ -231,8 +231,6 @@ impl<F: Family> Group<F> {
     /// `None` if it does not.
     fn refusal(&self, parent: &F::Parent, earlier: &[usize], index: usize) -> Option<F::Refused> {
         let Change::Create(child) = &self.operations[index].change else { return None };
-        // guard: group: children of one transaction exclude each other =>
-        //     `F::refuses(|| self.after(parent, &[]), child)`
         F::refuses(|| self.after(parent, earlier), child)
     }
 
@@ -271,21 +269,17 @@ impl<F: Family> Group<F> {
             // Step 4: the next replica may lack the write that caused the refusal.
             self.reads = Reads::Latest;
         }
-        // guard: group: an operation that cannot succeed is taken out => `None::<usize>`
         let refused = operation.and_then(|index| self.children(sent).nth(index));
         let refused = refused.filter(|&index| self.operations[index].is_refused_by(error.reason));
         match (refused, error.reason) {
             // Step 3. The refusal tells nothing of a remembered parent, which may be deleted by now.
             (Some(refused), _) => {
-                // guard: group: an existing child is reported only under the latest parent => `false`
                 if self.reads == Reads::Session && self.creates() {
                     // Step 4: no later read confirms that a child exists, and the replica that returned
                     // the parent may be behind.
                     self.reads = Reads::Latest;
                     is_certain = false;
                 }
-                // guard: group: a refusal tells the latest state of the parent =>
-                //     `is_certain || is_remembered`
                 if is_certain {
                     self.look_up(refused, error, parent)
                 } else {
@@ -294,7 +288,6 @@ impl<F: Family> Group<F> {
             }
             // Step 10.
             (None, Reason::TooLarge | Reason::PartitionFull) => {
-                // guard: group: a transaction that is too large is sent in parts => `sent > 100`
                 if sent > 1 {
                     self.max_sent = sent.div_ceil(2);
                 } else {
@@ -305,7 +298,6 @@ impl<F: Family> Group<F> {
                 self.write(parent, true)
             }
             // Steps 1 and 2: another writer has changed or deleted the parent since.
-            // guard: group: a parent written by another is read again => `if false`
             (None, Reason::PreconditionFailed | Reason::NotFound) if is_remembered => {
                 self.read_parent(WaitsFor::Parent)
             }
@@ -369,7 +361,6 @@ impl<F: Family> Group<F> {
         let now = self.now;
         self.settle(|(_, operation)| {
             // Steps 5 and 7.
-            // guard: group: a command that was carried out is recognised => `false`
             if operation.is_remembered() && parent.item.knows(&operation.command) {
                 return Some(Ok(OperationOutcome::Done {
                     child: None,
@@ -377,7 +368,6 @@ impl<F: Family> Group<F> {
                 }));
             }
             let is_deleted = |id: String| parent.item.recent().has_deleted(&id, now);
-            // guard: a deleted child is not created again => `false`
             if operation.created_once().is_some_and(is_deleted) {
                 return Some(Ok(OperationOutcome::Deleted));
             }
@@ -398,8 +388,6 @@ impl<F: Family> Group<F> {
             let operation = &self.operations[index];
             operation.creates() || operation.deletes()
         };
-        // guard: group: the write of the parent is none of the operations =>
-        //     `self.open.iter().copied().filter(has_child)`
         self.open[..n].iter().copied().filter(has_child)
     }
 

@@ -97,7 +97,6 @@ impl<F: Family> Operation<F> {
         match &self.change {
             Change::Edit(edit) => {
                 !F::takes(&parent.item, edit)
-                    // guard: group: an edit under a condition is made on the state that it asks for
                     || self.if_match.as_ref().is_some_and(|etag| *etag != parent.etag)
             }
             Change::Create(_) | Change::Delete(..) => false,

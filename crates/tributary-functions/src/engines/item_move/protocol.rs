@@ -47,7 +47,6 @@ pub async fn depart<P: Places>(
         found.item.copy().is_some_and(|(state, _)| state == CopyState::Departing)
     };
     if found.as_ref().is_some_and(departs) {
-        // guard: item move: an item goes back when it departs from there no more
         end(places, to, id).await?;
         return Err(StoreError::race(false));
     }
@@ -117,18 +116,15 @@ async fn finish<P: Places>(
             item.current().map(|item| Stored { item, etag })
         }
         // The item has been there, and has moved on.
-        // guard: item move: an abandoned move is not made twice
         _ if is_located => None,
         Some(Stored { item: MovableSlot::Vacated(reserved), etag })
             if reserved.is_reserved_for(departure) =>
         {
             let arriving = source.item.arrived(departure, here.clone());
-            // guard: item move: an item keeps the properties that it does not know => `etag.clone()`
             let over = etag.with_state_of(&source.etag);
             match places.write(to.tier, arriving, Some(&over)).await {
                 Ok(arrived) => Some(arrived),
                 Err(refusal) if is_refusal(&refusal) => {
-                    // guard: item move: a reservation is given up before a move is taken back
                     give_up(places, to, Stored { item: reserved, etag }).await?;
                     return take_back(places, here, &source, Some(refusal)).await;
                 }
@@ -146,8 +142,6 @@ async fn finish<P: Places>(
         places.locate(id, (to, version), etag).await?;
     }
     let tombstone = source.item.vacated(&to.partition_key);
-    // guard: item move: a moved item leaves a tombstone =>
-    //     `places.empty_slot(here, id, &source.etag).await?`
     places.vacate(here.tier, tombstone, Some(&source.etag)).await?;
     Ok(arrived.map_or(MoveOutcome::Over, |arrived| MoveOutcome::Arrived(Box::new(arrived))))
 }
@@ -219,7 +213,6 @@ pub fn unfinished_from<C: Content>(
 ) -> Option<ItemPlaceOf<C>> {
     match &item.arrived_from {
         _ if item.departure.is_some() => Some(here.clone()),
-        // guard: item move: a command ends the move that has brought the item
         Some(arrival) if location.version < arrival.version => Some(arrival.place.clone()),
         _ => None,
     }

@@ -22,7 +22,6 @@ use crate::{
 /// No request and no run takes that long, so none writes after it what it has decided on an older state.
 const TOMBSTONE_TTL_SECONDS: i64 = 24 * 60 * 60;
 
-// guard: item move: an item in no colder container never expires => `45 * 24 * 60 * 60`
 /// The time to live of an item that stays until it is deleted, whatever the container's default.
 const FOR_EVER: i64 = -1;
 

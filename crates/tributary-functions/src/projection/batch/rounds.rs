@@ -93,7 +93,6 @@ impl Rounds {
                 Err(FailedAttempt { reason, .. }) => self.outcomes.failures.push(reason),
             }
         }
-        // guard: groups are halved
         self.group = (self.group / 2).max(1);
     }
 
@@ -157,7 +156,6 @@ pub(super) fn collapse<P: Projection>(
         let change = match read::<P>(container, &document) {
             Ok(change) => change,
             Err(reason) => {
-                // guard: a change that cannot be read is a dead letter
                 tasks.push(Task { document, change: Err(reason) });
                 continue;
             }
@@ -174,7 +172,6 @@ pub(super) fn collapse<P: Projection>(
             Entry::Occupied(mut entry) => {
                 older += 1;
                 let known = entry.get_mut();
-                // guard: newest version of a batch => `true`
                 if version >= known.version {
                     known.version = version;
                     tasks[known.task].document = document;

@@ -43,7 +43,6 @@ pub(in crate::projection) async fn pause_after_failures(
         let states = states.reading(reads);
         let (state, etag) = states.read(function).await?;
         let now = Timestamp::now();
-        // guard: failures before a resume count no more => `now.before(limit.within)`
         let since = now.before(limit.within).max(state.resumed_at.unwrap_or(Timestamp::EPOCH));
         let failures = letters.count_since(function, since, limit.changes).await?;
         if failures < limit.changes {

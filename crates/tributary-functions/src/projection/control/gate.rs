@@ -70,18 +70,13 @@ impl ProjectionGate {
     pub async fn admit(&self) -> Result<BatchAdmission, StoreError> {
         let mut known = self.known.lock().await;
         let now = Instant::now();
-        // guard: a pause is followed
         if known.read_at.is_none_or(|read_at| now - read_at >= self.max_age) {
-            // guard: a batch whose projection has an unknown state is refused =>
-            //     `self.states.read(self.function).await
-            //     .unwrap_or((super::ProjectionState::running(self.function), None))`
             let (state, _) = self.states.read(self.function).await?;
             known.is_retired = state.is_retired();
             known.pause = state.pause;
             known.read_at = Some(now);
             telemetry::projection_state(self.function, known.pause.is_some());
         }
-        // guard: switch: a retired projection writes no copy => `false`
         if known.is_retired {
             return Ok(BatchAdmission::Acknowledge);
         }

@@ -121,7 +121,6 @@ impl Rebuild {
     /// Returns the rebuild in the hands of a worker; `None` if another one has it, or if it has ended.
     pub fn claimed(&self, worker: &str, now: Timestamp) -> Option<Self> {
         let other = self.worker_at(now).filter(|holder| holder.id != worker);
-        // guard: rebuild: a rebuild has one worker => `!self.is_under_way()`
         if !self.is_under_way() || other.is_some() {
             return None;
         }

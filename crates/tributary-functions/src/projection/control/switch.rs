@@ -80,9 +80,7 @@ impl Switch {
     /// A switch is accepted only after the one before holds. So the generation before it is the other one.
     pub fn serving_at(&self, now: Timestamp) -> Generation {
         // A clock that is wrong must not lead a reader to copies that are removed.
-        // guard: switch: a confirmed switch holds whatever the clock says => `now >= self.from`
         let holds = self.retirement.is_some() || now >= self.from;
-        // guard: switch: all instances switch at one time => `true`
         if holds { self.serves } else { self.serves.other() }
     }
 }

@@ -34,7 +34,6 @@ pub struct ProjectionLag {
 impl From<&FeedHead> for Lag {
     fn from(FeedHead { last_lsn, next }: &FeedHead) -> Self {
         next.map_or_else(Self::default, |next| Self {
-            // guard: lag: the first waiting change counts => `last_lsn.saturating_sub(next.lsn)`
             changes: last_lsn.saturating_sub(next.lsn).saturating_add(1),
             waits_since: Some(next.written_at),
         })

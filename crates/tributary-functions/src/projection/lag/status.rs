@@ -61,14 +61,12 @@ impl MeasuredLease {
         let Some(lag) = self.lag else { return LeaseStatus::Unmeasured };
         let Some(waits_since) = lag.waits_since else { return LeaseStatus::Current };
         let before = now.before(terms.stopped_after);
-        // guard: lag: the leases of a paused projection have not stopped => `waits_since > before`
         if is_paused || waits_since > before {
             return LeaseStatus::Behind;
         }
         if !self.lease.is_owned(terms.expiration, now) {
             return LeaseStatus::Unowned;
         }
-        // guard: lag: a lease that moves has not stopped => `false`
         if self.unmoved_since.is_none_or(|since| since > before) {
             return LeaseStatus::Behind;
         }

@@ -65,7 +65,6 @@ impl WindowHead {
     /// does: a late older version of a source could be admitted although the newest one was not.
     pub fn admits(&self, member: &Member, capacity: usize) -> bool {
         !self.holds(member)
-            // guard: only the refill fills a gap
             && !self.refill
             && (!self.is_full(capacity)
                 || self.members.last().is_some_and(|oldest| member > oldest))
@@ -91,7 +90,6 @@ impl WindowHead {
     pub fn remove(&self, id: &str, capacity: usize) -> Self {
         let mut head = self.clone();
         head.members.retain(|member| member.id != id);
-        // guard: the refill note
         head.refill |= self.is_full(capacity) && !head.is_full(capacity);
         head
     }

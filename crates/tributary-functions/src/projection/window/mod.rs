@@ -172,9 +172,6 @@ impl<W: Window> Projection for WindowProjection<W> {
         for (index, effect) in indexes.into_iter().zip(updated) {
             effects[index] = effect;
         }
-        // guard: every writer that sees the refill note fills the feed up =>
-        //     `if states.iter().any(|state| state.created.is_none())
-        //     { self.refill_if_noted(head).await?; }`
         self.refill_if_noted(head).await?;
         Ok(effects)
     }
@@ -197,7 +194,6 @@ impl<W: Window> WindowProjection<W> {
     ) -> Result<Option<SourceState<W::Change>>, StoreError> {
         let change = match change.origin() {
             None => return Ok(None),
-            // guard: texts that the host rewrites are read again => `if false`
             Some(origin) if W::may_be_rewritten(change) => origin.read_again(&self.sources).await?,
             Some(_) => Some(change.clone()),
         };
@@ -232,9 +228,7 @@ impl<W: Window> WindowProjection<W> {
         head: &ReadHead,
         plan: &Plan<'_, W::Change>,
     ) -> Result<ReadHead, StoreError> {
-        let with_head = plan.after != head.item
-            // guard: a member's missing copy is created with the head
-            || plan.needs_head;
+        let with_head = plan.after != head.item || plan.needs_head;
         if !with_head && plan.writes.is_empty() {
             return Ok(head.clone());
         }
@@ -243,15 +237,12 @@ impl<W: Window> WindowProjection<W> {
             let mut transaction = Transaction::new(W::PARTITION);
             if with_head {
                 let item = WindowItem::new(W::PARTITION, plan.after.clone());
-                // guard: If-Match on the head of the feed =>
-                //     `transaction = transaction.upsert(&item)?`
                 transaction = transaction.put(WindowHead::ID, &item, head.etag.as_ref())?;
             }
             for (state, etag) in &plan.writes {
                 transaction = write::<W>(transaction, state, etag.as_ref())?;
             }
             for id in &evicted {
-                // guard: trim of the feed
                 transaction = transaction.delete(id, None);
             }
             let refusal = match self.window.transact(transaction).await {
@@ -269,7 +260,6 @@ impl<W: Window> WindowProjection<W> {
             }
             let first_delete = usize::from(with_head) + plan.writes.len();
             match refusal.operation.and_then(|operation| operation.checked_sub(first_delete)) {
-                // guard: a missing copy is left out of the deletes
                 Some(missing) if missing < evicted.len() => drop(evicted.remove(missing)),
                 // A copy or the head that was read is gone by now.
                 _ => return Err(StoreError::race(refusal.error.answer_lost)),
@@ -324,14 +314,9 @@ fn write<W: Window>(
 ) -> Result<Transaction, StoreError> {
     let id = state.id.as_str();
     if let Some(source) = W::source(&state.change) {
-        // guard: If-Match on a member of the feed =>
-        //     `transaction.upsert(&WindowItem::new(W::PARTITION, W::copy(source)))`
         transaction.put(id, &WindowItem::new(W::PARTITION, W::copy(source)), read)
     } else {
         let tombstone = WindowTombstone::new(id, state.version);
-        // guard: the tombstone in the feed =>
-        //     `Ok(match read { None => transaction,
-        //     Some(etag) => transaction.delete(id, Some(etag)) })`
         transaction.put(id, &WindowItem::new(W::PARTITION, tombstone), read)
     }
 }

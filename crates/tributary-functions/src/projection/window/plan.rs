@@ -83,13 +83,10 @@ fn copy_slot<C>(
     let version = state.version;
     match state.member() {
         // A missing copy was deleted by an operator.
-        // guard: a member's missing copy is created =>
-        //     `there.map_or(CopySlot::Taken(Effect::Unchanged), |_| CopySlot::new(there, version))`
         Some(member) if head.holds(&member) => CopySlot::new(there, version),
         // The slot may have the tombstone of this source, or of an earlier one with its id; or the copy of a
         // later one, which is a member already. A copy of this very version belongs to no member, so it is
         // overwritten, too.
-        // guard: a copy that is no member is replaced => `CopySlot::new(there, version)`
         Some(member) if head.admits(&member, capacity) => CopySlot::new(there, version + 1),
         Some(_) => CopySlot::Taken(Effect::Unchanged),
         None => CopySlot::new(there, version),

@@ -76,7 +76,6 @@ impl<W: Window> WindowProjection<W> {
                 let last = later.is_empty() && barred.len() == known;
                 match (self.admit(&head, states, last.then_some(are_all)).await, states) {
                     (Ok(after), _) => (head, rest) = (after, later),
-                    // guard: a bad source keeps no other out of a refill => `if false`
                     (Err(error), [bad]) if error.is_permanent() => {
                         barred.insert(bad.id.clone());
                         errors.note::<()>(Err(error));
@@ -113,9 +112,6 @@ impl<W: Window> WindowProjection<W> {
         let copies = if states.is_empty() { HashMap::new() } else { self.copies(states).await? };
         let mut plan = plan(&head.item.filled(), capacity, states, &copies);
         plan.after.refill = !last.is_some_and(|are_all| are_all || plan.after.is_full(capacity));
-        // guard: a refill writes under the head that it has read before the query =>
-        //     `{ let now = ReadHead { etag: self.head().await?.etag, ..head.clone() };
-        //     self.carry_out(&now, &plan).await }`
         self.carry_out(head, &plan).await
     }
 }

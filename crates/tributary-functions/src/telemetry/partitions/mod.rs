@@ -153,7 +153,6 @@ impl PartitionCounter {
 
 impl PartitionNames {
     fn name(self, key: &str) -> Cow<'_, str> {
-        // guard: logical partitions: a log line has the hash of a key => `Self::Plain`
         match self {
             Self::Plain if key.len() <= MAX_PLAIN_KEY_BYTES => key.into(),
             _ => format!("{:016x}", XxHash64::oneshot(0, key.as_bytes())).into(),
