@@ -1,5 +1,5 @@
 //! Compresses the files of the page into the executable.
 
 fn main() -> std::io::Result<()> {
-    tributary_page::embed("page")
+    tributary_page::embed("src/page")
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
-const source = readFileSync(new URL("../../page/effects.js", import.meta.url));
+const source = readFileSync(new URL("../../src/page/effects.js", import.meta.url));
 const { effects } = await import(`data:text/javascript;base64,${source.toString("base64")}`);
 
 const at = (seconds) => new Date(Date.UTC(2026, 10, 22, 14, 0, 0) + seconds * 1_000).toISOString();

@@ -11,8 +11,8 @@
 //!    sample, so are scores that are not greater in each half of it ([`RankCertainty`]). In a tie the simplest
 //!    key comes first, and of equally simple keys the one with fewer warnings.
 
+use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 use serde::Serialize;
-use tributary_partitioning::{KeyPart, KeyStrategy};
 
 use crate::{report::CandidateReport, request::RequestKind};
 

@@ -5,10 +5,10 @@
 //! cores. So memory depends on the number of candidates and kinds, and neither on the number of items nor
 //! on that of cores; and the same sample gives the same counts.
 
+use cosmos_model::charges::{rates, terms::charge_of};
+use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 use rayon::prelude::*;
 use serde_json::Value;
-use tributary_charges::{rates, terms::charge_of};
-use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 use crate::{
     observed::ObservedReads, options::ValidationOptions, request::RequestKind, sample::SampleItem,

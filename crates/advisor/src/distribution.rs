@@ -1,6 +1,6 @@
 //! Shares of partitions: Gini coefficient, Lorenz curve, the largest.
 
-use tributary_partitioning::Key;
+use cosmos_model::partitioning::Key;
 
 use crate::report::{Distribution, KeyShare};
 

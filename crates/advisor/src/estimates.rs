@@ -1,7 +1,7 @@
 //! The estimates of each candidate: the request units and the fan-out of each kind of request, the load of
 //! each logical partition, the risks.
 //!
-//! The formulas are those of the local endpoint's ledger ([`tributary_charges`]). Their input:
+//! The formulas are those of the local endpoint's ledger ([`cosmos_model::charges`]). Their input:
 //!
 //! 1. A request is drawn from the sample: one of the items that meet its fixed conditions is drawn, and the
 //!    request asks for its values. So requests often ask for values that many items have.
@@ -16,8 +16,8 @@
 //! 5. A write is charged by the size and the indexed values of the items of the sample. A write that does
 //!    not name its key must first find the item by a query.
 
+use cosmos_model::charges::MAX_MODEL_ERROR;
 use rayon::prelude::*;
-use tributary_charges::MAX_MODEL_ERROR;
 
 use crate::{
     counts::{

@@ -194,7 +194,7 @@ fn changing_key(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> O
         .levels()
         .iter()
         .flatten()
-        .map(tributary_partitioning::KeyPart::path)
+        .map(cosmos_model::partitioning::KeyPart::path)
         .collect();
     let set_by = model.kinds.iter().find_map(|(kind, _)| {
         let path = paths.iter().find(|path| kind.request.sets_one_of(&[path]))?;

@@ -16,7 +16,7 @@
 
 use std::io::BufRead;
 
-use tributary_partitioning::KeyStrategy;
+use cosmos_model::partitioning::KeyStrategy;
 
 // The input.
 pub mod request;

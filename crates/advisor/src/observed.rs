@@ -12,8 +12,8 @@
 
 use std::collections::HashMap;
 
+use cosmos_model::partitioning::{Key, KeyValue};
 use serde_json::Value;
-use tributary_partitioning::{Key, KeyValue};
 use twox_hash::XxHash64;
 
 use crate::sketch::float;

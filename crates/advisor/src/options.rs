@@ -1,7 +1,7 @@
 //! The facts about a container beside its sample.
 
-use tributary_charges::policy::IndexingPolicy;
-use tributary_partitioning::{KeyStrategy, path::PropertyPath};
+use cosmos_model::charges::policy::IndexingPolicy;
+use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
 use crate::observed::ObservedReads;
 

@@ -3,7 +3,7 @@
 //! A physical partition has a range of hashes. The hash is MurmurHash3 with 128 bits of the values of the
 //! key, without its two highest bits (version 2 of the service's hash).
 
-use tributary_partitioning::KeyValue;
+use cosmos_model::partitioning::KeyValue;
 
 /// Returns the position of a key, from 0 to less than 1. All levels of a hierarchical key count, as partitions
 /// that are split by their size are filled evenly.

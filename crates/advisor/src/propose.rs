@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tributary_partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
+use cosmos_model::partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 
 use crate::{
     advice::{RankedCandidate, rank},
@@ -151,7 +151,7 @@ fn wishes(requests: &[RequestKind]) -> RequestedPaths {
     for request in requests {
         let weight = request.per_day().unwrap_or(1.0);
         for (path, wanted) in &request.filters {
-            use tributary_partitioning::FilterCondition::Range;
+            use cosmos_model::partitioning::FilterCondition::Range;
             match wanted {
                 RequestFilter::Last(_) | RequestFilter::Fixed(Range(_)) => {
                     add(&mut ordered, path, weight);

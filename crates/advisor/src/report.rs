@@ -1,7 +1,7 @@
 //! The estimates and findings of a candidate: plain data, for tables, JSON and charts.
 
+use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
-use tributary_partitioning::KeyStrategy;
 
 /// The estimates of a candidate: the effect of its key on the items and requests of the sample.
 #[derive(Clone, Debug, Serialize)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use cosmos_model::partitioning::{Filter, FilterCondition, path::PropertyPath};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
-use tributary_partitioning::{Filter, FilterCondition, path::PropertyPath};
 
 mod check;
 

@@ -26,12 +26,12 @@ use std::{
     hash::{Hash, Hasher},
 };
 
+use cosmos_model::partitioning::Key;
 use datasketches::{
     common::NumStdDev,
     frequencies::{ErrorType, FrequentItemsSketch},
     tuple::{SummaryPolicy, SummaryUpdatePolicy, TupleSketch, TupleSketchBuilder},
 };
-use tributary_partitioning::Key;
 use twox_hash::XxHash64;
 
 use crate::report::EstimatedNumber;

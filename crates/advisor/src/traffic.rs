@@ -20,10 +20,10 @@
 
 use std::{collections::BTreeSet, io::BufRead};
 
+use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
 use thiserror::Error;
 use time::{Date, OffsetDateTime, Time};
-use tributary_partitioning::KeyStrategy;
 
 use crate::{
     observed::ObservedReads,

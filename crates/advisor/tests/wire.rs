@@ -88,7 +88,7 @@ impl WireWorld {
                 serde_json::from_value(containers["containers"][0]["indexingPolicy"].clone())
                     .unwrap()
             }
-            _ => tributary_charges::policy::IndexingPolicy::default(),
+            _ => cosmos_model::charges::policy::IndexingPolicy::default(),
         };
         let options = ValidationOptions {
             physical_partitions: Some(PARTITIONS),

@@ -6,9 +6,9 @@
 //! a newer version. A write that changes the other key moves the item in the copy and costs twice, which is
 //! not counted here.
 
+use cosmos_model::charges::rates;
+use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
-use tributary_charges::rates;
-use tributary_partitioning::KeyStrategy;
 
 use crate::{
     checks::{

@@ -4,8 +4,8 @@
 //! the cheapest. The sample decides unless a mistake would be dear: in more than [`MAX_DOUBTFUL_SHARE`] of the halves
 //! another key costs less by a quarter and more, which is the error of the estimates.
 
+use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
-use tributary_partitioning::KeyStrategy;
 
 use super::{MAX_DOUBTFUL_SHARE, RankedCandidate, SAME_COST_FACTOR};
 

@@ -4,11 +4,11 @@
 //! of the service, and a projection from the change feed, such as Tributary's
 //! (`crates/tributary-functions/src/projection`).
 
-use serde::Serialize;
-use tributary_charges::rates::{
+use cosmos_model::charges::rates::{
     self, LOADED_ITEM_RU, LOADED_KB_RU, RETURNED_KB_RU, TERM_RU, TERMS_PER_VALUE,
 };
-use tributary_partitioning::KeyStrategy;
+use cosmos_model::partitioning::KeyStrategy;
+use serde::Serialize;
 
 use super::{ContainerDefinition, RankedCandidate};
 use crate::{

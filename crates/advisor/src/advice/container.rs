@@ -1,7 +1,7 @@
 //! The container with a key: as an entry of `infra/containers.json`, and as Bicep.
 
+use cosmos_model::partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 use serde::Serialize;
-use tributary_partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 
 use super::{
     indexes::{IndexPaths, IndexedQuery, indexes, queries},

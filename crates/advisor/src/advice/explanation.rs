@@ -295,7 +295,7 @@ fn compared(best: &RankedCandidate, other: &RankedCandidate, name: &str) -> Stri
 fn of_current(
     ranked: &[RankedCandidate],
     best: &RankedCandidate,
-    current: &tributary_partitioning::KeyStrategy,
+    current: &cosmos_model::partitioning::KeyStrategy,
 ) -> Vec<String> {
     let Some(standing) =
         ranked.iter().find(|standing| standing.report.estimates.strategy == *current)

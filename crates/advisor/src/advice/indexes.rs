@@ -13,10 +13,10 @@
 //! 5. Nothing else is indexed. Where a query has neither filter nor order, nothing is known of it, and
 //!    everything is.
 
-use serde::Serialize;
-use tributary_partitioning::{
+use cosmos_model::partitioning::{
     FilterCondition, KeyPart, KeyStrategy, filter::ValueRange, path::PropertyPath,
 };
+use serde::Serialize;
 
 use crate::request::{
     QueryAggregate, QuerySelection, RequestFilter, RequestKind, RequestOperation,

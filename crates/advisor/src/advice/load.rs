@@ -6,9 +6,9 @@
 //! 2. In a year the items have grown as stated, and the requests with them. The number of
 //!    physical partitions follows from their size and their peak then, and is never smaller than now.
 
+use cosmos_model::partitioning::KeyValue;
 use serde::Serialize;
 use serde_json::Value;
-use tributary_partitioning::KeyValue;
 
 use crate::{
     limits::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},

@@ -7,9 +7,9 @@
 
 use std::{fmt, str::FromStr};
 
+use cosmos_model::charges::rates;
+use cosmos_model::partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 use serde::{Deserialize, Serialize};
-use tributary_charges::rates;
-use tributary_partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 
 use crate::request::{RequestKind, RequestOperation};
 
@@ -117,7 +117,7 @@ impl FromStr for UniqueProperties {
         });
         let paths: Vec<PropertyPath> = paths
             .collect::<Result<_, _>>()
-            .map_err(|error: tributary_partitioning::path::ParsePathError| error.to_string())?;
+            .map_err(|error: cosmos_model::partitioning::path::ParsePathError| error.to_string())?;
         if paths.len() > MAX_UNIQUE_KEY_PATHS {
             return Err(format!(
                 "a unique key has at most {MAX_UNIQUE_KEY_PATHS} properties, and this has {}",

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 use tributary_partition::advice::UniqueProperties;
-use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 /// Ranks partition keys for a container by the costs of your own items and requests.
 ///

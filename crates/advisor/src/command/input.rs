@@ -7,13 +7,13 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use cosmos_model::charges::policy::IndexingPolicy;
+use cosmos_model::partitioning::KeyStrategy;
 use serde::Deserialize;
-use tributary_charges::policy::IndexingPolicy;
 use tributary_partition::{
     ObservedReads, RequestKind,
     traffic::{Traffic, TrafficSummary},
 };
-use tributary_partitioning::KeyStrategy;
 
 use super::advise_arguments::AdviseArguments;
 

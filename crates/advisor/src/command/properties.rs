@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
+use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 use tributary_partition::{RequestKind, propose::ItemProfile, sample::SampleItem};
-use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 /// The share of the items below which a property is rare.
 const MIN_USUAL_SHARE: f64 = 0.5;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
+use cosmos_model::partitioning::{FilterCondition, KeyStrategy, strategy::MAX_KEY_LEVELS};
 use tributary_partition::{
     CandidateReport, Estimates, SampleCounts, ValidationOptions,
     advice::{Advice, AdviceQuestion},
@@ -14,7 +15,6 @@ use tributary_partition::{
     request::{RequestFilter, RequestOperation},
     sample::{self, SampleItem, SampleProgress},
 };
-use tributary_partitioning::{FilterCondition, KeyStrategy, strategy::MAX_KEY_LEVELS};
 
 use super::{
     advise_arguments::{AdviseArguments, SampledBy},

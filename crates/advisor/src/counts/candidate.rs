@@ -1,9 +1,9 @@
 //! The counts of one candidate.
 
+use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 use datasketches::tuple::{
     SummaryPolicy, SummaryUpdatePolicy, TupleEntry, TupleSketch, TupleSketchBuilder,
 };
-use tributary_partitioning::{KeyPart, KeyStrategy};
 
 use super::{
     columns::{CandidateColumns, KeyColumns, KeyState},

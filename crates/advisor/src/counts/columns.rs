@@ -6,12 +6,12 @@
 
 use std::hash::{Hash, Hasher};
 
-use serde_json::Value;
-use time::OffsetDateTime;
-use tributary_partitioning::{
+use cosmos_model::partitioning::{
     KeyPart, KeyStrategy, KeyValue, key::NotScalar, moment::moment, path::PropertyPath,
     strategy::KeyError,
 };
+use serde_json::Value;
+use time::OffsetDateTime;
 use twox_hash::XxHash64;
 
 use crate::sketch::hash;

@@ -5,8 +5,8 @@ use std::{
     hash::{Hash, Hasher},
 };
 
+use cosmos_model::partitioning::{FilterCondition, Key, KeyValue, path::PropertyPath};
 use serde_json::Value;
-use tributary_partitioning::{FilterCondition, Key, KeyValue, path::PropertyPath};
 use twox_hash::XxHash64;
 
 use super::{columns::KeyColumns, prepared::PreparedItem, times};

@@ -1,13 +1,13 @@
 //! The costs of a kind of request under a candidate: the steps 2 to 5 of [`super`].
 
-use tributary_charges::{
+use cosmos_model::charges::{
     policy::IndexingPolicy,
     rates::{
         LOADED_ITEM_RU, LOADED_KB_RU, PATCH_OPERATION_RU, QUERY_START_RU, RETURNED_KB_RU, SEEK_RU,
         TERM_RU, TERMS_PER_VALUE,
     },
 };
-use tributary_partitioning::{
+use cosmos_model::partitioning::{
     Filter, FilterCondition, FilterVisit, KeyPart, KeyStrategy, KeyValue, filter::ValueRange,
     path::PropertyPath,
 };

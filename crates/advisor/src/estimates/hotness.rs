@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use cosmos_model::partitioning::path::PropertyPath;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
-use tributary_partitioning::path::PropertyPath;
 
 use crate::{
     checks::MIN_WINDOW_WRITES,

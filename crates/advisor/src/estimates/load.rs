@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tributary_partitioning::{Key, KeyPart, KeyStrategy, period::Granularity};
+use cosmos_model::partitioning::{Key, KeyPart, KeyStrategy, period::Granularity};
 
 use super::RequestCost;
 use super::model::{ContainerModel, steps};

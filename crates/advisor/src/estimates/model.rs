@@ -1,8 +1,8 @@
 //! The model of the container, which is the same for all candidates: its requests, its size, and the draw of the
 //! sample.
 
+use cosmos_model::partitioning::path::PropertyPath;
 use rayon::prelude::*;
-use tributary_partitioning::path::PropertyPath;
 
 use crate::{
     counts::{

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tributary_partitioning::{Key, KeyValue};
+use cosmos_model::partitioning::{Key, KeyValue};
 
 use crate::{
     counts::candidate::CandidateCounts, limits::PHYSICAL_PARTITION_BYTES, population::KeyGroup,

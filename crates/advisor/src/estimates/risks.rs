@@ -103,7 +103,7 @@ impl RiskBasis<'_> {
 
     fn moves(&self, candidate: &CandidateCounts, total: f64) -> f64 {
         let parts = candidate.strategy.levels().iter().flatten();
-        let paths: Vec<_> = parts.map(tributary_partitioning::KeyPart::path).collect();
+        let paths: Vec<_> = parts.map(cosmos_model::partitioning::KeyPart::path).collect();
         let changing = self.sum(|kind, _| kind.request.sets_one_of(&paths));
         let (repeated, changed) = candidate.repeated_ids();
         if changing > 0.0 {

@@ -23,11 +23,10 @@ pub(super) fn keys_of_items(estimates: &CandidateEstimates) -> Vec<Finding> {
             ),
         })
     };
-    let is_computed = estimates
-        .strategy
-        .levels()
-        .iter()
-        .any(|level| !matches!(level.as_slice(), [tributary_partitioning::KeyPart::Value(_)]));
+    let is_computed =
+        estimates.strategy.levels().iter().any(|level| {
+            !matches!(level.as_slice(), [cosmos_model::partitioning::KeyPart::Value(_)])
+        });
     let together = |what: &str| {
         if is_computed {
             format!("{what}: the key cannot be made.")

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tributary_partitioning::{Key, KeyValue};
+use cosmos_model::partitioning::{Key, KeyValue};
 use twox_hash::XxHash64;
 
 /// The names in the telemetry, with their keys where these are found.

@@ -11,10 +11,10 @@ use azure_data_cosmos::{
         ThroughputControlOptionsBuilder,
     },
 };
+use cosmos_model::partitioning::KeyStrategy;
 use futures::TryStreamExt;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tributary_partitioning::KeyStrategy;
 
 use super::{
     RequestTelemetry,

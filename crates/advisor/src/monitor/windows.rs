@@ -11,8 +11,8 @@ use azure_data_cosmos::{
         PartitionKeyVersion,
     },
 };
+use cosmos_model::partitioning::{KeyStrategy, KeyValue};
 use serde_json::Value;
-use tributary_partitioning::{KeyStrategy, KeyValue};
 
 /// The number of hashes.
 const HASH_COUNT: u128 = 1 << 126;

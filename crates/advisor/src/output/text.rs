@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tributary_partitioning::KeyPart;
+use cosmos_model::partitioning::KeyPart;
 
 use super::tables;
 use crate::{

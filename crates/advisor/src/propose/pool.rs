@@ -1,6 +1,6 @@
 //! All sensible strategies of the properties of a profile.
 
-use tributary_partitioning::{
+use cosmos_model::partitioning::{
     KeyPart, KeyStrategy,
     buckets::Buckets,
     path::PropertyPath,

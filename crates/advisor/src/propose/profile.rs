@@ -5,8 +5,10 @@ use std::{
     hash::{Hash, Hasher},
 };
 
+use cosmos_model::partitioning::{
+    Key, KeyPart, KeyStrategy, path::PropertyPath, period::Granularity,
+};
 use serde_json::Value;
-use tributary_partitioning::{Key, KeyPart, KeyStrategy, path::PropertyPath, period::Granularity};
 
 /// The paths of a profile, and the depth of its objects.
 const MAX_PROFILE_PATHS: usize = 200;

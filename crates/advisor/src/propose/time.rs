@@ -1,6 +1,6 @@
 //! The property with the time of creation.
 
-use tributary_partitioning::path::PropertyPath;
+use cosmos_model::partitioning::path::PropertyPath;
 
 use super::ItemProfile;
 use crate::sample::SampleItem;

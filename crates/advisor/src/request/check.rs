@@ -2,11 +2,13 @@
 
 use std::{cmp::Ordering, collections::HashSet, fmt};
 
+use cosmos_model::partitioning::{
+    FilterCondition, KeyValue, filter::ValueRange, path::PropertyPath,
+};
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, SeqAccess, Visitor},
 };
-use tributary_partitioning::{FilterCondition, KeyValue, filter::ValueRange, path::PropertyPath};
 
 use super::{RequestError, RequestFilter, RequestKind, RequestOperation};
 

@@ -1,7 +1,7 @@
 //! The characteristics that would change the answer, found by asking again.
 
+use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 use serde::Serialize;
-use tributary_partitioning::{KeyStrategy, path::PropertyPath};
 
 use super::{
     ContainerArchitecture, DataCharacteristics, architecture, decision,

@@ -1,8 +1,8 @@
 //! The characteristics of data that does not exist yet: the guide's `DataCharacteristics`, as a TOML file.
 
+use cosmos_model::partitioning::path::PropertyPath;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use tributary_partitioning::path::PropertyPath;
 
 /// The characteristics. All are optional; the file refuses names that it does not know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! The decision on the key: the guide's "Dynamic Partition Strategy Selection" and its scenarios.
 
-use serde::Serialize;
-use tributary_partitioning::{
+use cosmos_model::partitioning::{
     KeyPart, KeyStrategy, buckets::Buckets, path::PropertyPath, period::Granularity,
     presets::MAX_MONTHLY_READINGS_PER_DAY,
 };
+use serde::Serialize;
 
 use super::{
     DataCharacteristics, StrategyKind,
@@ -157,7 +157,7 @@ fn decision(
 ) -> KeyDecision {
     let strategy = KeyStrategy::new(levels);
     // One or two levels with one or two parts each: always a strategy.
-    let strategy = strategy.unwrap_or_else(|_| tributary_partitioning::presets::multi_tenant());
+    let strategy = strategy.unwrap_or_else(|_| cosmos_model::partitioning::presets::multi_tenant());
     KeyDecision { kind, strategy, reasons: reasons.into() }
 }
 

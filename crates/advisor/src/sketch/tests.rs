@@ -1,7 +1,7 @@
 //! Counts by key against exact ones.
 
+use cosmos_model::partitioning::KeyValue;
 use proptest::prelude::*;
-use tributary_partitioning::KeyValue;
 
 use super::*;
 

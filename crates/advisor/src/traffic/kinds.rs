@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tributary_partitioning::{KeyStrategy, path::PropertyPath};
+use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
 use super::{
     calibration::{ChargedRequests, ChargedSubject},

@@ -3,7 +3,7 @@
 //! The text is split into words and symbols. The filters are comparisons of a property that are joined by
 //! AND. A text with OR or NOT has no certain filter, so it gets none.
 
-use tributary_partitioning::path::PropertyPath;
+use cosmos_model::partitioning::path::PropertyPath;
 
 use crate::request::OrderBy;
 

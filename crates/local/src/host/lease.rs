@@ -1,7 +1,7 @@
 //! Lease items: the delivered position of each range of the change feed.
 //!
 //! Each physical partition has an item in the lease container, written under If-Match, in the form of the
-//! real trigger ([`tributary_change_feed`]). A host that starts takes over the leases of its function at
+//! real trigger ([`cosmos_model::change_feed`]). A host that starts takes over the leases of its function at
 //! once, from any owner. The former owner notices that at its next write. Leases do not expire here, but
 //! their owner renews them as the real one does.
 
@@ -12,13 +12,13 @@ use azure_data_cosmos::options::{
     ChangeFeedStartFrom, FeedOptions, ItemWriteOptions, Precondition, QueryOptions,
 };
 use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
+use cosmos_model::change_feed::{LeaseItem, LeaseRange, lease_prefix};
 use futures::{StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
 use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::Instant;
-use tributary_change_feed::{LeaseItem, LeaseRange, lease_prefix};
 
 use super::feed_error::FeedError;
 use super::function::CosmosTrigger;

@@ -4,8 +4,8 @@ use azure_data_cosmos::feed::{ChangeFeedPageIterator, ContinuationToken};
 use azure_data_cosmos::models::ChangeFeedItem;
 use azure_data_cosmos::options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint};
 use azure_data_cosmos::{ContainerClient, FeedScope};
+use cosmos_model::change_feed::sdk_continuation;
 use serde_json::Value;
-use tributary_change_feed::sdk_continuation;
 
 use super::feed_error::FeedError;
 use super::function::{CosmosTrigger, FeedStart};

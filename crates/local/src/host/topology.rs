@@ -4,7 +4,7 @@ use azure_data_cosmos::feed::FeedRange;
 use azure_data_cosmos::models::EffectivePartitionKey;
 use azure_data_cosmos::options::ReadFeedRangesOptions;
 use azure_data_cosmos::{ContainerClient, CosmosError};
-use tributary_change_feed::EpkRange;
+use cosmos_model::change_feed::EpkRange;
 
 /// Returns the ranges of the present physical partitions.
 pub(super) async fn feed_ranges(

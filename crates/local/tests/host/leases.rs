@@ -5,10 +5,10 @@ use std::time::Duration;
 use azure_data_cosmos::feed::FeedRange;
 use azure_data_cosmos::options::ChangeFeedStartFrom;
 use azure_data_cosmos::{FeedScope, Query};
+use cosmos_model::change_feed::{EpkRange, sdk_continuation};
 use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use tributary_change_feed::{EpkRange, sdk_continuation};
 use tributary_local::host::FeedOptions;
 
 use crate::support::{Handler, Reply, Store, cosmos_function, eventually, feed_options, function};

@@ -9,9 +9,9 @@ use azure_data_cosmos::{
     models::{ChangeFeedItem, ChangeFeedMetadata, ContainerProperties, EffectivePartitionKey},
     options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions},
 };
+use cosmos_model::change_feed::{EpkRange, lsn_of_session, sdk_continuation};
 use futures::{FutureExt, TryStreamExt, future::BoxFuture};
 use serde::Deserialize;
-use tributary_change_feed::{EpkRange, lsn_of_session, sdk_continuation};
 
 use super::{
     StoreError,

@@ -1,7 +1,7 @@
 //! The leases of the projections' triggers, as the Functions host stores them: read, never moved.
 //!
 //! The container `leases` has an item for each physical partition of a monitored container and each function
-//! ([`tributary_change_feed`]). Its continuation is the position up to which the function has acknowledged
+//! ([`cosmos_model::change_feed`]). Its continuation is the position up to which the function has acknowledged
 //! the changes of the partition. An instance that has a lease renews it every 17 s, or as
 //! [`LeaseIntervals`](crate::domain::LeaseIntervals) say.
 //!
@@ -10,10 +10,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+pub use cosmos_model::change_feed::EpkRange;
+use cosmos_model::change_feed::{LeaseItem, lease_prefix, lsn_of_continuation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-pub use tributary_change_feed::EpkRange;
-use tributary_change_feed::{LeaseItem, lease_prefix, lsn_of_continuation};
 
 use crate::{
     cosmos::{

@@ -1,10 +1,10 @@
 //! The partition key of an item, and the keys that a query must visit.
 
-use time::OffsetDateTime;
-use tributary_partitioning::{
+use cosmos_model::partitioning::{
     parts,
     period::{Granularity, Period},
 };
+use time::OffsetDateTime;
 
 use super::TimeWindow;
 

@@ -7,13 +7,13 @@ use std::{
 
 use azure_core::http::{Method, Request, headers::HeaderName};
 use azure_data_cosmos::CosmosError;
-use serde::Deserialize;
-use tributary_charges::{
+use cosmos_model::charges::{
     items::ItemVersion,
     policy::IndexingPolicy,
     rates::{self, LOOKUP_RU},
     reads,
 };
+use serde::Deserialize;
 
 use super::{
     super::{

@@ -2,11 +2,11 @@
 //! result, a second query reads them.
 
 use azure_core::http::{Request, headers::HeaderName};
-use serde_json::{Value, json};
-use tributary_charges::{
+use cosmos_model::charges::{
     reads::QueryWork,
     sql::{QueryShape, shape},
 };
+use serde_json::{Value, json};
 
 use super::super::{
     account::Account,

@@ -1,13 +1,13 @@
 //! The writes of a request: one, or those of a transactional batch.
 
 use azure_core::http::Request;
-use serde::Deserialize;
-use serde_json::Value;
-use tributary_charges::{
+use cosmos_model::charges::{
     items::{self, ItemVersion, WriteScope},
     policy::IndexingPolicy,
     rates,
 };
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::super::{
     operation::RequestKind,
@@ -130,8 +130,8 @@ fn n_patches(request: &Request) -> u32 {
 #[cfg(test)]
 mod tests {
     use azure_core::http::{Method, Request, Url};
+    use cosmos_model::charges::policy::IndexingPolicy;
     use serde_json::{Value, json};
-    use tributary_charges::policy::IndexingPolicy;
 
     use super::{ItemVersion, RequestKind, Write};
 

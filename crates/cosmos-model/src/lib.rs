@@ -1,0 +1,5 @@
+#![doc = include_str!("../README.md")]
+
+pub mod change_feed;
+pub mod charges;
+pub mod partitioning;

@@ -1,0 +1,171 @@
+//! Synthetic keys: a fixed number of buckets, chosen by a stable hash.
+//!
+//! The hash is XXH64 with the seed 0: specified with test vectors, and available for other languages
+//! (in .NET as `System.IO.Hashing.XxHash64`). So any process, machine or version finds the same
+//! bucket. The guide uses `GetHashCode`, which differs in each process of .NET, and `Math.Abs` of it,
+//! which fails for the smallest integer; it also deals buckets out by a counter, which
+//! leaves the bucket of an item unknown. Here the hash is unsigned, and nothing is counted.
+//!
+//! Names of buckets are `0` to `n - 1` without leading zeros. So the names of few buckets are among
+//! the names of more, and a reader that knows the largest number that was ever used finds all items.
+//! To use another number moves the bucket of almost every value: items that are stored keep their
+//! old key.
+
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash64;
+
+use crate::partitioning::parts;
+
+/// A number of buckets, at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Buckets(NonZeroU32);
+
+impl Buckets {
+    /// Returns `n` buckets, or `None` for 0.
+    pub fn new(n: u32) -> Option<Self> {
+        NonZeroU32::new(n).map(Self)
+    }
+
+    /// Returns the number of buckets.
+    pub fn n_buckets(self) -> u32 {
+        self.0.get()
+    }
+
+    /// Returns the name of the bucket of `value`, such as `7`.
+    pub fn bucket(self, value: &str) -> String {
+        let hash = XxHash64::oneshot(0, value.as_bytes());
+        (hash % u64::from(self.n_buckets())).to_string()
+    }
+
+    /// Returns the names of all buckets, `0` first.
+    pub fn names(self) -> impl DoubleEndedIterator<Item = String> + Clone {
+        (0..self.n_buckets()).map(|bucket| bucket.to_string())
+    }
+}
+
+/// A hot key, whose items are spread over several partitions by a suffix.
+///
+/// Writers of a hot key use [`spread`](Self::spread). Readers of it visit [`keys`](Self::keys). A key
+/// that is not hot stays whole: its items have the key [`whole`](Self::whole), which costs its readers
+/// nothing. The caller knows the hot keys.
+///
+/// ```
+/// use cosmos_model::partitioning::buckets::{Buckets, HotKey};
+///
+/// let celebrity = HotKey::new("user-1", Buckets::new(3).unwrap());
+/// assert_eq!(celebrity.spread("post-17"), "user-1_2");
+/// assert_eq!(celebrity.keys(), ["user-1", "user-1_0", "user-1_1", "user-1_2"]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HotKey<'a> {
+    key: &'a str,
+    suffixes: Buckets,
+}
+
+impl<'a> HotKey<'a> {
+    /// Returns `key` with these suffixes. A larger number later is safe for readers. A smaller one hides items
+    /// from them.
+    pub fn new(key: &'a str, suffixes: Buckets) -> Self {
+        Self { key, suffixes }
+    }
+
+    /// Returns the partition key of the item `id`.
+    pub fn spread(self, id: &str) -> String {
+        parts::join([self.key, &self.suffixes.bucket(id)])
+    }
+
+    /// Returns the partition key of items that were written before the key was hot.
+    pub fn whole(self) -> String {
+        parts::join([self.key])
+    }
+
+    /// Returns all partition keys that a reader visits: the whole key first, then each suffix.
+    pub fn keys(self) -> Vec<String> {
+        let spread = self.suffixes.names().map(|suffix| parts::join([self.key, &suffix]));
+        std::iter::once(self.whole()).chain(spread).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn buckets(n: u32) -> Buckets {
+        Buckets::new(n).unwrap()
+    }
+
+    /// The vectors of the specification of XXH64, and the results of Python's `xxhash` for the others. A change
+    /// of any would lose stored items.
+    #[test]
+    fn buckets_are_the_same_for_ever() {
+        let vectors = [
+            ("", 0xEF46_DB37_51D8_E999),
+            ("a", 0xD24E_C4F1_A98C_6E5B),
+            ("abc", 0x44BC_2CF5_AD77_0999),
+        ];
+        for (value, hash) in vectors {
+            assert_eq!(XxHash64::oneshot(0, value.as_bytes()), hash, "{value}");
+        }
+        let names =
+            ["", "reuters", "Reuters", "user-1", "é", "𝄞"].map(|id| buckets(100).bucket(id));
+        assert_eq!(names, ["21", "60", "24", "56", "48", "43"]);
+    }
+
+    #[test]
+    fn there_is_at_least_one_bucket() {
+        assert_eq!(Buckets::new(0), None);
+        assert_eq!(buckets(1).bucket("anything"), "0");
+        assert_eq!(buckets(u32::MAX).names().next_back().as_deref(), Some("4294967294"));
+    }
+
+    /// The guide's hash of 100 ids a bucket is even, too, but only within one process.
+    #[test]
+    fn ids_in_sequence_are_spread_evenly() {
+        let mut sizes = [0_u32; 50];
+        for id in 0..50_000 {
+            let bucket = buckets(50).bucket(&format!("post-{id}"));
+            sizes[bucket.parse::<usize>().unwrap()] += 1;
+        }
+        // Each is within 20 % of 1,000, which is six standard deviations.
+        assert!(sizes.iter().all(|size| (800..=1200).contains(size)), "{sizes:?}");
+    }
+
+    /// Without the rules of joined keys, readers of the second would find items of the first.
+    #[test]
+    fn a_hot_key_is_not_mistaken_for_a_suffix_of_another() {
+        let of_a = HotKey::new("a", buckets(1));
+        let whole = HotKey::new("a_0", buckets(1)).whole();
+        assert_eq!((of_a.spread("id"), whole), ("a_0".to_owned(), "a~10".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_is_in_one_of_the_buckets(value: String, n in 1..2000_u32) {
+            let bucket = buckets(n).bucket(&value);
+            prop_assert_eq!(buckets(n).names().filter(|name| *name == bucket).count(), 1);
+        }
+
+        /// Items of all times: whole, with few suffixes, with more.
+        #[test]
+        fn readers_of_a_hot_key_find_each_item(key: String, id: String, few in 1..50_u32, more in 0..50_u32) {
+            let keys = HotKey::new(&key, buckets(few + more)).keys();
+            let earlier = HotKey::new(&key, buckets(few));
+            prop_assert!(keys.contains(&earlier.spread(&id)));
+            prop_assert!(keys.contains(&earlier.whole()));
+            prop_assert_eq!(keys.len(), 1 + (few + more) as usize);
+        }
+
+        #[test]
+        fn two_hot_keys_share_no_partition(a in "[a_~01]{0,3}", b in "[a_~01]{0,3}", n in 1..3_u32) {
+            prop_assume!(a != b);
+            let of_a = HotKey::new(&a, buckets(n)).keys();
+            let of_b = HotKey::new(&b, buckets(n)).keys();
+            prop_assert!(of_a.iter().all(|key| !of_b.contains(key)));
+        }
+    }
+}

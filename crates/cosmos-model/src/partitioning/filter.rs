@@ -1,0 +1,107 @@
+//! Filters: the conditions of a query on the properties of items.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::partitioning::{key::KeyValue, path::PropertyPath};
+
+/// Conditions on properties; an item must meet all.
+///
+/// In JSON, each path has a value, a list of values, or a range:
+/// `{"/tenantId": "contoso", "/status": ["new", "paid"], "/date": {"from": "2026-10-01", "to": "2026-11-22"}}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Filter(BTreeMap<PropertyPath, FilterCondition>);
+
+/// A condition on one property.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a condition is a value, a list of values, or {\"from\": …, \"to\": …}"
+)]
+pub enum FilterCondition {
+    // Before the range: serde would read a list of two as the fields of a struct.
+    /// One of these values.
+    OneOf(Vec<KeyValue>),
+    /// At least `from` and less than `to`. A missing bound does not limit.
+    Range(ValueRange),
+    /// This value.
+    Equals(KeyValue),
+}
+
+/// The bounds of a [`FilterCondition::Range`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueRange {
+    /// The least value, inclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<KeyValue>,
+    /// The end, exclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<KeyValue>,
+}
+
+impl Filter {
+    /// Returns the condition on the property at `path`.
+    pub fn condition(&self, path: &PropertyPath) -> Option<&FilterCondition> {
+        self.0.get(path)
+    }
+
+    /// Returns this filter with another condition on the property at `path`.
+    pub(crate) fn with(&self, path: &PropertyPath, condition: FilterCondition) -> Self {
+        let mut conditions = self.0.clone();
+        conditions.insert(path.clone(), condition);
+        Self(conditions)
+    }
+
+    /// Returns true for a filter without conditions, which all items meet.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns all paths and conditions, in the order of the paths.
+    pub fn iter(&self) -> impl Iterator<Item = (&PropertyPath, &FilterCondition)> {
+        self.0.iter()
+    }
+}
+
+impl FromIterator<(PropertyPath, FilterCondition)> for Filter {
+    fn from_iter<T: IntoIterator<Item = (PropertyPath, FilterCondition)>>(conditions: T) -> Self {
+        Self(conditions.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_filter_is_read_from_json() {
+        let json = json!({
+            "/date": {"from": "2026-10-01", "to": "2026-11-22"},
+            "/status": ["new", "paid"],
+            "/tenantId": "contoso",
+        });
+        let filter: Filter = serde_json::from_value(json.clone()).unwrap();
+        let tenant = FilterCondition::Equals(KeyValue::Text("contoso".to_owned()));
+        assert_eq!(filter.condition(&PropertyPath::from_name("tenantId")), Some(&tenant));
+        assert!(matches!(
+            filter.condition(&PropertyPath::from_name("date")),
+            Some(FilterCondition::Range(_))
+        ));
+        assert!(
+            matches!(filter.condition(&PropertyPath::from_name("status")), Some(FilterCondition::OneOf(list)) if list.len() == 2)
+        );
+        assert_eq!(serde_json::to_value(&filter).unwrap(), json);
+    }
+
+    #[test]
+    fn other_json_is_refused_with_a_remedy() {
+        let error = |json| serde_json::from_value::<Filter>(json).unwrap_err().to_string();
+        assert!(error(json!({"/date": {"since": 1}})).contains("a list of values"));
+        assert!(error(json!({"date": 1})).contains("begin with /"));
+    }
+}

@@ -1,0 +1,117 @@
+//! Strategies as data: the parts of the key of an item.
+//!
+//! A strategy has one to three levels, as a container has paths of its partition key. The key of a level
+//! is a value itself, a period, a bucket, or several of these joined. The [crate] has the notation.
+//!
+//! [`KeyStrategy::key`] returns the key of an item, and [`KeyStrategy::visit`] the keys that a filter
+//! visits. The two agree:
+//!
+//! 1. A part of an item's key depends on one property alone, by the same function on both sides.
+//! 2. For each part, a condition gives all values that the part of a matching item can have, or the part
+//!    is open. A bucket has a known number of values, so it is never open.
+//! 3. The values of a joined level are all combinations. With an open part the level is open.
+//! 4. The levels before the first open level give prefixes of keys. So the filter visits the key of each
+//!    matching item.
+//!
+//! A strategy may have a [class](KeyClass) of values whose periods are shorter or longer.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::partitioning::{
+    buckets::Buckets,
+    path::{ParsePathError, PropertyPath},
+    period::Granularity,
+};
+
+mod classes;
+mod item;
+mod notation;
+#[cfg(test)]
+mod tests;
+mod visit;
+
+pub use classes::{ClassSince, KeyClass};
+pub use item::KeyError;
+pub use visit::{FilterVisit, MAX_VISITED_KEYS};
+
+/// The levels of a hierarchical partition key: a limit of the service.
+pub const MAX_KEY_LEVELS: usize = 3;
+
+/// A partition-key strategy. The [crate] has the notation.
+///
+/// In JSON it is its notation as a string.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct KeyStrategy {
+    levels: Vec<Vec<KeyPart>>,
+    classed: Option<Box<classes::ClassedLevels>>,
+}
+
+/// A part of the key of a level, computed from one property.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum KeyPart {
+    /// The value itself: an entity's id, a category, a tenant.
+    Value(PropertyPath),
+    /// The period of UTC that holds the moment.
+    Period(PropertyPath, Granularity),
+    /// The bucket of the value.
+    Bucket(PropertyPath, Buckets),
+}
+
+/// The error of an impossible strategy, or of its notation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StrategyError {
+    /// The number of levels, which are too many or none.
+    #[error("a strategy has 1 to {MAX_KEY_LEVELS} levels, separated by commas: this has {0}")]
+    Levels(usize),
+    /// A level without a part.
+    #[error("a level of a strategy has at least one part, such as /tenantId")]
+    NoParts,
+    /// A text where a path is expected.
+    #[error(transparent)]
+    Path(#[from] ParsePathError),
+    /// A class of a strategy that has no period, or several.
+    #[error(
+        "a class says how long a period is: the key must have exactly one, such as /date by month"
+    )]
+    KeyClass,
+    /// Words after a path that this notation does not have.
+    #[error(
+        "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`, and for a class `; by day where /deviceId is a or b since 2026-10-01`"
+    )]
+    Words(String),
+}
+
+impl KeyStrategy {
+    /// Returns the strategy of these levels, each with its parts.
+    pub fn new(levels: Vec<Vec<KeyPart>>) -> Result<Self, StrategyError> {
+        if levels.is_empty() || levels.len() > MAX_KEY_LEVELS {
+            return Err(StrategyError::Levels(levels.len()));
+        }
+        if levels.iter().any(Vec::is_empty) {
+            return Err(StrategyError::NoParts);
+        }
+        Ok(Self { levels, classed: None })
+    }
+
+    /// Returns the strategy of one level with a first part and others.
+    pub(crate) fn from_parts<const N: usize>(parts: [KeyPart; N]) -> Self {
+        const { assert!(N > 0, "a level has at least one part") };
+        Self { levels: vec![parts.into()], classed: None }
+    }
+
+    /// Returns the levels, each with its parts, of the items outside of the class.
+    pub fn levels(&self) -> &[Vec<KeyPart>] {
+        &self.levels
+    }
+}
+
+impl KeyPart {
+    /// Returns the path of the property of this part.
+    pub fn path(&self) -> &PropertyPath {
+        match self {
+            Self::Value(path) | Self::Period(path, _) | Self::Bucket(path, _) => path,
+        }
+    }
+}

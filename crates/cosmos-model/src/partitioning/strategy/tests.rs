@@ -1,0 +1,293 @@
+//! Strategies as stories, and the agreement of an item's key with the keys that a filter visits.
+
+use proptest::{prelude::*, sample::select};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::partitioning::{filter::Filter, key::Key};
+
+fn strategy(notation: &str) -> KeyStrategy {
+    notation.parse().unwrap()
+}
+
+fn filter(json: Value) -> Filter {
+    serde_json::from_value(json).unwrap()
+}
+
+fn key(notation: &str, item: &Value) -> String {
+    strategy(notation).key(item).unwrap().to_string()
+}
+
+/// Returns the visited keys in the form of the service, after their kind.
+fn visited(notation: &str, json: Value) -> (&'static str, Vec<String>) {
+    let displayed = |keys: Vec<Key>| keys.iter().map(Key::to_string).collect();
+    match strategy(notation).visit(&filter(json)) {
+        FilterVisit::Partitions(keys) => ("partitions", displayed(keys)),
+        FilterVisit::Prefixes(keys) => ("prefixes", displayed(keys)),
+        FilterVisit::All => ("all", Vec::new()),
+    }
+}
+
+fn partitions(keys: &[&str]) -> (&'static str, Vec<String>) {
+    ("partitions", keys.iter().map(|&key| key.to_owned()).collect())
+}
+
+fn all() -> (&'static str, Vec<String>) {
+    ("all", Vec::new())
+}
+
+#[test]
+fn each_strategy_of_the_guide_gives_a_key() {
+    let item =
+        json!({"id": "post-17", "user": "ada", "at": "2026-11-22T19:30:00Z", "tenant": {"id": 7}});
+    assert_eq!(key("/id", &item), r#"["post-17"]"#);
+    assert_eq!(key("/at by week", &item), r#"["2026-W47"]"#);
+    assert_eq!(key("/user+/at by quarter", &item), r#"["ada_2026-Q4"]"#);
+    assert_eq!(key("/tenant/id,/user,/at by month", &item), r#"[7,"ada","2026-11"]"#);
+    assert_eq!(key("/id in 100 buckets", &item), r#"["73"]"#);
+    assert_eq!(key("/at by month+/id in 100 buckets", &item), r#"["2026-11_73"]"#);
+    assert_eq!(key("/tenant/id+/user", &item), r#"["7_ada"]"#);
+}
+
+#[test]
+fn an_item_without_the_property_has_a_key_only_where_the_service_makes_it() {
+    let item = json!({"null": null, "object": {"a": 1}, "text": "soon"});
+    assert_eq!(key("/missing,/null", &item), "[{},null]");
+    let error = |notation: &str| strategy(notation).key(&item).unwrap_err();
+    let path = |name| PropertyPath::from_name(name);
+    assert_eq!(error("/missing by month"), KeyError::Missing(path("missing")));
+    assert_eq!(error("/text+/null"), KeyError::Null(path("null")));
+    assert_eq!(error("/object"), KeyError::NotScalar(path("object")));
+    assert_eq!(error("/object in 5 buckets"), KeyError::NotScalar(path("object")));
+    assert_eq!(error("/text by day"), KeyError::NotATime(path("text")));
+}
+
+#[test]
+fn a_range_visits_the_periods_of_each_value() {
+    let october_to_november = json!({"from": "2026-10-15", "to": "2026-11-22T00:00:00+01:00"});
+    let of_two = json!({"/user": ["ada", "a_b"], "/at": october_to_november});
+    let keys =
+        [r#"["ada_2026-10"]"#, r#"["ada_2026-11"]"#, r#"["a~1b_2026-10"]"#, r#"["a~1b_2026-11"]"#];
+    assert_eq!(visited("/user+/at by month", of_two), partitions(&keys));
+    let empty = json!({"/user": "ada", "/at": {"from": "2026-11-22", "to": "2026-11-22"}});
+    assert_eq!(visited("/user+/at by month", empty), partitions(&[]));
+}
+
+#[test]
+fn a_filter_that_leaves_a_joined_part_open_visits_all() {
+    assert_eq!(visited("/user+/at by month", json!({"/user": "ada"})), all());
+    assert_eq!(
+        visited("/user+/at by month", json!({"/user": "ada", "/at": {"from": "2026-10-15"}})),
+        all()
+    );
+    assert_eq!(visited("/user+/at by month", json!({"/user": "ada", "/at": "soon"})), all());
+    assert_eq!(visited("/user", json!({"/user": {"from": "a", "to": "b"}})), all());
+    assert_eq!(visited("/user", json!({})), all());
+}
+
+/// The advantage of a hierarchical key over a joined one.
+#[test]
+fn a_filter_that_leaves_a_level_open_visits_a_prefix() {
+    let prefix = ("prefixes", vec![r#"["ada"]"#.to_owned()]);
+    assert_eq!(visited("/user,/at by month", json!({"/user": "ada"})), prefix);
+    assert_eq!(
+        visited("/user,/at by month,/id", json!({"/user": "ada", "/id": "post-17"})),
+        prefix
+    );
+    assert_eq!(visited("/user,/at by month", json!({"/at": "2026-11-22"})), all());
+    let both = json!({"/user": "ada", "/at": "2026-11-22"});
+    assert_eq!(visited("/user,/at by month", both), partitions(&[r#"["ada","2026-11"]"#]));
+}
+
+#[test]
+fn each_bucket_is_visited_unless_the_value_is_known_and_no_key_twice() {
+    let user = json!({"/user": "ada"});
+    let both = json!({"/user": "ada", "/id": ["post-17", "post-17"]});
+    let three = [r#"["ada_0"]"#, r#"["ada_1"]"#, r#"["ada_2"]"#];
+    assert_eq!(visited("/user+/id in 3 buckets", user), partitions(&three));
+    assert_eq!(visited("/user+/id in 3 buckets", both), partitions(&[r#"["ada_2"]"#]));
+    assert_eq!(
+        visited("/user", json!({"/user": ["ada", 1, "ada", 1.0]})),
+        partitions(&[r#"["ada"]"#, "[1]"])
+    );
+    assert_eq!(visited("/id in 2 buckets", json!({})), partitions(&[r#"["0"]"#, r#"["1"]"#]));
+}
+
+#[test]
+fn a_visit_lists_a_bounded_number_of_keys() {
+    let ages = json!({"/user": "ada", "/at": {"from": "0001-01-01", "to": "9999-01-01"}});
+    assert_eq!(visited("/at by day", ages.clone()), all());
+    assert_eq!(visited("/user,/at by day", ages), ("prefixes", vec![r#"["ada"]"#.to_owned()]));
+    assert_eq!(visited("/id in 4000000000 buckets", json!({})), all());
+    assert_eq!(visited("/a in 101 buckets+/b in 100 buckets", json!({})), all());
+    let (what, keys) = visited("/a in 100 buckets+/b in 100 buckets", json!({}));
+    assert_eq!((what, keys.len()), ("partitions", MAX_VISITED_KEYS));
+    let (what, keys) =
+        visited("/user", json!({"/user": (0..=MAX_VISITED_KEYS).collect::<Vec<_>>()}));
+    assert_eq!((what, keys.len()), ("all", 0));
+    let (what, keys) = visited("/a in 100 buckets,/b in 101 buckets", json!({}));
+    assert_eq!((what, keys.len()), ("prefixes", 100));
+}
+
+/// The guide looks high-volume providers up in lower case, and stores their keys as they are.
+#[test]
+fn a_look_up_visits_the_key_that_was_stored() {
+    let item = json!({"provider": "Reuters", "at": "2026-11-22"});
+    let stored = strategy("/provider+/at by month").key(&item).unwrap();
+    let visit = |provider: &str| {
+        strategy("/provider+/at by month")
+            .visit(&filter(json!({"/provider": provider, "/at": "2026-11-01"})))
+    };
+    assert!(visit("Reuters").visits(&stored));
+    assert!(!visit("reuters").visits(&stored));
+}
+
+#[test]
+fn texts_that_are_no_strategy_are_refused_with_a_remedy() {
+    let error = |text: &str| text.parse::<KeyStrategy>().unwrap_err().to_string();
+    assert!(error("tenantId").contains("`tenantId` is not a path"));
+    assert!(error("/a by decade").contains("`by decade` says nothing about a key"));
+    assert!(error("/a in 0 buckets").contains("in 10 buckets"));
+    assert!(error("/a,/b,/c,/d").contains("1 to 3 levels"));
+    for text in
+        ["", ",", "/a,", "/a+", "+/a", "/a,,/b", "/a by", "/a by month by day", "/a/b/", "/a in 5"]
+    {
+        assert!(text.parse::<KeyStrategy>().is_err(), "{text}");
+    }
+    assert_eq!(KeyStrategy::new(vec![]), Err(StrategyError::Levels(0)));
+    assert_eq!(KeyStrategy::new(vec![vec![]]), Err(StrategyError::NoParts));
+}
+
+#[test]
+fn spaces_and_one_bucket_are_read_too() {
+    let written = |text: &str| strategy(text).to_string();
+    assert_eq!(written(" /tenantId , /date  by month "), "/tenantId,/date by month");
+    assert_eq!(written(r#"/"a,b" by day + /c in 1 bucket"#), r#"/"a,b" by day+/c in 1 buckets"#);
+}
+
+#[test]
+fn a_strategy_is_a_string_in_json() {
+    let strategy = strategy("/tenantId,/date by month");
+    let json = serde_json::to_value(&strategy).unwrap();
+    assert_eq!(json, "/tenantId,/date by month");
+    assert_eq!(serde_json::from_value::<KeyStrategy>(json).unwrap(), strategy);
+}
+
+/// The properties of the random items. Only `at` may be a time.
+const PROPERTIES: [&str; 3] = ["a", "b", "at"];
+
+fn any_strategy() -> impl Strategy<Value = KeyStrategy> {
+    let part = (select(&PROPERTIES), 0..4_u8, select(&Granularity::ALL), 1..5_u32).prop_map(
+        |(property, kind, granularity, n)| match (property, kind) {
+            ("at", 0 | 1) => KeyPart::Period(PropertyPath::from_name(property), granularity),
+            (_, 2) => KeyPart::Bucket(PropertyPath::from_name(property), Buckets::new(n).unwrap()),
+            _ => KeyPart::Value(PropertyPath::from_name(property)),
+        },
+    );
+    let level = prop::collection::vec(part, 1..4);
+    prop::collection::vec(level, 1..4).prop_map(|levels| KeyStrategy::new(levels).unwrap())
+}
+
+/// Returns few values, so that filters match often, and awkward ones.
+fn any_value() -> impl Strategy<Value = Value> {
+    select(vec![
+        json!("x"),
+        json!("X"),
+        json!("x_0"),
+        json!("~"),
+        json!(""),
+        json!(1),
+        json!("1"),
+        json!(1.5),
+        json!(true),
+        Value::Null,
+    ])
+}
+
+/// Returns a day around a new year with a week 53.
+fn any_day() -> impl Strategy<Value = i64> {
+    -40..40_i64
+}
+
+fn date(day: i64) -> String {
+    let at = time::macros::utc_datetime!(2027-01-01 0:00) + time::Duration::days(day);
+    format!("{}T00:00:00.000Z", at.date())
+}
+
+proptest! {
+    /// The rule of the module: the key of each matching item is visited.
+    #[test]
+    fn a_filter_visits_the_key_of_each_item_that_matches(
+        strategy in any_strategy(),
+        items in prop::collection::vec((any_value(), any_value(), any_day()), 1..20),
+        a in prop::option::of(prop::collection::vec(any_value(), 0..3)),
+        b in prop::option::of(any_value()),
+        days in prop::option::of((any_day(), 0..60_i64)),
+    ) {
+        let mut conditions = serde_json::Map::new();
+        if let Some(a) = &a {
+            conditions.insert("/a".to_owned(), json!(a));
+        }
+        if let Some(b) = &b {
+            conditions.insert("/b".to_owned(), b.clone());
+        }
+        if let Some((from, n_days)) = days {
+            let range = json!({"from": date(from), "to": date(from + n_days)});
+            conditions.insert("/at".to_owned(), range);
+        }
+        let visit = strategy.visit(&filter(Value::Object(conditions)));
+        for (item_a, item_b, day) in items {
+            let matches = a.as_ref().is_none_or(|a| a.contains(&item_a))
+                && b.as_ref().is_none_or(|b| *b == item_b)
+                && days.is_none_or(|(from, n_days)| (from..from + n_days).contains(&day));
+            let item = json!({"a": item_a, "b": item_b, "at": date(day)});
+            if let (true, Ok(key)) = (matches, strategy.key(&item)) {
+                prop_assert!(visit.visits(&key), "{strategy} visits {visit:?}, not {key}");
+            }
+        }
+    }
+
+    /// Each visited key is that of a matching item.
+    #[test]
+    fn each_key_that_is_visited_can_hold_an_item_that_matches(
+        granularity in select(&Granularity::ALL),
+        users in prop::collection::vec("[a_~]{0,3}", 1..4),
+        from in any_day(),
+        n_days in 0..60_i64,
+        n_buckets in 1..4_u32,
+    ) {
+        let buckets = Buckets::new(n_buckets).unwrap();
+        let strategy = KeyStrategy::new(vec![
+            vec![KeyPart::Value(PropertyPath::from_name("user")), KeyPart::Period(PropertyPath::from_name("at"), granularity)],
+            vec![KeyPart::Bucket(PropertyPath::from_name("id"), buckets)],
+        ]).unwrap();
+        let range = json!({"from": date(from), "to": date(from + n_days)});
+        let FilterVisit::Partitions(keys) = strategy.visit(&filter(json!({"/user": users, "/at": range}))) else {
+            return Err(TestCaseError::fail("the filter leaves nothing open"));
+        };
+        let mut held = std::collections::HashSet::new();
+        for user in &users {
+            for day in from..from + n_days {
+                for id in 0..20 {
+                    held.insert(strategy.key(&json!({"user": user, "at": date(day), "id": id})).unwrap());
+                }
+            }
+        }
+        prop_assert_eq!(keys.len(), held.len(), "each once");
+        prop_assert!(keys.iter().all(|key| held.contains(key)));
+    }
+
+    #[test]
+    fn a_strategy_comes_back_from_its_notation(strategy in any_strategy(), name: String) {
+        prop_assert_eq!(strategy.to_string().parse(), Ok(strategy.clone()));
+        let named = KeyStrategy::new(vec![vec![KeyPart::Value(PropertyPath::from_name(&name)), KeyPart::Period(PropertyPath::from_name("at"), Granularity::Week)]]).unwrap();
+        prop_assert_eq!(named.to_string().parse(), Ok(named.clone()));
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in r#"[/ab ,+"\\]{0,12}( by month| in 3 buckets)?\PC{0,3}"#) {
+        if let Ok(strategy) = text.parse::<KeyStrategy>() {
+            prop_assert_eq!(strategy.to_string().parse(), Ok(strategy.clone()));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The keys that a filter visits.
+
+use std::collections::HashSet;
+
+use super::{KeyPart, KeyStrategy, item::joined};
+use crate::partitioning::{
+    filter::{Filter, FilterCondition, ValueRange},
+    key::{Key, KeyValue},
+    moment::moment,
+    period::{Granularity, Periods},
+};
+
+/// The most keys that a [`FilterVisit`] lists. A level with more counts as open: one request to all partitions
+/// costs a client less.
+pub const MAX_VISITED_KEYS: usize = 10_000;
+
+/// The logical partitions that a query visits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilterVisit {
+    /// The partitions with these keys, in the order of the filter's values and from the oldest period on. Empty
+    /// when no item can match.
+    Partitions(Vec<Key>),
+    /// All partitions with a hierarchical key that begins with one of these.
+    Prefixes(Vec<Key>),
+    /// All partitions of the container: the filter does not name the first level.
+    All,
+}
+
+impl KeyStrategy {
+    /// Returns the logical partitions that hold all items which match `filter`.
+    pub fn visit(&self, filter: &Filter) -> FilterVisit {
+        match &self.classed {
+            Some(classed) => classed.visit(&self.levels, filter),
+            None => visit(&self.levels, filter),
+        }
+    }
+}
+
+/// Returns the logical partitions that hold all items which match `filter` and have keys of these levels.
+pub(super) fn visit(levels: &[Vec<KeyPart>], filter: &Filter) -> FilterVisit {
+    let mut keys = vec![Key::default()];
+    for (n_levels, level) in levels.iter().enumerate() {
+        match values(level, filter, MAX_VISITED_KEYS / keys.len().max(1)) {
+            Some(values) => {
+                keys = keys
+                    .iter()
+                    .flat_map(|key| values.iter().map(|value| key.with(value.clone())))
+                    .collect();
+            }
+            None if n_levels == 0 => return FilterVisit::All,
+            None => return FilterVisit::Prefixes(keys),
+        }
+    }
+    FilterVisit::Partitions(keys)
+}
+
+impl FilterVisit {
+    /// Returns the partitions of both.
+    pub(super) fn or(self, other: Self) -> Self {
+        // A key is a prefix of itself.
+        let is_prefix = !matches!((&self, &other), (Self::Partitions(_), Self::Partitions(_)));
+        let (Self::Partitions(mut keys) | Self::Prefixes(mut keys)) = self else {
+            return Self::All;
+        };
+        let (Self::Partitions(others) | Self::Prefixes(others)) = other else { return Self::All };
+        keys.extend(others);
+        let keys = each_once(keys);
+        if keys.len() > MAX_VISITED_KEYS {
+            Self::All
+        } else if is_prefix {
+            Self::Prefixes(keys)
+        } else {
+            Self::Partitions(keys)
+        }
+    }
+
+    /// Returns true if `key` is visited.
+    pub fn visits(&self, key: &Key) -> bool {
+        match self {
+            Self::Partitions(keys) => keys.contains(key),
+            Self::Prefixes(keys) => {
+                keys.iter().any(|prefix| key.values().starts_with(prefix.values()))
+            }
+            Self::All => true,
+        }
+    }
+}
+
+/// Returns the values that the level of a matching item can have, or `None` when the level is open: they are
+/// unknown, or more than `most`.
+fn values(level: &[KeyPart], filter: &Filter, most: usize) -> Option<Vec<KeyValue>> {
+    if let [KeyPart::Value(path)] = level {
+        let values = match filter.condition(path)? {
+            FilterCondition::Equals(value) => vec![value.clone()],
+            FilterCondition::OneOf(values) => each_once(values.iter().cloned()),
+            FilterCondition::Range(_) => return None,
+        };
+        return (values.len() <= most).then_some(values);
+    }
+    let texts: Vec<_> = level.iter().map(|part| part.texts(filter)).collect::<Option<_>>()?;
+    let n_combinations =
+        texts.iter().try_fold(1, |all: usize, texts: &Vec<_>| all.checked_mul(texts.len()))?;
+    if n_combinations > most {
+        return None;
+    }
+    let mut combinations = vec![Vec::new()];
+    for texts in &texts {
+        combinations = combinations
+            .iter()
+            .flat_map(|before| {
+                texts.iter().map(move |text| {
+                    let mut combination = before.clone();
+                    combination.push(text.clone());
+                    combination
+                })
+            })
+            .collect();
+    }
+    Some(combinations.iter().map(|texts: &Vec<_>| joined(texts)).collect())
+}
+
+impl KeyPart {
+    /// Returns the texts that this part of a matching item's key can have, or `None` when they are unknown. Too
+    /// many end at one more than [`MAX_VISITED_KEYS`].
+    fn texts(&self, filter: &Filter) -> Option<Vec<String>> {
+        match (self, filter.condition(self.path())) {
+            (_, Some(FilterCondition::Equals(value))) => Some(vec![self.made_of(value)?]),
+            (_, Some(FilterCondition::OneOf(values))) => {
+                let texts: Vec<_> =
+                    values.iter().map(|value| self.made_of(value)).collect::<Option<_>>()?;
+                Some(each_once(texts))
+            }
+            (Self::Period(_, granularity), Some(FilterCondition::Range(range))) => {
+                let periods = periods(*granularity, range)?.take(MAX_VISITED_KEYS + 1);
+                Some(periods.map(|period| period.to_string()).collect())
+            }
+            (Self::Bucket(_, buckets), _) => {
+                Some(buckets.names().take(MAX_VISITED_KEYS + 1).collect())
+            }
+            (Self::Value(_) | Self::Period(..), _) => None,
+        }
+    }
+}
+
+/// Returns the periods of `range`, or `None` when a bound is missing or is no moment.
+fn periods(granularity: Granularity, range: &ValueRange) -> Option<Periods> {
+    Some(granularity.periods(moment(range.from.as_ref()?)?..moment(range.to.as_ref()?)?))
+}
+
+fn each_once<T: Clone + Eq + std::hash::Hash>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    values.into_iter().filter(|value| seen.insert(value.clone())).collect()
+}

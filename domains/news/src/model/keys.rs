@@ -1,0 +1,165 @@
+//! Partition keys of feed items: the guide's hybrid strategy, and plain months.
+
+use std::{collections::HashSet, fmt, ops::Range};
+
+use cosmos_model::partitioning::{
+    parts,
+    period::{Granularity, Period},
+};
+use serde::{Deserialize, Serialize};
+
+use super::ProviderId;
+use tributary_functions::values::{self, Invalid, Timestamp};
+
+/// The value of `/partitionKey`: `reuters_2026-11`, `gazette_2026-Q4`, or `2026-11`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct PartitionKey(String);
+
+values::text_schema!(PartitionKey, "examples": ["north-wire_2026-11"]);
+
+/// The spread of items over logical partitions (guide, "Partition Strategy Analysis").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Strategy {
+    /// Provider and time: months for the providers of high volume, quarters for the others.
+    Hybrid {
+        /// The providers of high volume.
+        high_volume: HashSet<ProviderId>,
+    },
+    /// Months, shared by all providers.
+    Monthly,
+}
+
+/// The class of a partition key: with or without the provider, and by month or quarter. The items of a
+/// provider that enters or leaves the high volume have keys of two classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum KeyClass {
+    /// Months of the provider.
+    ProviderMonth,
+    /// Quarters of the provider.
+    ProviderQuarter,
+    /// Months of all providers.
+    Month,
+}
+
+impl Strategy {
+    /// Returns the class of the keys that new items of a provider get.
+    pub fn class(&self, provider: &ProviderId) -> KeyClass {
+        match self {
+            Self::Hybrid { high_volume } if high_volume.contains(provider) => {
+                KeyClass::ProviderMonth
+            }
+            Self::Hybrid { .. } => KeyClass::ProviderQuarter,
+            Self::Monthly => KeyClass::Month,
+        }
+    }
+}
+
+impl KeyClass {
+    const ALL: [Self; 3] = [Self::ProviderMonth, Self::ProviderQuarter, Self::Month];
+
+    /// Returns the class of a key, if the key belongs to an item of this provider and date.
+    pub fn from_key(
+        key: &PartitionKey,
+        provider: &ProviderId,
+        published: Timestamp,
+    ) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.key(provider, published) == *key)
+    }
+
+    /// Returns the key of an item of a provider.
+    pub fn key(self, provider: &ProviderId, published: Timestamp) -> PartitionKey {
+        self.period_key(provider, self.granularity().period(published.into()))
+    }
+
+    /// Returns the keys of a provider's items in `range`, each with its period, oldest first.
+    pub fn keys(
+        self,
+        provider: &ProviderId,
+        range: Range<Timestamp>,
+    ) -> impl DoubleEndedIterator<Item = (PartitionKey, Period)> {
+        let range = range.start.into()..range.end.into();
+        self.granularity()
+            .periods(range)
+            .map(move |period| (self.period_key(provider, period), period))
+    }
+
+    fn granularity(self) -> Granularity {
+        match self {
+            Self::ProviderMonth | Self::Month => Granularity::Month,
+            Self::ProviderQuarter => Granularity::Quarter,
+        }
+    }
+
+    fn period_key(self, provider: &ProviderId, period: Period) -> PartitionKey {
+        let period = period.to_string();
+        PartitionKey(match self {
+            Self::ProviderMonth | Self::ProviderQuarter => {
+                parts::join([provider.as_str(), &period])
+            }
+            Self::Month => period,
+        })
+    }
+}
+
+impl PartitionKey {
+    /// Returns the keys of the shared months, oldest first.
+    pub fn months(range: Range<Timestamp>) -> impl DoubleEndedIterator<Item = (Self, Period)> {
+        let range = range.start.into()..range.end.into();
+        Granularity::Month.periods(range).map(|period| (Self(period.to_string()), period))
+    }
+
+    /// Parses a key, of any of the strategies.
+    pub fn parse(text: String) -> Result<Self, Invalid> {
+        let key = Self(text);
+        if key.period().is_some() { Ok(key) } else { Err("must be a partition key".into()) }
+    }
+
+    /// Returns the key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the provider, unless the key is a shared month.
+    pub fn provider(&self) -> Option<ProviderId> {
+        match parts::split(&self.0)?.as_slice() {
+            [provider, _] => ProviderId::parse(provider.clone()).ok(),
+            _ => None,
+        }
+    }
+
+    /// Returns the period of the partition.
+    pub fn period(&self) -> Option<Period> {
+        let parts = parts::split(&self.0)?;
+        let period: Period = parts.last()?.parse().ok()?;
+        let is_known = match (parts.as_slice(), period.granularity()) {
+            ([provider, _], Granularity::Month | Granularity::Quarter) => {
+                ProviderId::parse(provider.clone()).is_ok()
+            }
+            ([_], Granularity::Month) => true,
+            _ => false,
+        };
+        is_known.then_some(period)
+    }
+}
+
+impl AsRef<str> for PartitionKey {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for PartitionKey {
+    type Error = Invalid;
+
+    fn try_from(text: String) -> Result<Self, Invalid> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for PartitionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
