@@ -1,4 +1,4 @@
-//! The framework names nothing of the app's domains. `cargo xtask circles` checks its imports.
+//! The framework names nothing of the app's domains.
 
 use std::{
     collections::BTreeSet,

@@ -6,8 +6,8 @@
 //!    none, the line and its place are printed, to be added by hand.
 //! 3. Then all files are written, formatted by rustfmt, and the app writes its folder `functions/`.
 //!
-//! The templates are files of Rust in `templates/`. `cargo xtask new-app` and `cargo xtask guide` build and
-//! test what they become.
+//! The templates are files of Rust in `templates/`. `cargo xtask new-app` builds and tests what they
+//! become.
 
 mod aggregate;
 mod app;

@@ -1,13 +1,8 @@
-//! Data models side by side: the cost of each request in each model, and the figures of the seeds.
-//!
-//! - [`blog`]: V1, V2 and V3 of the seed article. `docs/models.md` explains the results.
-//! - [`feeds`]: the partitioning guide's four architectures for news feeds.
-//!   `docs/feeds-architectures.md` explains the results.
+//! V1, V2 and V3 of the seed article side by side. `docs/models.md` explains the results.
 
 mod cli;
 
 mod blog;
-mod feeds;
 
 mod measure;
 mod output;
@@ -21,11 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{
-    cli::{ModelCli, OtherFamily},
-    report::Forms,
-    store::ModelStore,
-};
+use crate::{cli::ModelCli, report::Forms, store::ModelStore};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -40,9 +31,6 @@ async fn main() -> ExitCode {
 }
 
 async fn measured(cli: &ModelCli) -> anyhow::Result<()> {
-    if let Some(OtherFamily::Feeds(cli)) = &cli.other {
-        return feeds::run(cli).await?.write(&cli.output);
-    }
     let cli = &cli.blog;
     let store = match &cli.cosmos {
         Some(connection) => ModelStore::account(connection).await?,

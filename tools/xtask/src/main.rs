@@ -2,23 +2,14 @@
 
 mod alerts;
 mod api_page;
-mod circles;
-mod commands;
 mod crates;
 mod docs;
-mod domains;
 mod edit_loop;
-mod guards;
-mod guide;
 mod local;
 mod new_app;
 mod package;
-mod performance;
-mod test_items;
 mod tour;
 mod tree;
-mod words;
-mod workspace;
 
 use std::{
     fs,
@@ -32,8 +23,8 @@ use clap::Parser;
 /// Chores of the workspace.
 #[derive(Parser)]
 enum Task {
-    /// Formatting, lints and documentation, with warnings as errors; guards and links of the docs;
-    /// circles and layers; words; published crates; and the tests for missing parts of functions.
+    /// Formatting, lints and documentation, with warnings as errors; published crates; and the tests
+    /// for missing parts of functions.
     Check {
         /// Leaves out the tests, which `cargo test` runs, too.
         #[arg(long)]
@@ -41,13 +32,6 @@ enum Task {
     },
     /// The part of `check` that builds nothing: links, indexes and figures of the documents.
     Docs,
-    /// Lets the programs of the workspace check the commands that the documents show.
-    Commands,
-    /// Finds circles of files and of modules in every crate, and imports against the layers.
-    Circles,
-    /// Finds words that the project avoids, noun clauses that open doc comments, repeated names of types,
-    /// gaps of the glossary and long pages.
-    Words(words::WordOptions),
     /// Finds faults of published crates: metadata, README, licences; missing files of the package, and
     /// surplus ones.
     Crates,
@@ -60,23 +44,6 @@ enum Task {
     },
     /// Builds the handler for Azure and writes target/functionapp and target/functionapp.zip.
     Package(package::PackageOptions),
-    /// Removes each guard of docs/guards.md in a work tree at HEAD, and sees its tests fail.
-    Guards {
-        /// Only the guards whose name contains one of these.
-        filters: Vec<String>,
-    },
-    /// Removes each domain in turn in a work tree at HEAD, and checks that the rest builds and passes
-    /// its tests.
-    Domains {
-        /// Only this one.
-        name: Option<String>,
-    },
-    /// Follows docs/adding-a-function.md to the letter, in a work tree of its own.
-    Guide {
-        /// Only applies the page, and keeps the tree.
-        #[arg(long)]
-        keep: bool,
-    },
     /// Sends the requests that schemathesis generates from the OpenAPI document to the app: no answer
     /// may be a 5xx, or differ from the document.
     Api {
@@ -131,7 +98,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Measures the handler; `--write` puts the tables into the docs; `--help` is its own.
+    /// Measures the handler; `--help` is its own.
     #[command(disable_help_flag = true)]
     Bench {
         /// Arguments of the bench: `cargo xtask bench --help`.
@@ -144,15 +111,9 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check { without_tests } => check(!without_tests),
         Task::Docs => docs::check(),
-        Task::Commands => commands::check(),
-        Task::Circles => circles::check(),
-        Task::Words(options) => words::words(&options),
         Task::Crates => crates::check(),
         Task::Tour { api } => tour::tour(api),
         Task::Package(options) => package::package(&options),
-        Task::Guards { filters } => guards::guards(&filters),
-        Task::Domains { name } => domains::domains(name.as_deref()),
-        Task::Guide { keep } => guide::guide(keep),
         Task::Api { seconds } => api(seconds),
         Task::Page { pictures } => page(pictures),
         Task::EditLoop { edits } => edit_loop::edit_loop(edits),
@@ -163,7 +124,7 @@ fn main() -> ExitCode {
         Task::Rename { arguments } => {
             beside_handler("tributary-chaos", &[&["rename".into()], &arguments[..]].concat())
         }
-        Task::Bench { arguments } => performance::bench(&arguments),
+        Task::Bench { arguments } => beside_handler("tributary-bench", &arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -196,10 +157,7 @@ fn page(with_pictures: bool) -> anyhow::Result<()> {
 }
 
 fn check(with_tests: bool) -> anyhow::Result<()> {
-    guards::check()?;
     docs::check()?;
-    circles::check()?;
-    words::check()?;
     crates::check()?;
     formatted()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
@@ -254,15 +212,11 @@ fn formatted() -> anyhow::Result<()> {
 const STORIES: &str = "tests/blog";
 
 fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
-    build_beside_handler(program)?;
+    // In one build: the program expects the handler beside itself.
+    cargo(&["build", "--release", "--bin", "tributary", "--bin", program])?;
     let run = ["run", "--quiet", "--release", "--bin", program, "--"];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     cargo(&[&run[..], &arguments].concat())
-}
-
-/// Builds the handler and a program in one build: the program expects the handler beside itself.
-fn build_beside_handler(program: &str) -> anyhow::Result<()> {
-    cargo(&["build", "--release", "--bin", "tributary", "--bin", program])
 }
 
 pub(crate) fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
