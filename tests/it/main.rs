@@ -21,7 +21,6 @@ use common::world;
 
 mod access;
 mod audit;
-mod chaos;
 mod complete;
 mod costs;
 mod demo;

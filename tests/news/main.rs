@@ -25,7 +25,6 @@ mod search_news;
 
 mod classes;
 mod late_moves;
-mod moving_clock;
 mod page_bounds;
 mod poisoned;
 mod races;

@@ -46,6 +46,5 @@ mod own_writes;
 mod poisoned_names;
 mod products_integrity;
 mod proofs;
-mod random_moves;
 mod renames_under_edits;
 mod secrets;

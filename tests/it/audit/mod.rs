@@ -8,13 +8,12 @@ mod quiet;
 mod races;
 mod timer;
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use azure_data_cosmos::ContainerClient;
 use serde_json::{Value, json};
-use tributary::blog::{self, Blog, audit::BlogKinds};
+use tributary::blog::{self, Blog};
 use tributary_functions::audit::{AuditOptions, AuditSummary, Finding};
-use tributary_simulator::blog::NameReservation;
 
 use crate::{
     blog::{comment, like, post, user},
@@ -45,39 +44,6 @@ async fn findings(world: &World) -> Vec<String> {
 fn in_short(finding: &Finding) -> String {
     let Finding { kind, container, partition_key, id, .. } = finding;
     format!("{kind} {container} {partition_key} {id}")
-}
-
-/// Returns the reservations of unused names, once they are old enough to count as leaked: the
-/// only findings that the audit may have.
-pub(crate) async fn leaked_reservations(world: &World) -> Vec<NameReservation> {
-    let reservations = world.items("users").await;
-    let reservations = reservations.into_iter().filter(|item| item["type"] == "username");
-    let mut owners = HashMap::new();
-    for mut reservation in reservations {
-        let partition = reservation["userId"].as_str().unwrap().to_owned();
-        owners.insert(partition, reservation["owner"].as_str().unwrap().to_owned());
-        // One that was given up is dated 1970, which says so.
-        if reservation["reservedAt"].as_str().unwrap() > "2000" {
-            reservation["reservedAt"] = json!("2020-01-01T00:00:00.000Z");
-            insert(world, "users", reservation).await;
-        }
-    }
-    world.settle().await;
-    let (findings, _) = audit_within(world, Duration::ZERO, false).await;
-    let leaked = findings.iter().map(|finding| {
-        assert_eq!(finding.kind, BlogKinds::RESERVATION_LEAKED, "{finding:?}");
-        let name = finding.partition_key.strip_prefix("username:").unwrap().to_owned();
-        NameReservation { name, owner: owners[&finding.partition_key].clone() }
-    });
-    leaked.collect()
-}
-
-/// Repairs everything. Afterwards the audit has no findings.
-pub(crate) async fn repair_all(world: &World) {
-    let (found, summary) = audit_within(world, Duration::ZERO, true).await;
-    assert_eq!(summary.repaired, summary.findings, "{found:?}");
-    world.settle().await;
-    assert_eq!(findings(world).await, [""; 0]);
 }
 
 /// Runs the audits of all domains, which ask all of their queries.
