@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use cargo_tributary::scaffold::NewPart;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use tributary_scaffold::NewPart;
 
 use crate::{chaos::ChaosSpec, cosmos::Charges};
 

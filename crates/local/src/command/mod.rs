@@ -28,11 +28,11 @@ mod watch;
 
 use std::process::ExitCode;
 
+use cargo_tributary::scaffold::NewPart;
 use clap::Parser as _;
 use cli::{LocalCli, LocalCommand};
 use project::Project;
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
-use tributary_scaffold::NewPart;
 
 /// Reads the arguments of the process, builds the app, starts a local Cosmos DB endpoint and runs the
 /// app under a stand-in for the Functions host. `--help` has the options.
@@ -57,7 +57,7 @@ pub fn main() -> ExitCode {
 
 /// Writes a part into the app of the workspace in which the command was started.
 async fn new(part: NewPart) -> anyhow::Result<()> {
-    tributary_scaffold::create(&Project::find_root().await?, &part)
+    cargo_tributary::scaffold::create(&Project::find_root().await?, &part)
 }
 
 fn block_on<T>(task: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {

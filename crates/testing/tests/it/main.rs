@@ -11,7 +11,6 @@ mod dead_letters;
 mod given;
 mod http;
 mod interleavings;
-mod notes;
 mod operator;
 mod projections;
 mod proofs;
@@ -54,7 +53,6 @@ fn hold_functions<A: AppUnderTest>() {
 }
 
 #[test]
-fn the_files_of_the_functions_are_as_the_apps_declare_them() {
+fn the_files_of_the_functions_are_as_the_app_declares_them() {
     hold_functions::<Rooms>();
-    hold_functions::<notes::Notes>();
 }

@@ -16,7 +16,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-use crate::{
+use crate::scaffold::{
     plan::WritePlan,
     source::{self, NoPlace},
 };

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use clap::{Args, ValueEnum};
 use syn::Item;
 
-use crate::{
+use crate::scaffold::{
     app::{AppFolder, DomainFolder, SourceFile},
     names::{self, Name, Replacements},
     options::Common,
@@ -66,9 +66,9 @@ impl HttpMethod {
     }
 }
 
-const QUERY: &str = include_str!("../templates/function/query.rs");
-const COMMAND: &str = include_str!("../templates/function/command.rs");
-const STORY: &str = include_str!("../templates/function/story.rs");
+const QUERY: &str = include_str!("templates/function/query.rs");
+const COMMAND: &str = include_str!("templates/function/command.rs");
+const STORY: &str = include_str!("templates/function/story.rs");
 
 /// A parameter of the route.
 struct Parameter {

@@ -5,7 +5,7 @@ use std::path::Path;
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Item, ItemMacro};
 
-use crate::app::{AppFolder, DomainFolder, SourceFile};
+use crate::scaffold::app::{AppFolder, DomainFolder, SourceFile};
 
 /// Returns the files of a domain.
 pub(crate) fn files(app: &AppFolder, domain: &DomainFolder) -> anyhow::Result<Vec<SourceFile>> {

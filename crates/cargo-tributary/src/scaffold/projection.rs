@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use clap::Args;
 
-use crate::{
+use crate::scaffold::{
     aggregate,
     app::{self, AppFolder, DomainFolder},
     names::{self, Name, Replacements},
@@ -32,9 +32,9 @@ pub struct NewProjection {
     pub(crate) common: Common,
 }
 
-const COPIES: &str = include_str!("../templates/projection/copies.rs");
-const STORY: &str = include_str!("../templates/projection/story.rs");
-const CONTAINER: &str = include_str!("../templates/projection/container.json");
+const COPIES: &str = include_str!("templates/projection/copies.rs");
+const STORY: &str = include_str!("templates/projection/story.rs");
+const CONTAINER: &str = include_str!("templates/projection/container.json");
 
 /// Plans the files of a projection. Returns the name of its story.
 pub(crate) fn plan(

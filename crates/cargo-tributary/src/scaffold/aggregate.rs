@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::{
+use crate::scaffold::{
     app::{AppFolder, DomainFolder},
     names::{self, Name, Replacements},
     options::Common,
@@ -30,13 +30,13 @@ pub struct NewAggregate {
 }
 
 const SOURCES: [(&str, &str); 4] = [
-    ("mod.rs", include_str!("../templates/aggregate/mod.rs")),
-    ("model.rs", include_str!("../templates/aggregate/model.rs")),
-    ("commands.rs", include_str!("../templates/aggregate/commands.rs")),
-    ("queries.rs", include_str!("../templates/aggregate/queries.rs")),
+    ("mod.rs", include_str!("templates/aggregate/mod.rs")),
+    ("model.rs", include_str!("templates/aggregate/model.rs")),
+    ("commands.rs", include_str!("templates/aggregate/commands.rs")),
+    ("queries.rs", include_str!("templates/aggregate/queries.rs")),
 ];
-const STORY: &str = include_str!("../templates/aggregate/story.rs");
-const CONTAINER: &str = include_str!("../templates/aggregate/container.json");
+const STORY: &str = include_str!("templates/aggregate/story.rs");
+const CONTAINER: &str = include_str!("templates/aggregate/container.json");
 
 /// Plans the files of an aggregate. Returns the name of its story.
 pub(crate) fn plan(

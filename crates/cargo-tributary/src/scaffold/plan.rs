@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::source::{self, NoPlace};
+use crate::scaffold::source::{self, NoPlace};
 
 /// The planned changes below a folder.
 pub(crate) struct WritePlan {

@@ -1,0 +1,3 @@
+//! The parts of `cargo tributary` that other tools use.
+
+pub mod scaffold;
