@@ -3,10 +3,8 @@
 use futures::future::join_all;
 use serde_json::Value;
 
-use super::{
-    expect::problem,
-    world::{Answer, World},
-};
+use super::expect::problem;
+use crate::world::{Answer, World};
 
 const CALLERS: usize = 6;
 

@@ -6,9 +6,10 @@ use std::{
 };
 
 use serde_json::Value;
-use tributary_testing::budget;
+use tributary_testing::{AppUnderTest, budget};
 
-use super::{openapi, world::World};
+use super::openapi;
+use crate::world::{TestApp, World};
 
 /// Holds a request against its budget, and its answer against the OpenAPI document.
 pub(crate) async fn budget(
@@ -40,5 +41,5 @@ pub(crate) fn document(of: &str) -> String {
 
 /// Returns the path of a document of this repository.
 pub(crate) fn path(document: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(document)
+    Path::new(TestApp::ROOT).join(document)
 }

@@ -3,27 +3,10 @@
 use insta::internals::Redaction;
 use serde_json::Value;
 
-use tributary_testing::problems;
 pub(crate) use tributary_testing::{
     answers::{charged, created, free_of_charge, is_etag, is_timestamp, members},
-    problems::bad_fields,
+    problems::{bad_fields, parse_problem, problem},
 };
-
-use super::world::Answer;
-
-/// The problem document of this app in an answer that must have this status.
-#[track_caller]
-pub(crate) fn problem(answer: &Answer, status: u16) -> Value {
-    assert_eq!(answer.status.as_u16(), status, "{}", answer.text);
-    is_problem(answer).unwrap_or_else(|why| panic!("{why}: {}", answer.text))
-}
-
-/// Checks that an answer is a problem document of this app. The error has the reason.
-pub(crate) fn is_problem(answer: &Answer) -> Result<Value, String> {
-    let problem = problems::parse_problem(answer)?;
-    let is_ours = problem["type"].as_str().is_some_and(|it| it.starts_with("urn:tributary:"));
-    if is_ours { Ok(problem) } else { Err("`type` is not of this app".into()) }
-}
 
 /// Redacts a date in a snapshot. It must be a timestamp of the API.
 pub(crate) fn date() -> Redaction {

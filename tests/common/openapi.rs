@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use tributary_functions::http::HttpFunction;
 use tributary_testing::checks::openapi::OpenApiDocument;
 
-use super::world::{Answer, Tributary};
+use crate::world::{Answer, TestApp};
 
 pub(crate) static DOCUMENT: LazyLock<OpenApiDocument> =
-    LazyLock::new(OpenApiDocument::of::<Tributary>);
+    LazyLock::new(OpenApiDocument::of::<TestApp>);
 
 /// The status of a successful request: 201 if the function can create.
 pub(crate) fn status(function: &HttpFunction) -> u16 {

@@ -1,6 +1,6 @@
 //! Stories of the app as a whole, told through the front door: the app's router or the handler's process,
-//! the real SDK, the local Cosmos DB endpoint. Those of one domain's functions are in `tests/blog`,
-//! `tests/webstore` and `tests/news`.
+//! the real SDK, the local Cosmos DB endpoint. Those of one domain's functions are beside it,
+//! in `domains/*/tests`.
 
 #![expect(
     clippy::panic,
@@ -10,23 +10,32 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-use common::blog;
-use common::budgets;
-use common::callers;
-use common::expect;
-use common::handler;
-use common::news;
-use common::webstore;
-use common::world;
+use common::{budgets, expect};
+
+// What the stories of a domain take as given.
+#[path = "../../domains/blog/tests/it/given.rs"]
+#[allow(dead_code, reason = "the stories of the app use a part")]
+mod blog;
+#[path = "../../domains/news/tests/it/given.rs"]
+#[allow(dead_code, reason = "the stories of the app use a part")]
+mod news;
+#[path = "../../domains/webstore/tests/it/shop.rs"]
+#[allow(dead_code, reason = "the stories of the app use a part")]
+mod shop;
+#[path = "../../domains/webstore/tests/it/given.rs"]
+#[allow(dead_code, reason = "the stories of the app use a part")]
+mod webstore;
 
 mod access;
 mod audit;
+mod callers;
 mod complete;
 mod costs;
 mod demo;
 mod estimates;
 mod framework_words;
 mod functions;
+mod handler;
 mod hosted;
 mod http;
 mod infra;
@@ -40,3 +49,5 @@ mod rebuild;
 mod settings;
 mod shapes;
 mod telemetry;
+mod verify_password;
+mod world;

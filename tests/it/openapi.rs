@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::{
     budgets::budget,
     common::openapi::DOCUMENT,
-    world::{Tributary, World},
+    world::{TestApp, World},
 };
 
 const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 
 #[tokio::test]
 async fn the_document_says_what_each_function_takes_and_answers() {
-    DOCUMENT.has_every_function::<Tributary>();
+    DOCUMENT.has_every_function::<TestApp>();
     assert!(DOCUMENT.examples_fit() > 20);
     let others = DOCUMENT.examples_are_taken(&World::new().await).await;
     // The name is taken: by the user of the example.

@@ -9,7 +9,7 @@
 //!
 //! To add an operation: 1. a file in [`commands`] or [`queries`] with one handler and its decision,
 //! and its two lines in the `mod.rs` there; 2. a line in `http_functions`; 3. a story in
-//! `tests/blog/`; 4. `cargo xtask functions`.
+//! `tests/it/`; 4. `cargo xtask functions`.
 
 #![allow(missing_docs, reason = "a domain is no library: a name may say it all")]
 

@@ -2,9 +2,9 @@
 
 use tributary_testing::checks;
 
-use crate::world::Tributary;
+use crate::world::TestApp;
 
 #[tokio::test]
 async fn each_function_is_for_the_callers_in_its_line() {
-    checks::access_by_caller::<Tributary>().await;
+    checks::access_by_caller::<TestApp>().await;
 }

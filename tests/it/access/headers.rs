@@ -8,7 +8,7 @@ use super::blog;
 use crate::{
     blog as given,
     callers::PRINCIPAL_ID,
-    expect::{is_problem, problem},
+    expect::{parse_problem, problem},
 };
 
 const LIKE: (&str, &str) = ("PUT", "/api/posts/p1/likes/ann");
@@ -87,5 +87,5 @@ async fn an_unknown_path_tells_nothing_of_the_caller() {
     let (world, _) = blog().await;
     let answer = world.call("PATCH", LIKE.1, &[(PRINCIPAL_ID, "ann")], None).await;
     problem(&answer, 405);
-    assert!(is_problem(&answer).is_ok());
+    assert!(parse_problem(&answer).is_ok());
 }

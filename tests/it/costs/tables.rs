@@ -10,7 +10,7 @@ use tributary_testing::{
 use super::Cost;
 use crate::{
     budgets::{document, path},
-    world::Tributary,
+    world::TestApp,
 };
 
 /// The costs of the third model of the seed article, each with its request.
@@ -41,7 +41,7 @@ pub(super) fn hold(costs: &[Cost]) {
         store_requests: cost.store_requests.len(),
         request_units: cost.foreground_ru,
     });
-    hold_costs::<Tributary>("docs/costs.json", costs);
+    hold_costs::<TestApp>("docs/costs.json", costs);
 }
 
 fn requests(costs: &[Cost]) -> String {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Example, PARTITIONS, Way, create, popular, query, read, replace, text};
-use crate::{news::given::Newsroom, world::World};
+use crate::{news::Newsroom, world::World};
 
 const PROVIDERS: usize = 60;
 const ITEMS: usize = 600;

@@ -4,10 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Example, PARTITIONS, Way, batch, create, popular, query, read, replace, text};
 use crate::{
-    webstore::{
-        given::{details, line, order_of},
-        shop::{self, label},
-    },
+    shop::{self, label},
+    webstore::{details, line, order_of},
     world::World,
 };
 

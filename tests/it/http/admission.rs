@@ -21,7 +21,7 @@ async fn world_with(requests: u16, wait: Duration) -> World {
 #[tokio::test]
 async fn reads_are_served_while_passwords_wait_for_their_hashes() {
     let world = world_with(4, SOON).await;
-    let login = || webstore::given::verify(&world, "eve", "not her password");
+    let login = || webstore::verify(&world, "eve", "not her password");
     let reads = async {
         for _ in 0..20 {
             world.get("/api/users/ann").await.expect(200);

@@ -9,11 +9,9 @@ use tributary_testing::{
 
 use crate::{
     blog::{comment, like, post, user},
-    news::given::{HYBRID, Newsroom},
-    webstore::{
-        given::{line, order_of, product, shop_in},
-        shop::label,
-    },
+    news::{HYBRID, Newsroom},
+    shop::label,
+    webstore::{line, order_of, product, shop_in},
     world::World,
 };
 

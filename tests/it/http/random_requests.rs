@@ -14,7 +14,7 @@ use axum::{
 use futures::{FutureExt, future::join_all};
 use serde_json::{Value, json};
 
-use crate::expect::is_problem;
+use crate::expect::parse_problem;
 use crate::{blog as given, hosted::Hosted, world::Answer};
 
 /// Worlds that are used at once, each with few enough items to stay quick.
@@ -119,7 +119,7 @@ fn check(sent: &Sent, answer: &Answer) -> Result<(), String> {
             Ok(_) if answer.header("content-type") == "application/json" => Ok(()),
             _ => Err("a success that is not JSON".into()),
         },
-        400..=499 => is_problem(answer).map(drop),
+        400..=499 => parse_problem(answer).map(drop),
         status => Err(format!("an answer with status {status}")),
     }
 }

@@ -6,7 +6,7 @@ use tributary_testing::checks::{indexes::every_query_has_an_index, send_examples
 use crate::{
     audit,
     blog::{comment, like, post, user},
-    news::given::{HYBRID, MONTHLY, Newsroom},
+    news::{HYBRID, MONTHLY, Newsroom},
     world::World,
 };
 

@@ -8,12 +8,10 @@ use tributary_testing::checks::shapes::StoredShapes;
 
 use crate::{
     budgets::document,
-    news::{
-        given::{HYBRID, Newsroom},
-        requests,
-    },
-    webstore::{given::verify, shop},
-    world::{Tributary, World},
+    news::{self, HYBRID, Newsroom},
+    shop,
+    webstore::verify,
+    world::{TestApp, World},
 };
 
 /// The properties of an item that a provider sends.
@@ -21,7 +19,7 @@ const NEWS_BODY: [&str; 7] =
     ["feedProviderId", "title", "content", "publishedDate", "sourceUrl", "tags", "metadata"];
 
 fn samples() -> StoredShapes {
-    StoredShapes::in_folder::<Tributary>("tests/shapes")
+    StoredShapes::in_folder::<TestApp>("tests/shapes")
 }
 
 /// With `UPDATE_SHAPES=1` in the environment, new samples are written.
@@ -147,7 +145,7 @@ async fn news(world: &World) {
         for item in world.items(container).await.iter().filter(|item| item["state"] == "live") {
             // Lists end where the archive begins.
             live += usize::from(container != "feeds_archive");
-            room.world.get(&requests::path(item)).await.expect(200);
+            room.world.get(&news::path(item)).await.expect(200);
             posted.push(item.clone());
         }
     }

@@ -6,7 +6,7 @@ use tributary_testing::checks::shapes::NewerVersion;
 use super::story;
 use crate::{
     blog::{self, comment, post},
-    webstore::given::{details, set_password, shop, verify},
+    webstore::{details, set_password, shop, verify},
     world::World,
 };
 

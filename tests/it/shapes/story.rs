@@ -12,8 +12,9 @@ use tributary_testing::interleavings::held;
 
 use crate::{
     blog::{comment, comment_once, like, post, user},
-    news::given::{HYBRID, Newsroom},
-    webstore::{given, shop},
+    news::{HYBRID, Newsroom},
+    shop,
+    webstore::{self as given},
     world::World,
 };
 

@@ -2,9 +2,9 @@
 
 use tributary_testing::checks;
 
-use crate::{handler::HANDLER, world::Tributary};
+use crate::{handler::HANDLER, world::TestApp};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_key_and_no_content_is_in_an_output_at_any_level() {
-    checks::no_output_has_a_secret::<Tributary>(HANDLER).await;
+    checks::no_output_has_a_secret::<TestApp>(HANDLER).await;
 }

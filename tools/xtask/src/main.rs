@@ -13,7 +13,6 @@ mod tree;
 
 use std::{
     fs,
-    path::PathBuf,
     process::{Command, ExitCode},
 };
 
@@ -194,22 +193,9 @@ fn costs(write: bool) -> anyhow::Result<()> {
 const COMPLETENESS_TESTS: &[&str] =
     &["complete::", "functions::", "access::", "costs", "infra::", "secrets"];
 
-/// Checks that all files are formatted. `cargo fmt` does not know those that a macro finds
-/// (`tests/blog/main.rs`).
 fn formatted() -> anyhow::Result<()> {
-    cargo(&["fmt", "--all", "--check"])?;
-    let mut stories: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(STORIES).context("run this in the workspace's root")? {
-        stories.push(entry?.path());
-    }
-    let edition = ["--check", "--edition", "2024"];
-    let status = Command::new("rustfmt").args(edition).args(stories).status();
-    let status = status.context("rustfmt cannot be started")?;
-    ensure!(status.success(), "format the stories: rustfmt --edition 2024 {STORIES}/*.rs");
-    Ok(())
+    cargo(&["fmt", "--all", "--check"])
 }
-
-const STORIES: &str = "tests/blog";
 
 fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
     // In one build: the program expects the handler beside itself.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::world::{Answer, World};
+use crate::world::{Answer, World};
 
 /// The two kinds of labels: the list in the path, and the word.
 pub(crate) const KINDS: [(&str, &str); 2] = [("categories", "category"), ("tags", "tag")];

@@ -57,7 +57,7 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
     let other = room.world.get("/api/news/items?provider=reuters&limit=2").await.expect(200).json();
     let mut moved = edited(&other["items"][1]).unwrap();
     moved["publishedDate"] = json!(room.days_ago(200.0));
-    let path = super::requests::path;
+    let path = super::given::path;
     // The date is the same each time: another one costs more.
     let date = room.days_ago(0.5);
     let batch = |n: u32| {

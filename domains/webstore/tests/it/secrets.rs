@@ -2,9 +2,9 @@
 
 use tributary_testing::checks;
 
-use crate::world::Tributary;
+use crate::world::TestApp;
 
 #[tokio::test]
 async fn no_answer_and_no_copy_has_a_password_or_its_hash() {
-    checks::secrets_stay_inside::<Tributary>().await;
+    checks::secrets_stay_inside::<TestApp>().await;
 }

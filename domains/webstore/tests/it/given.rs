@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::world::{Answer, World};
 use super::shop;
+use crate::world::{Answer, World};
 
 /// A world with the customers `ann` and `bob`, and the products `p1` (19.99) and `p2` (0.1) of the
 /// category `c1` and `p1` (5) of `c2`.

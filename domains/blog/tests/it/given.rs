@@ -2,9 +2,9 @@
 
 use axum::body::Body;
 use azure_data_cosmos::clients::ContainerClient;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::world::{Answer, World};
+use crate::world::{Answer, World};
 
 /// A world with the users `ann` (Ann) and `bob` (Bob), and Ann's post `p1`.
 pub(crate) async fn blog() -> World {

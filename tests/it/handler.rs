@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 use tokio::process::{Child, Command};
 pub(crate) use tributary_testing::handler::{Handler, wait_for};
 
-use super::world::World;
+use crate::world::World;
 
 /// The executable of the handler.
 pub(crate) const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tributary::webstore::{self, Catalog, Customers};
 use tributary_functions::audit::{AuditOptions, Finding};
+use tributary_webstore::{Catalog, Customers};
 
 use super::shop::{self, item, names, path};
 use crate::world::World;
@@ -15,8 +15,10 @@ pub(super) async fn audit(world: &World, repair: bool) -> Vec<String> {
     let customers = Customers::new(&cosmos);
     let mut kept = Vec::new();
     let options = AuditOptions { settle: Duration::ZERO, repair };
-    let summary =
-        webstore::audit::audit(&catalog, &customers).run(options, &mut kept).await.unwrap();
+    let summary = tributary_webstore::audit::audit(&catalog, &customers)
+        .run(options, &mut kept)
+        .await
+        .unwrap();
     assert_eq!(summary.repaired, if repair { summary.findings } else { 0 }, "{kept:?}");
     let in_short = |one: &Finding| format!("{} {} {}", one.kind, one.partition_key, one.id);
     kept.iter().map(in_short).collect()

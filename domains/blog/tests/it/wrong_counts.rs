@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tributary::blog::model::PostsItem;
+use tributary_blog::model::PostsItem;
 use tributary_functions::{
     cosmos::{Container, Cosmos, StoreError, Stored, Transaction},
     projection::{

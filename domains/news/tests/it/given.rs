@@ -12,8 +12,9 @@ use tributary_functions::{
     projection::BackgroundOptions,
     values::{Clock, Timestamp},
 };
+use tributary_testing::AppUnderTest;
 
-use super::super::world::{Answer, World};
+use crate::world::{Answer, TestApp, World};
 
 /// The default strategy: `reuters` is of high volume.
 pub(crate) const HYBRID: &[(&str, &str)] = &[("News__HighVolumeProviders", "reuters")];
@@ -60,7 +61,7 @@ impl Newsroom {
             found.map(|(_, value)| (*value).to_owned())
         };
         let cosmos = World::cosmos(&self.world.endpoint).await;
-        tributary::program().build(&cosmos, options, Settings::new(&setting)).unwrap()
+        TestApp::program().build(&cosmos, options, Settings::new(&setting)).unwrap()
     }
 
     /// Lets time pass, and deletes the expired items.
@@ -206,4 +207,10 @@ impl Newsroom {
         let items = self.world.items(container).await;
         items.iter().filter(|item| item["state"] == "live").count()
     }
+}
+
+/// The path of an item as a function has answered with it.
+pub(crate) fn path(item: &Value) -> String {
+    let [key, id] = ["partitionKey", "id"].map(|name| item[name].as_str().unwrap());
+    format!("/api/news/items/{key}/{id}")
 }

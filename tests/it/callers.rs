@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::world::{Answer, World};
+use crate::world::{Answer, World};
 
 /// The header that the platform sends for a user that is signed in with Microsoft Entra.
 pub(crate) const PRINCIPAL_ID: &str = "X-MS-CLIENT-PRINCIPAL-ID";

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Value, json};
-use tributary::blog::{
+use tributary_blog::{
     Blog,
     model::{
         Author, Like, Post, PostContent, PostId, PostText, PostsItem, Title, User, UserId,
@@ -26,7 +26,7 @@ use tributary_local::cosmos::{Fault, RequestKind};
 
 use crate::{
     given,
-    world::{Tributary, World},
+    world::{TestApp, World},
 };
 use tributary_testing::{
     audits::findings,
@@ -96,7 +96,7 @@ impl Window for TwoNewestPosts {
 pub(crate) struct Posts(HashMap<u8, PostsItem>);
 
 impl Sources for Posts {
-    type App = Tributary;
+    type App = TestApp;
 
     const CONTAINER: &'static str = "posts";
     const PARTITION_KEY: &'static str = "postId";
@@ -140,7 +140,7 @@ impl Posts {
 struct Users(HashMap<u8, User>);
 
 impl Sources for Users {
-    type App = Tributary;
+    type App = TestApp;
 
     const CONTAINER: &'static str = "users";
     const PARTITION_KEY: &'static str = "userId";

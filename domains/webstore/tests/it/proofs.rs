@@ -3,7 +3,9 @@
 use std::{collections::HashMap, sync::Arc};
 
 use serde_json::Value;
-use tributary::webstore::{
+use tributary_functions::values::CommandId;
+use tributary_testing::proof::{self, Sources, Targets};
+use tributary_webstore::{
     Catalog,
     model::{
         CategoryId, Label, LabelItem, LabelKind, Money, Name, Price, Product, ProductId,
@@ -11,17 +13,15 @@ use tributary::webstore::{
     },
     projections::{LabelNames, ProductsIntegrity},
 };
-use tributary_functions::values::CommandId;
-use tributary_testing::proof::{self, Sources, Targets};
 
-use crate::world::Tributary;
+use crate::world::TestApp;
 
 /// Labels, as the commands of the WebStore rename them.
 #[derive(Default)]
 struct Labels<const TAGS: bool>(HashMap<u8, Label>);
 
 impl<const TAGS: bool> Sources for Labels<TAGS> {
-    type App = Tributary;
+    type App = TestApp;
 
     const CONTAINER: &'static str = "productMeta";
     const PARTITION_KEY: &'static str = "type";
