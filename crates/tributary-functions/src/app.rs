@@ -23,18 +23,15 @@ use crate::{
     http::{
         Admission, AdmissionOptions, AuthLevel, Authentication, COSTS_ROUTE, Consistency,
         ConsistencyOptions, Footprint, FunctionNames, HttpFunction, WorkQueue, admit, answered,
-        catch_panics, consistent, delete, get, method_not_allowed, no_such_route, one_generation,
-        post,
+        catch_panics, consistent, delete, get, method_not_allowed, no_such_route, post,
     },
     operator::{
-        AFTER, FORCE, SWITCH_FORCE, cancel_rebuild, confirm_switch, get_projection, list_costs,
-        list_projections, pause_projection, rebuild_projection, release_lease, resume_projection,
-        switch_back, switch_projection,
+        AFTER, FORCE, cancel_rebuild, get_projection, list_costs, list_projections,
+        pause_projection, rebuild_projection, release_lease, resume_projection,
     },
     page::{OF_API, OF_APP, PlacedPage, WebPage},
     projection::{
-        Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections,
-        check_successions, lag::measure_lag, succession::Succession,
+        Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections, lag::measure_lag,
     },
     rebuild::Rebuilds,
     telemetry,
@@ -71,17 +68,6 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
     ]
 }
 
-/// The functions of no domain for operators of an app in which a projection has a successor.
-#[rustfmt::skip]
-fn functions_of_successions() -> Vec<HttpFunction<Projections>> {
-    use AuthLevel::Function;
-    vec![
-        post("SwitchProjection", "/api/projections/{name}/switch",      Function, switch_projection).edits().reads(&SWITCH_FORCE),
-        post("SwitchBack",       "/api/projections/{name}/switch-back", Function, switch_back).edits().reads(&SWITCH_FORCE),
-        post("ConfirmSwitch",    "/api/projections/{name}/confirm",     Function, confirm_switch).edits(),
-    ]
-}
-
 /// The page that shows the OpenAPI document, which its viewer reads: Swagger UI.
 static API_DOCS: PlacedPage =
     PlacedPage { page: include!(concat!(env!("OUT_DIR"), "/api_docs.rs")), place: &OF_API };
@@ -93,8 +79,8 @@ static API_DOCS: PlacedPage =
 /// and a host with another order must not open the commands to all callers.
 pub const UNMATCHED_FUNCTION: &str = "ZUnmatchedRoute";
 
-/// The timer of an app with projections: it measures their lag, continues their rebuilds, and removes the copies
-/// of retired ones. It is one, since each run of a timer counts as a second at least.
+/// The timer of an app with projections: it measures their lag and continues their
+/// rebuilds. It is one, since each run of a timer counts as a second at least.
 pub const MAINTENANCE: &str = "MaintainProjections";
 
 /// The times of its runs, every five minutes. A run each minute would use most of the free grant of a plan
@@ -155,22 +141,17 @@ impl App {
     ) -> Result<Self, ConfigError> {
         let background = &Background::new(options.background);
         let clock = options.clock;
-        let switch = options.projections.switch;
-        let context = Context { cosmos, background, settings, clock, switch };
+        let context = Context { cosmos, background, settings, clock };
         let domains: Vec<Domain> =
             domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
         let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
         let projections: Vec<_> = projections.collect();
-        let successions = domains.iter().flat_map(|domain| domain.successions.iter().cloned());
-        let successions: Vec<Succession> = successions.collect();
-        check_successions(&successions, &projections).map_err(ConfigError::new)?;
         let expirations = domains.iter().flat_map(|domain| {
             let expiration = domain.feeds.lease_expiration();
             domain.projections.iter().filter_map(move |one| Some((one.function(), expiration?)))
         });
         let projections = Projections::new(cosmos, options.projections, projections)
             .with_lease_expirations(expirations)
-            .with_successions(successions)
             .with_eager(&eager_projections(&domains)?);
         let audits = domains.iter().filter_map(|domain| Some((domain, domain.audit.as_ref()?)));
         let audits = audits.flat_map(|(domain, audit)| {
@@ -180,10 +161,7 @@ impl App {
         let openapi = OpenApi::default();
         let document = get("GetOpenApi", "/api/openapi.json", AuthLevel::Anonymous, get_open_api);
         let document = document.answers(Footprint::Item(DOCUMENT_BYTES));
-        let mut shared = bind(shared_functions(), &projections);
-        if !projections.successions().is_empty() {
-            shared.extend(bind(functions_of_successions(), &projections));
-        }
+        let shared = bind(shared_functions(), &projections);
         let shared = shared.into_iter().map(HttpFunction::without_eager_copies);
         let mut shared: Vec<_> = shared.collect();
         shared.push(document.with_state(openapi.clone()));
@@ -244,13 +222,8 @@ impl App {
         let states = self.projections.states().container();
         let of_domains = self.domains.iter().flat_map(|domain| &domain.containers);
         let containers: Vec<Container> = of_domains.chain([states]).cloned().collect();
-        let successions = self.projections.successions().to_vec();
         async move {
             let results = join_all(containers.iter().map(Container::warm_up)).await;
-            for succession in &successions {
-                // After a failure, the first request that needs it reads the state.
-                let _ = succession.now().await;
-            }
             let mut unreachable = None;
             for StoreError { reason, .. } in results.into_iter().filter_map(Result::err) {
                 match reason {
@@ -339,14 +312,6 @@ impl App {
         .http(self.router())
     }
 
-    /// Returns the successions of projections that a line of the table names.
-    fn successions_of(&self, copies_of: &[&str]) -> Vec<Succession> {
-        let is_named = |one: &&Succession| {
-            [one.old(), one.successor()].iter().any(|name| copies_of.contains(name))
-        };
-        self.projections.successions().iter().filter(is_named).cloned().collect()
-    }
-
     fn router(&self) -> Router {
         let functions = self.http_functions();
         let names = functions.map(|one| (one.method.clone(), one.route, one.name));
@@ -372,16 +337,9 @@ impl App {
                     copies_of: function.copies_of,
                     captures: if function.is_eager { captures.clone() } else { <_>::default() },
                 };
-                let generations = self.successions_of(function.copies_of);
                 let session = middleware::from_fn_with_state(consistency, consistent);
                 let handler = function.into_handler().route_layer(turn).route_layer(session);
-                if generations.is_empty() {
-                    return router.route(route, handler);
-                }
-                // Outside of the session, which waits for the projection whose copies are read.
-                let generations: Arc<[Succession]> = generations.into();
-                let generation = middleware::from_fn_with_state(generations, one_generation);
-                router.route(route, handler.route_layer(generation))
+                router.route(route, handler)
             })
             .method_not_allowed_fallback(method_not_allowed)
             .fallback(no_such_route)

@@ -54,11 +54,7 @@ use crate::{
     config::{ConfigError, Settings},
     cosmos::{Container, Cosmos, StoreError},
     http::HttpFunction,
-    projection::{
-        AnyProjection, Background,
-        control::ProjectionStates,
-        succession::{Succession, SwitchTimes},
-    },
+    projection::{AnyProjection, Background},
     values::Clock,
 };
 
@@ -70,8 +66,6 @@ pub struct Domain {
     pub http_functions: Vec<HttpFunction>,
     /// The projections: a trigger for each, and the replay of its dead letters.
     pub projections: Vec<Arc<dyn AnyProjection>>,
-    /// The projections that have a successor, while both are declared ([`Context::succession`]).
-    pub successions: Vec<Succession>,
     /// The functions of the projections that the instance of a command applies, too, before the command
     /// answers; none by default. For those with little work for a change.
     pub eager: Vec<&'static str>,
@@ -161,17 +155,6 @@ pub struct Context<'a> {
     pub settings: Settings<'a>,
     /// The clock of a domain that acts by the time.
     pub clock: Clock,
-    /// The times of switches to a successor.
-    pub switch: &'static SwitchTimes,
-}
-
-impl Context<'_> {
-    /// Declares that a projection has a successor, by the names of their functions: a projection whose copies
-    /// have another shape ([`succession`](crate::projection::succession)). Both stand in
-    /// [`Domain::projections`], and the succession in [`Domain::successions`].
-    pub fn succession(&self, old: &'static str, new: &'static str) -> Succession {
-        Succession::new(&ProjectionStates::new(self.cosmos), self.switch, (old, new))
-    }
 }
 
 /// Builds a domain. It sends nothing to the store.
@@ -184,7 +167,6 @@ impl Domain {
             name,
             http_functions: Vec::new(),
             projections: Vec::new(),
-            successions: Vec::new(),
             eager: Vec::new(),
             feeds: FeedOptions::default(),
             timers: Vec::new(),
@@ -200,7 +182,6 @@ impl Domain {
     pub fn and(mut self, other: Self) -> Self {
         self.http_functions.extend(other.http_functions);
         self.projections.extend(other.projections);
-        self.successions.extend(other.successions);
         self.eager.extend(other.eager);
         self.timers.extend(other.timers);
         self.audit = match (self.audit, other.audit) {

@@ -323,9 +323,6 @@ impl Examples {
             }
             self.locations.push(format!("/api/projections/{}", projection.function()));
         }
-        // Readers are switched to copies that were compared. A story of the app does that.
-        let needs_rebuild = ["SwitchProjection", "SwitchBack", "ConfirmSwitch"];
-        self.pending.retain(|listed| !needs_rebuild.contains(&listed.function.name));
         if projections.count() == 0 {
             self.pending.retain(|listed| listed.domain != FRAMEWORK);
         }

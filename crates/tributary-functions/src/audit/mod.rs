@@ -59,7 +59,7 @@ pub use self::{
 };
 use crate::{
     cosmos::{Container, Pacer, QueryPosition, StoreError},
-    projection::{aggregate::Aggregate, copies::AuditedCopies, succession::Succession},
+    projection::{aggregate::Aggregate, copies::AuditedCopies},
 };
 
 /// The items that are checked at a time.
@@ -292,31 +292,6 @@ impl Audit {
     pub fn and_audit(mut self, other: Self) -> Self {
         self.parts.extend(other.parts);
         self.may_log_partition_key.extend(other.may_log_partition_key);
-        self
-    }
-
-    /// Returns the audit with the checks of copies whose projection has a successor. They run after its own, until an
-    /// operator has confirmed the switch: then the copies are removed, and to repair them would be wrong.
-    #[must_use]
-    pub fn and_until_confirmed<C: Checks>(
-        mut self,
-        succession: &Succession,
-        checks: impl Fn() -> C + Send + Sync + 'static,
-    ) -> Self {
-        self.may_log_partition_key.push(C::may_log_partition_key);
-        let part = part(checks);
-        let succession = succession.clone();
-        self.parts.push(Arc::new(move |options, slice, listener| {
-            let part = Arc::clone(&part);
-            let succession = succession.clone();
-            let audited = async move {
-                if succession.now().await?.is_confirmed {
-                    return Ok((AuditSummary::default(), None));
-                }
-                part(options, slice, listener).await
-            };
-            audited.boxed()
-        }));
         self
     }
 

@@ -102,11 +102,6 @@ impl<'a> Replay<'a> {
                 "The projection of this dead letter is paused. Resume the projection, then replay.",
             ));
         }
-        if state.is_retired() {
-            return Err(ApiError::Conflict(
-                "The projection of this dead letter is retired. Delete the dead letter.",
-            ));
-        }
         match projection.replay(&letter.item, self.invocation).await {
             Ok(outcome) => {
                 let outcome = *self.reached.get_or_init(|| outcome);

@@ -48,9 +48,6 @@ pub async fn replay_many(
     if state.pause.is_some() {
         return Err(ApiError::Conflict("The projection is paused. Resume it, then replay."));
     }
-    if state.is_retired() {
-        return Err(ApiError::Conflict("The projection is retired. Delete its dead letters."));
-    }
     let container = projections.dead_letters().container();
     let conditions = &Conditions::default();
     let mut counts = ReplayCounts::default();

@@ -6,19 +6,11 @@
 //!
 //! A type of position refuses values that no item has: an id that the store does not take, a date beyond
 //! the year 9999. A list with a window also refuses a position outside of the window.
-//!
-//! A list of copies whose projection has a successor has two shapes for a time. Its cursor also names the
-//! successors whose copies it began to read, behind a `#`, which no path and no filter has
-//! ([`succession`](crate::projection::succession)).
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use serde::{
-    Deserialize, Serialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::ApiError;
-use crate::projection::succession::{chosen_successors, has_generations};
 
 /// The longest cursor, in characters. A cursor of the app has at most a path, a filter, a name and an id.
 const MAX_CURSOR_CHARACTERS: usize = 8 * 1024;
@@ -38,29 +30,10 @@ pub(super) fn write(list: String, position: impl Serialize) -> Option<String> {
 
 /// Returns the position that a cursor of this list holds.
 pub(super) fn read<K: DeserializeOwned>(list: &str, text: &str) -> Result<K, ApiError> {
-    // Once its succession is deleted from the code, a list has one shape.
-    let is_of_list = |of: &str| of == list || !has_generations() && without_successors(of) == list;
     decode::<K>(text)
-        .filter(|Cursor(of, _)| is_of_list(of))
+        .filter(|Cursor(of, _)| of == list)
         .map(|Cursor(_, position)| position)
         .ok_or_else(refused)
-}
-
-/// Returns the successors whose copies the list of a cursor reads, separated by commas; `None` if the text is no
-/// cursor.
-pub(super) fn successors(text: &str) -> Option<String> {
-    let Cursor(of, _) = decode::<IgnoredAny>(text)?;
-    Some(of.split_once('#').map(|(_, successors)| successors.to_owned()).unwrap_or_default())
-}
-
-/// Returns the name of a list for the cursors of the current request.
-pub(super) fn list_of_request(list: String) -> String {
-    let successors = chosen_successors();
-    if successors.is_empty() { list } else { format!("{list}#{successors}") }
-}
-
-fn without_successors(list: &str) -> &str {
-    list.split('#').next().unwrap_or_default()
 }
 
 fn decode<K: DeserializeOwned>(text: &str) -> Option<Cursor<K>> {

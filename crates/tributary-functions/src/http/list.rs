@@ -221,10 +221,9 @@ impl<S: Send + Sync, K: DeserializeOwned, F: Filter> FromRequestParts<S> for Pag
 }
 
 fn scope(path: &str, filter: &impl Serialize) -> Result<String, ApiError> {
-    let list = match serde_urlencoded::to_string(filter) {
-        Ok(filter) if filter.is_empty() => path.to_owned(),
-        Ok(filter) => format!("{path}?{filter}"),
-        Err(_) => return Err(ApiError::Internal),
-    };
-    Ok(cursor::list_of_request(list))
+    match serde_urlencoded::to_string(filter) {
+        Ok(filter) if filter.is_empty() => Ok(path.to_owned()),
+        Ok(filter) => Ok(format!("{path}?{filter}")),
+        Err(_) => Err(ApiError::Internal),
+    }
 }

@@ -10,21 +10,17 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::{
-    LeaseName, PauseReason, ProjectionList, ProjectionName, ProjectionView, confirm_command,
+    LeaseName, PauseReason, ProjectionList, ProjectionName, ProjectionView,
     output::{PROGRESS_INTERVAL, closed, print, print_released, print_status, sentence, write},
     rebuild_command,
     release_lease::release,
-    switch::{self, SwitchRequest},
     update, with_lag,
 };
 use crate::{
     brand::brand,
     dead_letters::{ReplayCounts, replay_many},
     http::Conditions,
-    projection::{
-        Projections,
-        control::{Generation, Pause},
-    },
+    projection::{Projections, control::Pause},
     rebuild::Rebuilds,
     terminal::{OutputFormat, json_lines},
     values::Timestamp,
@@ -33,7 +29,7 @@ use crate::{
 /// The command failed, or was not possible.
 const EXIT_FAILED: u8 = 2;
 
-/// Lists, pauses, resumes and rebuilds projections, switches readers, and replays dead letters
+/// Lists, pauses, resumes and rebuilds projections, and replays dead letters
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "\
 Settings, as environment variables: CosmosConnection (a connection string) or
@@ -119,33 +115,6 @@ enum ProjectionCommand {
         #[arg(value_parser = name)]
         name: ProjectionName,
     },
-    /// Switches the readers of a projection to the copies of its successor
-    Switch {
-        /// The function's name of the projection that is replaced
-        #[arg(value_parser = name)]
-        name: ProjectionName,
-        /// Also to copies that were not compared, or that wait for changes
-        #[arg(long)]
-        force: bool,
-    },
-    /// Switches the readers of a projection back from its successor
-    SwitchBack {
-        /// The function's name of the projection that is replaced
-        #[arg(value_parser = name)]
-        name: ProjectionName,
-        /// Also to copies that wait for changes
-        #[arg(long)]
-        force: bool,
-    },
-    /// Confirms a switch for good: the projection is retired, and its copies are removed
-    ///
-    /// Ctrl-C stops this command: a timer of the app goes on with the removal within five minutes, or this
-    /// command does, started again.
-    Confirm {
-        /// The function's name of the projection that is replaced
-        #[arg(value_parser = name)]
-        name: ProjectionName,
-    },
     /// Lists the projections again and again, until Ctrl-C
     Watch {
         /// The pause between two lists
@@ -228,15 +197,6 @@ async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Resu
             let updated = update::cancel_rebuild(projections, name, anything).await;
             print(&[updated.map_err(sentence)?.view], format)
         }
-        ProjectionCommand::Switch { name, force } => {
-            switch(projections, name, (Generation::New, *force), format).await
-        }
-        ProjectionCommand::SwitchBack { name, force } => {
-            switch(projections, name, (Generation::Old, *force), format).await
-        }
-        ProjectionCommand::Confirm { name } => {
-            confirm_command::run(rebuilds, name, user(), format).await
-        }
         ProjectionCommand::Watch { interval } => loop {
             let views = list(projections).await?;
             if format == OutputFormat::Colours {
@@ -247,17 +207,6 @@ async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Resu
             tokio::time::sleep(Duration::from_secs(*interval)).await;
         },
     }
-}
-
-async fn switch(
-    projections: &Projections,
-    name: &ProjectionName,
-    (to, by_force): (Generation, bool),
-    format: OutputFormat,
-) -> Result<(), String> {
-    let request = SwitchRequest { to, by: user(), by_force };
-    let switched = switch::switch(projections, name, &Conditions::default(), &request).await;
-    print(&[switched.map_err(sentence)?.view], format)
 }
 
 async fn list(projections: &Projections) -> Result<Vec<ProjectionView>, String> {

@@ -1,5 +1,5 @@
-//! Projections in the hands of operators: listed with their lags, paused, resumed, rebuilt, their readers switched
-//! to a successor, their leases released, their dead letters replayed; and the costs of recent work.
+//! Projections in the hands of operators: listed with their lags, paused, resumed, rebuilt, their leases
+//! released, their dead letters replayed; and the costs of recent work.
 //!
 //! Each is a part of the command `projections`, and all but the replay are functions with a key. The costs are
 //! such a function only.
@@ -8,8 +8,6 @@
 
 mod cancel_rebuild;
 pub mod command;
-mod confirm_command;
-mod confirm_switch;
 mod force;
 mod get_projection;
 mod lease_view;
@@ -21,10 +19,6 @@ mod rebuild_command;
 mod rebuild_projection;
 mod release_lease;
 mod resume_projection;
-mod succession_view;
-mod switch;
-mod switch_back;
-mod switch_projection;
 mod table;
 mod update;
 mod view;
@@ -32,7 +26,6 @@ mod with_lag;
 
 pub use self::{
     cancel_rebuild::cancel_rebuild,
-    confirm_switch::confirm_switch,
     get_projection::get_projection,
     lease_view::{LeaseName, LeaseView},
     list_costs::{AFTER, ProjectionSource, RecentCosts, list_costs},
@@ -41,10 +34,6 @@ pub use self::{
     rebuild_projection::{RebuildProjectionRequest, rebuild_projection},
     release_lease::{FORCE, ReleasedLease, release_lease},
     resume_projection::resume_projection,
-    succession_view::{RemovalView, SuccessionView},
-    switch::SWITCH_FORCE,
-    switch_back::switch_back,
-    switch_projection::switch_projection,
     update::UpdatedProjection,
     view::{ProjectionName, ProjectionView, RebuildStepName, RebuildView},
 };

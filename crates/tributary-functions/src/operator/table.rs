@@ -1,6 +1,6 @@
 //! The table of the command `projections`.
 
-use super::{LeaseView, ProjectionView, SuccessionView};
+use super::{LeaseView, ProjectionView};
 use crate::{
     projection::{
         control::ProjectionStatus,
@@ -62,9 +62,7 @@ fn colour(view: &ProjectionView) -> Option<Colour> {
     }
     match view.status {
         ProjectionStatus::Running => None,
-        ProjectionStatus::Paused | ProjectionStatus::Rebuilding | ProjectionStatus::Retired => {
-            Some(Colour::Yellow)
-        }
+        ProjectionStatus::Paused | ProjectionStatus::Rebuilding => Some(Colour::Yellow),
         ProjectionStatus::Unreadable => Some(Colour::Red),
     }
 }
@@ -82,16 +80,13 @@ fn cells(view: &ProjectionView, now: Timestamp) -> [String; 6] {
         }
         (None, None) => <_>::default(),
     };
-    let successor_of = view.successor_of.map(|old| format!("successor of {old}"));
-    let succession = view.succession.as_ref().map(SuccessionView::in_words).or(successor_of);
-    let detail: Vec<String> = detail.into_iter().chain(succession).collect();
     [
         view.name.to_owned(),
         view.container.to_owned(),
         format!("{}{}", view.status.as_str(), if view.eager { ", eager" } else { "" }),
         view.lag.as_ref().map_or_else(|| "?".to_owned(), lag),
         since,
-        detail.join("; "),
+        detail.unwrap_or_default(),
     ]
 }
 
@@ -121,8 +116,6 @@ mod tests {
             eager: false,
             pause: None,
             rebuild: None,
-            succession: None,
-            successor_of: None,
             lag: Some(LagSummary {
                 changes: 12,
                 seconds: 95,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{lease_view::LeaseView, succession_view::SuccessionView};
+use super::lease_view::LeaseView;
 use crate::{
     http::ApiError,
     projection::{
@@ -12,7 +12,6 @@ use crate::{
             Pause, ProjectionState, ProjectionStatus, Rebuild, RebuildProgress, RebuildStep,
         },
         lag::LagSummary,
-        succession::Succession,
     },
     values::{Timestamp, checked_text, id_rule},
 };
@@ -43,13 +42,6 @@ pub struct ProjectionView {
     /// The last rebuild; none before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<RebuildView>,
-    /// The successor; none for most projections.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub succession: Option<SuccessionView>,
-    /// The projection that this one replaces; none for most projections.
-    #[schemars(example = &"CopyRooms")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub successor_of: Option<&'static str>,
     /// The lag; none if the leases could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag: Option<LagSummary>,
@@ -164,18 +156,11 @@ impl ProjectionView {
         let name = projection.function();
         let status = state.status();
         let rebuild = state.rebuild.as_ref().map(RebuildView::new);
-        let mut successions = projections.successions().iter();
-        let successor_of =
-            successions.clone().find(|one| one.successor() == name).map(Succession::old);
-        let succession = successions.find(|one| one.old() == name);
-        let succession = succession.map(|one| SuccessionView::new(one, &state));
         Self {
             status,
             eager: projections.eager().has(name),
             pause: state.pause,
             rebuild,
-            succession,
-            successor_of,
             ..Self::unreadable(projection)
         }
     }
@@ -189,8 +174,6 @@ impl ProjectionView {
             eager: false,
             pause: None,
             rebuild: None,
-            succession: None,
-            successor_of: None,
             lag: None,
             leases: None,
         }

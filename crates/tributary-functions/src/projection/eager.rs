@@ -72,7 +72,7 @@ use super::{
     AppliedChanges, Projection,
     apply::ApplyError,
     batch::{self, SourceChange},
-    control::{BatchAdmission, ProjectionGate},
+    control::ProjectionGate,
 };
 use crate::{
     cosmos::{Captures, Limits, SeenPositions, Session, StoreError, in_no_session, within},
@@ -263,14 +263,9 @@ pub async fn apply_eagerly(
 impl EagerProjection {
     /// Applies the changes of the documents, unless the projection is paused.
     async fn apply(&self, documents: Vec<Document>) -> Result<Session, EagerError> {
-        let admission = self.gate.admit().await.map_err(|_| EagerError::Paused)?;
-        match admission {
-            BatchAdmission::Apply => {
-                apply_eagerly(&*self.projection, &self.applied, documents).await
-            }
-            // A retired projection has nothing to apply any more, and no reader waits for it.
-            BatchAdmission::Acknowledge => Ok(Session::default()),
-            BatchAdmission::Refuse(_) => Err(EagerError::Paused),
+        match self.gate.refuses().await {
+            Ok(None) => apply_eagerly(&*self.projection, &self.applied, documents).await,
+            Ok(Some(_)) | Err(_) => Err(EagerError::Paused),
         }
     }
 

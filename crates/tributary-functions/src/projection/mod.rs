@@ -98,8 +98,6 @@ mod origin;
 mod registry;
 pub mod removal;
 mod replay;
-pub mod succession;
-mod succession_check;
 mod unreadable;
 pub mod window;
 
@@ -115,7 +113,6 @@ pub use self::{
     origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
     replay::ReplayError,
-    succession_check::check_successions,
 };
 pub use crate::cosmos::{Background, BackgroundOptions};
 use crate::cosmos::{Container, StoreError};

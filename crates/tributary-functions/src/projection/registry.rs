@@ -11,13 +11,11 @@ use super::{
     batch::{self, AppliedBatch, BatchSource, IncompleteBatch},
     catch_up::{CatchUp, CopyFreshness, MonitoredFeed},
     control::{
-        BatchAdmission, FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE,
-        pause_after_failures,
+        FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
     },
     eager::{ApplyEagerly, EagerOptions, EagerProjection, EagerProjections},
     leases::{LeaseTerms, ProjectionLeases, STOPPED_AFTER},
     replay::{self, ReplayError},
-    succession::{Succession, SwitchTimes},
 };
 use crate::{
     cosmos::{Container, Cosmos, Session, StoreError},
@@ -36,7 +34,6 @@ pub struct Projections {
     all: Vec<Arc<dyn AnyProjection>>,
     /// The times after which leases expire, by functions, where they are not the host's.
     expirations: HashMap<&'static str, Duration>,
-    successions: Vec<Succession>,
 }
 
 /// The time after which a lease expires, unless a trigger says otherwise: the host's default.
@@ -54,8 +51,6 @@ pub struct ProjectionOptions {
     pub failure_limit: Option<FailureLimit>,
     /// The wait of a change after which its lease has stopped.
     pub stopped_after: Duration,
-    /// The times of switches to a successor. A test has shorter ones.
-    pub switch: &'static SwitchTimes,
     /// The settings of eager projections.
     pub eager: EagerOptions,
 }
@@ -67,7 +62,6 @@ impl Default for ProjectionOptions {
             state_max_age: STATE_MAX_AGE,
             failure_limit: None,
             stopped_after: STOPPED_AFTER,
-            switch: SwitchTimes::DEFAULT,
             eager: EagerOptions::default(),
         }
     }
@@ -129,12 +123,8 @@ impl ProjectionTrigger {
         documents: Documents,
         invocation: InvocationId,
     ) -> Result<InvocationOutcome, InvocationError> {
-        match self.gate.admit().await.map_err(InvocationError::UnknownState)? {
-            BatchAdmission::Apply => {}
-            BatchAdmission::Acknowledge => return Ok(InvocationOutcome::new()),
-            BatchAdmission::Refuse(refused) => {
-                return Ok(InvocationOutcome::refused(refused.to_string()));
-            }
+        if let Some(refused) = self.gate.refuses().await.map_err(InvocationError::UnknownState)? {
+            return Ok(InvocationOutcome::refused(refused.to_string()));
         }
         let Projections { letters, states, options, .. } = &self.projections;
         let budget = options.retry_budget;
@@ -202,9 +192,8 @@ impl Projections {
         let leases = ProjectionLeases::new(cosmos);
         let catch_up = CatchUp::new(&leases);
         let expirations = HashMap::new();
-        let successions = Vec::new();
         let eager = EagerProjections::new(Vec::new(), options.eager.time);
-        Self { letters, states, leases, catch_up, eager, options, all, expirations, successions }
+        Self { letters, states, leases, catch_up, eager, options, all, expirations }
     }
 
     /// Returns the projections, of which those of these functions are eager, or those of the settings instead.
@@ -237,16 +226,6 @@ impl Projections {
         expirations: impl Iterator<Item = (&'static str, Duration)>,
     ) -> Self {
         Self { expirations: expirations.collect(), ..self }
-    }
-
-    /// Returns the projections with these successors.
-    pub fn with_successions(self, successions: Vec<Succession>) -> Self {
-        Self { successions, ..self }
-    }
-
-    /// Returns the successions that the domains declare.
-    pub fn successions(&self) -> &[Succession] {
-        &self.successions
     }
 
     /// Returns the times by which the leases of a function are judged.
@@ -314,12 +293,7 @@ impl Projections {
         session: &Session,
         limit: Duration,
     ) -> CopyFreshness {
-        let find = |name: &&str| {
-            let name =
-                self.successions.iter().find_map(|one| one.chosen_for(name)).unwrap_or(*name);
-            self.all.iter().find(|one| one.function() == name)
-        };
-        let found = chain.iter().filter_map(find);
+        let found = chain.iter().filter_map(|name| self.by_function(name));
         let feeds = found.map(|one| MonitoredFeed {
             function: one.function(),
             monitored: one.sources(),

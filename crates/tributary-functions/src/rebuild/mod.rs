@@ -9,9 +9,6 @@
 //! 2. *Audit*: the worker audits the domain slice by slice, with repair. It removes the copies that have no
 //!    source, and corrects those that have the version of their source and another content.
 //!
-//! The copies of a retired projection are removed likewise, in slices, by the command that has confirmed the
-//! switch to its successor or by the timer ([`succession`](crate::projection::succession)).
-//!
 //! The worker is the first of these that finds the rebuild without one: the command that has asked, a later
 //! command, the timer [`MAINTENANCE`](crate::app::MAINTENANCE).
 //!
@@ -41,7 +38,6 @@
 //! - *Readers* find every copy all the time: no step removes a copy that has a source.
 
 mod requests;
-mod retired_copies;
 mod worker;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -50,7 +46,6 @@ use tokio::time::Instant;
 
 pub use self::{
     requests::RebuildRequest,
-    retired_copies::RemovalResult,
     worker::{RebuildError, RunResult},
 };
 use crate::{
@@ -58,7 +53,7 @@ use crate::{
     cosmos::Background,
     projection::{
         Projections,
-        control::{ProjectionState, Rebuild, Retirement},
+        control::{ProjectionState, Rebuild},
     },
     values::fresh_id,
 };
@@ -67,7 +62,7 @@ use crate::{
 /// fans out for a whole slice of the background, and `functionTimeout` is ten.
 const TIMER_RUN: Duration = Duration::from_mins(3);
 
-/// The rebuilds of all projections, and the removal of the copies of retired ones. Cloning is cheap.
+/// The rebuilds of all projections. Cloning is cheap.
 #[derive(Clone)]
 pub struct Rebuilds {
     projections: Projections,
@@ -96,27 +91,16 @@ impl Rebuilds {
         &self.projections
     }
 
-    /// Works for three minutes on the rebuilds in these states that have no worker, and on the removal of the
-    /// copies of retired projections. One that fails keeps its position, and no other waits for it.
+    /// Works for three minutes on the rebuilds in these states that have no worker. One that fails keeps its
+    /// position, and no other waits for it.
     pub async fn continue_all(&self, states: impl IntoIterator<Item = ProjectionState>) {
         let deadline = Instant::now() + TIMER_RUN;
-        let states: Vec<ProjectionState> = states.into_iter().collect();
-        for state in states.iter().filter(|one| one.rebuild_under_way().is_some()) {
+        for state in states.into_iter().filter(|state| state.rebuild_under_way().is_some()) {
             let worker = fresh_id();
             let mut report = |_: &Rebuild| ();
             let run = self.run(&state.id, &worker, Some(deadline), &mut report);
             if let Err(error) = run.await {
                 tracing::error!(projection = state.id, %error, "A rebuild could not go on");
-            }
-        }
-        for succession in self.projections.successions() {
-            if states.iter().any(|state| state.id == succession.old() && state.is_retired()) {
-                let mut report = |_: &Retirement| ();
-                let run = self.remove_retired(succession, Some(deadline), &mut report);
-                if let Err(error) = run.await {
-                    let projection = succession.old();
-                    tracing::error!(projection, %error, "The removal of copies could not go on");
-                }
             }
         }
     }

@@ -35,11 +35,6 @@ impl RebuildRequest {
         if since.is_some_and(|since| since >= *now) {
             return Err(ApiError::invalid("since", "must be in the past"));
         }
-        if state.is_retired() {
-            return Err(ApiError::Conflict(
-                "The projection is retired: its readers have its successor. Rebuild the successor.",
-            ));
-        }
         if state.pause.is_some() {
             return Err(ApiError::Conflict(
                 "The projection is paused. Resume it, then rebuild it.",

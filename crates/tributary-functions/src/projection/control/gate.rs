@@ -27,19 +27,7 @@ pub struct ProjectionGate {
 struct KnownState {
     read_at: Option<Instant>,
     pause: Option<Pause>,
-    is_retired: bool,
     logged_at: Option<Instant>,
-}
-
-/// The decision on a batch.
-#[derive(Debug, Clone, PartialEq)]
-pub enum BatchAdmission {
-    /// It is applied.
-    Apply,
-    /// It is acknowledged without work: the projection is retired.
-    Acknowledge,
-    /// It waits in the change feed.
-    Refuse(RefusedBatch),
 }
 
 /// A batch that was refused, since the projection is paused.
@@ -66,23 +54,17 @@ impl ProjectionGate {
         Self { function, states, max_age, known: Mutex::default() }
     }
 
-    /// Admits a batch, refuses it while the projection is paused, or lets it pass if the projection is retired.
-    pub async fn admit(&self) -> Result<BatchAdmission, StoreError> {
+    /// Returns the refusal of a batch while the projection is paused; `None`: the batch is applied.
+    pub async fn refuses(&self) -> Result<Option<RefusedBatch>, StoreError> {
         let mut known = self.known.lock().await;
         let now = Instant::now();
         if known.read_at.is_none_or(|read_at| now - read_at >= self.max_age) {
             let (state, _) = self.states.read(self.function).await?;
-            known.is_retired = state.is_retired();
             known.pause = state.pause;
             known.read_at = Some(now);
             telemetry::projection_state(self.function, known.pause.is_some());
         }
-        if known.is_retired {
-            return Ok(BatchAdmission::Acknowledge);
-        }
-        let Some(pause) = known.pause.clone() else {
-            return Ok(BatchAdmission::Apply);
-        };
+        let Some(pause) = known.pause.clone() else { return Ok(None) };
         if known.logged_at.is_none_or(|logged_at| now - logged_at >= LOG_INTERVAL) {
             known.logged_at = Some(now);
             tracing::info!(
@@ -91,6 +73,6 @@ impl ProjectionGate {
                 "Refused a batch of changes: the projection is paused"
             );
         }
-        Ok(BatchAdmission::Refuse(RefusedBatch { function: self.function, pause }))
+        Ok(Some(RefusedBatch { function: self.function, pause }))
     }
 }

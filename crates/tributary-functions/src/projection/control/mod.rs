@@ -26,8 +26,6 @@
 //! - *A lost answer of the state's write*: the next attempt reads the latest committed state, and finds
 //!   that nothing is to be changed.
 //! - *No container `projections`*: no pause was ever stored, so all projections run. A pause is refused.
-//! - *A retired projection* acknowledges its batches and applies nothing: its readers have its successor
-//!   ([`succession`](super::succession)).
 //! - *A store that does not answer*: the batch fails, as it would without a pause. To admit it would be to
 //!   apply changes that an operator has stopped.
 
@@ -37,17 +35,15 @@ mod rebuild;
 mod state;
 mod states;
 mod status;
-mod switch;
 mod waiting;
 
 pub(super) use self::failures::pause_after_failures;
 pub use self::{
     failures::FailureLimit,
-    gate::{BatchAdmission, ProjectionGate, RefusedBatch, STATE_MAX_AGE},
+    gate::{ProjectionGate, RefusedBatch, STATE_MAX_AGE},
     rebuild::{CLAIM, Rebuild, RebuildProgress, RebuildStep, RebuildWorker},
     state::{Pause, ProjectionState},
     states::ProjectionStates,
     status::ProjectionStatus,
-    switch::{Generation, RemovalProgress, Retirement, Switch},
     waiting::WaitingPositions,
 };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Rebuild, Switch};
+use super::Rebuild;
 use crate::values::Timestamp;
 
 /// The state of a projection, as it is stored.
@@ -21,9 +21,6 @@ pub struct ProjectionState {
     /// The last rebuild, under way or ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<Rebuild>,
-    /// The last switch of readers between the projection and its successor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub switch: Option<Switch>,
 }
 
 /// A pause of a projection.
@@ -47,7 +44,7 @@ pub struct Pause {
 impl ProjectionState {
     /// Returns the state of a projection for which nothing is stored.
     pub fn running(function: &str) -> Self {
-        Self { id: function.to_owned(), pause: None, resumed_at: None, rebuild: None, switch: None }
+        Self { id: function.to_owned(), pause: None, resumed_at: None, rebuild: None }
     }
 
     /// Returns the state with a pause; `None` if it has one.
@@ -64,22 +61,6 @@ impl ProjectionState {
     /// Returns the state with a rebuild.
     pub fn with_rebuild(&self, rebuild: Rebuild) -> Self {
         Self { rebuild: Some(rebuild), ..self.clone() }
-    }
-
-    /// Returns the state with a switch.
-    pub fn with_switch(&self, switch: Switch) -> Self {
-        Self { switch: Some(switch), ..self.clone() }
-    }
-
-    /// Returns the switch to this successor, or back from it. One to another successor is of an older version of
-    /// the app.
-    pub fn switch_to(&self, successor: &str) -> Option<&Switch> {
-        self.switch.as_ref().filter(|switch| switch.successor == successor)
-    }
-
-    /// Returns true if a switch to the successor was confirmed. Then the projection applies nothing any more.
-    pub fn is_retired(&self) -> bool {
-        self.switch.as_ref().is_some_and(|switch| switch.retirement.is_some())
     }
 
     /// Returns the rebuild that has not ended.

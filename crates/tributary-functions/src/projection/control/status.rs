@@ -16,8 +16,6 @@ pub enum ProjectionStatus {
     Paused,
     /// It applies each batch, and its sources again.
     Rebuilding,
-    /// It acknowledges each batch and applies none: its readers have its successor for good.
-    Retired,
     /// Its state cannot be read, so it refuses each batch: delete its item in the container `projections`.
     Unreadable,
 }
@@ -29,7 +27,6 @@ impl ProjectionStatus {
             Self::Running => "running",
             Self::Paused => "paused",
             Self::Rebuilding => "rebuilding",
-            Self::Retired => "retired",
             Self::Unreadable => "unreadable",
         }
     }
@@ -54,9 +51,7 @@ impl From<Option<&RowResult<ProjectionState>>> for ProjectionStatus {
 impl ProjectionState {
     /// Returns the status.
     pub fn status(&self) -> ProjectionStatus {
-        if self.is_retired() {
-            ProjectionStatus::Retired
-        } else if self.pause.is_some() {
+        if self.pause.is_some() {
             ProjectionStatus::Paused
         } else if self.rebuild_under_way().is_some() {
             ProjectionStatus::Rebuilding
