@@ -10,9 +10,10 @@ use std::{
 };
 
 use anyhow::ensure;
+use tributary_local::client::Call;
 use tributary_local::host::BuiltApp;
 use tributary_tools::{
-    Call, Sorted, Table,
+    Sorted, Table,
     figures::{mebibytes, milliseconds},
 };
 

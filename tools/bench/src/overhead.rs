@@ -24,7 +24,8 @@ use tokio::{
     runtime,
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
 };
-use tributary_tools::{Call, Sorted, Table, figures::milliseconds};
+use tributary_local::client::Call;
+use tributary_tools::{Sorted, Table, figures::milliseconds};
 
 use crate::{
     handler::MeasuredHandler,
