@@ -25,12 +25,12 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
 };
 use tributary_local::client::Call;
-use tributary_tools::{Sorted, Table, figures::milliseconds};
 
 use crate::{
     handler::MeasuredHandler,
     http::Connection,
     machine,
+    report::{Sorted, Table, milliseconds},
     world::{BenchWorld, POSTS, READERS, USERS, author, comment, like},
 };
 
