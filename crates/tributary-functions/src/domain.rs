@@ -2,10 +2,10 @@
 //!
 //! To add a domain (`docs/adding-a-function.md` names the files):
 //!
-//! 1. A folder in `src/`, say `rooms`, whose `mod.rs` has its table of routes and
+//! 1. A module or a crate, say `rooms`, with its table of routes and
 //!    `pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError>`.
-//! 2. A line in the app's [`Program`](crate::program::Program), and `pub mod rooms;`.
-//! 3. Its containers in `infra/containers.json`, and its stories in `tests/it/rooms/`.
+//! 2. A line in the app's [`Program`](crate::program::Program).
+//! 3. Its containers in `infra/containers.json`, and its stories.
 //! 4. The command `functions` of the app writes a folder in `functions/` for each function.
 //!
 //! ```
@@ -60,7 +60,7 @@ use crate::{
 
 /// The parts that a domain adds to the app.
 pub struct Domain {
-    /// The name, which is that of its folder in `src/`.
+    /// The name, which is that of its module or crate.
     pub name: &'static str,
     /// The HTTP functions, with their state.
     pub http_functions: Vec<HttpFunction>,
@@ -200,4 +200,18 @@ pub fn bind<S: Clone + Send + Sync + 'static>(
     state: &S,
 ) -> Vec<HttpFunction> {
     functions.into_iter().map(|function| function.with_state(state.clone())).collect()
+}
+
+/// Names, for some functions, the projections that make the copies in their answers. A projection that
+/// reads what another one writes stands behind it. A caller with a consistency token waits for them.
+pub fn reading_copies(
+    mut functions: Vec<HttpFunction>,
+    table: &[(&str, &'static [&'static str])],
+) -> Result<Vec<HttpFunction>, ConfigError> {
+    for (name, projections) in table {
+        let function = functions.iter_mut().find(|function| function.name == *name);
+        let unknown = || ConfigError::new(format!("{name} is no HTTP function."));
+        function.ok_or_else(unknown)?.copies_of = projections;
+    }
+    Ok(functions)
 }

@@ -12,6 +12,7 @@
 #![allow(missing_docs, reason = "a domain is no library: a name may say it all")]
 
 pub mod model;
+pub mod moves;
 
 pub mod commands;
 pub mod queries;
@@ -67,18 +68,27 @@ fn http_functions() -> Vec<HttpFunction<News>> {
     let items = Footprint::Page { item: ITEM_BYTES, limit: 20 };
     let batch = Footprint::Batch { body: MAX_BATCH_BODY_BYTES, answer: MAX_BATCH_ANSWER_BYTES };
     // 500 items, each with some ten store requests at worst, and 4 MiB of text, written once.
-    let whole_batch = Limits { store_requests: 20_000, request_units: 100_000, time: Duration::from_secs(200) };
+    let batch_limits =
+        Limits { store_requests: 20_000, request_units: 100_000, time: Duration::from_secs(200) };
     // The pacer bounds the request units of a run, its slice the time.
-    let run         = Limits { store_requests: 100_000, request_units: 200_000, time: Duration::from_secs(200) };
+    let run =
+        Limits { store_requests: 100_000, request_units: 200_000, time: Duration::from_secs(200) };
     // A run waits for the background's budget, for up to a minute.
-    let runs  = WorkQueue::new(2, 8);
+    let runs = WorkQueue::new(2, 8);
     vec![
-        post("PostNewsItem",  "/api/news/items",                     Function,  post_item).answers(item),
-        post("PostNewsItems", "/api/news/items/batch",               Function,  post_items).answers(batch).within(whole_batch),
-        get("ListNewsItems",  "/api/news/items",                     Anonymous, list_items).answers(items),
-        get("SearchNews",     "/api/news/search",                    Anonymous, search_items).answers(items),
-        get("GetNewsItem",    "/api/news/items/{partitionKey}/{id}", Anonymous, get_item).answers(item),
-        post("MigrateNews",   "/api/news/migrate",                   Function,  migrate_items).within(run).queued(&runs),
-        post("ArchiveNews",   "/api/news/archive",                   Function,  archive_items).reads(&ARCHIVE_QUERY).within(run).queued(&runs),
+        post("PostNewsItem",  "/api/news/items",                     Function,  post_item)
+            .answers(item),
+        post("PostNewsItems", "/api/news/items/batch",               Function,  post_items)
+            .answers(batch).within(batch_limits),
+        get("ListNewsItems",  "/api/news/items",                     Anonymous, list_items)
+            .answers(items),
+        get("SearchNews",     "/api/news/search",                    Anonymous, search_items)
+            .answers(items),
+        get("GetNewsItem",    "/api/news/items/{partitionKey}/{id}", Anonymous, get_item)
+            .answers(item),
+        post("MigrateNews",   "/api/news/migrate",                   Function,  migrate_items)
+            .within(run).queued(&runs),
+        post("ArchiveNews",   "/api/news/archive",                   Function,  archive_items)
+            .reads(&ARCHIVE_QUERY).within(run).queued(&runs),
     ]
 }

@@ -8,12 +8,12 @@ use tributary_functions::{
     config::ConfigError,
     cosmos::{Background, Container, Reads, StoreError, Stored, containers},
     domain::Context,
-    engines::item_move::Places,
     values::{Clock, Timestamp},
 };
 
 use super::{
-    model::{Ages, FeedItem, KeyClass, NewItem, Place, Progress, ProviderId, Strategy, Tier},
+    model::{Ages, KeyClass, NewItem, Progress, ProviderId, Strategy, Tier},
+    moves::Place,
     progress::{
         MigrationProgress, PROGRESS_ID, ProgressRecord, RECORDS_PARTITION, RememberedProgress,
     },
@@ -60,10 +60,9 @@ pub(super) const PROVIDER_KEYS_ID: &str = "keys";
 
 containers!(News: hot, warm, archive, locations);
 
-impl Places for News {
-    type Content = FeedItem;
-
-    fn container(&self, tier: Tier) -> &Container {
+impl News {
+    /// Returns the container of a tier.
+    pub(super) fn container(&self, tier: Tier) -> &Container {
         match tier {
             Tier::Hot => &self.hot,
             Tier::Warm => &self.warm,
@@ -71,16 +70,6 @@ impl Places for News {
         }
     }
 
-    fn locations(&self) -> &Container {
-        &self.locations
-    }
-
-    fn latest(&self) -> Self {
-        self.latest_committed()
-    }
-}
-
-impl News {
     /// Returns the news in a database.
     pub(super) fn new(context: &Context<'_>) -> Result<Self, ConfigError> {
         let settings = NewsSettings::read(context.settings)?;

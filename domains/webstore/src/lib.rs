@@ -30,8 +30,9 @@ use std::sync::Arc;
 
 use tributary_functions::{
     config::ConfigError,
-    domain::{Context, Domain, bind},
+    domain::{Context, Domain, bind, reading_copies},
     http::{AuthLevel, Footprint, HttpFunction, QueryParameter, WorkQueue, delete, get, post, put},
+    projection::Projection,
 };
 
 use self::{
@@ -54,7 +55,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let customers = Customers::new(context.cosmos);
     let store = WebStore { catalog: catalog.clone(), customers: customers.clone() };
     Ok(Domain {
-        http_functions: bind(http_functions(), &store),
+        http_functions: reading_copies(bind(http_functions(), &store), COPIES)?,
         projections: vec![
             Arc::new(LabelNames::new(&catalog, context.background)),
             Arc::new(ProductsIntegrity::new(&catalog)),
@@ -67,7 +68,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
             customers.customers,
             customers.leaderboard,
         ],
-        // Of a renamed tag, all products have an older name at first.
+        // When a tag is renamed, every product that has the tag has an older version of it.
         unindexed_filters: vec![("product", "tags/[]/version")],
         ..Domain::new("webstore")
     })
@@ -83,8 +84,15 @@ const RANKING_QUERY: [QueryParameter; 2] = [
         .example("leaderboard"),
 ];
 
-/// Returns the HTTP functions: commands of the catalog need a function key, and its queries are public. A
-/// customer, with its orders and its password, is for the user with its id, queries included.
+/// The projections that make the copies in an answer.
+const COPIES: &[(&str, &[&str])] = &[
+    ("GetProduct", &[LabelNames::FUNCTION]),
+    ("ListProducts", &[LabelNames::FUNCTION]),
+    ("GetTopCustomers", &[Leaderboard::FUNCTION]),
+];
+
+/// Returns the HTTP functions. Commands of the catalog need a function key, its queries are public.
+/// A customer, with its orders and its password, is for the user with its id, queries included.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<WebStore>> {
     use AuthLevel::{Anonymous, Function, Owner};
@@ -92,8 +100,8 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
     let product  = Footprint::Item(sizes::PRODUCT_BYTES);
     let products = Footprint::Page { item: sizes::PRODUCT_BYTES, limit: 20 };
     let customer = Footprint::Item(sizes::CUSTOMER_BYTES);
-    // Of two requests at work, one hashes, and the other reads or writes the store. A processor makes four
-    // to fifteen hashes a second, so the last of 32 waits two to eight seconds, which a caller does, too.
+    // While one of two requests hashes, the other reads or writes the store. A processor makes four
+    // to fifteen hashes a second, so the last of 32 requests waits two to eight seconds.
     let hashes   = WorkQueue::new(2, 32);
     let order    = Footprint::Item(sizes::ORDER_BYTES);
     let orders   = Footprint::Page { item: sizes::ORDER_BYTES, limit: 20 };
@@ -105,31 +113,53 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
     let ranking  = Footprint::Page { item: sizes::RANKED_CUSTOMER_BYTES, limit: 10 };
     vec![
         // Labels: categories and tags.
-        put("PutCategory",       "/api/categories/{categoryId}",                            Function,  put_label::<CategoryId>),
-        get("GetCategory",       "/api/categories/{categoryId}",                            Anonymous, get_label::<CategoryId>),
-        get("ListCategories",    "/api/categories",                                         Anonymous, list_labels::<CategoryId>).answers(labels),
-        delete("DeleteCategory", "/api/categories/{categoryId}",                            Function,  delete_label::<CategoryId>),
-        put("PutTag",            "/api/tags/{tagId}",                                       Function,  put_label::<TagId>),
-        get("GetTag",            "/api/tags/{tagId}",                                       Anonymous, get_label::<TagId>),
-        get("ListTags",          "/api/tags",                                               Anonymous, list_labels::<TagId>).answers(labels),
-        delete("DeleteTag",      "/api/tags/{tagId}",                                       Function,  delete_label::<TagId>),
+        put("PutCategory",       "/api/categories/{categoryId}",
+            Function, put_label::<CategoryId>),
+        get("GetCategory",       "/api/categories/{categoryId}",
+            Anonymous, get_label::<CategoryId>),
+        get("ListCategories",    "/api/categories",
+            Anonymous, list_labels::<CategoryId>).answers(labels),
+        delete("DeleteCategory", "/api/categories/{categoryId}",
+            Function, delete_label::<CategoryId>),
+        put("PutTag",            "/api/tags/{tagId}",
+            Function, put_label::<TagId>),
+        get("GetTag",            "/api/tags/{tagId}",
+            Anonymous, get_label::<TagId>),
+        get("ListTags",          "/api/tags",
+            Anonymous, list_labels::<TagId>).answers(labels),
+        delete("DeleteTag",      "/api/tags/{tagId}",
+            Function, delete_label::<TagId>),
         // Products.
-        put("PutProduct",        "/api/categories/{categoryId}/products/{productId}",       Function,  put_product).answers(product),
-        get("GetProduct",        "/api/categories/{categoryId}/products/{productId}",       Anonymous, get_product).answers(product).reads_copies_of(&["LabelNames"]),
-        get("ListProducts",      "/api/categories/{categoryId}/products",                   Anonymous, list_products).answers(products).reads_copies_of(&["LabelNames"]),
-        post("MoveProduct",      "/api/categories/{categoryId}/products/{productId}/move",  Function,  move_product).answers(product),
-        delete("DeleteProduct",  "/api/categories/{categoryId}/products/{productId}",       Function,  delete_product).answers(product),
-        // Customers and their passwords. A customer is never deleted: its orders are the shop's books.
-        put("PutCustomer",       "/api/customers/{customerId}",                             Owner,     put_customer).answers(customer),
-        get("GetCustomer",       "/api/customers/{customerId}",                             Owner,     get_customer).answers(included).reads(&CUSTOMER_QUERY),
-        put("PutPassword",       "/api/customers/{customerId}/password",                    Owner,     put_password).queued(&hashes),
-        post("VerifyPassword",   "/api/customers/{customerId}/password/verify",             Owner,     verify_password).queued(&hashes),
+        put("PutProduct",        "/api/categories/{categoryId}/products/{productId}",
+            Function, put_product).answers(product),
+        get("GetProduct",        "/api/categories/{categoryId}/products/{productId}",
+            Anonymous, get_product).answers(product),
+        get("ListProducts",      "/api/categories/{categoryId}/products",
+            Anonymous, list_products).answers(products),
+        post("MoveProduct",      "/api/categories/{categoryId}/products/{productId}/move",
+            Function, move_product).answers(product),
+        delete("DeleteProduct",  "/api/categories/{categoryId}/products/{productId}",
+            Function, delete_product).answers(product),
+        // Customers and passwords. A customer is never deleted: its orders are the shop's books.
+        put("PutCustomer",       "/api/customers/{customerId}",
+            Owner, put_customer).answers(customer),
+        get("GetCustomer",       "/api/customers/{customerId}",
+            Owner, get_customer).answers(included).reads(&CUSTOMER_QUERY),
+        put("PutPassword",       "/api/customers/{customerId}/password",
+            Owner, put_password).queued(&hashes),
+        post("VerifyPassword",   "/api/customers/{customerId}/password/verify",
+            Owner, verify_password).queued(&hashes),
         // Orders.
-        post("CreateOrder",      "/api/customers/{customerId}/orders",                      Owner,     create_order).answers(order),
-        get("ListOrders",        "/api/customers/{customerId}/orders",                      Owner,     list_orders).answers(orders),
-        get("GetOrder",          "/api/customers/{customerId}/orders/{orderId}",            Owner,     get_order).answers(order),
-        delete("DeleteOrder",    "/api/customers/{customerId}/orders/{orderId}",            Owner,     delete_order),
+        post("CreateOrder",      "/api/customers/{customerId}/orders",
+            Owner, create_order).answers(order),
+        get("ListOrders",        "/api/customers/{customerId}/orders",
+            Owner, list_orders).answers(orders),
+        get("GetOrder",          "/api/customers/{customerId}/orders/{orderId}",
+            Owner, get_order).answers(order),
+        delete("DeleteOrder",    "/api/customers/{customerId}/orders/{orderId}",
+            Owner, delete_order),
         // Reports.
-        get("GetTopCustomers",   "/api/reports/top-customers",                              Function,  get_top_customers).answers(ranking).reads(&RANKING_QUERY).reads_copies_of(&["Leaderboard"]),
+        get("GetTopCustomers",   "/api/reports/top-customers",
+            Function, get_top_customers).answers(ranking).reads(&RANKING_QUERY),
     ]
 }

@@ -1,7 +1,7 @@
 //! The queries of a comparison.
 
 use serde_json::Value;
-use tributary_local::client::Call;
+use tributary_tools::Call;
 
 use crate::{Api, Reply};
 

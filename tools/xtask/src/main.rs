@@ -11,10 +11,7 @@ mod package;
 mod tour;
 mod tree;
 
-use std::{
-    fs,
-    process::{Command, ExitCode},
-};
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, ensure};
 use clap::Parser;

@@ -124,8 +124,8 @@ impl StoreError {
         Self { answer_lost: self.answer_lost || answer_lost, ..self.clone() }
     }
 
-    /// Creates an error with this reason.
-    pub(crate) fn new(reason: Reason, answer_lost: bool) -> Self {
+    /// Creates an error with this reason; `answer_lost` if an earlier attempt may have been carried out.
+    pub fn new(reason: Reason, answer_lost: bool) -> Self {
         Self { reason, answer_lost, source: None }
     }
 

@@ -116,29 +116,23 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         auth_level: AuthLevel,
         handler: H,
     ) -> Self {
-        let footprint = Footprint::Small;
-        let limits = Limits::REQUEST;
-        let queue = None;
-        let signature = Signature::new::<T, H>();
         let handler = match method {
             Method::GET => routing::get(handler),
             Method::POST => routing::post(handler),
             Method::PUT => routing::put(handler),
             _ => routing::delete(handler),
         };
-        let copies_of = &[];
-        let is_eager = true;
         Self {
             name,
             method,
             route,
             auth_level,
-            footprint,
-            limits,
-            queue,
-            copies_of,
-            is_eager,
-            signature,
+            footprint: Footprint::Small,
+            limits: Limits::REQUEST,
+            queue: None,
+            copies_of: &[],
+            is_eager: true,
+            signature: Signature::new::<T, H>(),
             handler,
         }
     }
@@ -190,31 +184,18 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
 
     /// Returns the function with the state of its handler.
     pub fn with_state(self, state: S) -> HttpFunction {
-        let Self {
-            name,
-            method,
-            route,
-            auth_level,
-            footprint,
-            limits,
-            queue,
-            copies_of,
-            is_eager,
-            signature,
-            handler,
-        } = self;
         HttpFunction {
-            name,
-            method,
-            route,
-            auth_level,
-            footprint,
-            limits,
-            queue,
-            copies_of,
-            is_eager,
-            signature,
-            handler: handler.with_state(state),
+            name: self.name,
+            method: self.method,
+            route: self.route,
+            auth_level: self.auth_level,
+            footprint: self.footprint,
+            limits: self.limits,
+            queue: self.queue,
+            copies_of: self.copies_of,
+            is_eager: self.is_eager,
+            signature: self.signature,
+            handler: self.handler.with_state(state),
         }
     }
 }

@@ -11,7 +11,8 @@ use tributary_functions::{
 };
 
 use crate::{
-    model::{Departure, Place, Tier},
+    model::Tier,
+    moves::{Departure, Place},
     state::News,
 };
 

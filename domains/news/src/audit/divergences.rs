@@ -5,10 +5,13 @@
 
 use std::time::Duration;
 
-use tributary_functions::{engines::relocation::CopyState, values::Timestamp};
+use tributary_functions::values::Timestamp;
 
 use super::copies::{Copy, ItemCopies, ObservedLocation, ObservedState};
-use crate::model::{StoredItem, Tier};
+use crate::{
+    model::Tier,
+    moves::{CopyState, StoredItem},
+};
 
 /// The longest duration of a move that is not reported. A command makes a move in a second. If its
 /// process ends meanwhile, another command or run has to end the move.
@@ -30,7 +33,7 @@ pub(super) enum Divergence {
 /// The evidence for the right one of two copies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DuplicateEvidence {
-    /// The other copy is in this colder container: one of the two is a relocation's copy.
+    /// The other copy is in this colder container: one of the two is the copy of a move.
     Colder(Tier),
     /// The location names the copy in this partition.
     Located(String),
@@ -134,9 +137,9 @@ impl ItemCopies {
             ObservedState::Unreadable => true,
             ObservedState::Vacated => false,
         };
-        let is_relocated = |other: &Copy| other.key == own.key && other.tier > own.tier;
+        let is_colder = |other: &Copy| other.key == own.key && other.tier > own.tier;
         !self.copies.iter().any(is_newer)
-            && (self.current_copies().next().is_none() || self.current_copies().any(is_relocated))
+            && (self.current_copies().next().is_none() || self.current_copies().any(is_colder))
     }
 
     /// Returns the divergence between the place of a live copy, the hottest of its partition, and the

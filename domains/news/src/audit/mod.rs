@@ -25,15 +25,12 @@ use quick_cache::sync::Cache;
 use tributary_functions::{
     audit::{Audit, AuditedItem, Checks, FindingKind, RepairResult, Suspect},
     cosmos::{Container, StoreError},
-    engines::{
-        item_move::{Places, Tier as _},
-        relocation::CopyState,
-    },
 };
 
 use self::{copies::ItemCopies, divergences::Divergence};
 use super::{
-    model::{KeyClass, Location, NewsItem, ProviderId, StoredItem, Tier},
+    model::{KeyClass, ProviderId, Tier},
+    moves::{CopyState, Location, NewsItem, StoredItem},
     progress::RECORDS_PARTITION,
     state::{News, PROVIDER_KEYS_ID, ProviderKeys},
 };

@@ -4,10 +4,6 @@ use serde_json::Value;
 use tributary_functions::{
     audit::{Obstacle, RepairResult, Suspect, Target},
     cosmos::{ETag, StoreError, Stored},
-    engines::{
-        item_move::{self, Places},
-        relocation::relocate,
-    },
 };
 
 use super::{
@@ -15,7 +11,8 @@ use super::{
     divergences::{Divergence, DuplicateEvidence},
 };
 use crate::{
-    model::{ItemId, NewsItem, PartitionKey, Place, StoredItem, Tier},
+    model::{ItemId, PartitionKey, Tier},
+    moves::{self, NewsItem, Place, Places, StoredItem, move_to_colder},
     state::News,
 };
 
@@ -41,7 +38,7 @@ pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResu
         NewsKinds::ITEM_TWICE => repair.remove_duplicate().await,
         NewsKinds::ITEM_EXPIRING => repair.remove_expiry().await,
         NewsKinds::MOVE_PENDING => {
-            item_move::end(&repair.news, &repair.at, repair.id.as_str()).await?;
+            moves::end(&repair.news, &repair.at, repair.id.as_str()).await?;
             Ok("ended the move, or took it back")
         }
         NewsKinds::KEYS_MISSING => repair.record_keys().await,
@@ -116,7 +113,7 @@ impl ItemRepair<'_> {
     }
 
     /// Removes one of two copies in one partition. If the item is old enough for the colder container,
-    /// its relocation has not ended. Otherwise the hotter copy is the item, since readers read the
+    /// its move has not ended. Otherwise the hotter copy is the item, since readers read the
     /// hotter container alone.
     async fn remove_duplicate_in_partition(&self, item: &StoredItem, colder: Tier) -> RepairResult {
         let key = &self.at.partition_key;
@@ -126,7 +123,7 @@ impl ItemRepair<'_> {
         if colder <= self.news.ages.coldest(published, progress) {
             let from = self.news.container(self.at.tier);
             let to = self.news.container(colder);
-            relocate::<NewsItem>(from, to, key.as_str(), id).await?;
+            move_to_colder(from, to, key.as_str(), id).await?;
             return Ok("brought the item to the colder container");
         }
         let there = Place { tier: colder, partition_key: key.clone() };

@@ -7,13 +7,11 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use tributary_functions::{
-    engines::relocation_run::RunSlice,
-    http::{ApiError, parameter_of},
-};
+use tributary_functions::http::{ApiError, parameter_of};
 
 use crate::{
     model::PartitionKey,
+    moves::run::RunSlice,
     state::News,
     timers::{archive, archive_run},
 };

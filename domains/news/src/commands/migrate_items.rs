@@ -3,9 +3,9 @@
 use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tributary_functions::{engines::relocation_run::RunSlice, http::ApiError};
+use tributary_functions::http::ApiError;
 
-use crate::{state::News, timers::migrate};
+use crate::{moves::run::RunSlice, state::News, timers::migrate};
 
 /// The result of a run of the migration.
 #[derive(Debug, Serialize, JsonSchema)]

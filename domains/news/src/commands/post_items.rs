@@ -17,14 +17,14 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use tributary_functions::{
     cosmos::{self, StoreError, Transaction},
-    engines::item_move::Places,
     http::{ApiError, FieldError, Form, FromForm, JsonBody},
     values::CommandId,
 };
 
 use super::save::{Saved, save};
 use crate::{
-    model::{FeedItem, ItemId, NewItem, NewsItem, PartitionKey, Place, StoredItem},
+    model::{FeedItem, ItemId, NewItem, PartitionKey},
+    moves::{NewsItem, Place, Places, StoredItem},
     state::News,
 };
 

@@ -11,17 +11,16 @@ mod decision;
 use axum::http::StatusCode;
 use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, Stored, Unconfirmed, retry},
-    engines::{
-        item_move::{self, Places, vacant},
-        relocation::{relocate, remove_carried_copy},
-    },
     http::ApiError,
     values::CommandId,
 };
 
 use self::decision::{AttemptReads, Decision, SaveStep};
 use crate::{
-    model::{FeedItem, ItemId, NewItem, NewsItem, Place, StoredItem, Vacated},
+    model::{FeedItem, ItemId, NewItem},
+    moves::{
+        self, Place, Places, StoredItem, Vacated, move_to_colder, remove_carried_copy, vacant,
+    },
     state::News,
 };
 
@@ -78,25 +77,20 @@ impl Save<'_> {
                     let latest = news.latest_committed();
                     for tier in tiers {
                         let hotter = latest.container(tier);
-                        remove_carried_copy::<NewsItem>(hotter, partition_key.as_ref(), id).await?;
+                        remove_carried_copy(hotter, partition_key.as_ref(), id).await?;
                     }
                     reads_so_far.has_no_carried_copy = true;
                 }
                 SaveStep::Confirm => return Err(Unconfirmed.into()),
                 SaveStep::EndMove(from) => {
-                    item_move::end(news, &from, id).await?;
+                    moves::end(news, &from, id).await?;
                     return Err(StoreError::race(false).into());
                 }
-                SaveStep::EndRelocation { from, to } => {
+                SaveStep::EndMoveToColder { from, to } => {
                     let latest = news.latest_committed();
                     let key = from.partition_key.as_ref();
-                    relocate::<NewsItem>(
-                        latest.container(from.tier),
-                        latest.container(to),
-                        key,
-                        id,
-                    )
-                    .await?;
+                    move_to_colder(latest.container(from.tier), latest.container(to), key, id)
+                        .await?;
                     return Err(StoreError::race(false).into());
                 }
                 SaveStep::Create(place) => {
@@ -118,7 +112,7 @@ impl Save<'_> {
                 }
                 SaveStep::Move { here, item, location, departure } => {
                     news.record_key_class(&self.new.feed_provider_id).await?;
-                    let moved = item_move::depart(news, &here, *item, location, departure).await?;
+                    let moved = moves::depart(news, &here, *item, location, departure).await?;
                     return Ok(updated(moved));
                 }
                 SaveStep::Created(item) => return Ok(created(item)),

@@ -4,7 +4,6 @@ mod ids;
 mod item;
 mod keys;
 mod place;
-mod stored;
 mod text;
 mod tier;
 
@@ -12,6 +11,5 @@ pub use ids::{ItemId, ProviderId};
 pub use item::{FeedItem, ITEM_BYTES, NewItem};
 pub use keys::{KeyClass, PartitionKey, Strategy};
 pub use place::{Ages, Progress};
-pub use stored::{Departure, Location, NewsItem, Place, StoredItem, TagText, Vacated};
 pub use text::{Content, MAX_TAGS, Metadata, SourceUrl, Tag, Title};
 pub use tier::Tier;

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use cosmos_model::partitioning::period::Granularity;
-use tributary_functions::{engines::item_move::Tier as _, values::Timestamp};
+use tributary_functions::values::Timestamp;
 
-use super::{NewItem, Place, Strategy, Tier};
+use super::{NewItem, Strategy, Tier};
+use crate::moves::Place;
 
 /// The current time and the progress of the migration, which decide about places.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,6 @@
 //! The containers of feeds.
 
 use serde::{Deserialize, Serialize};
-use tributary_functions::engines::item_move;
 
 /// The containers, from the hottest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,11 +14,20 @@ pub enum Tier {
     Archive,
 }
 
-impl item_move::Tier for Tier {
-    const ALL: &'static [Self] = &[Self::Hot, Self::Warm, Self::Archive];
-}
-
 impl Tier {
+    /// All tiers, from the hottest.
+    pub const ALL: [Self; 3] = [Self::Hot, Self::Warm, Self::Archive];
+
+    /// Returns the tier that items go to from this one.
+    pub fn colder(self) -> Option<Self> {
+        Self::ALL.into_iter().find(|tier| *tier > self)
+    }
+
+    /// Returns the tier that items come from into this one.
+    pub fn hotter(self) -> Option<Self> {
+        Self::ALL.into_iter().rev().find(|tier| *tier < self)
+    }
+
     /// Returns the name of the container in `x-containers-queried` and in the log.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -3,13 +3,13 @@
 use axum::{extract::State, http::HeaderMap};
 use tributary_functions::{
     cosmos::{Stored, confirm},
-    engines::item_move::{FoundItem, Places, Tier as _},
     http::{self, ApiError, Conditions, ItemResponse, Params},
 };
 
 use super::router::headers;
 use crate::{
     model::{FeedItem, ItemId, PartitionKey, Tier},
+    moves::{FoundItem, Places},
     state::News,
 };
 
@@ -23,6 +23,6 @@ pub async fn get_item(
         news.reading(reads).find(&key, id.as_str()).await?.ok_or(ApiError::NotFound("feed item"))
     };
     let FoundItem { tier, stored: Stored { item, etag } } = confirm(find).await?;
-    let asked: Vec<Tier> = Tier::ALL.iter().copied().filter(|read| *read <= tier).collect();
+    let asked: Vec<Tier> = Tier::ALL.into_iter().filter(|read| *read <= tier).collect();
     Ok((headers(&asked), http::found(&conditions, &item.public, &etag)))
 }

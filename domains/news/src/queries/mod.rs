@@ -3,6 +3,7 @@
 mod filter;
 mod get_item;
 mod list_items;
+mod merged_list;
 mod part;
 mod router;
 mod search_items;

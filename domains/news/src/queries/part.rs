@@ -12,18 +12,17 @@ use std::ops::Range;
 use serde::Deserialize;
 use tributary_functions::{
     cosmos::{self, Container, JsonText, Query, Scope, StoreError},
-    engines::{
-        child_list::SortKey,
-        item_move::{self, Places},
-        merged_list::{ListPart, PartRequest, PartRow, PartRows},
-        relocation::CopyState,
-    },
+    engines::child_list::SortKey,
     values::Timestamp,
 };
 
-use super::filter::NewsFilter;
+use super::{
+    filter::NewsFilter,
+    merged_list::{ListPart, PartRequest, PartRow, PartRows},
+};
 use crate::{
-    model::{ItemId, NewsItem, PartitionKey, StoredItem, Tier},
+    model::{ItemId, PartitionKey, Tier},
+    moves::{self, CopyState, NewsItem, StoredItem},
     state::News,
 };
 
@@ -187,7 +186,7 @@ impl ListPart for Items {
     }
 
     async fn keep(&self, item: &StoredItem) -> Result<bool, StoreError> {
-        Ok(item.departure.is_none() || !item_move::has_arrived(&self.news, item).await?)
+        Ok(item.departure.is_none() || !moves::has_arrived(&self.news, item).await?)
     }
 }
 

@@ -27,15 +27,16 @@ use axum::{
 use cosmos_model::partitioning::period::Period;
 use tributary_functions::{
     cosmos::Budget,
-    engines::{
-        child_list::SortKey,
-        merged_list::{ListPart, MergedPage, PageLimits, merge},
-    },
+    engines::child_list::SortKey,
     http::{ApiError, List, PageRequest, refused_cursor},
     values::Timestamp,
 };
 
-use super::{filter::NewsFilter, part::Items};
+use super::{
+    filter::NewsFilter,
+    merged_list::{ListPart, MergedPage, PageLimits, merge},
+    part::Items,
+};
 use crate::{
     model::{FeedItem, PartitionKey, Strategy, Tier},
     state::News,

@@ -7,9 +7,9 @@ mod news_migration;
 pub(super) use news_archive::{archive, archive_run};
 pub(super) use news_migration::migrate;
 
-use tributary_functions::{domain::Timer, engines::relocation_run::RunSlice};
+use tributary_functions::domain::Timer;
 
-use super::state::News;
+use crate::{moves::run::RunSlice, state::News};
 
 /// Returns the timers of the news.
 pub(super) fn timers(news: &News) -> Vec<Timer> {

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     cosmos::{Query, Scope, StoreError},
-    engines::relocation_run::{DueItems, RelocationRun, RunOutcome, RunSlice},
     values::Timestamp,
 };
 
 use crate::{
     model::{PartitionKey, Tier},
+    moves::run::{DueItems, MovingRun, RunOutcome, RunSlice},
     progress::RECORDS_PARTITION,
     state::News,
 };
@@ -29,17 +29,14 @@ struct ArchiveRecord {
 }
 
 /// Begins a run of the archive.
-pub(crate) fn archive_run(news: &News, slice: RunSlice) -> RelocationRun<'_, News> {
+pub(crate) fn archive_run(news: &News, slice: RunSlice) -> MovingRun<'_> {
     let before = news.ages.archived_before(news.now());
     let dues = DueItems { from: Tier::Warm, to: Tier::Archive, before };
-    RelocationRun::begin(news.latest_committed().in_background(), &news.background, slice, dues)
+    MovingRun::begin(news.latest_committed().in_background(), &news.background, slice, dues)
 }
 
 /// Brings the due partitions to the archive, and writes a record for each.
-pub(crate) async fn archive(
-    news: &News,
-    slice: RunSlice,
-) -> Result<RunOutcome<PartitionKey>, StoreError> {
+pub(crate) async fn archive(news: &News, slice: RunSlice) -> Result<RunOutcome, StoreError> {
     let mut run = archive_run(news, slice);
     let mut records = Records { news, due: BTreeSet::new() };
     let ended = run_to_end(&mut run, &mut records).await;
@@ -54,10 +51,7 @@ pub(crate) async fn archive(
     ended.and(recorded).map(|()| outcome)
 }
 
-async fn run_to_end(
-    run: &mut RelocationRun<'_, News>,
-    records: &mut Records<'_>,
-) -> Result<(), StoreError> {
+async fn run_to_end(run: &mut MovingRun<'_>, records: &mut Records<'_>) -> Result<(), StoreError> {
     run.end_moves(&[Tier::Warm, Tier::Archive], Timestamp::EPOCH).await?;
     while let Some(touched) = run.next_page().await? {
         records.due.extend(touched);

@@ -2,29 +2,26 @@
 
 use tributary_functions::{
     cosmos::{StoreError, Stored},
-    engines::relocation_run::{DueItems, RelocationRun, RunOutcome, RunSlice},
     values::Timestamp,
 };
 
 use super::metrics;
 use crate::{
-    model::{PartitionKey, Tier},
+    model::Tier,
+    moves::run::{DueItems, MovingRun, RunOutcome, RunSlice},
     progress::{PROGRESS_ID, ProgressRecord, RECORDS_PARTITION},
     state::News,
 };
 
 /// Brings the due items to the warm container.
-pub(crate) async fn migrate(
-    news: &News,
-    slice: RunSlice,
-) -> Result<RunOutcome<PartitionKey>, StoreError> {
+pub(crate) async fn migrate(news: &News, slice: RunSlice) -> Result<RunOutcome, StoreError> {
     let latest = news.latest_committed().in_background();
     let known: Option<Stored<ProgressRecord>> =
         latest.locations.read(RECORDS_PARTITION, PROGRESS_ID).await?;
     let recorded = known.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before);
     let before = news.ages.migrated_before(news.now()).max(recorded);
     let dues = DueItems { from: Tier::Hot, to: Tier::Warm, before };
-    let mut run = RelocationRun::begin(latest.clone(), &news.background, slice, dues);
+    let mut run = MovingRun::begin(latest.clone(), &news.background, slice, dues);
     // The progress is recorded once an hour: readers use the earlier record until then.
     let records_progress = known.as_ref().is_none_or(|known| known.item.is_settled(news.now()));
     let ended = run_to_end(&mut run, records_progress, recorded).await;
@@ -49,14 +46,14 @@ pub(crate) async fn migrate(
 /// Ends the remaining moves and brings over the due items. Returns the progress. With `records_progress`,
 /// moves in all containers count for it.
 async fn run_to_end(
-    run: &mut RelocationRun<'_, News>,
+    run: &mut MovingRun<'_>,
     records_progress: bool,
     recorded: Timestamp,
 ) -> Result<Timestamp, StoreError> {
     let all = [Tier::Hot, Tier::Warm, Tier::Archive];
     let moves = run.end_moves(if records_progress { &all } else { &all[..1] }, recorded).await?;
     while run.next_page().await?.is_some() {}
-    Ok(moves.hold(run.relocated_before()))
+    Ok(moves.hold(run.moved_before()))
 }
 
 /// Records the progress of the migration over the one known before.

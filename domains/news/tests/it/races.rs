@@ -17,7 +17,7 @@ async fn retitle(room: &Newsroom, item: &Value, title: &str) {
 }
 
 #[tokio::test]
-async fn an_edit_during_a_relocation_is_kept() {
+async fn an_edit_during_a_move_to_a_colder_container_is_kept() {
     let room = Newsroom::new().await;
     let other = room.with_settings(super::given::HYBRID).await;
     let item = room.post("reuters", "a", 20.0).await.expect(201).json();
@@ -40,7 +40,7 @@ async fn an_edit_of_an_item_that_is_being_copied_is_kept() {
     let other = room.with_settings(super::given::HYBRID).await;
     let item = room.post("reuters", "a", 20.0).await.expect(201).json();
     room.days_pass(11).await;
-    // The relocation has read the item by then.
+    // The run has read the item by then.
     amid((&room.world, Create, "feeds_historical"), room.migrate(), async {
         retitle(&other, &item, "Corrected").await;
     })

@@ -117,7 +117,7 @@ impl News {
                 let mut versions = item.versions(start).into_iter().flatten();
                 versions.any(|text| text.is_shown(number, &reply.body))
             }
-            // A relocation may have moved it.
+            // A run may have moved it.
             404 => item.is_uncertain(),
             _ => false,
         }

@@ -5,7 +5,7 @@
 //! clients share providers, and so partitions, and all lists. Many items are published so long ago that
 //! they reach the age of the migration within the run: the clock of the app runs faster.
 //!
-//! A killed handler may leave an unfinished relocation; then the same request is retried. An item that
+//! A killed handler may leave an unfinished move; then the same request is retried. An item that
 //! a batch could not store may have been stored: until its next post it may have its former or its new
 //! state.
 
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tributary_local::chaos::Random;
-use tributary_local::client::Call;
+use tributary_tools::Call;
 
 pub use operation::{ListWindow, NewsOperation, NewsSize};
 pub use text::ItemText;

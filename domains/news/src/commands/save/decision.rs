@@ -4,23 +4,20 @@ use std::iter;
 
 use tributary_functions::{
     cosmos::{ETag, Reads, Stored},
-    engines::{
-        idempotency::RemembersCommands,
-        item_move::{FoundItem, Tier as _, unfinished_from},
-    },
+    engines::idempotency::RemembersCommands,
     values::{CommandId, Timestamp},
 };
 
-use crate::model::{
-    Ages, Departure, FeedItem, Location, NewItem, PartitionKey, Place, Progress, StoredItem,
-    Strategy, Tier,
+use crate::{
+    model::{Ages, NewItem, PartitionKey, Progress, Strategy, Tier},
+    moves::{Departure, FoundItem, Location, Place, StoredItem, unfinished_from},
 };
 
 /// The reads of an attempt so far.
 #[derive(Default)]
 pub(super) struct AttemptReads {
     pub(super) location: Lookup<Stored<Location>>,
-    pub(super) found: Lookup<FoundItem<FeedItem>>,
+    pub(super) found: Lookup<FoundItem>,
     /// The progress of the migration.
     pub(super) migrated: Option<Timestamp>,
     /// True if the attempt has removed the carried copies of the item.
@@ -61,7 +58,7 @@ pub(super) enum SaveStep {
     EndMove(Place),
     /// Bring the item to the colder container, as a run of the migration may be doing. Then the attempt
     /// ends as a lost race.
-    EndRelocation { from: Place, to: Tier },
+    EndMoveToColder { from: Place, to: Tier },
     /// Write the location of a new item, then the item.
     Create(Place),
     /// Create a missing item whose location exists, with this ETag. The attempt that wrote the
@@ -128,7 +125,7 @@ impl Decision<'_> {
         &self,
         reads_so_far: &AttemptReads,
         location: &Stored<Location>,
-        FoundItem { tier, stored }: &FoundItem<FeedItem>,
+        FoundItem { tier, stored }: &FoundItem,
     ) -> SaveStep {
         let Stored { item, etag } = stored;
         if item.created_by == *self.command {
@@ -152,7 +149,7 @@ impl Decision<'_> {
             if self.ages.may_be_leaving(*tier, published, progress)
                 && let Some(to) = tier.colder()
             {
-                return SaveStep::EndRelocation { from: here, to };
+                return SaveStep::EndMoveToColder { from: here, to };
             }
             let hotter: Vec<Tier> = iter::successors(tier.hotter(), |tier| tier.hotter()).collect();
             if !hotter.is_empty() && !reads_so_far.has_no_carried_copy {

@@ -1,16 +1,10 @@
-//! `POST /beds/{bedId}/seeds/{seedId}`.
+//! `POST /club-members/{clubMemberId}/garden-tools/{gardenToolId}`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::prelude::*;
 
-checked_text!(
-    /// A parameter of the path.
-    BedId, "a1", id_rule;
-
-    /// A parameter of the path.
-    SeedId, "a1", id_rule;
-);
+use state::Garden;
 
 checked_text!(
     /// The text of the body: 1 to 200 characters.
@@ -22,16 +16,17 @@ from_form!(Text: text("text", Text::parse));
 /// The answer.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PlantSeedAnswer {
+pub(super) struct ShedCardAnswer {
+    club_member_id: ClubMemberId,
+    garden_tool_id: GardenToolId,
     text: Text,
-    bed_id: BedId,
-    seed_id: SeedId,
 }
 
 /// Returns the ids of the path and the text of the body, without a store request.
-pub(super) async fn plant_seed(
-    Params((bed_id, seed_id)): Params<(BedId, SeedId)>,
+pub(super) async fn shed_card(
+    State(_state): State<Garden>,
+    Params((club_member_id, garden_tool_id)): Params<(ClubMemberId, GardenToolId)>,
     JsonBody(text): JsonBody<Text>,
-) -> Result<Json<PlantSeedAnswer>, ApiError> {
-    Ok(Json(PlantSeedAnswer { text, bed_id, seed_id }))
+) -> Result<Json<ShedCardAnswer>, ApiError> {
+    Ok(Json(ShedCardAnswer { club_member_id, garden_tool_id, text }))
 }

@@ -1,28 +1,23 @@
-//! `GET /beds/{bedId}/seeds/{seedId}`.
+//! `GET /club-members/{clubMemberId}/garden-tools/{gardenToolId}`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::prelude::*;
 
-checked_text!(
-    /// A parameter of the path.
-    BedId, "a1", id_rule;
-
-    /// A parameter of the path.
-    SeedId, "a1", id_rule;
-);
+use state::Garden;
 
 /// The answer.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FindSeedAnswer {
-    bed_id: BedId,
-    seed_id: SeedId,
+pub(super) struct ShedCardAnswer {
+    club_member_id: ClubMemberId,
+    garden_tool_id: GardenToolId,
 }
 
 /// Returns the ids of the path, without a store request.
-pub(super) async fn find_seed(
-    Params((bed_id, seed_id)): Params<(BedId, SeedId)>,
-) -> Result<Json<FindSeedAnswer>, ApiError> {
-    Ok(Json(FindSeedAnswer { bed_id, seed_id }))
+pub(super) async fn shed_card(
+    State(_state): State<Garden>,
+    Params((club_member_id, garden_tool_id)): Params<(ClubMemberId, GardenToolId)>,
+) -> Result<Json<ShedCardAnswer>, ApiError> {
+    Ok(Json(ShedCardAnswer { club_member_id, garden_tool_id }))
 }

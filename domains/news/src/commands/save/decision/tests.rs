@@ -125,8 +125,8 @@ fn in_words(step: SaveStep) -> String {
         }
         SaveStep::Confirm => "confirm".to_owned(),
         SaveStep::EndMove(from) => format!("end move from {}", at(from)),
-        SaveStep::EndRelocation { from, to } => {
-            format!("end relocation from {} to {}", at(from), to.as_str())
+        SaveStep::EndMoveToColder { from, to } => {
+            format!("end the move from {} to {}", at(from), to.as_str())
         }
         SaveStep::Create(place) => format!("create in {}", at(place)),
         SaveStep::CreateAgain { place, former: None, .. } => {
@@ -242,16 +242,16 @@ fn an_edit_without_another_date_stays_where_it_is() {
 }
 
 #[test]
-fn an_item_whose_date_changes_ends_its_relocation_and_leaves_no_carried_copy() {
+fn an_item_whose_date_changes_ends_its_move_and_leaves_no_carried_copy() {
     let item = |tier, days| found(tier, days, &json!({})).migrated(32);
     for (situation, days, step) in [
         (found(Tier::Hot, 1, &json!({})), 0, "edit in hot as version 2"),
         (found(Tier::Hot, 1, &json!({})), 60, "read progress"),
         (item(Tier::Hot, 1), 60, "move from hot gazette_2026-Q4 to warm gazette_2026-Q3"),
         (found(Tier::Hot, 31, &json!({})), 1, "read progress"),
-        (item(Tier::Hot, 31), 1, "end relocation from hot gazette_2026-Q4 to warm"),
-        (item(Tier::Hot, 20).migrated(15), 1, "end relocation from hot gazette_2026-Q4 to warm"),
-        (item(Tier::Warm, 1_000), 1, "end relocation from warm gazette_2024-Q1 to archive"),
+        (item(Tier::Hot, 31), 1, "end the move from hot gazette_2026-Q4 to warm"),
+        (item(Tier::Hot, 20).migrated(15), 1, "end the move from hot gazette_2026-Q4 to warm"),
+        (item(Tier::Warm, 1_000), 1, "end the move from warm gazette_2024-Q1 to archive"),
         (item(Tier::Warm, 60), 1, "remove carried copies of gazette_2026-Q3: [Hot]"),
         (item(Tier::Archive, 1_000), 1, "remove carried copies of gazette_2024-Q1: [Warm, Hot]"),
         (item(Tier::Warm, 60).without_carried_copy(), 61, "edit in warm as version 2"),

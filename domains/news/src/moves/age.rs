@@ -1,0 +1,59 @@
+//! The writes of a move to a colder container. The module above says why it ends right.
+
+use tributary_functions::cosmos::{Container, Reason, StoreError, Stored};
+
+use super::stored::{CopyState, NewsItem};
+
+/// The outcome of a move to a colder container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgeMoveOutcome {
+    /// The item was copied to the colder container.
+    Moved,
+    /// The colder container had this version already. The hotter copy is carried now.
+    AlreadyThere,
+    /// There was nothing to do: the item is not in the hotter container, or departs from there.
+    Nothing,
+}
+
+/// Moves an item to a colder container. Both containers must read the latest committed state.
+///
+/// Four store requests: two reads, two writes. An error, such as a lost race ([`StoreError::is_race`]),
+/// leaves the move in any valid state.
+pub async fn move_to_colder(
+    from: &Container,
+    to: &Container,
+    partition: &str,
+    id: &str,
+) -> Result<AgeMoveOutcome, StoreError> {
+    // The order matters: `moves` says why.
+    let target: Option<Stored<NewsItem>> = to.read(partition, id).await?;
+    let Some(source) = from.read::<NewsItem>(partition, id).await? else {
+        return Ok(AgeMoveOutcome::Nothing);
+    };
+    let Some(item) = source.item.item().filter(|item| item.state == CopyState::Live) else {
+        return Ok(AgeMoveOutcome::Nothing);
+    };
+    let is_there = target.as_ref().is_some_and(|target| target.item.has_version(item.version));
+    if !is_there {
+        let etag = target.as_ref().map(|target| &target.etag);
+        to.put_moved(partition, id, &source.item, (&source.etag, etag)).await?;
+    }
+    from.replace(partition, id, &NewsItem::from(item.carried()), &source.etag).await?;
+    Ok(if is_there { AgeMoveOutcome::AlreadyThere } else { AgeMoveOutcome::Moved })
+}
+
+/// Deletes the carried copy of an item, if there is one.
+pub async fn remove_carried_copy(
+    container: &Container,
+    partition: &str,
+    id: &str,
+) -> Result<(), StoreError> {
+    let Some(copy) = container.read::<NewsItem>(partition, id).await? else { return Ok(()) };
+    if copy.item.item().is_none_or(|item| item.state != CopyState::Carried) {
+        return Ok(());
+    }
+    match container.delete(partition, id, &copy.etag).await {
+        Err(StoreError { reason: Reason::NotFound, .. }) => Ok(()),
+        deleted => deleted,
+    }
+}

@@ -1,0 +1,315 @@
+//! Items that move, as they are stored, and the tombstones that they leave.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde_json::{Map, Value};
+use tributary_functions::{
+    engines::idempotency::{RecentCommands, RemembersCommands},
+    values::{CommandId, Timestamp},
+};
+
+use crate::model::{FeedItem, PartitionKey, Tag, Tier};
+
+/// The time to live of a tombstone, and of a copy that was brought to a colder container, in seconds: a
+/// day.
+///
+/// No request and no run takes that long, so none writes after it what it has decided on an older state.
+const TOMBSTONE_TTL_SECONDS: i64 = 24 * 60 * 60;
+
+/// The time to live of an item that stays until it is deleted, whatever the container's default.
+const FOR_EVER: i64 = -1;
+
+/// The place of an item: a container, and a logical partition in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    /// The container.
+    #[serde(rename = "store")]
+    pub tier: Tier,
+    /// The logical partition.
+    pub partition_key: PartitionKey,
+}
+
+/// The state of a copy of an item in its container, as the copy stores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CopyState {
+    /// The copy is the item.
+    Live,
+    /// The copy is the item, which is about to move to another partition. The move comes before any
+    /// move to a colder container.
+    Departing,
+    /// The item is in the colder container, and the store will delete this copy.
+    Carried,
+}
+
+/// An item that moves, as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredItem {
+    /// The part that readers see.
+    #[serde(flatten)]
+    pub public: FeedItem,
+    /// The tags in one text: a query searches it as it searches title and content.
+    tag_text: String,
+    /// The state of this copy.
+    pub state: CopyState,
+    /// The version, which each write of a command raises.
+    pub version: u64,
+    /// The command that created the item.
+    pub created_by: CommandId,
+    /// The commands that were lately carried out on the item.
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    recent: RecentCommands,
+    /// The move that has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departure: Option<Box<Departure>>,
+    /// The last move that brought the item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrived_from: Option<Arrival>,
+    /// Seconds until the store deletes the item; -1 is never. An item that is in no colder container has
+    /// -1, since the default of a container would delete it.
+    ttl: i64,
+}
+
+/// A move that has brought an item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Arrival {
+    /// The place that the item has come from. The departing item may still be there.
+    #[serde(flatten)]
+    pub place: Place,
+    /// The version of the arrival, which the location has, too, when the move has ended.
+    pub version: u64,
+}
+
+/// A move to another place that has begun, with the edit that caused it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Departure {
+    /// The new place.
+    pub to: Place,
+    /// The content of the item in its new place.
+    pub item: FeedItem,
+    /// The command that moves it.
+    pub command: CommandId,
+}
+
+/// The tombstone of an item that has moved on: a late copy of the item is refused. A place that is
+/// reserved for an item has a tombstone, too, with a reservation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Vacated {
+    /// The id of the item.
+    pub id: String,
+    /// The partition key.
+    pub partition_key: PartitionKey,
+    /// The logical partition that the item went to.
+    pub moved_to: PartitionKey,
+    /// The move that the place is reserved for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<Reservation>,
+    ttl: i64,
+}
+
+/// The reservation of a place for a move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation {
+    /// The command that moves the item.
+    pub command: CommandId,
+    /// True if the place was taken before, by an item or a tombstone that kept late copies out.
+    pub was_taken: bool,
+}
+
+/// The location of an item: it names the item's place. Each location has a logical partition of its own,
+/// so that no partition grows with the number of items.
+///
+/// The location is written before the item. If the item does not follow, its creation was not
+/// acknowledged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Location {
+    /// The id of the item.
+    pub id: String,
+    /// The partition key: the id.
+    pub partition_key: String,
+    /// The place where the item was created, or that it has moved to. Relocations do not change it.
+    pub place: Place,
+    /// The version of the item's arrival there.
+    pub version: u64,
+}
+
+/// The types, as the property `type` has them.
+const FEED_ITEM: &str = "feedItem";
+const VACATED: &str = "vacated";
+
+/// The content of a place under the id of an item.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NewsItem {
+    /// An item.
+    Item(Box<StoredItem>),
+    /// The tombstone of an item that has moved to another place, or is about to move here.
+    Vacated(Vacated),
+}
+
+impl NewsItem {
+    /// Returns the item, unless this is a tombstone.
+    pub fn item(&self) -> Option<&StoredItem> {
+        if let Self::Item(item) = self { Some(item) } else { None }
+    }
+
+    /// Returns the item, unless this is a tombstone.
+    pub fn into_item(self) -> Option<StoredItem> {
+        if let Self::Item(item) = self { Some(*item) } else { None }
+    }
+
+    /// Returns the item, unless this is a tombstone or a carried copy.
+    pub fn current(self) -> Option<StoredItem> {
+        self.into_item().filter(|item| item.state != CopyState::Carried)
+    }
+
+    /// Returns true if this copy has the item in this version, or in a later one.
+    pub fn has_version(&self, version: u64) -> bool {
+        self.item().is_some_and(|item| item.version >= version)
+    }
+}
+
+impl From<StoredItem> for NewsItem {
+    fn from(item: StoredItem) -> Self {
+        Self::Item(Box::new(item))
+    }
+}
+
+/// An item with its type.
+#[derive(Serialize, Deserialize)]
+struct Typed<N, T> {
+    #[serde(rename = "type")]
+    name: N,
+    #[serde(flatten)]
+    item: T,
+}
+
+impl Serialize for NewsItem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Item(item) => Typed { name: FEED_ITEM, item }.serialize(serializer),
+            Self::Vacated(item) => Typed { name: VACATED, item }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for NewsItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Typed { name, item } = Typed::<String, Map<String, Value>>::deserialize(deserializer)?;
+        let item = Value::Object(item);
+        let slot = if name == FEED_ITEM {
+            serde_json::from_value(item).map(Self::Item)
+        } else if name == VACATED {
+            serde_json::from_value(item).map(Self::Vacated)
+        } else {
+            Err(serde_json::Error::custom("is of another type"))
+        };
+        slot.map_err(D::Error::custom)
+    }
+}
+
+impl StoredItem {
+    /// Creates an item.
+    pub fn new(public: FeedItem, created_by: CommandId) -> Self {
+        Self {
+            tag_text: tag_text(&public),
+            public,
+            state: CopyState::Live,
+            version: 1,
+            created_by,
+            recent: RecentCommands::default(),
+            departure: None,
+            arrived_from: None,
+            ttl: FOR_EVER,
+        }
+    }
+
+    /// Returns the item after an edit by a command.
+    pub fn edited(&self, public: FeedItem, command: &CommandId) -> Self {
+        let tag_text = tag_text(&public);
+        let mut item = Self { public, tag_text, version: self.version + 1, ..self.clone() };
+        item.recent.remember([command.clone()], Timestamp::now());
+        item
+    }
+
+    /// Returns the item that is about to move.
+    pub(super) fn departing(&self, departure: Departure) -> Self {
+        Self { state: CopyState::Departing, departure: Some(Box::new(departure)), ..self.clone() }
+    }
+
+    /// Returns the item in its new place.
+    pub(super) fn arrived(&self, departure: &Departure, from: Place) -> Self {
+        let arrival = Arrival { place: from, version: self.version + 1 };
+        let item = Self { arrived_from: Some(arrival), ..self.staying() };
+        item.edited(departure.item.clone(), &departure.command)
+    }
+
+    /// Returns the item without the move that has begun.
+    pub(super) fn staying(&self) -> Self {
+        Self { state: CopyState::Live, departure: None, ..self.clone() }
+    }
+
+    /// Returns true if the store will delete this copy.
+    pub fn expires(&self) -> bool {
+        self.ttl != FOR_EVER
+    }
+
+    /// Returns the item without a time to live, from a copy that the store would delete.
+    pub fn kept(&self) -> Self {
+        let state = if self.departure.is_some() { CopyState::Departing } else { CopyState::Live };
+        Self { state, ttl: FOR_EVER, ..self.clone() }
+    }
+
+    /// Returns the copy that stays in a hotter container for a day.
+    pub(super) fn carried(&self) -> Self {
+        Self { state: CopyState::Carried, ttl: TOMBSTONE_TTL_SECONDS, ..self.clone() }
+    }
+
+    /// Returns the tombstone that the item leaves in the place from which it moves.
+    pub fn vacated(&self, to: &PartitionKey) -> Vacated {
+        Vacated::new(self.public.id.as_str(), self.public.partition_key.clone(), to.clone())
+    }
+}
+
+impl RemembersCommands for StoredItem {
+    fn recent(&self) -> &RecentCommands {
+        &self.recent
+    }
+
+    fn recent_mut(&mut self) -> &mut RecentCommands {
+        &mut self.recent
+    }
+
+    fn knows(&self, command: &CommandId) -> bool {
+        self.created_by == *command || self.recent.knows(command)
+    }
+}
+
+impl Vacated {
+    /// Creates the tombstone of an item that moves.
+    pub fn new(id: &str, partition_key: PartitionKey, moved_to: PartitionKey) -> Self {
+        let id = id.to_owned();
+        Self { id, partition_key, moved_to, reservation: None, ttl: TOMBSTONE_TTL_SECONDS }
+    }
+
+    /// Returns the tombstone with this reservation, or without any.
+    pub(super) fn with_reservation(self, reservation: Option<Reservation>) -> Self {
+        Self { reservation, ..self }
+    }
+
+    /// Returns true if the place is reserved for a move.
+    pub(super) fn is_reserved_for(&self, departure: &Departure) -> bool {
+        self.reservation.as_ref().is_some_and(|it| it.command == departure.command)
+    }
+}
+
+fn tag_text(item: &FeedItem) -> String {
+    let tags: Vec<&str> = item.tags.iter().map(Tag::as_str).collect();
+    // No search text has this character.
+    tags.join("\n")
+}

@@ -1,0 +1,156 @@
+//! Unfinished moves, which a crash has left: a run ends them before it moves others.
+//!
+//! A move brings an item to the container for its age at the beginning of the move. Suppose that the move
+//! goes to the hottest container, and ends much later. By then readers may no longer look there for this
+//! date, since a run has stored progress beyond it. So a run ends the moves from all containers before it
+//! stores its progress. It stores no progress beyond the two dates of a move that cannot be ended: the
+//! date under which the item is listed, and the date in its departure.
+//!
+//! A move that begins after the run has looked does no harm under one condition: an item goes to a
+//! container only with a date that the runs from there reach later than a move takes.
+
+use std::pin::pin;
+
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use tributary_functions::{
+    cosmos::{JsonText, Query, Scope, StoreError, Turns, retry},
+    values::Timestamp,
+};
+
+use super::{
+    edit::{self, MoveOutcome},
+    stored::Place,
+};
+use crate::{News, model::Tier};
+
+/// The departing items of one page of the query.
+const PAGE_ITEMS: u32 = 100;
+
+/// The moves that are ended at a time.
+const MAX_CONCURRENT_MOVES: usize = 8;
+
+/// The unfinished moves that a run has found.
+#[derive(Debug, Default)]
+pub struct UnfinishedMoves {
+    /// The number of moves that could not be ended.
+    pub failed: u64,
+    /// The first date that the runs have not passed, of the items whose moves could not be ended.
+    held_at: Option<Timestamp>,
+    /// True if the time was over before all moves were read.
+    is_cut: bool,
+}
+
+impl UnfinishedMoves {
+    /// Returns the part of a progress that may be stored.
+    pub fn hold(&self, progress: Timestamp) -> Timestamp {
+        if self.is_cut {
+            return Timestamp::EPOCH;
+        }
+        self.held_at.map_or(progress, |date| date.min(progress))
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.failed += other.failed;
+        self.held_at = self.held_at.into_iter().chain(other.held_at).min();
+        self.is_cut |= other.is_cut;
+    }
+}
+
+/// A departing item, as the store has it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DepartingRow {
+    id: String,
+    #[serde(default)]
+    partition_key: Value,
+    #[serde(default)]
+    published_date: Value,
+    #[serde(default)]
+    arrival_date: Value,
+}
+
+impl DepartingRow {
+    async fn end(&self, news: &News, tier: Tier) -> Result<MoveOutcome, StoreError> {
+        let Some(partition_key) = value(&self.partition_key) else {
+            return Err(StoreError::unreadable());
+        };
+        let here = Place { tier, partition_key };
+        retry(async |_| edit::end(news, &here, &self.id).await).await
+    }
+
+    fn dates(&self) -> impl Iterator<Item = Timestamp> {
+        [&self.published_date, &self.arrival_date].into_iter().filter_map(value)
+    }
+}
+
+/// Returns a value of a row, if it can be read.
+fn value<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    JsonText::from(value).parse()
+}
+
+/// Ends the unfinished moves from these containers. The runs are known to have passed the date `passed`.
+pub(super) async fn end(
+    news: &News,
+    turns: &Turns<'_>,
+    tiers: &[Tier],
+    passed: Timestamp,
+) -> Result<UnfinishedMoves, StoreError> {
+    let mut left = UnfinishedMoves::default();
+    for &tier in tiers {
+        // A query may miss an item while others change. So the last pass is one that changes none.
+        loop {
+            let (pass, has_ended_some) = pass(news, turns, tier, passed).await?;
+            if !has_ended_some || pass.is_cut {
+                left.add(&pass);
+                break;
+            }
+        }
+    }
+    Ok(left)
+}
+
+/// Goes once through the moves from a container. Returns the failed moves, and true if it has ended some.
+async fn pass(
+    news: &News,
+    turns: &Turns<'_>,
+    tier: Tier,
+    passed: Timestamp,
+) -> Result<(UnfinishedMoves, bool), StoreError> {
+    let query = Query::from(
+        "SELECT c.id, c.partitionKey, c.publishedDate, \
+         c.departure.item.publishedDate AS arrivalDate FROM c WHERE c.state = 'departing'",
+    );
+    let container = news.container(tier);
+    let mut pages =
+        pin!(container.pages::<DepartingRow>(query, Scope::Container, PAGE_ITEMS).await?);
+    let mut left = UnfinishedMoves::default();
+    let mut has_ended_some = false;
+    while !left.is_cut {
+        let Some(page) = turns.next(pages.try_next()).await else {
+            left.is_cut = true;
+            break;
+        };
+        let Some(page) = page? else { break };
+        let mut ends = stream::iter(page)
+            .map(|row| async move { (turns.next(row.end(news, tier).boxed()).await, row) })
+            .buffer_unordered(MAX_CONCURRENT_MOVES);
+        while let Some((end, row)) = ends.next().await {
+            match end {
+                Some(Ok(MoveOutcome::Over)) => {}
+                Some(Ok(_)) => has_ended_some = true,
+                Some(Err(error)) => {
+                    let container = container.id();
+                    let id = &row.id;
+                    tracing::warn!(%error, container, item.id = id, "A move cannot be ended");
+                    // An earlier date does not matter: no later progress hides the item under it.
+                    let dates = row.dates().filter(|date| *date >= passed);
+                    left.add(&UnfinishedMoves { failed: 1, held_at: dates.min(), is_cut: false });
+                }
+                None => left.is_cut = true,
+            }
+        }
+    }
+    Ok((left, has_ended_some))
+}
