@@ -1,6 +1,100 @@
-//! Builds the program again when the template has changed: the macro that includes it does not tell Cargo.
+//! Puts the apps that `cargo tributary new` writes together, in folders of `OUT_DIR`: the files of each, those
+//! that both share, and `functions/` from the table `functions.txt`. The folder `garden` has the files of the
+//! host for the parts that `cargo local new` writes; tests use it.
 
-fn main() {
-    println!("cargo::rerun-if-changed=template");
-    println!("cargo::rerun-if-changed=rooms");
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The files of the template that the example `rooms` has, too.
+const SHARED: [&str; 11] = [
+    ".cargo/config.toml",
+    ".github/workflows/ci.yml",
+    "Cargo.toml.in",
+    "examples/local.rs",
+    "gitignore.in",
+    "host.json",
+    "infra/main.bicep",
+    "local.settings.json.example",
+    "rustfmt.toml",
+    "src/main.rs",
+    "tests/it/secrets.rs",
+];
+
+const SETTINGS: &str = "local.settings.json.example";
+const CONTAINERS: &str = "infra/containers.json";
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn main() -> Outcome {
+    for folder in ["template", "rooms", "src/scaffold/templates"] {
+        println!("cargo::rerun-if-changed={folder}");
+    }
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let [template, rooms, garden] = ["notes", "rooms", "garden"].map(|app| out.join(app));
+    for app in [&template, &rooms, &garden] {
+        let _ = fs::remove_dir_all(app);
+    }
+    let settings = fs::read_to_string(Path::new("template").join(SETTINGS))?;
+    let containers = fs::read_to_string(Path::new("template").join(CONTAINERS))?;
+    let of_framework = containers.find("    {\n      \"id\": \"leases\"");
+    let of_framework = &containers[of_framework.ok_or("the template has no leases")?..];
+
+    copy(Path::new("template"), &template)?;
+    write_functions(&template)?;
+
+    for file in SHARED {
+        copy(&Path::new("template").join(file), &rooms.join(file))?;
+    }
+    copy(Path::new("rooms"), &rooms)?;
+    write(&rooms.join(SETTINGS), &settings.replace("AuditNotes", "AuditBookings"))?;
+    let own = fs::read_to_string(rooms.join(CONTAINERS))?;
+    let own = own.strip_suffix("\n  ]\n}\n").ok_or("another end of the containers")?;
+    write(&rooms.join(CONTAINERS), &format!("{own},\n{of_framework}"))?;
+    write_functions(&rooms)?;
+
+    write(&garden.join(SETTINGS), &settings)?;
+    copy(Path::new("template/host.json"), &garden.join("host.json"))?;
+    let mut of_parts = String::new();
+    for part in ["aggregate", "projection"] {
+        let file = Path::new("src/scaffold/templates").join(part).join("container.json");
+        of_parts.push_str(&fs::read_to_string(file)?);
+    }
+    write(&garden.join(CONTAINERS), &format!("{{\n  \"containers\": [\n{of_parts}{of_framework}"))
+}
+
+fn write(file: &Path, text: &str) -> Outcome {
+    fs::create_dir_all(file.parent().ok_or("a file has a folder")?)?;
+    Ok(fs::write(file, text)?)
+}
+
+/// Copies a file, or the files below a folder.
+fn copy(from: &Path, to: &Path) -> Outcome {
+    if !from.is_dir() {
+        return write(to, &fs::read_to_string(from)?);
+    }
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// Writes `function.json` of each line `NAME JSON` of the table, and removes the table.
+fn write_functions(app: &Path) -> Outcome {
+    let table = app.join("functions.txt");
+    for line in fs::read_to_string(&table)?.lines() {
+        let (name, json) = line.split_once(' ').ok_or("a line is NAME JSON")?;
+        let mut text = Vec::new();
+        serde_transcode::transcode(
+            &mut serde_json::Deserializer::from_str(json),
+            &mut serde_json::Serializer::pretty(&mut text),
+        )?;
+        let text = String::from_utf8(text)? + "\n";
+        write(&app.join("functions").join(name).join("function.json"), &text)?;
+    }
+    Ok(fs::remove_file(table)?)
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use tokio::net::TcpListener;
+use tributary_local::client::Client;
 use tributary_local::{
     cosmos::{Fault, RequestKind},
     demo::Demo,
 };
-use tributary_tools::Client;
 
 use crate::{hosted::Hosted, world::World};
 

@@ -7,22 +7,9 @@ use include_dir::{Dir, DirEntry, include_dir};
 
 use crate::{Example, New};
 
-static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/template");
-
-/// The files of the example `rooms` that replace those of the notes.
-static ROOMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rooms");
-
-/// The files of the template that all examples share.
-const SHARED: [&str; 8] = [
-    ".cargo/config.toml",
-    ".github/workflows/ci.yml",
-    "Cargo.toml.in",
-    "examples/local.rs",
-    "gitignore.in",
-    "infra/main.bicep",
-    "rustfmt.toml",
-    "src/main.rs",
-];
+/// The apps as `build.rs` has put them together.
+static NOTES: Dir<'_> = include_dir!("$OUT_DIR/notes");
+static ROOMS: Dir<'_> = include_dir!("$OUT_DIR/rooms");
 
 /// The name of the app in the template, as a package and as a crate.
 const NAME: [&str; 2] = ["my-app", "my_app"];
@@ -66,14 +53,11 @@ pub(crate) fn create(new: &New) -> anyhow::Result<()> {
         }
         text
     };
-    match example {
-        Example::Notes => write(&TEMPLATE, &|_| true, folder, &fill)?,
-        Example::Rooms => {
-            let is_shared = |path: &Path| SHARED.iter().any(|shared| path == Path::new(shared));
-            write(&TEMPLATE, &is_shared, folder, &fill)?;
-            write(&ROOMS, &|_| true, folder, &fill)?;
-        }
-    }
+    let app = match example {
+        Example::Notes => &NOTES,
+        Example::Rooms => &ROOMS,
+    };
+    write(app, folder, &fill)?;
     println!("Created {name} in {}. Next:\n", folder.display());
     println!("    cd {}\n    cargo test\n    cargo local", folder.display());
     Ok(())
@@ -129,17 +113,12 @@ fn dependency(checkout: Option<&Path>, folder: &str) -> anyhow::Result<String> {
     Ok(format!("path = {path:?}"))
 }
 
-/// Writes the wanted files of a folder, chosen by their paths in the template.
-fn write(
-    from: &Dir<'_>,
-    is_wanted: &impl Fn(&Path) -> bool,
-    to: &Path,
-    fill: &impl Fn(&str) -> String,
-) -> anyhow::Result<()> {
+/// Writes the files of a folder.
+fn write(from: &Dir<'_>, to: &Path, fill: &impl Fn(&str) -> String) -> anyhow::Result<()> {
     for entry in from.entries() {
         match entry {
-            DirEntry::Dir(folder) => write(folder, is_wanted, to, fill)?,
-            DirEntry::File(file) if is_wanted(file.path()) => {
+            DirEntry::Dir(folder) => write(folder, to, fill)?,
+            DirEntry::File(file) => {
                 let mut path = to.join(file.path());
                 let renamed = RENAMED.iter().find(|(own, _)| path.ends_with(own));
                 if let Some((_, other)) = renamed {
@@ -150,7 +129,6 @@ fn write(
                 let text = file.contents_utf8().context("a file of the template is not UTF-8")?;
                 fs::write(&path, fill(text)).with_context(|| path.display().to_string())?;
             }
-            DirEntry::File(_) => {}
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ mod people;
 #[path = "../rooms/tests/it/proofs.rs"]
 mod proofs;
 
-use std::{fs, path::Path};
+mod functions;
 
 use tributary_functions::program::Program;
 use tributary_testing::AppUnderTest;
@@ -30,7 +30,7 @@ use tributary_testing::AppUnderTest;
 struct App;
 
 impl AppUnderTest for App {
-    const ROOT: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/rooms");
+    const ROOT: &'static str = concat!(env!("OUT_DIR"), "/rooms");
 
     fn program() -> Program {
         Program::new("my-app", env!("CARGO_PKG_VERSION")).domain(rooms::domain)
@@ -38,14 +38,8 @@ impl AppUnderTest for App {
 }
 
 #[test]
-fn the_files_of_the_functions_are_as_the_app_declares_them() {
-    let functions = Path::new(App::ROOT).join("functions");
-    let declarations = App::program().describe().unwrap().declarations();
-    for declaration in &declarations {
-        let file = functions.join(declaration.name).join("function.json");
-        assert_eq!(fs::read_to_string(file).unwrap(), declaration.function_json().unwrap());
-    }
-    assert_eq!(fs::read_dir(functions).unwrap().count(), declarations.len());
+fn the_table_of_the_functions_is_as_the_app_declares_them() {
+    functions::hold_table::<App>("rooms");
 }
 
 type World = tributary_testing::World<App>;

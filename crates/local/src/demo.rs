@@ -37,12 +37,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::client::{Call, Client, Reply};
 use anyhow::{Context as _, bail, ensure};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use time::{Date, OffsetDateTime};
-use tributary_tools::{Call, Client, Reply};
 use uuid::Uuid;
 
 /// The data set of a domain.

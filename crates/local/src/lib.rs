@@ -5,10 +5,12 @@
 //! - [`cosmos`]: a Cosmos DB endpoint that any SDK can use;
 //! - [`host`]: a stand-in for the Azure Functions host;
 //! - [`chaos`]: occasional faults of both, from a seed;
+//! - [`client`]: requests of a JSON API over HTTP;
 //! - [`demo`]: small data sets;
 //! - [`command`]: all of it as a program.
 
 pub mod chaos;
+pub mod client;
 pub mod command;
 pub mod cosmos;
 pub mod demo;

@@ -1,6 +1,16 @@
 //! A world of its own for each test: an empty in-memory account and the app on it.
 
-use std::{marker::PhantomData, path::Path, sync::Arc, time::Duration};
+use std::{
+    env, fs,
+    marker::PhantomData,
+    path::Path,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -35,8 +45,7 @@ const DATABASE: &str = "tributary";
 
 /// An app and the folder of its files.
 pub trait AppUnderTest: 'static {
-    /// The folder with `host.json`, `functions/`, `infra/containers.json` and
-    /// `local.settings.json.example`.
+    /// The folder with `host.json`, `infra/containers.json` and `local.settings.json.example`.
     const ROOT: &'static str;
 
     /// Returns the app.
@@ -217,16 +226,27 @@ impl<A: AppUnderTest> World<A> {
     }
 }
 
-/// Loads the functions of the app as a host does that has these settings besides those of
+/// Loads the functions that the app declares, as a host does that has these settings besides those of
 /// `local.settings.json.example`.
 fn functions<A: AppUnderTest>(more: &[(&str, &str)]) -> FunctionApp {
+    static STAGED: AtomicUsize = AtomicUsize::new(0);
     let root = Path::new(A::ROOT);
     let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
     settings.set("CosmosDatabase", DATABASE);
     for (name, value) in more {
         settings.set(*name, *value);
     }
-    FunctionApp::load(root, &settings).unwrap()
+    let number = STAGED.fetch_add(1, Ordering::Relaxed);
+    let folder = env::temp_dir().join(format!("tributary-functions-{}-{number}", process::id()));
+    for declaration in A::program().describe().unwrap().declarations() {
+        let function = folder.join(declaration.name);
+        fs::create_dir_all(&function).unwrap();
+        fs::write(function.join("function.json"), declaration.function_json().unwrap()).unwrap();
+    }
+    fs::copy(root.join("host.json"), folder.join("host.json")).unwrap();
+    let app = FunctionApp::load(&folder, &settings).unwrap();
+    fs::remove_dir_all(folder).unwrap();
+    app
 }
 
 /// HTTP functions.

@@ -10,13 +10,16 @@ use std::{
 };
 
 use anyhow::ensure;
+use tributary_local::client::Call;
 use tributary_local::host::BuiltApp;
-use tributary_tools::{
-    Call, Sorted, Table,
-    figures::{mebibytes, milliseconds},
-};
 
-use crate::{handler::MeasuredHandler, machine, process::Memory, world::BenchWorld};
+use crate::{
+    handler::MeasuredHandler,
+    machine,
+    process::Memory,
+    report::{Sorted, Table, mebibytes, milliseconds},
+    world::BenchWorld,
+};
 
 /// The number of starts, and the builds.
 #[derive(Debug, clap::Args)]

@@ -12,8 +12,8 @@ use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{Child, Command},
 };
+use tributary_local::client::Call;
 use tributary_local::host::BuiltApp;
-use tributary_tools::Call;
 
 use crate::{http::Connection, process::Process};
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use http::HeaderName;
-use tributary_tools::{Call, Client, Reply};
+use tributary_local::client::{Call, Client, Reply};
 
 const INVOCATION: HeaderName = HeaderName::from_static("x-azure-functions-invocationid");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");

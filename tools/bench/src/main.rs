@@ -3,6 +3,7 @@
 mod cold_start;
 mod feed;
 mod load;
+mod models;
 mod overhead;
 mod worst;
 
@@ -12,6 +13,7 @@ mod process;
 mod world;
 
 mod machine;
+mod report;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,8 @@ enum Bench {
     Worst(worst::WorstOptions),
     /// Changes a second through each projection, and its lag.
     Feed(feed::FeedBenchOptions),
+    /// The ten requests of the article on its data models V1, V2 and V3, side by side.
+    Models(models::ModelsOptions),
 }
 
 fn main() -> ExitCode {
@@ -71,6 +75,7 @@ fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::Load(options) => runtime.block_on(or_ctrl_c(load::run(options))),
         Bench::Worst(options) => runtime.block_on(or_ctrl_c(worst::run(options))),
         Bench::Feed(options) => runtime.block_on(or_ctrl_c(feed::run(options))),
+        Bench::Models(options) => runtime.block_on(or_ctrl_c(models::run(options))),
     }
 }
 

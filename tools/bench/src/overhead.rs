@@ -24,12 +24,13 @@ use tokio::{
     runtime,
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
 };
-use tributary_tools::{Call, Sorted, Table, figures::milliseconds};
+use tributary_local::client::Call;
 
 use crate::{
     handler::MeasuredHandler,
     http::Connection,
     machine,
+    report::{Sorted, Table, milliseconds},
     world::{BenchWorld, POSTS, READERS, USERS, author, comment, like},
 };
 

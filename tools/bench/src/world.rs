@@ -6,11 +6,11 @@ use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use http::Method;
 use serde_json::{Value, json};
+use tributary_local::client::Call;
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{BuiltApp, Console, FeedOptions, FeedPump, FunctionTrigger, HttpInvoker},
 };
-use tributary_tools::Call;
 
 use crate::{handler::MeasuredHandler, http::Connection};
 

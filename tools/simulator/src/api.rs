@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 /// An answer in the form that a model judges.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use anyhow::{Context as _, bail, ensure};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::Value;
 use tributary_local::chaos::Random;
+use tributary_local::client::Call;
 use tributary_simulator::{Api, Bystanders};
-use tributary_tools::Call;
 
 use crate::handler::HttpApi;
 

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context as _;
 use futures::future::join_all;
 use tributary_local::chaos::Random;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 use crate::{Api, Reply, Workload};
 

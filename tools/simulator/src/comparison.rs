@@ -1,7 +1,7 @@
 //! The queries of a comparison.
 
 use serde_json::Value;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 use crate::{Api, Reply};
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use futures::{FutureExt as _, future::BoxFuture};
+use tributary_local::client::{Call, Client};
 use tributary_local::host::{BuiltApp, BuiltAppError};
 use tributary_simulator::{Api, Reply};
-use tributary_tools::{Call, Client};
 
 use crate::poison;
 

@@ -7,7 +7,7 @@ use azure_data_cosmos::DatabaseClient;
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tributary_local::chaos::Random;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 use crate::{Api, Reply};
 

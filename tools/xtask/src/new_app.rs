@@ -83,14 +83,13 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
         run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
         let begin = Instant::now();
         let parts = if name == NAME { PARTS } else { &[] };
-        for (index, part) in parts.iter().enumerate() {
+        for part in parts {
             let mut new = in_folder(&app, cargo);
-            new.args(["local", "new"]).args(part.split(' '));
-            // The functions of all parts are written with those of the last.
-            let is_last = index + 1 == parts.len();
-            let said = run(new.args((!is_last).then_some("--without-functions")))?;
-            print!("{}", String::from_utf8_lossy(&said.stdout));
+            let said = run(new.args(["local", "new"]).args(part.split(' ')))?;
+            add_lines(&app, &String::from_utf8_lossy(&said.stdout))?;
         }
+        run(in_folder(&app, cargo).arg("fmt"))?;
+        run(in_folder(&app, cargo).args(["run", "--quiet", "--", "functions"]))?;
         run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
         run(in_folder(&app, cargo).arg("test"))?;
         let n = parts.len();
@@ -119,6 +118,27 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
         sleep(PAUSE);
     }
     bail!("the change feed does not bring the count: {count}")
+}
+
+/// Adds the lines that `cargo local new` prints, as its user does: `In FILE, PLACE:` and the lines.
+fn add_lines(app: &Path, said: &str) -> anyhow::Result<()> {
+    let (_, said) = said.split_once("Add these lines:\nIn ").context("no lines to add")?;
+    let (said, _) = said.split_once("\n\nNext:").context("no next command")?;
+    for edit in said.split("\nIn ") {
+        let (place, lines) = edit.split_once(":\n").context("a place has lines")?;
+        let (file, place) = place.split_once(", ").context("a place has a file")?;
+        let text = fs::read_to_string(app.join(file))?;
+        let (before, is_behind) = match place {
+            "with the modules" => ("\nmod ", false),
+            "in the table of functions" => ("        put(\"PutNote\"", false),
+            "at the begin of the list" => ("\"containers\": [\n", true),
+            _ => ("..Domain::new(\"notes\")\n    }", true),
+        };
+        let at = text.find(before).with_context(|| format!("{file} has no {before:?}"))?;
+        let (begin, end) = text.split_at(if is_behind { at + before.len() } else { at });
+        fs::write(app.join(file), format!("{begin}\n{lines}\n{end}"))?;
+    }
+    Ok(())
 }
 
 /// Lets a command find the tools that `cargo xtask package --install-tools` has installed.

@@ -1,31 +1,26 @@
-//! Writes functions, aggregates and projections into an app on `tributary-functions`: the sources, the lines of
-//! the domain, the container, the story. `cargo local new` is its command.
+//! Writes functions, aggregates and projections for an app on `tributary-functions`: sources, stories and the
+//! definitions of containers. `cargo local new` is its command.
 //!
-//! 1. All changes are planned in memory and checked. A file that exists is never overwritten.
-//! 2. An edit finds its place in the syntax tree, so it does not depend on the form of a file. Where it finds
-//!    none, the line and its place are printed, to be added by hand.
-//! 3. Then all files are written, formatted by rustfmt, and the app writes its folder `functions/`.
+//! It writes new files only. The lines for files that exist are printed with their places.
 //!
-//! The templates are files of Rust in `templates/`. `cargo xtask new-app` builds and tests what they
-//! become.
+//! The templates are files of Rust in `templates/`. `tests/scaffold/` builds and tests them as they stand.
 
-mod aggregate;
-mod app;
 mod function;
 mod names;
-mod options;
-mod plan;
-mod projection;
-mod source;
-mod types;
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+};
 
-use anyhow::{Context as _, ensure};
-use clap::Subcommand;
+use anyhow::{Context as _, bail, ensure};
+use clap::{Args, Subcommand};
+use serde_json::Value;
 
-pub use self::{aggregate::NewAggregate, function::NewFunction, projection::NewProjection};
-use self::{app::AppFolder, plan::WritePlan};
+pub use self::function::NewFunction;
+use self::names::{Name, Replacements};
 
 /// A part of an app that can be written.
 #[derive(Debug, Subcommand)]
@@ -38,50 +33,263 @@ pub enum NewPart {
     Projection(NewProjection),
 }
 
-/// Writes a part into the app in this folder, and prints what was written and the next command.
+/// The options of all parts.
+#[derive(Debug, Args)]
+struct Common {
+    /// The domain of the part, if the app has several.
+    #[arg(long, value_name = "NAME")]
+    domain: Option<String>,
+
+    /// Print the new files and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// An item that is created, edited and deleted under ETags, and listed by name in its logical partition.
+#[derive(Debug, Args)]
+pub struct NewAggregate {
+    /// The name of one item, such as `recipe`.
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// The name of many items, if it is irregular.
+    #[arg(long, value_name = "NAME")]
+    plural: Option<String>,
+
+    /// The owner of the items: its id is the partition key.
+    #[arg(long, value_name = "NAME", default_value = "owner")]
+    of: String,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Copies of the items of a container, in a container of their own. The change feed updates them.
+#[derive(Debug, Args)]
+pub struct NewProjection {
+    /// The name of the copies, such as `recipe-cards`.
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// The container of the sources, of an aggregate that `new aggregate` has written.
+    #[arg(long, value_name = "CONTAINER")]
+    from: String,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+const AGGREGATE: [(&str, &str); 4] = [
+    ("mod.rs", include_str!("templates/aggregate/mod.rs")),
+    ("model.rs", include_str!("templates/aggregate/model.rs")),
+    ("commands.rs", include_str!("templates/aggregate/commands.rs")),
+    ("queries.rs", include_str!("templates/aggregate/queries.rs")),
+];
+const AGGREGATE_STORY: &str = include_str!("templates/aggregate/story.rs");
+const AGGREGATE_CONTAINER: &str = include_str!("templates/aggregate/container.json");
+const COPIES: &str = include_str!("templates/projection/copies.rs");
+const COPIES_STORY: &str = include_str!("templates/projection/story.rs");
+const COPIES_CONTAINER: &str = include_str!("templates/projection/container.json");
+
+/// The file of the containers.
+const CONTAINERS: &str = "infra/containers.json";
+
+/// What a part consists of.
+struct Plan {
+    /// The functions, which the app must not have.
+    functions: Vec<String>,
+    /// The new files, by their paths in the app.
+    files: Vec<(String, String)>,
+    /// The lines for files that exist, with their places.
+    lines: Vec<(String, String)>,
+    /// The module of the stories.
+    story: String,
+}
+
+/// Writes a part into the app in this folder. Returns a text with the new files, the lines to add, and the
+/// next command.
 ///
 /// # Errors
 ///
-/// When the name is taken or invalid, when the part does not fit the app, and when the app does not build.
-/// Nothing is written in the first two cases.
-pub fn create(root: &Path, part: &NewPart) -> anyhow::Result<()> {
-    let app = AppFolder::read(root)?;
-    let mut plan = WritePlan::new(root);
+/// When a name is taken or invalid, or the part does not fit the app. Nothing is written then.
+pub fn create(root: &Path, part: &NewPart) -> anyhow::Result<String> {
     let common = match part {
         NewPart::Function(new) => &new.common,
         NewPart::Aggregate(new) => &new.common,
         NewPart::Projection(new) => &new.common,
     };
-    let domain = app.domain(common.domain.as_deref())?;
-    let story = match part {
-        NewPart::Function(new) => function::plan(&app, &domain, new, &mut plan)?,
-        NewPart::Aggregate(new) => aggregate::plan(&app, &domain, new, &mut plan)?,
-        NewPart::Projection(new) => projection::plan(&app, &domain, new, &mut plan)?,
+    let domain = domain(root, common.domain.as_deref())?;
+    let plan = match part {
+        NewPart::Function(new) => function::plan(&domain, new)?,
+        NewPart::Aggregate(new) => aggregate(root, &domain, new)?,
+        NewPart::Projection(new) => projection(root, &domain, new)?,
     };
-    let is_complete = plan.carry_out(common.dry_run)?;
-    if common.dry_run {
-        return Ok(());
+    for name in &plan.functions {
+        let exists = root.join("functions").join(name).exists();
+        ensure!(!exists, "the function {name} exists already; nothing was written");
     }
-    let functions = functions_command(root);
-    if is_complete && !common.without_functions {
-        let words = functions.join(" ");
-        eprintln!("cargo {words}");
-        let status = Command::new(app::cargo()).args(&functions).current_dir(root).status();
-        let status = status.context("cargo cannot be run")?;
-        ensure!(status.success(), "all files are written, but `cargo {words}` failed: see above");
-        println!("Next: cargo test {story}::");
-    } else {
-        println!("Next: cargo {} && cargo test {story}::", functions.join(" "));
+    let mut files = Vec::new();
+    for (path, text) in &plan.files {
+        ensure!(!root.join(path).exists(), "{path} exists already; nothing was written");
+        files.push((path, formatted(root, text)?));
     }
+    let mut report = String::new();
+    for (path, text) in files {
+        report.extend(["new ", path, "\n"]);
+        if common.dry_run {
+            report.push_str(&text);
+            continue;
+        }
+        let file = root.join(path);
+        let folder = file.parent().context("a file has a folder")?;
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        fs::write(&file, text).with_context(|| path.clone())?;
+    }
+    report.push_str(if common.dry_run { "Nothing was written.\n" } else { "\nAdd these lines:\n" });
+    for (place, lines) in &plan.lines {
+        report.extend(["In ", place, ":\n", lines, "\n"]);
+    }
+    report.extend(["\nNext: cargo run -- functions && cargo test ", &plan.story, "::\n"]);
+    Ok(report)
+}
+
+fn aggregate(root: &Path, domain: &str, new: &NewAggregate) -> anyhow::Result<Plan> {
+    let item = Name::parse(&new.name)?;
+    let items = new.plural.as_deref().map_or_else(|| Ok(item.plural()), Name::parse)?;
+    let owner = Name::parse(&new.of)?;
+    let names = Replacements::of_names(&[
+        ("garden_tools", &items),
+        ("garden_tool", &item),
+        ("club_members", &owner.plural()),
+        ("club_member", &owner),
+    ]);
+    let names = names.and("my_app::garden::", format!("{}::{domain}::", library(root)?));
+    let templates: Vec<&str> =
+        AGGREGATE.iter().map(|(_, text)| *text).chain([AGGREGATE_STORY]).collect();
+    names::check(&templates, &[&item, &items, &owner])?;
+    check_new_container(root, &items)?;
+
+    let module = items.snake();
+    let file =
+        |(file, text): (&str, &str)| (format!("src/{domain}/{module}/{file}"), names.apply(text));
+    let mut files: Vec<_> = AGGREGATE.map(file).into();
+    files.push((format!("tests/it/{module}.rs"), names.apply(AGGREGATE_STORY)));
+    let functions = ["Put", "Get", "Delete"].map(|verb| format!("{verb}{}", item.pascal()));
+    let list = format!("List{}", items.pascal());
+    Ok(Plan {
+        functions: functions.into_iter().chain([list]).collect(),
+        files,
+        lines: lines_of_part(domain, &module, names.apply(AGGREGATE_CONTAINER)),
+        story: module,
+    })
+}
+
+fn projection(root: &Path, domain: &str, new: &NewProjection) -> anyhow::Result<Plan> {
+    let name = Name::parse(&new.name)?;
+    let from = Name::parse(&new.from)?;
+    let key = partition_key(root, &new.from)?;
+    let module = format!("src/{domain}/{}/mod.rs", from.snake());
+    ensure!(
+        root.join(&module).exists(),
+        "there is no {module}: `cargo local new projection` copies items that `cargo local new aggregate` has \
+         written; nothing was written"
+    );
+    let names = Replacements::of_names(&[("shed_cards", &name), ("garden_tools", &from)])
+        .and("/clubMemberId", key)
+        .and("my_app::garden::", format!("{}::{domain}::", library(root)?));
+    names::check(&[COPIES, COPIES_STORY], &[&name])?;
+    check_new_container(root, &name)?;
+
+    let module = name.snake();
+    Ok(Plan {
+        functions: vec![name.pascal()],
+        files: vec![
+            (format!("src/{domain}/{module}.rs"), names.apply(COPIES)),
+            (format!("tests/it/{module}.rs"), names.apply(COPIES_STORY)),
+        ],
+        lines: lines_of_part(domain, &module, names.apply(COPIES_CONTAINER)),
+        story: module,
+    })
+}
+
+/// Returns the lines for a part of a domain with a container of its own.
+fn lines_of_part(domain: &str, module: &str, container: String) -> Vec<(String, String)> {
+    let file = format!("src/{domain}/mod.rs");
+    vec![
+        (format!("{file}, with the modules"), format!("pub mod {module};")),
+        (
+            format!("{file}, behind the `Domain {{ … }}` of `fn domain`"),
+            format!("    .and({module}::part(context))"),
+        ),
+        (format!("{CONTAINERS}, at the begin of the list"), container.trim_end().to_owned()),
+        ("tests/it/main.rs, with the modules".to_owned(), format!("mod {module};")),
+    ]
+}
+
+/// Returns the wanted domain, or the only folder of `src` that is a module.
+fn domain(root: &Path, wanted: Option<&str>) -> anyhow::Result<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root.join("src")).context("src")? {
+        let entry = entry?;
+        if entry.path().join("mod.rs").exists() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    match wanted {
+        Some(wanted) if names.iter().any(|name| name == wanted) => Ok(wanted.to_owned()),
+        None if names.len() == 1 => Ok(names.remove(0)),
+        _ if names.is_empty() => bail!("src has no folder of a domain, with its mod.rs"),
+        _ => bail!("name one of the domains {}: --domain {}", names.join(", "), names[0]),
+    }
+}
+
+/// Returns the name of the app's library, as code names it.
+fn library(root: &Path) -> anyhow::Result<String> {
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).context("Cargo.toml")?;
+    let name = manifest.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    Ok(name.context("Cargo.toml has no name")?.replace('-', "_"))
+}
+
+fn containers(root: &Path) -> anyhow::Result<Vec<Value>> {
+    let file = fs::read_to_string(root.join(CONTAINERS)).context(CONTAINERS)?;
+    let mut file: Value = serde_json::from_str(&file).context(CONTAINERS)?;
+    match file["containers"].take() {
+        Value::Array(containers) => Ok(containers),
+        _ => bail!("{CONTAINERS} has no `containers`"),
+    }
+}
+
+fn check_new_container(root: &Path, name: &Name) -> anyhow::Result<()> {
+    let id = name.kebab();
+    let exists = containers(root)?.iter().any(|container| container["id"] == *id);
+    ensure!(!exists, "{CONTAINERS} has a container {id:?} already; nothing was written");
     Ok(())
 }
 
-/// Returns the arguments by which cargo writes `functions/`: those of a chore of the workspace, if it has one.
-fn functions_command(root: &Path) -> Vec<&'static str> {
-    let config = fs::read_to_string(root.join(".cargo/config.toml")).unwrap_or_default();
-    if config.lines().any(|line| line.starts_with("xtask = ")) {
-        vec!["xtask", "functions"]
-    } else {
-        vec!["run", "--quiet", "--", "functions"]
-    }
+/// Returns the path of the partition key of a container: `/ownerId`.
+fn partition_key(root: &Path, id: &str) -> anyhow::Result<String> {
+    let containers = containers(root)?;
+    let container = containers.iter().find(|container| container["id"] == id);
+    let container = container.with_context(|| format!("{CONTAINERS} has no container {id:?}"))?;
+    let path = container["partitionKey"]["paths"][0].as_str();
+    path.map(str::to_owned).with_context(|| format!("{id:?} has no partition key"))
+}
+
+/// Returns Rust as rustfmt writes it in this app, or as it is where rustfmt is missing.
+fn formatted(root: &Path, text: &str) -> anyhow::Result<String> {
+    let mut rustfmt = Command::new("rustfmt");
+    rustfmt.args(["--edition", "2024", "--quiet"]).current_dir(root);
+    rustfmt.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut rustfmt) = rustfmt.spawn() else {
+        return Ok(text.to_owned());
+    };
+    rustfmt.stdin.take().context("rustfmt takes no input")?.write_all(text.as_bytes())?;
+    let output = rustfmt.wait_with_output()?;
+    ensure!(
+        output.status.success(),
+        "rustfmt: {}\n{text}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8(output.stdout)?)
 }

@@ -1,34 +1,39 @@
 //! Names in the forms that code, routes, containers and sentences have.
 
-use std::collections::BTreeSet;
-
 use anyhow::ensure;
 use heck::{
     ToKebabCase as _, ToLowerCamelCase as _, ToShoutySnakeCase as _, ToSnakeCase as _,
     ToUpperCamelCase as _,
 };
-use proc_macro2::{TokenStream, TokenTree};
 
-/// A name as its user has given it, in any case.
+/// The keywords of Rust, and `self`'s kin, which no item can have as its name.
+const KEYWORDS: &str = "abstract as async await become box break const continue crate do dyn else enum \
+    extern false final fn for gen if impl in let loop macro match mod move mut override priv pub ref \
+    return self static struct super trait true try type typeof unsafe unsized use virtual where while \
+    yield";
+
+/// A name as its user has given it, in any case. It is kept in snake case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Name(String);
+pub(super) struct Name(String);
 
 impl Name {
     /// Parses a name: letters, digits, `-` and `_`, in any case, with a letter first.
-    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
+        let name = text.to_snake_case();
         let is_valid = text.starts_with(|c: char| c.is_ascii_alphabetic())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
-            && text.len() <= 60;
+            && text.len() <= 60
+            && KEYWORDS.split(' ').all(|keyword| keyword != name);
         ensure!(
-            is_valid && syn::parse_str::<syn::Ident>(&text.to_snake_case()).is_ok(),
+            is_valid,
             "{text:?} is no name: at most 60 letters, digits and '-' or '_', with a letter first, and no \
              keyword of Rust"
         );
-        Ok(Self(text.to_snake_case()))
+        Ok(Self(name))
     }
 
     /// Returns the regular plural in English: `box` as `boxes`, `story` as `stories`.
-    pub(crate) fn plural(&self) -> Self {
+    pub(super) fn plural(&self) -> Self {
         let name = &self.0;
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         Self(match name.strip_suffix('y') {
@@ -39,22 +44,22 @@ impl Name {
     }
 
     /// `meeting_room`.
-    pub(crate) fn snake(&self) -> String {
+    pub(super) fn snake(&self) -> String {
         self.0.clone()
     }
 
     /// `MeetingRoom`.
-    pub(crate) fn pascal(&self) -> String {
+    pub(super) fn pascal(&self) -> String {
         self.0.to_upper_camel_case()
     }
 
     /// `meetingRoom`.
-    pub(crate) fn camel(&self) -> String {
+    pub(super) fn camel(&self) -> String {
         self.0.to_lower_camel_case()
     }
 
     /// `meeting-room`.
-    pub(crate) fn kebab(&self) -> String {
+    pub(super) fn kebab(&self) -> String {
         self.0.to_kebab_case()
     }
 
@@ -66,46 +71,36 @@ impl Name {
     fn words(&self) -> String {
         self.0.replace('_', " ")
     }
-
-    /// Returns the forms of both names, side by side.
-    fn beside<'a>(&'a self, own: &'a Self) -> impl Iterator<Item = (String, String)> + 'a {
-        let forms =
-            [Self::snake, Self::pascal, Self::camel, Self::kebab, Self::shouty, Self::words];
-        forms.into_iter().map(move |form| (form(self), form(own)))
-    }
 }
 
-/// The names of a template, each with the one that takes its place.
-pub(crate) struct Replacements(Vec<(String, String)>);
+/// The texts of a template, each with the text that takes its place.
+#[derive(Default)]
+pub(super) struct Replacements(Vec<(String, String)>);
 
 impl Replacements {
-    /// Replaces names of a template, plurals before their singulars.
-    pub(crate) fn new(names: &[(&str, &Name)]) -> anyhow::Result<Self> {
+    /// Replaces names of a template in all forms, plurals before their singulars.
+    pub(super) fn of_names(names: &[(&str, &Name)]) -> Self {
+        let forms =
+            [Name::snake, Name::pascal, Name::camel, Name::kebab, Name::shouty, Name::words];
         let mut pairs = Vec::new();
         for (of_template, own) in names {
-            let of_template = Name::parse(of_template)?;
+            let of_template = Name((*of_template).to_owned());
             let [from, to] = [of_template.words(), own.words()];
             let n = if to.starts_with(['a', 'e', 'i', 'o', 'u']) { "n" } else { "" };
             pairs.extend(["a", "A"].map(|a| (format!("{a} {from}"), format!("{a}{n} {to}"))));
-            pairs.extend(of_template.beside(own));
+            pairs.extend(forms.map(|form| (form(&of_template), form(own))));
         }
-        Ok(Self(pairs))
+        Self(pairs)
     }
 
     /// Adds the replacement of a text. It goes before those that were added earlier.
-    pub(crate) fn and(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
+    pub(super) fn and(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
         self.0.insert(0, (from.into(), to.into()));
         self
     }
 
-    /// Adds the import of the app under test, `crate::App`, and its name.
-    pub(crate) fn under_test(self, path: &str) -> Self {
-        let name = path.rsplit("::").next().unwrap_or(path);
-        self.and("UnderTest", name).and("app::UnderTest", path)
-    }
-
-    /// Returns a template with all names replaced at once, so that no new name is replaced again.
-    pub(crate) fn apply(&self, template: &str) -> String {
+    /// Returns a template with all texts replaced at once, so that no new name is replaced again.
+    pub(super) fn apply(&self, template: &str) -> String {
         let mut text = String::with_capacity(template.len());
         let mut rest = template;
         while let Some(next) = rest.chars().next() {
@@ -122,31 +117,19 @@ impl Replacements {
 }
 
 /// Refuses names that are words of the code around them.
-pub(crate) fn check(templates: &[&str], names: &[&Name]) -> anyhow::Result<()> {
-    let mut words = BTreeSet::new();
-    for template in templates {
-        let tokens: TokenStream = template.parse().unwrap_or_default();
-        add_words(tokens, &mut words);
-    }
-    for name in names {
-        for form in [name.snake(), name.pascal()] {
-            ensure!(
-                !words.contains(&form),
-                "the name {form:?} has another meaning in the code around it; choose another"
-            );
-        }
+pub(super) fn check(templates: &[&str], names: &[&Name]) -> anyhow::Result<()> {
+    let is_comment = |line: &&str| line.trim_start().starts_with("//");
+    let lines = templates.iter().flat_map(|text| text.lines()).filter(|line| !is_comment(line));
+    let words: Vec<&str> = lines
+        .flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+        .collect();
+    for form in names.iter().flat_map(|name| [name.snake(), name.pascal()]) {
+        ensure!(
+            !words.contains(&form.as_str()),
+            "the name {form:?} has another meaning in the code around it; choose another"
+        );
     }
     Ok(())
-}
-
-fn add_words(tokens: TokenStream, words: &mut BTreeSet<String>) {
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) => add_words(group.stream(), words),
-            TokenTree::Ident(word) => drop(words.insert(word.to_string())),
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-    }
 }
 
 #[cfg(test)]
@@ -161,22 +144,13 @@ mod tests {
             assert_eq!([name.snake(), name.camel()], ["meeting_room", "meetingRoom"]);
             assert_eq!([name.kebab(), name.words()], ["meeting-room", "meeting room"]);
         }
-        for bad in ["", "1st", "type", "a b", "a/b", "é", &"a".repeat(61)] {
+        for bad in ["", "1st", "type", "Self", "a b", "a/b", "é", &"a".repeat(61)] {
             assert!(Name::parse(bad).is_err(), "{bad}");
         }
-        Ok(())
-    }
-
-    #[test]
-    fn regular_plurals_are_known() -> anyhow::Result<()> {
-        for (one, many) in [
-            ("note", "notes"),
-            ("story", "stories"),
-            ("day", "days"),
-            ("fox", "foxes"),
-            ("batch", "batches"),
-        ] {
-            assert_eq!(Name::parse(one)?.plural().snake(), many);
+        for (singular, plural) in
+            [("note", "notes"), ("story", "stories"), ("day", "days"), ("batch", "batches")]
+        {
+            assert_eq!(Name::parse(singular)?.plural().snake(), plural);
         }
         Ok(())
     }
@@ -185,7 +159,7 @@ mod tests {
     fn a_new_name_is_not_replaced_again() -> anyhow::Result<()> {
         let tool = Name::parse("club_member")?;
         let member = Name::parse("garden_tool")?;
-        let names = Replacements::new(&[("garden_tool", &tool), ("club_member", &member)])?;
+        let names = Replacements::of_names(&[("garden_tool", &tool), ("club_member", &member)]);
         assert_eq!(names.apply("GardenTool of club-member"), "ClubMember of garden-tool");
         Ok(())
     }

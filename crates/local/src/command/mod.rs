@@ -57,7 +57,8 @@ pub fn main() -> ExitCode {
 
 /// Writes a part into the app of the workspace in which the command was started.
 async fn new(part: NewPart) -> anyhow::Result<()> {
-    cargo_tributary::scaffold::create(&Project::find_root().await?, &part)
+    print!("{}", cargo_tributary::scaffold::create(&Project::find_root().await?, &part)?);
+    Ok(())
 }
 
 fn block_on<T>(task: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {

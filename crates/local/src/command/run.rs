@@ -8,10 +8,10 @@ use std::{
     time::Instant,
 };
 
+use crate::client::Client;
 use anyhow::{Context as _, bail};
 use futures::future::try_join_all;
 use serde::Serialize;
-use tributary_tools::Client;
 
 use super::{
     cli::StartOptions,

@@ -14,7 +14,6 @@ mod feed;
 mod http;
 mod invoke;
 mod leases;
-mod new_parts;
 mod newtonsoft;
 mod odd_requests;
 mod process;

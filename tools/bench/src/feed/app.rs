@@ -14,11 +14,11 @@ use anyhow::{Context as _, ensure};
 use azure_data_cosmos::CosmosClient;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
+use tributary_local::client::{Call, Client};
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{BuiltApp, Console, FeedOptions, FeedPump, HandlerProcess, HttpInvoker, Invoker},
 };
-use tributary_tools::{Call, Client};
 
 use super::blog::{FeedPosts, USERS, user_id};
 

@@ -20,7 +20,7 @@ use super::{
     blog::{USERS, post_id, user_id},
     drain,
 };
-use tributary_tools::{Sorted, Table};
+use crate::report::{Sorted, Table};
 
 /// The posts that exist before, and get comments and likes.
 const N_POSTS: usize = 200;

@@ -12,10 +12,7 @@ use tributary_local::host::FeedPump;
 
 use self::app::{FeedApp, FeedCost};
 use crate::machine;
-use tributary_tools::{
-    Table,
-    figures::{each, rate},
-};
+use crate::report::{Table, each, rate};
 
 /// The projections that read `posts`; the fourth reads `users`.
 const OF_POSTS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
@@ -158,8 +155,8 @@ fn row(
         projection.to_owned(),
         changes.to_string(),
         rate(changes, took),
-        each(cost.requests, changes, 2),
-        each(cost.request_units, changes, 2),
+        each(cost.requests, changes),
+        each(cost.request_units, changes),
     ]);
 }
 

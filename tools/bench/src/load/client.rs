@@ -8,7 +8,7 @@ use std::{
 
 use http::Method;
 use tributary_local::chaos::Random;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 use crate::{
     http::Connection,

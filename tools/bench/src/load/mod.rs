@@ -14,12 +14,8 @@ use anyhow::ensure;
 use futures::future::try_join_all;
 
 use self::client::{LoadClient, LoadTally, Workload};
+use crate::report::{Sorted, Table, mebibytes, milliseconds, slope};
 use crate::{handler::MeasuredHandler, machine, world::BenchWorld};
-use tributary_tools::{
-    Sorted, Table,
-    figures::{mebibytes, milliseconds, thousands},
-    slope,
-};
 
 /// The size of the measurement, and the build.
 #[derive(Debug, clap::Args)]
@@ -142,7 +138,7 @@ async fn memory(
         // The first sample is before the first request.
         let each = (look > 0).then(|| cpu.as_secs_f64() * 1e6 / count.max(1.0));
         table.row([
-            thousands(total),
+            total.to_string(),
             format!("{:.0}", count / took.as_secs_f64()),
             mebibytes(memory.resident),
             mebibytes(memory.proportional),

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use http::Method;
 use serde_json::{Value, json};
 use tributary_functions::values::Timestamp;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 use crate::{
     handler::MeasuredHandler,

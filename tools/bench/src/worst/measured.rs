@@ -9,8 +9,8 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
     time::{Duration, timeout},
 };
+use tributary_local::client::Call;
 use tributary_local::host::BuiltApp;
-use tributary_tools::Call;
 
 use crate::{handler::MeasuredHandler, http::Connection};
 

@@ -18,14 +18,17 @@ use std::{cmp::Reverse, path::PathBuf};
 
 use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
-use tributary_tools::{Table, figures::mebibytes};
 
 use self::{
     data::Data,
     measured::{Measure, RequestCost},
     requests::CostlyRequest,
 };
-use crate::{machine, world::BenchWorld};
+use crate::{
+    machine,
+    report::{Table, mebibytes},
+    world::BenchWorld,
+};
 
 /// The functions, and the build.
 #[derive(Debug, clap::Args)]

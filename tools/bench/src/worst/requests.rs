@@ -4,7 +4,7 @@ use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::Method;
 use serde_json::{Value, json};
 use tributary_functions::http::HttpFunction;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 use super::data::{
     Data, MORE_THAN_A_PAGE, PROVIDERS, batch, comment, customer_body, customer_path, id, label,

@@ -21,7 +21,7 @@ use azure_data_cosmos::DatabaseClient;
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tributary_local::chaos::Random;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 pub use operation::{BlogOperation, BlogSize};
 pub use reservation::NameReservation;

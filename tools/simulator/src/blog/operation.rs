@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 use tributary_local::chaos::Random;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 use super::Blog;
 use crate::Bystanders;

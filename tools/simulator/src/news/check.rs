@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::Value;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 use super::{
     ItemText, ListWindow, News, items::number_of, operation::MAX_WINDOW_DAYS, text::PROVIDERS,

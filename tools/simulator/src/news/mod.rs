@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tributary_local::chaos::Random;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 pub use operation::{ListWindow, NewsOperation, NewsSize};
 pub use text::ItemText;

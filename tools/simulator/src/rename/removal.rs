@@ -14,9 +14,9 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;
+use tributary_local::client::Call;
 use tributary_local::cosmos::RequestKind;
 use tributary_simulator::{Api as _, items};
-use tributary_tools::Call;
 
 use super::{
     RenameCli,

@@ -20,12 +20,12 @@ use futures::{
 use http::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;
+use tributary_local::client::Call;
 use tributary_local::{
     chaos::{Chaos, ChaosKind, ChaosSpec, Random},
     cosmos::RequestKind,
 };
 use tributary_simulator::items as find;
-use tributary_tools::Call;
 
 use super::{
     RenameCli,

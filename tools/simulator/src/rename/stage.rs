@@ -11,13 +11,13 @@ use azure_data_cosmos::DatabaseClient;
 use http::Method;
 use serde_json::json;
 use tokio::time::sleep;
+use tributary_local::client::Call;
 use tributary_local::{
     chaos::Chaos,
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RequestKind, RunningServer},
     host::{BuiltApp, Console, FunctionApp, Host, HostOptions},
 };
 use tributary_simulator::{Api as _, Reply};
-use tributary_tools::Call;
 
 use super::RenameCli;
 use crate::handler::{self, HttpApi};

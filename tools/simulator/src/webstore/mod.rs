@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use futures::{FutureExt as _, future::BoxFuture};
 use tributary_local::chaos::Random;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 pub use labels::{Label, LabelKind};
 pub use operation::{ProductText, WebStoreOperation, WebStoreSize};

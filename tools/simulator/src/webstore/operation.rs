@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use tributary_local::chaos::Random;
-use tributary_tools::Call;
+use tributary_local::client::Call;
 
 use super::{
     WebStore,

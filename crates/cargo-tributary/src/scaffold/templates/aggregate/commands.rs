@@ -39,7 +39,8 @@ pub(super) async fn put_garden_tool(
             }
         };
         let item = GardenToolsItem::GardenTool(garden_tool.clone());
-        let etag = garden_tools.0.put(key.0.as_str(), key.1.as_str(), &item, before.as_ref()).await?;
+        let etag =
+            garden_tools.0.put(key.0.as_str(), key.1.as_str(), &item, before.as_ref()).await?;
         Ok(answer(&WrittenItem { stored: Stored { item: garden_tool, etag }, is_new }))
     })
     .await

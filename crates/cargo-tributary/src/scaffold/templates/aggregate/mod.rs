@@ -10,13 +10,13 @@ mod queries;
 
 use tributary_functions::prelude::*;
 
-use self::{
-    commands::{delete_garden_tool, put_garden_tool},
-    queries::{get_garden_tool, list_garden_tools},
-};
 pub use self::model::{
     ClubMemberId, DeletedGardenTool, GardenTool, GardenToolId, GardenToolName, GardenToolsItem,
     PublicGardenTool,
+};
+use self::{
+    commands::{delete_garden_tool, put_garden_tool},
+    queries::{get_garden_tool, list_garden_tools},
 };
 
 /// The container of the garden tools. Cloning is cheap.
@@ -36,13 +36,32 @@ pub(super) fn part(context: &Context<'_>) -> Domain {
     }
 }
 
-#[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<GardenTools>> {
     vec![
-        put("PutGardenTool", "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}", Function, put_garden_tool),
-        get("GetGardenTool", "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}", Function, get_garden_tool),
-        delete("DeleteGardenTool", "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}", Function, delete_garden_tool),
-        get("ListGardenTools", "/api/club-members/{clubMemberId}/garden-tools", Function, list_garden_tools),
+        put(
+            "PutGardenTool",
+            "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}",
+            Function,
+            put_garden_tool,
+        ),
+        get(
+            "GetGardenTool",
+            "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}",
+            Function,
+            get_garden_tool,
+        ),
+        delete(
+            "DeleteGardenTool",
+            "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}",
+            Function,
+            delete_garden_tool,
+        ),
+        get(
+            "ListGardenTools",
+            "/api/club-members/{clubMemberId}/garden-tools",
+            Function,
+            list_garden_tools,
+        ),
     ]
 }
 
@@ -53,7 +72,8 @@ impl GardenTools {
         reads: Reads,
     ) -> Result<GardenToolSlot, StoreError> {
         let garden_tools = self.0.reading(reads);
-        let stored = garden_tools.read::<GardenToolsItem>(club_member.as_str(), id.as_str()).await?;
+        let stored =
+            garden_tools.read::<GardenToolsItem>(club_member.as_str(), id.as_str()).await?;
         Ok(ItemSlot::from_item(stored))
     }
 }

@@ -33,6 +33,7 @@ pub(super) async fn list_garden_tools(
     Params(club_member): Params<ClubMemberId>,
     page: PageRequest<NameKey<GardenToolName>>,
 ) -> Result<Json<List<PublicGardenTool>>, ApiError> {
-    let key = |garden_tool: &PublicGardenTool| NameKey::new(&garden_tool.name, garden_tool.id.as_str());
+    let key =
+        |garden_tool: &PublicGardenTool| NameKey::new(&garden_tool.name, garden_tool.id.as_str());
     Ok(Json(page.of_names(&GARDEN_TOOLS, &garden_tools.0, club_member.as_str(), key).await?))
 }

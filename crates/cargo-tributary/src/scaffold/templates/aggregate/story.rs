@@ -14,9 +14,7 @@ use my_app::garden::garden_tools::{
     ClubMemberId, GardenTool, GardenToolId, GardenToolName, GardenToolsItem,
 };
 
-use app::UnderTest;
-
-type World = tributary_testing::World<UnderTest>;
+use crate::{App, World};
 
 const ITEM: &str = "/api/club-members/ann/garden-tools/a1";
 
@@ -98,7 +96,7 @@ async fn the_requests_of_the_functions_cost_their_budget() {
 pub(crate) struct GardenTools(BTreeMap<(u8, u8), GardenToolsItem>);
 
 impl Sources for GardenTools {
-    type App = UnderTest;
+    type App = App;
     const CONTAINER: &'static str = "garden-tools";
     const PARTITION_KEY: &'static str = "clubMemberId";
 
@@ -141,6 +139,7 @@ impl GardenTools {
 #[test]
 fn each_write_raises_the_version_also_over_a_deletion() {
     let mut items = GardenTools::default();
-    let states = [items.write(0, 0), items.write(0, 0), items.delete(0).unwrap(), items.write(0, 0)];
+    let states =
+        [items.write(0, 0), items.write(0, 0), items.delete(0).unwrap(), items.write(0, 0)];
     assert_eq!(states.map(|state| state["version"].clone()), [1, 2, 3, 4]);
 }

@@ -1,10 +1,16 @@
-//! `POST /club-members/{clubMemberId}/garden-tools/{gardenToolId}`.
+//! `POST /beds/{bedId}/seeds/{seedId}`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::prelude::*;
 
-use state::Garden;
+checked_text!(
+    /// A parameter of the path.
+    BedId, "a1", id_rule;
+
+    /// A parameter of the path.
+    SeedId, "a1", id_rule;
+);
 
 checked_text!(
     /// The text of the body: 1 to 200 characters.
@@ -16,17 +22,16 @@ from_form!(Text: text("text", Text::parse));
 /// The answer.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ShedCardAnswer {
-    club_member_id: ClubMemberId,
-    garden_tool_id: GardenToolId,
+pub(super) struct PlantSeedAnswer {
     text: Text,
+    bed_id: BedId,
+    seed_id: SeedId,
 }
 
 /// Returns the ids of the path and the text of the body, without a store request.
-pub(super) async fn shed_card(
-    State(_state): State<Garden>,
-    Params((club_member_id, garden_tool_id)): Params<(ClubMemberId, GardenToolId)>,
+pub(super) async fn plant_seed(
+    Params((bed_id, seed_id)): Params<(BedId, SeedId)>,
     JsonBody(text): JsonBody<Text>,
-) -> Result<Json<ShedCardAnswer>, ApiError> {
-    Ok(Json(ShedCardAnswer { club_member_id, garden_tool_id, text }))
+) -> Result<Json<PlantSeedAnswer>, ApiError> {
+    Ok(Json(PlantSeedAnswer { text, bed_id, seed_id }))
 }

@@ -1,23 +1,28 @@
-//! `GET /club-members/{clubMemberId}/garden-tools/{gardenToolId}`.
+//! `GET /beds/{bedId}/seeds/{seedId}`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::prelude::*;
 
-use state::Garden;
+checked_text!(
+    /// A parameter of the path.
+    BedId, "a1", id_rule;
+
+    /// A parameter of the path.
+    SeedId, "a1", id_rule;
+);
 
 /// The answer.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ShedCardAnswer {
-    club_member_id: ClubMemberId,
-    garden_tool_id: GardenToolId,
+pub(super) struct FindSeedAnswer {
+    bed_id: BedId,
+    seed_id: SeedId,
 }
 
 /// Returns the ids of the path, without a store request.
-pub(super) async fn shed_card(
-    State(_state): State<Garden>,
-    Params((club_member_id, garden_tool_id)): Params<(ClubMemberId, GardenToolId)>,
-) -> Result<Json<ShedCardAnswer>, ApiError> {
-    Ok(Json(ShedCardAnswer { club_member_id, garden_tool_id }))
+pub(super) async fn find_seed(
+    Params((bed_id, seed_id)): Params<(BedId, SeedId)>,
+) -> Result<Json<FindSeedAnswer>, ApiError> {
+    Ok(Json(FindSeedAnswer { bed_id, seed_id }))
 }

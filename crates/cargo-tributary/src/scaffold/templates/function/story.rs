@@ -1,16 +1,14 @@
-//! `GET /club-members/{clubMemberId}/garden-tools/{gardenToolId}`.
+//! `GET /beds/{bedId}/seeds/{seedId}`.
 
 use serde_json::json;
 use tributary_testing::budget::budget;
 
-use app::UnderTest;
-
-type World = tributary_testing::World<UnderTest>;
+use crate::World;
 
 #[tokio::test]
 async fn the_answer_has_the_ids_of_the_path_and_costs_its_budget() {
     let world = World::new().await;
-    let request = ("GET", "/api/club-members/ann/garden-tools/a1", None);
+    let request = ("GET", "/api/beds/a1/seeds/a1", None);
     let answer = budget(&world, request, "0 requests, 0.00 RU: ").await.json();
-    assert_eq!(answer, json!({"clubMemberId": "ann", "gardenToolId": "a1"}));
+    assert_eq!(answer, json!({"bedId": "a1", "seedId": "a1"}));
 }

@@ -29,8 +29,7 @@ impl AuditedCopies for ShedCards {
 
 /// Returns the projection and its audit as a part of the domain.
 pub(super) fn part(context: &Context<'_>) -> Domain {
-    let [sources, copies] =
-        ["garden-tools", "shed-cards"].map(|id| context.cosmos.container(id));
+    let [sources, copies] = ["garden-tools", "shed-cards"].map(|id| context.cosmos.container(id));
     let sundays = "0 0 3 * * 0";
     Domain {
         projections: vec![Arc::new(CopyProjection::<ShedCards>::new(&sources, &copies))],

@@ -10,9 +10,7 @@ use tributary_testing::{
 
 use my_app::garden::shed_cards::ShedCards;
 
-use sources::GardenTools;
-
-type World = tributary_testing::World<<GardenTools as Sources>::App>;
+use crate::{World, garden_tools::GardenTools};
 
 #[test]
 fn the_copies_are_true_whatever_is_delivered() {
@@ -41,6 +39,6 @@ async fn the_audit_finds_and_repairs_a_copy_that_is_missing() {
     for (_, audit) in app.audits() {
         audit.run(options, &mut findings).await.unwrap();
     }
-    assert!(findings.iter().any(|one| one.container == "shed-cards"), "{findings:?}");
+    assert!(findings.iter().any(|finding| finding.container == "shed-cards"), "{findings:?}");
     assert_eq!(world.items("shed-cards").await.len(), 1);
 }

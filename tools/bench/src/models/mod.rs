@@ -1,0 +1,309 @@
+//! `cargo xtask bench models`: the data models V1, V2 and V3 of the article [How to model and partition data on
+//! Azure Cosmos DB](https://learn.microsoft.com/azure/cosmos-db/nosql/model-partition-example), side by side: the
+//! cost of its ten requests in each. `docs/models.md` explains the results.
+//!
+//! A reader begins with [`v1`] and [`v2`], the article's first two models; [`v3`] is the product.
+
+mod article;
+mod v1;
+mod v2;
+mod v3;
+
+mod data;
+mod requests;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use futures::{StreamExt, TryStreamExt, stream};
+use serde_json::Value;
+use tributary_functions::cosmos::{Cosmos, metered};
+use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest};
+
+use self::{
+    data::{DataSet, Person, PostPlan},
+    requests::{Calls, ModelCall, RequestKind},
+    v1::V1,
+    v2::V2,
+    v3::V3,
+};
+use crate::{
+    machine,
+    report::{Sorted, Table, mean},
+};
+
+/// The size of the data, and the number of requests.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModelsOptions {
+    /// Users that write posts, 5 to 50 each. At least 100 users comment and like.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    users: u32,
+
+    /// The share of the article's comments (up to 25 a post) and likes (up to 100 a post).
+    #[arg(long, value_name = "0…1", default_value_t = 1.0)]
+    density: f64,
+
+    /// Physical partitions of each container. Without it one for each 25 users: the split of Azure at 50 GB, scaled
+    /// down.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    partitions: Option<u32>,
+
+    /// The number of requests of each kind, at most.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    requests: usize,
+
+    /// The seed of the data and of the choice of users and posts.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+/// The time after which no further request of a kind begins.
+const MAX_TIME: Duration = Duration::from_secs(2);
+/// The number of users that send the measured commands.
+const N_VISITORS: usize = 2;
+/// The number of posts that are loaded at a time.
+const N_WRITERS: usize = 8;
+const DATABASE: &str = "models";
+
+/// A data model: its containers, the ten requests, and the items of the data set.
+trait Model: Sized {
+    const NAME: &'static str;
+
+    fn containers() -> anyhow::Result<ContainersFile>;
+
+    /// Creates the model in a database that has its containers.
+    fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self>;
+
+    /// Returns the items of a post in their final form: the post, its comments and its likes, and its copies in
+    /// models with copies.
+    fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>>;
+
+    /// Returns the items that are made of all posts.
+    fn items_of_all(_: &DataSet) -> anyhow::Result<Vec<NewItem>> {
+        Ok(Vec::new())
+    }
+
+    /// Creates a user of the data set.
+    async fn put_user(&self, person: &Person) -> anyhow::Result<Value>;
+
+    /// Answers a request. The answers of the models are the same, but for ids.
+    async fn answer(&self, call: ModelCall) -> anyhow::Result<Value>;
+}
+
+/// An item to write.
+struct NewItem {
+    container: &'static str,
+    partition: String,
+    item: Value,
+}
+
+impl NewItem {
+    fn new(container: &'static str, partition: &str, item: Value) -> Self {
+        Self { container, partition: partition.to_owned(), item }
+    }
+}
+
+/// The mean cost of a request in a model.
+struct ModelRow {
+    kind: RequestKind,
+    /// 0 for V1.
+    model: usize,
+    runs: usize,
+    p50: Duration,
+    request_units: f64,
+    /// Those of the store: requests, logical partitions, physical partitions, loaded items.
+    store: [f64; 4],
+}
+
+pub(crate) async fn run(options: &ModelsOptions) -> anyhow::Result<()> {
+    ensure!((0.0..=1.0).contains(&options.density), "--density must be from 0 to 1");
+    let data = Arc::new(DataSet::generate(options.users, options.seed, options.density));
+    let partitions = options.partitions.unwrap_or(options.users.div_ceil(25).min(1_000));
+    let rows = rows(options, &data, partitions).await?;
+    let [comments, likes] = [|post: &PostPlan| post.comments, |post: &PostPlan| post.likes]
+        .map(|of| data.posts.iter().map(of).sum::<u32>());
+    println!(
+        "{} users, {} posts, {comments} comments, {likes} likes, {partitions} physical partitions a container; {}",
+        options.users,
+        data.posts.len(),
+        machine::line()
+    );
+    println!("\n{}", table(&rows));
+    Ok(())
+}
+
+/// Measures all models, and returns their rows request by request.
+async fn rows(
+    options: &ModelsOptions,
+    data: &Arc<DataSet>,
+    partitions: u32,
+) -> anyhow::Result<Vec<ModelRow>> {
+    let mut rows = measured::<V1>(0, options, data, partitions).await?;
+    rows.extend(measured::<V2>(1, options, data, partitions).await?);
+    rows.extend(measured::<V3>(2, options, data, partitions).await?);
+    rows.sort_by_key(|row| (row.kind, row.model));
+    Ok(rows)
+}
+
+fn table(rows: &[ModelRow]) -> Table {
+    let mut table = Table::new([
+        "request",
+        "model",
+        "store requests",
+        "logical partitions",
+        "physical",
+        "items read",
+        "RU",
+        "article's RU",
+        "p50, ms",
+        "runs",
+    ]);
+    for row in rows {
+        let mut cells = vec![format!("{:?}", row.kind), format!("V{}", row.model + 1)];
+        cells.extend(row.store.map(|mean| match mean {
+            whole if (whole - whole.round()).abs() < 0.05 => format!("{whole:.0}"),
+            mean => format!("{mean:.1}"),
+        }));
+        cells.push(format!("{:.2}", row.request_units));
+        cells.push(format!("{:.2}", row.kind.published()[row.model]));
+        cells.push(format!("{:.2}", row.p50.as_secs_f64() * 1_000.0));
+        cells.push(row.runs.to_string());
+        table.row(cells);
+    }
+    table
+}
+
+/// A model with the data set in a store of its own.
+struct Loaded<M> {
+    model: M,
+    endpoint: CosmosEndpoint,
+}
+
+impl<M: Model> Loaded<M> {
+    /// Creates the users by requests, and writes all other items in their final form: commands would take a
+    /// request for each comment and each like, and another for each count.
+    async fn new(data: &Arc<DataSet>, partitions: u32) -> anyhow::Result<Self> {
+        let endpoint = CosmosEndpoint::in_process(EndpointOptions {
+            partitions,
+            expiry_interval: None,
+            keep_requests: true,
+            ..EndpointOptions::default()
+        })?;
+        endpoint.provision(DATABASE, &M::containers()?).await?;
+        let runtime = Some(endpoint.runtime().await?);
+        let cosmos = Cosmos::new(endpoint.account(), runtime, DATABASE.to_owned());
+        let model = M::new(&cosmos)?;
+        let users = stream::iter(&data.users).map(|person| model.put_user(person));
+        users.buffer_unordered(N_WRITERS).try_for_each(async |_| Ok(())).await?;
+        let posts = data.posts.iter().map(|plan| M::items_of(data, plan));
+        let posts = posts.chain([M::items_of_all(data)]).map(|items| {
+            let cosmos = Arc::clone(&cosmos);
+            async move { write(&cosmos, items?).await }
+        });
+        let mut posts = stream::iter(posts).buffer_unordered(N_WRITERS);
+        while posts.try_next().await?.is_some() {
+            // The requests of the load are not measured: the list would only grow.
+            endpoint.take_requests();
+        }
+        drop(posts);
+        Ok(Self { model, endpoint })
+    }
+}
+
+async fn write(cosmos: &Arc<Cosmos>, items: Vec<NewItem>) -> anyhow::Result<()> {
+    for NewItem { container, partition, item } in items {
+        let id = item["id"].as_str().context("an item has an id")?;
+        cosmos.container(container).create(&partition, id, &item).await?;
+    }
+    Ok(())
+}
+
+/// Measures the ten requests of a model, queries first, before the commands add items.
+async fn measured<M: Model>(
+    number: usize,
+    options: &ModelsOptions,
+    data: &Arc<DataSet>,
+    partitions: u32,
+) -> anyhow::Result<Vec<ModelRow>> {
+    eprintln!("Loading {}", M::NAME);
+    let loaded = Loaded::<M>::new(data, partitions).await?;
+    let mut visitors = Vec::new();
+    for n in 0..N_VISITORS {
+        let username = format!("visitor-{n}");
+        let call = ModelCall::CreateUser { username: username.clone() };
+        let user = loaded.model.answer(call).await?;
+        let id = user["id"].as_str().context("a user has an id")?.to_owned();
+        visitors.push(Person { id, username });
+    }
+    let mut kinds = RequestKind::ALL;
+    kinds.sort_by_key(|kind| kind.is_command());
+    let mut rows = Vec::new();
+    for kind in kinds {
+        eprintln!("Measuring {kind:?} of {}", M::NAME);
+        let mut calls = Calls::new(kind, data, &visitors);
+        // The SDK reads the container of a query once, and the product caches the names of all visitors.
+        let n_before = if kind.is_command() { N_VISITORS } else { 1 };
+        for _ in 0..n_before {
+            loaded.model.answer(calls.next()).await?;
+        }
+        let most = options.requests.min(calls.most().saturating_sub(n_before)).max(1);
+        let begin = Instant::now();
+        let mut times = Vec::new();
+        let mut request_units = Vec::new();
+        let mut store = [const { Vec::new() }; 4];
+        while times.is_empty() || (times.len() < most && begin.elapsed() < MAX_TIME) {
+            let call = calls.next();
+            loaded.endpoint.take_requests();
+            let start = Instant::now();
+            let (answer, meter) = metered(loaded.model.answer(call)).await;
+            times.push(start.elapsed());
+            answer.with_context(|| format!("{kind:?} of {}", M::NAME))?;
+            request_units.push(meter.request_units());
+            let requests = loaded.endpoint.take_requests();
+            let figures = store_figures(&requests, data.posts.len());
+            store.iter_mut().zip(figures).for_each(|(all, figure)| all.push(figure));
+        }
+        rows.push(ModelRow {
+            kind,
+            model: number,
+            runs: times.len(),
+            p50: Sorted::from(times).percentile(50),
+            request_units: mean(request_units),
+            store: store.map(mean),
+        });
+    }
+    Ok(rows)
+}
+
+/// Returns the numbers of requests, logical partitions, physical partitions and loaded items. A request without a
+/// partition key is one to the logical partitions of all posts.
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+fn store_figures(requests: &[StoreRequest], n_posts: usize) -> [f64; 4] {
+    let mut logical = BTreeSet::new();
+    let mut physical = BTreeSet::new();
+    let mut is_fan_out = false;
+    let mut items = 0;
+    for request in requests {
+        let container = request.container.as_str();
+        match &request.partition_key {
+            Some(key) => drop(logical.insert((container, key))),
+            None => is_fan_out = true,
+        }
+        if let Some(answer) = &request.answer {
+            physical.insert((container, answer.physical_partition.as_deref()));
+            items += answer.items_loaded.unwrap_or(0) as usize;
+        }
+    }
+    if is_fan_out {
+        logical.retain(|(container, _)| *container != "posts");
+    }
+    let logical = logical.len() + if is_fan_out { n_posts } else { 0 };
+    [requests.len(), logical, physical.len(), items].map(|count| count as f64)
+}

@@ -1,0 +1,130 @@
+//! V2: names on posts, comments and likes, and both counts on the post. The article counts in a stored procedure;
+//! here that is a read, and a transactional batch under the ETag of the read.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+use tributary_functions::{
+    cosmos::{Cosmos, Reason, Stored, Transaction},
+    values::Timestamp,
+};
+use tributary_local::cosmos::ContainersFile;
+
+use super::{
+    Model, NewItem,
+    article::{ArticleContainers, containers, read, shortened},
+    data::{DataSet, NewComment, NewLike, Person, PostPlan, PostText, new_id},
+    requests::{COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER},
+};
+
+/// The number of attempts of a command that counts, after lost races.
+const MAX_ATTEMPTS: usize = 20;
+
+/// The model with names and counts on each post.
+pub(super) struct V2(ArticleContainers);
+
+fn post(
+    id: &str,
+    author: &Person,
+    text: &PostText,
+    [comments, likes]: [u32; 2],
+    created: Timestamp,
+) -> Value {
+    json!({
+        "type": "post", "id": id, "postId": id, "userId": author.id, "userUsername": author.username,
+        "title": text.title, "content": text.content,
+        "commentCount": comments, "likeCount": likes, "creationDate": created,
+    })
+}
+
+fn comment(post: &str, comment: &NewComment) -> Value {
+    json!({
+        "type": "comment", "id": comment.id, "postId": post, "userId": comment.author.id,
+        "userUsername": comment.author.username, "content": comment.content,
+        "creationDate": comment.created,
+    })
+}
+
+fn like(post: &str, like: &NewLike) -> Value {
+    json!({
+        "type": "like", "id": like.id, "postId": post, "userId": like.liker.id,
+        "userUsername": like.liker.username, "creationDate": like.created,
+    })
+}
+
+impl Model for V2 {
+    const NAME: &'static str = "V2";
+
+    fn containers() -> anyhow::Result<ContainersFile> {
+        containers()
+    }
+
+    fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self> {
+        let [users, posts] = ["users", "posts"].map(|id| cosmos.container(id));
+        Ok(Self(ArticleContainers { users, posts }))
+    }
+
+    fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
+        let id = plan.id.as_str();
+        let counts = [plan.comments, plan.likes];
+        let text = data.text_of(plan);
+        let mut items = vec![post(id, data.author(plan), &text, counts, plan.created())];
+        items.extend(data.comments(plan).iter().map(|new| comment(id, new)));
+        items.extend(data.likes(plan).iter().map(|new| like(id, new)));
+        Ok(items.into_iter().map(|item| NewItem::new("posts", id, item)).collect())
+    }
+
+    async fn put_user(&self, person: &Person) -> anyhow::Result<Value> {
+        self.0.put_user(person).await
+    }
+
+    async fn answer(&self, call: ModelCall) -> anyhow::Result<Value> {
+        let created = Timestamp::now();
+        match call {
+            ModelCall::CreateUser { username } => self.0.create_user(&username).await,
+            ModelCall::GetUser(user) => self.0.get_user(&user).await,
+            ModelCall::CreatePost { author, text } => {
+                self.0.put_in_posts(post(&new_id(), &author, &text, [0, 0], created)).await
+            }
+            ModelCall::GetPost(id) => read(&self.0.posts, &id).await,
+            ModelCall::ListUserPosts(user) => {
+                Ok(shortened(self.0.posts_of(&user, POSTS_OF_A_USER).await?))
+            }
+            ModelCall::CreateComment { post, author, content } => {
+                let new = NewComment { id: new_id(), author, content, created };
+                self.create_counted(&post, comment(&post, &new), "commentCount").await
+            }
+            ModelCall::ListComments(post) => Ok(self.0.comments(&post, COMMENTS).await?.into()),
+            ModelCall::LikePost { post, liker } => {
+                let new = NewLike { id: new_id(), liker, created };
+                self.create_counted(&post, like(&post, &new), "likeCount").await
+            }
+            ModelCall::ListLikes(post) => Ok(self.0.likes(&post, LIKES).await?.into()),
+            ModelCall::GetFeed => Ok(shortened(self.0.newest(FEED).await?)),
+        }
+    }
+}
+
+impl V2 {
+    /// Creates a comment or like and counts it on its post, in one transaction.
+    async fn create_counted(&self, post: &str, new: Value, count: &str) -> anyhow::Result<Value> {
+        for _ in 0..MAX_ATTEMPTS {
+            let stored: Option<Stored<Value>> = self.0.posts.read(post, post).await?;
+            let mut stored = stored.with_context(|| format!("there is no post {post}"))?;
+            let properties = stored.item.as_object_mut().context("a post is an object")?;
+            // The store's own properties, such as `_etag`.
+            properties.retain(|name, _| !name.starts_with('_'));
+            let counted = properties[count].as_u64().unwrap_or(0) + 1;
+            properties.insert(count.to_owned(), counted.into());
+            let transaction =
+                Transaction::new(post).create(&new)?.replace(post, &stored.item, &stored.etag)?;
+            match self.0.posts.transact(transaction).await {
+                Ok(_) => return Ok(new),
+                Err(refusal) if refusal.error.reason == Reason::PreconditionFailed => {}
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+        bail!("the post {post} has changed {MAX_ATTEMPTS} times between its read and its write")
+    }
+}

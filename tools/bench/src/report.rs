@@ -1,0 +1,145 @@
+//! Figures and tables of measurements.
+
+use std::{
+    cmp::Ordering,
+    fmt::{self, Write as _},
+    time::Duration,
+};
+
+/// Measurements in ascending order.
+#[derive(Debug, Clone)]
+pub(crate) struct Sorted<T>(Vec<T>);
+
+impl<T: PartialOrd> From<Vec<T>> for Sorted<T> {
+    fn from(mut values: Vec<T>) -> Self {
+        values.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+        Self(values)
+    }
+}
+
+impl<T: Copy + Default> Sorted<T> {
+    /// Returns the smallest value that at least `percent` of all values do not exceed; zero when there is
+    /// none.
+    pub(crate) fn percentile(&self, percent: usize) -> T {
+        let rank = (percent * self.0.len()).div_ceil(100);
+        self.0.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+    }
+
+    /// Returns the largest value; zero when there is none.
+    pub(crate) fn max(&self) -> T {
+        self.0.last().copied().unwrap_or_default()
+    }
+}
+
+/// Returns the mean; 0 without values.
+pub(crate) fn mean(values: Vec<f64>) -> f64 {
+    let n = number(values.len().max(1));
+    values.into_iter().sum::<f64>() / n
+}
+
+/// Returns the slope of the straight line nearest to the points (least squares); `None` when the points make
+/// no line.
+pub(crate) fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let mean_x = mean(points.iter().map(|(x, _)| *x).collect());
+    let mean_y = mean(points.iter().map(|(_, y)| *y).collect());
+    let spread: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+    let together: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    (spread > 0.0).then(|| together / spread)
+}
+
+/// Converts a count to a number to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
+pub(crate) fn number(count: usize) -> f64 {
+    count as f64
+}
+
+/// Returns the mean of `total` over `count`, with two decimals.
+pub(crate) fn each(total: f64, count: usize) -> String {
+    if count == 0 { "-".to_owned() } else { format!("{:.2}", total / number(count)) }
+}
+
+/// Returns the number a second.
+pub(crate) fn rate(count: usize, took: Duration) -> String {
+    format!("{:.0}", number(count) / took.as_secs_f64())
+}
+
+/// Returns milliseconds with two decimals.
+pub(crate) fn milliseconds(duration: Duration) -> String {
+    format!("{:.2}", duration.as_secs_f64() * 1_000.0)
+}
+
+/// Returns MiB with one decimal.
+pub(crate) fn mebibytes(kibibytes: u64) -> String {
+    let tenths = (kibibytes * 10).div_ceil(1_024);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// A table in Markdown, for the documents. Columns of numbers are aligned to the right, which the tables of
+/// `comfy-table` and `tabled` in Markdown are not.
+#[derive(Debug)]
+pub(crate) struct Table {
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Creates a table without rows.
+    pub(crate) fn new<T: Into<String>>(heads: impl IntoIterator<Item = T>) -> Self {
+        Self { heads: heads.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row with a cell for each head.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_number =
+            |cell: &String| cell == "-" || cell.starts_with(|c: char| c.is_ascii_digit());
+        let mut rules = String::new();
+        for column in 0..self.heads.len() {
+            let are_numbers = self.rows.iter().all(|row| row.get(column).is_some_and(is_number));
+            rules.write_str(if are_numbers { " ---: |" } else { " --- |" })?;
+        }
+        writeln!(f, "| {} |\n|{rules}", self.heads.join(" | "))?;
+        self.rows.iter().try_for_each(|row| writeln!(f, "| {} |", row.join(" | ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_one_of_the_values() {
+        let hundred = Sorted::from((1..=100).rev().collect::<Vec<_>>());
+        assert_eq!(
+            [0, 1, 50, 99, 100].map(|percent| hundred.percentile(percent)),
+            [1, 1, 50, 99, 100]
+        );
+        let three = Sorted::from(vec![30, 10, 20]);
+        assert_eq!(
+            [1, 33, 34, 67, 99].map(|percent| three.percentile(percent)),
+            [10, 10, 20, 30, 30]
+        );
+        let none = Sorted::<u8>::from(Vec::new());
+        assert_eq!((none.percentile(99), none.max()), (0, 0));
+    }
+
+    #[test]
+    fn a_slope_is_that_of_the_nearest_line() {
+        assert_eq!(slope(&[(0.0, 5.0), (1.0, 7.0), (2.0, 9.0)]), Some(2.0));
+        assert_eq!(slope(&[(0.0, 0.0), (1.0, 3.0), (2.0, 0.0)]), Some(0.0));
+        assert_eq!(slope(&[(1.0, 1.0), (1.0, 2.0)]), None);
+    }
+
+    #[test]
+    fn a_table_has_its_numbers_to_the_right() {
+        let mut table = Table::new(["what", "RU"]);
+        table.row(["C1", "5.71"].map(str::to_owned));
+        table.row(["Q6", "-"].map(str::to_owned));
+        assert_eq!(table.to_string(), "| what | RU |\n| --- | ---: |\n| C1 | 5.71 |\n| Q6 | - |\n");
+    }
+}
