@@ -22,20 +22,16 @@ mod change;
 mod container;
 mod explanation;
 mod indexes;
-mod layout;
-mod load;
-mod misfit;
 mod rank;
-mod unique;
+mod sections;
 
 pub use alternatives::{CopyUpkeep, SecondCopy};
 pub use certainty::{RankCertainty, RunnerUp};
 pub use change::KeyChange;
 pub use container::ContainerDefinition;
 pub use indexes::IndexedQuery;
-pub use load::{ContainerLoad, LoadSpread};
 pub use rank::{RankedCandidate, rank};
-pub use unique::{UniqueProperties, UniquenessPlan};
+pub(crate) use sections::finding_line;
 
 /// The factor up to which two candidates cost the same.
 const SAME_COST_FACTOR: f64 = 1.05;
@@ -61,19 +57,12 @@ pub struct Advice {
     pub why: Vec<String>,
     /// Second copies for the requests that do not fit the best key.
     pub alternatives: Vec<SecondCopy>,
-    /// The load of the container with the best key, where frequencies are known.
-    pub load: Option<ContainerLoad>,
-    /// The way in which values stay unique with the best key.
-    pub unique: Vec<UniquenessPlan>,
     /// The container with the best key.
     pub container: ContainerDefinition,
     /// The change of the container to the best key, where it has another.
     pub change: Option<KeyChange>,
     /// The limits of the data, as sentences.
     pub unknown: Vec<String>,
-    /// True when the number of physical partitions was given, and does not follow from size and load.
-    #[serde(skip)]
-    pub has_given_partitions: bool,
 }
 
 /// The input of advice beside the reports.
@@ -87,10 +76,6 @@ pub struct AdviceQuestion {
     pub container: String,
     /// Items of the container, where the items are a sample of it.
     pub items_in_container: Option<u64>,
-    /// True when the number of physical partitions was given.
-    pub has_given_partitions: bool,
-    /// The properties whose values must be unique.
-    pub unique: Vec<UniqueProperties>,
 }
 
 impl Advice {
@@ -119,15 +104,8 @@ impl Advice {
         let strategy = &best.report.estimates.strategy;
         let alternatives = alternatives::alternatives(&best.report.estimates, &copies, requests);
         let certainty = RankCertainty::new(&ranked);
-        let mut why = explanation::why(&ranked, certainty.as_ref(), question);
-        if let Some(sentence) = misfit::no_key(&ranked, &alternatives) {
-            let is_undecided = certainty.as_ref().is_some_and(|certainty| !certainty.decides);
-            why.insert(usize::from(is_undecided), sentence);
-        }
-        let unique = question.unique.iter();
-        let unique: Vec<_> =
-            unique.map(|unique| UniquenessPlan::new(unique, strategy, requests)).collect();
-        let container = ContainerDefinition::new(&question.container, strategy, requests, &unique);
+        let why = explanation::why(&ranked, &alternatives, certainty.as_ref(), question);
+        let container = ContainerDefinition::new(&question.container, strategy, requests);
         let current = question.current.as_ref();
         let current =
             ranked.iter().find(|standing| Some(&standing.report.estimates.strategy) == current);
@@ -137,13 +115,10 @@ impl Advice {
             bytes: best.report.estimates.bytes,
             why,
             alternatives,
-            load: ContainerLoad::new(&best.report.estimates, requests, *items),
             change: current
                 .map(|current| KeyChange::new(current, best, &container, requests, *items)),
-            unique,
             container,
             unknown,
-            has_given_partitions: question.has_given_partitions,
             certainty,
             current: question.current.clone(),
             ranked,

@@ -10,20 +10,15 @@ use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 use rayon::prelude::*;
 use serde_json::Value;
 
-use crate::{
-    observed::ObservedReads, options::ValidationOptions, request::RequestKind, sample::SampleItem,
-    sketch::hash,
-};
+use crate::{options::ValidationOptions, request::RequestKind, sample::SampleItem, sketch::hash};
 
 pub(crate) mod candidate;
 pub(crate) mod columns;
-pub(crate) mod prepared;
 pub(crate) mod request;
 pub(crate) mod times;
 
 use candidate::CandidateCounts;
-use columns::{ItemField, KeyColumns};
-use prepared::PreparedItem;
+use columns::{ItemField, KeyCell, KeyColumns};
 use request::RequestCounts;
 
 /// Bytes of the properties that the service adds to an item: `_rid`, `_self`, `_etag`, `_attachments`, `_ts`.
@@ -41,8 +36,33 @@ pub struct SampleCounts {
     /// The number of the property at `time`.
     time_field: usize,
     pub(crate) n_items: u64,
-    /// The items of each key with measured reads.
-    pub(crate) observed_items: Vec<u64>,
+}
+
+/// An item and its properties that depend on no candidate.
+#[derive(Debug)]
+pub(crate) struct PreparedItem<'a> {
+    pub(crate) value: &'a Value,
+    /// The properties that keys and requests name.
+    pub(crate) fields: Vec<ItemField<'a>>,
+    /// The parts of the candidates' keys.
+    pub(crate) cells: Vec<KeyCell>,
+    /// The size in the sample.
+    pub(crate) bytes: u64,
+    /// The size with the system's properties: that of an answer.
+    pub(crate) stored_bytes: u64,
+    /// A hash that decides whether the item is among those that stand for all: of its id and time, so that
+    /// the order of the items has no effect; of its number where it has no id.
+    pub(crate) draw: u64,
+    /// The time of creation, in seconds since 1970.
+    pub(crate) time: Option<i64>,
+    /// A hash that items share that were drawn together.
+    pub(crate) cluster: u32,
+    /// Request units of its point read.
+    pub(crate) read: f64,
+    /// Request units of its write without the index.
+    pub(crate) write: f64,
+    /// Request units of its creation.
+    pub(crate) create: f64,
 }
 
 impl SampleCounts {
@@ -59,14 +79,7 @@ impl SampleCounts {
         let kind = |request| RequestCounts::new(request, &mut columns);
         let kinds = requests.into_iter().map(kind).collect();
         let time_field = columns.time(&time);
-        let n_observed = options.reads.as_ref().map_or(0, ObservedReads::len);
-        let observed_items = vec![0; n_observed];
-        Self { candidates, kinds, columns, options, time, time_field, n_items: 0, observed_items }
-    }
-
-    /// Sets the number of items in the container, where the scan tells it at its end.
-    pub fn set_items_in_container(&mut self, items: Option<u64>) {
-        self.options.items_in_container = items;
+        Self { candidates, kinds, columns, options, time, time_field, n_items: 0 }
     }
 
     /// Counts items, on all cores.
@@ -81,9 +94,6 @@ impl SampleCounts {
             .map(|(item, number)| this.prepared(item, number))
             .collect();
         self.n_items += items.len() as u64;
-        for number in prepared.iter().filter_map(|item| item.observed) {
-            self.observed_items[number] += 1;
-        }
         rayon::join(
             || self.kinds.par_iter_mut().with_max_len(1).for_each(|kind| kind.add(&prepared)),
             || self.candidates.par_iter_mut().with_max_len(1).for_each(|one| one.add(&prepared)),
@@ -100,7 +110,6 @@ impl SampleCounts {
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let write = rates::write(size(body_bytes));
         let fields = self.columns.fields(value);
-        let identity = self.identity(value, &fields);
         let cluster = self.options.whole_keys.as_ref().map_or(0, |key| hash(&key.key(value).ok()));
         let time = fields[self.time_field].seconds();
         PreparedItem {
@@ -109,35 +118,18 @@ impl SampleCounts {
             fields,
             bytes,
             stored_bytes,
-            draw: identity.map_or_else(|| hash(&number), |identity| hash(&(identity, time))),
+            draw: hash(&(id(value), value.get("id").is_none().then_some(number), time)),
             time,
             #[expect(clippy::cast_possible_truncation, reason = "a part of a hash is one")]
             cluster: cluster as u32,
-            identity,
-            observed: self.observed(value),
             read: rates::read(size(stored_bytes)),
             write,
             create: write + charge_of(value, &self.options.indexing_policy),
         }
     }
+}
 
-    /// Returns the number of an item's current key, where reads of the key were measured.
-    fn observed(&self, item: &Value) -> Option<usize> {
-        let (reads, current) = self.options.reads.as_ref().zip(self.options.current.as_ref())?;
-        reads.number(&current.key(item).ok()?)
-    }
-
-    /// Returns a hash that all versions of an item share: of the id that the store gave it, in a sample from a
-    /// container. Otherwise of its id, its current key, and its time of creation, where that is known and is
-    /// not the time of the version.
-    fn identity(&self, item: &Value, fields: &[ItemField<'_>]) -> Option<u64> {
-        if let Some(rid) = item.get("_rid").and_then(Value::as_str) {
-            return Some(hash(rid));
-        }
-        let id = item.get("id")?.as_str()?;
-        let key = self.options.current.as_ref().map(|current| current.key(item).ok());
-        let is_creation = self.options.time.is_some() && self.time.names() != ["_ts"];
-        let created = is_creation.then(|| fields[self.time_field].value);
-        Some(hash(&(id, key, created)))
-    }
+/// Returns what tells an item from the others: the id that the store gave it, or its own.
+fn id(item: &Value) -> Option<&str> {
+    item.get("_rid").or_else(|| item.get("id"))?.as_str()
 }

@@ -2,7 +2,10 @@
 
 use cosmos_model::partitioning::Key;
 
-use crate::report::{Distribution, KeyShare};
+use crate::{
+    report::{Distribution, KeyShare},
+    words::float,
+};
 
 /// Keys that a report lists.
 const MAX_TOP_KEYS: usize = 10;
@@ -39,28 +42,41 @@ pub(crate) fn distribution(mut parts: Vec<PartitionValue<'_>>) -> Distribution {
     top.truncate(MAX_TOP_KEYS);
     let mut keys = 0.0;
     let mut sum = 0.0;
-    let mut gini = 1.0;
     let mut curve = vec![(0.0, 0.0)];
     for part in &parts {
-        let before = sum;
-        let width = part.keys / n_keys;
-        keys += width;
+        keys += part.keys / n_keys;
         sum += share(part) * part.keys;
-        gini -= width * (before + sum);
-        #[expect(clippy::cast_precision_loss, reason = "a hundred")]
-        let next = curve.len() as f64 / CURVE_POINTS as f64;
+        let next = float(curve.len() as u64) / float(CURVE_POINTS as u64);
         if keys >= next && curve.len() < CURVE_POINTS {
             curve.push((keys, sum));
         }
     }
     curve.push((1.0, 1.0));
     Distribution {
-        gini: gini.clamp(0.0, 1.0),
+        gini: gini(parts.iter().map(|part| (part.value, part.keys))),
         largest: parts.last().map_or(0.0, share),
         mean: total / n_keys,
         top,
         curve,
     }
+}
+
+/// Returns the Gini coefficient of values, each with the number of partitions that have it: 0 when all have the same,
+/// near 1 when one has all.
+pub(crate) fn gini(values: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = values.iter().map(|(value, keys)| value * keys).sum();
+    let n_keys: f64 = values.iter().map(|(_, keys)| keys).sum();
+    // Twice the area below the Lorenz curve.
+    let mut below = 0.0;
+    let mut sum = 0.0;
+    for (value, keys) in values {
+        let share = value * keys / total.max(f64::MIN_POSITIVE);
+        below += keys / n_keys * (2.0 * sum + share);
+        sum += share;
+    }
+    if total > 0.0 { (1.0 - below).clamp(0.0, 1.0) } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -32,8 +32,8 @@ use crate::{
         WriteHotness,
     },
     request::RequestOperation,
-    sketch::float,
     unseen::GroupSizes,
+    words::float,
 };
 
 mod cost;
@@ -65,8 +65,6 @@ pub(crate) struct RequestCost {
     pub(crate) physical: f64,
     pub(crate) loaded: f64,
     pub(crate) charge: f64,
-    /// The part of the charge for the start in each physical partition.
-    pub(crate) charge_of_starts: f64,
     /// The part of the charge for each item that is loaded.
     pub(crate) charge_of_a_load: f64,
 }
@@ -138,7 +136,6 @@ fn estimate(
         .zip(&costs)
         .map(|((kind, _), cost)| request_report(kind, cost))
         .collect();
-    let (repeated_ids, changed_ids) = candidate.repeated_ids();
     let growth = load.growth();
     let risks = risks(candidate, model, &costs, physical, &load, hotness.as_ref());
     let estimates = CandidateEstimates {
@@ -163,7 +160,7 @@ fn estimate(
         requests,
         times,
         hotness,
-        keys: crate::report::KeyDefects { repeated_ids, changed_ids, ..candidate.keys.clone() },
+        keys: candidate.keys.clone(),
         physical_partitions: physical,
     };
     (estimates, ResampleBasis { sizes: partitions.sizes, visits })
@@ -299,7 +296,6 @@ fn request_report(kind: &RequestCounts, cost: &RequestCost) -> RequestEstimates 
         physical_partitions: cost.physical,
         items_loaded: cost.loaded,
         request_units: cost.charge,
-        request_units_of_starts: cost.charge_of_starts,
         request_units_per_day: kind.request.per_day().map(|per_day| per_day * cost.charge),
         newest: kind.newest().map(hotness::text),
         transaction_fits: is_transaction.then_some(cost.names == NamedLevels::Key),

@@ -138,7 +138,7 @@ fn hyperfragmentation(
     estimates: &CandidateEstimates,
     model: &ContainerModel<'_>,
 ) -> Option<Finding> {
-    let n_items = crate::sketch::float(estimates.items);
+    let n_items = crate::words::float(estimates.items);
     let mean = estimates.by_items.mean;
     if n_items < MIN_KEYS || mean >= MIN_PARTITION_ITEMS {
         return None;
@@ -188,7 +188,6 @@ fn hyperfragmentation(
 }
 
 fn changing_key(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Option<Finding> {
-    let source = "guide, Anti-Patterns 4, Frequently Changing Partition Keys";
     let paths: Vec<_> = estimates
         .strategy
         .levels()
@@ -196,47 +195,23 @@ fn changing_key(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> O
         .flatten()
         .map(cosmos_model::partitioning::KeyPart::path)
         .collect();
-    let set_by = model.kinds.iter().find_map(|(kind, _)| {
+    let (kind, path) = model.kinds.iter().find_map(|(kind, _)| {
         let path = paths.iter().find(|path| kind.request.sets_one_of(&[path]))?;
         Some((kind, path))
-    });
-    let move_costs = "The service cannot change the key of an item: it must be deleted in one partition and \
-                      created in the other, without a transaction.";
-    if let Some((kind, path)) = set_by {
-        let per_day = kind.request.per_day();
-        let often = per_day.map_or(String::new(), |n| format!(", {} a day", counted(n, "time")));
-        return Some(Finding {
-            code: CHANGING_KEY,
-            severity: Severity::Warning,
-            threshold: 0.0,
-            measured: per_day.unwrap_or(1.0),
-            source,
-            sentence: format!(
-                "`{}` changes {path}, of which the key is made{often}. {move_costs}",
-                kind.request.kind
-            ),
-        });
-    }
-    let repeated = estimates.keys.repeated_ids;
-    let changed = estimates.keys.changed_ids;
-    (changed > 0).then(|| {
-        let share = crate::sketch::float(changed) / crate::sketch::float(repeated.max(1));
-        let doubt = if model.options.current.is_none() && model.options.time.is_none() {
-            " Or different items share an id: state the current key to tell the two apart."
-        } else {
-            ""
-        };
-        Finding {
-            code: CHANGING_KEY,
-            severity: Severity::Warning,
-            threshold: 0.0,
-            measured: share,
-            source,
-            sentence: format!(
-                "Of {repeated} ids that come several times in the sample, {changed} come with different \
-                 keys. {move_costs}{doubt}"
-            ),
-        }
+    })?;
+    let per_day = kind.request.per_day();
+    let often = per_day.map_or(String::new(), |n| format!(", {} a day", counted(n, "time")));
+    Some(Finding {
+        code: CHANGING_KEY,
+        severity: Severity::Warning,
+        threshold: 0.0,
+        measured: per_day.unwrap_or(1.0),
+        source: "guide, Anti-Patterns 4, Frequently Changing Partition Keys",
+        sentence: format!(
+            "`{}` changes {path}, of which the key is made{often}. The service cannot change the key of an item: it \
+             must be deleted in one partition and created in the other, without a transaction.",
+            kind.request.kind
+        ),
     })
 }
 

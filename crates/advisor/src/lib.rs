@@ -26,7 +26,6 @@ pub mod traffic;
 
 // The counts: one pass over the sample.
 pub mod counts;
-mod observed;
 mod options;
 mod sketch;
 
@@ -44,25 +43,22 @@ mod words;
 // Candidates and advice.
 pub mod advice;
 pub mod output;
-mod placement;
 pub mod propose;
 
-// A live container.
+// A container in operation.
 #[cfg(feature = "cosmos")]
+pub mod live;
 pub mod monitor;
 
 pub use counts::SampleCounts;
 pub use estimates::Estimates;
-pub use observed::ObservedReads;
 pub use options::ValidationOptions;
 pub use report::CandidateReport;
 pub use request::RequestKind;
 
-use sample::{SampleError, SampleProgress};
+use sample::SampleError;
 
 /// Reads a sample to its end and returns a report for each candidate, in their order.
-///
-/// `progress` is called after each batch.
 ///
 /// ```
 /// use tributary_partition::{ValidationOptions, validate};
@@ -70,7 +66,7 @@ use sample::{SampleError, SampleProgress};
 /// let items = "{\"id\": \"1\", \"userId\": \"ada\"}\n{\"id\": \"2\", \"userId\": \"bob\"}\n";
 /// let candidates = vec!["/userId".parse()?];
 /// let options = ValidationOptions::default();
-/// let reports = validate(items.as_bytes(), vec![], candidates, options, |_| {})?;
+/// let reports = validate(items.as_bytes(), vec![], candidates, options)?;
 /// assert_eq!(reports[0].estimates.cardinality.value, 2.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -79,13 +75,9 @@ pub fn validate(
     requests: Vec<RequestKind>,
     candidates: Vec<KeyStrategy>,
     options: ValidationOptions,
-    mut progress: impl FnMut(SampleProgress),
 ) -> Result<Vec<CandidateReport>, SampleError> {
     let mut counts = SampleCounts::new(candidates, requests, options);
-    sample::read(sample, |items, so_far| {
-        counts.add(items);
-        progress(so_far);
-    })?;
+    sample::read(sample, |items| counts.add(items))?;
     let estimates = Estimates::new(&counts);
     Ok(findings::find(estimates))
 }

@@ -17,7 +17,6 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum AdvisorCommand {
     Advise(Box<command::advise_arguments::AdviseArguments>),
-    #[cfg(feature = "cosmos")]
     Monitor(command::monitor::MonitorArguments),
     #[cfg(feature = "cosmos")]
     Sample(command::sample::SampleArguments),
@@ -26,7 +25,6 @@ enum AdvisorCommand {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         AdvisorCommand::Advise(arguments) => command::advise::run(&arguments),
-        #[cfg(feature = "cosmos")]
         AdvisorCommand::Monitor(arguments) => command::monitor::run(&arguments),
         #[cfg(feature = "cosmos")]
         AdvisorCommand::Sample(arguments) => command::sample::run(&arguments),

@@ -1,40 +1,27 @@
-//! The partitions of a live container: their sizes and their use.
+//! The state of a container's partitions: the partitioning guide's `PartitionMetrics` (its section "Partition Metrics
+//! Monitoring"), from a sample of its items and the measured use of its partitions.
 //!
-//! A scan counts the items in [`SampleCounts`] for the container's own key. Telemetry has the requests: the
-//! handler's lines, or exports of the diagnostic tables. Together they are the partitioning guide's
-//! `PartitionMetrics` (its section "Partition Metrics Monitoring").
-//!
-//! The handler names partitions by hashes of their keys. The scan finds the keys behind the hashes.
-//!
-//! [`SampleCounts`]: crate::SampleCounts
+//! The handler names partitions by hashes of their keys. The sample has the keys behind the hashes.
 
+use cosmos_model::partitioning::{KeyStrategy, KeyValue};
 use serde::Serialize;
+use twox_hash::XxHash64;
 
 use crate::{
+    Estimates, SampleCounts, ValidationOptions,
+    advice::finding_line,
     checks::{
         ALERTS_SOURCE, CROSS_PARTITION_QUERIES, HOT_PARTITION, HOT_SHARE, LARGE_PARTITION,
         LARGE_PARTITION_BYTES, LOW_CARDINALITY, MAX_CROSS_PARTITION_SHARE, SKEWED_GINI,
     },
+    findings,
     limits::GB,
-    report::{CandidateEstimates, CandidateReport, Finding, Severity},
-    words::percent,
+    output::{Block, Section, Table},
+    report::{EstimatedNumber, Finding, Severity},
+    sample::SampleItem,
+    traffic::PartitionUse,
+    words::{bytes, float, percent, thousands, whole},
 };
-
-mod connection;
-mod draw;
-mod endings;
-mod names;
-mod scan;
-mod telemetry;
-mod text;
-mod windows;
-
-pub use connection::{ConnectionError, connect};
-pub use draw::{
-    DrawSettings, DrawUnit, DrawnSample, DroppedPortions, MIN_REQUEST_UNITS, SampleStep,
-};
-pub use scan::{ContainerScan, LiveContainer, ScanLimits};
-pub use telemetry::{RequestTelemetry, TelemetryError};
 
 /// The check of the evenness of the request units over the logical partitions.
 pub const SKEWED_REQUESTS: &str = "skewed-requests";
@@ -42,53 +29,62 @@ pub const SKEWED_REQUESTS: &str = "skewed-requests";
 /// The number of partitions below which a Gini coefficient says little, and the number of queries below which
 /// a share of them says little. The alerts of Tributary's `infra/` have the same bounds.
 const MIN_SKEW_PARTITIONS: f64 = 10.0;
-const MIN_RATE_QUERIES: u64 = 20;
+const MIN_RATE_QUERIES: f64 = 20.0;
 
 /// The request units below which one partition always has a large share: those of a logical partition in a
 /// tenth of a second.
 const MIN_SHARE_REQUEST_UNITS: f64 = 1_000.0;
 
-/// The state of a container's partitions: the guide's `PartitionMetrics`.
+/// The partitions that are listed.
+const MAX_LISTED_PARTITIONS: usize = 10;
+
+/// The longest key in a table, in characters.
+const MAX_KEY_CHARACTERS: usize = 60;
+
+/// The monitor of a container: counts the items of a sample by the container's own key.
+#[derive(Debug)]
+pub struct PartitionMonitor {
+    counts: SampleCounts,
+    strategy: KeyStrategy,
+}
+
+/// The state of a container's partitions.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartitionMetrics {
-    /// The end of the scan, as RFC 3339.
-    pub at: String,
-    /// The database.
-    pub database: String,
-    /// The container.
-    pub container: String,
-    /// The paths of its partition key.
-    pub partition_key: Vec<String>,
-    /// The items that were read, and their costs.
-    pub scan: ContainerScan,
-    /// Logical partitions that use the most request units, the hottest first. Empty without telemetry.
-    pub hot_partitions: Vec<HotPartition>,
-    /// Logical partitions that hold the most bytes, the largest first.
-    pub largest_partitions: Vec<PartitionSize>,
+    /// The partition key.
+    pub partition_key: KeyStrategy,
+    /// Items of the sample.
+    pub items: u64,
+    /// Items of the container.
+    pub items_in_container: u64,
+    /// Logical partitions.
+    pub partitions: EstimatedNumber,
     /// The mean size of a logical partition, in bytes as JSON.
     pub average_partition_size: f64,
-    /// The share of queries that name no partition key. `None` where telemetry does not tell.
+    /// Logical partitions that hold the most bytes, the largest first.
+    pub largest_partitions: Vec<PartitionSize>,
+    /// Logical partitions that use the most request units, the hottest first. Empty without measurements.
+    pub hot_partitions: Vec<HotPartition>,
+    /// The share of queries that go to several partitions. `None` where nothing tells.
     pub cross_partition_query_rate: Option<f64>,
     /// Gini coefficients.
     pub skew: PartitionSkew,
-    /// The measured requests. `None` without telemetry.
-    pub telemetry: Option<RequestTelemetry>,
+    /// The measured use. `None` without measurements.
+    pub measured: Option<PartitionUse>,
     /// The findings, the gravest first.
     pub findings: Vec<Finding>,
-    /// The limits of scan and telemetry, as sentences.
+    /// The limits of the data, as sentences.
     pub unknown: Vec<String>,
-    /// The report on the container's key, from the items.
-    pub items: CandidateReport,
 }
 
 /// A logical partition and its use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HotPartition {
-    /// Its name in the telemetry.
+    /// Its name in the measurements.
     pub name: String,
-    /// Its key as a JSON array, where the scan has found it.
+    /// Its key as a JSON array, where it is known.
     pub key: Option<String>,
     /// Its request units.
     pub request_units: f64,
@@ -102,8 +98,7 @@ pub struct HotPartition {
 pub struct PartitionSize {
     /// Its key as a JSON array.
     pub key: String,
-    /// Bytes of its items as JSON, or the store's own size. For a sample across the container, those of the
-    /// whole container.
+    /// Bytes of its items as JSON in the container, or the store's own size.
     pub bytes: f64,
     /// True when the size is that of the store.
     pub is_of_the_store: bool,
@@ -121,75 +116,109 @@ pub struct PartitionSkew {
     pub request_units: Option<f64>,
 }
 
-impl PartitionMetrics {
-    /// Returns the metrics of a container by a scan and telemetry.
-    pub fn new(
-        container: &LiveContainer,
-        scan: ContainerScan,
-        items: CandidateReport,
-        telemetry: Option<RequestTelemetry>,
-    ) -> Self {
-        let told = telemetry.as_ref();
-        let skew = PartitionSkew {
-            items: items.estimates.by_items.gini,
-            bytes: items.estimates.by_bytes.gini,
-            request_units: told.and_then(RequestTelemetry::gini),
-        };
-        let mut metrics = Self {
-            at: now(),
-            database: container.database.clone(),
-            container: container.id.clone(),
-            partition_key: container.paths.clone(),
-            hot_partitions: told.map(RequestTelemetry::hottest).unwrap_or_default(),
-            largest_partitions: largest(&items.estimates, told, scan.scale()),
-            average_partition_size: items.estimates.by_bytes.mean,
-            cross_partition_query_rate: told.and_then(RequestTelemetry::cross_partition_rate),
-            skew,
-            findings: items.findings.clone(),
-            unknown: Vec::new(),
-            scan,
-            telemetry,
-            items,
-        };
-        // A part of the container has fewer keys than the container.
-        if metrics.sees_some_keys() {
-            metrics.findings.retain(|finding| finding.code != LOW_CARDINALITY);
+impl PartitionMonitor {
+    /// Creates a monitor of a container with this partition key.
+    pub fn new(strategy: KeyStrategy) -> Self {
+        let options =
+            ValidationOptions { current: Some(strategy.clone()), ..ValidationOptions::default() };
+        Self { counts: SampleCounts::new(vec![strategy.clone()], Vec::new(), options), strategy }
+    }
+
+    /// Counts items of the sample.
+    pub fn add(&mut self, items: &[SampleItem]) {
+        self.counts.add(items);
+    }
+
+    /// Returns the metrics. `items_in_container` is given where the items are a random sample of it. `None` without
+    /// items.
+    pub fn metrics(
+        mut self,
+        items_in_container: Option<u64>,
+        measured: Option<PartitionUse>,
+    ) -> Option<PartitionMetrics> {
+        self.counts.options.items_in_container = items_in_container;
+        let mut items = findings::find(Estimates::new(&self.counts)).pop()?;
+        let is_sample = items_in_container.is_some_and(|all| all > items.estimates.items);
+        if is_sample {
+            // A sample has fewer keys than the container.
+            items.findings.retain(|finding| finding.code != LOW_CARDINALITY);
         }
+        let estimates = items.estimates;
+        let n_items = estimates.items;
+        let of_all = estimates.by_bytes.top.iter();
+        let all_bytes = float(estimates.bytes) * float(items_in_container.unwrap_or(n_items))
+            / float(n_items.max(1));
+        let sizes = of_all.map(|top| (top.key.clone(), top.share * all_bytes, false));
+        let told = measured.iter().flat_map(|measured| &measured.sizes);
+        let sizes = told.map(|(key, bytes)| (key.clone(), *bytes, true)).chain(sizes);
+        let mut largest: Vec<PartitionSize> = Vec::new();
+        for (key, bytes, is_of_the_store) in sizes {
+            if !largest.iter().any(|size| size.key == key) {
+                largest.push(PartitionSize { key, bytes, is_of_the_store });
+            }
+        }
+        largest.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+        largest.truncate(MAX_LISTED_PARTITIONS);
+        let mut metrics = PartitionMetrics {
+            partition_key: self.strategy.clone(),
+            items: n_items,
+            items_in_container: items_in_container.unwrap_or(n_items),
+            partitions: estimates.cardinality,
+            average_partition_size: estimates.by_bytes.mean,
+            largest_partitions: largest,
+            hot_partitions: measured.as_ref().map(|m| self.hot_partitions(m)).unwrap_or_default(),
+            cross_partition_query_rate: measured
+                .as_ref()
+                .filter(|measured| measured.queries > 0.0)
+                .map(|measured| measured.cross_partition_queries / measured.queries),
+            skew: PartitionSkew {
+                items: estimates.by_items.gini,
+                bytes: estimates.by_bytes.gini,
+                request_units: measured.as_ref().and_then(|measured| measured.gini),
+            },
+            measured,
+            findings: items.findings,
+            unknown: Vec::new(),
+        };
         metrics.check();
-        metrics
+        Some(metrics)
     }
 
-    /// Returns true when the number of keys is that of a part of the container.
-    fn sees_some_keys(&self) -> bool {
-        !self.scan.is_complete
+    fn hot_partitions(&self, measured: &PartitionUse) -> Vec<HotPartition> {
+        let keys = self.counts.candidates.iter().flat_map(|one| one.partitions.rows());
+        let keys: Vec<_> = keys.map(|row| row.key).collect();
+        let behind = |name: &str| {
+            let hash = u64::from_str_radix(name, 16).ok().filter(|_| name.len() == 16)?;
+            let is_behind = |key: &&cosmos_model::partitioning::Key| match key.values() {
+                [KeyValue::Text(text)] => XxHash64::oneshot(0, text.as_bytes()) == hash,
+                _ => false,
+            };
+            keys.iter().copied().find(is_behind).map(ToString::to_string)
+        };
+        let hot = measured.hottest.iter().map(|(name, units)| HotPartition {
+            name: name.clone(),
+            key: if name.starts_with('[') { Some(name.clone()) } else { behind(name) },
+            request_units: *units,
+            share: units / measured.request_units.max(f64::MIN_POSITIVE),
+        });
+        hot.collect()
     }
+}
 
+impl PartitionMetrics {
     /// Returns true when there is a warning.
     pub fn has_warning(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Warning)
     }
 
-    /// Adds the findings of the guide's alerts.
+    /// Adds the findings of the guide's alerts, and the limits of the data.
     fn check(&mut self) {
         let mut found = Vec::new();
         let mut warn = |code, threshold, measured, sentence| {
-            let source = ALERTS_SOURCE;
             let severity = Severity::Warning;
+            let source = ALERTS_SOURCE;
             found.push(Finding { code, severity, threshold, measured, source, sentence });
         };
-        if let (Some(hot), Some(telemetry)) = (self.hot_partitions.first(), &self.telemetry)
-            && hot.share > HOT_SHARE
-            && telemetry.request_units > MIN_SHARE_REQUEST_UNITS
-            && telemetry.partitions() > 1.0
-        {
-            let sentence = format!(
-                "{} takes {} of the request units. Spread it over suffixes, cache what is read, or \
-                 choose a key that splits it.",
-                hot.label(),
-                percent(hot.share)
-            );
-            warn(HOT_PARTITION, HOT_SHARE, hot.share, sentence);
-        }
         if let Some(large) = self.largest_partitions.first()
             && large.bytes > LARGE_PARTITION_BYTES
             && large.is_of_the_store
@@ -202,9 +231,24 @@ impl PartitionMetrics {
             );
             warn(LARGE_PARTITION, LARGE_PARTITION_BYTES, large.bytes, sentence);
         }
-        if let (Some(rate), Some(telemetry)) = (self.cross_partition_query_rate, &self.telemetry)
+        let measured = self.measured.clone().unwrap_or_default();
+        let has_load = measured.request_units > MIN_SHARE_REQUEST_UNITS;
+        if let Some(hot) = self.hot_partitions.first()
+            && hot.share > HOT_SHARE
+            && has_load
+            && measured.partitions > 1.0
+        {
+            let sentence = format!(
+                "{} takes {} of the request units. Spread it over suffixes, cache what is read, or \
+                 choose a key that splits it.",
+                hot.label(),
+                percent(hot.share)
+            );
+            warn(HOT_PARTITION, HOT_SHARE, hot.share, sentence);
+        }
+        if let Some(rate) = self.cross_partition_query_rate
             && rate > MAX_CROSS_PARTITION_SHARE
-            && telemetry.queries >= MIN_RATE_QUERIES
+            && measured.queries >= MIN_RATE_QUERIES
         {
             let sentence = format!(
                 "{} of the queries name no partition key, so each asks all physical partitions.",
@@ -212,45 +256,80 @@ impl PartitionMetrics {
             );
             warn(CROSS_PARTITION_QUERIES, MAX_CROSS_PARTITION_SHARE, rate, sentence);
         }
-        if let (Some(gini), Some(telemetry)) = (self.skew.request_units, &self.telemetry)
+        if let Some(gini) = self.skew.request_units
             && gini > SKEWED_GINI
-            && telemetry.partitions() >= MIN_SKEW_PARTITIONS
-            && telemetry.request_units > MIN_SHARE_REQUEST_UNITS
+            && measured.partitions >= MIN_SKEW_PARTITIONS
+            && has_load
         {
             let sentence = "A few logical partitions take most of the request units.".to_owned();
             warn(SKEWED_REQUESTS, SKEWED_GINI, gini, sentence);
         }
         self.findings.extend(found);
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-        self.say_what_is_unknown();
-    }
-
-    fn say_what_is_unknown(&mut self) {
-        let scan = &self.scan;
-        if !scan.is_complete {
-            self.unknown.push(match scan.items_in_container {
-                Some(all) => format!(
-                    "The scan read {} of about {all} items: those whose ids end in certain characters. Shares are those of \
-                     the container, to within some points. There are more logical partitions than were seen, and \
-                     what few items have is not seen.",
-                    scan.items
-                ),
-                None => format!(
-                    "The scan ended after {} items. They are the first of each physical partition in the \
-                     store's own order, and no random sample: shares are those of what was read. More request \
-                     units, or --sample, read across the partitions.",
-                    scan.items
-                ),
-            });
+        if self.items < self.items_in_container {
+            self.unknown.push(format!(
+                "The {} items are a sample of about {}: shares are right to within some points, and what few items \
+                 have is not seen.",
+                thousands(self.items),
+                thousands(self.items_in_container)
+            ));
         }
-        match &self.telemetry {
-            None => self.unknown.push(
+        if self.measured.is_none() {
+            self.unknown.push(
                 "Without --telemetry nothing is known of requests: hot partitions and cross-partition \
                  queries show in the handler's lines and in the diagnostic tables."
                     .to_owned(),
-            ),
-            Some(telemetry) => self.unknown.extend(telemetry.unknown()),
+            );
         }
+        self.unknown.extend(measured.unknown);
+    }
+
+    /// Returns the metrics in sections.
+    pub fn sections(&self) -> Vec<Section> {
+        let about = if self.partitions.exact { "" } else { "about " };
+        let summary = format!(
+            "Partition key {}: {about}{} logical partitions, {} on average; Gini {:.2} of the items, {:.2} of the bytes.",
+            self.partition_key,
+            whole(self.partitions.value),
+            bytes(self.average_partition_size),
+            self.skew.items,
+            self.skew.bytes
+        );
+        let mut sizes = Table::new(["LARGEST PARTITIONS", "SIZE"]);
+        for size in &self.largest_partitions {
+            let source = if size.is_of_the_store { " (the store)" } else { "" };
+            sizes.row([shortened(&size.key), bytes(size.bytes) + source]);
+        }
+        let blocks = vec![Block::Sentences(vec![summary]), Block::Table(sizes)];
+        let mut sections = vec![Section::new("Sizes", blocks)];
+        sections.extend(self.measured.as_ref().map(|measured| self.requests(measured)));
+        let mut lines: Vec<_> = self.findings.iter().map(finding_line).collect();
+        if lines.is_empty() {
+            lines.push("Nothing.".to_owned());
+        }
+        sections.extend(Section::of_sentences("Findings", lines));
+        sections.extend(Section::of_sentences("What the data cannot tell", self.unknown.clone()));
+        sections
+    }
+
+    fn requests(&self, measured: &PartitionUse) -> Section {
+        let units = whole(measured.request_units);
+        let throttled = whole(measured.throttled);
+        let mut sentences = vec![format!("{units} request units, {throttled} requests throttled.")];
+        if let Some(gini) = self.skew.request_units {
+            sentences.push(format!("Gini {gini:.2} of the request units."));
+        }
+        if let Some(rate) = self.cross_partition_query_rate {
+            let queries = whole(measured.queries);
+            sentences
+                .push(format!("{} of {queries} queries go to several partitions.", percent(rate)));
+        }
+        let mut hottest = Table::new(["HOTTEST PARTITIONS", "REQUEST UNITS", "SHARE"]);
+        for hot in &self.hot_partitions {
+            let units = format!("{:.2}", hot.request_units);
+            hottest.row([shortened(hot.label()), units, percent(hot.share)]);
+        }
+        Section::new("Requests", vec![Block::Sentences(sentences), Block::Table(hottest)])
     }
 }
 
@@ -260,32 +339,7 @@ impl HotPartition {
     }
 }
 
-fn largest(
-    items: &CandidateEstimates,
-    telemetry: Option<&RequestTelemetry>,
-    scale: f64,
-) -> Vec<PartitionSize> {
-    let told = telemetry.map(RequestTelemetry::sizes).unwrap_or_default();
-    #[expect(clippy::cast_precision_loss, reason = "sizes are below 2^53 bytes")]
-    let all = items.bytes as f64;
-    let read = items.by_bytes.top.iter().filter(|one| !told.iter().any(|size| size.key == one.key));
-    let read = read.map(|one| PartitionSize {
-        key: one.key.clone(),
-        bytes: one.share * all * scale,
-        is_of_the_store: false,
-    });
-    let mut sizes: Vec<_> = told.iter().cloned().chain(read).collect();
-    sizes.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
-    sizes.truncate(10);
-    sizes
-}
-
-fn now() -> String {
-    use time::format_description::well_known::Rfc3339;
-    // The year always fits into RFC 3339.
-    time::UtcDateTime::now()
-        .replace_nanosecond(0)
-        .ok()
-        .and_then(|now| now.format(&Rfc3339).ok())
-        .unwrap_or_default()
+fn shortened(key: &str) -> String {
+    let text: String = key.chars().take(MAX_KEY_CHARACTERS).collect();
+    if text.len() < key.len() { text + "…" } else { text }
 }

@@ -3,8 +3,6 @@
 use cosmos_model::charges::policy::IndexingPolicy;
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
-use crate::observed::ObservedReads;
-
 /// The options of a validation: the facts about a container beside its sample.
 #[derive(Clone, Debug, Default)]
 pub struct ValidationOptions {
@@ -25,8 +23,6 @@ pub struct ValidationOptions {
     /// Request units a second at the busiest time, over the mean. The default is that of the writes in the
     /// sample, where they have a time.
     pub peak_over_mean: Option<f64>,
-    /// The measured reads of the keys of `current`. Without them reads are in proportion to items.
-    pub reads: Option<ObservedReads>,
     /// The indexing policy, which decides the charge of a write: `indexingPolicy` of a container's definition.
     pub indexing_policy: IndexingPolicy,
 }

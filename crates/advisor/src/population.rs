@@ -18,8 +18,9 @@
 
 use crate::{
     report::EstimatedNumber,
-    sketch::{KeyCounts, KeyRow, float, hash},
+    sketch::{KeyCounts, KeyRow, hash},
     unseen::{GroupFrequencies, GroupSize, GroupSizes, MAX_SMALL_GROUP, rounded},
+    words::float,
 };
 
 /// The draw of the sample, or of a half of it.

@@ -21,45 +21,40 @@ use crate::{
     sample::SampleItem,
 };
 
-pub mod part;
+mod part;
 mod pool;
 mod profile;
-mod time;
 
-pub use profile::{ItemProfile, PathProfile};
-pub use time::time_of_creation;
+pub use part::part_of_file;
+pub use profile::{ItemProfile, PathProfile, time_of_creation};
 
 /// The items of the part from which candidates are made.
-pub const MAX_PROFILED_ITEMS: usize = 3_000;
+const MAX_PROFILED_ITEMS: usize = 3_000;
 
 /// The strategies that are measured on the part.
-pub const MAX_POOL_STRATEGIES: usize = 150;
+const MAX_POOL_STRATEGIES: usize = 150;
 
-/// The candidates that are proposed by default.
-pub const DEFAULT_CANDIDATES: usize = 12;
+/// The candidates that are proposed at most.
+pub const MAX_CANDIDATES: usize = 12;
 
-/// Returns the best candidates for a part of the sample, at most `most`, best first.
+/// Returns the best candidates for a part of the sample, the best of each kind first.
 pub fn propose(
     items: &[SampleItem],
     requests: &[RequestKind],
     options: &ValidationOptions,
-    most: usize,
 ) -> Vec<KeyStrategy> {
-    let mut profile = ItemProfile::default();
-    for item in items.iter().take(MAX_PROFILED_ITEMS) {
-        profile.add(&item.value);
-    }
-    let pool = pool::pool(&profile, &wishes(requests));
+    let items = &items[..items.len().min(MAX_PROFILED_ITEMS)];
+    let pool = pool::pool(&ItemProfile::new(items), &wishes(requests));
     // The part is a sample of single items, also where the file has whole keys.
     let options = ValidationOptions { whole_keys: None, ..options.clone() };
     let mut counts = SampleCounts::new(pool, requests.to_vec(), options);
-    counts.add(&items[..items.len().min(MAX_PROFILED_ITEMS)]);
+    counts.add(items);
     let mut seen = HashSet::new();
     let ranked = rank(findings::find(Estimates::without_halves(&counts)));
     // Of two candidates of a kind with the same partitions and costs, the simpler is first and enough.
     let ranked =
         ranked.into_iter().filter(|standing| seen.insert(CandidateFootprint::new(standing)));
-    varied(ranked.map(|standing| standing.report.estimates.strategy), most)
+    varied(ranked.map(|standing| standing.report.estimates.strategy))
 }
 
 /// The guide's kinds of strategies ("Strategy Comparison Matrix").
@@ -92,7 +87,7 @@ impl StrategyFamily {
 
 /// Returns the best of each kind, then the second of each, and so on, in the order of the ranking, for a
 /// comparison of the kinds.
-fn varied(ranked: impl Iterator<Item = KeyStrategy>, most: usize) -> Vec<KeyStrategy> {
+fn varied(ranked: impl Iterator<Item = KeyStrategy>) -> Vec<KeyStrategy> {
     let mut counts = HashMap::new();
     let rounds = ranked.map(|strategy| {
         let count: &mut usize = counts.entry(StrategyFamily::from_strategy(&strategy)).or_default();
@@ -102,7 +97,7 @@ fn varied(ranked: impl Iterator<Item = KeyStrategy>, most: usize) -> Vec<KeyStra
     let mut rounds: Vec<_> = rounds.collect();
     // The sort is stable: within a round, the order is that of the ranking.
     rounds.sort_by_key(|(round, _)| *round);
-    rounds.into_iter().take(most).map(|(_, strategy)| strategy).collect()
+    rounds.into_iter().take(MAX_CANDIDATES).map(|(_, strategy)| strategy).collect()
 }
 
 /// The values in which two candidates differ.

@@ -211,8 +211,6 @@ pub struct RequestEstimates {
     pub items_loaded: f64,
     /// Request units of one.
     pub request_units: f64,
-    /// The part of them that is paid in each physical partition that a query begins in.
-    pub request_units_of_starts: f64,
     /// Request units a day.
     pub request_units_per_day: Option<f64>,
     /// The end of `{"last": …}`: the newest time that is no outlier, as RFC 3339.
@@ -254,20 +252,6 @@ pub struct WriteHotness {
     pub key: String,
     /// The writes of the busiest window over those of a mean window.
     pub peak_over_mean: f64,
-    /// Writes by time: the starts of the columns, as RFC 3339.
-    pub columns: Vec<String>,
-    /// The logical partitions with the most writes, each with its share of the writes of each column.
-    pub heat: Vec<HeatRow>,
-}
-
-/// The writes of a logical partition over time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct HeatRow {
-    /// The key.
-    pub key: String,
-    /// Its share of the writes of each column; `None` where the column has none.
-    pub shares: Vec<Option<f64>>,
 }
 
 /// The defects of the keys of single items, in items of the sample.
@@ -284,14 +268,6 @@ pub struct KeyDefects {
     pub not_a_time: u64,
     /// Items whose key is longer than the service allows, 2,048 bytes.
     pub too_long: u64,
-    /// Items whose key is longer than 101 bytes, the limit of containers without large keys.
-    pub over_101_bytes: u64,
-    /// Ids that come several times in the sample (of the watched ids).
-    pub repeated_ids: u64,
-    /// Repeated ids that come with several keys.
-    pub changed_ids: u64,
-    /// Bytes of the longest key.
-    pub longest_bytes: u64,
 }
 
 /// A risk, in request units a day beside those of the requests. Without any frequency, in those of one

@@ -24,15 +24,6 @@ pub struct SampleItem {
     pub bytes: usize,
 }
 
-/// The progress of reading.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SampleProgress {
-    /// Items so far.
-    pub items: u64,
-    /// Bytes of text so far.
-    pub bytes: u64,
-}
-
 /// The error of a sample that cannot be used.
 #[derive(Debug, Error)]
 pub enum SampleError {
@@ -78,15 +69,14 @@ pub enum SampleError {
 /// ```
 /// let mut items = 0;
 /// let text = "{\"id\": \"1\"}\n\n{\"id\": \"2\"}\n";
-/// tributary_partition::sample::read(text.as_bytes(), |batch, _| items += batch.len())?;
+/// tributary_partition::sample::read(text.as_bytes(), |batch| items += batch.len())?;
 /// assert_eq!(items, 2);
 /// # Ok::<(), tributary_partition::sample::SampleError>(())
 /// ```
 pub fn read(
     mut from: impl BufRead,
-    mut each: impl FnMut(&[SampleItem], SampleProgress),
-) -> Result<SampleProgress, SampleError> {
-    let mut progress = SampleProgress::default();
+    mut each: impl FnMut(&[SampleItem]),
+) -> Result<(), SampleError> {
     let mut n_lines = 0;
     let mut text = Vec::with_capacity(BATCH_BYTES);
     loop {
@@ -110,13 +100,11 @@ pub fn read(
         let read = lines.into_iter().map(|(line, range)| item(line, &text[range]));
         let items: Vec<SampleItem> =
             read.filter_map(Result::transpose).collect::<Result<_, _>>()?;
-        progress.items += items.len() as u64;
-        progress.bytes += text.len() as u64;
         if !items.is_empty() {
-            each(&items, progress);
+            each(&items);
         }
         if ended {
-            return Ok(progress);
+            return Ok(());
         }
     }
 }

@@ -7,12 +7,13 @@
 
 use serde::Serialize;
 
+use crate::output::{Block, Section};
+
 mod architecture;
 mod changes;
 mod characteristics;
 mod decision;
 mod kinds;
-mod text;
 
 pub use architecture::{ContainerArchitecture, ContainerDecision};
 pub use changes::AnswerChange;
@@ -21,7 +22,7 @@ pub use characteristics::{
     KeyPaths,
 };
 pub use decision::KeyDecision;
-pub use kinds::{GuideStatement, StatementVerdict, StrategyKind};
+pub use kinds::StrategyKind;
 
 /// The answer to a file of characteristics.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,10 +32,6 @@ pub struct StrategySelection {
     pub key: KeyDecision,
     /// The containers, with reasons.
     pub containers: ContainerDecision,
-    /// The guide's statements of "When to Use", each with the verdict of the characteristics.
-    pub when_to_use: Vec<GuideStatement>,
-    /// The guide's statements of "When to Avoid", likewise.
-    pub when_to_avoid: Vec<GuideStatement>,
     /// The costs of the key.
     pub trade_offs: Vec<&'static str>,
     /// Other characteristics that would lead to another answer.
@@ -49,8 +46,6 @@ pub fn select(characteristics: &DataCharacteristics) -> StrategySelection {
     let kind = key.kind;
     StrategySelection {
         containers: architecture::decide(characteristics),
-        when_to_use: kind.when_to_use(characteristics),
-        when_to_avoid: kind.when_to_avoid(characteristics),
         trade_offs: kind.trade_offs(),
         changes: changes::changes(characteristics),
         unknown: vec![
@@ -59,6 +54,40 @@ pub fn select(characteristics: &DataCharacteristics) -> StrategySelection {
             "items without the property, or in which it changes",
         ],
         key,
+    }
+}
+
+impl StrategySelection {
+    /// Returns the answer in sections.
+    pub fn sections(&self) -> Vec<Section> {
+        let strategy = &self.key.strategy;
+        let changes = self.changes.iter().map(|change| {
+            let key = change.strategy.as_ref().map(ToString::to_string);
+            let containers = change.architecture.map(|one| one.name().to_owned());
+            let then: Vec<_> = key.into_iter().chain(containers).collect();
+            let not_said = if change.not_said { " (the file does not say)" } else { "" };
+            format!("If {}{not_said}: {}", change.if_, then.join("; "))
+        });
+        let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        let next = format!(
+            "With a sample of items, `tributary-partition advise --items items.jsonl --candidate '{strategy}'` \
+             measures it."
+        );
+        let answer = [
+            format!("Key: {strategy} ({})", self.key.kind.name()),
+            format!("Containers: {}", self.containers.architecture.name()),
+        ];
+        [
+            ("Answer", answer.to_vec()),
+            ("Why this key", self.key.reasons.clone()),
+            ("Why these containers", self.containers.reasons.clone()),
+            ("What it costs", owned(&self.trade_offs)),
+            ("What would change the answer", changes.collect()),
+            ("What only data can tell", owned(&self.unknown)),
+            ("Next", vec![next]),
+        ]
+        .map(|(title, lines)| Section::new(title, vec![Block::Sentences(lines)]))
+        .into()
     }
 }
 

@@ -34,7 +34,7 @@ use datasketches::{
 };
 use twox_hash::XxHash64;
 
-use crate::report::EstimatedNumber;
+use crate::{report::EstimatedNumber, words::float};
 
 mod sampled;
 
@@ -304,12 +304,6 @@ pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = XxHash64::with_seed(0);
     value.hash(&mut hasher);
     hasher.finish()
-}
-
-/// Returns a count as a float; counts here are far below 2^53.
-#[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
-pub(crate) fn float(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

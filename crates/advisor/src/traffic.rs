@@ -1,22 +1,17 @@
 //! Kinds of requests from measured traffic.
 //!
-//! Two sources are read, each as CSV, as JSON Lines or as a JSON array, of any size in bounded memory:
+//! Two sources are read, each as CSV, as JSON Lines or as a JSON array:
 //!
 //! - exports of the diagnostic tables of an account, as the portal and `az monitor log-analytics query`
 //!   give them: `CDBDataPlaneRequests`, `CDBPartitionKeyRUConsumption`, `CDBPartitionKeyStatistics` and
 //!   `CDBQueryRuntimeStatistics` ([columns](https://learn.microsoft.com/azure/azure-monitor/reference/tables-index));
 //! - lines of Tributary's handler, as they are or within rows of `AppTraces`: how often each function was
-//!   called, and its request units. They do not have the filters of a request, so they give frequencies
-//!   to the kinds of requests with the name of the function. The lines on the use of logical partitions have the
-//!   hottest keys.
+//!   called, and the hottest logical partitions. They do not have the filters of a request, so they give
+//!   frequencies to the kinds of requests with the name of the function.
 //!
 //! A row may stand for several requests: `summarize Requests = count(), RequestCharge = sum(RequestCharge)`
 //! makes an export of a year small. The columns are `Requests` or `count_`, and `RequestCharge` or
 //! `sum_RequestCharge`.
-//!
-//! The bounds: query texts ([`MAX_QUERY_TEXTS`]), logical partitions ([`MAX_TRAFFIC_KEYS`]), and requests with
-//! joined rows of several tables: their partitions, text and charge ([`MAX_ACTIVITIES`]). Beyond a bound, the
-//! smallest hashes are kept: a sample that does not depend on the order of the rows.
 
 use std::{collections::BTreeSet, io::BufRead};
 
@@ -26,29 +21,25 @@ use thiserror::Error;
 use time::{Date, OffsetDateTime, Time};
 
 use crate::{
-    observed::ObservedReads,
+    checks::{HOT_SHARE, LARGE_PARTITION_BYTES},
+    limits::GB,
+    output::{Block, Section},
     request::{RequestFrequency, RequestKind},
+    words::{counted, percent},
 };
 
-mod calibration;
 mod kinds;
+mod partitions;
 mod queries;
-pub(crate) mod rows;
-mod sampled;
+mod rows;
 mod tables;
 
-pub use calibration::{ChargedRequests, ChargedSubject};
+pub use partitions::PartitionUse;
 use rows::TrafficRow;
 use tables::TrafficTables;
 
-/// The query texts that are counted one by one.
-pub const MAX_QUERY_TEXTS: usize = 1_000;
-
-/// The logical partitions that are counted one by one.
-pub const MAX_TRAFFIC_KEYS: usize = 100_000;
-
-/// The requests whose rows of several tables are joined.
-pub const MAX_ACTIVITIES: usize = 100_000;
+/// The logical partitions, texts and queries that are counted one by one.
+const MAX_COUNTED_ROWS: usize = 100_000;
 
 /// The measured traffic of a container.
 #[derive(Debug, Default)]
@@ -79,6 +70,12 @@ pub enum TrafficError {
          with their names, such as OperationName and RequestCharge"
     )]
     NothingKnown(String),
+    /// No row about the use of this container's partitions.
+    #[error(
+        "no row tells of the container `{0}`: neither a line of the handler nor a row of \
+         CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics or CDBQueryRuntimeStatistics"
+    )]
+    NothingOfContainer(String),
     /// Several containers.
     #[error("is about the containers {0}: choose one by --container")]
     Containers(String),
@@ -108,8 +105,15 @@ pub struct TrafficSummary {
     /// Sentences about hot and large logical partitions of the current key, about throttling, and about the
     /// limits of the rows.
     pub notes: Vec<String>,
-    /// The charges of operations, kinds of queries and functions, where the rows have them.
-    pub charged: Vec<ChargedRequests>,
+}
+
+impl TrafficSummary {
+    /// Returns the summary as a section of the answer.
+    pub fn section(&self) -> Section {
+        let rows = format!("{} rows of {:.1} days", self.rows, self.days);
+        let sentences = std::iter::once(rows).chain(self.notes.clone()).collect();
+        Section::new("Measured traffic", vec![Block::Sentences(sentences)])
+    }
 }
 
 impl Traffic {
@@ -162,9 +166,10 @@ impl Traffic {
         &self,
         current: Option<&KeyStrategy>,
     ) -> Result<Vec<RequestKind>, TrafficError> {
-        let containers = self.tables.containers();
+        let containers = &self.tables.containers;
         if self.container.is_none() && containers.len() > 1 {
-            return Err(TrafficError::Containers(containers.join(", ")));
+            let names: Vec<_> = containers.iter().map(String::as_str).collect();
+            return Err(TrafficError::Containers(names.join(", ")));
         }
         Ok(kinds::kinds(&self.tables, self.days()?, current))
     }
@@ -174,34 +179,61 @@ impl Traffic {
     pub fn frequencies(&self, requests: &mut [RequestKind]) -> Result<Vec<String>, TrafficError> {
         let days = self.days()?;
         let mut others = Vec::new();
-        for (function, calls) in self.tables.functions() {
-            match requests.iter_mut().find(|request| request.kind == function) {
+        for (function, calls) in &self.tables.functions {
+            match requests.iter_mut().find(|request| request.kind == *function) {
                 Some(request) => {
-                    request.frequency = Some(RequestFrequency { per_day: calls.requests / days });
+                    request.frequency = Some(RequestFrequency { per_day: calls / days });
                 }
-                None => others.push(function.to_owned()),
+                None => others.push(function.clone()),
             }
         }
         Ok(others)
     }
 
-    /// Returns the reads of the current keys, where the rows have them. With several containers, the container
-    /// of a key is unknown.
-    pub fn reads(&self) -> Option<ObservedReads> {
-        let is_of_one = self.container.is_some() || self.tables.containers().len() < 2;
-        is_of_one.then(|| self.tables.reads()).flatten()
-    }
-
     /// Returns the summary of the traffic.
     pub fn measured(&self) -> Result<TrafficSummary, TrafficError> {
-        let days = self.days()?;
-        let notes = self.tables.notes();
-        Ok(TrafficSummary {
-            rows: self.rows,
-            days,
-            notes,
-            charged: kinds::charged(&self.tables, days),
-        })
+        Ok(TrafficSummary { rows: self.rows, days: self.days()?, notes: self.notes() })
+    }
+
+    /// Returns sentences about the findings and the limits of the rows.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let of_partitions = self.partition_use().unwrap_or_default();
+        if let Some((key, most)) = of_partitions.hottest.first() {
+            let share = most / of_partitions.request_units;
+            let hot = if share > HOT_SHARE {
+                " That is a hot partition: the guide's alert is at 80 %."
+            } else {
+                ""
+            };
+            notes.push(format!(
+                "Of the key that the container has, {key} takes the most request units: {}.{hot}",
+                percent(share)
+            ));
+        }
+        if let Some((key, size)) = of_partitions.sizes.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
+            let alert = if *size > LARGE_PARTITION_BYTES {
+                " The guide's alert is at 15 GB, and a logical partition ends at 20 GB."
+            } else {
+                ""
+            };
+            let size = size / GB;
+            notes.push(format!(
+                "The largest logical partition is {key} with {size:.1} GB.{alert} Below 1 GB the service reports none."
+            ));
+        }
+        if self.tables.throttled > 0.0 {
+            notes
+                .push(format!("{} got 429: throttled.", counted(self.tables.throttled, "request")));
+        }
+        if self.tables.texts.is_empty() && self.tables.operations.contains_key("Query") {
+            notes.push(
+                "What the queries filter by is not among the rows: export CDBQueryRuntimeStatistics too, \
+                 with full query texts, or write the filters by hand (--write-requests)."
+                    .to_owned(),
+            );
+        }
+        notes
     }
 
     /// Returns the days of the rows: the number of different days, where rows stand for days or for more than
@@ -213,8 +245,7 @@ impl Traffic {
         let (Some(first), Some(last)) = (self.span.first, self.span.last) else {
             return Err(TrafficError::NoTimes);
         };
-        #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
-        let n_days = self.span.days.len() as f64;
+        let n_days = crate::words::float(self.span.days.len() as u64);
         let span = (last - first).as_seconds_f64() / 86_400.0;
         Ok(if n_days > 2.0 || !self.span.has_hours { n_days } else { span.max(1.0 / 1_440.0) })
     }

@@ -158,7 +158,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sketch::{float, hash};
+    use crate::{sketch::hash, words::float};
 
     /// Returns the groups of a sample that contains each item with the probability 1 / `scale`.
     fn sampled(groups: &[u64], scale: u64) -> Vec<u64> {

@@ -1,14 +1,16 @@
 //! Numbers as text, for sentences and tables.
 
+/// Returns a whole number with commas.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
+}
+
 /// Returns a number without decimals, with commas.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
 pub(crate) fn whole(number: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "rounded, not negative"
-    )]
-    let rounded = number.max(0.0).round() as usize;
-    tributary_tools::figures::thousands(rounded)
+    thousands(number.max(0.0).round() as u64)
 }
 
 /// Returns a number to three digits.
@@ -36,4 +38,17 @@ pub(crate) fn counted(n: f64, what: &str) -> String {
     let number = whole(n);
     let s = if number == "1" { "" } else { "s" };
     format!("{number} {what}{s}")
+}
+
+/// Returns a size in bytes, such as `1.2 GB`.
+pub(crate) fn bytes(number: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [(1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
+    let unit = UNITS.into_iter().find(|(size, _)| number >= *size);
+    unit.map_or(format!("{number:.0} B"), |(size, unit)| format!("{:.1} {unit}", number / size))
+}
+
+/// Returns a count as a float; counts here are far below 2^53.
+#[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
+pub(crate) fn float(count: u64) -> f64 {
+    count as f64
 }

@@ -1,4 +1,4 @@
-//! `tributary-partition monitor` on a live container: the program, the SDK, and the local endpoint.
+//! `tributary-partition monitor` on a live container and on a file: the program, the SDK, and the local endpoint.
 
 #![expect(
     clippy::panic,
@@ -10,14 +10,10 @@ use std::{
     path::PathBuf,
     process::{Output, Stdio},
     sync::atomic::{AtomicU32, Ordering::Relaxed},
-    time::Duration,
 };
 
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncBufRead, AsyncBufReadExt, BufReader, Lines},
-    process::Command,
-};
+use tokio::process::Command;
 use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer};
 
 /// XXH64 of `ann`, with the seed 0: how the handler names her partition.
@@ -122,23 +118,29 @@ fn codes(metrics: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_scan_tells_the_sizes_of_partitions_and_what_it_cost() {
+async fn a_live_container_and_a_file_of_it_tell_the_same_sizes() {
     let world = MonitorWorld::new().await;
-    let (_, metrics) = world.json(&[]).await;
-    assert_eq!(metrics["partitionKey"], json!(["/userId"]));
-    let scan = &metrics["scan"];
-    assert_eq!((&scan["items"], &scan["isComplete"]), (&json!(100), &json!(true)), "{scan}");
-    assert_eq!(scan["physicalPartitions"], 3);
-    assert!(scan["requestUnits"].as_f64().unwrap() > 3.0, "{scan}");
-    assert!(scan["requests"].as_u64().unwrap() >= 3, "{scan}");
-    assert_eq!(metrics["items"]["cardinality"]["value"], 21.0);
-    let largest = &metrics["largestPartitions"][0];
-    assert_eq!(largest["key"], r#"["ann"]"#);
-    let share = largest["bytes"].as_f64().unwrap() / scan["bytes"].as_f64().unwrap();
-    assert!((0.58..0.62).contains(&share), "{metrics}");
-    assert!((0.5..0.6).contains(&metrics["skew"]["items"].as_f64().unwrap()), "{metrics}");
-    assert_eq!(metrics["crossPartitionQueryRate"], Value::Null);
-    assert!(metrics["unknown"].to_string().contains("Without --telemetry"), "{metrics}");
+    let (_, live) = world.json(&[]).await;
+    let items: Vec<Value> = (0..100)
+        .map(|n| {
+            let user = if n < 60 { "ann".to_owned() } else { format!("user-{}", n % 20) };
+            json!({"id": n.to_string(), "userId": user, "text": "a".repeat(500)})
+        })
+        .collect();
+    let file = File::new(&items);
+    let (_, of_file) = world.json(&["--items", file.path(), "--current", "/userId"]).await;
+    for metrics in [live, of_file] {
+        assert_eq!(metrics["partitionKey"], "/userId");
+        assert_eq!((&metrics["items"], &metrics["itemsInContainer"]), (&json!(100), &json!(100)));
+        assert_eq!(metrics["partitions"]["value"], 21.0);
+        let largest = &metrics["largestPartitions"];
+        assert_eq!(largest[0]["key"], r#"["ann"]"#);
+        let bytes = |n: usize| largest[n]["bytes"].as_f64().unwrap();
+        assert!((29.0..31.0).contains(&(bytes(0) / bytes(1))), "{metrics}");
+        assert!((0.5..0.6).contains(&metrics["skew"]["items"].as_f64().unwrap()), "{metrics}");
+        assert_eq!(metrics["crossPartitionQueryRate"], Value::Null);
+        assert!(metrics["unknown"].to_string().contains("Without --telemetry"), "{metrics}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,23 +194,6 @@ async fn the_tables_of_the_account_tell_the_same_and_the_sizes() {
     assert_eq!(status, 1);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_scan_ends_with_its_request_units_or_its_sample() {
-    let world = MonitorWorld::new().await;
-    for (arguments, most, told) in [
-        (["--max-request-units", "1"], 99, "no random sample"),
-        (["--sample", "30"], 30, "of about"),
-    ] {
-        let (_, metrics) = world.json(&arguments).await;
-        let scan = &metrics["scan"];
-        assert!((1..=most).contains(&scan["items"].as_u64().unwrap()), "{arguments:?}: {scan}");
-        assert_eq!(scan["isComplete"], false, "{arguments:?}");
-        assert!(metrics["unknown"].to_string().contains(told), "{metrics}");
-    }
-    let (_, metrics) = world.json(&["--sample", "1000"]).await;
-    assert_eq!(metrics["scan"]["isComplete"], true, "all of them are fewer");
-}
-
 /// 114 tenants, of which one has 88 % of the items, behind the hashes of many others.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sample_is_drawn_across_the_partitions() {
@@ -221,83 +206,16 @@ async fn a_sample_is_drawn_across_the_partitions() {
         let item = json!({"id": n.to_string(), "userId": tenant});
         posts.create_item(tenant, &n.to_string(), &item, None).await.unwrap();
     }
-    for arguments in [["--sample", "100"], ["--max-request-units", "400"]] {
-        let (_, metrics) = world.json(&arguments).await;
-        let scan = &metrics["scan"];
-        let all = scan["itemsInContainer"].as_f64().unwrap();
-        assert!((1_000.0..2_400.0).contains(&all), "{arguments:?}: {all} for 1,600, {scan}");
-        let top = &metrics["items"]["byItems"]["top"][0];
-        assert_eq!(top["key"], r#"["contoso"]"#, "{arguments:?}: {metrics}");
-        let share = top["share"].as_f64().unwrap();
-        assert!((0.78..0.98).contains(&share), "{arguments:?}: {share} for 0.875, {scan}");
-        assert!(metrics["unknown"].to_string().contains("ids end in certain"), "{metrics}");
-        assert!(!codes(&metrics).contains(&"low-cardinality"), "{arguments:?}: of a part");
-        // The size is that of the container, not that of the sample.
-        let bytes = metrics["largestPartitions"][0]["bytes"].as_f64().unwrap();
-        assert!((200_000.0..700_000.0).contains(&bytes), "{bytes}");
-        let bytes = metrics["items"]["growth"]["largestBytes"].as_f64().unwrap();
-        assert!((200_000.0..700_000.0).contains(&bytes), "{bytes}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_part_of_the_keys_is_called_so() {
-    let world = MonitorWorld::new().await;
-    let page = world.run(&["--sample", "30"]).await;
-    let page = String::from_utf8(page.stdout).unwrap();
-    assert!(page.contains("at least ") && page.contains(" logical partitions"), "{page}");
-}
-
-/// Waits for a line with this text.
-async fn output(lines: &mut Lines<impl AsyncBufRead + Unpin>, text: &str) {
-    let line = async { while !lines.next_line().await.unwrap().unwrap().contains(text) {} };
-    tokio::time::timeout(Duration::from_mins(1), line).await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_watch_prints_a_line_each_until_it_is_interrupted() {
-    let world = MonitorWorld::new().await;
-    let mut watch = world.command(&["--watch", "1"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
-    let first = lines.next_line().await.unwrap().unwrap();
-    assert!(first.contains("posts: 100 items, 21 partitions"), "{first}");
-    world.put("bob", 1).await;
-    output(&mut lines, "101 items, 22 partitions").await;
-    let id = watch.id().unwrap().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
-    let status = tokio::time::timeout(Duration::from_secs(30), watch.wait()).await.unwrap();
-    assert_eq!(status.unwrap().code(), Some(0));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_watch_goes_on_after_a_round_that_fails() {
-    let world = MonitorWorld::new().await;
-    let lines = File::new(&[line(1)]);
-    let arguments = ["--watch", "1", "--telemetry", lines.path()];
-    let mut command = world.command(&arguments);
-    let mut watch = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut rounds = BufReader::new(watch.stdout.take().unwrap()).lines();
-    let mut errors = BufReader::new(watch.stderr.take().unwrap()).lines();
-    rounds.next_line().await.unwrap().unwrap();
-    std::fs::write(&lines.0, "{").unwrap();
-    output(&mut errors, "is no JSON").await;
-    std::fs::write(&lines.0, line(39).to_string()).unwrap();
-    output(&mut rounds, "cross-partition queries 98 %").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_watch_ends_when_its_request_units_are_spent() {
-    let world = MonitorWorld::new().await;
-    let output = world.run(&["--watch", "1", "--json", "--max-request-units", "60"]).await;
-    assert_eq!(output.status.code(), Some(0));
-    let text = String::from_utf8(output.stdout).unwrap();
-    let spent: f64 = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .map(|metrics| metrics["scan"]["requestUnits"].as_f64().unwrap())
-        .sum();
-    assert!((60.0..90.0).contains(&spent) && text.lines().count() > 1, "{spent}: {text}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--max-request-units is reached"));
+    let (_, metrics) = world.json(&["--max-request-units", "200"]).await;
+    let all = metrics["itemsInContainer"].as_f64().unwrap();
+    assert!((1_000.0..2_400.0).contains(&all), "{all} for 1,600, {metrics}");
+    let largest = &metrics["largestPartitions"][0];
+    assert_eq!(largest["key"], r#"["contoso"]"#, "{metrics}");
+    // The size is that of the container, not that of the sample.
+    let bytes = largest["bytes"].as_f64().unwrap();
+    assert!((200_000.0..700_000.0).contains(&bytes), "{bytes}");
+    assert!(metrics["unknown"].to_string().contains("are a sample of about"), "{metrics}");
+    assert!(!codes(&metrics).contains(&"low-cardinality"), "{metrics}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -97,9 +97,7 @@ impl WireWorld {
             ..ValidationOptions::default()
         };
         let candidates = vec![candidate.parse().unwrap()];
-        validate(items.as_bytes(), requests, candidates, options, |_| {}).unwrap()[0]
-            .estimates
-            .requests[0]
+        validate(items.as_bytes(), requests, candidates, options).unwrap()[0].estimates.requests[0]
             .clone()
     }
 

@@ -122,7 +122,7 @@ impl Example {
             ..ValidationOptions::default()
         };
         let candidates = vec![self.key.parse().unwrap()];
-        validate(lines.as_bytes(), kinds, candidates, options, |_| {}).unwrap().remove(0)
+        validate(lines.as_bytes(), kinds, candidates, options).unwrap().remove(0)
     }
 
     /// Sends requests about items that the kind may be about, evenly chosen, and counts.

@@ -1,10 +1,9 @@
 //! The reasons for the first place, in plain sentences.
 
-use tributary_tools::figures::thousands;
-
-use super::{AdviceQuestion, RankCertainty, RankedCandidate, SAME_COST_FACTOR};
+use super::{AdviceQuestion, RankCertainty, RankedCandidate, SAME_COST_FACTOR, SecondCopy};
+use crate::checks::{MAX_CROSS_PARTITION_SHARE, MIN_ALIGNED_SHARE};
 use crate::report::{CreationTimes, KeyRisk};
-use crate::words::{about, counted, percent, whole};
+use crate::words::{about, counted, float, percent, thousands, whole};
 
 /// The smallest risk that is told, as a part of the request units.
 const MIN_TOLD_RISK: f64 = 0.005;
@@ -17,6 +16,7 @@ const MIN_ALIGNED_DIFFERENCE: f64 = 0.1;
 
 pub(super) fn why(
     ranked: &[RankedCandidate],
+    alternatives: &[SecondCopy],
     certainty: Option<&RankCertainty>,
     question: &AdviceQuestion,
 ) -> Vec<String> {
@@ -24,6 +24,10 @@ pub(super) fn why(
     let mut why = vec![headline(best, ranked.len())];
     if let Some(certainty) = certainty {
         why.insert(usize::from(certainty.decides), sureness(certainty));
+    }
+    let first = usize::from(certainty.is_some_and(|certainty| !certainty.decides));
+    if let Some(sentence) = no_key(ranked, alternatives) {
+        why.insert(first, sentence);
     }
     why.extend(risks(best));
     why.push(partitions(best));
@@ -135,7 +139,7 @@ fn partitions(best: &RankedCandidate) -> String {
     let largest = largest.map_or_else(String::new, |top| {
         format!(" The largest, {}, has {} of the items.", top.key, percent(top.share))
     });
-    let items = thousands(usize::try_from(estimates.items).unwrap_or(usize::MAX));
+    let items = thousands(estimates.items);
     let items = if estimates.resampled.is_empty() {
         format!("The {items} items of the sample")
     } else {
@@ -183,7 +187,7 @@ fn times(best: &RankedCandidate) -> Option<String> {
         let left_out = match times.left_out {
             0 => String::new(),
             n => {
-                format!(" {} with other times left out.", counted(crate::sketch::float(n), "item"))
+                format!(" {} with other times left out.", counted(float(n), "item"))
             }
         };
         let CreationTimes { path, oldest, newest, .. } = times;
@@ -305,14 +309,64 @@ fn of_current(
     if standing.place == 1 {
         return vec![format!("{current} is the key that the container has: keep it.")];
     }
-    let name = format!("The key that the container has ({})", ordinal(standing.place));
+    let name = format!("The key that the container has (number {} here)", standing.place);
     vec![compared(best, standing, &name)]
-}
-
-fn ordinal(place: usize) -> String {
-    format!("number {place} here")
 }
 
 fn whole_or_tenths(number: f64) -> String {
     if number < 10.0 { format!("{number:.1}") } else { whole(number) }
+}
+
+/// Returns the sentence that no candidate serves the requests, or `None` where one does. A key that serves
+/// them keeps each transaction in one logical partition, and most requests and queries name it. In one
+/// physical partition any key does.
+fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<String> {
+    let best = &ranked.first()?.report.estimates;
+    if ranked.iter().all(|standing| !standing.works) {
+        let spans = best.requests.iter().filter(|request| request.transaction_fits == Some(false));
+        let spans: Vec<_> = spans.map(|request| format!("\"{}\"", request.kind)).collect();
+        return Some(format!(
+            "No key keeps {} in one logical partition. Name the same key in all writes of a transaction, or let one \
+             write decide and a projection from the change feed make the others.",
+            spans.join(", ")
+        ));
+    }
+    let fits = |standing: &RankedCandidate| {
+        let estimates = &standing.report.estimates;
+        standing.works
+            && estimates.aligned.is_none_or(|share| share >= MIN_ALIGNED_SHARE)
+            && estimates.cross_partition.is_none_or(|share| share <= MAX_CROSS_PARTITION_SHARE)
+    };
+    if best.physical_partitions <= 1.0 || ranked.iter().any(fits) {
+        return None;
+    }
+    let strategy = &best.strategy;
+    let copies: Vec<_> = alternatives.iter().map(second_copy).collect();
+    let remedy = if copies.is_empty() {
+        format!("No second copy of those measured makes them cheaper. {strategy} is the least bad.")
+    } else {
+        format!("Keep {strategy}, and make {}.", copies.join(", and "))
+    };
+    Some(format!(
+        "No key serves these requests: with each candidate, many go to all physical partitions. {remedy}"
+    ))
+}
+
+fn second_copy(copy: &SecondCopy) -> String {
+    let costs = copy.upkeep.map_or_else(
+        || "costs each write once more".to_owned(),
+        |upkeep| {
+            format!(
+                "costs {} RU a day as a global secondary index and {} as a projection",
+                about(upkeep.global_secondary_index),
+                about(upkeep.projection)
+            )
+        },
+    );
+    format!(
+        "a second copy under {} for \"{}\", which saves {} RU a day and {costs}",
+        copy.strategy,
+        copy.request,
+        about(copy.saves())
+    )
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
-use tributary_partition::advice::UniqueProperties;
 
 /// Ranks partition keys for a container by the costs of your own items and requests.
 ///
@@ -39,7 +38,7 @@ pub(crate) struct AdviseArguments {
     pub days: Option<f64>,
 
     /// Choose without data, by its characteristics: a TOML file in which each line is optional.
-    #[arg(long, help_heading = "Your data", value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate", "unique"])]
+    #[arg(long, help_heading = "Your data", value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate"])]
     pub characteristics: Option<PathBuf>,
 
     /// A key to compare, such as /userId or '/tenantId,/date by month'. Without any they are proposed.
@@ -49,15 +48,6 @@ pub(crate) struct AdviseArguments {
     /// The current key of the container. A warning about it is exit code 1.
     #[arg(long, help_heading = "Keys", value_name = "KEY")]
     pub current: Option<KeyStrategy>,
-
-    /// Properties whose values must be unique in the container, such as /email or '/tenantId,/email'. The advice
-    /// says how the first key keeps them unique.
-    #[arg(long, help_heading = "Keys", value_name = "PATHS")]
-    pub unique: Vec<UniqueProperties>,
-
-    /// The most keys to propose.
-    #[arg(long, help_heading = "Keys", value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=100))]
-    pub most: u16,
 
     /// The name of the container in the output, in --containers and in --traffic.
     #[arg(long, help_heading = "The container", value_name = "NAME")]

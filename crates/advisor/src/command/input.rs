@@ -11,7 +11,7 @@ use cosmos_model::charges::policy::IndexingPolicy;
 use cosmos_model::partitioning::KeyStrategy;
 use serde::Deserialize;
 use tributary_partition::{
-    ObservedReads, RequestKind,
+    RequestKind,
     traffic::{Traffic, TrafficSummary},
 };
 
@@ -23,7 +23,6 @@ pub(crate) struct AdviseInput {
     pub(crate) current: Option<KeyStrategy>,
     pub(crate) indexing_policy: IndexingPolicy,
     pub(crate) measured: Option<TrafficSummary>,
-    pub(crate) reads: Option<ObservedReads>,
 }
 
 /// The file of containers: the parts that the advisor reads.
@@ -65,7 +64,6 @@ impl AdviseInput {
             current,
             indexing_policy,
             measured: None,
-            reads: None,
         };
         if !arguments.traffic.is_empty() {
             input.add_traffic(arguments)?;
@@ -91,7 +89,6 @@ impl AdviseInput {
             ));
         }
         self.measured = Some(measured);
-        self.reads = traffic.reads();
         Ok(())
     }
 

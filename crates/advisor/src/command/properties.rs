@@ -9,40 +9,28 @@ use anyhow::bail;
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 use tributary_partition::{RequestKind, propose::ItemProfile, sample::SampleItem};
 
-/// The share of the items below which a property is rare.
-const MIN_USUAL_SHARE: f64 = 0.5;
+/// The divisor of the items for those that have a rare property, at most.
+const RARE_DIVISOR: usize = 2;
 
 /// Properties that a message lists.
 const MAX_LISTED_PROPERTIES: usize = 8;
 
-/// The named properties, and the numbers of items that have them.
+/// The named properties.
+#[derive(Default)]
 pub(crate) struct NamedProperties {
-    profile: ItemProfile,
-    named: BTreeMap<PropertyPath, NameOrigin>,
-    /// The items of the whole sample with a property that the profile lacks.
-    counted: BTreeMap<PropertyPath, usize>,
-    /// Items of the whole sample.
+    named: BTreeMap<PropertyPath, NamedProperty>,
     n_items: usize,
 }
 
-/// The origin of a name.
-struct NameOrigin {
+struct NamedProperty {
     by: String,
     /// True for a name in the user's own input. Measured traffic may name a property that no item has any
     /// more.
     is_written: bool,
+    n_items: usize,
 }
 
 impl NamedProperties {
-    /// Creates the check from a part of the sample.
-    pub(crate) fn new(part: &[SampleItem]) -> Self {
-        let mut profile = ItemProfile::default();
-        for item in part {
-            profile.add(&item.value);
-        }
-        Self { profile, named: BTreeMap::new(), counted: BTreeMap::new(), n_items: 0 }
-    }
-
     /// Adds the properties by which a request finds or sorts items. Items may lack the properties that it sets.
     pub(crate) fn name_in_request(&mut self, request: &RequestKind, is_written: bool) {
         let by = format!("the request \"{}\"", request.kind);
@@ -56,55 +44,46 @@ impl NamedProperties {
 
     /// Adds the properties of a key.
     pub(crate) fn name_in_key(&mut self, key: &KeyStrategy) {
-        let by = format!("the key {key}");
         for part in key.levels().iter().flatten() {
-            self.name(part.path(), &by);
+            self.add_name(part.path(), &format!("the key {key}"), true);
         }
     }
 
-    /// Adds a property.
-    pub(crate) fn name(&mut self, path: &PropertyPath, by: &str) {
-        self.add_name(path, by, true);
-    }
-
-    fn add_name(&mut self, path: &PropertyPath, by: &str, is_written: bool) {
-        let named = self.named.entry(path.clone());
-        let named = named.or_insert_with(|| NameOrigin { by: by.to_owned(), is_written });
+    pub(crate) fn add_name(&mut self, path: &PropertyPath, by: &str, is_written: bool) {
+        let new = || NamedProperty { by: by.to_owned(), is_written, n_items: 0 };
+        let named = self.named.entry(path.clone()).or_insert_with(new);
         if is_written && !named.is_written {
-            *named = NameOrigin { by: by.to_owned(), is_written };
-        }
-        if self.in_part(path) == 0 {
-            self.counted.entry(path.clone()).or_default();
+            *named = new();
         }
     }
 
-    /// Counts the properties that the part of the sample does not have.
-    pub(crate) fn add(&mut self, items: &[SampleItem]) {
+    /// Counts the items that have the properties.
+    pub(crate) fn count(&mut self, items: &[SampleItem]) {
         self.n_items += items.len();
-        for (path, n) in &mut self.counted {
-            *n += items.iter().filter(|item| path.find(&item.value).is_some()).count();
+        for (path, named) in &mut self.named {
+            named.n_items += items.iter().filter(|item| path.find(&item.value).is_some()).count();
         }
     }
 
     /// Refuses a property that no item has, or that only differs in its notation from one that most items
-    /// have.
-    pub(crate) fn check(&self) -> anyhow::Result<()> {
-        for (path, NameOrigin { by, .. }) in self.named.iter().filter(|(_, named)| named.is_written)
-        {
-            if self.counted.get(path) == Some(&0) {
-                bail!("no item has {path}, which {by} names; {}", self.instead(path));
+    /// have. The profile is that of a part of the items.
+    pub(crate) fn check(&self, profile: &ItemProfile) -> anyhow::Result<()> {
+        for (path, named) in self.named.iter().filter(|(_, named)| named.is_written) {
+            let NamedProperty { by, n_items, .. } = named;
+            if *n_items == 0 {
+                bail!("no item has {path}, which {by} names; {}", instead(path, profile));
             }
-            let same = self.profile.paths().find(|(other, seen)| {
-                *other != path
-                    && notation(other) == notation(path)
-                    && seen.present > self.in_part(path)
+            let same = profile.paths().find(|(other, seen)| {
+                let is_twin = *other != path && notation(other) == notation(path);
+                is_twin && seen.present * self.n_items > n_items * profile.items()
             });
             if let Some((other, seen)) = same {
                 bail!(
-                    "{} of {} items have {path}, which {by} names, and {} have {other}: did you mean that?",
-                    self.in_part(path),
-                    self.profile.items(),
-                    seen.present
+                    "{n_items} of {} items have {path}, which {by} names, and {} of {} have {other}: did you mean \
+                     that?",
+                    self.n_items,
+                    seen.present,
+                    profile.items()
                 );
             }
         }
@@ -113,12 +92,10 @@ impl NamedProperties {
 
     /// Returns a sentence about the properties that only some of the items have.
     pub(crate) fn rare(&self) -> Option<String> {
-        let rare = self.named.iter().filter_map(|(path, NameOrigin { by, .. })| {
-            let share = match self.counted.get(path) {
-                Some(n) => as_share(*n, self.n_items),
-                None => as_share(self.in_part(path), self.profile.items()),
-            };
-            (share < MIN_USUAL_SHARE).then(|| format!("{path} {:.0} % ({by})", share * 100.0))
+        let is_rare = |named: &NamedProperty| named.n_items * RARE_DIVISOR < self.n_items;
+        let rare = self.named.iter().filter(|(_, named)| is_rare(named));
+        let rare = rare.map(|(path, NamedProperty { by, n_items, .. })| {
+            format!("{path} {} % ({by})", n_items * 100 / self.n_items.max(1))
         });
         let rare: Vec<_> = rare.take(MAX_LISTED_PROPERTIES).collect();
         (!rare.is_empty()).then(|| {
@@ -129,41 +106,30 @@ impl NamedProperties {
             )
         })
     }
+}
 
-    fn in_part(&self, path: &PropertyPath) -> usize {
-        self.profile.path(path).map_or(0, |seen| seen.present)
+/// Returns a suggestion for a path that no item has.
+fn instead(path: &PropertyPath, profile: &ItemProfile) -> String {
+    let mut paths: Vec<_> = profile.paths().collect();
+    let distance =
+        |other: &PropertyPath| strsim::damerau_levenshtein(&notation(other), &notation(path));
+    // One edit in four characters, or the same name within another object.
+    let is_near = |other: &PropertyPath| {
+        distance(other) <= notation(path).len().div_ceil(4)
+            || other.names().last() == path.names().last()
+    };
+    let near = paths.iter().map(|(other, _)| *other).filter(|other| is_near(other));
+    if let Some(near) = near.min_by_key(|other| distance(other)) {
+        return format!("did you mean {near}?");
     }
-
-    /// Returns a suggestion for a path that no item has.
-    fn instead(&self, path: &PropertyPath) -> String {
-        let mut paths: Vec<&PropertyPath> = self.profile.paths().map(|(path, _)| path).collect();
-        let distance =
-            |other: &PropertyPath| strsim::damerau_levenshtein(&notation(other), &notation(path));
-        // One edit in four characters, or the same name within another object.
-        let is_near = |other: &PropertyPath| {
-            distance(other) <= notation(path).len().div_ceil(4)
-                || other.names().last() == path.names().last()
-        };
-        if let Some(near) =
-            paths.iter().filter(|path| is_near(path)).min_by_key(|path| distance(path))
-        {
-            return format!("did you mean {near}?");
-        }
-        paths.sort_by_key(|path| std::cmp::Reverse(self.in_part(path)));
-        let list: Vec<_> =
-            paths.iter().take(MAX_LISTED_PROPERTIES).map(ToString::to_string).collect();
-        let more = if paths.len() > MAX_LISTED_PROPERTIES { ", …" } else { "" };
-        format!("they have {}{more}", list.join(", "))
-    }
+    paths.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.present));
+    let list = paths.iter().take(MAX_LISTED_PROPERTIES).map(|(path, _)| path.to_string());
+    let more = if paths.len() > MAX_LISTED_PROPERTIES { ", …" } else { "" };
+    format!("they have {}{more}", list.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns a path in a common notation: `userID`, `user_id` and `user-id` are the same.
 fn notation(path: &PropertyPath) -> String {
     let letters = path.to_string().to_lowercase();
     letters.chars().filter(|letter| !"_-\" ".contains(*letter)).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
-fn as_share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -1,47 +1,44 @@
-//! `tributary-partition sample`.
+//! `tributary-partition sample`, and the draw that it shares with `monitor`.
 
 use std::{
     collections::hash_map::RandomState,
+    env,
     hash::BuildHasher,
-    io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write, stderr, stdout},
+    io::{self, BufWriter, Seek, Write, stderr, stdout},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::{Context, bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tempfile::NamedTempFile;
-use tributary_partition::monitor::{
-    DrawSettings, DrawUnit, DrawnSample, LiveContainer, MIN_REQUEST_UNITS, SampleStep,
+use tributary_partition::{
+    live::{DrawnSample, LiveContainer, MIN_REQUEST_UNITS},
+    output::thousands,
+    sample::SampleItem,
 };
-use tributary_tools::figures::thousands;
 
-use super::{live_container::ContainerArguments, monitor::say};
+use super::terminal::Progress;
 
-/// Draws a random sample from a live container, for `advise --items`.
+/// The environment variable with the connection, where `--cosmos` is not given. A key on the command line
+/// would be in the history of the shell and in the list of processes.
+const CONNECTION_VARIABLE: &str = "COSMOS_CONNECTION";
+
+/// Draws a random sample from a live container, for `advise --items` and `monitor --items`.
 ///
-/// It reads whole keys (or items) until the request units are spent, and writes them as JSON Lines. It prints how
-/// many items the container has, and the command to run next. Ctrl-C leaves no file. Where the account has
-/// priorities, all requests have the low one.
+/// It reads the whole container, or the items whose ids end in certain characters, until the request units are
+/// spent, and writes them as JSON Lines. It prints how many items the container has, and the command to run next.
+/// Ctrl-C leaves no file. Where the account has priorities, all requests have the low one.
 ///
-/// Exit code: 0; 1 when a key was too large for the request units, and is missing; 2 when there is no sample.
+/// Exit code: 0; 2 when there is no sample.
 #[derive(Debug, Args)]
 pub(crate) struct SampleArguments {
+    /// The name of the container.
+    #[arg(long, value_name = "NAME")]
+    container: String,
+
     #[command(flatten)]
-    live: ContainerArguments,
-
-    /// The unit of the draw: whole keys, each with all its items (of a hierarchical key, whole values of
-    /// its first level); or single items, by the ends of their ids.
-    #[arg(long, value_enum, default_value_t = DrawnUnit::Keys)]
-    draw: DrawnUnit,
-
-    /// The most request units of the sample.
-    #[arg(long, value_name = "RU", default_value_t = 5_000.0, value_parser = request_units)]
-    max_request_units: f64,
-
-    /// The seed of the draw. The same seed draws the same sample; without one it is random, and printed.
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    draw: DrawArguments,
 
     /// The file for the items, JSON Lines; `-` is stdout.
     #[arg(long, value_name = "FILE")]
@@ -52,10 +49,25 @@ pub(crate) struct SampleArguments {
     force: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DrawnUnit {
-    Keys,
-    Items,
+/// The account, and the bounds of a draw.
+#[derive(Debug, Args)]
+pub(crate) struct DrawArguments {
+    /// The account: `AccountEndpoint=…;AccountKey=…;`, or its URL to be reached with the identity that
+    /// is signed in. Better than a key on the command line: the environment variable COSMOS_CONNECTION.
+    #[arg(long, value_name = "CONNECTION")]
+    cosmos: Option<String>,
+
+    /// The database.
+    #[arg(long, value_name = "NAME", default_value = "tributary")]
+    database: String,
+
+    /// The most request units of the sample.
+    #[arg(long, value_name = "RU", default_value_t = 5_000.0, value_parser = request_units)]
+    max_request_units: f64,
+
+    /// The seed of the draw. The same seed draws the same sample; without one it is random.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 /// Parses a bound that is enough for a few pages.
@@ -66,145 +78,109 @@ fn request_units(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("write a number of request units from {MIN_REQUEST_UNITS} on"))
 }
 
-pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
+impl DrawArguments {
+    /// Connects to the account and looks the container up.
+    pub(super) async fn open(&self, container: &str) -> anyhow::Result<LiveContainer> {
+        let connection = self.cosmos.clone().or_else(|| env::var(CONNECTION_VARIABLE).ok());
+        let connection = connection.with_context(|| {
+            format!(
+                "no account: give --cosmos, or set {CONNECTION_VARIABLE}, to a connection string or a URL"
+            )
+        })?;
+        LiveContainer::open(&connection, &self.database, container).await
+    }
+
+    /// Draws a sample, and passes its items to `keep` in portions.
+    pub(super) async fn draw(
+        &self,
+        container: &LiveContainer,
+        mut keep: impl FnMut(Vec<SampleItem>) -> io::Result<()>,
+    ) -> anyhow::Result<DrawnSample> {
+        let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+        let progress = Progress::default();
+        let keep = |items, drawn: &DrawnSample| {
+            progress.show(&format!("{} items, {:.0} RU", drawn.items, drawn.request_units));
+            keep(items)
+        };
+        let drawn = container.draw(self.max_request_units, seed, keep).await?;
+        let units = drawn.request_units;
+        ensure!(
+            drawn.items > 0 || !drawn.is_complete,
+            "the container is empty, or none of its items can be read ({} cannot; {units:.2} request units were spent)",
+            drawn.unreadable
+        );
+        ensure!(
+            drawn.items > 0,
+            "no item was found for {units:.2} request units; raise --max-request-units"
+        );
+        Ok(drawn)
+    }
+}
+
+/// Runs a draw until its end or Ctrl-C.
+pub(super) fn block_on<T>(draw: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.context("no thread can be started")?;
-    runtime.block_on(async {
+    runtime.context("no thread can be started")?.block_on(async {
         tokio::select! {
-            code = sample(arguments) => code,
+            result = draw => result,
             // Dropping the future deletes the temporary file.
             _ = tokio::signal::ctrl_c() => bail!("interrupted: no sample was written"),
         }
     })
 }
 
-async fn sample(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
-    let mut output = SampleFile::new(&arguments.output, arguments.force)?;
-    let container = arguments.live.open().await?;
-    let unit = match arguments.draw {
-        DrawnUnit::Keys => DrawUnit::Keys,
-        DrawnUnit::Items => DrawUnit::Items,
-    };
-    let seed = arguments.seed.unwrap_or_else(|| RandomState::new().hash_one(unit as u8));
-    let draw = DrawSettings { unit, request_units: arguments.max_request_units, seed };
-    let is_seen = stderr().is_terminal();
-    let mut shown = 0;
-    let step = |step: SampleStep<'_>, drawn: &DrawnSample| {
-        if is_seen && shown < drawn.requests {
-            shown = drawn.requests;
-            let items = drawn.items;
-            let units = drawn.request_units;
-            let _ = write!(stderr(), "\r{items} items, {units:.0} request units ");
-        }
-        output.take(step)
-    };
-    let drawn = container.draw(draw, step).await;
-    if is_seen {
-        let _ = write!(stderr(), "\r\x1b[K");
-    }
-    let drawn = drawn?;
-    ensure!(drawn.items > 0, "{}", empty_sample_reason(&drawn));
-    let text = summary(&drawn, &container, draw, arguments);
-    let is_stdout = output.is_stdout();
-    output.finish()?;
-    if is_stdout {
-        say(text.trim_end());
-    } else {
-        // A closed stdout is not an error: the sample is complete.
-        let _ = stdout().write_all(text.as_bytes());
-    }
-    Ok(ExitCode::from(u8::from(drawn.left_out.is_some())))
-}
-
-/// Returns the reason for a missing sample.
-fn empty_sample_reason(drawn: &DrawnSample) -> String {
-    let units = drawn.request_units;
-    match &drawn.left_out {
-        Some(left_out) => format!(
-            "no key is small enough for --max-request-units: {} has at least {} items, and {units:.2} request \
-             units were spent; a sample without it would say nothing about it. Raise --max-request-units, or draw \
-             items with --draw items",
-            left_out.largest.0,
-            thousands_of(left_out.largest.1)
-        ),
-        None if drawn.is_complete => format!(
-            "the container is empty, or none of its items can be read ({} cannot; {units:.2} request units were spent)",
-            drawn.unreadable
-        ),
-        None => {
-            format!("no item was found for {units:.2} request units; raise --max-request-units")
-        }
-    }
+pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
+    block_on(async {
+        let mut output = SampleFile::new(&arguments.output, arguments.force)?;
+        let container = arguments.draw.open(&arguments.container).await?;
+        let drawn = arguments.draw.draw(&container, |items| output.add(&items)).await?;
+        let text = summary(&drawn, &container, arguments);
+        let is_stdout = output.path.is_none();
+        output.finish()?;
+        // The sample is complete: a closed stream is not an error.
+        let _ = if is_stdout {
+            stderr().write_all(text.as_bytes())
+        } else {
+            stdout().write_all(text.as_bytes())
+        };
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Returns a description of the sample, and the command to run next.
-fn summary(
-    drawn: &DrawnSample,
-    container: &LiveContainer,
-    draw: DrawSettings,
-    arguments: &SampleArguments,
-) -> String {
+fn summary(drawn: &DrawnSample, container: &LiveContainer, arguments: &SampleArguments) -> String {
+    let DrawArguments { database, max_request_units, .. } = &arguments.draw;
+    let name = &arguments.container;
+    let share = if drawn.is_complete {
+        "all".to_owned()
+    } else {
+        format!("about {:.3} %", drawn.share * 100.0)
+    };
     let mut text = format!(
-        "{} items of {} keys of {}: {} of the container, for {:.2} of at most {} request units in {} requests. \
-         The seed was {}.\n",
-        thousands_of(drawn.items),
-        thousands_of(drawn.keys),
-        arguments.live,
-        if drawn.is_complete {
-            "all".to_owned()
-        } else {
-            format!("about {:.3} %", drawn.share * 100.0)
-        },
+        "{} items of {database}/{name}: {share} of the container, for {:.2} of at most {max_request_units} request \
+         units in {} requests.\n",
+        thousands(drawn.items),
         drawn.request_units,
-        draw.request_units,
         drawn.requests,
-        draw.seed,
     );
-    if let Some(left_out) = &drawn.left_out {
-        text = format!(
-            "{text}Not in the sample: {} has at least {} items, more than the request units pay for, and at least {} items \
-             of keys with hashes near it. A key is drawn whole or not at all, so the sample says nothing about \
-             large keys. Raise --max-request-units, or draw items.\n",
-            left_out.largest.0,
-            thousands_of(left_out.largest.1),
-            thousands_of(left_out.items - left_out.largest.1),
-        );
-    }
     if drawn.unreadable > 0 {
-        text = format!(
-            "{text}{} items cannot be read, or are larger than 2 MB, and are not in the sample.\n",
-            drawn.unreadable
+        let n = drawn.unreadable;
+        text += &format!(
+            "{n} items cannot be read, or are larger than 2 MB, and are not in the sample.\n"
         );
     }
-    text += "The file has the data of your users as it is.\n\nNext, with your requests:\n  ";
-    text += &command(drawn, container, draw.unit, &arguments.output);
-    text + "\n"
-}
-
-/// Returns the command that takes the sample.
-fn command(
-    drawn: &DrawnSample,
-    container: &LiveContainer,
-    unit: DrawUnit,
-    output: &Path,
-) -> String {
-    let paths = container.paths();
-    let key = quoted(&paths.join(","));
-    let file = quoted(&output.to_string_lossy());
-    let name = quoted(container.id());
-    let mut command = format!(
-        "tributary-partition advise --items {file} --requests requests.jsonl --container {name} --current {key}"
-    );
-    if !drawn.is_complete {
-        let sampled = match (unit, paths) {
-            (DrawUnit::Items, _) => "items".to_owned(),
-            (DrawUnit::Keys, [_]) => "keys".to_owned(),
-            (DrawUnit::Keys, levels) => quoted(levels.first().map_or("", String::as_str)),
-        };
-        let all = drawn.items_in_container();
-        command = format!("{command} --items-in-container {all} --sampled {sampled}");
-    }
-    command
+    let sampled = if drawn.is_complete {
+        String::new()
+    } else {
+        format!(" --items-in-container {} --sampled items", drawn.items_in_container())
+    };
+    text + &format!(
+        "The file has the data of your users as it is.\n\nNext, with your requests:\n  tributary-partition advise \
+         --items {} --requests requests.jsonl --container {} --current {}{sampled}\n",
+        quoted(&arguments.output.to_string_lossy()),
+        quoted(name),
+        quoted(&container.key().to_string()),
+    )
 }
 
 /// Returns a word for a shell.
@@ -217,15 +193,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn thousands_of(n: u64) -> String {
-    thousands(usize::try_from(n).unwrap_or(usize::MAX))
-}
-
 /// The file of the sample. It has a temporary name until it is complete, and is deleted if it never is.
 struct SampleFile {
     file: BufWriter<NamedTempFile>,
-    /// Bytes of the portions that were kept.
-    kept: u64,
     /// `None` for stdout.
     path: Option<PathBuf>,
     force: bool,
@@ -249,33 +219,19 @@ impl SampleFile {
         };
         let file = file.with_context(|| format!("{} cannot be written", path.display()))?;
         let path = (!is_stdout).then(|| path.to_owned());
-        Ok(Self { file: BufWriter::new(file), kept: 0, path, force })
+        Ok(Self { file: BufWriter::new(file), path, force })
     }
 
-    fn is_stdout(&self) -> bool {
-        self.path.is_none()
-    }
-
-    fn take(&mut self, step: SampleStep<'_>) -> io::Result<()> {
-        match step {
-            SampleStep::Item(item) => {
-                serde_json::to_writer(&mut self.file, item)?;
-                self.file.write_all(b"\n")
-            }
-            SampleStep::Keep => {
-                self.kept = self.file.stream_position()?;
-                Ok(())
-            }
-            SampleStep::Drop => {
-                self.file.seek(SeekFrom::Start(self.kept))?;
-                self.file.get_ref().as_file().set_len(self.kept)
-            }
+    fn add(&mut self, items: &[SampleItem]) -> io::Result<()> {
+        for item in items {
+            serde_json::to_writer(&mut self.file, &item.value)?;
+            self.file.write_all(b"\n")?;
         }
+        Ok(())
     }
 
     /// Gives the file its name, or prints it.
-    fn finish(mut self) -> anyhow::Result<()> {
-        self.take(SampleStep::Drop).context("the sample cannot be written")?;
+    fn finish(self) -> anyhow::Result<()> {
         let mut file = self.file.into_inner().context("the sample cannot be written")?;
         let Some(path) = self.path else {
             file.as_file_mut().rewind()?;

@@ -1,17 +1,13 @@
 //! The counts of one candidate.
 
 use cosmos_model::partitioning::{KeyPart, KeyStrategy};
-use datasketches::tuple::{
-    SummaryPolicy, SummaryUpdatePolicy, TupleEntry, TupleSketch, TupleSketchBuilder,
-};
 
 use super::{
+    PreparedItem,
     columns::{CandidateColumns, KeyColumns, KeyState},
-    prepared::PreparedItem,
     times,
 };
 use crate::{
-    observed::ObservedPartitions,
     report::KeyDefects,
     sketch::{KeyCounts, UniformSample},
 };
@@ -19,13 +15,8 @@ use crate::{
 /// The writes that are kept, to find hot partitions over time.
 const MAX_WRITE_EVENTS: usize = 1 << 15;
 
-/// The base-2 logarithm of the number of ids that are checked for changes of their key.
-const LG_WATCHED_IDS: u8 = 12;
-
 /// The limit of the service for the value of a partition key, in bytes.
 pub(crate) const MAX_KEY_BYTES: usize = 2_048;
-/// The same in containers without large partition keys (version 1 of the hash).
-pub(crate) const MAX_SMALL_KEY_BYTES: usize = 101;
 
 /// A candidate and its counts.
 #[derive(Debug)]
@@ -39,9 +30,6 @@ pub(crate) struct CandidateCounts {
     pub(crate) events: UniformSample<WriteEvent>,
     pub(crate) n_items: u64,
     pub(crate) bytes: u64,
-    versions: TupleSketch<FirstKeyPolicy>,
-    /// The partitions with items of keys whose reads were measured.
-    pub(crate) hot: ObservedPartitions,
 }
 
 /// A write.
@@ -54,42 +42,8 @@ pub(crate) struct WriteEvent {
     pub(crate) entity: u64,
 }
 
-/// The keys of the versions of an item.
-#[derive(Clone, Copy, Debug)]
-struct ItemVersions {
-    first: u64,
-    n: u32,
-    changed: bool,
-}
-
-#[derive(Debug)]
-struct FirstKeyPolicy;
-
-impl SummaryPolicy for FirstKeyPolicy {
-    type Summary = ItemVersions;
-
-    fn create(&self) -> ItemVersions {
-        ItemVersions { first: 0, n: 0, changed: false }
-    }
-}
-
-impl SummaryUpdatePolicy<u64> for FirstKeyPolicy {
-    fn update(&self, versions: &mut ItemVersions, key: u64) {
-        if versions.n == 0 {
-            versions.first = key;
-        }
-        versions.changed |= versions.first != key;
-        versions.n = versions.n.saturating_add(1);
-    }
-}
-
 impl CandidateCounts {
     pub(crate) fn new(strategy: KeyStrategy, columns: &mut KeyColumns) -> Self {
-        #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
-        let versions = TupleSketchBuilder::new(FirstKeyPolicy)
-            .lg_k(LG_WATCHED_IDS)
-            .build()
-            .expect("a size between 5 and 26");
         Self {
             columns: columns.add(&strategy),
             strategy,
@@ -98,8 +52,6 @@ impl CandidateCounts {
             events: UniformSample::new(MAX_WRITE_EVENTS),
             n_items: 0,
             bytes: 0,
-            versions,
-            hot: ObservedPartitions::default(),
         }
     }
 
@@ -120,8 +72,6 @@ impl CandidateCounts {
             }
             if state <= KeyState::Undefined {
                 keys.too_long += u64::from(length > MAX_KEY_BYTES);
-                keys.over_101_bytes += u64::from(length > MAX_SMALL_KEY_BYTES);
-                keys.longest_bytes = keys.longest_bytes.max(length as u64);
                 self.add_key(hash, item);
             }
         }
@@ -139,15 +89,9 @@ impl CandidateCounts {
         // In this state the item has a key.
         let key = || self.strategy.key(item.value).unwrap_or_default();
         self.partitions.add(hash, key, item.bytes, item.cluster, |()| {});
-        if let Some(number) = item.observed {
-            self.hot.add(hash, number, key);
-        }
         if let Some(time) = item.time {
             let entity = || self.columns.entity(&item.cells);
             self.events.offer(item.draw, || WriteEvent { time, key: hash, entity: entity() });
-        }
-        if let Some(identity) = item.identity {
-            self.versions.update(identity, hash);
         }
     }
 
@@ -162,12 +106,5 @@ impl CandidateCounts {
     /// Returns true if the app computes and stores the key or a level of it.
     pub(crate) fn is_computed(&self) -> bool {
         self.strategy.levels().iter().any(|level| !matches!(level.as_slice(), [KeyPart::Value(_)]))
-    }
-
-    /// Returns the number of watched ids that come several times, and the number of these with several keys.
-    pub(crate) fn repeated_ids(&self) -> (u64, u64) {
-        self.versions.iter().map(TupleEntry::summary).fold((0, 0), |(repeated, changed), id| {
-            (repeated + u64::from(id.n > 1), changed + u64::from(id.changed))
-        })
     }
 }

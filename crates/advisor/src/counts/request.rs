@@ -9,12 +9,13 @@ use cosmos_model::partitioning::{FilterCondition, Key, KeyValue, path::PropertyP
 use serde_json::Value;
 use twox_hash::XxHash64;
 
-use super::{columns::KeyColumns, prepared::PreparedItem, times};
+use super::{PreparedItem, columns::KeyColumns, times};
 use crate::{
     population::{KeyGroup, Population, SampleDraw},
     request::{QuerySelection, RequestFilter, RequestKind, RequestOperation, compared},
-    sketch::{KeyCounts, UniformSample, float},
+    sketch::{KeyCounts, UniformSample},
     unseen::GroupSizes,
+    words::float,
 };
 
 /// The number of requests that are drawn from the sample.

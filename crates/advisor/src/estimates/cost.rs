@@ -22,7 +22,7 @@ use crate::{
     limits::SECONDS_OF_A_DAY,
     report::NamedLevels,
     request::{QuerySelection, RequestFilter, RequestOperation, TransactionStep},
-    sketch::float,
+    words::float,
 };
 
 /// The most store requests that an application sends for one answer. Beyond, it asks all physical partitions
@@ -72,7 +72,6 @@ pub(super) fn cost(
         physical: 1.0,
         loaded: 0.0,
         charge,
-        charge_of_starts: 0.0,
         charge_of_a_load: 0.0,
     };
     let write = |step: &TransactionStep, found: &FoundItems, alone: bool| -> f64 {
@@ -271,7 +270,6 @@ impl QueryEstimate<'_> {
             cost.physical += share * physical;
             cost.loaded += share * loaded;
             let starts = physical * (QUERY_START_RU + seeks * SEEK_RU);
-            cost.charge_of_starts += share * starts;
             cost.charge += share * (starts + loaded * charge_of_a_load);
         };
         let RequestVisits { draws, all, prefixes, partitions, .. } = self.visits;

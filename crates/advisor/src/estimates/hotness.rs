@@ -8,16 +8,12 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use crate::{
     checks::MIN_WINDOW_WRITES,
     counts::{candidate::CandidateCounts, times},
-    report::{CreationTimes, HeatRow, WriteHotness},
-    sketch::float,
+    report::{CreationTimes, WriteHotness},
+    words::float,
 };
 
 /// The lengths of the windows, in seconds: a minute, an hour, a day.
 const WINDOW_SECONDS: [u32; 3] = [60, 3_600, 86_400];
-
-/// The columns and rows of the heat map.
-const MAX_HEAT_COLUMNS: i64 = 48;
-const MAX_HEAT_ROWS: usize = 10;
 
 /// Returns the times of the items at `path`, or `None` when no item has one.
 pub(crate) fn times(candidate: &CandidateCounts, path: &PropertyPath) -> Option<CreationTimes> {
@@ -65,28 +61,9 @@ pub(crate) fn hotness(
     })?;
     let length = i64::from(seconds);
     let in_window = events.iter().filter(|event| event.time.div_euclid(length) == window);
-    let (hottest, n_hottest) = *top(in_window.map(|event| event.key)).first()?;
+    let (hottest, n_hottest) = most_frequent(in_window.map(|event| event.key))?;
     let n_windows = newest.div_euclid(length) - oldest.div_euclid(length) + 1;
     let mean = float(events.len() as u64) / float(n_windows.unsigned_abs());
-    let width = ((newest - oldest) / MAX_HEAT_COLUMNS + 1).max(60);
-    let column = |time: i64| usize::try_from((time - oldest) / width).unwrap_or(0);
-    let n_columns = column(newest) + 1;
-    let mut writes = vec![0_u64; n_columns];
-    for event in &events {
-        writes[column(event.time)] += 1;
-    }
-    let hot: Vec<_> =
-        top(events.iter().map(|event| event.key)).into_iter().take(MAX_HEAT_ROWS).collect();
-    let names = names(candidate, hot.iter().map(|(key, _)| *key).chain([hottest]));
-    let name = |key: u64| names.get(&key).cloned().unwrap_or_default();
-    let heat = hot.iter().map(|(row, _)| {
-        let mut of_row = vec![0_u64; n_columns];
-        for event in events.iter().filter(|event| event.key == *row) {
-            of_row[column(event.time)] += 1;
-        }
-        let share = |(n, all): (u64, &u64)| (*all > 0).then(|| float(n) / float(*all));
-        HeatRow { key: name(*row), shares: of_row.into_iter().zip(&writes).map(share).collect() }
-    });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let n_writes = (float(n) * weight(candidate)).round() as u64;
     Some(WriteHotness {
@@ -94,30 +71,25 @@ pub(crate) fn hotness(
         busiest: text(window * length),
         writes: n_writes,
         share: float(n_hottest) / float(n),
-        key: name(hottest),
+        key: name(candidate, hottest),
         peak_over_mean: if n >= MIN_WINDOW_WRITES { float(n) / mean } else { 1.0 },
-        columns: (0_i64..).take(n_columns).map(|column| text(oldest + column * width)).collect(),
-        heat: heat.collect(),
     })
 }
 
-/// Returns the keys with their numbers, the most frequent first.
-fn top(keys: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+/// Returns the most frequent of these hashes, and how often it comes.
+fn most_frequent(keys: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
     let mut counts = HashMap::new();
     for key in keys {
         *counts.entry(key).or_insert(0_u64) += 1;
     }
-    let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_unstable_by_key(|(key, n)| (std::cmp::Reverse(*n), *key));
-    counts
+    counts.into_iter().max_by_key(|(key, n)| (*n, std::cmp::Reverse(*key)))
 }
 
-/// Returns the keys behind hashes, as far as they are among those that are counted.
-fn names(candidate: &CandidateCounts, wanted: impl Iterator<Item = u64>) -> HashMap<u64, String> {
-    let wanted: std::collections::HashSet<u64> = wanted.collect();
+/// Returns the key behind a hash. Of very many keys, those with few items are not kept.
+fn name(candidate: &CandidateCounts, hash: u64) -> String {
     let rows = candidate.partitions.rows();
-    let named = rows.iter().filter(|row| wanted.contains(&row.hash));
-    named.map(|row| (row.hash, row.key.to_string())).collect()
+    let named = rows.iter().find(|row| row.hash == hash);
+    named.map_or_else(|| "one of very many keys".to_owned(), |row| row.key.to_string())
 }
 
 pub(super) fn text(seconds: i64) -> String {

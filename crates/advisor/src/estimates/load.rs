@@ -1,19 +1,29 @@
 //! The load of each logical partition, and its way to the limits.
+//!
+//! The request units of a kind of request are divided among the partitions by a weight of each:
+//!
+//! 1. With a period in the key, creates and requests for the newest items go where the recent writes went.
+//! 2. All other requests ask for each item equally often, so the weight of a partition is its items.
+//! 3. A query in one partition also loads more where there is more to find, up to its limit, and costs more there.
 
 use std::collections::HashMap;
 
-use cosmos_model::partitioning::{Key, KeyPart, KeyStrategy, period::Granularity};
+use cosmos_model::partitioning::{KeyPart, KeyStrategy, period::Granularity};
 
 use super::RequestCost;
 use super::model::{ContainerModel, steps};
 use crate::{
-    counts::{candidate::CandidateCounts, request::RequestCounts},
-    distribution::{self, distribution},
+    counts::{
+        candidate::CandidateCounts,
+        request::{MatchedItems, RequestCounts},
+    },
+    distribution::{PartitionValue, distribution},
     limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     population::KeyGroup,
     report::{Distribution, NamedLevels, PartitionGrowth},
     request::RequestOperation,
-    sketch::float,
+    sketch::KeyRow,
+    words::float,
 };
 
 /// The number of recent writes at least, where a day has fewer.
@@ -26,21 +36,17 @@ pub(crate) struct PartitionLoads<'a> {
     partitions: Vec<LoadedPartition<'a>>,
     /// The shares of the recent writes, by the hash of the key; `None` where they are those of all items.
     recent: Option<HashMap<u64, f64>>,
+    /// The shortest period in the key, in days.
+    period_days: Option<f64>,
     has_requests: bool,
-    peak: Option<f64>,
+    /// Request units a second at the busiest time, over the mean.
+    peak: f64,
 }
 
-/// A logical partition, or a sampled one that stands for several.
+/// A logical partition, or a sampled one that stands for several, and its request units a day.
 struct LoadedPartition<'a> {
-    key: &'a Key,
-    hash: u64,
-    items: f64,
-    bytes: f64,
-    keys: f64,
-    request_units_per_day: f64,
-    /// Its measured share in the reads, and the part of its items whose keys were measured.
-    observed: f64,
-    measured_items: f64,
+    row: &'a KeyRow<'a, ()>,
+    request_units: f64,
 }
 
 impl<'a> PartitionLoads<'a> {
@@ -51,141 +57,146 @@ impl<'a> PartitionLoads<'a> {
         costs: &[RequestCost],
         peak: Option<f64>,
     ) -> Self {
-        let partitions = groups.iter().map(|KeyGroup { row, .. }| LoadedPartition {
-            hash: row.hash,
-            key: row.key,
-            items: row.items,
-            bytes: row.bytes,
-            keys: row.keys,
-            request_units_per_day: 0.0,
-            observed: 0.0,
-            measured_items: 0.0,
-        });
-        let mut partitions: Vec<_> = partitions.collect();
-        let observed = observe(&mut partitions, candidate, groups, model);
-        let recent = recent_writes(candidate, groups);
-        let n_items: f64 = partitions.iter().map(|one| one.items * one.keys).sum();
-        let squares: f64 = partitions.iter().map(|one| one.items * one.items * one.keys).sum();
-        let mean_asked = squares / n_items.max(1.0);
-        let mut has_requests = false;
-        #[expect(clippy::cast_possible_truncation, reason = "a period is at most a year")]
-        let period_seconds =
-            period_days(&candidate.strategy).map_or(0, |days| (days * SECONDS_OF_A_DAY) as i64);
+        let partitions =
+            groups.iter().map(|group| LoadedPartition { row: &group.row, request_units: 0.0 });
+        let mut loads = Self {
+            candidate,
+            model,
+            partitions: partitions.collect(),
+            recent: recent_writes(candidate, groups),
+            period_days: period_days(&candidate.strategy),
+            has_requests: false,
+            peak: peak.unwrap_or(1.0).max(1.0),
+        };
         for ((kind, matches), cost) in model.kinds.iter().zip(costs) {
-            let Some(per_day) = kind.request.per_day() else { continue };
-            has_requests = true;
-            let found_of_partition = (matches.mean(|found| found) / mean_asked.max(1.0)).min(1.0);
-            let limit = kind.request.limit.map_or(f64::INFINITY, f64::from);
-            let start = (cost.charge - cost.loaded * cost.charge_of_a_load).max(0.0);
-            let follows_time = recent.as_ref().filter(|_| is_of_now(kind, period_seconds));
-            let weight = |one: &LoadedPartition<'_>| match follows_time {
-                Some(recent) => recent.get(&one.hash).copied().unwrap_or(0.0),
-                // Requests often ask for values that many items have, and a query also loads more of them.
-                None if cost.is_query && cost.names == NamedLevels::Key => {
-                    let loaded = (one.items * found_of_partition).min(limit);
-                    one.items * (start + loaded * cost.charge_of_a_load)
-                }
-                None => one.items,
-            };
-            let as_measured =
-                observed > 0.0 && follows_time.is_none() && kind.request.operation.is_read();
-            let unmeasured = |one: &LoadedPartition<'_>| {
-                if as_measured { 1.0 - one.measured_items } else { 1.0 }
-            };
-            let weight = |one: &LoadedPartition<'_>| weight(one) * unmeasured(one);
-            let weights: Vec<f64> = partitions.iter().map(weight).collect();
-            let sum: f64 = weights.iter().zip(&partitions).map(|(w, one)| w * one.keys).sum();
-            let measured = if as_measured { observed } else { 0.0 };
-            let request_units = per_day * cost.charge;
-            for (one, weight) in partitions.iter_mut().zip(weights) {
-                if sum > 0.0 {
-                    one.request_units_per_day += request_units * (1.0 - measured) * weight / sum;
-                }
-                if as_measured {
-                    one.request_units_per_day += request_units * one.observed;
-                }
+            if let Some(per_day) = kind.request.per_day() {
+                loads.has_requests = true;
+                let weights = loads.weights(kind, matches, cost);
+                loads.divide(per_day * cost.charge, &weights);
             }
         }
-        Self { candidate, model, partitions, recent, has_requests, peak }
+        loads
+    }
+
+    /// Returns the weight of each partition in the load of a kind of request.
+    fn weights(
+        &self,
+        kind: &RequestCounts,
+        matches: &MatchedItems,
+        cost: &RequestCost,
+    ) -> Vec<f64> {
+        let rows = self.partitions.iter().map(|partition| partition.row);
+        if let Some(recent) = self.recent.as_ref().filter(|_| self.asks_for_the_newest(kind)) {
+            return rows.map(|row| recent.get(&row.hash).copied().unwrap_or(0.0)).collect();
+        }
+        if !cost.is_query || cost.names != NamedLevels::Key {
+            return rows.map(|row| row.items).collect();
+        }
+        let squares: f64 = rows.clone().map(|row| row.items * row.items * row.keys).sum();
+        let mean_items_of_a_request = (squares / self.total(|one| one.row.items).max(1.0)).max(1.0);
+        let found_share = (matches.mean(|found| found) / mean_items_of_a_request).min(1.0);
+        let limit = kind.request.limit.map_or(f64::INFINITY, f64::from);
+        let start = (cost.charge - cost.loaded * cost.charge_of_a_load).max(0.0);
+        let charge = |items: f64| start + (items * found_share).min(limit) * cost.charge_of_a_load;
+        rows.map(|row| row.items * charge(row.items)).collect()
+    }
+
+    fn divide(&mut self, request_units: f64, weights: &[f64]) {
+        let partitions = self.partitions.iter_mut().zip(weights);
+        let sum: f64 = partitions.map(|(one, weight)| one.row.keys * weight).sum();
+        if sum > 0.0 {
+            for (one, weight) in self.partitions.iter_mut().zip(weights) {
+                one.request_units += request_units * weight / sum;
+            }
+        }
+    }
+
+    /// Returns true if requests of this kind go to the newest items, and not to several periods.
+    fn asks_for_the_newest(&self, kind: &RequestCounts) -> bool {
+        let is_create = |operation| operation == RequestOperation::Create;
+        match kind.request.operation {
+            RequestOperation::Transaction => {
+                steps(kind).iter().all(|step| is_create(step.operation))
+            }
+            operation if is_create(operation) => true,
+            _ => kind.last.as_ref().is_some_and(|(_, seconds)| {
+                let is_first_page = kind.request.limit.is_some() && kind.request.order_by.is_some();
+                let periods = self.period_days.unwrap_or(0.0) * SECONDS_OF_A_DAY;
+                is_first_page || float(seconds.unsigned_abs()) <= 2.0 * periods
+            }),
+        }
     }
 
     pub(crate) fn by_items(&self) -> Distribution {
-        self.by(|one| one.items)
+        self.by(|one| one.row.items)
     }
 
     pub(crate) fn by_bytes(&self) -> Distribution {
-        self.by(|one| one.bytes)
+        self.by(|one| one.row.bytes)
     }
 
     pub(crate) fn by_request_units(&self) -> Option<Distribution> {
-        self.has_requests.then(|| self.by(|one| one.request_units_per_day))
+        self.has_requests.then(|| self.by(|one| one.request_units))
     }
 
     /// Returns the share of the busiest partition in the load; in the items, without requests.
     pub(crate) fn busiest(&self) -> f64 {
-        let of = |value: fn(&LoadedPartition<'_>) -> f64| {
-            let most = self.partitions.iter().map(value).fold(0.0, f64::max);
-            let all: f64 = self.partitions.iter().map(|one| value(one) * one.keys).sum();
-            if all > 0.0 { most / all } else { 0.0 }
-        };
-        if self.has_requests { of(|one| one.request_units_per_day) } else { of(|one| one.items) }
+        let value: fn(&LoadedPartition<'_>) -> f64 =
+            if self.has_requests { |one| one.request_units } else { |one| one.row.items };
+        let all = self.total(value);
+        if all > 0.0 { self.most(value) / all } else { 0.0 }
     }
 
     fn by(&self, value: impl Fn(&LoadedPartition<'_>) -> f64) -> Distribution {
-        let parts = self.partitions.iter().map(|one| distribution::PartitionValue {
-            key: one.key,
+        let parts = self.partitions.iter().map(|one| PartitionValue {
+            key: one.row.key,
             value: value(one),
-            keys: one.keys,
+            keys: one.row.keys,
         });
         distribution(parts.collect())
     }
 
+    fn most(&self, value: fn(&LoadedPartition<'_>) -> f64) -> f64 {
+        self.partitions.iter().map(value).fold(0.0, f64::max)
+    }
+
+    fn total(&self, value: fn(&LoadedPartition<'_>) -> f64) -> f64 {
+        self.partitions.iter().map(|one| value(one) * one.row.keys).sum()
+    }
+
+    /// Returns the growth of the largest and the busiest partition.
+    ///
+    /// Without a period in the key each partition keeps its share of the container. With one, a partition takes the
+    /// items of its period, and the next one those after it.
     pub(crate) fn growth(&self) -> PartitionGrowth {
-        let candidate = self.candidate;
         let model = self.model;
-        let most = |value: fn(&LoadedPartition<'_>) -> f64| {
-            self.partitions.iter().map(value).fold(0.0, f64::max)
-        };
         let items_per_day = model.items_per_day();
-        let all_bytes = float(candidate.bytes).max(1.0) * model.draw.scale;
-        let bytes_per_day = items_per_day.map(|items| items * all_bytes / model.n_items.max(1.0));
-        let largest_bytes = most(|one| one.bytes);
-        let period_days = period_days(&candidate.strategy);
-        let days_to_20_gb = bytes_per_day.filter(|rate| *rate > 0.0).and_then(|bytes_per_day| {
-            match period_days {
-                None => {
-                    let rate = bytes_per_day * largest_bytes / all_bytes;
-                    Some(((PARTITION_BYTES - largest_bytes) / rate).max(0.0))
-                }
-                Some(_) if largest_bytes >= PARTITION_BYTES => Some(0.0),
-                // A partition takes the items of its period. The next one takes those after it.
-                Some(period_days) => {
-                    let recent = self.recent.as_ref()?.values().copied().fold(0.0, f64::max);
-                    let days = PARTITION_BYTES / (bytes_per_day * recent);
-                    (days <= period_days).then_some(days)
-                }
-            }
-        });
-        // With a period in the key, the items of one period.
-        let largest_bytes_in_a_year = match (bytes_per_day, period_days) {
-            (Some(bytes_per_day), None) => {
-                largest_bytes + 365.0 * bytes_per_day * largest_bytes / all_bytes
-            }
-            (Some(bytes_per_day), Some(days)) => {
-                let recent = self.recent.iter().flat_map(HashMap::values).copied();
-                largest_bytes.max(bytes_per_day * days * recent.fold(0.0, f64::max))
-            }
-            (None, _) => largest_bytes,
+        let container_bytes = float(self.candidate.bytes).max(1.0) * model.draw.scale;
+        let largest_bytes = self.most(|one| one.row.bytes);
+        let share = match &self.recent {
+            Some(recent) => recent.values().copied().fold(0.0, f64::max),
+            None if self.period_days.is_none() => largest_bytes / container_bytes,
+            None => 0.0,
         };
-        let busiest = most(|one| one.request_units_per_day);
-        let busiest = self
-            .has_requests
-            .then(|| busiest / SECONDS_OF_A_DAY * self.peak.unwrap_or(1.0).max(1.0));
+        // The growth of the largest partition in bytes a day.
+        let rate = items_per_day.unwrap_or(0.0) * container_bytes / model.n_items.max(1.0) * share;
+        let days_to_20_gb = match self.period_days {
+            _ if items_per_day.is_none_or(|items| items <= 0.0) => None,
+            _ if largest_bytes >= PARTITION_BYTES => Some(0.0),
+            None => Some((PARTITION_BYTES - largest_bytes) / rate),
+            Some(period) => Some(PARTITION_BYTES / rate).filter(|days| *days <= period),
+        };
+        let largest_bytes_in_a_year = match self.period_days {
+            None => largest_bytes + 365.0 * rate,
+            Some(period) => largest_bytes.max(period * rate),
+        };
+        let busiest = self.most(|one| one.request_units) / SECONDS_OF_A_DAY * self.peak;
+        let busiest = self.has_requests.then_some(busiest);
+        // With a period in the key, next year's requests go to other partitions, but their number grows the same.
         let in_container = model.options.items_in_container.and(items_per_day);
         let days_to_10_000_ru = busiest.zip(in_container).and_then(|(busiest, items_per_day)| {
             let days_to_double = model.n_items / items_per_day;
             let days = (PARTITION_REQUEST_UNITS / busiest - 1.0) * days_to_double;
-            // With a period in the key, next year's requests go to other partitions, but their number grows the same.
             days.is_finite().then_some(days.max(0.0))
         });
         PartitionGrowth {
@@ -196,60 +207,8 @@ impl<'a> PartitionLoads<'a> {
             days_to_20_gb,
             busiest_request_units_per_second: busiest,
             days_to_10_000_ru,
-            ends_with_period: period_days.is_some(),
+            ends_with_period: self.period_days.is_some(),
         }
-    }
-}
-
-/// Sets the measured shares of the partitions in the reads, and returns their sum. A partition that stands
-/// for several keys is divided: one of them was measured.
-fn observe<'a>(
-    partitions: &mut Vec<LoadedPartition<'a>>,
-    candidate: &'a CandidateCounts,
-    groups: &[KeyGroup<'_, ()>],
-    model: &ContainerModel<'_>,
-) -> f64 {
-    let Some(reads) = &model.options.reads else { return 0.0 };
-    let by_hash: HashMap<u64, usize> =
-        partitions.iter().enumerate().map(|(at, one)| (one.hash, at)).collect();
-    let mut sum = 0.0;
-    for hot in candidate.hot.shares(reads, model.observed_items) {
-        sum += hot.share;
-        let at = by_hash.get(&hot.hash).copied();
-        let in_sample = at.map_or(hot.items, |at| groups[at].drawn_items).max(hot.items);
-        let mut one = LoadedPartition {
-            key: hot.key,
-            hash: hot.hash,
-            items: hot.items * model.draw.scale,
-            bytes: float(candidate.bytes) / float(candidate.n_items.max(1))
-                * hot.items
-                * model.draw.scale,
-            keys: 1.0,
-            request_units_per_day: 0.0,
-            observed: hot.share,
-            measured_items: hot.items / in_sample,
-        };
-        if let Some(known) = at.map(|at| &mut partitions[at]) {
-            (one.items, one.bytes) = (known.items, known.bytes);
-            known.keys = (known.keys - 1.0).max(0.0);
-        }
-        partitions.push(one);
-    }
-    partitions.retain(|one| one.keys > 0.0);
-    sum
-}
-
-/// Returns true if requests of this kind go to the newest items, and not to several periods.
-fn is_of_now(kind: &RequestCounts, period_seconds: i64) -> bool {
-    match kind.request.operation {
-        RequestOperation::Create => true,
-        RequestOperation::Transaction => {
-            steps(kind).iter().all(|step| step.operation == RequestOperation::Create)
-        }
-        _ => kind.last.as_ref().is_some_and(|(_, seconds)| {
-            let is_first_page = kind.request.limit.is_some() && kind.request.order_by.is_some();
-            is_first_page || *seconds <= 2 * period_seconds
-        }),
     }
 }
 

@@ -12,8 +12,8 @@ use crate::{
     options::ValidationOptions,
     population::SampleDraw,
     request::{RequestOperation, TransactionStep},
-    sketch::float,
     unseen::GroupSizes,
+    words::float,
 };
 
 /// The container behind a sample.
@@ -27,8 +27,6 @@ pub(crate) struct ContainerModel<'a> {
     pub(crate) n_items: f64,
     /// The draw of the sample from it.
     pub(crate) draw: SampleDraw,
-    /// The items of each key with measured reads.
-    pub(crate) observed_items: &'a [u64],
     /// The sizes of the groups that each kind of request finds.
     sizes: Vec<GroupSizes>,
 }
@@ -36,7 +34,7 @@ pub(crate) struct ContainerModel<'a> {
 impl<'a> ContainerModel<'a> {
     /// Returns the model of the container behind the counts of a sample.
     pub(crate) fn new(counts: &'a SampleCounts) -> Self {
-        let SampleCounts { kinds, options, time, observed_items, .. } = counts;
+        let SampleCounts { kinds, options, time, .. } = counts;
         let in_sample = float(counts.n_items);
         let n_items = options.items_in_container.map_or(in_sample, float).max(in_sample);
         let scale = if in_sample > 0.0 { n_items / in_sample } else { 1.0 };
@@ -44,7 +42,7 @@ impl<'a> ContainerModel<'a> {
         let matches = kinds.par_iter().map(|kind| kind.matches(draw, None)).collect::<Vec<_>>();
         let (matches, sizes): (Vec<_>, _) = matches.into_iter().unzip();
         let kinds = kinds.iter().zip(matches).collect();
-        Self { kinds, options, time, n_items, draw, observed_items, sizes }
+        Self { kinds, options, time, n_items, draw, sizes }
     }
 
     /// Returns the model by a half of the sample.

@@ -14,8 +14,7 @@
 //!    part of 20 GB, the busiest as a part of 10,000 RU/s: from half of it on, up to all request units
 //!    again at the limit, and in proportion beyond, where the service refuses requests.
 //! 4. **Moves** (`changing-key`). A request that changes the key deletes and creates each item instead,
-//!    without a transaction: its request units count three times. Without such a request, the share of
-//!    the items in the sample whose key changed counts.
+//!    without a transaction: its request units count three times.
 //! 5. **Items without a key** (`invalid-key`, `missing-key`): their share, [`UNKEYED_WEIGHT`] times.
 
 use super::RequestCost;
@@ -29,7 +28,7 @@ use crate::{
     limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS},
     report::{KeyRisk, PartitionGrowth, WriteHotness},
     request::RequestOperation,
-    sketch::float,
+    words::float,
 };
 
 /// The weight of items without a key: a tenth of the items counts as much as all request units.
@@ -64,7 +63,7 @@ impl RiskBasis<'_> {
             (HOT_PARTITION, self.idle_throughput(total)),
             (LARGE_PARTITION, total * limit(growth.largest_bytes_in_a_year / PARTITION_BYTES)),
             (THROUGHPUT_LIMIT, total * limit(self.busiest_in_a_year() / PARTITION_REQUEST_UNITS)),
-            (CHANGING_KEY, self.moves(candidate, total)),
+            (CHANGING_KEY, self.moves(candidate)),
             (MISSING_KEY, total * UNKEYED_WEIGHT * share(missing)),
             (
                 INVALID_KEY,
@@ -101,15 +100,10 @@ impl RiskBasis<'_> {
         now * growth
     }
 
-    fn moves(&self, candidate: &CandidateCounts, total: f64) -> f64 {
+    fn moves(&self, candidate: &CandidateCounts) -> f64 {
         let parts = candidate.strategy.levels().iter().flatten();
         let paths: Vec<_> = parts.map(cosmos_model::partitioning::KeyPart::path).collect();
         let changing = self.sum(|kind, _| kind.request.sets_one_of(&paths));
-        let (repeated, changed) = candidate.repeated_ids();
-        if changing > 0.0 {
-            2.0 * changing
-        } else {
-            total * float(changed) / float(repeated.max(1))
-        }
+        2.0 * changing
     }
 }

@@ -8,17 +8,17 @@ use crate::{
 
 pub(super) fn keys_of_items(estimates: &CandidateEstimates) -> Vec<Finding> {
     let keys = &estimates.keys;
-    let of = crate::sketch::float(estimates.items.max(1));
+    let of = crate::words::float(estimates.items.max(1));
     let finding = |code, n: u64, source, what: &str| {
         (n > 0).then(|| Finding {
             code,
             severity: Severity::Warning,
             threshold: 0.0,
-            measured: crate::sketch::float(n) / of,
+            measured: crate::words::float(n) / of,
             source,
             sentence: format!(
                 "{} of {} {what}",
-                counted(crate::sketch::float(n), "item"),
+                counted(crate::words::float(n), "item"),
                 estimates.items
             ),
         })

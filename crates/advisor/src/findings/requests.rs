@@ -131,7 +131,7 @@ pub(super) fn spanning_transaction(estimates: &CandidateEstimates) -> Option<Fin
         code: SPANNING_TRANSACTION,
         severity: Severity::Warning,
         threshold: 0.0,
-        measured: crate::sketch::float(spans.len() as u64),
+        measured: crate::words::float(spans.len() as u64),
         source: "service limit, https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch",
         sentence: format!(
             "A transaction has items of one logical partition, and this key does not put them there: {}.",

@@ -1,15 +1,9 @@
 //! The limits of the data.
 
 use crate::{
-    checks::MIN_WINDOW_WRITES,
-    estimates::model::ContainerModel,
-    report::CandidateEstimates,
-    sketch::float,
-    words::{percent, whole},
+    checks::MIN_WINDOW_WRITES, estimates::model::ContainerModel, report::CandidateEstimates,
+    words::float, words::whole,
 };
-
-/// The smallest share of the reads that is told.
-const MIN_TOLD_SHARE: f64 = 0.01;
 
 /// Returns the limits of the data as sentences.
 pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Vec<String> {
@@ -70,13 +64,10 @@ pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>
                 .to_owned(),
         );
     }
-    if let Some(sentence) = of_reads(model).filter(|_| frequencies) {
-        say(true, sentence);
-    }
     say(
-        estimates.keys.repeated_ids == 0,
-        "Whether the key of an item ever changes: no id comes twice in the sample, and only the requests \
-         that set a property tell."
+        frequencies,
+        "Which keys are read most: values are taken to be asked for as often as items have them. A single popular \
+         item or key may be read far more; `tributary-partition monitor` shows the hot keys of the current one."
             .to_owned(),
     );
     for (kind, _) in &model.kinds {
@@ -104,24 +95,4 @@ pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>
         ),
     );
     unknown
-}
-
-/// Returns a sentence about reads without measurements.
-fn of_reads(model: &ContainerModel<'_>) -> Option<String> {
-    let reads = model.options.reads.as_ref().filter(|_| model.options.current.is_some());
-    let Some(reads) = reads else {
-        return Some(
-            "Which keys are read most: values are taken to be asked for as often as items have them. \
-             A single popular item or key of the application may be read far more."
-                .to_owned(),
-        );
-    };
-    let missing = reads.missing(model.observed_items);
-    (missing >= MIN_TOLD_SHARE).then(|| {
-        format!(
-            "Where {} of the measured reads go with another key: no item of the sample has their keys, so they \
-             are taken to be spread as items are.",
-            percent(missing)
-        )
-    })
 }

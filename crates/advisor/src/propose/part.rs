@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Seek, SeekFrom},
 };
 
 use serde_json::Value;
@@ -50,19 +50,6 @@ fn spread(file: &mut File) -> io::Result<Vec<SampleItem>> {
         part.extend(found);
     }
     Ok(part)
-}
-
-/// Reads the start of a stream. Returns its text and its items.
-pub fn part_of_stream(from: &mut impl BufRead) -> io::Result<(Vec<u8>, Vec<SampleItem>)> {
-    let mut text = Vec::new();
-    for _ in 0..MAX_PROFILED_ITEMS {
-        let most = MAX_PART_BYTES.saturating_sub(u64::try_from(text.len()).unwrap_or(u64::MAX));
-        if most == 0 || from.take(most).read_until(b'\n', &mut text)? == 0 {
-            break;
-        }
-    }
-    let items = items(text.as_slice(), usize::MAX, MAX_PART_BYTES);
-    Ok((text, items))
 }
 
 /// Returns the items of at most `most` lines and `bytes` bytes.

@@ -14,7 +14,7 @@ fn requests(lines: &[Value]) -> Vec<RequestKind> {
 }
 
 fn proposed(items: &[SampleItem], requests: &[RequestKind]) -> Vec<String> {
-    let proposed = propose(items, requests, &ValidationOptions::default(), DEFAULT_CANDIDATES);
+    let proposed = propose(items, requests, &ValidationOptions::default());
     proposed.iter().map(ToString::to_string).collect()
 }
 
@@ -66,10 +66,7 @@ fn a_number_is_a_time_only_in_this_century() {
         )
     };
     let items: Vec<_> = (0..200).map(item).collect();
-    let mut profile = ItemProfile::default();
-    for item in &items {
-        profile.add(&item.value);
-    }
+    let profile = ItemProfile::new(&items);
     let times = |path: &str| profile.path(&path.parse().unwrap()).unwrap().times;
     assert_eq!((times("/id"), times("/small"), times("/milliseconds")), (0, 0, 200));
 }
@@ -110,8 +107,8 @@ proptest! {
     ) {
         let items: Vec<_> =
             values.into_iter().map(|properties| item(Value::Object(properties.into_iter().collect()))).collect();
-        let proposed = propose(&items, &[], &ValidationOptions::default(), DEFAULT_CANDIDATES);
-        prop_assert!(proposed.len() <= DEFAULT_CANDIDATES);
+        let proposed = propose(&items, &[], &ValidationOptions::default());
+        prop_assert!(proposed.len() <= MAX_CANDIDATES);
         for strategy in &proposed {
             prop_assert_eq!(&strategy.to_string().parse::<KeyStrategy>().unwrap(), strategy);
             prop_assert_eq!(proposed.iter().filter(|other| *other == strategy).count(), 1);

@@ -1,8 +1,6 @@
-//! The guide's kinds of strategies: the reasons for and against each, and its costs.
+//! The guide's kinds of strategies, and their costs.
 
 use serde::Serialize;
-
-use super::DataCharacteristics;
 
 /// A kind of strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -26,31 +24,6 @@ pub enum StrategyKind {
     Synthetic,
 }
 
-/// The verdict of the characteristics on a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StatementVerdict {
-    /// It holds.
-    Yes,
-    /// It does not.
-    No,
-    /// The characteristics do not tell.
-    Unknown,
-}
-
-/// A statement of the guide, with the verdict on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GuideStatement {
-    /// The statement.
-    pub says: &'static str,
-    /// The verdict.
-    pub here: StatementVerdict,
-}
-
-/// A statement, with the function that decides it.
-type StatementRule = (&'static str, fn(&DataCharacteristics) -> Option<bool>);
-
 /// The size below which the guide calls data small ("Simple Requirements AND Small Scale").
 pub(super) const SMALL_GIGABYTES: f64 = 100.0;
 
@@ -60,49 +33,6 @@ pub(super) const LARGE_TENANT_GIGABYTES: f64 = 15.0;
 
 /// The number of items above which the guide calls data voluminous (`DataVolume: > 1_000_000`).
 pub(super) const MANY_ITEMS: u64 = 1_000_000;
-
-fn unknown(_: &DataCharacteristics) -> Option<bool> {
-    None
-}
-
-fn not(verdict: Option<bool>) -> Option<bool> {
-    verdict.map(|verdict| !verdict)
-}
-
-fn is_small(c: &DataCharacteristics) -> Option<bool> {
-    let by_size = c.volume.gigabytes.map(|size| size < SMALL_GIGABYTES);
-    let by_items = c.volume.items.map(|items| items <= MANY_ITEMS);
-    match (by_size, by_items) {
-        (Some(by_size), Some(by_items)) => Some(by_size && by_items),
-        (one, other) => one.or(other),
-    }
-}
-
-const POINT_READS: StatementRule =
-    ("each request knows the id of its item", |c| c.access.by_id_only);
-const UNIFORM_ACCESS: StatementRule =
-    ("each entity is asked for as often as any other", |c| c.access.uniform);
-const HEAVY_WRITES: StatementRule =
-    ("writes are heavy, and few queries span items", DataCharacteristics::writes_heavily);
-const RECENT_FIRST: StatementRule =
-    ("requests ask for recent items or for a time", |c| c.access.temporal);
-const ARCHIVED_PERIODS: StatementRule =
-    ("old periods are archived or deleted as a whole", |c| c.access.independent_periods);
-const ALL_TIMES: StatementRule = ("all times are asked for alike", |c| not(c.access.temporal));
-const HOT_PERIOD: StatementRule =
-    ("heavy writes all go to the current period", DataCharacteristics::writes_heavily);
-const ISOLATED_TENANTS: StatementRule =
-    ("tenants are to be isolated", |c| c.tenants.count.map(|count| count > 0));
-const SKEWED_TENANTS: StatementRule = ("one tenant is much larger than the others", |c| {
-    c.tenants.largest_gigabytes.map(|size| size > LARGE_TENANT_GIGABYTES)
-});
-const CROSS_TENANT_QUERIES: StatementRule = ("queries often span tenants or categories", unknown);
-const LARGE_DATA: StatementRule =
-    ("the data is large and needs a better distribution", |c| not(is_small(c)));
-const MIXED_ACCESS: StatementRule = ("requests take several paths to the same items", unknown);
-const SMALL_DATA: StatementRule = ("the data is small", is_small);
-const TARGETED_QUERIES: StatementRule =
-    ("queries are to find items by their properties", |c| not(c.access.by_id_only));
 
 impl StrategyKind {
     /// Returns the guide's name.
@@ -117,36 +47,6 @@ impl StrategyKind {
             Self::Hierarchical => "hierarchical",
             Self::Synthetic => "synthetic: hash buckets",
         }
-    }
-
-    fn statements(self) -> (&'static [StatementRule], &'static [StatementRule]) {
-        match self {
-            Self::ItemId => (&[POINT_READS, UNIFORM_ACCESS, HEAVY_WRITES], &[TARGETED_QUERIES]),
-            Self::EntityId => {
-                (&[HEAVY_WRITES, UNIFORM_ACCESS], &[RECENT_FIRST, CROSS_TENANT_QUERIES])
-            }
-            Self::Time => (&[RECENT_FIRST, ARCHIVED_PERIODS], &[ALL_TIMES, HOT_PERIOD]),
-            Self::Hybrid => {
-                (&[LARGE_DATA, MIXED_ACCESS, RECENT_FIRST], &[SMALL_DATA, UNIFORM_ACCESS])
-            }
-            Self::TimeAndHash => (&[HEAVY_WRITES, RECENT_FIRST], &[SMALL_DATA, TARGETED_QUERIES]),
-            Self::Tenant => (&[ISOLATED_TENANTS], &[SKEWED_TENANTS, CROSS_TENANT_QUERIES]),
-            Self::Hierarchical => (&[ISOLATED_TENANTS, SKEWED_TENANTS], &[CROSS_TENANT_QUERIES]),
-            Self::Synthetic => (&[HEAVY_WRITES, UNIFORM_ACCESS], &[TARGETED_QUERIES, SMALL_DATA]),
-        }
-    }
-
-    /// Returns the guide's "When to Use", with the verdicts of the characteristics.
-    pub(super) fn when_to_use(self, characteristics: &DataCharacteristics) -> Vec<GuideStatement> {
-        signs(self.statements().0, characteristics)
-    }
-
-    /// Returns the guide's statements under "When to Avoid", each with the verdict of the characteristics.
-    pub(super) fn when_to_avoid(
-        self,
-        characteristics: &DataCharacteristics,
-    ) -> Vec<GuideStatement> {
-        signs(self.statements().1, characteristics)
     }
 
     pub(super) fn trade_offs(self) -> Vec<&'static str> {
@@ -185,19 +85,4 @@ impl StrategyKind {
             ],
         }
     }
-}
-
-fn signs(
-    statements: &[StatementRule],
-    characteristics: &DataCharacteristics,
-) -> Vec<GuideStatement> {
-    let sign = |(says, holds): &StatementRule| GuideStatement {
-        says,
-        here: match holds(characteristics) {
-            Some(true) => StatementVerdict::Yes,
-            Some(false) => StatementVerdict::No,
-            None => StatementVerdict::Unknown,
-        },
-    };
-    statements.iter().map(sign).collect()
 }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
 use super::{
-    calibration::{ChargedRequests, ChargedSubject},
     queries::{self, QueryFilters},
-    tables::{ChargeSum, QueryText, TrafficTables},
+    tables::TrafficTables,
 };
 use crate::request::{
     QueryAggregate, QuerySelection, RequestFilter, RequestFrequency, RequestKind, RequestOperation,
@@ -21,43 +20,21 @@ pub(super) fn kinds(
 ) -> Vec<RequestKind> {
     let key = current.map(of_key).unwrap_or_default();
     let mut kinds = Vec::new();
-    for (name, sum) in &tables.operations {
+    for (name, requests) in &tables.operations {
         match operation(name) {
-            Some(RequestOperation::Query) if tables.texts().next().is_some() => {
-                kinds.extend(by_text(tables, *sum, days));
+            Some(RequestOperation::Query) if !tables.texts.is_empty() => {
+                kinds.extend(by_text(tables, *requests, days));
             }
-            Some(RequestOperation::Query) => kinds.extend(queries(tables, name, *sum, days, &key)),
-            Some(operation) => kinds.push(point(operation, *sum, days, &key)),
+            Some(RequestOperation::Query) => kinds.extend(queries(tables, *requests / days, &key)),
+            Some(operation) => kinds.push(point(operation, *requests / days, &key)),
             // The change feed and scripts: no request of an app.
             None => {}
         }
     }
     if kinds.iter().all(|kind| kind.operation != RequestOperation::Query) {
-        kinds.extend(by_text(tables, ChargeSum::default(), days));
+        kinds.extend(by_text(tables, 0.0, days));
     }
     kinds
-}
-
-/// Returns the charge a day of each operation, each kind of query by its text, and each function.
-pub(super) fn charged(tables: &TrafficTables, days: f64) -> Vec<ChargedRequests> {
-    let operations = tables.operations.iter().filter_map(|(name, sum)| {
-        Some((ChargedSubject::Operation(operation(name)?), sum.request_units))
-    });
-    let texts = tables.texts().map(|(text, _, request_units)| {
-        (ChargedSubject::Kind(name(&queries::filters(text))), request_units)
-    });
-    let functions = tables
-        .functions()
-        .map(|(function, sum)| (ChargedSubject::Kind(function.to_owned()), sum.request_units));
-    let mut charged: Vec<ChargedRequests> = Vec::new();
-    for (of, request_units) in operations.chain(texts).chain(functions) {
-        let request_units_per_day = request_units / days;
-        match charged.iter_mut().find(|one| one.of == of) {
-            Some(one) => one.request_units_per_day += request_units_per_day,
-            None => charged.push(ChargedRequests { of, request_units_per_day }),
-        }
-    }
-    charged
 }
 
 /// Returns the filters of a request that names the key.
@@ -84,8 +61,7 @@ fn operation(name: &str) -> Option<RequestOperation> {
 
 fn point(
     operation: RequestOperation,
-    sum: ChargeSum,
-    days: f64,
+    per_day: f64,
     key: &BTreeMap<PropertyPath, RequestFilter>,
 ) -> RequestKind {
     let mut filters = key.clone();
@@ -107,24 +83,21 @@ fn point(
         }
         _ => Vec::new(),
     };
-    RequestKind { filters, writes, ..kind(name.to_owned(), operation, sum.requests / days) }
+    RequestKind { filters, writes, ..kind(name.to_owned(), operation, per_day) }
 }
 
 /// Returns the queries that stay in one logical partition, and the others.
 fn queries(
     tables: &TrafficTables,
-    name: &str,
-    sum: ChargeSum,
-    days: f64,
+    per_day: f64,
     key: &BTreeMap<PropertyPath, RequestFilter>,
 ) -> Vec<RequestKind> {
-    let per_day = sum.requests / days;
     let query =
         |name: &str, per_day, filters: &BTreeMap<PropertyPath, RequestFilter>| RequestKind {
             filters: filters.clone(),
             ..kind(name.to_owned(), RequestOperation::Query, per_day)
         };
-    let Some(one) = tables.in_one_partition(name) else {
+    let Some(one) = tables.queries_in_one_partition() else {
         return vec![query("queries", per_day, &BTreeMap::new())];
     };
     let kinds = [
@@ -134,31 +107,24 @@ fn queries(
     kinds.into_iter().filter(|kind| kind.per_day() > Some(0.0)).collect()
 }
 
-/// Returns the queries by their texts. `sum` is their number, where it is known.
-fn by_text(tables: &TrafficTables, sum: ChargeSum, days: f64) -> Vec<RequestKind> {
-    let rows: f64 = tables.texts().map(|(_, text, _)| executions(text)).sum();
+/// Returns the queries by their texts. `queries` is their number, where it is known.
+fn by_text(tables: &TrafficTables, queries: f64, days: f64) -> Vec<RequestKind> {
+    let all: f64 = tables.texts.values().map(super::tables::QueryText::executions).sum();
+    let factor = if queries > 0.0 { queries / all } else { 1.0 } / days;
     let mut kinds: Vec<RequestKind> = Vec::new();
-    for (text, executions) in tables.texts().map(|(text, of, _)| (text, executions(of))) {
-        let requests =
-            if sum.requests > 0.0 { sum.requests * executions / rows } else { executions };
+    for (text, rows) in &tables.texts {
+        let per_day = rows.executions() * factor;
         let found = queries::filters(text);
         let name = name(&found);
         match kinds.iter_mut().find(|kind| kind.kind == name) {
             Some(kind) => {
-                let per_day = kind.per_day().unwrap_or_default() + requests / days;
+                let per_day = kind.per_day().unwrap_or_default() + per_day;
                 kind.frequency = Some(RequestFrequency { per_day });
             }
-            None => kinds.push(of_text(name, found, requests / days)),
+            None => kinds.push(of_text(name, found, per_day)),
         }
     }
     kinds
-}
-
-/// Returns the number of queries of a text, by its rows.
-fn executions(text: &QueryText) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "at most 100")]
-    let queries = text.queries.len() as f64;
-    if queries > 0.0 && queries < 100.0 { queries } else { text.rows }
 }
 
 /// Returns the name of a kind: whole, since two kinds may differ in its last word only.

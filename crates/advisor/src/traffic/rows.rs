@@ -1,11 +1,7 @@
 //! Rows of an export: CSV, JSON Lines, or a JSON array.
 
-use std::{
-    fmt,
-    io::{BufRead, Read},
-};
+use std::io::{BufRead, Read};
 
-use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde_json::{Deserializer, Map, Value};
 use time::{
     OffsetDateTime, PrimitiveDateTime,
@@ -70,7 +66,7 @@ impl TrafficRow {
     }
 }
 
-/// Reads rows, with one in memory at a time.
+/// Reads rows. An array is read as a whole: Log Analytics gives at most 64 MB.
 pub(crate) fn read(
     mut from: impl BufRead,
     mut each: impl FnMut(TrafficRow),
@@ -94,37 +90,10 @@ fn lines(from: impl Read, each: &mut impl FnMut(TrafficRow)) -> Result<(), Traff
 }
 
 fn array(from: impl Read, each: &mut impl FnMut(TrafficRow)) -> Result<(), TrafficError> {
-    let mut deserializer = Deserializer::from_reader(from);
-    TrafficRows(each)
-        .deserialize(&mut deserializer)
-        .and_then(|()| deserializer.end())
-        .map_err(|error| TrafficError::Json(error.to_string()))
-}
-
-/// The elements of an array, one after the other.
-struct TrafficRows<'a, F>(&'a mut F);
-
-impl<'de, F: FnMut(TrafficRow)> DeserializeSeed<'de> for TrafficRows<'_, F> {
-    type Value = ();
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_seq(self)
-    }
-}
-
-impl<'de, F: FnMut(TrafficRow)> Visitor<'de> for TrafficRows<'_, F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of rows")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
-        while let Some(row) = rows.next_element()? {
-            (self.0)(TrafficRow::new(row));
-        }
-        Ok(())
-    }
+    let rows: Vec<Map<String, Value>> =
+        serde_json::from_reader(from).map_err(|error| TrafficError::Json(error.to_string()))?;
+    rows.into_iter().map(TrafficRow::new).for_each(each);
+    Ok(())
 }
 
 fn table(from: impl Read, each: &mut impl FnMut(TrafficRow)) -> Result<(), TrafficError> {

@@ -1,76 +1,66 @@
 //! The sums of the rows of the tables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{
-    MAX_ACTIVITIES, MAX_QUERY_TEXTS, MAX_TRAFFIC_KEYS,
-    rows::TrafficRow,
-    sampled::{SampledMap, hash},
-};
-use crate::{
-    checks::{HOT_SHARE, LARGE_PARTITION_BYTES},
-    limits::GB,
-    observed::ObservedReads,
-    words::{counted, percent},
-};
-
-/// The unit of sizes in the tables, in bytes.
-const KILOBYTE: f64 = 1_024.0;
+use super::{MAX_COUNTED_ROWS, rows::TrafficRow};
 
 /// The handler's line about the keys of a container.
 const USE_LINE_MESSAGE: &str = "Measured the use of logical partitions";
 
-/// The sums of all tables.
-#[derive(Debug)]
+/// The sums of all tables. The maps have at most [`MAX_COUNTED_ROWS`] entries; the rows of other keys, texts and
+/// requests count in the sums alone.
+#[derive(Debug, Default)]
 pub(super) struct TrafficTables {
-    pub(super) operations: BTreeMap<String, ChargeSum>,
-    texts: SampledMap<QueryText>,
-    activities: SampledMap<RequestActivity>,
-    keys: SampledMap<KeyUse>,
-    /// The request units of keys by the handler's lines, and those of all keys.
-    used: SampledMap<f64>,
-    request_units_used: f64,
-    sizes: SampledMap<f64>,
-    functions: BTreeMap<String, ChargeSum>,
-    containers: BTreeSet<String>,
-    throttled: f64,
+    /// Requests by the name of their operation.
+    pub(super) operations: BTreeMap<String, f64>,
+    /// True when the operations are those of the table of requests, which counts them exactly.
     has_requests: bool,
-}
-
-/// Requests and their request units.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ChargeSum {
-    pub(super) requests: f64,
-    pub(super) request_units: f64,
+    /// The rows of each text of a query, and its queries.
+    pub(super) texts: BTreeMap<String, QueryText>,
+    /// The logical partitions of each query, and the physical ones.
+    partitions_of_queries: HashMap<String, Places>,
+    ranges_of_queries: HashMap<String, Places>,
+    /// Request units by key, and those of all keys.
+    pub(super) keys: HashMap<String, f64>,
+    pub(super) request_units_of_keys: f64,
+    /// Sizes by key, in KB.
+    pub(super) sizes: HashMap<String, f64>,
+    /// Calls by function.
+    pub(super) functions: BTreeMap<String, f64>,
+    pub(super) handler: HandlerLines,
+    pub(super) containers: BTreeSet<String>,
+    pub(super) throttled: f64,
+    /// True when a map has no room for more.
+    pub(super) is_bounded: bool,
 }
 
 /// The executions of one text.
 #[derive(Debug, Default)]
 pub(super) struct QueryText {
-    pub(super) rows: f64,
-    pub(super) queries: BTreeSet<u64>,
-    /// The request units of its own rows.
-    request_units: f64,
+    rows: f64,
+    queries: BTreeSet<String>,
 }
 
-/// The request units of a logical partition, and those of them for reads and queries.
+/// The first place of a request, and true when it has several.
 #[derive(Debug, Default)]
-struct KeyUse {
-    request_units: f64,
-    of_reads: f64,
+struct Places {
+    first: Option<String>,
+    are_several: bool,
 }
 
-/// The rows of several tables about one request.
+/// The sums of the handler's lines on the use of logical partitions.
 #[derive(Debug, Default)]
-struct RequestActivity {
-    operation: String,
-    key: Option<String>,
-    is_in_several: bool,
-    /// The hash of the text of a query.
-    text: Option<u64>,
-    /// Its request units, by the table of requests and by that of keys.
-    request_units: f64,
-    request_units_of_keys: f64,
+pub(super) struct HandlerLines {
+    pub(super) request_units: f64,
+    /// Request units of the hottest partitions, by the hashes of their keys.
+    pub(super) by_partition: HashMap<String, f64>,
+    /// The Gini coefficients of minutes, each times the request units of its minute, and these.
+    gini: f64,
+    with_gini: f64,
+    /// The most partitions of a minute.
+    pub(super) partitions: f64,
+    queries: f64,
+    crossing: f64,
 }
 
 /// The known tables.
@@ -82,24 +72,6 @@ enum TrafficTable {
     Queries,
     Lines,
     LinesOfUse,
-}
-
-impl Default for TrafficTables {
-    fn default() -> Self {
-        Self {
-            operations: BTreeMap::new(),
-            texts: SampledMap::new(MAX_QUERY_TEXTS),
-            activities: SampledMap::new(MAX_ACTIVITIES),
-            keys: SampledMap::new(MAX_TRAFFIC_KEYS),
-            used: SampledMap::new(MAX_TRAFFIC_KEYS),
-            request_units_used: 0.0,
-            sizes: SampledMap::new(MAX_TRAFFIC_KEYS),
-            functions: BTreeMap::new(),
-            containers: BTreeSet::new(),
-            throttled: 0.0,
-            has_requests: false,
-        }
-    }
 }
 
 impl TrafficTables {
@@ -114,212 +86,170 @@ impl TrafficTables {
         if let Some(container) = container(row) {
             self.containers.insert(container.to_owned());
         }
-        let sum = ChargeSum {
-            requests: row.number(&["Requests", "count_"]).unwrap_or(1.0),
-            request_units: row.number(&["RequestCharge", "sum_RequestCharge"]).unwrap_or_default(),
-        };
+        let requests = row.number(&["Requests", "count_"]).unwrap_or(1.0);
         match table {
-            TrafficTable::DataPlaneRequests => self.data_plane(row, sum),
-            TrafficTable::RequestUnitsByKey => self.by_key(row, sum),
-            TrafficTable::SizesByKey => self.size(row),
-            TrafficTable::Queries => self.query(row, sum),
+            TrafficTable::DataPlaneRequests => self.data_plane(row, requests),
+            TrafficTable::RequestUnitsByKey => self.by_key(row, requests),
+            TrafficTable::SizesByKey => {
+                let size = row.number(&["SizeKb"]).unwrap_or_default();
+                let largest = row.text("PartitionKey").map(|key| (&mut self.sizes, key));
+                if let Some(Some(largest)) = largest.map(|(sizes, key)| bounded(sizes, key)) {
+                    *largest = largest.max(size);
+                }
+            }
+            TrafficTable::Queries => self.query(row, requests),
             TrafficTable::Lines => {
                 let function = row.text("function").unwrap_or_default();
-                let request_units = row.number(&["request_charge_ru"]).unwrap_or_default();
-                let total = self.functions.entry(function.to_owned()).or_default();
-                total.requests += sum.requests;
-                total.request_units += request_units;
+                *self.functions.entry(function.to_owned()).or_default() += requests;
             }
-            TrafficTable::LinesOfUse => self.line_of_use(row),
+            TrafficTable::LinesOfUse => {
+                self.throttled += row.number(&["store.throttled"]).unwrap_or_default();
+                self.handler.add(row);
+            }
         }
         true
     }
 
-    fn data_plane(&mut self, row: &TrafficRow, sum: ChargeSum) {
+    fn data_plane(&mut self, row: &TrafficRow, requests: f64) {
         if row.number(&["StatusCode"]) == Some(429.0) {
-            self.throttled += sum.requests;
+            self.throttled += requests;
             return;
         }
-        // These counts are exact: those of the other table are left out from now on.
+        // From now on the counts of the other table are left out.
         if !self.has_requests {
             self.has_requests = true;
             self.operations.clear();
         }
-        // No other table has rows about other requests.
-        if let Some(activity) = row.text("ActivityId").filter(|_| is_query(row)) {
-            self.activities.change(activity, |one| one.request_units += sum.request_units);
-        }
-        self.operation(row, sum);
+        *self.operations.entry(operation(row)).or_default() += requests;
     }
 
-    fn operation(&mut self, row: &TrafficRow, sum: ChargeSum) {
-        let name = row.text("OperationName").unwrap_or_default();
-        let total = self.operations.entry(name.to_owned()).or_default();
-        total.requests += sum.requests;
-        total.request_units += sum.request_units;
-    }
-
-    fn by_key(&mut self, row: &TrafficRow, sum: ChargeSum) {
+    fn by_key(&mut self, row: &TrafficRow, requests: f64) {
         let Some(key) = row.text("PartitionKey") else { return };
-        let operation = row.text("OperationName").unwrap_or_default();
-        let is_read = operation.is_empty() || is_query(row) || operation.starts_with("Read");
-        self.keys.change(key, |one| {
-            one.request_units += sum.request_units;
-            one.of_reads += if is_read { sum.request_units } else { 0.0 };
-        });
+        let units = row.number(&["RequestCharge", "sum_RequestCharge"]).unwrap_or_default();
+        self.request_units_of_keys += units;
+        match bounded(&mut self.keys, key) {
+            Some(sum) => *sum += units,
+            None => self.is_bounded = true,
+        }
         let mut is_new = true;
-        if let Some(activity) = row.text("ActivityId") {
-            self.activities.change(activity, |activity| {
-                is_new = activity.key.is_none();
-                activity.request_units_of_keys += sum.request_units;
-                operation.clone_into(&mut activity.operation);
-                activity.is_in_several |=
-                    activity.key.as_ref().is_some_and(|earlier| earlier != key);
-                activity.key.get_or_insert_with(|| key.to_owned());
-            });
+        if operation(row).to_ascii_lowercase().contains("query")
+            && let Some(activity) = row.text("ActivityId")
+            && let Some(places) = bounded(&mut self.partitions_of_queries, activity)
+        {
+            is_new = places.add(key);
         }
-        if !self.has_requests {
-            // A request in several partitions has a row for each, and is counted once while its activity is
-            // kept.
-            let requests = if is_new { sum.requests } else { 0.0 };
-            self.operation(row, ChargeSum { requests, ..sum });
+        // A query in several partitions has a row for each, and is counted once.
+        if !self.has_requests && is_new {
+            *self.operations.entry(operation(row)).or_default() += requests;
         }
     }
 
-    /// Adds the ten hottest partitions of a minute, and the request units of all.
-    fn line_of_use(&mut self, row: &TrafficRow) {
-        self.request_units_used += row.number(&["request_charge_ru"]).unwrap_or_default();
-        let top = row.text("partitions.top").unwrap_or("[]");
-        let top: Vec<(String, f64, u64)> = serde_json::from_str(top).unwrap_or_default();
-        for (name, request_units, _) in top {
-            self.used.change(&name, |sum| *sum += request_units);
+    fn query(&mut self, row: &TrafficRow, requests: f64) {
+        if let (Some(query), Some(range)) =
+            (row.text("ActivityId"), row.text("PartitionKeyRangeId"))
+        {
+            match bounded(&mut self.ranges_of_queries, query) {
+                Some(places) => _ = places.add(range),
+                None => self.is_bounded = true,
+            }
         }
-    }
-
-    /// Returns the reads of keys, where rows have them: by the tables those of reads and queries, by the
-    /// handler's lines all request units of a key.
-    pub(super) fn reads(&self) -> Option<ObservedReads> {
-        let of_tables = self.keys.iter().map(|(key, of)| (key, of.of_reads));
-        let of_lines = self.used.iter().map(|(key, request_units)| (key, *request_units));
-        ObservedReads::new(of_tables, 0.0)
-            .or_else(|| ObservedReads::new(of_lines, self.request_units_used))
-    }
-
-    fn size(&mut self, row: &TrafficRow) {
-        let (Some(key), Some(size)) = (row.text("PartitionKey"), row.number(&["SizeKb"])) else {
-            return;
-        };
-        self.sizes.change(key, |largest| *largest = largest.max(size));
-    }
-
-    fn query(&mut self, row: &TrafficRow, sum: ChargeSum) {
         let Some(text) = row.text("QueryText") else { return };
-        let query = row.text("CorrelatedActivityId");
-        if let Some(activity) = row.text("ActivityId") {
-            self.activities.change(activity, |one| one.text = Some(hash(text)));
+        if self.texts.len() >= MAX_COUNTED_ROWS && !self.texts.contains_key(text) {
+            self.is_bounded = true;
+            return;
         }
-        self.texts.change(text, |text| {
-            text.rows += sum.requests;
-            text.request_units += sum.request_units;
-            // A query has a row for each page and each physical partition.
-            if let Some(query) =
-                query.filter(|_| text.queries.len() < MAX_ACTIVITIES / MAX_QUERY_TEXTS)
-            {
-                text.queries.insert(hash(query));
-            }
-        });
-    }
-
-    /// Returns the share of the requests of an operation in one logical partition, where rows have it.
-    pub(super) fn in_one_partition(&self, operation: &str) -> Option<f64> {
-        let of = |several: bool| {
-            let activities = self.activities.iter();
-            let activities = activities.filter(|(_, activity)| {
-                activity.operation == operation
-                    && activity.key.is_some()
-                    && activity.is_in_several == several
-            });
-            u32::try_from(activities.count()).unwrap_or(u32::MAX)
-        };
-        let one = f64::from(of(false));
-        let several = f64::from(of(true));
-        (one + several > 0.0).then(|| one / (one + several))
-    }
-
-    pub(super) fn containers(&self) -> Vec<String> {
-        self.containers.iter().cloned().collect()
-    }
-
-    /// Returns each text of a query with its executions and its request units: those of its own rows, or
-    /// those of the requests that have its text in one table and their charge in another.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &QueryText, f64)> {
-        let mut joined: BTreeMap<u64, f64> = BTreeMap::new();
-        for (_, activity) in self.activities.iter() {
-            if let Some(text) = activity.text {
-                let by_keys = activity.request_units_of_keys;
-                let request_units =
-                    if activity.request_units > 0.0 { activity.request_units } else { by_keys };
-                *joined.entry(text).or_default() += request_units / self.activities.share();
-            }
-        }
-        self.texts.iter().map(move |(text, of)| {
-            let joined = joined.get(&hash(text)).copied().unwrap_or_default();
-            (text, of, if of.request_units > 0.0 { of.request_units } else { joined })
-        })
-    }
-
-    pub(super) fn functions(&self) -> impl Iterator<Item = (&str, ChargeSum)> {
-        self.functions.iter().map(|(function, sum)| (function.as_str(), *sum))
-    }
-
-    /// Returns sentences about the findings and the limits of the rows.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let keys = || self.keys.iter().map(|(key, of)| (key, of.request_units));
-        let total: f64 = keys().map(|(_, request_units)| request_units).sum();
-        if let Some((key, most)) = keys().max_by(|a, b| a.1.total_cmp(&b.1))
-            && total > 0.0
+        let text = self.texts.entry(text.to_owned()).or_default();
+        text.rows += requests;
+        // A query has a row for each page and each physical partition.
+        if let Some(query) = row.text("CorrelatedActivityId")
+            && text.queries.len() < QueryText::MAX_QUERIES
         {
-            let share = most / total;
-            let hot = if share > HOT_SHARE {
-                " That is a hot partition: the guide's alert is at 80 %."
-            } else {
-                ""
-            };
-            let sampled = if self.keys.is_whole() { "" } else { " (of those that were watched)" };
-            notes.push(format!(
-                "Of the key that the container has, {key} takes the most request units{sampled}: {}.{hot}",
-                percent(share)
-            ));
+            text.queries.insert(query.to_owned());
         }
-        if let Some((key, size)) = self.sizes.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
-            let alert = if *size * KILOBYTE > LARGE_PARTITION_BYTES {
-                " The guide's alert is at 15 GB, and a logical partition ends at 20 GB."
-            } else {
-                ""
-            };
-            notes.push(format!(
-                "The largest logical partition is {key} with {:.1} GB.{alert} Below 1 GB the service reports none.",
-                size * KILOBYTE / GB
-            ));
+    }
+
+    /// Returns the share of the queries in one logical partition, where rows have it.
+    pub(super) fn queries_in_one_partition(&self) -> Option<f64> {
+        let queries = &self.partitions_of_queries;
+        let (all, several) = counts(queries);
+        (all > 0.0).then(|| (all - several) / all)
+    }
+
+    /// Returns the number of queries, and of those that go to several partitions: by the physical partitions in the
+    /// table of queries, or by the handler's lines.
+    pub(super) fn crossing_queries(&self) -> (f64, f64) {
+        if self.ranges_of_queries.is_empty() {
+            (self.handler.queries, self.handler.crossing)
+        } else {
+            counts(&self.ranges_of_queries)
         }
-        if self.throttled > 0.0 {
-            notes.push(format!("{} got 429: throttled.", counted(self.throttled, "request")));
-        }
-        if self.texts.iter().next().is_none() && self.operations.keys().any(|name| name == "Query")
-        {
-            notes.push(
-                "What the queries filter by is not among the rows: export CDBQueryRuntimeStatistics too, \
-                 with full query texts, or write the filters by hand (--write-requests)."
-                    .to_owned(),
-            );
-        }
-        notes
     }
 }
 
-fn is_query(row: &TrafficRow) -> bool {
-    row.text("OperationName").is_some_and(|name| name.to_ascii_lowercase().contains("query"))
+fn counts(queries: &HashMap<String, Places>) -> (f64, f64) {
+    let count = |n: usize| crate::words::float(n as u64);
+    let several = queries.values().filter(|places| places.are_several).count();
+    (count(queries.len()), count(several))
+}
+
+impl QueryText {
+    /// The queries of a text that are counted one by one.
+    const MAX_QUERIES: usize = 100;
+
+    /// Returns the number of queries of this text, by its rows.
+    pub(super) fn executions(&self) -> f64 {
+        let queries = self.queries.len();
+        let is_counted = (1..Self::MAX_QUERIES).contains(&queries);
+        if is_counted { crate::words::float(queries as u64) } else { self.rows }
+    }
+}
+
+impl Places {
+    /// Adds a place. Returns true for the first one.
+    fn add(&mut self, place: &str) -> bool {
+        let is_first = self.first.is_none();
+        let first = self.first.get_or_insert_with(|| place.to_owned());
+        self.are_several |= first != place;
+        is_first
+    }
+}
+
+impl HandlerLines {
+    /// Adds the ten hottest partitions of a minute, and the sums of all.
+    fn add(&mut self, row: &TrafficRow) {
+        let number = |column: &str| row.number(&[column]).unwrap_or_default();
+        let units = number("request_charge_ru");
+        self.request_units += units;
+        self.queries += number("store.queries");
+        self.crossing += number("store.cross_partition_queries");
+        self.partitions = self.partitions.max(number("partitions"));
+        if row.has("partitions.gini") {
+            self.gini += number("partitions.gini") * units;
+            self.with_gini += units;
+        }
+        let top = row.text("partitions.top").unwrap_or("[]");
+        let top: Vec<(String, f64, u64)> = serde_json::from_str(top).unwrap_or_default();
+        for (name, request_units, _) in top {
+            if let Some(sum) = bounded(&mut self.by_partition, &name) {
+                *sum += request_units;
+            }
+        }
+    }
+
+    /// Returns the mean of the Gini coefficients of the minutes, weighted by their request units.
+    pub(super) fn gini(&self) -> Option<f64> {
+        (self.with_gini > 0.0).then(|| self.gini / self.with_gini)
+    }
+}
+
+/// Returns the entry of a key, or `None` when there is no room for a new one.
+fn bounded<'a, T: Default>(map: &'a mut HashMap<String, T>, key: &str) -> Option<&'a mut T> {
+    let has_room = map.len() < MAX_COUNTED_ROWS || map.contains_key(key);
+    has_room.then(|| map.entry(key.to_owned()).or_default())
+}
+
+fn operation(row: &TrafficRow) -> String {
+    row.text("OperationName").unwrap_or_default().to_owned()
 }
 
 /// Returns the container of a row.

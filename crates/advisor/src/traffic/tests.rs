@@ -149,3 +149,51 @@ fn a_file_that_is_no_traffic_is_refused_with_a_remedy() {
     of_posts.read(two.as_bytes()).unwrap();
     assert_eq!(requests(&of_posts).unwrap()[0].per_day(), Some(1.0));
 }
+
+/// Returns a line of the handler on the use of logical partitions.
+fn line_of_use(container: &str, top: &Value) -> Value {
+    json!({
+        "message": "Measured the use of logical partitions", "container": container,
+        "timestamp": "2026-11-22T19:00:00Z", "request_charge_ru": 100.0, "store.queries": 8,
+        "store.cross_partition_queries": 2, "store.throttled": 3, "partitions": 12,
+        "partitions.gini": 0.5, "partitions.top": top.to_string(),
+    })
+}
+
+fn partition_use(rows: &[Value]) -> PartitionUse {
+    let mut traffic = Traffic::new(Some("posts"), None);
+    traffic.read(Value::from(rows).to_string().as_bytes()).unwrap();
+    traffic.partition_use().unwrap()
+}
+
+#[test]
+fn lines_of_the_handler_add_up_as_they_are_and_in_rows() {
+    let first = line_of_use("posts", &json!([["a", 60.0, 6], ["b", 10.0, 1]]));
+    let second = line_of_use("posts", &json!([["b", 50.0, 6]]));
+    let row = json!({"TimeGenerated": "2026-11-22T19:01:00Z", "Message": second.to_string()});
+    let told = partition_use(&[first, row, line_of_use("users", &json!([["u", 9.0, 1]]))]);
+    assert_eq!((told.queries, told.cross_partition_queries, told.throttled), (16.0, 4.0, 6.0));
+    assert_eq!((told.request_units, told.gini), (200.0, Some(0.5)));
+    assert_eq!(told.hottest, [("a".to_owned(), 60.0), ("b".to_owned(), 60.0)]);
+}
+
+#[test]
+fn the_tables_of_the_store_count_more_than_the_lines() {
+    let charge = |key, units| json!({"CollectionName": "posts", "PartitionKey": key, "RequestCharge": units});
+    let query = |id, range| json!({"CollectionName": "posts", "ActivityId": id, "PartitionKeyRangeId": range, "QueryText": "SELECT 1"});
+    let told = partition_use(&[
+        line_of_use("posts", &json!([["a", 60.0, 6]])),
+        charge(r#"["hot"]"#, json!(90.0)),
+        charge(r#"["cold"]"#, json!("10")),
+        query("1", "0"),
+        query("1", "1"),
+        query("2", "0"),
+        query("2", "0"),
+        json!({"CollectionName": "users", "PartitionKey": "[\"u\"]", "RequestCharge": 1}),
+    ]);
+    assert_eq!(told.hottest[0], (r#"["hot"]"#.to_owned(), 90.0));
+    assert_eq!((told.request_units, told.queries, told.cross_partition_queries), (100.0, 2.0, 1.0));
+    assert!((told.gini.unwrap() - 0.4).abs() < 1e-9);
+    let of_others = Traffic::new(Some("other"), None).partition_use().unwrap_err().to_string();
+    assert!(of_others.contains("no row tells of the container `other`"), "{of_others}");
+}

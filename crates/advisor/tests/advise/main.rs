@@ -2,10 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
 
+mod beyond_a_key;
 mod characteristics;
-mod missing;
 mod page;
-mod pipes;
 mod posts;
 mod ranking;
 mod refusals;

@@ -58,11 +58,6 @@ impl Folder {
         CommandOutput::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
     }
 
-    /// Runs a command in the folder.
-    pub(crate) fn output(&self, mut command: Command) -> CommandOutput {
-        CommandOutput::of(command.current_dir(&self.0).stdin(Stdio::null()).output().unwrap())
-    }
-
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tributary-partition"));
         command.args(arguments).current_dir(&self.0);

@@ -9,6 +9,5 @@
 
 mod files;
 mod items;
-mod keys;
 mod troubles;
 mod world;

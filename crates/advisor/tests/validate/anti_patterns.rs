@@ -88,35 +88,16 @@ fn few_keys_are_only_noticed_where_no_limit_is_near() {
     assert_eq!(report.findings[0].code, "low-cardinality");
 }
 
-/// Returns orders of 300 customers, each in the versions of its status.
-fn orders() -> impl Iterator<Item = Value> {
-    (0..900_u64).flat_map(|n| {
-        ["pending", "shipped", "delivered"].map(|status| {
-            json!({
-                "id": format!("order-{n}"), "customerId": format!("customer-{}", n % 300),
-                "status": status, "orderDate": second(n * 60),
-            })
-        })
-    })
-}
-
 #[test]
 fn a_status_in_the_key_is_a_changing_key() {
-    let world = ValidationWorld::of(orders()).time("/orderDate");
-    let bad = world.report("/status+/customerId");
-    assert_eq!(warnings(&bad), ["changing-key"]);
-    assert_eq!((bad.estimates.keys.repeated_ids, bad.estimates.keys.changed_ids), (900, 900));
-    assert!(bad.findings[0].sentence.starts_with("Of 900 ids that come several times"));
-    assert_eq!(warnings(&world.report("/customerId")), [""; 0]);
-}
-
-#[test]
-fn a_request_that_sets_a_part_of_the_key_tells_without_versions() {
     let ship = json!({
         "kind": "ship", "operation": "patch", "filters": {"/id": "?", "/customerId": "?", "/status": "?"},
         "set": ["/status"], "frequency": {"perDay": 1_200},
     });
-    let world = ValidationWorld::of(orders().step_by(3)).with(ship);
+    let orders = (0..900_u64).map(|n| {
+        json!({"id": n.to_string(), "customerId": format!("customer-{}", n % 300), "status": "pending"})
+    });
+    let world = ValidationWorld::of(orders).with(ship);
     let bad = world.report("/customerId+/status");
     let found = bad.findings.iter().find(|finding| finding.code == "changing-key").unwrap();
     assert!(
@@ -125,29 +106,6 @@ fn a_request_that_sets_a_part_of_the_key_tells_without_versions() {
             .starts_with("`ship` changes /status, of which the key is made, 1,200 times a day.")
     );
     assert!(world.report("/customerId").findings.iter().all(|f| f.code != "changing-key"));
-}
-
-/// Likes of one user have one id in the partition of each post.
-#[test]
-fn items_of_several_partitions_with_one_id_are_not_versions_when_the_current_key_is_known() {
-    let likes = (0..400_u64).map(|n| {
-        json!({"id": format!("like-{}", n % 20), "postId": format!("post-{}", n / 2), "userId": n % 20})
-    });
-    let mut world = ValidationWorld::of(likes);
-    assert!(warnings(&world.report("/postId")).contains(&"changing-key"));
-    world.options.current = Some("/postId".parse().unwrap());
-    assert!(!warnings(&world.report("/postId")).contains(&"changing-key"));
-}
-
-/// An export of a container has no versions: different ids of the store are different items.
-#[test]
-fn items_of_a_container_are_told_apart_by_the_id_that_the_store_gave() {
-    let item = |rid: &str, status: &str, post: u64| json!({"id": "like-1", "_rid": rid, "postId": post, "status": status});
-    let several = ValidationWorld::of((0..300).map(|n| item(&format!("rid-{n}"), "new", n)));
-    assert_eq!(several.report("/postId").estimates.keys.repeated_ids, 0);
-    let one = ValidationWorld::of([item("rid", "new", 1), item("rid", "read", 1)]);
-    assert_eq!(one.report("/postId").estimates.keys.changed_ids, 0);
-    assert_eq!(one.report("/status").estimates.keys.changed_ids, 1);
 }
 
 /// Few requests do not become a problem by a straight line into the future.
@@ -177,7 +135,6 @@ fn items_without_a_key_are_counted_by_what_they_lack() {
     let world = ValidationWorld::of(items);
     let keys = world.report("/key").estimates.keys;
     assert_eq!((keys.missing, keys.null, keys.not_scalar, keys.too_long), (10, 5, 3, 1));
-    assert_eq!((keys.longest_bytes, keys.over_101_bytes), (2_049, 1));
     let found = world.report("/key");
     for code in ["missing-key", "null-key", "invalid-key", "long-key"] {
         assert!(warnings(&found).contains(&code), "{code}");

@@ -262,7 +262,7 @@ impl Data {
     fn reports(&self, items: &[Value], options: ValidationOptions) -> Vec<CandidateReport> {
         let candidates = self.candidates.iter().map(|key| key.parse().unwrap()).collect();
         let lines: String = items.iter().map(|item| item.to_string() + "\n").collect();
-        validate(lines.as_bytes(), self.kinds(), candidates, options, |_| {}).unwrap()
+        validate(lines.as_bytes(), self.kinds(), candidates, options).unwrap()
     }
 
     fn advice_for(&self, items: &[Value], container: u64, physical: Option<u32>) -> Advice {

@@ -33,7 +33,7 @@ impl ValidationWorld {
         let candidates = vec![candidate.parse().unwrap()];
         let requests = self.requests.clone();
         let options = self.options.clone();
-        validate(self.items.as_bytes(), requests, candidates, options, |_| {}).unwrap().remove(0)
+        validate(self.items.as_bytes(), requests, candidates, options).unwrap().remove(0)
     }
 }
 

@@ -30,9 +30,7 @@ pub enum ConnectionError {
     Store(#[from] CosmosError),
 }
 
-/// Connects to an account by a connection string with a key, or by its URL with an identity: that of the
-/// app in Azure, and of the signed-in developer elsewhere.
-pub async fn connect(cosmos: &str) -> Result<CosmosClient, ConnectionError> {
+pub(super) async fn connect(cosmos: &str) -> Result<CosmosClient, ConnectionError> {
     let account = account(cosmos.trim())?;
     let mut builder = CosmosClient::builder();
     if let Ok(suffix) = UserAgentSuffix::try_from(USER_AGENT) {

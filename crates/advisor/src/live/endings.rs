@@ -1,11 +1,10 @@
-//! A sample across a container: the items whose ids end in certain characters.
+//! The ends of ids, by which items are drawn.
 //!
-//! The store lists the items of a physical partition in its own order. Its first items are those of a few
-//! keys, or those that were written first. The ends of ids do not depend on that order: numbers, times and
-//! random ids have each character about equally often at their ends. The index has all ids, so the store
-//! loads the items of the sample alone. So:
+//! The store lists items in its own order: the first ones are those of a few keys. The ends of ids do not depend on
+//! that order: numbers, times and random ids have each character about equally often at their ends. The index has
+//! all ids, so the store loads the items of the sample alone.
 //!
-//! 1. A first page tells the characters in which ids end. At least two are needed.
+//! 1. Some items tell the characters in which ids end. At least two are needed.
 //! 2. An ending of a few characters is tried, then shorter or longer ones, until one finds enough items to
 //!    estimate the number for this length, and not more than are wanted: those would be the first ones.
 //! 3. One query asks for as many endings as the sample needs, and all found items are read. Each key has the

@@ -1,0 +1,289 @@
+//! Advice in sections, for both outputs.
+
+use super::{Advice, RankedCandidate, SecondCopy, is_computed};
+use crate::{
+    checks::SPANNING_TRANSACTION,
+    output::{
+        Block, NONE, Section, Table,
+        charts::{self, COLOURS},
+    },
+    report::{CandidateEstimates, Finding, NamedLevels, Severity},
+    request::RequestKind,
+    words::{about, percent, whole},
+};
+
+impl Advice {
+    /// Returns the answer in sections.
+    pub fn sections(&self, requests: &[RequestKind]) -> Vec<Section> {
+        let Some(best) = self.ranked.first() else { return Vec::new() };
+        let estimates = &best.report.estimates;
+        let strategy = &estimates.strategy;
+        let mut sections = vec![
+            Section::new(
+                "",
+                vec![Block::Table(self.matrix()), Block::Sentences(vec![self.order()])],
+            ),
+            Section::new(format!("Why {strategy}"), vec![Block::Sentences(self.why.clone())]),
+        ];
+        sections.extend(self.pictures());
+        if !estimates.requests.is_empty() {
+            let mut blocks = vec![Block::Table(request_table(estimates))];
+            blocks.extend(reads_and_writes(estimates, requests));
+            sections.push(Section::new(format!("Requests with {strategy}"), blocks));
+        }
+        let findings = |title: String, standing: &RankedCandidate| {
+            let lines = standing.report.findings.iter().map(finding_line);
+            Section::of_sentences(title, lines.collect())
+        };
+        sections.extend(findings(format!("Findings for {strategy}"), best));
+        if let Some(current) = self.current().filter(|current| current.place > 1) {
+            let strategy = &current.report.estimates.strategy;
+            sections.extend(findings(format!("Findings for {strategy} (current)"), current));
+        }
+        if !self.alternatives.is_empty() {
+            let sentences = self.alternatives.iter().map(verdict).collect();
+            sections.push(Section::new(
+                "Instead of another key: a second copy for the requests that do not fit",
+                vec![Block::Table(copies(&self.alternatives)), Block::Sentences(sentences)],
+            ));
+        }
+        sections.push(self.definition());
+        if let Some(change) = &self.change {
+            let title = format!("To change the key from {} to {}", change.from, change.to);
+            sections.extend(Section::of_sentences(title, change.sentences()));
+        }
+        sections.extend(Section::of_sentences("What the data cannot tell", self.unknown.clone()));
+        sections
+    }
+
+    /// Returns the guide's comparison matrix ("Strategy Comparison Matrix"), with measured values.
+    fn matrix(&self) -> Table {
+        let mut table = Table::new([
+            "#",
+            "KEY",
+            "RU A DAY",
+            "WITH RISKS",
+            "CARDINALITY",
+            "DISTRIBUTION",
+            "QUERY EFFICIENCY",
+            "COMPLEXITY",
+            "WARNINGS",
+        ]);
+        for standing in &self.ranked {
+            let estimates = &standing.report.estimates;
+            let is_current = self.current.as_ref() == Some(&estimates.strategy);
+            let current = if is_current { " (current)" } else { "" };
+            let of_sample = if estimates.cardinality.exact { "" } else { "about " };
+            let bytes = &estimates.by_bytes;
+            let mut warnings = standing.warnings();
+            if !standing.works {
+                warnings.retain(|code| *code != SPANNING_TRANSACTION);
+                warnings.insert(0, "does not work: spanning-transaction");
+            }
+            let missing = || NONE.to_owned();
+            table.row([
+                standing.place.to_string(),
+                format!("{}{current}", estimates.strategy),
+                standing.request_units.map_or_else(missing, about),
+                standing.request_units.map_or_else(missing, |_| about(standing.score)),
+                format!("{of_sample}{}", whole(estimates.cardinality.value)),
+                format!("Gini {:.2}, largest {}", bytes.gini, percent(bytes.largest)),
+                estimates
+                    .aligned
+                    .map_or_else(missing, |share| format!("{} name it", percent(share))),
+                standing.complexity().to_owned(),
+                if warnings.is_empty() { missing() } else { warnings.join(", ") },
+            ]);
+        }
+        table
+    }
+
+    fn order(&self) -> String {
+        let has_requests = self.ranked.iter().any(|standing| standing.request_units.is_some());
+        let order = if has_requests {
+            "Sorted by request units with risks: those of the requests, and what the risks count as. Of keys within \
+             5 %, the simplest is first."
+        } else {
+            "Sorted by the number of warnings, then by the share of the largest partition."
+        };
+        order.to_owned()
+    }
+
+    /// Returns the costs of the keys, the evenness of the first ones, and the largest partitions.
+    fn pictures(&self) -> Vec<Section> {
+        let named = |standing: &RankedCandidate| standing.report.estimates.strategy.to_string();
+        let mut pictures = Vec::new();
+        let costs = self.ranked.iter().filter(|standing| standing.request_units.is_some());
+        let costs: Vec<_> = costs.map(|one| (named(one), one.score, about(one.score))).collect();
+        if !costs.is_empty() {
+            let title = "Request units with risks";
+            let picture = Block::Picture(charts::bars(title, &costs));
+            pictures.push(Section::new(title, vec![picture]));
+        }
+        let curves = self.ranked.iter().take(COLOURS.len());
+        let curves: Vec<_> =
+            curves.map(|one| (named(one), &one.report.estimates.by_bytes.curve[..])).collect();
+        let title = "The share of the bytes in the smallest partitions: a straight line is even";
+        let picture = Block::Picture(charts::curves(title, &curves));
+        pictures.push(Section::new(title, vec![picture]));
+        if let Some(best) = self.ranked.first() {
+            let estimates = &best.report.estimates;
+            let load = estimates.by_request_units.as_ref().unwrap_or(&estimates.by_items);
+            let bars = load.top.iter().map(|top| (top.key.clone(), top.share, percent(top.share)));
+            let title = "The busiest logical partitions with the first key, by their share";
+            let picture = Block::Picture(charts::bars(title, &bars.collect::<Vec<_>>()));
+            pictures.push(Section::new(title, vec![picture]));
+        }
+        pictures
+    }
+
+    fn definition(&self) -> Section {
+        if !self.is_decided() {
+            let refusal = "No definition of a container: the sample does not decide its key.";
+            return Section::new("The container", vec![Block::Sentences(vec![refusal.to_owned()])]);
+        }
+        let container = &self.container;
+        let mut sentences: Vec<_> = container
+            .computed
+            .iter()
+            .map(|computed| {
+                format!(
+                    "The app stores {} in each item, made of {}.",
+                    computed.path, computed.made_of
+                )
+            })
+            .collect();
+        sentences.extend(
+            container
+                .queries
+                .iter()
+                .map(|query| format!("{}, as these indexes serve it: {}", query.kind, query.text)),
+        );
+        let entry = serde_json::to_string_pretty(&container.entry).unwrap_or_default();
+        let blocks = vec![Block::Code(entry), Block::Sentences(sentences)];
+        Section::new("The container, as an entry of containers.json", blocks)
+    }
+}
+
+fn request_table(estimates: &CandidateEstimates) -> Table {
+    let mut table = Table::new([
+        "REQUEST",
+        "A DAY",
+        "NAMES THE KEY",
+        "LOGICAL PARTITIONS",
+        "PHYSICAL",
+        "ITEMS LOADED",
+        "RU EACH",
+        "RU A DAY",
+        "SHARE",
+    ]);
+    let missing = || NONE.to_owned();
+    let total = estimates.request_units_per_day.value;
+    for request in &estimates.requests {
+        let a_day = request.request_units_per_day;
+        let names = match request.names {
+            NamedLevels::Key => "yes",
+            NamedLevels::FirstLevels => "first levels",
+            NamedLevels::Several => "several",
+            NamedLevels::No => "no",
+        };
+        table.row([
+            request.kind.clone(),
+            request.per_day.map_or_else(missing, whole),
+            names.to_owned(),
+            few(request.logical_partitions),
+            few(request.physical_partitions),
+            few(request.items_loaded),
+            format!("{:.2}", request.request_units),
+            a_day.map_or_else(missing, about),
+            a_day.filter(|_| total > 0.0).map_or_else(missing, |day| percent(day / total)),
+        ]);
+    }
+    table
+}
+
+/// Returns the load of reads and that of writes, where frequencies are known.
+fn reads_and_writes(estimates: &CandidateEstimates, requests: &[RequestKind]) -> Option<Block> {
+    let of = |is_read: bool| -> f64 {
+        let kinds = estimates.requests.iter().zip(requests);
+        let kinds = kinds.filter(|(_, request)| request.operation.is_read() == is_read);
+        kinds.filter_map(|(costs, _)| costs.request_units_per_day).sum()
+    };
+    let reads = of(true);
+    let writes = of(false);
+    let part = |day: f64| format!("{} RU a day ({})", about(day), percent(day / (reads + writes)));
+    (reads + writes > 0.0).then(|| {
+        Block::Sentences(vec![format!("Reads take {}, writes {}.", part(reads), part(writes))])
+    })
+}
+
+fn copies(alternatives: &[SecondCopy]) -> Table {
+    let mut table = Table::new([
+        "REQUEST",
+        "KEY OF THE COPY",
+        "RU EACH NOW",
+        "THEN",
+        "SAVES RU A DAY",
+        "AS AN INDEX, COSTS",
+        "AS A PROJECTION",
+        "PAYS FROM",
+    ]);
+    let missing = || NONE.to_owned();
+    for copy in alternatives {
+        table.row([
+            copy.request.clone(),
+            copy.strategy.to_string(),
+            format!("{:.2}", copy.now),
+            format!("{:.2}", copy.then),
+            about(copy.saves()),
+            copy.upkeep.map_or_else(missing, |upkeep| about(upkeep.global_secondary_index)),
+            copy.upkeep.map_or_else(missing, |upkeep| about(upkeep.projection)),
+            copy.pays_from().map_or_else(missing, |n| format!("{} requests a day", about(n))),
+        ]);
+    }
+    table
+}
+
+/// Returns the verdict on a second copy.
+fn verdict(copy: &SecondCopy) -> String {
+    let SecondCopy { request, strategy, limits, .. } = copy;
+    let verdict = match copy.pays() {
+        None => format!(
+            "\"{request}\" would take {:.2} RU instead of {:.2} from a copy by {strategy}. No writes with a \
+             frequency are among the requests, so the costs of the copy are unknown.",
+            copy.then, copy.now
+        ),
+        Some(true) => format!(
+            "A copy by {strategy} for \"{request}\" saves more than it costs: a global secondary index \
+             where the account has them, otherwise a projection from the change feed."
+        ),
+        Some(false) => format!(
+            "A copy by {strategy} for \"{request}\" costs more than it saves: leave the fan-out, unless it \
+             is too slow."
+        ),
+    };
+    let stored = if strategy.levels().iter().any(|level| is_computed(level)) {
+        " A projection computes this key; for an index, the app stores it in each item."
+    } else {
+        ""
+    };
+    let beware = match limits.as_slice() {
+        [] => String::new(),
+        limits => format!(" Beware: the copy has {}.", limits.join(", ")),
+    };
+    verdict + stored + &beware
+}
+
+/// Returns a finding in a line.
+pub(crate) fn finding_line(finding: &Finding) -> String {
+    let severity = match finding.severity {
+        Severity::Warning => "Warning",
+        Severity::Notice => "Notice",
+    };
+    format!("{severity} {}: {} [{}]", finding.code, finding.sentence, finding.source)
+}
+
+/// Returns a number that is mostly small.
+fn few(number: f64) -> String {
+    if number.fract() == 0.0 || number >= 100.0 { whole(number) } else { format!("{number:.1}") }
+}

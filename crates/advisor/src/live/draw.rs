@@ -1,0 +1,300 @@
+//! A random sample of a live container, within a bound of request units.
+//!
+//! 1. A quarter of the request units tries to read the whole container. If that ends, the sample is the container.
+//! 2. Otherwise the items whose ids end in certain characters are read ([`super::endings`]), in a few portions. A
+//!    portion is kept when it was read to its end, so that its share of the container is known, or dropped.
+//! 3. A page is requested while twice the dearest page so far is left, and its size is such that it takes an
+//!    eighth of that; the first has one item. So the bound holds unless an item is far larger than all before it.
+
+use std::{io, time::Duration};
+
+use anyhow::{Context, bail};
+use azure_data_cosmos::{CosmosError, Query};
+use futures::TryStreamExt;
+use serde_json::Value;
+
+use super::{
+    LiveContainer,
+    endings::{EndingSearch, IdEndings, MIN_ENDING_ITEMS, SearchStep},
+};
+use crate::sample::{MAX_ITEM_BYTES, SampleItem};
+
+/// The smallest bound: that of a few pages without items.
+pub const MIN_REQUEST_UNITS: f64 = 20.0;
+
+/// The most items of a page. A page of items of 1 KB costs about 30 request units.
+const MAX_PAGE_ITEMS: u32 = 100;
+
+/// The request units of a page without items, and a little less.
+const QUERY_REQUEST_UNITS: f64 = 2.0;
+
+/// The divisor of the remaining request units for a page at most.
+const PAGE_DIVISOR: f64 = 8.0;
+
+/// The divisor of the remaining request units for an attempt to read all, and for an attempt of an ending.
+const ATTEMPT_DIVISOR: f64 = 4.0;
+
+/// The divisor of the bound for the smallest rest with which the sample continues.
+const MIN_LEFT_DIVISOR: f64 = 20.0;
+
+/// The portions of a sample.
+const PORTIONS: usize = 4;
+
+/// Attempts of a portion that the service throttles, after those of the SDK, and the first pause.
+const MAX_ATTEMPTS: u32 = 7;
+const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(500);
+
+/// The sample that was drawn.
+#[derive(Clone, Debug, Default)]
+pub struct DrawnSample {
+    /// Items.
+    pub items: u64,
+    /// The share of the container: of all ends of ids.
+    pub share: f64,
+    /// True when these are all items of the container.
+    pub is_complete: bool,
+    /// Request units that were charged, those of dropped portions included.
+    pub request_units: f64,
+    /// Requests to the store, the SDK's own retries included.
+    pub requests: u64,
+    /// Items that cannot be read or are larger than an item may be, without those of dropped portions.
+    pub unreadable: u64,
+}
+
+/// A portion that was read.
+#[derive(Debug, Default)]
+struct SamplePortion {
+    items: Vec<SampleItem>,
+    unreadable: u64,
+    request_units: f64,
+    is_whole: bool,
+}
+
+/// The most that a portion may read.
+#[derive(Clone, Copy, Debug)]
+struct PortionCap {
+    request_units: f64,
+    items: u64,
+}
+
+/// A sample while it is drawn.
+struct DrawRun<'a, K> {
+    container: &'a LiveContainer,
+    most_request_units: f64,
+    seed: u64,
+    drawn: DrawnSample,
+    dearest_page: f64,
+    dearest_item: f64,
+    /// The items so far, and their costs.
+    read: (f64, f64),
+    keep: K,
+}
+
+impl DrawnSample {
+    /// Returns the items of the container, estimated by the share.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate of a number of items"
+    )]
+    pub fn items_in_container(&self) -> u64 {
+        if self.is_complete {
+            return self.items;
+        }
+        ((self.items as f64 / self.share.max(f64::MIN_POSITIVE)) as u64).max(self.items)
+    }
+}
+
+impl LiveContainer {
+    /// Draws a sample of at most so many request units, and passes the items of each portion to `keep`. The same seed
+    /// draws the same items.
+    pub async fn draw(
+        &self,
+        request_units: f64,
+        seed: u64,
+        keep: impl FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>,
+    ) -> anyhow::Result<DrawnSample> {
+        let mut run = DrawRun {
+            container: self,
+            most_request_units: request_units,
+            seed,
+            drawn: DrawnSample::default(),
+            dearest_page: 0.0,
+            dearest_item: 0.0,
+            read: (0.0, 0.0),
+            keep,
+        };
+        run.draw().await?;
+        Ok(run.drawn)
+    }
+}
+
+impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
+    async fn draw(&mut self) -> anyhow::Result<()> {
+        let everything = || Query::from("SELECT * FROM c");
+        // A page of one item tells the price of others.
+        let cap = PortionCap { request_units: self.left(), items: 0 };
+        let mut start = self.portion(&everything(), cap).await?;
+        if !start.is_whole {
+            let cap = PortionCap { request_units: self.left() / ATTEMPT_DIVISOR, items: u64::MAX };
+            start = self.portion(&everything(), cap).await?;
+        }
+        if start.is_whole {
+            (self.drawn.share, self.drawn.is_complete) = (1.0, true);
+            return self.take(start);
+        }
+        let mut endings = IdEndings::default();
+        let ids = start.items.iter().filter_map(|item| item.value.get("id")?.as_str());
+        ids.for_each(|id| endings.see(id));
+        drop(start);
+        if !endings.tell() {
+            bail!(
+                "the ids end in the same character, so items cannot be drawn at random by the ends of their ids; \
+                 raise --max-request-units to read the whole container"
+            );
+        }
+        let (length, n) = self.search(&endings).await?;
+        let some = endings.some(length, n, self.seed);
+        for endings_of_portion in some.chunks(some.len().div_ceil(PORTIONS)) {
+            if !self.goes_on() {
+                break;
+            }
+            let cap = PortionCap { request_units: self.left(), items: u64::MAX };
+            let portion = self.portion(&query_of(endings_of_portion)?, cap).await?;
+            if !portion.is_whole {
+                break;
+            }
+            #[expect(clippy::cast_precision_loss, reason = "a share")]
+            let share = endings_of_portion.len() as f64 / endings.count(length) as f64;
+            self.drawn.share += share;
+            self.take(portion)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the length and the number of endings that find as many items as most of the remaining request units
+    /// pay for.
+    async fn search(&mut self, endings: &IdEndings) -> anyhow::Result<(u32, u64)> {
+        let mut search = EndingSearch::new();
+        loop {
+            let wanted = self.affordable();
+            if wanted < MIN_ENDING_ITEMS || !self.goes_on() {
+                bail!("the request units are too few for a sample; raise --max-request-units");
+            }
+            let query = query_of(&endings.some(search.length, 1, self.seed))?;
+            let cap = PortionCap { request_units: self.left() / ATTEMPT_DIVISOR, items: wanted };
+            let found = self.portion(&query, cap).await?;
+            let found = if found.is_whole { found.items.len() as u64 } else { wanted };
+            if let SearchStep::Take { length, endings: n } = search.next(endings, found, wanted) {
+                return Ok((length, n));
+            }
+        }
+    }
+
+    /// Reads a portion as far as its cap allows. The service may throttle it, and split its physical partition.
+    async fn portion(&mut self, query: &Query, cap: PortionCap) -> anyhow::Result<SamplePortion> {
+        let mut pause = FIRST_RETRY_PAUSE;
+        let mut attempt = 1;
+        loop {
+            match self.attempt(query, cap).await {
+                Err(error) if attempt < MAX_ATTEMPTS && is_throttled(&error) => {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                    attempt += 1;
+                }
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    async fn attempt(
+        &mut self,
+        query: &Query,
+        cap: PortionCap,
+    ) -> azure_data_cosmos::Result<SamplePortion> {
+        let mut portion = SamplePortion::default();
+        let mut pages = self.container.pages(query.clone(), self.page_items()).await?;
+        while let Some(page) = pages.try_next().await? {
+            let cost = page.diagnostics().total_request_charge().value();
+            self.drawn.request_units += cost;
+            self.drawn.requests += page.diagnostics().request_count() as u64;
+            portion.request_units += cost;
+            self.dearest_page = self.dearest_page.max(cost);
+            if !page.items().is_empty() {
+                #[expect(clippy::cast_precision_loss, reason = "at most 100")]
+                let items = page.items().len() as f64;
+                let of_items = (cost - QUERY_REQUEST_UNITS).max(0.0);
+                self.dearest_item = self.dearest_item.max(of_items / items);
+                self.read = (self.read.0 + items, self.read.1 + of_items);
+            }
+            for text in page.into_items() {
+                let bytes = text.get().len();
+                match serde_json::from_str::<Value>(text.get()) {
+                    Ok(value) if bytes <= MAX_ITEM_BYTES => {
+                        portion.items.push(SampleItem { value, bytes });
+                    }
+                    _ => portion.unreadable += 1,
+                }
+            }
+            let is_within = portion.request_units + self.dearest_page <= cap.request_units
+                && 2.0 * self.dearest_page <= self.left();
+            if !is_within || portion.items.len() as u64 + portion.unreadable > cap.items {
+                return Ok(portion);
+            }
+        }
+        portion.is_whole = true;
+        Ok(portion)
+    }
+
+    fn take(&mut self, portion: SamplePortion) -> anyhow::Result<()> {
+        self.drawn.items += portion.items.len() as u64;
+        self.drawn.unreadable += portion.unreadable;
+        (self.keep)(portion.items, &self.drawn).context("the sample cannot be written")
+    }
+
+    fn left(&self) -> f64 {
+        self.most_request_units - self.drawn.request_units
+    }
+
+    /// Returns true when another portion is worth its first page.
+    fn goes_on(&self) -> bool {
+        self.left() >= (2.0 * self.dearest_page).max(self.most_request_units / MIN_LEFT_DIVISOR)
+    }
+
+    /// Returns the most items of the next page: one, while the price of an item is unknown.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 100")]
+    fn page_items(&self) -> u32 {
+        if self.dearest_item == 0.0 {
+            return 1;
+        }
+        let affordable = self.left() / PAGE_DIVISOR / self.dearest_item;
+        affordable.clamp(1.0, f64::from(MAX_PAGE_ITEMS)) as u32
+    }
+
+    /// Returns the number of items that three quarters of the remaining request units pay for.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate of a number of items"
+    )]
+    fn affordable(&self) -> u64 {
+        (self.left() * 0.75 * self.read.0 / self.read.1.max(1.0)) as u64
+    }
+}
+
+/// Returns the query of the items whose ids have one of these endings.
+fn query_of(endings: &[String]) -> azure_data_cosmos::Result<Query> {
+    let conditions = (0..endings.len()).map(|n| format!("ENDSWITH(c.id, @e{n})"));
+    let conditions = conditions.collect::<Vec<_>>().join(" OR ");
+    let mut query = Query::from(format!("SELECT * FROM c WHERE {conditions}"));
+    for (n, ending) in endings.iter().enumerate() {
+        query = query.with_parameter(format!("@e{n}"), ending)?;
+    }
+    Ok(query)
+}
+
+/// Returns true for an answer that is to be retried later.
+fn is_throttled(error: &CosmosError) -> bool {
+    error.status().is_throttled() || error.status().is_service_unavailable()
+}

@@ -1,0 +1,75 @@
+//! Advice beyond a key: second copies, and the way to another key.
+
+use serde_json::{Value, json};
+
+use crate::{posts, support::Folder};
+
+fn lines(requests: &[Value]) -> String {
+    let lines: Vec<_> = requests.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+fn query(kind: &str, path: &str, per_day: u32) -> Value {
+    json!({"kind": kind, "operation": "query", "filters": {path: "?"}, "limit": 20,
+        "frequency": {"perDay": per_day}})
+}
+
+fn output(folder: &Folder, more: &[&str]) -> String {
+    let output = folder.advise(&[&posts::LARGE[..], more].concat());
+    assert!(output.code < 2, "{}", output.err);
+    output.out
+}
+
+/// Half of the requests know the user, the others the tag or the id alone.
+#[test]
+fn requests_that_no_key_serves_get_a_second_copy_with_its_costs() {
+    let create = json!({"kind": "create", "operation": "create", "filters": {"/userId": "?"},
+        "frequency": {"perDay": 200}});
+    let requests =
+        [query("of a user", "/userId", 50_000), query("of a tag", "/tag", 50_000), create];
+    let folder = posts::folder().with("requests.jsonl", &lines(&requests));
+    let keys = ["--candidate", "/userId", "--candidate", "/tag", "--candidate", "/id"];
+    let out = output(&folder, &keys);
+    assert!(out.contains("No key serves these requests"), "{out}");
+    assert!(out.contains("a second copy under /"), "{out}");
+    assert!(out.contains("RU a day as a global secondary index and"), "{out}");
+    // Without the second kind of query the user is the key.
+    let folder = folder.with("requests.jsonl", &lines(&requests[..1]));
+    assert!(!output(&folder, &keys).contains("No key serves"));
+    // In one physical partition any key serves them.
+    let folder = folder.with("requests.jsonl", &lines(&requests));
+    let small = ["--items", "items.jsonl", "--requests", "requests.jsonl"];
+    let output = folder.advise(&[&small[..], &keys].concat());
+    assert!(!output.out.contains("No key serves"), "{}", output.out);
+}
+
+#[test]
+fn a_transaction_that_no_key_keeps_together_is_named() {
+    let transaction = json!({"kind": "rename all", "operation": "transaction", "filters": {},
+        "writes": [{"operation": "patch", "items": 3}], "frequency": {"perDay": 10}});
+    let folder = posts::folder().with("requests.jsonl", &lines(&[transaction]));
+    let out = output(&folder, &["--candidate", "/userId", "--candidate", "/tag"]);
+    assert!(out.contains("No key keeps \"rename all\" in one logical partition"), "{out}");
+}
+
+#[test]
+fn the_way_to_another_key_has_its_costs() {
+    let folder = posts::folder();
+    let arguments = ["--current", "/tag", "--candidate", "/userId"];
+    let json = output(&folder, &[&arguments[..], &["--json"]].concat());
+    let advice: Value = serde_json::from_str(&json).unwrap();
+    let change = &advice["change"];
+    assert_eq!((&change["from"], &change["to"]), (&json!("/tag"), &json!("/userId")));
+    assert_eq!(change["items"], 400_000_000.0);
+    let create = advice["ranked"][0]["report"]["requests"][3]["requestUnits"].as_f64().unwrap();
+    assert!((change["write"].as_f64().unwrap() / (4e8 * create) - 1.0).abs() < 1e-9, "{change}");
+    let out = output(&folder, &arguments);
+    assert!(out.contains("400,000,000 items are read once"), "{out}");
+    assert!(out.contains("az cosmosdb copy create"), "{out}");
+    // A copy job cannot compute a property.
+    let out = output(&folder, &["--current", "/tag", "--candidate", "/userId in 200 buckets"]);
+    assert!(out.contains("cannot write it") && !out.contains("az cosmosdb copy"), "{out}");
+    // The current key needs no way.
+    let kept = ["--current", "/userId", "--candidate", "/userId"];
+    assert!(!output(&folder, &kept).contains("To change the key"));
+}
