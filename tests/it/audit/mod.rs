@@ -72,6 +72,15 @@ async fn small_blog() -> World {
     world
 }
 
+/// The container, the partition key and the id of an item.
+type Place = (&'static str, &'static str, &'static str);
+
+/// The id of the oldest comment on `p1`.
+async fn a_comment(world: &World) -> String {
+    let comments = world.list("/api/posts/p1/comments").await;
+    comments[0]["id"].as_str().unwrap().to_owned()
+}
+
 /// An item past the app.
 async fn item(container: &ContainerClient, partition: &str, id: &str) -> Value {
     let read = container.read_item(partition.to_owned(), id, None).await.unwrap();
@@ -79,8 +88,13 @@ async fn item(container: &ContainerClient, partition: &str, id: &str) -> Value {
 }
 
 /// Changes an item past the app, with everything in it.
-async fn change(world: &World, (name, partition, id): (&str, &str, &str), fields: Value) {
+async fn change(
+    world: &World,
+    (name, partition, id): (&str, &str, impl AsRef<str>),
+    fields: Value,
+) {
     let container = world.container(name).await;
+    let id = id.as_ref();
     let mut item = item(&container, partition, id).await;
     for (field, value) in fields.as_object().unwrap() {
         item[field] = value.clone();
@@ -101,9 +115,9 @@ async fn insert(world: &World, name: &str, item: Value) {
 }
 
 /// Deletes an item past the app.
-async fn remove(world: &World, (name, partition, id): (&str, &str, &str)) {
+async fn remove(world: &World, (name, partition, id): (&str, &str, impl AsRef<str>)) {
     let container = world.container(name).await;
-    container.delete_item(partition.to_owned(), id, None).await.unwrap();
+    container.delete_item(partition.to_owned(), id.as_ref(), None).await.unwrap();
 }
 
 const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";

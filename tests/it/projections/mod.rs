@@ -1,7 +1,6 @@
 //! The projections of the change feed.
 
 mod home_feed;
-mod late_deliveries;
 mod post_copies_in_users;
 mod posts_integrity;
 mod removals_of_any_size;

@@ -1,6 +1,8 @@
+use std::time::{Duration, SystemTime};
+
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::{blog as given, world::World};
 
 #[tokio::test]
 async fn a_users_posts_follow_the_posts() {
@@ -81,4 +83,23 @@ async fn a_post_that_is_written_again_by_another_leaves_its_first_author() {
     world.deliver("PostCopiesInUsers", &first).await.unwrap();
     assert!(world.list("/api/users/ann/posts").await.is_empty());
     assert_eq!(world.list("/api/users/bob/posts").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_deleted_post_does_not_come_back_for_thirty_days() {
+    const DAY: Duration = Duration::from_hours(24);
+    let world = given::blog().await;
+    let older = world.item("posts", "p1").await;
+    world.settle().await;
+    world.delete("/api/posts/p1").await.expect(204);
+    world.settle().await;
+    world.endpoint.expire_items(SystemTime::now() + 29 * DAY).await;
+    for function in ["PostCopiesInUsers", "HomeFeed"] {
+        world.deliver(function, std::slice::from_ref(&older)).await.unwrap();
+    }
+    assert!(world.list("/api/users/ann/posts").await.is_empty());
+    assert!(world.list("/api/feed").await.is_empty());
+
+    let expired = world.endpoint.expire_items(SystemTime::now() + 31 * DAY).await;
+    assert_eq!(expired, 3, "no tombstone stays");
 }

@@ -1,66 +1,157 @@
-//! The API of the app, over a socket or as a router in the process.
+//! The API of the app behind a URL.
 
-use futures::future::BoxFuture;
-use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use http::{Method, header::RETRY_AFTER};
 use serde_json::Value;
-use tributary_local::client::Call;
+use tributary_local::client::{Call, Client};
 
-/// An answer in the form that a model judges.
-#[derive(Clone, Debug)]
-pub struct Reply {
-    /// The status.
-    pub status: u16,
-    /// The JSON body; null if it is no JSON.
-    pub body: Value,
-    /// `Retry-After` in its raw form.
-    pub retry_after: Option<String>,
+use crate::poison;
+
+/// The longest time until a request has an answer that is none of chaos.
+const MAX_ANSWER_TIME: Duration = Duration::from_mins(10);
+
+/// The pause before a retry; `Retry-After` says a second.
+pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// A client of the API. It removes the poisoned items from lists.
+pub(crate) struct Api {
+    client: Client,
+    /// True if nothing disturbs the app, so that every answer is final.
+    is_quiet: bool,
 }
 
-/// A service that answers requests.
-pub trait Api: Send + Sync {
+/// An answer as a model judges it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    /// The JSON body; null if it is no JSON.
+    pub(crate) body: Value,
+    /// `Retry-After` in its raw form.
+    pub(crate) retry_after: Option<String>,
+    /// True if earlier attempts had no known outcome.
+    pub(crate) repeated: bool,
+    /// The number of handlers that were killed with the request under way.
+    pub(crate) kills: usize,
+}
+
+impl Api {
+    pub(crate) fn new(url: &str) -> anyhow::Result<Self> {
+        Ok(Self { client: Client::new(url)?, is_quiet: false })
+    }
+
+    /// Creates a client of an app that nothing disturbs.
+    pub(crate) fn quiet(url: &str) -> anyhow::Result<Self> {
+        Ok(Self { is_quiet: true, ..Self::new(url)? })
+    }
+
     /// Sends a request; returns `None` without an answer.
-    fn send(&self, call: Call) -> BoxFuture<'_, Option<Reply>>;
+    pub(crate) async fn send(&self, call: &Call) -> Option<Reply> {
+        let answer = self.client.send(call).await.ok()?;
+        let mut body = answer.json();
+        poison::remove_from(&mut body);
+        let retry_after = answer.headers.get(RETRY_AFTER);
+        let retry_after =
+            retry_after.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        Some(Reply { status: answer.status.as_u16(), body, retry_after, ..Reply::default() })
+    }
+
+    /// Sends a request until its outcome is known, and returns the body of a success.
+    pub(crate) async fn accepted(&self, call: &Call) -> anyhow::Result<Value> {
+        let started = Instant::now();
+        loop {
+            let reply = self.send(call).await;
+            match reply {
+                Some(Reply { status: 200..=299, body, .. }) => return Ok(body),
+                reply
+                    if self.is_quiet
+                        || started.elapsed() > MAX_ANSWER_TIME
+                        || reply.as_ref().is_some_and(|reply| !reply.is_unknown()) =>
+                {
+                    bail!("{} {} was answered {reply:?}", call.method, call.path)
+                }
+                _ => tokio::time::sleep(RETRY_PAUSE).await,
+            }
+        }
+    }
+
+    /// Returns all items of a list, in pages of 100 unless the path has a query.
+    pub(crate) async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
+        let query = if path.contains('?') { "" } else { "?limit=100" };
+        let mut items = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let page = self.accepted(&Call::get(format!("{path}{query}{cursor}"))).await?;
+            items.extend_from_slice(listed(&page));
+            match page["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return Ok(items),
+            }
+        }
+    }
 }
 
 impl Reply {
-    /// Creates an answer.
-    pub fn new(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
-        let retry_after = headers.get(RETRY_AFTER);
-        Self {
-            status: status.as_u16(),
-            body: serde_json::from_slice(body).unwrap_or_default(),
-            retry_after: retry_after
-                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
-        }
-    }
-
     /// Returns the fault of `Retry-After`, which every 429 and 503 of the API has in seconds. RFC 9110
     /// also allows a date, which the API never sends.
-    pub fn wrong_retry_after(&self) -> Option<String> {
-        if !matches!(self.status, 429 | 503) {
-            return None;
-        }
-        let status = self.status;
-        match self.retry_after.as_deref() {
-            None => Some(format!("{status} without Retry-After")),
-            Some(text)
-                if text.bytes().all(|c| c.is_ascii_digit()) && text.parse::<u32>().is_ok() =>
-            {
-                None
-            }
-            Some(text) => {
-                Some(format!("{status} with Retry-After {text:?}, which is no number of seconds"))
-            }
-        }
+    pub(crate) fn wrong_retry_after(&self) -> Option<String> {
+        let seconds = self.retry_after.as_deref().filter(|text| {
+            text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u32>().is_ok()
+        });
+        let needs_seconds = matches!(self.status, 429 | 503);
+        (needs_seconds && seconds.is_none())
+            .then(|| format!("{} with Retry-After {:?}", self.status, self.retry_after))
     }
 
     /// Returns true if the outcome of the command is unknown, so that it is retried.
-    pub fn is_unknown(&self) -> bool {
+    pub(crate) fn is_unknown(&self) -> bool {
         matches!(self.status, 429 | 503) || self.is_of_host()
     }
 
     /// Returns true if the host answered for the handler, whose 500 always has a problem document.
-    pub fn is_of_host(&self) -> bool {
+    pub(crate) fn is_of_host(&self) -> bool {
         self.status == 500 && self.body.is_null()
+    }
+}
+
+pub(crate) fn put(path: impl Into<String>, body: Value) -> Call {
+    Call::new(Method::PUT, path).json(body)
+}
+
+pub(crate) fn post(path: impl Into<String>, body: Value) -> Call {
+    Call::new(Method::POST, path).json(body)
+}
+
+pub(crate) fn delete(path: impl Into<String>) -> Call {
+    Call::new(Method::DELETE, path)
+}
+
+/// Returns the items of a page.
+pub(crate) fn listed(page: &Value) -> &[Value] {
+    page["items"].as_array().map_or(&[], Vec::as_slice)
+}
+
+pub(crate) fn text<'a>(item: &'a Value, field: &str) -> &'a str {
+    item[field].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_429_or_503_needs_a_retry_after_in_seconds() {
+        let is_wrong = |status, retry_after: Option<&str>| {
+            let retry_after = retry_after.map(str::to_owned);
+            Reply { status, retry_after, ..Reply::default() }.wrong_retry_after().is_some()
+        };
+        for status in [429, 503] {
+            for text in [None, Some(""), Some("soon"), Some("-1"), Some("1.5"), Some("+1")] {
+                assert!(is_wrong(status, text), "{status} {text:?}");
+            }
+            assert!(!is_wrong(status, Some("1")));
+        }
+        assert!(!is_wrong(200, None));
     }
 }

@@ -9,47 +9,37 @@ use anyhow::{Context as _, ensure};
 use azure_data_cosmos::DatabaseClient;
 use serde_json::Value;
 use tributary_local::host::BuiltApp;
-use tributary_simulator::Workload;
 
-use crate::poison::is_poisoned;
+use crate::{poison::is_poisoned, workload::Workload};
 
 /// The age at which the audit reports a reservation as leaked (docs/audit.md), and a second more.
 const LEAKED_AFTER: Duration = Duration::from_secs(11);
 
-/// The outcome of the audits of a seed.
-pub(crate) struct Audited {
-    /// Findings that chaos explains: the remains of killed handlers.
-    pub(crate) explained: usize,
-    /// All other findings, and those that the repair did not remove, a sentence each.
-    pub(crate) divergences: Vec<String>,
-}
-
 /// Audits, repairs, and audits again. The first audit may find only differences that the workload
-/// explains; the last audit may find none. Poisoned items do not count.
+/// explains: the remains of killed handlers. The last audit may find none. Poisoned items do not count.
+/// Returns the number of explained findings and all other ones.
 pub(crate) async fn audit(
     app: &BuiltApp,
     database: &DatabaseClient,
     model: &impl Workload,
     quiet_since: Instant,
-) -> anyhow::Result<Audited> {
+) -> anyhow::Result<(usize, Vec<String>)> {
     tokio::time::sleep(LEAKED_AFTER.saturating_sub(quiet_since.elapsed())).await;
-    let mut found = findings(app, &[]).await?;
-    found.retain(|finding| !is_poisoned(finding));
+    let found = findings(app, &[]).await?;
     let mut divergences = model.unexplained(database, &found).await?;
     let explained = found.len().saturating_sub(divergences.len());
-
     for finding in findings(app, &["--repair"]).await? {
-        if finding["repair"]["repaired"] != true && !is_poisoned(&finding) {
+        if finding["repair"]["repaired"] != true {
             divergences.push(format!("not repaired: {finding}"));
         }
     }
     let after = findings(app, &[]).await?;
-    let after = after.iter().filter(|finding| !is_poisoned(finding));
-    divergences.extend(after.map(|finding| format!("after the repair: {finding}")));
-    Ok(Audited { explained, divergences })
+    divergences.extend(after.iter().map(|finding| format!("after the repair: {finding}")));
+    Ok((explained, divergences))
 }
 
-/// Returns the findings of `tributary audit` as JSON. All writes have ended, so nothing has to settle.
+/// Returns the findings of `tributary audit` as JSON, without those of poisoned items. All writes have
+/// ended, so nothing has to settle.
 async fn findings(app: &BuiltApp, arguments: &[&str]) -> anyhow::Result<Vec<Value>> {
     let output = tokio::process::Command::new(app.executable())
         .args(["audit", "--json", "--settle", "0"])
@@ -63,16 +53,15 @@ async fn findings(app: &BuiltApp, arguments: &[&str]) -> anyhow::Result<Vec<Valu
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(matches!(output.status.code(), Some(0 | 1)), "the audit failed: {errors}");
     let lines = String::from_utf8_lossy(&output.stdout);
-    let mut lines: Vec<Value> = lines
-        .lines()
-        .map(serde_json::from_str)
-        .collect::<Result<_, _>>()
-        .context("the audit's report is no JSON")?;
+    let lines = lines.lines().map(serde_json::from_str);
+    let mut lines: Vec<Value> =
+        lines.collect::<Result<_, _>>().context("the audit's report is no JSON")?;
     let summary = lines.pop().unwrap_or_default();
     let summary = &summary["summary"];
     ensure!(
         summary["findings"] == lines.len() && summary["unsettled"] == 0 && summary["items"] != 0,
         "the audit's summary is not that of its findings: {summary}"
     );
+    lines.retain(|finding| !is_poisoned(finding));
     Ok(lines)
 }

@@ -10,7 +10,7 @@
 //! - it is as large as the store takes, so each update that makes it longer is refused.
 //!
 //! Comments, likes and orders get another type only: their number is a part of what is compared.
-//! [`without`] takes poisoned items out of lists, and everything else must be as if there were none.
+//! [`remove_from`] takes poisoned items out of lists, and everything else must be as if there were none.
 
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ use azure_data_cosmos::{DatabaseClient, FeedScope};
 use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 use tributary_local::{chaos::Random, cosmos::ContainersFile};
+
+use crate::api::text;
 
 /// The prefix of the ids of poisoned items.
 pub(crate) const POISONED_PREFIX: &str = "poisoned-";
@@ -86,21 +88,23 @@ impl Poisoner {
         Self { database, containers, random, n_wanted, n_large: 0, written: Vec::new() }
     }
 
-    /// Writes an item now and then, until all are written.
-    pub(crate) async fn sprinkle(&mut self) -> anyhow::Result<()> {
+    /// Writes an item now and then, until it is dropped. Returns the first error.
+    pub(crate) async fn sprinkle(&mut self) -> anyhow::Error {
         while self.written.len() < self.n_wanted {
             tokio::time::sleep(WRITE_PAUSE).await;
-            self.write_one().await?;
+            if let Err(error) = self.write().await {
+                return error;
+            }
         }
-        Ok(())
+        std::future::pending().await
     }
 
     /// Writes the remaining items at once. An empty container gets none.
     pub(crate) async fn complete(&mut self) -> anyhow::Result<()> {
-        let mut rounds = 4 * self.n_wanted;
-        while self.written.len() < self.n_wanted && rounds > 0 {
-            rounds -= 1;
-            self.write_one().await?;
+        for _ in 0..4 * self.n_wanted {
+            if self.written.len() < self.n_wanted {
+                self.write().await?;
+            }
         }
         Ok(())
     }
@@ -112,22 +116,22 @@ impl Poisoner {
         dead_letters: &[Value],
     ) -> anyhow::Result<Vec<String>> {
         let mut missing = Vec::new();
-        for one in self.written.iter().filter(|one| !one.is_readable) {
-            let is_change = matches!(one.container.as_str(), "posts" | "product" | "productMeta");
-            let has_letter = dead_letters.iter().any(|letter| letter["documentId"] == *one.id);
-            if is_change && !has_letter && self.is_there(one).await? {
-                missing.push(format!("no dead letter of {one:?}"));
+        for poisoned in self.written.iter().filter(|poisoned| !poisoned.is_readable) {
+            let Poisoned { container, partition, id, .. } = poisoned;
+            let is_change = matches!(container.as_str(), "posts" | "product" | "productMeta");
+            let has_letter = dead_letters.iter().any(|letter| letter["documentId"] == *id);
+            if !is_change || has_letter {
+                continue;
+            }
+            let container = self.database.container_client(container, None).await?;
+            if container.read_item(partition.clone(), id, None).await.is_ok() {
+                missing.push(format!("no dead letter of {poisoned:?}"));
             }
         }
         Ok(missing)
     }
 
-    async fn is_there(&self, one: &Poisoned) -> anyhow::Result<bool> {
-        let container = self.database.container_client(&one.container, None).await?;
-        Ok(container.read_item(one.partition.clone(), &one.id, None).await.is_ok())
-    }
-
-    async fn write_one(&mut self) -> anyhow::Result<()> {
+    async fn write(&mut self) -> anyhow::Result<()> {
         let place = self.random.index(self.containers.len());
         let (container, key) = self.containers[place].clone();
         let client = self.database.container_client(&container, None).await?;
@@ -143,9 +147,7 @@ impl Poisoner {
         }
         let item = items[self.random.index(items.len())].clone();
         let (item, is_readable) = self.spoiled(&container, &key, item);
-        let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
-        let partition = text(&key);
-        let id = text("id");
+        let [partition, id] = [&*key, "id"].map(|field| text(&item, field).to_owned());
         let mut attempts = MAX_WRITE_ATTEMPTS;
         while let Err(error) = client.upsert_item(partition.clone(), &id, &item, None).await {
             attempts -= 1;
@@ -169,8 +171,7 @@ impl Poisoner {
             item[key] = id.clone().into();
         }
         item["id"] = id.into();
-        let kind = item["type"].as_str().unwrap_or_default();
-        let is_counted = COUNTED_TYPES.contains(&kind);
+        let is_counted = COUNTED_TYPES.contains(&text(&item, "type"));
         let field =
             SPOILED_FIELDS.into_iter().find(|name| *name != key && item.get(*name).is_some());
         let is_root = item[key] == item["id"] || container != "posts";
@@ -199,7 +200,7 @@ impl Poisoner {
 }
 
 /// Removes the poisoned items from a list.
-pub(crate) fn without(body: &mut Value) {
+pub(crate) fn remove_from(body: &mut Value) {
     for list in ["items", "orders"] {
         if let Some(items) = body.get_mut(list).and_then(Value::as_array_mut) {
             items.retain(|item| !is_poisoned(item));
@@ -215,6 +216,6 @@ pub(crate) fn is_poisoned(report: &Value) -> bool {
 /// Returns true if a dead letter is one of a poisoned item, or of a change that met one among its
 /// targets: every other target has the change, which the comparison shows.
 pub(crate) fn explains(letter: &Value) -> bool {
-    let reason = letter["reason"].as_str().unwrap_or_default();
-    is_poisoned(letter) || TARGET_REASONS.iter().any(|known| reason.starts_with(known))
+    is_poisoned(letter)
+        || TARGET_REASONS.iter().any(|known| text(letter, "reason").starts_with(known))
 }

@@ -1,13 +1,14 @@
 //! One seed: a store, a host with its handlers, the clients; then quiet, and the comparison.
 
 use std::{
+    path::Path,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
-use anyhow::Context as _;
-use azure_data_cosmos::{CosmosClient, DatabaseClient};
-use futures::future::{pending, try_join_all};
+use anyhow::{Context as _, ensure};
+use azure_data_cosmos::{CosmosClient, DatabaseClient, FeedScope, Query};
+use futures::{TryStreamExt as _, future::try_join_all};
 use serde_json::Value;
 use tributary_local::{
     chaos::{Chaos, ChaosKind, ChaosSpec},
@@ -17,26 +18,31 @@ use tributary_local::{
         HostOptions, HttpInvoker,
     },
 };
-use tributary_simulator::{Bystanders, Simulation, Workload, items, simulate};
 
 use crate::{
     ChaosCli, MAX_LAG,
+    api::{Api, text},
     audit::audit,
-    bystanders,
-    handler::{self, HttpApi},
+    bystanders::Bystanders,
+    clients::simulate,
+    copies::ManyCopies,
     memory::Peak,
     outcome::SeedOutcome,
     poison::{Poisoner, explains},
     rebuilds::Rebuilder,
+    workload::Workload,
 };
 
 const DATABASE: &str = "tributary";
 
 /// The time in which the rest of the change feed must be delivered.
-const DRAIN_DEADLINE: Duration = Duration::from_mins(10);
+const DRAIN_DEADLINE: Duration = Duration::from_mins(30);
 
 /// Longer than the time to live of any item that a run writes.
 const LONGEST_TTL: Duration = Duration::from_hours(100 * 24);
+
+/// The days that pass at once after a run, in the domains whose items change with their age.
+const LATER_DAYS: [i32; 3] = [1, 45, 100];
 
 /// Runs one seed of a workload.
 pub(crate) async fn run<W: Workload>(
@@ -46,18 +52,31 @@ pub(crate) async fn run<W: Workload>(
     workload: W,
 ) -> anyhow::Result<SeedOutcome> {
     let started = Instant::now();
+    let rebuilt = rebuilt::<W>(cli)?;
+    let mut bystanders = W::bystanders(cli.bystanders);
+    let mut copies = (cli.copies > 0).then(|| W::many_copies(cli.copies)).flatten();
+    ensure!(cli.copies == 0 || copies.is_some(), "the domain has no source of many copies");
+
     let chaos = Chaos::new(spec.clone(), seed);
     let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
     let endpoint = CosmosEndpoint::in_process(options)?;
     let server = endpoint.serve(0).await?;
-    let mut app = handler::app(&server.connection_string())?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut app = BuiltApp::load(&folder, &server.connection_string())?;
     for (name, value) in workload.settings() {
         app.settings.set(name, value);
     }
+    if copies.is_some() {
+        app.settings.set("Background__RequestUnitsPerSecond", "0");
+    }
     let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
     endpoint.provision(DATABASE, &containers).await?;
+    let database = endpoint.client().await?.database_client(DATABASE);
+    chaos.stop();
+    if let Some(copies) = &copies {
+        copies.write(&database).await?;
+    }
     let console = if cli.verbose { Console::verbose() } else { Console::silent() };
-
     let options = HostOptions {
         poll_delay: Some(Duration::from_millis(100)),
         retry_scale: 0.05,
@@ -66,41 +85,39 @@ pub(crate) async fn run<W: Workload>(
         ..HostOptions::new(&app.folder)
     };
     let host = Host::start(app.functions.clone(), &app.settings, options).await?;
-    let simulation = Simulation {
-        operations: cli.operations,
-        seed,
-        patience: Duration::from_millis(100),
-        crashes: spec.probability(ChaosKind::Crash) > 0.0,
+    let api = Arc::new(Api::new(host.url())?);
+    let created = async {
+        bystanders.create(&api, MAX_LAG).await?;
+        if let Some(copies) = &mut copies {
+            copies.rename(&api).await?;
+        }
+        anyhow::Ok(())
     };
-    let api = Arc::new(HttpApi::new(host.url())?);
-    let client = endpoint.client().await?;
-    let database = client.database_client(DATABASE);
-    let mut bystanders = workload.bystanders(cli.bystanders);
-    chaos.stop();
-    let reader = HttpApi::new(host.url())?;
     tokio::select! {
-        created = bystanders::create(&reader, &mut bystanders, MAX_LAG) => created?,
+        created = created => created?,
         failure = host.failed() => return Err(failure.into()),
     }
     chaos.resume();
+
     let mut lists_read = 0;
     let mut peak = Peak::default();
     let executable = app.executable();
     let mut poisoner = Poisoner::new(database, &containers, seed, cli.poison);
-    let work = simulate(api, workload, &simulation);
-    let poison = async {
-        match poisoner.sprinkle().await {
-            Ok(()) => pending().await,
-            Err(error) => error,
+    let mut rebuilder = Rebuilder::new(app.clone(), rebuilt, cli.bystanders, seed);
+    let renames = async {
+        match &mut copies {
+            Some(copies) => copies.keep_renaming(&api).await,
+            None => std::future::pending().await,
         }
     };
-    let mut rebuilder = Rebuilder::new(&app, cli, seed)?;
+    let crashes = spec.probability(ChaosKind::Crash) > 0.0;
     let (model, tally) = tokio::select! {
-        done = work => done?,
-        error = poison => return Err(error),
+        done = simulate(api.clone(), workload, cli.operations, seed, crashes) => done?,
+        error = poisoner.sprinkle() => return Err(error),
         error = rebuilder.keep_on() => return Err(error),
+        error = bystanders.keep_reading(&api, seed, &mut lists_read) => return Err(error),
+        error = renames => return Err(error),
         never = peak.watch(&executable) => match never {},
-        error = bystanders::keep_reading(&reader, &bystanders, seed, &mut lists_read) => return Err(error),
         failure = host.failed() => return Err(failure.into()),
     };
     chaos.stop();
@@ -109,97 +126,151 @@ pub(crate) async fn run<W: Workload>(
     let quiet_since = Instant::now();
 
     // A new process, without memory of the run, processes the rest.
-    let handler = HandlerProcess::start(app.handler(), console.clone());
-    let url = handler.watch().url().await?;
     let leases = endpoint.client().await?;
-    let store = QuietStore { endpoint, containers, app: &app, url, console };
-    store.drain(&leases).await?;
-    let under_chaos = rebuilder.ended.len();
+    let store = QuietStore { endpoint, containers, console, bystanders };
+    let handler = store.handler(&app).await?;
+    store.drain(&app, &handler, &leases).await?;
     rebuilder.complete().await?;
-    rebuilder.report(under_chaos);
-    if lists_read > 0 {
-        eprintln!("Seed {seed}: {lists_read} lists of bystanders were complete");
+    store.drain(&app, &handler, &leases).await?;
+    let database = leases.database_client(DATABASE);
+    let mut divergences = Vec::new();
+    if let Some(copies) = &mut copies {
+        copies.complete(&handler.api).await?;
+        store.drain(&app, &handler, &leases).await?;
+        divergences.extend(copies.check(&database).await?);
     }
-    if let Some(kibibytes) = peak.kibibytes() {
-        eprintln!("Seed {seed}: a process took at most {} MiB of memory", kibibytes / 1024);
-    }
-    store.drain(&leases).await?;
-    let audited = (!cli.no_audit).then_some(quiet_since);
-    let (explained, mut divergences) = store.compare(&model, &bystanders, audited, &leases).await?;
-    handler.stop().await;
-    let letters =
-        items(&leases.database_client(DATABASE), "dead-letters", "SELECT * FROM c").await?;
+    let (explained, found) = store.compare(&app, &handler, &model, &leases, quiet_since).await?;
+    divergences.extend(found);
+    handler.process.stop().await;
+    divergences.extend(store.compare_later(app, model).await?);
+    let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
     divergences.extend(poisoner.without_dead_letter(&letters).await?);
     Ok(SeedOutcome {
-        seed,
         tally,
         injected: chaos.injected(),
-        poisoned: poisoner.written.len(),
+        counts: vec![
+            ("poisoned", poisoner.written.len() as u64),
+            ("explained findings", explained as u64),
+            ("rebuilds", rebuilder.ended as u64),
+            ("complete lists", lists_read as u64),
+            ("renames", copies.map_or(0, |copies: ManyCopies| copies.renamed as u64)),
+            ("MiB of a process", peak.kibibytes().unwrap_or(0) / 1024),
+        ],
         dead_letters: dead_letters(&letters, cli.poison > 0),
-        explained,
         divergences,
         duration: started.elapsed(),
     })
 }
 
-/// The store after a run, with a handler that nothing disturbs.
-struct QuietStore<'a> {
-    endpoint: CosmosEndpoint,
-    containers: ContainersFile,
-    app: &'a BuiltApp,
-    url: String,
-    console: Console,
+/// Returns the projections that are rebuilt.
+fn rebuilt<W: Workload>(cli: &ChaosCli) -> anyhow::Result<Vec<&'static str>> {
+    let Some(name) = &cli.rebuild else { return Ok(Vec::new()) };
+    let all = W::PROJECTIONS.iter().copied();
+    let named: Vec<_> = all.filter(|known| name.is_empty() || known == name).collect();
+    ensure!(!named.is_empty(), "--rebuild takes one of {:?}", W::PROJECTIONS);
+    Ok(named)
 }
 
-impl QuietStore<'_> {
+/// The store after a run.
+struct QuietStore {
+    endpoint: CosmosEndpoint,
+    containers: ContainersFile,
+    console: Console,
+    bystanders: Bystanders,
+}
+
+/// A handler that nothing disturbs.
+struct QuietHandler {
+    process: HandlerProcess,
+    url: String,
+    api: Api,
+}
+
+impl QuietStore {
+    async fn handler(&self, app: &BuiltApp) -> anyhow::Result<QuietHandler> {
+        let process = HandlerProcess::start(app.handler(), self.console.clone());
+        let url = process.watch().url().await?;
+        Ok(QuietHandler { process, api: Api::quiet(&url)?, url })
+    }
+
     /// Compares all queries with the model: after quiet, after duplicate deliveries, after the repair of an
-    /// audit of what is older than `audited`, and after the expiry of items. Returns the number of findings
-    /// that the chaos explains, and the differences.
+    /// audit, and after the expiry of items. Returns the number of findings of the audit that the chaos
+    /// explains, and the differences.
     async fn compare(
         &self,
+        app: &BuiltApp,
+        handler: &QuietHandler,
         model: &impl Workload,
-        bystanders: &Bystanders,
-        audited: Option<Instant>,
         leases: &CosmosClient,
-    ) -> anyhow::Result<(Option<usize>, Vec<String>)> {
-        let api = HttpApi::new(&self.url)?;
+        quiet_since: Instant,
+    ) -> anyhow::Result<(usize, Vec<String>)> {
         let database = leases.database_client(DATABASE);
-        let mut divergences = model.check(&api).await;
-        divergences.extend(bystanders::missing(&api, bystanders).await?);
+        let mut divergences = self.differences("after quiet", handler, model).await?;
         if delete_copies(&database, model).await? > 0 {
             // Without leases, all changes are delivered from the beginning.
             let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
             other.provision(DATABASE, &self.containers).await?;
-            self.drain(&other.client().await?).await?;
-            let mut again = model.check(&api).await;
-            again.extend(bystanders::missing(&api, bystanders).await?);
-            divergences.extend(
-                again.into_iter().map(|differs| format!("after a duplicate delivery: {differs}")),
-            );
+            self.drain(app, handler, &other.client().await?).await?;
+            let when = "after a duplicate delivery";
+            divergences.extend(self.differences(when, handler, model).await?);
         }
-        let mut explained = None;
-        if let Some(quiet_since) = audited {
-            let audited = audit(self.app, &database, model, quiet_since).await?;
-            explained = Some(audited.explained);
-            divergences.extend(audited.divergences);
-            // A repair must keep all acknowledged writes.
-            self.drain(leases).await?;
-            let after = model.check(&api).await;
-            divergences
-                .extend(after.into_iter().map(|differs| format!("after the repair: {differs}")));
-        }
+        let (explained, found) = audit(app, &database, model, quiet_since).await?;
+        divergences.extend(found);
+        // A repair must keep all acknowledged writes.
+        self.drain(app, handler, leases).await?;
+        divergences.extend(self.differences("after the repair", handler, model).await?);
         // All items with a time to live have expired, and no others.
         self.endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
-        let after = model.check(&api).await;
-        divergences.extend(after.into_iter().map(|differs| format!("after the expiry: {differs}")));
+        divergences.extend(self.differences("after the expiry", handler, model).await?);
         Ok((explained, divergences))
     }
 
+    /// Compares again after days, if the items of the domain change with their age.
+    async fn compare_later(
+        &self,
+        mut app: BuiltApp,
+        mut model: impl Workload,
+    ) -> anyhow::Result<Vec<String>> {
+        let mut divergences = Vec::new();
+        for days in LATER_DAYS {
+            if !model.days_pass(days) {
+                break;
+            }
+            for (name, value) in model.settings() {
+                app.settings.set(name, value);
+            }
+            let handler = self.handler(&app).await?;
+            let when = format!("after {days} more days");
+            divergences.extend(self.differences(&when, &handler, &model).await?);
+            self.endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
+            let when = format!("{when} and the expiry");
+            divergences.extend(self.differences(&when, &handler, &model).await?);
+            handler.process.stop().await;
+        }
+        Ok(divergences)
+    }
+
+    async fn differences(
+        &self,
+        when: &str,
+        handler: &QuietHandler,
+        model: &impl Workload,
+    ) -> anyhow::Result<Vec<String>> {
+        let mut found = model.check(&handler.api).await;
+        found.extend(self.bystanders.missing(&handler.api).await?);
+        Ok(found.into_iter().map(|differs| format!("{when}: {differs}")).collect())
+    }
+
     /// Delivers all changes that these leases do not have yet, until there are no more.
-    async fn drain(&self, leases: &CosmosClient) -> anyhow::Result<()> {
+    async fn drain(
+        &self,
+        app: &BuiltApp,
+        handler: &QuietHandler,
+        leases: &CosmosClient,
+    ) -> anyhow::Result<()> {
         let client = self.endpoint.client().await?;
         let mut pumps = Vec::new();
-        for function in self.app.functions.functions() {
+        for function in app.functions.functions() {
             if matches!(function.trigger, FunctionTrigger::Cosmos(_)) {
                 let options = FeedOptions {
                     retry_scale: 0.05,
@@ -207,7 +278,7 @@ impl QuietStore<'_> {
                     lease_client: Some(leases.clone()),
                     ..FeedOptions::default()
                 };
-                let invoker = Arc::new(HttpInvoker::new(&self.url));
+                let invoker = Arc::new(HttpInvoker::new(&handler.url));
                 pumps.push(FeedPump::new(client.clone(), function, invoker, options)?);
             }
         }
@@ -221,25 +292,36 @@ impl QuietStore<'_> {
 }
 
 /// Deletes every tenth copy, as an operator deletes an unreadable one. Returns their number.
-async fn delete_copies(database: &DatabaseClient, model: &impl Workload) -> anyhow::Result<usize> {
+async fn delete_copies<W: Workload>(database: &DatabaseClient, _: &W) -> anyhow::Result<usize> {
     let mut deleted = 0;
-    for &(container, query) in model.copies() {
+    for &(container, query) in W::COPIES {
         let copies = items(database, container, query).await?;
         let container = database.container_client(container, None).await?;
         for copy in copies.iter().step_by(10) {
-            let part = |name: &str| copy[name].as_str().unwrap_or_default().to_owned();
-            container.delete_item(part("key"), &part("id"), None).await?;
+            container.delete_item(text(copy, "key").to_owned(), text(copy, "id"), None).await?;
             deleted += 1;
         }
     }
     Ok(deleted)
 }
 
-/// Returns the dead letters that no poisoned item explains: no fault of chaos is permanent.
+/// Returns the dead letters that no poisoned item explains.
 fn dead_letters(letters: &[Value], is_poisoned: bool) -> Vec<String> {
-    let text = |letter: &Value| {
-        format!("{} {}: {}", letter["function"], letter["documentId"], letter["reason"])
-    };
-    let is_unexplained = |letter: &&Value| !(is_poisoned && explains(letter));
-    letters.iter().filter(is_unexplained).map(text).collect()
+    let unexplained = letters.iter().filter(|letter| !(is_poisoned && explains(letter)));
+    unexplained
+        .map(|letter| {
+            format!("{} {}: {}", letter["function"], letter["documentId"], letter["reason"])
+        })
+        .collect()
+}
+
+/// Returns the results of a query of a whole container, past the app.
+pub(crate) async fn items(
+    database: &DatabaseClient,
+    container: &str,
+    query: impl Into<Query>,
+) -> anyhow::Result<Vec<Value>> {
+    let container = database.container_client(container, None).await?;
+    let items = container.query_items(query.into(), FeedScope::full_container(), None).await?;
+    Ok(items.try_collect().await?)
 }

@@ -2,61 +2,29 @@
 
 use std::fmt::Debug;
 
-use anyhow::Result;
 use azure_data_cosmos::DatabaseClient;
-use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tributary_local::chaos::Random;
 use tributary_local::client::Call;
 
-use crate::{Api, Reply};
+use crate::{
+    api::{Api, Reply},
+    bystanders::Bystanders,
+    copies::ManyCopies,
+};
 
-/// The beginning of the ids of bystanders.
-pub(crate) const BYSTANDER: &str = "bystander-";
-
-/// Items that no client changes, so every list must always show all of them.
-#[derive(Debug, Default)]
-pub struct Bystanders {
-    /// The requests that create them. Those of a step need the items of the steps before.
-    pub steps: Vec<Vec<Call>>,
-    /// The paths of the lists that show them, each with the number of its items.
-    pub lists: Vec<(String, usize)>,
-}
-
-impl Bystanders {
-    /// The children of each parent.
-    const CHILDREN: usize = 50;
-
-    /// Returns at least so many children, each of a parent. A parent has its id, which begins the ids of its
-    /// children, its request and the path of the list of its children; a child has its request, by the id of the
-    /// parent and its own.
-    pub(crate) fn new(
-        count: usize,
-        parent: impl Fn(usize, &str) -> (Call, String),
-        child: impl Fn(&str, &str) -> Call,
-    ) -> Self {
-        let mut steps = vec![Vec::new(), Vec::new()];
-        let mut lists = Vec::new();
-        for number in 0..count.div_ceil(Self::CHILDREN) {
-            let id = format!("{BYSTANDER}{number}");
-            let (created, list) = parent(number, &id);
-            steps[0].push(created);
-            steps[1].extend((0..Self::CHILDREN).map(|n| child(&id, &format!("{id}-{n}"))));
-            lists.push((list, Self::CHILDREN));
-        }
-        Self { steps, lists }
-    }
-}
-
-/// Operations on a domain, a reference model of their effects, and the comparison after quiet.
+/// A reference model of a domain, which chooses operations, judges their answers and compares the
+/// stored state after quiet.
 ///
 /// An operation begins, is sent until its outcome is known, and ends. The model learns of both moments,
-/// under one lock for all clients: so it knows which operations may have met.
-pub trait Workload: Debug + Send + Sync + 'static {
-    /// An operation of a client.
-    type Operation: Debug + Send + Sync;
-    /// The state at the beginning of an operation.
-    type Start: Send + Sync;
+/// under one lock for all clients. So it knows which operations may have met.
+pub(crate) trait Workload: Send + 'static {
+    /// Containers of copies, each with the query of partition key (`c.key`) and id of all copies in it.
+    /// An operator may delete a copy: a duplicate delivery of its source writes it again.
+    const COPIES: &'static [(&'static str, &'static str)] = &[];
+
+    /// The projections that can be rebuilt.
+    const PROJECTIONS: &'static [&'static str] = &[];
 
     /// Returns the number of clients that work at the same time.
     fn clients(&self) -> usize;
@@ -66,54 +34,60 @@ pub trait Workload: Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns at least so many bystanders that are sources of copies, or none if the domain has no such items.
-    fn bystanders(&self, _count: usize) -> Bystanders {
+    /// Returns at least so many bystanders that are sources of copies.
+    fn bystanders(_count: usize) -> Bystanders {
         Bystanders::default()
     }
 
-    /// Chooses the next operation of a client.
-    fn next(&mut self, client: usize, random: &mut Random) -> Self::Operation;
-
-    /// Begins an operation.
-    fn begin(&mut self, operation: &Self::Operation) -> Self::Start;
-
-    /// Returns the request of an operation.
-    fn call(&self, operation: &Self::Operation) -> Call;
-
-    /// Counts the kills of handlers with an operation under way.
-    fn was_killed(&mut self, _operation: &Self::Operation, _times: usize) {}
-
-    /// Ends an operation with its answer; returns false for a wrong answer. `repeated` is true if
-    /// earlier attempts had no known outcome.
-    fn finish(
-        &mut self,
-        client: usize,
-        operation: &Self::Operation,
-        start: &Self::Start,
-        reply: &Reply,
-        repeated: bool,
-    ) -> bool;
-
-    /// Returns the known state of the items of an operation, as text.
-    fn known(&self, operation: &Self::Operation) -> String;
-
-    /// Returns containers of copies, each with the query of partition key (`c.key`) and id of all
-    /// copies in it. An operator may delete a copy: a duplicate delivery of its source writes it again.
-    fn copies(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+    /// Returns a source with so many copies, if the domain has such a source.
+    fn many_copies(_count: usize) -> Option<ManyCopies> {
+        None
     }
 
+    /// Begins the next operation of a client.
+    fn next(&mut self, client: usize, random: &mut Random) -> Operation<Self>;
+
     /// Sends every query for all items, after quiet. Returns the differences, a sentence each.
-    fn check<'a>(&'a self, api: &'a dyn Api) -> BoxFuture<'a, Vec<String>>;
+    async fn check(&self, api: &Api) -> Vec<String>;
 
     /// Returns the findings of the audit that no chaos explains, a sentence each. The remains of a
     /// killed handler are explained.
-    fn unexplained<'a>(
-        &'a self,
-        _database: &'a DatabaseClient,
-        findings: &'a [Value],
-    ) -> BoxFuture<'a, Result<Vec<String>>> {
-        let sentences = findings.iter().map(|finding| format!("audit: {finding}")).collect();
-        async { Ok(sentences) }.boxed()
+    async fn unexplained(
+        &self,
+        _database: &DatabaseClient,
+        findings: &[Value],
+    ) -> anyhow::Result<Vec<String>> {
+        Ok(findings.iter().map(|finding| format!("audit: {finding}")).collect())
     }
+
+    /// Lets days pass on the clock of the app. Returns false if the domain has no such clock.
+    fn days_pass(&mut self, _days: i32) -> bool {
+        false
+    }
+}
+
+/// An operation that has begun.
+pub(crate) struct Operation<M: ?Sized> {
+    pub(crate) call: Call,
+    /// Ends the operation with its answer. The error of a wrong answer is the known state.
+    pub(crate) finish: Finish<M>,
+}
+
+type Finish<M> = Box<dyn FnOnce(&mut M, &Reply) -> Verdict + Send>;
+
+/// The judgement of an answer; its error is the state that the model knows.
+pub(crate) type Verdict = Result<(), String>;
+
+impl<M> Operation<M> {
+    pub(crate) fn new(
+        call: Call,
+        finish: impl FnOnce(&mut M, &Reply) -> Verdict + Send + 'static,
+    ) -> Self {
+        Self { call, finish: Box::new(finish) }
+    }
+}
+
+/// Returns the verdict on an answer, beside what is known.
+pub(crate) fn verdict(is_right: bool, known: &impl Debug) -> Verdict {
+    if is_right { Ok(()) } else { Err(format!("{known:?}")) }
 }

@@ -87,13 +87,6 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Renames a user with many items and kills the handler meanwhile; `--help` is its own.
-    #[command(disable_help_flag = true)]
-    Rename {
-        /// Arguments of the simulator: `cargo xtask rename --help`.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
     /// Measures the handler; `--help` is its own.
     #[command(disable_help_flag = true)]
     Bench {
@@ -117,9 +110,6 @@ fn main() -> ExitCode {
         Task::Functions { check } => functions(check),
         Task::Costs { write } => costs(write),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
-        Task::Rename { arguments } => {
-            beside_handler("tributary-chaos", &[&["rename".into()], &arguments[..]].concat())
-        }
         Task::Bench { arguments } => beside_handler("tributary-bench", &arguments),
     };
     match result {

@@ -3,353 +3,305 @@
 //! Each client has users and posts of its own, so it knows their exact state. But all clients comment
 //! on and like the posts of all, so counts, edits and deletes of one post meet each other. If a
 //! reaction meets the deletion of its post, either may have been first, and the model allows both.
+//!
+//! To add an operation: 1. a method that returns its request and the judge of its answer
+//! (`operations.rs`, `reactions.rs`); 2. its probability in `next`; 3. its comparison in `check.rs`.
 
 mod check;
-mod operation;
-mod posts;
+mod operations;
 mod reactions;
-mod reservation;
-mod users;
+mod reservations;
+mod sources;
 
 use std::{
     collections::{HashMap, HashSet},
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
 use azure_data_cosmos::DatabaseClient;
-use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tributary_local::chaos::Random;
+
+use crate::{
+    api::{Api, Reply},
+    bystanders::Bystanders,
+    copies::ManyCopies,
+    versions::{Versions, oldest},
+    workload::{Operation, Verdict, Workload},
+};
+use reactions::{Comment, Reaction};
 use tributary_local::client::Call;
 
-pub use operation::{BlogOperation, BlogSize};
-pub use reservation::NameReservation;
-
-use crate::{Api, Bystanders, Reply, Workload, oldest};
-use operation::user_id;
-use posts::{PostState, PostText, Turns};
-use reactions::{Comment, ReactionState};
-use users::UserState;
+const CLIENTS: usize = 8;
+/// Users of each client.
+const USERS: usize = 5;
+/// Posts of each client. More than 100 in all let posts fall out of the feed.
+const POSTS: usize = 20;
+/// Posts that get half of all reactions.
+const POPULAR_POSTS: usize = 5;
 
 /// The reference model of the blog.
 #[derive(Debug)]
-pub struct Blog {
-    size: BlogSize,
-    /// The longest lag of a read.
-    behind: Duration,
+pub(crate) struct Blog {
+    max_lag: Duration,
     /// The number of items that no list shows but that may take a slot in the feed.
     poisoned: usize,
-    /// A counter of beginnings and ends of operations.
+    /// A counter of beginnings and ends of commands.
     clock: u64,
-    users: Vec<UserState>,
-    posts: Vec<PostState>,
+    users: Vec<User>,
+    posts: Vec<Post>,
     comments: Vec<Comment>,
     comments_of: Vec<Vec<usize>>,
-    likes: HashMap<(usize, usize), ReactionState>,
+    likes: HashMap<(usize, usize), Reaction>,
     /// The users that ever wanted a name: a name that no other user wanted is free.
     wanted: HashMap<String, HashSet<usize>>,
 }
 
-/// The state at the beginning of an operation.
+#[derive(Clone, Debug, Default)]
+struct User {
+    name: Versions<String>,
+    /// The time at which the last change of the name began, and true while it is under way.
+    changed: u64,
+    changing: bool,
+    /// The number of kills of handlers that were changing the name.
+    kills: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Post {
+    text: Versions<PostText>,
+    /// The creations and deletions, and the deletions alone.
+    turns: Turns,
+    deletes: Turns,
+    delete_began: u64,
+}
+
+#[derive(Clone, Debug)]
+struct PostText {
+    author: usize,
+    title: String,
+    content: String,
+    creation_date: Value,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Turns {
+    begun: u64,
+    done: u64,
+}
+
+/// The state of a post at the beginning of an operation.
 #[derive(Debug)]
-pub struct BlogStart {
-    clock: u64,
+struct Start {
     /// The oldest state that a read may see.
     oldest: Instant,
     turns: Turns,
     deletes: Turns,
-    post_id: String,
-    /// The other user that had the wanted name, unless that user was changing it.
-    holder: Option<usize>,
 }
 
 impl Blog {
-    /// Creates an empty blog whose reads lag up to `behind`.
-    pub fn new(size: BlogSize, behind: Duration) -> Self {
+    /// Creates an empty blog whose reads lag up to `max_lag`, in containers with `poisoned` unreadable
+    /// items.
+    pub(crate) fn new(max_lag: Duration, poisoned: usize) -> Self {
         Self {
-            size,
-            behind,
-            poisoned: 0,
+            max_lag,
+            poisoned,
             clock: 0,
-            users: vec![UserState::default(); size.clients * size.users],
-            posts: vec![PostState::default(); size.clients * size.posts],
+            users: vec![User::default(); CLIENTS * USERS],
+            posts: vec![Post::default(); CLIENTS * POSTS],
             comments: Vec::new(),
-            comments_of: vec![Vec::new(); size.clients],
+            comments_of: vec![Vec::new(); CLIENTS],
             likes: HashMap::new(),
             wanted: HashMap::new(),
         }
     }
 
-    /// Returns the same blog in containers with `poisoned` unreadable items.
-    #[must_use]
-    pub fn beside(self, poisoned: usize) -> Self {
-        Self { poisoned, ..self }
+    fn operation(
+        &mut self,
+        call: Call,
+        finish: impl FnOnce(&mut Self, &Reply) -> Verdict + Send + 'static,
+    ) -> Operation<Self> {
+        Operation::new(call, |blog: &mut Self, reply: &Reply| {
+            blog.tick();
+            finish(blog, reply)
+        })
     }
 
-    /// Returns the id of a post.
-    fn post_id(&self, post: usize) -> String {
-        let deleted = if self.size.reuse_ids { 0 } else { self.posts[post].deletes.done };
-        format!("p{post}-{deleted}")
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
     }
 
-    fn post_path(&self, post: usize) -> String {
-        format!("/api/posts/{}", self.post_id(post))
+    fn start(&self, post: usize) -> Start {
+        let Post { turns, deletes, .. } = self.posts[post];
+        Start { oldest: oldest(self.max_lag), turns, deletes }
     }
 
-    fn like_path(&self, post: usize, user: usize) -> String {
-        format!("{}/likes/{}", self.post_path(post), user_id(user))
+    /// Returns true if the post was neither created nor deleted since the operation began.
+    fn is_stable(&self, post: usize, start: &Start) -> bool {
+        let Turns { begun, done } = start.turns;
+        begun == done && self.posts[post].turns.begun == begun
     }
 
     fn author(&self, post: usize) -> Option<usize> {
-        self.posts[post].text.as_ref().map(|text| text.author)
+        self.posts[post].text.now().map(|text| text.author)
     }
 
-    fn new_comment(&mut self, post: usize, user: usize, content: String) -> usize {
-        let reaction = ReactionState::default();
-        let post_id = self.post_id(post);
-        self.comments.push(Comment { post, user, content, id: None, post_id, reaction });
-        self.comments.len() - 1
-    }
-
-    fn own_comment(&self, client: usize, random: &mut Random) -> Option<usize> {
-        let own = &self.comments_of[client];
-        own.get(random.index(own.len())).copied()
-    }
-
-    fn post_of(&self, operation: &BlogOperation) -> Option<usize> {
-        match operation {
-            BlogOperation::PutUser { .. } | BlogOperation::GetUser { .. } => None,
-            BlogOperation::PutPost { post, .. }
-            | BlogOperation::DeletePost { post }
-            | BlogOperation::GetPost { post }
-            | BlogOperation::Like { post, .. }
-            | BlogOperation::Unlike { post, .. }
-            | BlogOperation::GetLike { post, .. } => Some(*post),
-            BlogOperation::PutComment { comment }
-            | BlogOperation::DeleteComment { comment }
-            | BlogOperation::GetComment { comment } => Some(self.comments[*comment].post),
-        }
+    fn name(&self, user: usize) -> Option<&str> {
+        self.users[user].name.now().map(String::as_str)
     }
 }
 
 impl Workload for Blog {
-    type Operation = BlogOperation;
-    type Start = BlogStart;
+    const COPIES: &'static [(&'static str, &'static str)] = &[
+        ("users", "SELECT c.userId AS key, c.id FROM c WHERE IS_DEFINED(c.title)"),
+        ("feed", "SELECT c.type AS key, c.id FROM c WHERE IS_DEFINED(c.title)"),
+    ];
+    const PROJECTIONS: &'static [&'static str] =
+        &["PostCopiesInUsers", "HomeFeed", "UsernamesInPosts", "PostsIntegrity"];
 
     fn clients(&self) -> usize {
-        self.size.clients
+        CLIENTS
     }
 
-    fn bystanders(&self, count: usize) -> Bystanders {
-        operation::bystanders(count)
+    fn bystanders(count: usize) -> Bystanders {
+        sources::bystanders(count)
     }
 
-    fn next(&mut self, client: usize, random: &mut Random) -> BlogOperation {
-        BlogOperation::random(client, self, random)
+    fn many_copies(count: usize) -> Option<ManyCopies> {
+        Some(sources::many_copies(count))
     }
 
-    fn copies(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("users", "SELECT c.userId AS key, c.id FROM c WHERE IS_DEFINED(c.title)"),
-            ("feed", "SELECT c.type AS key, c.id FROM c WHERE IS_DEFINED(c.title)"),
-        ]
-    }
-
-    fn call(&self, operation: &BlogOperation) -> Call {
-        operation.call(self)
-    }
-
-    fn begin(&mut self, operation: &BlogOperation) -> BlogStart {
-        self.clock += 1;
-        let mut start = BlogStart {
-            clock: self.clock,
-            oldest: oldest(Instant::now(), self.behind),
-            turns: Turns::default(),
-            deletes: Turns::default(),
-            post_id: String::new(),
-            holder: None,
-        };
-        match operation {
-            BlogOperation::PutUser { user, name } => {
-                let key = name.to_lowercase();
-                start.holder = self.holder(&key, *user);
-                self.wanted.entry(key).or_default().insert(*user);
-                let user = &mut self.users[*user];
-                (user.changed, user.changing) = (self.clock, true);
+    fn next(&mut self, client: usize, random: &mut Random) -> Operation<Self> {
+        let user = client * USERS + random.index(USERS);
+        let own = client * POSTS + random.index(POSTS);
+        let reacted = if random.chance(0.5) { POPULAR_POSTS } else { CLIENTS * POSTS };
+        let post = random.index(reacted);
+        let number = random.below(1_000_000);
+        let own_comments = &self.comments_of[client];
+        let comment = own_comments.get(random.index(own_comments.len())).copied();
+        match (random.below(100), comment) {
+            (0..8, _) => self.put_user(user, operations::name(random)),
+            (8..30, _) => {
+                let author = self.author(own).filter(|_| random.chance(0.9)).unwrap_or(user);
+                self.put_post(own, author, number)
             }
-            BlogOperation::PutPost { post, .. } => {
-                let post = &mut self.posts[*post];
-                post.turns.begun += u64::from(post.text.is_none());
+            (30..35, _) => self.delete_post(own),
+            (35..55, _) => {
+                let comment = self.new_comment(post, user, number);
+                self.put_comment(client, comment)
             }
-            BlogOperation::DeletePost { post } => {
-                let post = &mut self.posts[*post];
-                post.turns.begun += 1;
-                post.deletes.begun += 1;
-                post.delete_began = self.clock;
-            }
-            _ => {}
-        }
-        if let Some(post) = self.post_of(operation) {
-            (start.turns, start.deletes) = (self.posts[post].turns, self.posts[post].deletes);
-            start.post_id = self.post_id(post);
-        }
-        start
-    }
-
-    fn was_killed(&mut self, operation: &BlogOperation, times: usize) {
-        if let BlogOperation::PutUser { user, .. } = operation {
-            self.users[*user].killed += times;
+            (55..72, _) => self.like(post, user),
+            (72..78, _) => self.unlike(post, user),
+            (78..81, _) => self.get_user(user),
+            (84..87, _) => self.get_like(post, user),
+            (87..93, Some(comment)) => self.delete_comment(comment),
+            (93..96, Some(comment)) => self.put_comment(client, comment),
+            (96.., Some(comment)) => self.get_comment(comment),
+            _ => self.get_post(own),
         }
     }
 
-    fn finish(
-        &mut self,
-        client: usize,
-        operation: &BlogOperation,
-        start: &BlogStart,
-        reply: &Reply,
-        repeated: bool,
-    ) -> bool {
-        self.clock += 1;
-        match operation {
-            BlogOperation::PutUser { user, name } => {
-                self.user_put(*user, name, start, reply, repeated)
-            }
-            BlogOperation::PutPost { post, author, title, content } => {
-                let text = PostText {
-                    author: *author,
-                    title: title.clone(),
-                    content: content.clone(),
-                    creation_date: reply.body["creationDate"].clone(),
-                };
-                self.post_put(*post, text, reply, repeated)
-            }
-            BlogOperation::DeletePost { post } => self.post_deleted(*post, reply, repeated),
-            BlogOperation::PutComment { comment } => {
-                self.comment_put(client, *comment, start, reply)
-            }
-            BlogOperation::Like { post, user } => self.liked(*post, *user, start, reply, repeated),
-            BlogOperation::DeleteComment { .. }
-            | BlogOperation::Unlike { .. }
-            | BlogOperation::GetComment { .. }
-            | BlogOperation::GetLike { .. } => {
-                self.reaction_asked(operation, start, reply, repeated)
-            }
-            BlogOperation::GetUser { user } => self.user_shown(*user, start, reply),
-            BlogOperation::GetPost { post } => self.post_shown(*post, start, reply),
-        }
+    async fn check(&self, api: &Api) -> Vec<String> {
+        check::check(api, self).await
     }
 
-    fn known(&self, operation: &BlogOperation) -> String {
-        match operation {
-            BlogOperation::PutUser { user, .. } | BlogOperation::GetUser { user } => {
-                format!("{} {:?}", user_id(*user), self.users[*user])
-            }
-            BlogOperation::PutComment { comment }
-            | BlogOperation::DeleteComment { comment }
-            | BlogOperation::GetComment { comment } => {
-                let comment = &self.comments[*comment];
-                format!("{comment:?} {:?}", self.posts[comment.post])
-            }
-            BlogOperation::Like { post, user }
-            | BlogOperation::Unlike { post, user }
-            | BlogOperation::GetLike { post, user } => {
-                format!("{:?} {:?}", self.likes.get(&(*post, *user)), self.posts[*post])
-            }
-            BlogOperation::PutPost { post, .. }
-            | BlogOperation::DeletePost { post }
-            | BlogOperation::GetPost { post } => format!("{:?}", self.posts[*post]),
-        }
+    async fn unexplained(
+        &self,
+        database: &DatabaseClient,
+        findings: &[Value],
+    ) -> anyhow::Result<Vec<String>> {
+        reservations::unexplained(self, database, findings).await
     }
+}
 
-    fn check<'a>(&'a self, api: &'a dyn Api) -> BoxFuture<'a, Vec<String>> {
-        check::check(api, self).boxed()
-    }
+fn user_id(user: usize) -> String {
+    format!("u{user}")
+}
 
-    fn unexplained<'a>(
-        &'a self,
-        database: &'a DatabaseClient,
-        findings: &'a [Value],
-    ) -> BoxFuture<'a, Result<Vec<String>>> {
-        reservation::unexplained(self, database, findings).boxed()
-    }
+fn user_path(user: usize) -> String {
+    format!("/api/users/{}", user_id(user))
+}
+
+fn post_id(post: usize) -> String {
+    format!("p{post}")
+}
+
+fn post_path(post: usize) -> String {
+    format!("/api/posts/{}", post_id(post))
 }
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderMap, StatusCode};
     use serde_json::json;
 
     use super::*;
 
-    fn reply(status: u16, body: &Value) -> Reply {
-        let status = StatusCode::from_u16(status).unwrap();
-        Reply::new(status, &HeaderMap::new(), body.to_string().as_bytes())
+    fn is_right(blog: &mut Blog, operation: Operation<Blog>, (status, body): (u16, Value)) -> bool {
+        (operation.finish)(blog, &Reply { status, body, ..Reply::default() }).is_ok()
     }
 
-    /// Judges each answer to the operation, for a model whose one user was created and then renamed a
-    /// moment ago, and liked the one post, which was then deleted.
-    fn judged(behind: Duration, operation: &BlogOperation, answers: &[(u16, Value)]) -> Vec<bool> {
-        let size = BlogSize { clients: 1, users: 1, posts: 1, reuse_ids: true };
-        let mut model = Blog::new(size, behind);
-        let mut done = |operation: &BlogOperation, status: u16, body: &Value| {
-            let start = model.begin(operation);
-            model.finish(0, operation, &start, &reply(status, body), false)
-        };
+    /// Returns a blog whose one user was created and then renamed a moment ago, and liked the one post,
+    /// which was then deleted.
+    fn blog(max_lag: Duration) -> Blog {
+        let mut blog = Blog::new(max_lag, 0);
         for (name, status) in [("One", 201), ("Two", 200)] {
-            let named = BlogOperation::PutUser { user: 0, name: name.to_owned() };
-            assert!(done(&named, status, &json!({ "username": name })));
+            let named = blog.put_user(0, name.to_owned());
+            assert!(is_right(&mut blog, named, (status, json!({ "username": name }))));
         }
-        let title = "T".to_owned();
-        let content = "C".to_owned();
-        let post = BlogOperation::PutPost { post: 0, author: 0, title, content };
-        assert!(done(&post, 201, &json!({ "title": "T", "content": "C" })));
-        assert!(done(&BlogOperation::Like { post: 0, user: 0 }, 201, &Value::Null));
-        assert!(done(&BlogOperation::DeletePost { post: 0 }, 204, &Value::Null));
-        answers.iter().map(|(status, body)| done(operation, *status, body)).collect()
+        let post = blog.put_post(0, 0, 1);
+        assert!(is_right(&mut blog, post, (201, shown_post(1))));
+        let like = blog.like(0, 0);
+        assert!(is_right(&mut blog, like, (201, Value::Null)));
+        let deleted = blog.delete_post(0);
+        assert!(is_right(&mut blog, deleted, (204, Value::Null)));
+        blog
     }
+
+    fn shown_post(number: u64) -> Value {
+        json!({"title": operations::title(number), "content": operations::content(number)})
+    }
+
+    type Begin = fn(&mut Blog) -> Operation<Blog>;
 
     #[test]
     fn a_query_may_lag_as_much_as_its_replica_and_no_more() {
-        let of_user = [
-            (200, json!({ "username": "Two" })),
-            (200, json!({ "username": "One" })),
-            (404, Value::Null),
-            (200, json!({ "username": "Three" })),
-        ];
-        let of_post = [
-            (404, Value::Null),
-            (200, json!({ "title": "T", "content": "C" })),
-            (200, json!({ "title": "T", "content": "D" })),
-        ];
-        let of_like = [(404, Value::Null), (200, Value::Null), (204, Value::Null)];
-        let user = BlogOperation::GetUser { user: 0 };
-        let post = BlogOperation::GetPost { post: 0 };
-        let like = BlogOperation::GetLike { post: 0, user: 0 };
-
-        let far = Duration::from_mins(1);
-        assert_eq!(judged(far, &user, &of_user), [true, true, false, false]);
-        assert_eq!(judged(far, &post, &of_post), [true, true, false]);
-        assert_eq!(judged(far, &like, &of_like), [true, true, false]);
-        let not = Duration::ZERO;
-        assert_eq!(judged(not, &user, &of_user), [true, false, false, false]);
-        assert_eq!(judged(not, &post, &of_post), [true, false, false]);
-        assert_eq!(judged(not, &like, &of_like), [true, false, false]);
+        let user: Begin = |blog| blog.get_user(0);
+        let post: Begin = |blog| blog.get_post(0);
+        let like: Begin = |blog| blog.get_like(0, 0);
+        // The answer, and whether it is right with a lag and without one.
+        for (begin, status, body, lagging, newest) in [
+            (user, 200, json!({ "username": "Two" }), true, true),
+            (user, 200, json!({ "username": "One" }), true, false),
+            (user, 200, json!({ "username": "Three" }), false, false),
+            (user, 404, Value::Null, false, false),
+            (post, 404, Value::Null, true, true),
+            (post, 200, shown_post(1), true, false),
+            (post, 200, shown_post(2), false, false),
+            (like, 404, Value::Null, true, true),
+            (like, 200, Value::Null, true, false),
+            (like, 204, Value::Null, false, false),
+        ] {
+            for (max_lag, right) in [(Duration::from_mins(1), lagging), (Duration::ZERO, newest)] {
+                let mut blog = blog(max_lag);
+                let operation = begin(&mut blog);
+                let judged = is_right(&mut blog, operation, (status, body.clone()));
+                assert_eq!(judged, right, "{status} {body} {max_lag:?}");
+            }
+        }
     }
 
     #[test]
     fn a_command_may_not_lag() {
-        let far = Duration::from_mins(1);
-        let title = "T".to_owned();
-        let content = "D".to_owned();
-        let created = BlogOperation::PutPost { post: 0, author: 0, title, content };
-        assert_eq!(judged(far, &created, &[(200, json!({"title": "T", "content": "D"}))]), [false]);
-        let unliked = BlogOperation::Unlike { post: 0, user: 0 };
-        assert_eq!(judged(far, &unliked, &[(200, Value::Null)]), [false]);
-        assert_eq!(
-            judged(far, &BlogOperation::DeletePost { post: 0 }, &[(204, Value::Null)]),
-            [false]
-        );
+        let put: Begin = |blog| blog.put_post(0, 0, 2);
+        let unlike: Begin = |blog| blog.unlike(0, 0);
+        let delete: Begin = |blog| blog.delete_post(0);
+        for (begin, status, body) in
+            [(put, 200, shown_post(2)), (unlike, 200, Value::Null), (delete, 204, Value::Null)]
+        {
+            let mut blog = blog(Duration::from_mins(1));
+            let operation = begin(&mut blog);
+            assert!(!is_right(&mut blog, operation, (status, body)), "{status}");
+        }
     }
 }

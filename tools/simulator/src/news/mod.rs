@@ -3,140 +3,148 @@
 //!
 //! Each client has items of its own, which only it posts, so it knows their exact state. But all
 //! clients share providers, and so partitions, and all lists. Many items are published so long ago that
-//! they reach the age of the migration within the run: the clock of the app runs faster.
+//! they reach the age of the migration within the run: the clock of the app runs faster. After the run,
+//! months pass at once.
 //!
 //! A killed handler may leave an unfinished move; then the same request is retried. An item that
 //! a batch could not store may have been stored: until its next post it may have its former or its new
 //! state.
+//!
+//! To add an operation: 1. a method that returns its request and the judge of its answer
+//! (`operations.rs`); 2. its probability in `next`; 3. its comparison in `check.rs`.
 
 mod check;
-mod items;
-mod operation;
-mod text;
+mod item;
+mod operations;
+mod window;
 
-use std::time::{Duration, Instant};
+use std::{ops::Range, time::Duration};
 
-use futures::{FutureExt as _, future::BoxFuture};
-use serde_json::Value;
+use http::Method;
+use time::OffsetDateTime;
 use tributary_local::chaos::Random;
 use tributary_local::client::Call;
 
-pub use operation::{ListWindow, NewsOperation, NewsSize};
-pub use text::ItemText;
+use crate::{
+    api::Api,
+    workload::{Operation, Workload, verdict},
+};
+use item::{ItemState, PROVIDERS, text_of};
+use window::ListWindow;
 
-use crate::{Api, Clock, Reply, Workload, oldest};
-use items::ItemState;
+const CLIENTS: usize = 8;
+/// Items of each client, at most 1,000 in all.
+const ITEMS: usize = 20;
+
+/// The speed of the clock. A request may take half an hour on it (`Ages::SLACK` of the news): six
+/// seconds, in which the SDK repeats a throttled one.
+const CLOCK_RATE: i32 = 300;
+/// The approximate time of a run.
+const RUN: Duration = Duration::from_mins(5);
+
+/// The age in days at which lists end, long before that of the archive.
+const LISTED_DAYS: i64 = 360;
 
 /// The reference model of the news.
 #[derive(Debug)]
-pub struct News {
-    size: NewsSize,
-    /// The longest lag of a read.
-    behind: Duration,
-    clock: Clock,
+pub(crate) struct News {
+    max_lag: Duration,
+    /// The moment since which the clock of the app has run faster.
+    clock_since: OffsetDateTime,
+    strategy: &'static str,
+    /// Items that no run of the migration or the archive can move, at most.
+    poisoned: u64,
     items: Vec<ItemState>,
     /// The unfinished list of each client.
     pages: Vec<Option<ListWindow>>,
-    /// The items that the last wrong page has in an impossible state.
-    missed: Vec<usize>,
     posted: u64,
 }
 
-/// The state at the beginning of an operation: the oldest one that a read may see.
-#[derive(Debug)]
-pub struct NewsStart(Instant);
-
 impl News {
-    /// Creates a model without items, of an app with this clock, whose reads lag up to `behind`.
-    pub fn new(size: NewsSize, clock: Clock, behind: Duration) -> Self {
+    /// Creates a model without items, of an app whose reads lag up to `max_lag`. An even seed has
+    /// months that all providers share.
+    pub(crate) fn new(max_lag: Duration, poisoned: u64, seed: u64) -> Self {
+        // The settings have a resolution of a millisecond.
+        let now = OffsetDateTime::now_utc();
         Self {
-            size,
-            behind,
-            clock,
-            items: vec![ItemState::default(); size.clients * size.items],
-            pages: vec![None; size.clients],
-            missed: Vec::new(),
+            max_lag,
+            clock_since: now.replace_millisecond(now.millisecond()).unwrap_or(now),
+            strategy: if seed.is_multiple_of(2) { "monthly" } else { "hybrid" },
+            poisoned,
+            items: vec![ItemState::default(); CLIENTS * ITEMS],
+            pages: vec![None; CLIENTS],
             posted: 0,
         }
     }
 
     /// Returns the items of a client.
-    fn own(&self, client: usize) -> std::ops::Range<usize> {
-        client * self.size.items..(client + 1) * self.size.items
+    fn own(client: usize) -> Range<usize> {
+        client * ITEMS..(client + 1) * ITEMS
+    }
+
+    fn now(&self) -> OffsetDateTime {
+        self.clock_since + (OffsetDateTime::now_utc() - self.clock_since) * CLOCK_RATE
+    }
+
+    fn days_ago(&self, days: i64) -> OffsetDateTime {
+        self.now() - time::Duration::days(days)
     }
 }
 
 impl Workload for News {
-    type Operation = NewsOperation;
-    type Start = NewsStart;
-
     fn clients(&self) -> usize {
-        self.size.clients
+        CLIENTS
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
-        let (since, times) = self.clock.parts();
         vec![
-            ("Clock__Rate", times.to_string()),
-            ("Clock__Since", text::text_of(since)),
-            ("News__HighVolumeProviders", text::PROVIDERS[0].to_owned()),
+            ("Clock__Rate", CLOCK_RATE.to_string()),
+            ("Clock__Since", text_of(self.clock_since)),
+            ("News__HighVolumeProviders", PROVIDERS[0].to_owned()),
+            ("News__PartitionStrategy", self.strategy.to_owned()),
         ]
     }
 
-    fn next(&mut self, client: usize, random: &mut Random) -> NewsOperation {
-        NewsOperation::random(client, self, random)
-    }
-
-    fn begin(&mut self, _: &NewsOperation) -> NewsStart {
-        NewsStart(oldest(Instant::now(), self.behind))
-    }
-
-    fn call(&self, operation: &NewsOperation) -> Call {
-        operation.call(self)
-    }
-
-    fn finish(
-        &mut self,
-        client: usize,
-        operation: &NewsOperation,
-        start: &NewsStart,
-        reply: &Reply,
-        repeated: bool,
-    ) -> bool {
-        match operation {
-            NewsOperation::Post { item, text } => self.item_posted(*item, text, reply, repeated),
-            NewsOperation::Batch { posts } => self.items_posted(posts, reply, repeated),
-            NewsOperation::Get { item, .. } => self.item_shown(*item, start, reply),
-            NewsOperation::List { window } => self.page_shown(client, window, start, reply),
-            NewsOperation::Search { item, window } => self.item_found(*item, window, start, reply),
-            NewsOperation::Migrate | NewsOperation::Archive => reply.status == 200,
+    fn next(&mut self, client: usize, random: &mut Random) -> Operation<Self> {
+        let own = Self::own(client);
+        let item = own.start + random.index(own.len());
+        // An item that a failed batch left uncertain is made certain first.
+        if let Some(item) = own.clone().find(|&item| self.items[item].is_uncertain()) {
+            return self.post(item, random);
+        }
+        let known = self.items[item].path.clone().zip(self.items[item].published());
+        match (random.below(100), known) {
+            (0..8, _) => {
+                let mut items: Vec<usize> = own.collect();
+                random.shuffle(&mut items);
+                items.truncate(2 + random.index(5));
+                self.post_batch(items, random)
+            }
+            (pick @ 8..15, _) => {
+                let job = if pick < 14 { "migrate" } else { "archive" };
+                let call = Call::new(Method::POST, format!("/api/news/{job}"));
+                Operation::new(call, |_: &mut Self, reply| verdict(reply.status == 200, &()))
+            }
+            (15..40, _) => {
+                let window = self.pages[client].take();
+                let window = window.unwrap_or_else(|| ListWindow::random(self, random));
+                self.list(client, window)
+            }
+            (40..54, Some((path, _))) => self.get(item, &path),
+            (54..58, Some((_, published))) if published > self.days_ago(LISTED_DAYS) => {
+                self.search(item, ListWindow::around(published, random))
+            }
+            _ => self.post(item, random),
         }
     }
 
-    fn known(&self, operation: &NewsOperation) -> String {
-        match operation {
-            NewsOperation::Post { item, .. }
-            | NewsOperation::Get { item, .. }
-            | NewsOperation::Search { item, .. } => format!("{:?}", self.items[*item]),
-            NewsOperation::Batch { posts } => {
-                let items: Vec<_> = posts.iter().map(|(item, _)| &self.items[*item]).collect();
-                format!("{items:?}")
-            }
-            NewsOperation::List { .. } => {
-                let items: Vec<_> =
-                    self.missed.iter().map(|item| (item, &self.items[*item])).collect();
-                format!("in an impossible state: {items:?}")
-            }
-            NewsOperation::Migrate | NewsOperation::Archive => String::new(),
-        }
+    async fn check(&self, api: &Api) -> Vec<String> {
+        check::check(api, self).await
     }
 
-    fn check<'a>(&'a self, api: &'a dyn Api) -> BoxFuture<'a, Vec<String>> {
-        check::check(api, self).boxed()
+    fn days_pass(&mut self, days: i32) -> bool {
+        // So the clock, which runs faster since then, is ahead by these days.
+        self.clock_since -= time::Duration::days(1) * days / (CLOCK_RATE - 1);
+        true
     }
-}
-
-/// Returns the items of a list.
-fn listed(body: &Value) -> &[Value] {
-    body["items"].as_array().map_or(&[][..], Vec::as_slice)
 }

@@ -4,23 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{
-    Label, WebStore,
-    labels::LabelKind,
-    operation::{customer_id, customer_path, product_id},
+use super::{Named, WebStore, products::product_id};
+use crate::{
+    api::{Api, listed, text},
+    bystanders::BYSTANDER,
+    comparison::Comparison,
 };
-use crate::{Api, comparison::Comparison, workload::BYSTANDER};
 
 /// Sends every query for all items and returns the differences from the model, a sentence each.
-pub(super) async fn check(api: &dyn Api, model: &WebStore) -> Vec<String> {
+pub(super) async fn check(api: &Api, model: &WebStore) -> Vec<String> {
     let mut check = WebStoreCheck { model, it: Comparison::new(api) };
-    for kind in [LabelKind::Category, LabelKind::Tag] {
-        check.labels(kind).await;
-    }
+    check.labels("categories", (0..model.categories.len()).map(Named::Category)).await;
+    check.labels("tags", (0..model.tags.len()).map(Named::Tag)).await;
     check.products().await;
     check.customers().await;
     check.top_customers().await;
-    check.it.end()
+    check.it.divergences
 }
 
 struct WebStoreCheck<'a> {
@@ -28,50 +27,52 @@ struct WebStoreCheck<'a> {
     it: Comparison<'a>,
 }
 
-impl WebStoreCheck<'_> {
-    /// Checks that each category and tag has its last acknowledged name, alone and in the list by name.
-    async fn labels(&mut self, kind: LabelKind) {
-        let all =
-            if kind == LabelKind::Category { &self.model.categories } else { &self.model.tags };
+impl<'a> WebStoreCheck<'a> {
+    fn name(&self, named: Named) -> Option<&'a str> {
+        self.model.named(named).now().map(String::as_str)
+    }
+
+    /// Checks that a label or a customer has its last acknowledged name. Returns the item.
+    async fn named(&mut self, named: Named) -> Value {
+        let shown = self.it.get(&named.path()).await.unwrap_or_default();
+        let name = shown[named.field()].as_str();
+        self.it.same(&format!("name of {}", named.id()), name, self.name(named));
+        shown
+    }
+
+    /// Checks that each label has its name, alone and in the list by name.
+    async fn labels(&mut self, kind: &str, labels: impl Iterator<Item = Named>) {
         let mut expected = BTreeMap::new();
-        for (number, named) in all.iter().enumerate() {
-            let label = Label { kind, number };
-            let shown = self.it.get(&label.path()).await;
-            let name = shown.as_ref().and_then(|shown| shown["name"].as_str());
-            self.it.same(&format!("name of {}", label.id()), &name, &named.name.as_deref());
-            expected.extend(named.name.clone().map(|name| (label.id(), name)));
+        for label in labels {
+            self.named(label).await;
+            expected.extend(self.name(label).map(|name| (label.id(), name)));
         }
-        let path = if kind == LabelKind::Category { "/api/categories" } else { "/api/tags" };
-        let mut list = self.it.list(path).await;
+        let mut list = self.it.list(&format!("/api/{kind}")).await;
         list.retain(|label| !text(label, "id").starts_with(BYSTANDER));
-        let names: Vec<_> = list.iter().map(|label| text(label, "name")).collect();
-        self.is(&format!("{path} is sorted by name"), names.is_sorted());
-        let shown: BTreeMap<_, _> = list
-            .iter()
-            .map(|label| (text(label, "id").to_owned(), text(label, "name").to_owned()))
-            .collect();
-        self.it.same(path, &shown, &expected);
+        let is_sorted = list.is_sorted_by_key(|label| text(label, "name"));
+        self.it.is(&format!("{kind} are sorted by name"), is_sorted);
+        let shown: BTreeMap<_, _> =
+            list.iter().map(|label| (text(label, "id").to_owned(), text(label, "name"))).collect();
+        self.it.same(kind, shown, expected);
     }
 
     /// Checks that each product is in its category and in no other, with its text, price, and the
     /// present names of its category and tags.
     async fn products(&mut self) {
-        for (number, category) in self.model.categories.iter().enumerate() {
-            let Some(name) = &category.name else { continue };
-            let label = Label { kind: LabelKind::Category, number };
+        for category in 0..self.model.categories.len() {
+            let label = Named::Category(category);
+            let Some(name) = self.name(label) else { continue };
             let list = self.it.list(&format!("{}/products", label.path())).await;
-            let ids: BTreeSet<_> =
+            let is_sorted = list.is_sorted_by_key(|product| text(product, "name"));
+            self.it.is(&format!("{} is sorted by name", label.id()), is_sorted);
+            let mut shown: Vec<_> =
                 list.iter().map(|product| text(product, "id").to_owned()).collect();
-            self.is(
-                &format!("no product is listed twice in {}", label.id()),
-                ids.len() == list.len(),
-            );
-            let names: Vec<_> = list.iter().map(|product| text(product, "name")).collect();
-            self.is(&format!("{} is sorted by name", label.id()), names.is_sorted());
-            let expected = (0..self.model.products.len())
-                .filter(|product| self.model.category_of(*product) == Some(number));
-            let expected: BTreeSet<_> = expected.map(product_id).collect();
-            self.it.same(&format!("products in {}", label.id()), &ids, &expected);
+            shown.sort_unstable();
+            let products = (0..self.model.products.len())
+                .filter(|product| self.model.category_of(*product) == Some(category));
+            let expected: BTreeSet<_> = products.map(product_id).collect();
+            let expected: Vec<_> = expected.into_iter().collect();
+            self.it.same(&format!("products in {}", label.id()), shown, expected);
             for product in &list {
                 self.product(product, name);
             }
@@ -80,96 +81,70 @@ impl WebStoreCheck<'_> {
 
     fn product(&mut self, shown: &Value, category: &str) {
         let id = text(shown, "id");
-        let number = id.strip_prefix('p').and_then(|number| number.parse::<usize>().ok());
-        let known = number.and_then(|number| Some((number, self.model.products.get(number)?)));
-        let Some((number, text_of)) =
-            known.and_then(|(number, product)| Some((number, product.text.as_ref()?)))
-        else {
-            return;
-        };
-        if !text_of.is_shown(number, shown) {
-            self.it.differs(format!("{id}: {shown} instead of {text_of:?}"));
+        let number = (0..self.model.products.len()).find(|product| product_id(*product) == id);
+        let known = number.and_then(|number| Some((number, self.model.products[number].now()?)));
+        let Some((number, expected)) = known else { return };
+        if !expected.is_shown(number, shown) {
+            self.it.differs(format!("{id}: {shown} instead of {expected:?}"));
         }
-        self.it.same(&format!("category's name of {id}"), &text(shown, "categoryName"), &category);
-        for tag in shown["tags"].as_array().map_or(&[][..], Vec::as_slice) {
-            let number = text(tag, "id").strip_prefix("tag-").and_then(|text| text.parse().ok());
-            let named = number.and_then(|number: usize| self.model.tags.get(number));
-            let name = named.and_then(|named| named.name.as_deref()).unwrap_or_default();
-            let what = format!("name of {} in {id}", text(tag, "id"));
-            self.it.same(&what, &text(tag, "name"), &name);
+        let category_name = text(shown, "categoryName");
+        self.it.same(&format!("category's name of {id}"), category_name, category);
+        for tag in shown["tags"].as_array().into_iter().flatten() {
+            let tag_id = text(tag, "id");
+            let label = expected.tags.iter().map(|&tag| Named::Tag(tag));
+            let name = label.filter(|label| label.id() == tag_id).find_map(|it| self.name(it));
+            self.it.same(&format!("name of {tag_id} in {id}"), tag["name"].as_str(), name);
         }
     }
 
     /// Checks that each customer has its name, its orders as acknowledged, and their number.
     async fn customers(&mut self) {
-        for (number, customer) in self.model.customers.iter().enumerate() {
-            let Some(name) = &customer.name else { continue };
-            let id = customer_id(number);
-            let path = customer_path(number);
-            let shown = self.it.get(&path).await.unwrap_or_default();
-            self.it.same(&format!("name of {id}"), &text(&shown, "firstName"), &name.as_str());
-            let list = self.it.list(&format!("{path}/orders")).await;
-            let dates: Vec<_> = list.iter().map(|order| text(order, "orderDate")).collect();
-            self.is(
-                &format!("the orders of {id} are newest first"),
-                dates.is_sorted_by(|a, b| a >= b),
-            );
+        for number in 0..self.model.customers.len() {
+            let customer = Named::Customer(number);
+            let shown = self.named(customer).await;
+            if self.name(customer).is_none() {
+                continue;
+            }
+            let id = customer.id();
+            let list = self.it.list(&format!("{}/orders", customer.path())).await;
+            let newest_first =
+                list.is_sorted_by(|a, b| text(a, "orderDate") >= text(b, "orderDate"));
+            self.it.is(&format!("the orders of {id} are newest first"), newest_first);
             self.it.same(&format!("count of {id}"), &shown["salesOrderCount"], &list.len().into());
-            let by_id = |orders: &[Value]| -> BTreeMap<String, Value> {
-                orders.iter().map(|order| (text(order, "id").to_owned(), order.clone())).collect()
-            };
             let orders = self.model.orders.iter().filter(|order| order.customer == number);
-            let expected: Vec<_> = orders.filter_map(|order| order.shown.clone()).collect();
-            let shown = by_id(&list);
-            let expected = by_id(&expected);
-            for (order, expected) in &expected {
-                self.it.same(&format!("{order} of {id}"), &shown.get(order), &Some(expected));
-            }
-            for order in shown.keys().filter(|order| !expected.contains_key(*order)) {
-                self.it.differs(format!("{order} of {id} was deleted and exists"));
-            }
+            let expected: BTreeMap<_, _> = orders
+                .filter_map(|order| order.shown.now())
+                .map(|order| (text(order, "id"), order))
+                .collect();
+            let shown: BTreeMap<_, _> =
+                list.iter().map(|order| (text(order, "id"), order)).collect();
+            self.it.same(&format!("orders of {id}"), shown, expected);
         }
     }
 
     /// Checks that the query and the leaderboard show the same customers in the same order, with their
     /// counts.
     async fn top_customers(&mut self) {
-        let mut expected: Vec<(usize, String)> = Vec::new();
-        for (number, customer) in self.model.customers.iter().enumerate() {
+        let mut expected: Vec<(u64, String)> = Vec::new();
+        for number in 0..self.model.customers.len() {
+            let customer = Named::Customer(number);
             let orders = self.model.orders.iter();
-            let count = orders.filter(|it| it.customer == number && it.shown.is_some()).count();
-            expected.extend(customer.name.is_some().then(|| (count, customer_id(number))));
+            let own = orders.filter(|it| it.customer == number && it.shown.now().is_some());
+            if self.name(customer).is_some() {
+                expected.push((own.count() as u64, customer.id()));
+            }
         }
         expected.sort_by(|(n, id), (other_n, other)| other_n.cmp(n).then_with(|| id.cmp(other)));
         expected.truncate(100);
         for source in ["query", "leaderboard"] {
             let path = format!("/api/reports/top-customers?limit=100&source={source}");
-            let Some(shown) = self.it.get(&path).await else {
-                self.it.differs(format!("GET {path} was answered 404"));
-                continue;
+            let shown = self.it.get(&path).await.unwrap_or_default();
+            let row = |item: &Value| {
+                let count = item["salesOrderCount"].as_u64().unwrap_or(u64::MAX);
+                (count, text(item, "id").to_owned())
             };
-            let items = shown["items"].as_array().map_or(&[][..], Vec::as_slice);
-            let count = |item: &Value| item["salesOrderCount"].as_u64().unwrap_or(u64::MAX);
-            let shown: Vec<_> = items
-                .iter()
-                .map(|item| {
-                    (
-                        usize::try_from(count(item)).unwrap_or(usize::MAX),
-                        text(item, "id").to_owned(),
-                    )
-                })
-                .collect();
+            let shown: Vec<_> = listed(&shown).iter().map(row).collect();
             self.it.same(&path, &shown, &expected);
         }
     }
-
-    fn is(&mut self, what: &str, holds: bool) {
-        if !holds {
-            self.it.differs(format!("it is not true that {what}"));
-        }
-    }
-}
-
-fn text<'a>(item: &'a Value, field: &str) -> &'a str {
-    item[field].as_str().unwrap_or_default()
 }

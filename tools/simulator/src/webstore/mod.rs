@@ -7,221 +7,272 @@
 //! and customers are never deleted here.
 //!
 //! An order may name another client's product, which may have moved meanwhile: then 404 is right.
+//!
+//! To add an operation: 1. a method that returns its request and the judge of its answer; 2. its
+//! probability in `next`; 3. its comparison in `check.rs`.
 
 mod check;
-mod labels;
-mod operation;
 mod orders;
 mod products;
+mod sources;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use futures::{FutureExt as _, future::BoxFuture};
+use serde_json::{Value, json};
 use tributary_local::chaos::Random;
 use tributary_local::client::Call;
 
-pub use labels::{Label, LabelKind};
-pub use operation::{ProductText, WebStoreOperation, WebStoreSize};
+use crate::{
+    api::{Api, put},
+    bystanders::Bystanders,
+    copies::ManyCopies,
+    versions::{Versions, oldest},
+    workload::{Operation, Workload, verdict},
+};
+use orders::Order;
+use products::ProductText;
 
-use crate::{Api, Bystanders, Reply, Workload, oldest};
-use labels::LabelState;
-use orders::{Customer, Order};
-use products::ProductState;
+const CLIENTS: usize = 8;
+/// Customers of each client.
+const CUSTOMERS: usize = 3;
+/// Categories of each client, and as many tags.
+const LABELS: usize = 3;
+/// Products of each client.
+const PRODUCTS: usize = 20;
 
 /// The reference model of the WebStore.
 #[derive(Debug)]
-pub struct WebStore {
-    size: WebStoreSize,
+pub(crate) struct WebStore {
     /// The longest lag of a read.
-    behind: Duration,
-    categories: Vec<LabelState>,
-    tags: Vec<LabelState>,
-    products: Vec<ProductState>,
-    customers: Vec<Customer>,
+    max_lag: Duration,
+    /// The names of the labels and of the customers.
+    categories: Vec<Versions<String>>,
+    tags: Vec<Versions<String>>,
+    customers: Vec<Versions<String>>,
+    products: Vec<Versions<ProductText>>,
     orders: Vec<Order>,
     orders_of: Vec<Vec<usize>>,
 }
 
-/// The state at the beginning of an operation.
-#[derive(Debug)]
-pub struct WebStoreStart {
-    /// The oldest state that a read may see.
-    oldest: Instant,
-    /// True if the labels of the operation existed: `None` if that is unknown. One that did not exist
-    /// may have been created since.
-    labels_exist: Option<bool>,
-    /// True if its customer existed: `None` if that is unknown.
-    customer_exists: Option<bool>,
+/// An item that has a name and is never deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Category(usize),
+    Tag(usize),
+    Customer(usize),
+}
+
+impl Named {
+    fn id(self) -> String {
+        match self {
+            Self::Category(number) => format!("category-{number}"),
+            Self::Tag(number) => format!("tag-{number}"),
+            Self::Customer(number) => format!("c{number}"),
+        }
+    }
+
+    fn path(self) -> String {
+        let list = match self {
+            Self::Category(_) => "categories",
+            Self::Tag(_) => "tags",
+            Self::Customer(_) => "customers",
+        };
+        format!("/api/{list}/{}", self.id())
+    }
+
+    /// Returns the field of its name.
+    fn field(self) -> &'static str {
+        if matches!(self, Self::Customer(_)) { "firstName" } else { "name" }
+    }
+
+    fn body(self, name: &str) -> Value {
+        match self {
+            Self::Category(_) | Self::Tag(_) => json!({ "name": name }),
+            Self::Customer(_) => json!({
+                "firstName": name, "lastName": "Customer", "emailAddress": "someone@example.com",
+                "addresses": [],
+            }),
+        }
+    }
 }
 
 impl WebStore {
-    /// Creates an empty shop whose reads lag up to `behind`.
-    pub fn new(size: WebStoreSize, behind: Duration) -> Self {
-        let WebStoreSize { clients, customers, labels, products } = size;
+    /// Creates an empty shop whose reads lag up to `max_lag`.
+    pub(crate) fn new(max_lag: Duration) -> Self {
         Self {
-            size,
-            behind,
-            categories: vec![LabelState::default(); clients * labels],
-            tags: vec![LabelState::default(); clients * labels],
-            products: vec![ProductState::default(); clients * products],
-            customers: vec![Customer::default(); clients * customers],
+            max_lag,
+            categories: vec![Versions::default(); CLIENTS * LABELS],
+            tags: vec![Versions::default(); CLIENTS * LABELS],
+            customers: vec![Versions::default(); CLIENTS * CUSTOMERS],
+            products: vec![Versions::default(); CLIENTS * PRODUCTS],
             orders: Vec::new(),
-            orders_of: vec![Vec::new(); clients],
+            orders_of: vec![Vec::new(); CLIENTS],
         }
+    }
+
+    fn named(&self, named: Named) -> &Versions<String> {
+        match named {
+            Named::Category(number) => &self.categories[number],
+            Named::Tag(number) => &self.tags[number],
+            Named::Customer(number) => &self.customers[number],
+        }
+    }
+
+    fn named_mut(&mut self, named: Named) -> &mut Versions<String> {
+        match named {
+            Named::Category(number) => &mut self.categories[number],
+            Named::Tag(number) => &mut self.tags[number],
+            Named::Customer(number) => &mut self.customers[number],
+        }
+    }
+
+    /// Returns true if all exist: `None` if that is unknown.
+    fn exist(&self, all: impl IntoIterator<Item = Named>) -> Option<bool> {
+        let mut exist = Some(true);
+        for named in all {
+            match self.named(named).exists() {
+                Some(true) => {}
+                None => exist = None,
+                Some(false) => return Some(false),
+            }
+        }
+        exist
+    }
+
+    fn put_named(&mut self, named: Named, name: String) -> Operation<Self> {
+        self.named_mut(named).begin();
+        let call = put(named.path(), named.body(&name));
+        Operation::new(call, move |shop: &mut Self, reply| {
+            let shown = reply.body[named.field()] == *name && reply.body["id"] == named.id();
+            let state = shop.named_mut(named);
+            verdict(state.was_put(name, reply) && shown, state)
+        })
+    }
+
+    fn get_named(&self, named: Named) -> Operation<Self> {
+        let oldest = oldest(self.max_lag);
+        Operation::new(Call::get(named.path()), move |shop: &mut Self, reply| {
+            let state = shop.named(named);
+            let is_name = |name: &String| reply.body[named.field()] == **name;
+            verdict(state.is_shown(oldest, reply, is_name), state)
+        })
     }
 }
 
 impl Workload for WebStore {
-    type Operation = WebStoreOperation;
-    type Start = WebStoreStart;
+    const PROJECTIONS: &'static [&'static str] =
+        &["LabelNames", "Leaderboard", "ProductsIntegrity"];
 
     fn clients(&self) -> usize {
-        self.size.clients
+        CLIENTS
     }
 
-    fn bystanders(&self, count: usize) -> Bystanders {
-        operation::bystanders(count)
+    fn bystanders(count: usize) -> Bystanders {
+        sources::bystanders(count)
     }
 
-    fn next(&mut self, client: usize, random: &mut Random) -> WebStoreOperation {
-        WebStoreOperation::random(client, self, random)
+    fn many_copies(count: usize) -> Option<ManyCopies> {
+        Some(sources::many_copies(count))
     }
 
-    fn begin(&mut self, operation: &WebStoreOperation) -> WebStoreStart {
-        match operation {
-            WebStoreOperation::PutLabel { label, .. } => self.label_begins(*label),
-            WebStoreOperation::PutCustomer { customer, .. } => self.customer_begins(*customer),
-            _ => {}
+    fn next(&mut self, client: usize, random: &mut Random) -> Operation<Self> {
+        let own = |each: usize, random: &mut Random| client * each + random.index(each);
+        let label = own(LABELS, random);
+        let label = if random.chance(0.5) { Named::Category(label) } else { Named::Tag(label) };
+        let own_customer = Named::Customer(own(CUSTOMERS, random));
+        let customer = random.index(CLIENTS * CUSTOMERS);
+        let product = own(PRODUCTS, random);
+        let category = random.index(CLIENTS * LABELS);
+        let at = self.category_of(product);
+        let own_orders = &self.orders_of[client];
+        let order = own_orders.get(random.index(own_orders.len())).copied();
+        let number = random.below(1_000_000);
+        // Products, orders and their prices need the items that they name.
+        if self.named(label).now().is_none() {
+            return self.put_named(label, format!("Label {number}"));
         }
-        let labels_exist = match operation {
-            WebStoreOperation::PutProduct { text, .. } => self.labels_of(text),
-            WebStoreOperation::MoveProduct { to, .. } => {
-                self.exist([Label { kind: LabelKind::Category, number: *to }])
+        match (random.below(100), at, order) {
+            (0..12, ..) => self.put_named(label, format!("Label {number}")),
+            (12..15, ..) => self.get_named(label),
+            (15..40, ..) => {
+                let text = ProductText::random(at.unwrap_or(category), number, random);
+                self.put_product(product, text)
             }
-            _ => None,
-        };
-        let customer_exists = match operation {
-            WebStoreOperation::PutOrder { order } => {
-                self.customer_exists(self.orders[*order].customer)
-            }
-            _ => None,
-        };
-        let oldest = oldest(Instant::now(), self.behind);
-        WebStoreStart { oldest, labels_exist, customer_exists }
-    }
-
-    fn call(&self, operation: &WebStoreOperation) -> Call {
-        operation.call(self)
-    }
-
-    fn finish(
-        &mut self,
-        client: usize,
-        operation: &WebStoreOperation,
-        start: &WebStoreStart,
-        reply: &Reply,
-        repeated: bool,
-    ) -> bool {
-        match operation {
-            WebStoreOperation::PutLabel { label, name } => {
-                self.label_put(*label, name, reply, repeated)
-            }
-            WebStoreOperation::GetLabel { label } => self.label_shown(*label, start, reply),
-            WebStoreOperation::PutProduct { product, text } => {
-                self.product_put(*product, text, start, reply, repeated)
-            }
-            WebStoreOperation::MoveProduct { product, to, .. } => {
-                self.product_moved(*product, *to, start, reply)
-            }
-            WebStoreOperation::DeleteProduct { product, .. } => {
-                self.product_deleted(*product, reply, repeated)
-            }
-            WebStoreOperation::GetProduct { product, category } => {
-                self.product_shown(*product, *category, start, reply)
-            }
-            WebStoreOperation::PutCustomer { customer, name } => {
-                self.customer_put(*customer, name, reply, repeated)
-            }
-            WebStoreOperation::GetCustomer { customer } => {
-                self.customer_shown(*customer, start, reply)
-            }
-            WebStoreOperation::PutOrder { order } => {
-                self.order_put(client, *order, start, reply, repeated)
-            }
-            WebStoreOperation::DeleteOrder { order } => self.order_deleted(*order, reply, repeated),
-            WebStoreOperation::GetOrder { order } => self.order_shown(*order, start, reply),
+            (40..48, Some(from), _) => self.move_product(product, from, category),
+            (48..52, ..) => self.delete_product(product, at.unwrap_or(category)),
+            (40..56, ..) => self.get_product(product, at.unwrap_or(category)),
+            (56..62, ..) => self.put_named(own_customer, format!("Name {number}")),
+            (66..84, ..) => match self.new_order(client, customer, random) {
+                Some(order) => self.put_order(client, order),
+                None => self.get_named(own_customer),
+            },
+            (84..93, _, Some(order)) => self.delete_order(order),
+            (93..96, _, Some(order)) => self.put_order(client, order),
+            (96.., _, Some(order)) => self.get_order(order),
+            _ => self.get_named(own_customer),
         }
     }
 
-    fn known(&self, operation: &WebStoreOperation) -> String {
-        match operation {
-            WebStoreOperation::PutLabel { label, .. } | WebStoreOperation::GetLabel { label } => {
-                format!("{:?}", self.label_state(*label))
-            }
-            WebStoreOperation::PutProduct { product, .. }
-            | WebStoreOperation::MoveProduct { product, .. }
-            | WebStoreOperation::DeleteProduct { product, .. }
-            | WebStoreOperation::GetProduct { product, .. } => {
-                format!("{:?}", self.products[*product])
-            }
-            WebStoreOperation::PutCustomer { customer, .. }
-            | WebStoreOperation::GetCustomer { customer } => {
-                format!("{:?}", self.customers[*customer])
-            }
-            WebStoreOperation::PutOrder { order }
-            | WebStoreOperation::DeleteOrder { order }
-            | WebStoreOperation::GetOrder { order } => format!("{:?}", self.orders[*order]),
-        }
-    }
-
-    fn check<'a>(&'a self, api: &'a dyn Api) -> BoxFuture<'a, Vec<String>> {
-        check::check(api, self).boxed()
+    async fn check(&self, api: &Api) -> Vec<String> {
+        check::check(api, self).await
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderMap, StatusCode};
-    use serde_json::{Value, json};
-
     use super::*;
+    use crate::api::Reply;
 
     struct Shop(WebStore);
 
     impl Shop {
         /// Creates one client with a category, a tag, a customer, and a product of 9.99.
         fn new() -> Self {
-            let size = WebStoreSize { clients: 1, customers: 1, labels: 1, products: 1 };
-            let mut shop = Self(WebStore::new(size, Duration::ZERO));
-            for kind in [LabelKind::Category, LabelKind::Tag] {
-                let label = Label { kind, number: 0 };
-                let named = WebStoreOperation::PutLabel { label, name: "Name".into() };
-                assert!(shop.ends(&named, 201, &json!({ "id": label.id(), "name": "Name" })));
+            let mut shop = Self(WebStore::new(Duration::ZERO));
+            for named in [Named::Category(0), Named::Tag(0), Named::Customer(0)] {
+                let put = shop.0.put_named(named, "Name".into());
+                let body = json!({ "id": named.id(), named.field(): "Name" });
+                assert!(shop.ends(put, 201, &body));
             }
-            let signed_up = WebStoreOperation::PutCustomer { customer: 0, name: "Ann".into() };
-            assert!(shop.ends(&signed_up, 201, &json!({ "firstName": "Ann" })));
-            assert!(shop.ends(&priced(999), 201, &product(9.99)));
+            assert!(shop.priced(999, 201, 9.99));
             shop
         }
 
         /// Returns true if this is a right answer.
-        fn ends(&mut self, operation: &WebStoreOperation, status: u16, body: &Value) -> bool {
-            let start = self.0.begin(operation);
-            let status = StatusCode::from_u16(status).unwrap();
-            let reply = Reply::new(status, &HeaderMap::new(), body.to_string().as_bytes());
-            self.0.finish(0, operation, &start, &reply, false)
+        fn ends(&mut self, operation: Operation<WebStore>, status: u16, body: &Value) -> bool {
+            let reply = Reply { status, body: body.clone(), ..Reply::default() };
+            (operation.finish)(&mut self.0, &reply).is_ok()
         }
 
-        /// Returns an order of the product.
-        fn order(&mut self) -> WebStoreOperation {
-            let mut random = Random::stream(1, 1);
-            WebStoreOperation::PutOrder { order: self.0.new_order(0, 0, &mut random).unwrap() }
+        /// Puts the product and returns true if it may be shown with this price.
+        fn priced(&mut self, price: u64, status: u16, shown: f64) -> bool {
+            let text = ProductText { category: 0, name: "Bell".into(), price, tags: vec![0] };
+            let put = self.0.put_product(0, text);
+            self.ends(put, status, &product(shown))
         }
-    }
 
-    fn priced(price: u64) -> WebStoreOperation {
-        let text = ProductText { category: 0, name: "Bell".into(), price, tags: vec![0] };
-        WebStoreOperation::PutProduct { product: 0, text }
+        /// Orders the product and returns true if the order may be shown with a price in cents.
+        fn ordered(&mut self, order: usize, (price, extra): (u64, u64), status: u16) -> bool {
+            let body = self.order_body(order, price, extra);
+            let put = self.0.put_order(0, order);
+            self.ends(put, status, &body)
+        }
+
+        fn order_body(&self, order: usize, price: u64, extra: u64) -> Value {
+            let mut body = self.0.orders[order].body();
+            let mut total = extra;
+            for item in body["items"].as_array_mut().unwrap() {
+                total += price * item["quantity"].as_u64().unwrap();
+                item["price"] = products::money(price);
+            }
+            body["total"] = products::money(total);
+            body["id"] = json!("order-1");
+            body
+        }
+
+        fn order(&mut self) -> usize {
+            (0..).find_map(|n| self.0.new_order(0, 0, &mut Random::stream(1, n))).unwrap()
+        }
     }
 
     fn product(price: f64) -> Value {
@@ -229,44 +280,26 @@ mod tests {
                 "tags": [{ "id": "tag-0", "name": "Name" }] })
     }
 
-    /// Returns the answer to the last order, with each line at a price in cents.
-    fn ordered(shop: &Shop, price: u64, error_in_total: u64) -> Value {
-        let mut body = shop.0.orders.last().unwrap().body();
-        let mut total = error_in_total;
-        for item in body["items"].as_array_mut().unwrap() {
-            total += price * item["quantity"].as_u64().unwrap();
-            item["price"] = json!(f64::from(u32::try_from(price).unwrap()) / 100.0);
-        }
-        body["total"] = json!(f64::from(u32::try_from(total).unwrap()) / 100.0);
-        body["id"] = json!("order-1");
-        body
-    }
-
     #[test]
     fn an_edit_that_shows_another_price_is_wrong() {
-        assert!(Shop::new().ends(&priced(1_250), 200, &product(12.5)));
-        assert!(!Shop::new().ends(&priced(1_250), 200, &product(9.99)));
-        assert!(!Shop::new().ends(&priced(1_250), 201, &product(12.5)));
-        assert!(!Shop::new().ends(&priced(1_250), 404, &Value::Null));
+        assert!(Shop::new().priced(1_250, 200, 12.5));
+        assert!(!Shop::new().priced(1_250, 200, 9.99));
+        assert!(!Shop::new().priced(1_250, 201, 12.5));
+        assert!(!Shop::new().priced(1_250, 404, 12.5));
     }
 
     #[test]
     fn an_order_has_the_price_of_its_product_and_the_sum_of_its_lines() {
-        for (price, error_in_total, status, right) in [
-            (999, 0, 201, true),
-            (999, 1, 201, false),
-            (1_000, 0, 201, false),
-            (999, 0, 200, false),
-            (999, 0, 404, false),
+        for (amounts, status, right) in [
+            ((999, 0), 201, true),
+            ((999, 1), 201, false),
+            ((1_000, 0), 201, false),
+            ((999, 0), 200, false),
+            ((999, 0), 404, false),
         ] {
             let mut shop = Shop::new();
             let order = shop.order();
-            let body = ordered(&shop, price, error_in_total);
-            assert_eq!(
-                shop.ends(&order, status, &body),
-                right,
-                "{price} {error_in_total} {status}"
-            );
+            assert_eq!(shop.ordered(order, amounts, status), right, "{amounts:?} {status}");
         }
     }
 
@@ -274,37 +307,29 @@ mod tests {
     fn a_repeated_order_gets_the_first_answer() {
         let mut shop = Shop::new();
         let order = shop.order();
-        let body = ordered(&shop, 999, 0);
-        assert!(shop.ends(&order, 201, &body));
-        assert!(shop.ends(&priced(1_000), 200, &product(10.0)));
-        assert!(shop.ends(&order, 201, &body));
-        assert!(!shop.ends(&order, 201, &ordered(&shop, 1_000, 0)));
+        assert!(shop.ordered(order, (999, 0), 201));
+        assert!(shop.priced(1_000, 200, 10.0));
+        assert!(shop.ordered(order, (999, 0), 201));
+        assert!(!shop.ordered(order, (1_000, 0), 201));
     }
 
     #[test]
-    fn a_deleted_product_is_a_404() {
+    fn a_deleted_item_is_a_404() {
         let mut shop = Shop::new();
         let order = shop.order();
-        let body = ordered(&shop, 999, 0);
-        assert!(shop.ends(&order, 201, &body));
-        let WebStoreOperation::PutOrder { order } = order else { return };
-        assert!(shop.ends(&WebStoreOperation::GetOrder { order }, 200, &body));
-        assert!(shop.ends(&WebStoreOperation::DeleteOrder { order }, 204, &Value::Null));
-        assert!(!shop.ends(&WebStoreOperation::GetOrder { order }, 200, &body));
-        assert!(shop.ends(
-            &WebStoreOperation::DeleteProduct { product: 0, category: 0 },
-            204,
-            &Value::Null
-        ));
-        assert!(!shop.ends(
-            &WebStoreOperation::GetProduct { product: 0, category: 0 },
-            200,
-            &product(9.99)
-        ));
-        assert!(!shop.ends(
-            &WebStoreOperation::DeleteProduct { product: 0, category: 0 },
-            204,
-            &Value::Null
-        ));
+        assert!(shop.ordered(order, (999, 0), 201));
+        let body = shop.order_body(order, 999, 0);
+        let get = shop.0.get_order(order);
+        assert!(shop.ends(get, 200, &body));
+        let delete = shop.0.delete_order(order);
+        assert!(shop.ends(delete, 204, &Value::Null));
+        let get = shop.0.get_order(order);
+        assert!(!shop.ends(get, 200, &body));
+        for right in [true, false] {
+            let delete = shop.0.delete_product(0, 0);
+            assert_eq!(shop.ends(delete, 204, &Value::Null), right);
+        }
+        let get = shop.0.get_product(0, 0);
+        assert!(!shop.ends(get, 200, &product(9.99)));
     }
 }

@@ -1,0 +1,139 @@
+//! A source with many copies of its name, which is renamed during a run (`--copies`).
+//!
+//! The items are written past the app, in the form of its commands, before the host starts. So the first
+//! batches of the change feed are full. Their partition keys begin as the id of the source.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::ensure;
+use azure_data_cosmos::DatabaseClient;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use serde_json::Value;
+use tributary_local::client::Call;
+
+use crate::{
+    api::{Api, delete, put, text},
+    poison::is_poisoned,
+    run::items,
+};
+
+/// The id of the source.
+pub(crate) const SOURCE: &str = "bystander-copied";
+
+/// The first name of the source.
+pub(crate) const FIRST_NAME: &str = "Copied name 0";
+
+/// The pause between two renames. A rename of many items is still at work when the next one begins.
+const RENAME_PAUSE: Duration = Duration::from_secs(30);
+
+/// A source and its copies.
+pub(crate) struct ManyCopies {
+    pub(crate) container: &'static str,
+    pub(crate) partition_key: &'static str,
+    /// The items under the first name.
+    pub(crate) items: Vec<Value>,
+    /// Returns the requests that create or rename the source.
+    pub(crate) renames: fn(&str) -> Vec<Call>,
+    /// Returns the copies of the name in an item.
+    pub(crate) names: fn(&Value) -> Vec<&Value>,
+    /// A parent of many items that is deleted, if the domain has one.
+    pub(crate) removed: Option<RemovedParent>,
+    /// The number of renames so far.
+    pub(crate) renamed: usize,
+}
+
+/// A parent that is deleted, and then created and deleted again.
+pub(crate) struct RemovedParent {
+    pub(crate) path: String,
+    pub(crate) body: Value,
+    /// The path of the list of its children.
+    pub(crate) children: String,
+    pub(crate) items: Vec<Value>,
+    /// The type of its tombstone.
+    pub(crate) tombstone: &'static str,
+}
+
+impl ManyCopies {
+    /// Writes the items one by one: for a transaction the local store copies the physical partition.
+    pub(crate) async fn write(&self, database: &DatabaseClient) -> anyhow::Result<()> {
+        let container = database.container_client(self.container, None).await?;
+        let removed = self.removed.iter().flat_map(|removed| &removed.items);
+        let writes = self.items.iter().chain(removed).map(async |item| {
+            let partition = text(item, self.partition_key).to_owned();
+            container.create_item(partition, text(item, "id"), item, None).await?;
+            Ok(())
+        });
+        stream::iter(writes).buffer_unordered(8).try_collect().await
+    }
+
+    /// Gives the source its next name.
+    pub(crate) async fn rename(&mut self, api: &Api) -> anyhow::Result<()> {
+        for call in (self.renames)(&self.name()) {
+            api.accepted(&call).await?;
+        }
+        self.renamed += 1;
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        format!("Copied name {}", self.renamed)
+    }
+
+    /// Deletes the parent, and renames the source until it is dropped. Returns the first error.
+    pub(crate) async fn keep_renaming(&mut self, api: &Api) -> anyhow::Error {
+        if let Some(removed) = &self.removed
+            && let Err(error) = api.accepted(&delete(&removed.path)).await
+        {
+            return error;
+        }
+        loop {
+            if let Err(error) = self.rename(api).await {
+                return error;
+            }
+            tokio::time::sleep(RENAME_PAUSE).await;
+        }
+    }
+
+    /// Ends the work that was dropped, when nothing disturbs the app. A new parent under the id must have
+    /// none of the items.
+    pub(crate) async fn complete(&mut self, api: &Api) -> anyhow::Result<()> {
+        // The name of a rename that was dropped may be in use.
+        self.renamed += 1;
+        self.rename(api).await?;
+        if let Some(removed) = &self.removed {
+            api.send(&delete(&removed.path)).await;
+            api.accepted(&put(&removed.path, removed.body.clone())).await?;
+            let left = api.list(&removed.children).await?.len();
+            ensure!(left == 0, "{} shows {left} items of a deleted parent", removed.children);
+            api.accepted(&delete(&removed.path)).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the items that are not as the last rename left them, a sentence each.
+    pub(crate) async fn check(&self, database: &DatabaseClient) -> anyhow::Result<Vec<String>> {
+        let key = self.partition_key;
+        let query = format!("SELECT * FROM c WHERE STARTSWITH(c.{key}, '{SOURCE}')");
+        let stored = items(database, self.container, query).await?;
+        let place = |item: &Value| (text(item, key).to_owned(), text(item, "id").to_owned());
+        let mut stored: BTreeMap<_, _> = stored
+            .into_iter()
+            .filter(|item| !is_poisoned(item))
+            .map(|item| (place(&item), item))
+            .collect();
+        let name = Value::from(format!("Copied name {}", self.renamed - 1));
+        let mut wrong = Vec::new();
+        for item in &self.items {
+            let found = stored.remove(&place(item)).unwrap_or_default();
+            let names = (self.names)(&found);
+            if names.len() != (self.names)(item).len() || names.iter().any(|it| **it != name) {
+                wrong.push(format!("instead of {name}: {found}"));
+            }
+        }
+        if let Some(removed) = &self.removed {
+            stored.retain(|_, item| item["type"] != removed.tombstone);
+        }
+        wrong.extend(stored.values().map(|item| format!("left behind: {item}")));
+        Ok(wrong)
+    }
+}
