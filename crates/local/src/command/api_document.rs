@@ -65,33 +65,49 @@ impl ApiDocument {
         reference.and_then(|pointer| self.0.pointer(pointer)).unwrap_or(value)
     }
 
-    /// Returns an example of a schema: its own, or one made of the examples of its parts.
-    fn example(&self, schema: &Value, depth: usize) -> Value {
-        let schema = self.resolved(schema);
-        if depth > MAX_DEPTH {
-            return Value::Null;
+    fn example(&self, schema: &Value) -> Value {
+        example_of(&self.0, schema, &|_| json!("text"))
+    }
+}
+
+/// Returns an example of a schema in an OpenAPI document: its own, or one made of the examples of its parts.
+/// `text` makes that of a text without one.
+pub fn example_of(document: &Value, schema: &Value, text: &dyn Fn(&Value) -> Value) -> Value {
+    example_at(document, schema, text, 0)
+}
+
+fn example_at(
+    document: &Value,
+    schema: &Value,
+    text: &dyn Fn(&Value) -> Value,
+    depth: usize,
+) -> Value {
+    if depth > MAX_DEPTH {
+        return Value::Null;
+    }
+    let part = |schema: &Value| example_at(document, schema, text, depth + 1);
+    let reference = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
+    if let Some(referred) = reference.and_then(|pointer| document.pointer(pointer)) {
+        return part(referred);
+    }
+    let given = [&schema["example"], &schema["const"], &schema["examples"][0], &schema["enum"][0]];
+    if let Some(given) = given.into_iter().find(|given| !given.is_null()) {
+        return given.clone();
+    }
+    let choices = [&schema["anyOf"][0], &schema["oneOf"][0]];
+    if let Some(choice) = choices.into_iter().find(|choice| !choice.is_null()) {
+        return part(choice);
+    }
+    match schema["type"].as_str() {
+        Some("object") => {
+            let fields = schema["properties"].as_object().into_iter().flatten();
+            fields.map(|(name, field)| (name.clone(), part(field))).collect()
         }
-        let given =
-            [&schema["example"], &schema["const"], &schema["examples"][0], &schema["enum"][0]];
-        if let Some(given) = given.into_iter().find(|given| !given.is_null()) {
-            return given.clone();
-        }
-        for one_of in [&schema["anyOf"][0], &schema["oneOf"][0]] {
-            if !one_of.is_null() {
-                return self.example(one_of, depth + 1);
-            }
-        }
-        match schema["type"].as_str() {
-            Some("object") => {
-                let fields = schema["properties"].as_object().into_iter().flatten();
-                fields.map(|(name, field)| (name.clone(), self.example(field, depth + 1))).collect()
-            }
-            Some("array") => json!([self.example(&schema["items"], depth + 1)]),
-            Some("boolean") => json!(true),
-            Some("integer" | "number") => json!(1),
-            Some("string") => json!("text"),
-            _ => Value::Null,
-        }
+        Some("array") => json!([part(&schema["items"])]),
+        Some("boolean") => json!(true),
+        Some("integer" | "number") => json!(1),
+        Some("string") => text(schema),
+        _ => Value::Null,
     }
 }
 
@@ -119,7 +135,7 @@ impl ApiOperation<'_> {
     pub(super) fn example_body(&self) -> Option<Value> {
         let body = self.document.resolved(self.operation.get("requestBody")?);
         let schema = body["content"].get("application/json")?.get("schema")?;
-        Some(self.document.example(schema, 0))
+        Some(self.document.example(schema))
     }
 
     fn path_value(&self, name: &str) -> String {
@@ -129,7 +145,7 @@ impl ApiOperation<'_> {
         let parameter = all.find(|one| one["in"] == "path" && one["name"] == name);
         let value = match parameter {
             Some(parameter) if !parameter["example"].is_null() => parameter["example"].clone(),
-            Some(parameter) => self.document.example(&parameter["schema"], 0),
+            Some(parameter) => self.document.example(&parameter["schema"]),
             None => Value::Null,
         };
         let text = match &value {

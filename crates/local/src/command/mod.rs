@@ -26,6 +26,8 @@ mod signals;
 mod tail;
 mod watch;
 
+pub use api_document::example_of;
+
 use std::process::ExitCode;
 
 use cargo_tributary::scaffold::NewPart;

@@ -289,7 +289,7 @@ impl Examples {
     fn body(&self, listed: &Listed) -> Option<(Value, BTreeSet<String>)> {
         let schema = self.document.body(&listed.function)?;
         let mut secrets = BTreeSet::new();
-        let with_probe = |schema: &Value, text: &str| {
+        let mut with_probe = |schema: &Value, text: &str| {
             let set = self.set;
             if self.ids.contains(text) {
                 return format!("{text}{set}");
@@ -301,7 +301,7 @@ impl Examples {
             }
             format!("{text}{}{set}", listed.probe)
         };
-        let body = self.document.with_texts(schema, self.document.example(schema), with_probe);
+        let body = self.document.with_texts(schema, self.document.example(schema), &mut with_probe);
         Some((body, secrets))
     }
 

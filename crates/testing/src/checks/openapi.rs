@@ -5,6 +5,7 @@ use std::{cmp::Reverse, collections::BTreeSet};
 
 use serde_json::{Value, json};
 use tributary_functions::http::HttpFunction;
+use tributary_local::command::example_of;
 
 use crate::{Answer, AppUnderTest, World};
 
@@ -138,43 +139,11 @@ impl OpenApiDocument {
     ///
     /// When a text has no example.
     pub fn example(&self, schema: &Value) -> Value {
-        if let Some(reference) = schema["$ref"].as_str() {
-            return self.example(self.referred(reference));
-        }
-        let of_type = ["examples", "enum", "anyOf", "oneOf"].into_iter().find_map(|name| {
-            let first = schema[name].get(0)?;
-            Some(if name.ends_with("Of") { self.example(first) } else { first.clone() })
-        });
-        if let Some(own) = of_type.or_else(|| schema.get("const").cloned()) {
-            return own;
-        }
-        let names = &schema["type"];
-        if names.as_array().is_some_and(|names| names.iter().any(|name| name == "null")) {
-            return Value::Null;
-        }
-        match names.as_str() {
-            Some("object") => {
-                let fields = schema["properties"].as_object().into_iter().flatten();
-                fields.map(|(name, field)| (name.clone(), self.example(field))).collect()
-            }
-            Some("array") => json!([self.example(&schema["items"])]),
-            Some("boolean") => json!(true),
-            Some("integer" | "number") => json!(1),
-            _ => panic!("no example in {schema}"),
-        }
+        example_of(&self.0, schema, &|schema| panic!("no example in {schema}"))
     }
 
     /// Returns a value of a schema with other texts. Dates and choices stay.
     pub(super) fn with_texts(
-        &self,
-        schema: &Value,
-        value: Value,
-        mut replaced: impl FnMut(&Value, &str) -> String,
-    ) -> Value {
-        self.replace_texts(schema, value, &mut replaced)
-    }
-
-    fn replace_texts(
         &self,
         schema: &Value,
         value: Value,
@@ -194,11 +163,11 @@ impl OpenApiDocument {
             }
             Value::Array(values) => {
                 let values = values.into_iter();
-                values.map(|one| self.replace_texts(&schema["items"], one, replaced)).collect()
+                values.map(|one| self.with_texts(&schema["items"], one, replaced)).collect()
             }
             Value::Object(members) => {
                 let members = members.into_iter().map(|(name, one)| {
-                    let value = self.replace_texts(&schema["properties"][&name], one, replaced);
+                    let value = self.with_texts(&schema["properties"][&name], one, replaced);
                     (name, value)
                 });
                 members.collect()

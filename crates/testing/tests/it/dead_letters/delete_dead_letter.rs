@@ -7,15 +7,6 @@ use super::{dead_letters, path, world_with_dead_letter};
 use tributary_testing::problems::problem;
 
 #[tokio::test]
-async fn a_second_delete_of_a_dead_letter_is_a_404() {
-    let (world, dead_letter) = world_with_dead_letter("RoomCounts").await;
-    world.delete(&path(&dead_letter)).await.expect(204);
-    assert!(dead_letters(&world).await.is_empty());
-    problem(&world.delete(&path(&dead_letter)).await, 404);
-    problem(&world.delete("/api/dead-letters/no").await, 404);
-}
-
-#[tokio::test]
 async fn a_delete_under_a_condition_deletes_only_the_state_that_the_caller_has_seen() {
     let (world, dead_letter) = world_with_dead_letter("RoomCounts").await;
     let path = path(&dead_letter);

@@ -225,14 +225,6 @@ async fn a_document_without_a_partition_key_fails_again_and_stays() {
 }
 
 #[tokio::test]
-async fn a_replay_under_a_condition_replays_only_the_state_that_the_caller_has_seen() {
-    let (world, dead_letter) = world_with_dead_letter("RoomCounts").await;
-    let replay = format!("{}/replay", path(&dead_letter));
-    problem(&world.call("POST", &replay, &[("if-match", "\"old\"")], None).await, 412);
-    assert_eq!(dead_letters(&world).await.len(), 1);
-}
-
-#[tokio::test]
 async fn a_dead_letter_of_a_removed_function_can_only_be_deleted() {
     let (world, dead_letter) = world_with_dead_letter("RoomCounts").await;
     let mut old = dead_letter.clone();

@@ -15,23 +15,6 @@ fn body() -> Option<Value> {
 }
 
 #[tokio::test]
-async fn items_are_read_under_conditions() {
-    let world = given::rooms().await;
-    let booking = given::booking(&world, "r1", "bob").await.expect(201);
-    for path in [ROOM, booking.header("location")] {
-        conditions::get(&world, path).await;
-    }
-    problem(&world.call("GET", "/api/rooms/r2", &[("if-none-match", "*")], None).await, 404);
-}
-
-#[tokio::test]
-async fn puts_honour_conditions() {
-    let world = given::rooms().await;
-    conditions::put_to_existing(&world, ROOM, body()).await;
-    conditions::put_to_absent(&world, "/api/rooms/r2", body()).await;
-}
-
-#[tokio::test]
 async fn a_put_in_the_place_of_a_deleted_item_honours_conditions() {
     let world = given::rooms().await;
     let old = etag(&world, ROOM).await;

@@ -146,3 +146,18 @@ async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_writ
         world.call("PUT", path, &condition, Some(title("ours"))).await.expect(412);
     }
 }
+
+#[tokio::test]
+async fn a_request_whose_time_or_request_units_are_spent_sends_no_further_store_request() {
+    let world = given::rooms().await;
+    let spent = [
+        Limits { time: Duration::ZERO, ..Limits::REQUEST },
+        Limits { request_units: 0, ..Limits::REQUEST },
+    ];
+    for limits in spent {
+        let limited = world.with_limits(limits).await;
+        world.endpoint.take_requests();
+        limited.get("/api/rooms/r1").await.expect(503);
+        assert_eq!(world.endpoint.take_requests().len(), 0);
+    }
+}

@@ -3,17 +3,14 @@
 mod access;
 mod admission;
 mod bodies;
-mod budgets;
 mod conditions;
 mod consistency;
 mod copies;
 mod faults;
-mod indexes;
 mod lists;
 mod openapi;
 mod paging;
 mod problems;
-mod refusals;
 mod repeats;
 mod secrets;
 mod stale_replicas;

@@ -12,11 +12,6 @@ use tributary_testing::{AppUnderTest, checks};
 
 use crate::{Rooms, rooms};
 
-#[tokio::test]
-async fn no_answer_and_no_copy_has_a_secret() {
-    checks::secrets_stay_inside::<Rooms>().await;
-}
-
 /// A text that callers send and never get.
 struct Pin(String);
 

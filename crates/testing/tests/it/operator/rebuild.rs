@@ -99,7 +99,7 @@ async fn a_rebuild_makes_every_copy_again_and_reports_its_progress() {
 async fn a_rebuild_keeps_to_the_budget_of_the_background() {
     let world = world_without_copies().await;
     rebuild(&world, json!({})).await.expect(200);
-    let rate = 400;
+    let rate = 1_600;
     let background = BackgroundOptions {
         request_units_per_second: NonZeroU32::new(rate),
         ..BackgroundOptions::default()

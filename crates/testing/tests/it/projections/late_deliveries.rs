@@ -16,21 +16,6 @@ async fn titles(world: &World) -> [Vec<Value>; 2] {
     [beside, newest].map(|rooms| rooms.iter().map(title).collect())
 }
 
-#[tokio::test]
-async fn an_out_of_order_delivery_changes_nothing() {
-    let world = given::rooms().await;
-    let older = world.item("rooms", "r1").await;
-    given::titled(&world, "r1", "ann", "edited").await.expect(200);
-    let newer = world.item("rooms", "r1").await;
-    // Both in one batch, and the older one in a later batch.
-    for batch in [vec![newer, older.clone()], vec![older]] {
-        for function in COPIES {
-            world.deliver(function, &batch).await.unwrap();
-        }
-        assert_eq!(titles(&world).await, [[json!("edited")], [json!("edited")]]);
-    }
-}
-
 /// Returns the number of tombstones of rooms and of their copies.
 async fn tombstones(world: &World) -> usize {
     let mut n = 0;

@@ -14,19 +14,7 @@ mod projections;
 
 use std::{convert::Infallible, sync::Arc};
 
-use tributary_functions::{
-    config::ConfigError,
-    cosmos::{Container, Cosmos, ReadResult, Reads, StoreError, Stored, containers},
-    domain::{Context, Domain, bind},
-    engines::{
-        command::ItemSlot,
-        counted_children::{Changes, CountedChildren, Family},
-    },
-    projection::{
-        aggregate::AggregateProjection, copies::CopyProjection, fan_out::FanOutProjection,
-        window::WindowProjection,
-    },
-};
+use tributary_functions::{prelude::*, projection::window::WindowProjection};
 
 pub(crate) use self::{
     model::{

@@ -3,13 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::{
-        idempotency::{RecentCommands, remembers},
-        tombstone::{FormerOwners, TTL_SECONDS},
-    },
-    http::from_form,
-    projection::fan_out::Continuation,
-    values::{CommandId, Timestamp, checked_text, id_rule, item_types, length_rule},
+    engines::tombstone::{FormerOwners, TTL_SECONDS},
+    prelude::*,
 };
 
 checked_text!(

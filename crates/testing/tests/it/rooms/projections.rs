@@ -2,17 +2,15 @@
 //! rooms, and no booking of a deleted room.
 
 use tributary_functions::{
-    cosmos::{Container, Query, StoreError},
     engines::tombstone::FormerOwner,
+    prelude::*,
     projection::{
-        Background, ChangeFeedItem, Effect, Origin, Projection, VersionedCopy,
-        aggregate::{Aggregate, Contribution},
-        copies::Copies,
-        fan_out::{FanOut, RepairProjection, Update, older_copies},
+        Background, Effect, Projection,
+        copies::AuditedCopies,
+        fan_out::older_copies,
         removal::{Removal, remove_for_a_slice},
         window::Window,
     },
-    values::{Timestamp, may_be_rewritten_by_host},
 };
 
 use super::{
@@ -95,6 +93,19 @@ impl Copies for RoomCopies {
 
     fn may_be_rewritten(change: &RoomsItem) -> bool {
         may_be_rewritten(change)
+    }
+}
+
+impl AuditedCopies for RoomCopies {
+    const PARTITION_KEY: &'static str = "personId";
+
+    fn source(copy: &PeopleItem) -> Option<(String, String)> {
+        let room = match copy {
+            PeopleItem::Room(copy) => &copy.public.room_id,
+            PeopleItem::DeletedRoom(tombstone) => &tombstone.room_id,
+            PeopleItem::Person(_) | PeopleItem::Renaming(_) => return None,
+        };
+        Some((room.to_string(), room.to_string()))
     }
 }
 

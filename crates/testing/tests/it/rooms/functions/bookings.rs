@@ -1,19 +1,6 @@
 //! Bookings, which their room counts. Those of one room that come at once go together.
 
-use axum::{Json, extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::{Attempt, Stored, confirm, retry},
-    engines::{
-        child_list::{ChildList, ListOrder, SortKey},
-        counted_children::FamilyRequest,
-        idempotency::IdempotencyKey,
-    },
-    http::{
-        self, Actor, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, List, PageRequest,
-        Params, new_id,
-    },
-    values::CommandId,
-};
+use tributary_functions::prelude::*;
 
 use crate::rooms::{
     Booking, BookingId, RoomId, Stores,

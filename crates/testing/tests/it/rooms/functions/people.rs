@@ -1,14 +1,8 @@
 //! People, and what the change feed keeps beside them.
 
-use axum::{Json, extract::State, http::StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tributary_functions::{
-    cosmos::{Attempt, retry},
-    engines::child_list::{ChildList, ListOrder, SortKey},
-    http::{self, Actor, ApiError, Conditions, ItemResponse, JsonBody, List, PageRequest, Params},
-    projection::aggregate::total,
-};
+use tributary_functions::prelude::*;
 
 use crate::rooms::{
     PeopleItem, Person, PersonId, RoomCopies, Stores, Text,
@@ -81,6 +75,6 @@ pub(super) async fn get_room_count(
     State(stores): State<Stores>,
     Params(id): Params<PersonId>,
 ) -> Result<Json<RoomCount>, ApiError> {
-    let room_count = total(&stores.counts, id.as_str()).await?;
+    let room_count = aggregate::total(&stores.counts, id.as_str()).await?;
     Ok(Json(RoomCount { person_id: id, room_count }))
 }

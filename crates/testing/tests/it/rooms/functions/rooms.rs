@@ -1,21 +1,12 @@
 //! Rooms. A command reads, decides, and writes under the ETag that it has read.
 
-use axum::{
-    extract::{RawQuery, State},
-    http::StatusCode,
-};
 use tributary_functions::{
-    cosmos::{Attempt, Query, Scope, Stored, confirm, retry},
-    engines::command::{DesiredItem, PutStep, WrittenItem},
-    http::{
-        self, Actor, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params,
-        StoredItems, limit_of,
-    },
+    http::limit_of,
+    prelude::*,
     projection::{
         removal::{Remaining, remove_some},
         window::Window,
     },
-    values::{CommandId, Timestamp},
 };
 
 use crate::rooms::{

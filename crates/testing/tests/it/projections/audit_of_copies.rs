@@ -1,0 +1,85 @@
+//! The audit of copies, from their definition.
+
+use serde_json::json;
+use tributary_functions::audit::Audit;
+use tributary_testing::audits::findings;
+
+use crate::{World, given, rooms::RoomCopies};
+
+/// Returns the findings of the audit, sorted.
+async fn audited(world: &World, repair: bool) -> Vec<String> {
+    let cosmos = World::cosmos(&world.endpoint).await;
+    let [rooms, people] = ["rooms", "people"].map(|id| cosmos.container(id));
+    let audit = Audit::of_copies::<RoomCopies>("Audit", "0 0 3 * * 0", &rooms, &people);
+    findings(&audit, repair).await
+}
+
+/// Creates a world with rooms of Ann, `r0` to the last, of which all copies were made.
+async fn rooms(count: usize) -> World {
+    let world = World::new().await;
+    given::person(&world, "ann", "Ann").await.expect(201);
+    for n in 0..count {
+        given::room(&world, &format!("r{n}"), "ann").await.expect(201);
+    }
+    world.settle().await;
+    world
+}
+
+#[tokio::test]
+async fn the_audit_checks_and_repairs_copies_from_their_definition() {
+    let world = rooms(5).await;
+    world.delete("/api/rooms/r4").await.expect(204);
+    let copies = world.container("people").await;
+    let stored = world.items("people").await;
+    let copy = |id: &str| stored.iter().find(|copy| copy["id"] == *id).unwrap().clone();
+    copies.delete_item("ann", "room:r0", None).await.unwrap();
+    for (id, property, value) in [
+        ("room:r1", "title", json!("Another")),
+        ("room:r2", "version", json!(0)),
+        ("room:r3", "version", json!(9)),
+    ] {
+        let mut copy = copy(id);
+        copy[property] = value;
+        world.write_item("people", &copy).await;
+    }
+    let mut extra = copy("room:r1");
+    extra["id"] = json!("room:r9");
+    world.write_item("people", &extra).await;
+
+    // No projection has delivered the tombstone of r4.
+    let found = [
+        "copy-different ann room:r1",
+        "copy-extra ann room:r9",
+        "copy-missing ann room:r0",
+        "copy-newer ann room:r3",
+        "copy-older ann room:r2",
+        "copy-older ann room:r4",
+    ];
+    assert_eq!(audited(&world, false).await, found);
+    assert_eq!(audited(&world, true).await, found);
+    assert_eq!(audited(&world, false).await, [""; 0]);
+    assert_eq!(world.list("/api/people/ann/rooms").await.len(), 4);
+
+    // Either tombstone may expire first.
+    let sources = world.container("rooms").await;
+    let tombstone = world.item("rooms", "r4").await;
+    sources.delete_item("r4", "r4", None).await.unwrap();
+    assert_eq!(audited(&world, false).await, [""; 0]);
+    world.write_item("rooms", &tombstone).await;
+    copies.delete_item("ann", "room:r4", None).await.unwrap();
+    assert_eq!(audited(&world, false).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn the_audit_reads_the_latest_sources_though_a_replica_is_behind() {
+    let world = rooms(1).await;
+    let stale = world.stale_reads("rooms");
+    given::room(&world, "r1", "ann").await.expect(201);
+    given::titled(&world, "r0", "ann", "Edited").await.expect(200);
+    world.settle().await;
+    assert_eq!(audited(&world, true).await, [""; 0], "no copy is extra");
+    world.container("people").await.delete_item("ann", "room:r0", None).await.unwrap();
+    assert_eq!(audited(&world, true).await, ["copy-missing ann room:r0"]);
+    drop(stale);
+    assert_eq!(audited(&world, false).await, [""; 0], "the repair has the newest title");
+}
