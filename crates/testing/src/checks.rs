@@ -49,7 +49,7 @@ pub use self::{
     access::access_by_caller,
     budgets::{RepeatableCommand, budget_spent_anywhere},
     examples::send_examples,
-    own_writes::{OwnWrites, copies_are_of_projections},
+    own_writes::OwnWrites,
     refusals::bad_requests_are_refused,
     repeats::{answered_as_the_first_time, at_other_instances},
     secrets::{no_output_has_a_secret, secrets_stay_inside},

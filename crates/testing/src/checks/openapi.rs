@@ -181,7 +181,8 @@ impl OpenApiDocument {
     }
 
     /// Checks that every function has its operation, with its key and the parameters of its route, and that
-    /// every operation has its function. The copies in an answer are those of projections of the app.
+    /// every operation has its function. The copies in an answer are those of projections of the app, and only
+    /// queries have some.
     pub fn has_every_function<A: AppUnderTest>(&self) {
         let app = A::program().describe().unwrap();
         let functions: Vec<_> = app.http_functions().cloned().collect();
@@ -189,6 +190,8 @@ impl OpenApiDocument {
             let is_unknown = |name: &&&str| app.projections().by_function(name).is_none();
             let unknown = function.copies_of.iter().find(is_unknown);
             assert_eq!(unknown, None, "{} reads copies of no projection", function.name);
+            let is_query = function.method == "GET" || function.copies_of.is_empty();
+            assert!(is_query, "{} is a command, and waits for nothing", function.name);
         }
         for function in &functions {
             let operation = self.operation(function);

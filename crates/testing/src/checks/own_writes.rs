@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tributary_functions::{http::CONSISTENCY_TOKEN, projection::AnyProjection};
+use tributary_functions::http::CONSISTENCY_TOKEN;
 use tributary_local::{
     cosmos::FrozenReplica,
     host::{Console, FeedOptions},
@@ -78,22 +78,5 @@ impl<A: AppUnderTest> OwnWrites<A> {
         let headers = [("prefer", "wait=10"), (token.as_str(), self.token.as_str())];
         let headers = if self.token.is_empty() { &headers[..1] } else { &headers };
         self.world.second_instance().await.call(method, path, headers, body).await
-    }
-}
-
-/// Checks that the functions of an app name only its projections as those that make their copies, and that only
-/// queries do.
-///
-/// # Panics
-///
-/// When a function names another one.
-pub fn copies_are_of_projections<A: AppUnderTest>() {
-    let app = A::program().describe().unwrap();
-    let names: Vec<_> = app.projections().all().map(AnyProjection::function).collect();
-    for function in app.http_functions() {
-        let unknown = function.copies_of.iter().find(|name| !names.contains(name));
-        assert_eq!(unknown, None, "{} reads copies of no projection", function.name);
-        let is_query = function.method == "GET" || function.copies_of.is_empty();
-        assert!(is_query, "{} is a command, and waits for nothing", function.name);
     }
 }

@@ -3,7 +3,7 @@ use tributary_local::cosmos::{
     RequestKind::{Batch, Read},
 };
 
-use super::{dead_letters, path, world_with_dead_letter};
+use super::{path, world_with_dead_letter};
 use tributary_testing::problems::problem;
 
 #[tokio::test]

@@ -235,15 +235,3 @@ async fn a_dead_letter_of_a_removed_function_can_only_be_deleted() {
     problem(&replay(&world, &old).await, 409);
     world.delete(&path(&old)).await.expect(204);
 }
-
-#[tokio::test]
-async fn a_replay_never_overwrites_a_dead_letter_that_was_stored_meanwhile() {
-    let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
-    // Refused once like a lost race: the replay starts over and keeps the dead letter.
-    world.endpoint.inject(Fault::Refused(412), Replace, "dead-letters", 1);
-    problem(&replay(&world, &dead_letter).await, 409);
-    world.write_item("rooms", &good_room("bad")).await;
-    world.endpoint.inject(Fault::Refused(412), Batch, "dead-letters", 1);
-    assert_eq!(replay(&world, &dead_letter).await.expect(200).json()["outcome"], "applied");
-    assert!(dead_letters(&world).await.is_empty());
-}

@@ -11,10 +11,10 @@ use tributary_functions::{
 use tributary_testing::{
     Answer,
     RequestKind::{self, Query, Read},
-    checks::{OwnWrites, copies_are_of_projections},
+    checks::OwnWrites,
 };
 
-use crate::{Rooms, World, given};
+use crate::{World, given};
 
 const TOKEN: &str = "consistency-token";
 
@@ -79,11 +79,6 @@ async fn each_list_shows_the_writes_of_its_caller_at_another_instance_within_the
         caller.read(path, has(&["r1"])).await;
     }
     caller.read("/api/people/ann/room-count", |count| count["roomCount"] == 1).await;
-}
-
-#[test]
-fn the_tables_name_projections() {
-    copies_are_of_projections::<Rooms>();
 }
 
 #[tokio::test]

@@ -1,7 +1,10 @@
 //! Answers while the store is throttled, unavailable, or full.
 
+use std::time::Duration;
+
 use futures::future::join;
 use serde_json::json;
+use tributary_functions::cosmos::Limits;
 use tributary_testing::{
     Answer, Fault,
     RequestKind::{Batch, Create, Query, Read, Replace},

@@ -234,16 +234,6 @@ async fn a_page_has_20_items_unless_told_otherwise() {
     }
 }
 
-#[tokio::test]
-async fn a_cursor_may_be_used_again_and_at_another_instance() {
-    let items: Vec<_> = (1..=9).map(|id| (0, id)).collect();
-    let world = world_with(Bookings, &keys(&items)).await;
-    let other = world.second_instance().await;
-    let cursor = cursor(&world, Bookings, 4).await;
-    let first = page(&world, Bookings, 3, Some(&cursor)).await;
-    assert_eq!(page(&other, Bookings, 3, Some(&cursor)).await, first);
-}
-
 const LISTS: [&str; 2] = ["/api/rooms/r1/bookings", "/api/people/ann/rooms"];
 
 #[tokio::test]

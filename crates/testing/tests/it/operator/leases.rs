@@ -64,24 +64,6 @@ async fn each_physical_partition_has_a_lease_with_its_position_and_its_owner() {
 }
 
 #[tokio::test]
-async fn after_a_split_the_children_have_leases_from_the_position_of_their_parent() {
-    let world = World::new().await;
-    given::person(&world, "ann", "Ann").await.expect(201);
-    rooms(&world, 0..20).await;
-    world.settle().await;
-    let (parent, _) = leases(&world, "RoomCopies").await;
-    assert_eq!(parent[0].lsn(), Some(20));
-    world.endpoint.split(World::DATABASE, "rooms").await;
-    assert_eq!(leases(&world, "RoomCopies").await.0, parent, "no instance has noticed the split");
-    world.settle().await;
-
-    let (children, _) = leases(&world, "RoomCopies").await;
-    assert_eq!(children.len(), 2, "{children:?}");
-    assert!(children.iter().all(|child| child.lsn() >= Some(20)), "{children:?}");
-    assert!(children.iter().all(|child| child.token != parent[0].token));
-}
-
-#[tokio::test]
 async fn items_of_another_form_and_leases_of_other_functions_hide_none() {
     let world = given::rooms().await;
     world.settle().await;

@@ -163,35 +163,6 @@ async fn the_delivery_of_an_applied_change_costs_its_instance_nothing_and_anothe
 }
 
 #[tokio::test]
-async fn an_older_change_that_comes_late_changes_nothing() {
-    let world = eager_rooms().await;
-    let older = world.item("rooms", "r1").await;
-    put_room(&world, "r1", "newer", "").await.expect(200);
-    let newer = world.item("rooms", "r1").await;
-    let other = with_eager(&world, COPIES).await;
-    for instance in [&world, &other] {
-        for change in [&older, &newer, &older] {
-            for function in COPIES {
-                deliver(instance, function, change).await;
-            }
-            assert_eq!(copy(&world, "r1").await["title"], "newer");
-        }
-    }
-    settles(&world).await;
-}
-
-#[tokio::test]
-async fn a_newer_version_is_applied_though_an_older_one_is_remembered() {
-    let world = eager_rooms().await;
-    put_room(&world, "r1", "second", "").await.expect(200);
-    // A write of an instance at which nothing is eager.
-    given::titled(&world.second_instance().await, "r1", "ann", "third").await.expect(200);
-    deliver(&world, "RoomCopies", &world.item("rooms", "r1").await).await;
-    assert_eq!(copy(&world, "r1").await["title"], "third");
-    settles(&world).await;
-}
-
-#[tokio::test]
 async fn a_rebuild_looks_at_the_copies_though_their_version_is_remembered() {
     let world = eager_rooms().await;
     put_room(&world, "r1", "second", "").await.expect(200);

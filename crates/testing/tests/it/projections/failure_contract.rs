@@ -159,26 +159,6 @@ async fn the_removal_of_bookings_keeps_to_the_retry_budget() {
 }
 
 #[tokio::test]
-async fn an_unreadable_copy_is_a_dead_letter_and_the_other_changes_are_applied() {
-    let world = given::rooms().await;
-    given::room(&world, "r2", "ann").await.expect(201);
-    let odd = json!({"id": "room:r2", "personId": "ann", "type": "room", "version": "odd"});
-    world.write_item("people", &odd).await;
-    let items = world.items("rooms").await;
-    world.deliver("RoomCopies", &items).await.unwrap();
-
-    let dead_letters = world.items("dead-letters").await;
-    let [dead_letter] = dead_letters.as_slice() else { panic!("{dead_letters:?}") };
-    assert_eq!(dead_letter["function"], "RoomCopies");
-    assert_eq!(dead_letter["documentId"], "r2");
-    assert_eq!(dead_letter["partitionKey"], "r2");
-    assert_eq!(dead_letter["invocationId"], "an-invocation");
-    assert!(dead_letter["reason"].as_str().unwrap().contains("cannot be read"), "{dead_letter}");
-    let people = world.items("people").await;
-    assert!(people.iter().any(|item| item["id"] == "room:r1"), "the other change is applied");
-}
-
-#[tokio::test]
 async fn a_dead_letter_that_cannot_be_stored_keeps_its_batch_from_being_acknowledged() {
     let world = given::rooms().await;
     let odd = json!({"id": "odd", "roomId": "odd", "type": "poem"});

@@ -97,19 +97,6 @@ async fn sources_of_one_moment_move_up_from_the_last_id() {
 }
 
 #[tokio::test]
-async fn a_source_that_was_deleted_and_created_anew_has_its_new_date() {
-    let world = world_with(10).await;
-    // The change feed shows the latest version only, without the delete.
-    world.delete("/api/rooms/n03").await.expect(204);
-    write_rooms(&world, 3..4).await;
-    world.settle().await;
-    write_rooms(&world, 10..15).await;
-    world.settle().await;
-    the_window_is_right(&world).await;
-    assert!(ids(&world).await.contains(&"n03".to_owned()));
-}
-
-#[tokio::test]
 async fn a_copy_that_the_head_does_not_know_becomes_a_member_when_it_belongs() {
     let world = world_with(11).await;
     world.write_item("newest-rooms", &world.item("rooms", "n00").await).await;
