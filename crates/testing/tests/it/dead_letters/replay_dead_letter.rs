@@ -2,7 +2,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Batch, Create, Read, Replace},
+    RequestKind::{Batch, Create, Read},
 };
 
 use super::{bad_room, dead_letters, good_room, path, world_with_dead_letter};
