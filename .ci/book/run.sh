@@ -25,9 +25,9 @@ fi
 
 export NO_MKDOCS_2_WARNING=1
 if [[ ${1:-} == --serve ]]; then
-    exec "$python" -m mkdocs serve --no-strict
+    exec "$python" -m mkdocs serve --no-strict --config-file "$here/mkdocs.yml"
 fi
-"$python" -m mkdocs build --quiet --clean
+"$python" -m mkdocs build --quiet --clean --config-file "$here/mkdocs.yml"
 mkdir -p target/book/assets
 cp "$work/node_modules/mermaid/dist/mermaid.min.js" target/book/assets/
 echo "the book: $(find target/book -name '*.html' | wc -l) pages in target/book"

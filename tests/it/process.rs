@@ -13,6 +13,7 @@ use axum::{
     body::{Body, Bytes},
     http::{Request, StatusCode},
 };
+use cargo_tributary::package::{AppLayout, ZipCompression, pack, stage, unpack};
 use futures::{StreamExt, stream};
 use http_body_util::{BodyExt, Full};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
@@ -21,7 +22,6 @@ use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{Console, FunctionApp, Host, HostOptions, Keys, Settings},
 };
-use tributary_package::{AppLayout, ZipCompression, pack, stage, unpack};
 
 const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 

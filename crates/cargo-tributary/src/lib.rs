@@ -1,3 +1,4 @@
 //! The parts of `cargo tributary` that other tools use.
 
+pub mod package;
 pub mod scaffold;

@@ -4,8 +4,8 @@ mod new;
 
 use std::{path::PathBuf, process::ExitCode};
 
+use cargo_tributary::package::BuildOptions;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tributary_package::BuildOptions;
 
 /// The command line of the plugin: Cargo calls `cargo-tributary tributary …`.
 #[derive(Debug, Parser)]
@@ -87,7 +87,7 @@ fn main() -> ExitCode {
 }
 
 fn package(Package { install_tools, profile, app }: Package) -> anyhow::Result<()> {
-    let app = tributary_package::build(&app, &BuildOptions { profile, install_tools })?;
+    let app = cargo_tributary::package::build(&app, &BuildOptions { profile, install_tools })?;
     println!("{app}");
     Ok(())
 }

@@ -2,13 +2,11 @@
 
 mod alerts;
 mod api_page;
-mod crates;
 mod docs;
 mod edit_loop;
 mod local;
 mod new_app;
 mod package;
-mod tour;
 mod tree;
 
 use std::process::{Command, ExitCode};
@@ -19,25 +17,15 @@ use clap::Parser;
 /// Chores of the workspace.
 #[derive(Parser)]
 enum Task {
-    /// Formatting, lints and documentation, with warnings as errors; published crates; and the tests
-    /// for missing parts of functions.
+    /// Formatting, lints and documentation, with warnings as errors; links of documents; and the tests for
+    /// missing parts of functions.
     Check {
         /// Leaves out the tests, which `cargo test` runs, too.
         #[arg(long)]
         without_tests: bool,
     },
-    /// The part of `check` that builds nothing: links, indexes and figures of the documents.
+    /// The part of `check` that builds nothing: links, and the figures of the README.
     Docs,
-    /// Finds faults of published crates: metadata, README, licences; missing files of the package, and
-    /// surplus ones.
-    Crates,
-    /// Runs the commands of the README's tour and compares their answers with the README's.
-    Tour {
-        /// Address of a fresh `cargo local --demo` that runs already: http://localhost:7071/api.
-        /// Otherwise one is started.
-        #[arg(long)]
-        api: Option<String>,
-    },
     /// Builds the handler for Azure and writes target/functionapp and target/functionapp.zip.
     Package(package::PackageOptions),
     /// Sends the requests that schemathesis generates from the OpenAPI document to the app: no answer
@@ -100,8 +88,6 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check { without_tests } => check(!without_tests),
         Task::Docs => docs::check(),
-        Task::Crates => crates::check(),
-        Task::Tour { api } => tour::tour(api),
         Task::Package(options) => package::package(&options),
         Task::Api { seconds } => api(seconds),
         Task::Page { pictures } => page(pictures),
@@ -144,10 +130,9 @@ fn page(with_pictures: bool) -> anyhow::Result<()> {
 
 fn check(with_tests: bool) -> anyhow::Result<()> {
     docs::check()?;
-    crates::check()?;
     formatted()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-    cargo(&["doc", "--workspace", "--no-deps"])?;
+    cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"])?;
     functions(true)?;
     if !with_tests {
         return Ok(());

@@ -1,6 +1,5 @@
 //! Creates an app in an empty folder from the packages as crates.io would have them, and uses it: format,
-//! tests, a note that is written, read and counted under the stand-in for the host. The larger example is
-//! created and tested, too.
+//! tests, a note that is written, read and counted under the stand-in for the host.
 //!
 //! The app gets each kind of part by `cargo local new` before its tests, and the seconds from the first part to
 //! the last test are printed.
@@ -19,15 +18,13 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{cargo, crates, local::Local, tree::run};
+use crate::{local::Local, tree::run};
 
 /// A name that is neither that of the template nor sorted like it.
 const NAME: &str = "two-rivers";
-
-/// The name of the larger example.
-const EXAMPLE: &str = "three-offices";
 
 /// What `cargo local new` writes into the app. Long names cost what short ones do.
 const PARTS: &[&str] = &[
@@ -75,26 +72,22 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
     // Cargo reads it for each app below.
     fs::write(folder.0.join(".cargo/config.toml"), patch)?;
     let app = folder.0.join(NAME);
-    for (name, example) in [(EXAMPLE, "rooms"), (NAME, "notes")] {
-        let app = folder.0.join(name);
-        let mut new = Command::new(target.join("debug/cargo-tributary"));
-        run(new.args(["tributary", "new", "--example", example]).arg(&app))?;
-        fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
-        run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
-        let begin = Instant::now();
-        let parts = if name == NAME { PARTS } else { &[] };
-        for part in parts {
-            let mut new = in_folder(&app, cargo);
-            let said = run(new.args(["local", "new"]).args(part.split(' ')))?;
-            add_lines(&app, &String::from_utf8_lossy(&said.stdout))?;
-        }
-        run(in_folder(&app, cargo).arg("fmt"))?;
-        run(in_folder(&app, cargo).args(["run", "--quiet", "--", "functions"]))?;
-        run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
-        run(in_folder(&app, cargo).arg("test"))?;
-        let n = parts.len();
-        println!("{name}: its tests pass, {} s with {n} new parts", begin.elapsed().as_secs());
+    let mut new = Command::new(target.join("debug/cargo-tributary"));
+    run(new.args(["tributary", "new", "--example", "notes"]).arg(&app))?;
+    fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
+    run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
+    let begin = Instant::now();
+    for part in PARTS {
+        let mut new = in_folder(&app, cargo);
+        let said = run(new.args(["local", "new"]).args(part.split(' ')))?;
+        add_lines(&app, &String::from_utf8_lossy(&said.stdout))?;
     }
+    run(in_folder(&app, cargo).arg("fmt"))?;
+    run(in_folder(&app, cargo).args(["run", "--quiet", "--", "functions"]))?;
+    run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
+    run(in_folder(&app, cargo).arg("test"))?;
+    let n = PARTS.len();
+    println!("{NAME}: its tests pass, {} s with {n} new parts", begin.elapsed().as_secs());
     if packaged {
         let mut package = in_folder(&app, &target.join("debug/cargo-tributary"));
         package.args(["tributary", "package", "--profile", "dev"]);
@@ -149,13 +142,40 @@ fn with_tools<'a>(command: &'a mut Command, target: &Path) -> anyhow::Result<&'a
     Ok(command.env("CARGO_ZIGBUILD_PYTHON_PATH", tools.join("python")).env("PATH", path))
 }
 
+#[derive(Deserialize)]
+struct Workspace {
+    packages: Vec<Package>,
+}
+
+/// A member of the workspace.
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    version: String,
+    /// The registries that accept it; `None` without restriction.
+    publish: Option<Vec<String>>,
+}
+
+/// Returns the members of the workspace that are published.
+fn published() -> anyhow::Result<Vec<Package>> {
+    let metadata = ["metadata", "--no-deps", "--format-version", "1"];
+    let output = run(Command::new(env!("CARGO")).args(metadata))?;
+    let Workspace { mut packages } = serde_json::from_slice(&output.stdout)?;
+    packages.retain(|package| package.publish.as_ref().is_none_or(|to| !to.is_empty()));
+    Ok(packages)
+}
+
 /// Makes the packages and unpacks them into a workspace. Returns the configuration of Cargo that puts them in
 /// the place of crates.io.
 fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
-    let published = crates::published()?;
-    let names = published.iter().flat_map(|package| ["--package", &package.name]);
-    let options = ["package", "--quiet", "--no-verify", "--allow-dirty"];
-    cargo(&options.into_iter().chain(names).collect::<Vec<_>>())?;
+    let published = published()?;
+    let mut pack = Command::new(env!("CARGO"));
+    pack.args(["package", "--no-verify", "--allow-dirty"]);
+    pack.args(published.iter().flat_map(|package| ["--package", &package.name]));
+    let output = run(&mut pack)?;
+    // Of the description, the licence or the documentation.
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(!said.contains("manifest has no"), "metadata of a crate is missing:\n{said}");
 
     if packages.exists() {
         fs::remove_dir_all(packages)?;
@@ -164,7 +184,7 @@ fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
     let mut patch = "[patch.crates-io]\n".to_owned();
     let mut members = String::new();
     for package in &published {
-        let folder = package.folder();
+        let folder = format!("{}-{}", package.name, package.version);
         let archive = target.join("package").join(format!("{folder}.crate"));
         // All files in an archive have one old time, by which Cargo would not see that they have changed.
         let mut tar = Command::new("tar");

@@ -4,8 +4,8 @@
 use std::{path::Path, process::Command};
 
 use anyhow::{Context, ensure};
+use cargo_tributary::package::BuildOptions;
 use clap::Args;
-use tributary_package::BuildOptions;
 
 /// The size of the folder at most: an instance loads it before it answers its first request.
 const MAX_BYTES: u64 = 25_000_000;
@@ -30,7 +30,7 @@ pub(crate) fn package(options: &PackageOptions) -> anyhow::Result<()> {
         .context("xtask is in no workspace")?;
     let profile = "deployed".to_owned();
     let build = BuildOptions { profile, install_tools: options.install_tools };
-    let app = tributary_package::build(root, &build)?;
+    let app = cargo_tributary::package::build(root, &build)?;
     println!("{app}");
     ensure!(
         app.bytes <= MAX_BYTES,

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use azure_data_cosmos_driver::models::ConnectionString;
-use tributary_package::{AppLayout, function_folders};
+use cargo_tributary::package::{AppLayout, function_folders};
 
 use super::{
     api_document::ApiDocument,
@@ -174,10 +174,10 @@ impl Launch {
         // A setting may have overridden the value of the file.
         let executable = files.app.host().executable.clone();
         let layout = AppLayout { executable, ..AppLayout::read(&self.root)? };
-        tributary_package::stage(&layout, &built.executable, &folder)?;
+        cargo_tributary::package::stage(&layout, &built.executable, &folder)?;
         for library in &built.libraries {
             let name = library.file_name().context("a library has a name")?;
-            tributary_package::link(library, &folder.join(name))?;
+            cargo_tributary::package::link(library, &folder.join(name))?;
         }
         // `func start --script-root` reads its settings there.
         if let Some(settings) = settings_file(&self.root) {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use cargo_tributary::package::function_folders;
 use serde_json::{Map, Value};
-use tributary_package::function_folders;
 
 use super::duration::parse_time_span;
 use super::function::{Function, FunctionTrigger};

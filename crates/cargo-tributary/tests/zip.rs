@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tributary_package::{AppLayout, ZipCompression, function_folders, pack, stage, unpack};
+use cargo_tributary::package::{AppLayout, ZipCompression, function_folders, pack, stage, unpack};
 
 /// Creates a project with two functions and a file without the mode of an executable.
 fn project(name: &str) -> PathBuf {

@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use anyhow::Context as _;
 
-use crate::AppLayout;
+use super::AppLayout;
 
 /// Writes the folder `stage` anew, with the app and this executable.
 ///

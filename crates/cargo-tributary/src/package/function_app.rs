@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 
-use crate::{
+use super::{
     AppLayout, ZipCompression,
     elf::{ExecutableNeeds, GlibcVersion},
     pack, stage,
