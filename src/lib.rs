@@ -4,7 +4,7 @@
 //! - [`webstore`]: customers, orders, products, categories and tags;
 //! - [`news`]: the news feeds of the partitioning guide.
 
-use tributary_functions::program::Program;
+use tributary_functions::{program::Program, web_page};
 
 pub use tributary_blog as blog;
 pub use tributary_news as news;
@@ -18,5 +18,7 @@ pub fn program() -> Program {
         .domain(webstore::domain)
         .domain(news::domain)
         .costs(include_str!("../docs/costs.json"))
-        .page(include!(concat!(env!("OUT_DIR"), "/page.rs")))
+        .page(web_page!("src/page":
+            "index.html", "style.css", "icon.svg", "main.js",
+            "api.js", "blog.js", "costs.js", "dom.js", "effects.js", "news.js", "operators.js", "store.js"))
 }

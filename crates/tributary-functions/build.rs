@@ -1,8 +1,11 @@
-//! Embeds the page at `/api/docs`: its files, and the viewer, Swagger UI.
+//! Takes the viewer of `/api/docs`, Swagger UI, out of its archive.
 
-use std::io::{self, Cursor, Read as _};
+use std::{
+    env, fs,
+    io::{self, Cursor, Read as _},
+    path::PathBuf,
+};
 
-use tributary_page::PageFiles;
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 use zip::ZipArchive;
 
@@ -12,12 +15,14 @@ const FOLDER: &str = "swagger-ui-5.32.6/dist";
 const VIEWER: [&str; 2] = ["swagger-ui-bundle.js", "swagger-ui.css"];
 
 fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=build.rs");
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     let mut viewer = ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED))?;
-    let mut files = PageFiles::read("src/app/docs")?;
     for name in VIEWER {
-        files = files.with_gzip(name, gzip(&mut viewer, &format!("{FOLDER}/{name}"))?)?;
+        let gzip = gzip(&mut viewer, &format!("{FOLDER}/{name}"))?;
+        fs::write(out.join(format!("{name}.gz")), gzip)?;
     }
-    files.embed("api_docs")
+    Ok(())
 }
 
 /// Returns a file of an archive, compressed with gzip. Both formats have the same compressed text (RFC 1951), so

@@ -17,6 +17,11 @@ async fn the_page_and_its_files_come_through_the_host() {
     let (version, _) = rest.split_once('/').unwrap();
     let script = hosted.get(&format!("/page/{version}/main.js")).await.expect(200);
     assert_eq!(script.header("cache-control"), "public, max-age=31536000, immutable");
+    // The app names all files of the folder.
+    for file in std::fs::read_dir("src/page").unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        hosted.get(&format!("/page/{version}/{name}")).await.expect(200);
+    }
     hosted.get(&format!("/page/{version}/none.js")).await.expect(404);
     // One route more opens no other: a trigger has the path of its function.
     for path in ["/HomeFeed", "/page", "/index.html"] {

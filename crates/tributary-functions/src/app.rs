@@ -69,8 +69,19 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
 }
 
 /// The page that shows the OpenAPI document, which its viewer reads: Swagger UI.
-static API_DOCS: PlacedPage =
-    PlacedPage { page: include!(concat!(env!("OUT_DIR"), "/api_docs.rs")), place: &OF_API };
+static API_DOCS: PlacedPage = PlacedPage { page: &API_PAGE, place: &OF_API };
+
+/// Its files; the build script takes those of the viewer out of their archive.
+static API_PAGE: WebPage = WebPage::new(&[
+    ("index.html", include_bytes!("app/docs/index.html")),
+    ("docs.css", include_bytes!("app/docs/docs.css")),
+    ("docs.js", include_bytes!("app/docs/docs.js")),
+    (
+        "swagger-ui-bundle.js.gz",
+        include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js.gz")),
+    ),
+    ("swagger-ui.css.gz", include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css.gz"))),
+]);
 
 /// The function that answers what no other function takes, with a 404 or 405 problem document.
 ///
@@ -177,7 +188,7 @@ impl App {
     }
 
     /// Returns the app with a page.
-    pub(crate) fn with_page(self, page: Option<WebPage>) -> Self {
+    pub(crate) fn with_page(self, page: Option<&'static WebPage>) -> Self {
         let page = page.map(|page| PlacedPage { page, place: &OF_APP });
         Self { page, ..self }
     }

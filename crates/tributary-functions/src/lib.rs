@@ -18,9 +18,6 @@
 //! - [`values`], [`config`], [`brand`]: values, settings, and the name of the app;
 //! - [`prelude`]: the names that most files of a domain use.
 
-// `tributary-page` names the crate, also in this one.
-extern crate self as tributary_functions;
-
 pub mod prelude;
 
 pub mod program;

@@ -1,12 +1,15 @@
 //! A web page: files in the executable, which two HTTP functions of the app answer.
 //!
-//! The crate `tributary-page` compresses the files of a folder in the build script of an app, and writes the
-//! value of this module. The app adds it with a line:
+//! The app names its folder and its files with [`web_page!`](crate::web_page):
 //!
 //! ```ignore
 //! Program::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
-//!     .page(include!(concat!(env!("OUT_DIR"), "/page.rs")))
+//!     .page(tributary_functions::web_page!("page": "index.html", "main.js", "style.css"))
 //! ```
+//!
+//! The files are in the executable as they are, and compressed at the first request. Libraries that embed files
+//! do not do less: `rust-embed` and `memory-serve` leave routes for the Functions host, versions in paths and the
+//! policy to us, `memory-serve` unpacks all files at the start, and both bring what the SDK does not.
 //!
 //! - `GET /` answers `index.html`, which a browser asks for again each time. It names the other files under a
 //!   path with their version, `page/<version>/main.js`, which browsers keep. Imports between files are relative,
@@ -16,7 +19,12 @@
 //! - The policy of the page lets it load scripts, styles, pictures and answers from the app alone, run no text
 //!   as code, and be shown in no frame.
 
-use std::io::Read as _;
+use std::{
+    borrow::Cow,
+    hash::Hasher as _,
+    io::{self, Read as _, Write as _},
+    sync::OnceLock,
+};
 
 use axum::{
     Router,
@@ -25,7 +33,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing,
 };
-use flate2::read::GzDecoder;
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use twox_hash::XxHash64;
 
 use crate::http::{ApiError, Conditions};
 
@@ -80,36 +89,115 @@ const REVALIDATED: HeaderValue = HeaderValue::from_static("no-cache");
 /// A file whose path has its version.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// The files of a web page.
-#[derive(Debug, Clone, Copy)]
-pub struct WebPage {
-    version: &'static str,
-    files: &'static [PageFile],
+/// The text in `index.html` that the version replaces.
+const VERSION: &str = "{version}";
+
+/// The end of the name of a file that is compressed already. The page has it without this end.
+const GZIP_END: &str = ".gz";
+
+/// Media types by the ends of names.
+const MEDIA_TYPES: [(&str, &str); 11] = [
+    ("css", "text/css; charset=utf-8"),
+    ("html", "text/html; charset=utf-8"),
+    ("ico", "image/x-icon"),
+    ("js", "text/javascript; charset=utf-8"),
+    ("json", "application/json"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+    ("txt", "text/plain; charset=utf-8"),
+    ("webmanifest", "application/manifest+json"),
+    ("webp", "image/webp"),
+    ("woff2", "font/woff2"),
+];
+
+/// Embeds the files of a page from a folder of the crate, one of them `index.html`. `index.html` names the
+/// others under `page/{version}/`; names between these are relative.
+#[macro_export]
+macro_rules! web_page {
+    ($folder:literal: $($file:literal),+ $(,)?) => {{
+        static PAGE: $crate::page::WebPage = $crate::page::WebPage::new(&[$((
+            $file,
+            include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $folder, "/", $file)),
+        )),+]);
+        &PAGE
+    }};
 }
 
-/// A file of a web page.
-#[derive(Debug, Clone, Copy)]
-pub struct PageFile {
-    /// The name, without a folder.
-    pub name: &'static str,
-    /// The media type.
-    pub media_type: &'static str,
-    /// The content, compressed with gzip.
-    pub gzip: &'static [u8],
+/// The files of a web page.
+#[derive(Debug)]
+pub struct WebPage {
+    files: &'static [(&'static str, &'static [u8])],
+    served: OnceLock<ServedPage>,
+}
+
+/// A page as it is served.
+#[derive(Debug)]
+struct ServedPage {
+    /// The hash of all names and contents.
+    version: String,
+    files: Vec<ServedFile>,
+}
+
+#[derive(Debug)]
+struct ServedFile {
+    name: &'static str,
+    gzip: Cow<'static, [u8]>,
 }
 
 impl WebPage {
-    /// Creates a page from its files, one of them `index.html`, and their version: a text that changes with
-    /// any of them.
-    pub const fn new(version: &'static str, files: &'static [PageFile]) -> Self {
-        Self { version, files }
+    /// Creates a page from the names and the contents of its files: [`web_page!`](crate::web_page).
+    pub const fn new(files: &'static [(&'static str, &'static [u8])]) -> Self {
+        Self { files, served: OnceLock::new() }
     }
+
+    fn served(&self) -> Result<&ServedPage, ApiError> {
+        if let Some(served) = self.served.get() {
+            return Ok(served);
+        }
+        let served = ServedPage::new(self.files).map_err(|_| ApiError::Internal)?;
+        Ok(self.served.get_or_init(|| served))
+    }
+}
+
+impl ServedPage {
+    fn new(files: &'static [(&'static str, &'static [u8])]) -> io::Result<Self> {
+        let mut hash = XxHash64::with_seed(0);
+        for part in files.iter().flat_map(|(name, content)| [name.as_bytes(), content]) {
+            hash.write(&(part.len() as u64).to_le_bytes());
+            hash.write(part);
+        }
+        let version = format!("{:016x}", hash.finish());
+        let files = files.iter().map(|&(name, content)| {
+            Ok(match name.strip_suffix(GZIP_END) {
+                Some(name) => ServedFile { name, gzip: content.into() },
+                None if name == INDEX => {
+                    let text = String::from_utf8_lossy(content).replace(VERSION, &version);
+                    ServedFile { name, gzip: gzip(text.as_bytes())?.into() }
+                }
+                None => ServedFile { name, gzip: gzip(content)?.into() },
+            })
+        });
+        let files = files.collect::<io::Result<_>>()?;
+        Ok(Self { version, files })
+    }
+}
+
+fn gzip(content: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(content)?;
+    encoder.finish()
+}
+
+fn media_type(name: &str) -> &'static str {
+    let end = name.rsplit_once('.').map_or("", |(_, end)| end);
+    let known = MEDIA_TYPES.iter().find(|(known, _)| *known == end);
+    known.map_or("application/octet-stream", |(_, media_type)| media_type)
 }
 
 /// A page in its place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlacedPage {
-    pub page: WebPage,
+    pub page: &'static WebPage,
     pub place: &'static PagePlace,
 }
 
@@ -134,7 +222,7 @@ impl PlacedPage {
         (conditions, headers): (&Conditions, &HeaderMap),
         cache: HeaderValue,
     ) -> Result<Response, ApiError> {
-        let WebPage { version, files } = self.page;
+        let ServedPage { version, files } = self.page.served()?;
         let file = files.iter().find(|file| file.name == name);
         let file = file.ok_or(ApiError::NotFound("file"))?;
         let tag = format!("\"{version}\"");
@@ -177,19 +265,20 @@ async fn get_page_file(
     conditions: Conditions,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let cache = if version == page.page.version { IMMUTABLE } else { REVALIDATED };
+    let is_current = version == page.page.served()?.version;
+    let cache = if is_current { IMMUTABLE } else { REVALIDATED };
     page.answer(&file, (&conditions, &headers), cache)
 }
 
 /// Returns the answer with a file: compressed, unless the caller does not take that.
-fn content(file: &PageFile, headers: &HeaderMap) -> Result<Response, ApiError> {
-    let media_type = [(header::CONTENT_TYPE, file.media_type)];
+fn content(file: &'static ServedFile, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let media_type = [(header::CONTENT_TYPE, media_type(file.name))];
     if takes_gzip(headers) {
         let encoding = [(header::CONTENT_ENCODING, "gzip")];
-        return Ok((media_type, encoding, file.gzip).into_response());
+        return Ok((media_type, encoding, file.gzip.as_ref()).into_response());
     }
     let mut text = Vec::new();
-    GzDecoder::new(file.gzip).read_to_end(&mut text).map_err(|_| ApiError::Internal)?;
+    GzDecoder::new(file.gzip.as_ref()).read_to_end(&mut text).map_err(|_| ApiError::Internal)?;
     Ok((media_type, text).into_response())
 }
 
@@ -220,14 +309,16 @@ mod tests {
 
     use super::*;
 
+    static PAGE: WebPage = WebPage::new(&[
+        ("index.html", b"<script src=\"page/{version}/main.js\">"),
+        ("main.js", b"main()"),
+        ("viewer.js.gz", A_PAGE),
+    ]);
+
     /// "a page", compressed with gzip and no time.
     const A_PAGE: &[u8] = &[
         31, 139, 8, 0, 0, 0, 0, 0, 0, 255, 1, 6, 0, 249, 255, 97, 32, 112, 97, 103, 101, 100, 59,
         229, 134, 6, 0, 0, 0,
-    ];
-    const FILES: &[PageFile] = &[
-        PageFile { name: "index.html", media_type: "text/html; charset=utf-8", gzip: A_PAGE },
-        PageFile { name: "main.js", media_type: "text/javascript; charset=utf-8", gzip: A_PAGE },
     ];
 
     async fn ask(path: &str, headers: &[(&str, &str)]) -> Response {
@@ -235,7 +326,7 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let page = PlacedPage { page: WebPage::new("v1", FILES), place: &OF_APP }.router();
+        let page = PlacedPage { page: &PAGE, place: &OF_APP }.router();
         page.oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
     }
 
@@ -245,9 +336,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_browser_keeps_the_files_of_this_version_and_asks_for_the_page_each_time() {
+        let body = to_bytes(ask("/", &[]).await.into_body(), 100).await.unwrap();
+        let script = String::from_utf8(body.to_vec()).unwrap();
+        let script = format!("/{}", script.split('"').nth(1).unwrap());
         for (path, cache) in [
             ("/", "no-cache"),
-            ("/page/v1/main.js", "public, max-age=31536000, immutable"),
+            (&*script, "public, max-age=31536000, immutable"),
             ("/page/v0/main.js", "no-cache"),
         ] {
             let response = ask(path, &[("accept-encoding", "br, gzip")]).await;
@@ -259,16 +353,20 @@ mod tests {
             let again = ask(path, &[("if-none-match", text(&response, "etag"))]).await;
             assert_eq!((again.status().as_u16(), text(&again, "cache-control")), (304, cache));
         }
-        assert_eq!(ask("/page/v1/other.js", &[]).await.status(), 404);
+        assert_eq!(ask("/page/v0/other.js", &[]).await.status(), 404);
     }
 
     #[tokio::test]
     async fn a_caller_that_takes_no_compression_gets_the_text() {
         for header in ["", "br", "gzip;q=0, *", "*;q=0", "identity, gzip;q=x"] {
-            let response = ask("/", &[("accept-encoding", header)]).await;
-            assert_eq!(text(&response, "content-encoding"), "", "{header}");
-            let body = to_bytes(response.into_body(), 100).await.unwrap();
-            assert_eq!(body, "a page", "{header}");
+            for (file, content) in [("main.js", "main()"), ("viewer.js", "a page")] {
+                let response =
+                    ask(&format!("/page/v0/{file}"), &[("accept-encoding", header)]).await;
+                assert_eq!(text(&response, "content-encoding"), "", "{header}");
+                assert_eq!(text(&response, "content-type"), "text/javascript; charset=utf-8");
+                let body = to_bytes(response.into_body(), 100).await.unwrap();
+                assert_eq!(body, content, "{header}");
+            }
         }
         for header in ["gzip", "br, GZIP ; q=0.5", "*"] {
             let response = ask("/", &[("accept-encoding", header)]).await;
@@ -278,7 +376,7 @@ mod tests {
 
     #[tokio::test]
     async fn each_answer_has_the_policy_of_the_page() {
-        for path in ["/", "/page/v1/main.js"] {
+        for path in ["/", "/page/v0/main.js"] {
             let response = ask(path, &[]).await;
             let policy = text(&response, "content-security-policy");
             assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");

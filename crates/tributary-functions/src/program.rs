@@ -28,7 +28,7 @@ use crate::{
 pub struct Program {
     brand: Brand,
     domains: Vec<BuildDomain>,
-    page: Option<WebPage>,
+    page: Option<&'static WebPage>,
     costs: &'static str,
 }
 
@@ -64,7 +64,7 @@ impl Program {
     }
 
     /// Sets the web page at `/` ([`page`](crate::page)).
-    pub fn page(self, page: WebPage) -> Self {
+    pub fn page(self, page: &'static WebPage) -> Self {
         Self { page: Some(page), ..self }
     }
 
