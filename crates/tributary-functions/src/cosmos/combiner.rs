@@ -252,7 +252,7 @@ impl<C: Combine> Shared<C> {
         // its own share.
         let work = without_limits(metered_apart(in_no_session(captures, followed(work))));
         let (((outcomes, detail), seen), meter) = work.await;
-        let work = Arc::new(SharedWork { seen, detail, members: members.len() });
+        let work = Arc::new(SharedWork { seen: seen.of_group(), detail, members: members.len() });
         let shares = meter.shares(members.len());
         let members = members.into_iter().map(|(_, member)| member);
         members

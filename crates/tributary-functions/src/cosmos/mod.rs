@@ -36,6 +36,8 @@ pub use pacer::Pacer;
 pub use position::{ContainerTag, Position, SessionPosition};
 pub use queries::{Pages, QueryPosition, RowResult, Scope};
 pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
-pub use session::{Captures, SeenPositions, Session, WrittenDocument, in_no_session, in_session};
+pub use session::{
+    Captures, EagerApplications, SeenPositions, Session, WrittenDocument, in_no_session, in_session,
+};
 pub use stored::{ReadResult, Stored};
 pub use transaction::{Refusal, Transaction};

@@ -20,6 +20,7 @@ use std::{
 
 use azure_data_cosmos::options::SessionToken;
 use serde_json::Error;
+use tokio::sync::Mutex as AsyncMutex;
 
 use super::position::{ContainerTag, Position, SessionPosition, partition_of};
 use crate::telemetry;
@@ -147,6 +148,22 @@ pub struct SeenPositions {
     /// The containers with a write that was refused, or whose answer was lost.
     uncertain: BTreeSet<ContainerTag>,
     documents: Vec<WrittenDocument>,
+    applications: Option<EagerApplications>,
+}
+
+/// What was applied eagerly of the documents of one group, for all of its members: the version of each source and
+/// the positions of its copies, by projection and source.
+#[derive(Clone, Default)]
+pub struct EagerApplications(Arc<Mutex<HashMap<(&'static str, String), AppliedSource>>>);
+
+/// The last version of a source that was applied, and the positions of its copies. Held during an application.
+type AppliedSource = Arc<AsyncMutex<Option<(u64, Session)>>>;
+
+impl EagerApplications {
+    /// Returns the last version of a source that this projection has applied.
+    pub(crate) fn of(&self, function: &'static str, source: &str) -> AppliedSource {
+        Arc::clone(lock(&self.0).entry((function, source.to_owned())).or_default())
+    }
 }
 
 impl SeenPositions {
@@ -185,7 +202,18 @@ impl SeenPositions {
         !self.uncertain.contains(&ContainerTag::of(container))
     }
 
+    /// Returns these positions for the members of a group, which share the applications of its documents.
+    pub(super) fn of_group(self) -> Self {
+        Self { applications: Some(EagerApplications::default()), ..self }
+    }
+
+    /// Returns what was applied of the documents: by other members of the group, if there are any.
+    pub fn applications(&self) -> EagerApplications {
+        self.applications.clone().unwrap_or_default()
+    }
+
     fn add(&mut self, other: &Self, captures: &Captures) {
+        self.applications = other.applications.clone().or(self.applications.take());
         self.written = std::mem::take(&mut self.written).and(&other.written);
         self.read = std::mem::take(&mut self.read).and(&other.read);
         self.uncertain.extend(&other.uncertain);

@@ -14,7 +14,7 @@ use self::rounds::{
     AttemptedTask, BatchOutcomes, ChangeOutcome, Collapsed, FailedAttempt, Rounds, Task, collapse,
 };
 use super::{
-    AppliedChanges, DeadLetter, DeadLetters, Effect, Projection,
+    DeadLetter, DeadLetters, Effect, Projection,
     apply::{ApplyError, apply, apply_again, apply_all},
     host_dates::{self, DocumentStamps},
 };
@@ -70,11 +70,11 @@ impl From<AppliedBatch> for InvocationOutcome {
 
 /// The source of a batch.
 #[derive(Clone, Copy)]
-pub enum BatchSource<'a> {
+pub enum BatchSource {
     /// The change feed: the changes have waited in it.
     ChangeFeed {
-        /// The changes that this instance has applied eagerly.
-        applied: Option<&'a AppliedChanges>,
+        /// True if the instances of commands have applied the changes, as a rule.
+        is_second_look: bool,
     },
     /// The container of the sources, which a rebuild reads again. The age of a source is no lag.
     Rebuild,
@@ -85,7 +85,7 @@ pub async fn run<P: Projection>(
     projection: &P,
     letters: &DeadLetters,
     budget: Duration,
-    source: BatchSource<'_>,
+    source: BatchSource,
     Documents(documents): Documents,
     InvocationId(invocation): InvocationId,
 ) -> Result<AppliedBatch, IncompleteBatch> {
@@ -95,18 +95,9 @@ pub async fn run<P: Projection>(
     let delivered = documents.len();
     let lag_ms = matches!(source, BatchSource::ChangeFeed { .. }).then(|| lag_ms(&stamps));
     let collapsed = collapse::<P>(projection.container().id(), documents);
-    let Collapsed { mut tasks, changes, older } = collapsed;
+    let Collapsed { tasks, changes, older } = collapsed;
     let n_changes = tasks.len();
-    let applied = match source {
-        BatchSource::ChangeFeed { applied } => applied,
-        BatchSource::Rebuild => None,
-    };
-    if let Some(applied) = applied {
-        let is_settled = |change: usize| is_settled::<P>(applied, &changes[change]);
-        tasks.retain(|task| !task.change.as_ref().is_ok_and(|change| is_settled(*change)));
-    }
-    let settled = n_changes - tasks.len();
-    let is_second_look = applied.is_some();
+    let is_second_look = matches!(source, BatchSource::ChangeFeed { is_second_look: true });
     let changes = ReadChanges { projection, changes, is_second_look };
     let batch = BegunBatch {
         function: P::FUNCTION,
@@ -117,7 +108,6 @@ pub async fn run<P: Projection>(
         delivered,
         changes: n_changes,
         older,
-        settled,
     };
     let work = BatchWork {
         changes: &changes,
@@ -140,7 +130,6 @@ struct BegunBatch {
     delivered: usize,
     changes: usize,
     older: usize,
-    settled: usize,
 }
 
 impl BegunBatch {
@@ -160,7 +149,7 @@ impl BegunBatch {
 
             let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
             let applied = count(ChangeOutcome::Done(Effect::Applied));
-            let unchanged = self.settled + count(ChangeOutcome::Done(Effect::Unchanged));
+            let unchanged = count(ChangeOutcome::Done(Effect::Unchanged));
             let older = self.older + count(ChangeOutcome::Done(Effect::Older));
             let dead_letters = count(ChangeOutcome::DeadLetter);
             let failed = failures.len();
@@ -217,12 +206,6 @@ pub struct SourceChange<'a> {
     pub(super) source: String,
     pub(super) version: u64,
     pub(super) apply: BoxFuture<'a, Result<Effect, ApplyError>>,
-}
-
-/// Returns true if this instance has applied the change eagerly.
-fn is_settled<P: Projection>(applied: &AppliedChanges, change: &P::Change) -> bool {
-    P::source(change)
-        .is_some_and(|(source, version)| applied.settles(&source, version, Instant::now()))
 }
 
 /// Returns the newest change of each source among the documents; `None` if one cannot be read.

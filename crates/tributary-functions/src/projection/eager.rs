@@ -20,23 +20,6 @@
 //! Only what is known to be committed is applied: documents of writes that were answered. A document that is
 //! applied and then lost would leave a copy of nothing.
 //!
-//! # Why the second look may be left out
-//!
-//! The change feed delivers an applied change again. The instance that has applied it remembers that
-//! ([`AppliedChanges`]), and acknowledges a delivery of this version, or of an older one, without a store
-//! request. *Given*: version `n` of a source was applied completely: each of its copies had `n` or a newer
-//! version then. *Claim*: to apply `n`, or an older version, would write nothing. By the rules of
-//! [`projection`](super) the version of a copy never falls. So each copy has `n` or a newer version still, and
-//! both leave it alone.
-//!
-//! - *A copy that an operator has deleted* is created again by the audit, by a rebuild, or by the next version.
-//!   A rebuild, a rewind and a replay look at the store each time: they do not ask this memory.
-//! - *A window*: a source that it did not admit is admitted only by a refill, which reads the source after it
-//!   was committed, and so in `n` or a newer version. A due refill makes an application incomplete, until it is
-//!   done.
-//! - *Tombstones* outlive the memory: 30 days to some minutes.
-//! - *Two instances* share nothing: another one looks at the copies.
-//!
 //! # Why a reader with a token need not wait
 //!
 //! The token of a command has two numbers for each position: that of the caller's last write, and that of the
@@ -55,27 +38,23 @@
 //!
 //! # Several requests with one source
 //!
-//! Members of one group ([`Combiner`](crate::cosmos::Combiner)) have written the same documents. Their
-//! applications of a source go one after the other, and each but the first finds in the memory that it is done.
+//! Members of one group ([`Combiner`](crate::cosmos::Combiner)) have written the same documents. They share what
+//! was applied of them ([`EagerApplications`]): the first applies a source, and the others find it done. The
+//! version of a copy never falls, so a version that was applied is there still.
 
 use std::{collections::BTreeSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use custom_handler::Document;
 use futures::{FutureExt, future::join_all};
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, timeout},
-};
+use tokio::{sync::Semaphore, time::timeout};
 use twox_hash::XxHash64;
 
-use super::{
-    AppliedChanges, Projection,
-    apply::ApplyError,
-    batch::{self, SourceChange},
-    control::ProjectionGate,
-};
+use super::{AnyProjection, apply::ApplyError, batch::SourceChange, control::ProjectionGate};
 use crate::{
-    cosmos::{Captures, Limits, SeenPositions, Session, StoreError, in_no_session, within},
+    cosmos::{
+        Captures, EagerApplications, Limits, SeenPositions, Session, StoreError, in_no_session,
+        within,
+    },
     telemetry,
 };
 
@@ -103,19 +82,6 @@ impl Default for EagerOptions {
     }
 }
 
-/// A [`Projection`] of any type of change, for those that apply changes without a batch.
-pub trait ApplyEagerly: Send + Sync {
-    /// Returns the newest change of each source among the documents, each to be applied once; `None` if one
-    /// cannot be read.
-    fn changes(&self, documents: Vec<Document>) -> Option<Vec<SourceChange<'_>>>;
-}
-
-impl<P: Projection> ApplyEagerly for P {
-    fn changes(&self, documents: Vec<Document>) -> Option<Vec<SourceChange<'_>>> {
-        batch::changes(self, documents)
-    }
-}
-
 /// The eager projections of an app. Cloning is cheap.
 #[derive(Clone)]
 pub struct EagerProjections(Arc<Eager>);
@@ -129,11 +95,8 @@ struct Eager {
 
 /// A projection that is applied eagerly, too.
 pub(super) struct EagerProjection {
-    pub(super) function: &'static str,
-    pub(super) container: &'static str,
-    pub(super) projection: Arc<dyn ApplyEagerly>,
+    pub(super) projection: Arc<dyn AnyProjection>,
     pub(super) gate: Arc<ProjectionGate>,
-    pub(super) applied: AppliedChanges,
 }
 
 /// The reason for which a change is left to the change feed.
@@ -158,7 +121,7 @@ pub enum EagerError {
 
 impl EagerProjections {
     pub(super) fn new(all: Vec<Arc<EagerProjection>>, time: Duration) -> Self {
-        let names: BTreeSet<_> = all.iter().map(|one| one.function).collect();
+        let names: BTreeSet<_> = all.iter().map(|eager| eager.function()).collect();
         let names: Vec<_> = names.into_iter().collect();
         #[expect(clippy::cast_possible_truncation, reason = "32 of 64 bits are enough")]
         let tag = XxHash64::oneshot(0, names.join(" ").as_bytes()) as u32;
@@ -172,7 +135,7 @@ impl EagerProjections {
 
     /// Returns the containers that they monitor: a command keeps what it writes there.
     pub fn captures(&self) -> Captures {
-        let containers = self.0.all.iter().map(|one| one.container);
+        let containers = self.0.all.iter().map(|eager| eager.container_id());
         containers.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -182,7 +145,7 @@ impl EagerProjections {
     }
 
     pub(super) fn of(&self, function: &str) -> Option<&Arc<EagerProjection>> {
-        self.0.all.iter().find(|one| one.function == function)
+        self.0.all.iter().find(|eager| eager.function() == function)
     }
 
     /// Applies the changes of a command that has succeeded. Returns the positions that a reader after it has to
@@ -193,29 +156,33 @@ impl EagerProjections {
         if documents.is_empty() {
             return session;
         }
-        let is_concerned = |one: &&Arc<EagerProjection>| {
-            let container = one.container;
+        let is_concerned = |eager: &&Arc<EagerProjection>| {
+            let container = eager.container_id();
             documents.iter().any(|document| document.container == container)
         };
         let concerned: Vec<_> = self.0.all.iter().filter(is_concerned).collect();
         let Ok(_permit) = self.0.permits.try_acquire() else {
-            for one in concerned {
-                one.report(&Err(EagerError::TooMany));
+            for eager in concerned {
+                eager.report(&Err(EagerError::TooMany));
             }
             return session;
         };
         let limits = Limits { store_requests: 100, request_units: 1_000, time: self.0.time };
-        let applications = concerned.iter().map(|one| async {
-            let documents = documents.iter().filter(|it| it.container == one.container);
-            let documents = documents.filter_map(|it| Document::from_json(&*it.text).ok());
+        let applications = command.applications();
+        let work = concerned.iter().map(|eager| async {
+            let container = eager.container_id();
+            let documents = documents.iter().filter(|document| document.container == container);
+            let documents =
+                documents.filter_map(|document| Document::from_json(&*document.text).ok());
             // The command is carried out: a bug of a projection is no error of it.
-            let work = AssertUnwindSafe(one.apply(documents.collect())).catch_unwind();
-            let work = work.map(|applied| applied.unwrap_or(Err(EagerError::Impossible)));
-            let applied = timeout(self.0.time, work).await.unwrap_or(Err(EagerError::OutOfTime));
-            one.report(&applied);
-            (one.container, applied.ok())
+            let applied =
+                AssertUnwindSafe(eager.apply(&applications, documents.collect())).catch_unwind();
+            let applied = applied.map(|applied| applied.unwrap_or(Err(EagerError::Impossible)));
+            let applied = timeout(self.0.time, applied).await.unwrap_or(Err(EagerError::OutOfTime));
+            eager.report(&applied);
+            (container, applied.ok())
         });
-        let applied = within(limits, join_all(applications)).await;
+        let applied = within(limits, join_all(work)).await;
         for (container, copies) in &applied {
             let mut all = applied.iter().filter(|(other, _)| other == container);
             let is_applied = all.all(|(_, copies)| copies.is_some());
@@ -229,11 +196,11 @@ impl EagerProjections {
     }
 }
 
-/// Applies the newest change of each source among the documents, but for those that were applied at this
-/// instance before, and remembers them. Returns the positions of their copies.
+/// Applies the newest change of each source among the documents, but for those that were applied before. Returns
+/// the positions of their copies.
 pub async fn apply_eagerly(
-    projection: &dyn ApplyEagerly,
-    applied: &AppliedChanges,
+    projection: &dyn AnyProjection,
+    applications: &EagerApplications,
     documents: Vec<Document>,
 ) -> Result<Session, EagerError> {
     let changes = projection.changes(documents).ok_or(EagerError::Impossible)?;
@@ -242,10 +209,12 @@ pub async fn apply_eagerly(
     }
     let mut copies = Session::default();
     for SourceChange { source, version, apply } in changes {
-        let mut known = applied.enter(&source, Instant::now()).await;
-        let there = known.copies_of(version, Instant::now());
-        if let Some(positions) = there {
-            copies = copies.and(&positions);
+        let applied = applications.of(projection.function(), &source);
+        let mut applied = applied.lock().await;
+        if let Some((known, positions)) = &*applied
+            && *known >= version
+        {
+            copies = copies.and(positions);
             continue;
         }
         let (effect, seen) = in_no_session(Captures::default(), apply).await;
@@ -255,23 +224,35 @@ pub async fn apply_eagerly(
         })?;
         let positions = seen.of_copies();
         copies = copies.and(&positions);
-        known.set(version, positions, Instant::now());
+        *applied = Some((version, positions));
     }
     Ok(copies)
 }
 
 impl EagerProjection {
+    fn function(&self) -> &'static str {
+        self.projection.function()
+    }
+
+    fn container_id(&self) -> &'static str {
+        self.projection.container_id()
+    }
+
     /// Applies the changes of the documents, unless the projection is paused.
-    async fn apply(&self, documents: Vec<Document>) -> Result<Session, EagerError> {
+    async fn apply(
+        &self,
+        applications: &EagerApplications,
+        documents: Vec<Document>,
+    ) -> Result<Session, EagerError> {
         match self.gate.refuses().await {
-            Ok(None) => apply_eagerly(&*self.projection, &self.applied, documents).await,
+            Ok(None) => apply_eagerly(&*self.projection, applications, documents).await,
             Ok(Some(_)) | Err(_) => Err(EagerError::Paused),
         }
     }
 
     /// Reports an application in the metrics, and in the log if it is left to the change feed.
     fn report(&self, applied: &Result<Session, EagerError>) {
-        let function = self.function;
+        let function = self.function();
         let outcome = match applied {
             Ok(_) => "applied",
             Err(EagerError::Paused) => "paused",

@@ -79,7 +79,6 @@
 //! [`unique_claim`](crate::engines::unique_claim) has the argument.
 
 pub mod aggregate;
-mod applied;
 mod apply;
 mod batch;
 mod catch_up;
@@ -103,13 +102,12 @@ pub mod window;
 
 pub use self::noted_errors::NotedErrors;
 pub use self::{
-    applied::AppliedChanges,
     batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, SourceChange, run},
     catch_up::CopyFreshness,
     copy::{CopySlot, StoredCopy, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},
     delivered::DeliveredVersion,
-    eager::{ApplyEagerly, EAGER_TIME, EagerError, EagerOptions, EagerProjections, apply_eagerly},
+    eager::{EAGER_TIME, EagerError, EagerOptions, EagerProjections, apply_eagerly},
     origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
     replay::ReplayError,

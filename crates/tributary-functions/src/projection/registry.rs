@@ -2,18 +2,19 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use custom_handler::{CustomHandler, Documents, InvocationId, InvocationOutcome, TraceContext};
+use custom_handler::{
+    CustomHandler, Document, Documents, InvocationId, InvocationOutcome, TraceContext,
+};
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
-    AppliedChanges, ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET,
-    ReplayOutcome,
-    batch::{self, AppliedBatch, BatchSource, IncompleteBatch},
+    ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
+    batch::{self, AppliedBatch, BatchSource, IncompleteBatch, SourceChange},
     catch_up::{CatchUp, CopyFreshness, MonitoredFeed},
     control::{
         FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
     },
-    eager::{ApplyEagerly, EagerOptions, EagerProjection, EagerProjections},
+    eager::{EagerOptions, EagerProjection, EagerProjections},
     leases::{LeaseTerms, ProjectionLeases, STOPPED_AFTER},
     replay::{self, ReplayError},
 };
@@ -77,7 +78,7 @@ enum InvocationError {
 }
 
 /// A [`Projection`] of any type of change.
-pub trait AnyProjection: ApplyEagerly {
+pub trait AnyProjection: Send + Sync {
     /// Returns the function's name.
     fn function(&self) -> &'static str;
 
@@ -95,10 +96,14 @@ pub trait AnyProjection: ApplyEagerly {
         &'a self,
         letters: &'a DeadLetters,
         budget: Duration,
-        source: BatchSource<'a>,
+        source: BatchSource,
         documents: Documents,
         invocation: InvocationId,
     ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>>;
+
+    /// Returns the newest change of each source among the documents, each to be applied once; `None` if one
+    /// cannot be read.
+    fn changes(&self, documents: Vec<Document>) -> Option<Vec<SourceChange<'_>>>;
 
     /// Applies the change of a dead letter; the caller deletes or keeps the dead letter.
     fn replay<'a>(
@@ -111,7 +116,7 @@ pub trait AnyProjection: ApplyEagerly {
 /// A projection as the trigger of its function.
 struct ProjectionTrigger {
     gate: Arc<ProjectionGate>,
-    eager: Option<Arc<EagerProjection>>,
+    is_eager: bool,
     projection: Arc<dyn AnyProjection>,
     projections: Projections,
 }
@@ -128,8 +133,7 @@ impl ProjectionTrigger {
         }
         let Projections { letters, states, options, .. } = &self.projections;
         let budget = options.retry_budget;
-        let applied = self.eager.as_ref().map(|eager| &eager.applied);
-        let source = BatchSource::ChangeFeed { applied };
+        let source = BatchSource::ChangeFeed { is_second_look: self.is_eager };
         let run = self.projection.run(letters, budget, source, documents, invocation);
         let batch = run.await?;
         if let Some(limit) = options.failure_limit.filter(|_| batch.dead_letters > 0) {
@@ -164,11 +168,15 @@ impl<P: Projection> AnyProjection for P {
         &'a self,
         letters: &'a DeadLetters,
         budget: Duration,
-        source: BatchSource<'a>,
+        source: BatchSource,
         documents: Documents,
         invocation: InvocationId,
     ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>> {
         batch::run(self, letters, budget, source, documents, invocation).boxed()
+    }
+
+    fn changes(&self, documents: Vec<Document>) -> Option<Vec<SourceChange<'_>>> {
+        batch::changes(self, documents)
     }
 
     fn replay<'a>(
@@ -202,14 +210,8 @@ impl Projections {
         let functions = projections.unwrap_or(functions).iter().filter(|_| !time.is_zero());
         let find = |name: &&str| self.all.iter().find(|one| one.function() == *name);
         let eager = functions.filter_map(find).map(|projection| {
-            let function = projection.function();
-            Arc::new(EagerProjection {
-                function,
-                container: projection.container_id(),
-                gate: Arc::new(self.gate(function)),
-                projection: Arc::<dyn AnyProjection>::clone(projection),
-                applied: AppliedChanges::default(),
-            })
+            let gate = Arc::new(self.gate(projection.function()));
+            Arc::new(EagerProjection { gate, projection: Arc::clone(projection) })
         });
         let eager = EagerProjections::new(eager.collect(), time);
         Self { eager, ..self }
@@ -238,11 +240,11 @@ impl Projections {
     pub fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, projection| {
             let name = projection.function();
-            let eager = self.eager.of(name).cloned();
-            let shared = eager.as_ref().map(|eager| Arc::clone(&eager.gate));
+            let eager = self.eager.of(name);
+            let shared = eager.map(|eager| Arc::clone(&eager.gate));
             let trigger = Arc::new(ProjectionTrigger {
                 gate: shared.unwrap_or_else(|| Arc::new(self.gate(name))),
-                eager,
+                is_eager: eager.is_some(),
                 projection: Arc::clone(projection),
                 projections: self.clone(),
             });
