@@ -12,7 +12,8 @@ use futures::future::join_all;
 
 use serde_json::Value;
 
-pub use self::declaration::{Declaration, Trigger};
+pub use self::declaration::Declaration;
+pub use self::declaration::Trigger;
 use self::openapi::{DOCUMENT_BYTES, OpenApi, get_open_api};
 use crate::{
     audit::{self, Audit},
@@ -229,7 +230,7 @@ impl App {
     /// The task runs beside listening, not before it. The host hands over the first request some time
     /// after `GET /` is answered, and by then the task has ended. An earlier request waits for the
     /// task. After a failure, each request looks up its container itself.
-    pub fn warm_up(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub(crate) fn warm_up(&self) -> impl Future<Output = ()> + Send + use<> {
         let states = self.projections.states().container();
         let of_domains = self.domains.iter().flat_map(|domain| &domain.containers);
         let containers: Vec<Container> = of_domains.chain([states]).cloned().collect();

@@ -8,7 +8,7 @@ use std::{borrow::Cow, sync::OnceLock};
 
 /// The name and version of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Brand {
+pub(crate) struct Brand {
     /// The name, in small letters, digits and hyphens.
     pub name: &'static str,
     /// The version.
@@ -18,12 +18,12 @@ pub struct Brand {
 static BRAND: OnceLock<Brand> = OnceLock::new();
 
 /// Sets the brand of the process. The first one stays.
-pub fn set(brand: Brand) {
+pub(crate) fn set(brand: Brand) {
     let _ = BRAND.set(brand);
 }
 
 /// Returns the brand of the process, or that of the framework where no app has set one.
-pub fn brand() -> Brand {
+pub(crate) fn brand() -> Brand {
     let framework = Brand { name: "tributary", version: env!("CARGO_PKG_VERSION") };
     BRAND.get().copied().unwrap_or(framework)
 }

@@ -55,7 +55,7 @@ pub struct Config {
     ///   `true` where Core Tools or `cargo local` runs the handler, and `false` elsewhere.
     /// - `OTEL_EXPORTER_OTLP_ENDPOINT` exports, unless `OTEL_SDK_DISABLED` is `true`. The exporter
     ///   reads its other settings itself.
-    pub telemetry: TelemetryOptions,
+    pub(crate) telemetry: TelemetryOptions,
     /// The settings of background work of any size: `Background__RequestUnitsPerSecond` is its budget in
     /// request units a second, or 0 for no limit.
     pub background: BackgroundOptions,

@@ -108,7 +108,7 @@ pub struct LeaseIntervals {
 
 impl FeedOptions {
     /// Returns the time after which a lease expires, if it is not the host's.
-    pub fn lease_expiration(&self) -> Option<Duration> {
+    pub(crate) fn lease_expiration(&self) -> Option<Duration> {
         self.leases.map(|leases| Duration::from_millis(leases.expiration_ms.into()))
     }
 }
@@ -158,7 +158,7 @@ pub struct Context<'a> {
 }
 
 /// Builds a domain. It sends nothing to the store.
-pub type BuildDomain = fn(&Context<'_>) -> Result<Domain, ConfigError>;
+pub(crate) type BuildDomain = fn(&Context<'_>) -> Result<Domain, ConfigError>;
 
 impl Domain {
     /// Creates a domain that adds nothing yet.

@@ -25,10 +25,10 @@ pub mod program;
 pub mod app;
 pub mod domain;
 
-pub mod dead_letters;
-pub mod operator;
+mod dead_letters;
+mod operator;
 pub mod page;
-pub mod rebuild;
+mod rebuild;
 
 pub mod audit;
 pub mod engines;

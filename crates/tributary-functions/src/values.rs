@@ -35,7 +35,7 @@ impl CommandId {
     /// until its connection breaks. But Azure answers the caller of an HTTP-triggered function within
     /// 230 s, whatever the host still does (service limit: the idle timeout of Azure Load Balancer). The
     /// clocks of two instances differ by less than ten seconds.
-    pub const REPEATED_FOR: Duration = Duration::from_mins(4);
+    pub(crate) const REPEATED_FOR: Duration = Duration::from_mins(4);
 
     /// Creates the id of a text: 48 bits of its hash. Short ids are enough, since each is stored, and the
     /// commands on one item are few.
@@ -90,7 +90,7 @@ impl Timestamp {
     pub const MAX: Self = Self(datetime!(9999-12-31 23:59:59.999 UTC));
 
     /// The length of the text, `2026-11-21T09:25:54.120Z`.
-    pub const LENGTH: usize = 24;
+    pub(crate) const LENGTH: usize = 24;
 
     /// Returns the current time.
     pub fn now() -> Self {
@@ -118,7 +118,7 @@ impl Timestamp {
     }
 
     /// Returns the seconds since the beginning of 1970.
-    pub fn unix_seconds(self) -> i64 {
+    pub(crate) fn unix_seconds(self) -> i64 {
         self.0.unix_timestamp()
     }
 
@@ -195,7 +195,7 @@ impl Clock {
     }
 
     /// Returns true if the clock is not the real one.
-    pub fn is_simulated(self) -> bool {
+    pub(crate) fn is_simulated(self) -> bool {
         !matches!(self.0, Pace::Real)
     }
 
@@ -260,7 +260,7 @@ pub fn check_id(text: &str) -> Result<(), Invalid> {
 
 /// Checks an id that an item of the store can have: at most 1,023 bytes, without control characters,
 /// `/`, `\`, `?` and `#`.
-pub fn check_stored_id(text: &str) -> Result<(), Invalid> {
+pub(crate) fn check_stored_id(text: &str) -> Result<(), Invalid> {
     let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '?' | '#');
     if text.len() <= MAX_STORED_ID_BYTES && !text.contains(is_bad) {
         Ok(())
@@ -270,7 +270,7 @@ pub fn check_stored_id(text: &str) -> Result<(), Invalid> {
 }
 
 /// Deserializes an id that an item of the store can have.
-pub fn stored_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(crate) fn stored_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     check_stored_id(&text).map_err(de::Error::custom)?;
     Ok(text)
@@ -326,8 +326,10 @@ macro_rules! checked_text {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String")]
+        #[allow(unreachable_pub, reason = "in a private module")]
         pub struct $name(String);
 
+        #[allow(unreachable_pub, reason = "in a private module")]
         impl $name {
             /// Parses a text, by the rule of the type.
             pub fn parse(text: String) -> Result<Self, $crate::values::Invalid> {

@@ -22,11 +22,11 @@ use crate::{
 };
 
 /// The checks of one aggregate.
-pub struct AggregateChecks<A>(AggregateProjection<A>);
+pub(crate) struct AggregateChecks<A>(AggregateProjection<A>);
 
 impl<A: Aggregate> AggregateChecks<A> {
     /// Creates the checks of an aggregate from a container of sources to one of totals.
-    pub fn new(sources: &Container, totals: &Container) -> Self {
+    pub(crate) fn new(sources: &Container, totals: &Container) -> Self {
         Self(AggregateProjection::new(sources, totals))
     }
 

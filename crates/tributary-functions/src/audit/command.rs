@@ -25,7 +25,7 @@ CosmosConnection__accountEndpoint (with an identity), CosmosDatabase [default: t
 
 Exit code: 0 nothing found, or everything repaired; 1 divergences found; 2 the audit failed.
 docs/audit.md says what each kind of finding means.")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Audit this domain only
     #[arg(long, value_name = "NAME")]
     pub domain: Option<String>,
@@ -41,12 +41,12 @@ pub struct Arguments {
 }
 
 /// Audits the domains, each with its name.
-pub async fn run(audits: &[(&str, Audit)], arguments: &Arguments) -> ExitCode {
+pub(crate) async fn run(audits: &[(&str, Audit)], arguments: &Arguments) -> ExitCode {
     report(audits, arguments).await.map_or_else(fail, ExitCode::from)
 }
 
 /// Reports in one sentence why the process cannot do its work.
-pub fn fail(error: impl fmt::Display) -> ExitCode {
+pub(crate) fn fail(error: impl fmt::Display) -> ExitCode {
     eprintln!("{}: {error}", brand().name);
     ExitCode::from(EXIT_FAILED)
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The checks of the copies of one definition. Their container has no other items.
-pub struct CopiesChecks<C> {
+pub(crate) struct CopiesChecks<C> {
     sources: Container,
     copies: Container,
     definition: PhantomData<fn() -> C>,
@@ -30,7 +30,7 @@ pub struct CopiesChecks<C> {
 
 impl<C: AuditedCopies> CopiesChecks<C> {
     /// Creates the checks of copies from a container of sources to one of copies.
-    pub fn new(sources: &Container, copies: &Container) -> Self {
+    pub(crate) fn new(sources: &Container, copies: &Container) -> Self {
         Self { sources: sources.clone(), copies: copies.clone(), definition: PhantomData }
     }
 

@@ -57,20 +57,22 @@ impl FindingKind {
     /// A copy that should not exist.
     pub const COPY_EXTRA: Self = Self::new("copy-extra").in_class_of(Self::COPY_MISSING);
     /// A copy of an older version.
-    pub const COPY_OLDER: Self = Self::new("copy-older").in_class_of(Self::COPY_MISSING);
+    pub(crate) const COPY_OLDER: Self = Self::new("copy-older").in_class_of(Self::COPY_MISSING);
     /// A copy of a version that the source has not reached.
-    pub const COPY_NEWER: Self = Self::new("copy-newer").in_class_of(Self::COPY_MISSING);
+    pub(crate) const COPY_NEWER: Self = Self::new("copy-newer").in_class_of(Self::COPY_MISSING);
     /// A copy of the right version with another content.
-    pub const COPY_DIFFERENT: Self = Self::new("copy-different").in_class_of(Self::COPY_MISSING);
+    pub(crate) const COPY_DIFFERENT: Self =
+        Self::new("copy-different").in_class_of(Self::COPY_MISSING);
     /// A source that belongs into a window and is no member.
-    pub const MEMBER_MISSING: Self = Self::new("member-missing");
+    pub(crate) const MEMBER_MISSING: Self = Self::new("member-missing");
     /// A member of a window under another date than the source's.
-    pub const MEMBER_DIFFERENT: Self =
+    pub(crate) const MEMBER_DIFFERENT: Self =
         Self::new("member-different").in_class_of(Self::MEMBER_MISSING);
     /// A member of a window without a source.
-    pub const MEMBER_EXTRA: Self = Self::new("member-extra").in_class_of(Self::MEMBER_MISSING);
+    pub(crate) const MEMBER_EXTRA: Self =
+        Self::new("member-extra").in_class_of(Self::MEMBER_MISSING);
     /// A note that a window has to be refilled, which no projection has answered.
-    pub const REFILL_PENDING: Self = Self::new("refill-pending");
+    pub(crate) const REFILL_PENDING: Self = Self::new("refill-pending");
     /// An item that cannot be read.
     pub const UNREADABLE: Self = Self::new("unreadable");
 

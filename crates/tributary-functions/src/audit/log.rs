@@ -8,7 +8,7 @@ use crate::cosmos::StoreError;
 impl Audit {
     /// Audits the domain and logs each finding as a warning. Fails only if the audit itself could not
     /// continue.
-    pub async fn run_into_log(&self, options: AuditOptions) -> Result<(), StoreError> {
+    pub(crate) async fn run_into_log(&self, options: AuditOptions) -> Result<(), StoreError> {
         let (summary, _) = self.run_slice_into_log(options, AuditSlice::default()).await?;
         tracing::info!(
             audit.items = summary.items,
@@ -25,7 +25,7 @@ impl Audit {
     }
 
     /// Audits the domain for a slice of time, and logs each finding as a warning.
-    pub async fn run_slice_into_log(
+    pub(crate) async fn run_slice_into_log(
         &self,
         options: AuditOptions,
         slice: AuditSlice<AuditPosition>,

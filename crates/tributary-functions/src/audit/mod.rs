@@ -36,7 +36,7 @@ mod recheck;
 mod repair;
 mod settle;
 
-pub mod command;
+pub(crate) mod command;
 mod log;
 mod report;
 
@@ -46,14 +46,13 @@ use futures::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+pub use self::finding::Repair;
+pub(crate) use self::{aggregate::AggregateChecks, copies::CopiesChecks, recheck::retry_transient};
 pub use self::{
-    aggregate::AggregateChecks,
     compare::{compare, version_text},
-    copies::CopiesChecks,
-    finding::{CheckResult, Finding, FindingKind, Repair, Suspect, Target},
+    finding::{CheckResult, Finding, FindingKind, Suspect, Target},
     item::{AuditedItem, Slot, read_slot},
     obstacle::{Obstacle, RepairResult},
-    recheck::retry_transient,
     referenced::{ReferencedItem, ReferencedItems},
     window::WindowChecks,
 };
@@ -139,7 +138,7 @@ pub struct AuditOptions {
 
 /// A slice of an audit: where it begins, and when it ends.
 #[derive(Debug, Clone)]
-pub struct AuditSlice<P> {
+pub(crate) struct AuditSlice<P> {
     /// The position at which the slice before it ended; `None` at the beginning.
     pub position: Option<P>,
     /// The time after which the slice ends with the page that it reads; `None` at the end of the audit. The
@@ -158,7 +157,7 @@ impl<P> Default for AuditSlice<P> {
 
 /// The position at which a slice of an audit has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditPosition {
+pub(crate) struct AuditPosition {
     part: usize,
     #[serde(flatten)]
     position: PartPosition,
@@ -289,7 +288,7 @@ impl Audit {
 
     /// Returns the audit with the checks of another. They run after its own, by its own timer.
     #[must_use]
-    pub fn and_audit(mut self, other: Self) -> Self {
+    pub(crate) fn and_audit(mut self, other: Self) -> Self {
         self.parts.extend(other.parts);
         self.may_log_partition_key.extend(other.may_log_partition_key);
         self
@@ -308,7 +307,7 @@ impl Audit {
     /// Audits the domain for a slice of time. Returns the position from which the next slice goes on; `None`
     /// at the end of the audit. The suspects of a slice are settled in it, so a position is all that is
     /// carried over.
-    pub async fn run_slice(
+    pub(crate) async fn run_slice(
         &self,
         options: AuditOptions,
         AuditSlice { position, deadline, pacer }: AuditSlice<AuditPosition>,

@@ -29,7 +29,7 @@ pub(super) async fn recheck(
 }
 
 /// Runs a check, and retries it after a throttled or unanswered request: neither ends a long audit.
-pub async fn retry_transient<T, A>(check: impl Fn() -> A) -> Result<T, StoreError>
+pub(crate) async fn retry_transient<T, A>(check: impl Fn() -> A) -> Result<T, StoreError>
 where
     A: Future<Output = Result<T, StoreError>>,
 {

@@ -20,7 +20,7 @@ impl ConfigError {
 
 impl Settings<'static> {
     /// The environment, where the Functions host puts app settings.
-    pub const ENVIRONMENT: Self = Self(&variable);
+    pub(crate) const ENVIRONMENT: Self = Self(&variable);
 
     /// No settings: each has its default.
     pub const NONE: Self = Self(&nothing);
@@ -46,7 +46,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Returns true where Core Tools or `cargo local` runs the handler.
-    pub fn is_development(self) -> bool {
+    pub(crate) fn is_development(self) -> bool {
         let environment = self.text("AZURE_FUNCTIONS_ENVIRONMENT");
         environment.is_some_and(|name| name.eq_ignore_ascii_case("Development"))
     }

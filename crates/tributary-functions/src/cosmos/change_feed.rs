@@ -22,7 +22,7 @@ use crate::values::Timestamp;
 
 /// The state of a range of the change feed, as one replica has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FeedHead {
+pub(crate) struct FeedHead {
     /// The log sequence number (LSN) of the last write to the physical partition.
     pub last_lsn: u64,
     /// The first change behind the position; none if all were read.
@@ -31,7 +31,7 @@ pub struct FeedHead {
 
 /// The first change behind a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NextChange {
+pub(crate) struct NextChange {
     /// Its LSN.
     pub lsn: u64,
     /// The time of its write, in whole seconds.
@@ -50,7 +50,7 @@ struct SystemFields {
 impl Container {
     /// Returns the names that the leases of the change feed begin with: one request (2 request units) at the
     /// first use, and none later.
-    pub async fn feed_identity(&self) -> Result<&FeedIdentity, StoreError> {
+    pub(crate) async fn feed_identity(&self) -> Result<&FeedIdentity, StoreError> {
         self.identity.get_or_try_init(|| self.read_identity()).await
     }
 
@@ -61,21 +61,6 @@ impl Container {
             Ok(FeedIdentity { host, rid: rid.ok_or_else(StoreError::unexpected)? })
         };
         read.boxed()
-    }
-
-    /// Returns the path of the partition key in a query of items `c`, such as `c.userId`: one request (2 request
-    /// units). A key of several levels is an error.
-    pub async fn partition_key_in_query(&self) -> Result<String, StoreError> {
-        let properties = self.properties().await?;
-        let [path] = properties.partition_key.paths() else {
-            return Err(StoreError::unexpected());
-        };
-        let is_word = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        let property = |name: &str| {
-            let name = name.trim_matches('"');
-            if is_word(name) { format!(".{name}") } else { format!("[\"{name}\"]") }
-        };
-        Ok(format!("c{}", path.split('/').skip(1).map(property).collect::<String>()))
     }
 
     fn properties(&self) -> BoxFuture<'_, Result<ContainerProperties, StoreError>> {
@@ -89,7 +74,7 @@ impl Container {
     }
 
     /// Returns the ranges of the physical partitions as they are now: one request.
-    pub fn physical_ranges(&self) -> BoxFuture<'_, Result<Vec<EpkRange>, StoreError>> {
+    pub(crate) fn physical_ranges(&self) -> BoxFuture<'_, Result<Vec<EpkRange>, StoreError>> {
         let read = async {
             let options = ReadFeedRangesOptions::default().with_force_refresh(true);
             let client = self.client().await?;
@@ -105,7 +90,7 @@ impl Container {
     ///
     /// The range lies in one physical partition: see [`parts_of`]. This is one store request (1 to 2 request
     /// units), whose page ends after the first transaction.
-    pub fn feed_head<'a>(
+    pub(crate) fn feed_head<'a>(
         &'a self,
         range: &'a EpkRange,
         continuation: Option<&'a str>,
@@ -137,7 +122,7 @@ impl Container {
 
 /// Returns the parts of a range that lie in one physical partition each: after a split, a lease of the parent
 /// spans several.
-pub fn parts_of(range: &EpkRange, physical: &[EpkRange]) -> Vec<EpkRange> {
+pub(crate) fn parts_of(range: &EpkRange, physical: &[EpkRange]) -> Vec<EpkRange> {
     let Some(range) = feed_range(range) else { return Vec::new() };
     let part = |physical: &EpkRange| {
         let physical = feed_range(physical)?;

@@ -44,7 +44,7 @@ use super::{
 use crate::telemetry::{TraceScope, WorkDetail, followed};
 
 /// The code that carries out groups of operations.
-pub trait Combine: Sized + Send + Sync + 'static {
+pub(crate) trait Combine: Sized + Send + Sync + 'static {
     /// The key of an operation. A group has operations of one key.
     type Key: Clone + Eq + Hash + Send + Sync;
     /// An operation on a key.
@@ -75,7 +75,7 @@ pub trait Combine: Sized + Send + Sync + 'static {
 }
 
 /// Combines operations into groups, for all holders of a clone.
-pub struct Combiner<C: Combine>(Arc<Shared<C>>);
+pub(crate) struct Combiner<C: Combine>(Arc<Shared<C>>);
 
 struct Shared<C: Combine> {
     groups: C,
@@ -149,7 +149,7 @@ impl Drop for DrivenRun {
 /// The error of an operation whose group has panicked. The operation may have been carried out.
 #[derive(Debug, thiserror::Error)]
 #[error("the group of an operation panicked")]
-pub struct GroupPanicked;
+pub(crate) struct GroupPanicked;
 
 impl<C: Combine> Clone for Combiner<C> {
     fn clone(&self) -> Self {
@@ -159,13 +159,13 @@ impl<C: Combine> Clone for Combiner<C> {
 
 impl<C: Combine> Combiner<C> {
     /// Returns a combiner of the operations that `groups` carries out.
-    pub fn new(groups: C) -> Self {
+    pub(crate) fn new(groups: C) -> Self {
         Self(Arc::new(Shared { groups, queues: Mutex::default() }))
     }
 
     /// Carries out an operation together with the operations that come at the same time. The caller
     /// must poll or drop the future: other callers may wait for the same group.
-    pub async fn submit(
+    pub(crate) async fn submit(
         &self,
         key: C::Key,
         operation: C::Operation,

@@ -45,7 +45,7 @@ pub struct Container {
 
 /// The names that the leases of a container's change feed begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FeedIdentity {
+pub(crate) struct FeedIdentity {
     /// The host name of the account.
     pub host: String,
     /// The `_rid` of the container.
@@ -116,7 +116,7 @@ impl Container {
     }
 
     /// Looks up the container, so that the first request need not.
-    pub async fn warm_up(&self) -> Result<(), StoreError> {
+    pub(crate) async fn warm_up(&self) -> Result<(), StoreError> {
         self.client().await.map(drop)
     }
 

@@ -107,7 +107,7 @@ impl StoreError {
     }
 
     /// Returns true if the same operation on this item would fail again. It may succeed on others.
-    pub fn is_permanent(&self) -> bool {
+    pub(crate) fn is_permanent(&self) -> bool {
         matches!(
             self.reason,
             Reason::TooLarge | Reason::PartitionFull | Reason::Unreadable | Reason::Unexpected
@@ -120,7 +120,7 @@ impl StoreError {
     }
 
     /// Returns this error, flagged as following a response that may have been lost.
-    pub fn with_lost_answer(&self, answer_lost: bool) -> Self {
+    pub(crate) fn with_lost_answer(&self, answer_lost: bool) -> Self {
         Self { answer_lost: self.answer_lost || answer_lost, ..self.clone() }
     }
 

@@ -39,7 +39,7 @@ impl JsonText {
     }
 
     /// Returns the text.
-    pub fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         String::from_utf8(self.0).unwrap_or_default()
     }
 

@@ -63,13 +63,13 @@ impl Meter {
 
     /// Returns true if the store was used. A member of a large group may have used it for a share of 0
     /// requests.
-    pub fn used_the_store(&self) -> bool {
+    pub(crate) fn used_the_store(&self) -> bool {
         self.used.load(Relaxed)
     }
 
     /// Returns the sum of the durations of all calls of the SDK, its retries and pauses included. Calls
     /// at the same time count each.
-    pub fn duration(&self) -> Duration {
+    pub(crate) fn duration(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.load(Relaxed))
     }
 

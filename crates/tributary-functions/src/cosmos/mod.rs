@@ -21,23 +21,45 @@ mod stored;
 mod transaction;
 
 pub use azure_data_cosmos::Query;
+
 pub use background::{Background, BackgroundOptions, Turns};
+
 pub use budget::{Budget, Limits, deadline, within};
-pub use change_feed::{FeedHead, NextChange, parts_of};
-pub use client::{Cosmos, CosmosOptions};
-pub use combiner::{Combine, Combiner, GroupPanicked};
-pub use container::{Container, FeedIdentity};
+
+#[cfg(test)]
+pub(crate) use change_feed::NextChange;
+pub(crate) use change_feed::{FeedHead, parts_of};
+pub use client::Cosmos;
+
+pub use client::CosmosOptions;
+pub(crate) use combiner::{Combine, Combiner};
+pub use container::Container;
+
+pub(crate) use container::FeedIdentity;
 pub use containers::containers;
+
 pub use error::{Reason, StoreError};
+
 pub use etag::ETag;
+
 pub use json::JsonText;
-pub use meter::{Meter, metered};
+
+pub use meter::Meter;
+
+pub use meter::metered;
+
 pub use pacer::Pacer;
-pub use position::{ContainerTag, Position, SessionPosition};
-pub use queries::{Pages, QueryPosition, RowResult, Scope};
+pub use position::Position;
+
+pub(crate) use position::{ContainerTag, SessionPosition};
+pub(crate) use queries::QueryPosition;
+pub use queries::{Pages, RowResult, Scope};
+
 pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
-pub use session::{
-    Captures, EagerApplications, SeenPositions, Session, WrittenDocument, in_no_session, in_session,
-};
+
+pub(crate) use session::{Captures, SeenPositions, in_no_session, in_session};
+pub use session::{EagerApplications, Session};
+
 pub use stored::{ReadResult, Stored};
+
 pub use transaction::{Refusal, Transaction};

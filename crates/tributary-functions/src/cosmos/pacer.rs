@@ -26,7 +26,7 @@ pub struct Pacer {
 
 impl Pacer {
     /// Creates a pacer with a rate in request units a second; `None` is no limit.
-    pub fn new(rate: Option<NonZeroU32>) -> Self {
+    pub(crate) fn new(rate: Option<NonZeroU32>) -> Self {
         Self { rate, paid: Mutex::new(Instant::now()) }
     }
 
@@ -35,7 +35,7 @@ impl Pacer {
     ///
     /// An operation that need not wait runs even after the deadline, so work without any time still makes
     /// progress.
-    pub async fn run<F: Future>(
+    pub(crate) async fn run<F: Future>(
         &self,
         deadline: impl Into<Option<Instant>>,
         operation: F,

@@ -8,12 +8,12 @@ const MAX_POSITION_BYTES: usize = 200;
 
 /// A container, by a number that is the same in every instance and version of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContainerTag(pub u32);
+pub(crate) struct ContainerTag(pub u32);
 
 impl ContainerTag {
     /// Returns the tag of a container. Should two containers have the same, a reader of one waits for the
     /// writes of the other, too.
-    pub fn of(container: &str) -> Self {
+    pub(crate) fn of(container: &str) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "32 of 64 bits are enough")]
         Self(XxHash64::oneshot(0, container.as_bytes()) as u32)
     }
@@ -80,7 +80,7 @@ pub(super) fn partition_of(position: &str) -> &str {
 
 /// A position that a reader has to see, and the writes of its caller before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionPosition {
+pub(crate) struct SessionPosition {
     /// The container.
     pub container: ContainerTag,
     /// The position.
@@ -95,7 +95,7 @@ pub struct SessionPosition {
 
 impl SessionPosition {
     /// Returns the position of a write, which no projection may have applied.
-    pub fn written(container: ContainerTag, position: Position) -> Self {
+    pub(crate) fn written(container: ContainerTag, position: Position) -> Self {
         let lsn = position.lsn();
         Self { container, position, written: lsn, unapplied: lsn }
     }

@@ -38,7 +38,7 @@ pub type Pages<T> = BoxStream<'static, Result<T, StoreError>>;
 /// for the query that it is from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct QueryPosition(String);
+pub(crate) struct QueryPosition(String);
 
 /// The partitions that a query reads.
 #[derive(Debug, Clone, Copy)]
@@ -127,7 +127,7 @@ impl Container {
 
     /// Runs a query page by page as [`Self::pages`] does, but returns a row that is no `T` as text. A log
     /// line names its item. This is for work that goes through any number of items.
-    pub async fn row_pages<T: DeserializeOwned + 'static>(
+    pub(crate) async fn row_pages<T: DeserializeOwned + 'static>(
         &self,
         query: Query,
         scope: Scope<'_>,
@@ -202,7 +202,7 @@ impl Container {
 
     /// Runs a query page by page, with rows as text, from a position of the same query on; without one,
     /// from its beginning. A page comes with the position behind it.
-    pub async fn pages_behind(
+    pub(crate) async fn pages_behind(
         &self,
         query: Query,
         scope: Scope<'_>,

@@ -44,18 +44,18 @@ impl Session {
     }
 
     /// Returns the positions, the newest first.
-    pub fn positions(&self) -> impl Iterator<Item = &SessionPosition> {
+    pub(crate) fn positions(&self) -> impl Iterator<Item = &SessionPosition> {
         self.0.iter()
     }
 
     /// Returns the positions in one container.
-    pub fn of_container(&self, container: &str) -> impl Iterator<Item = &SessionPosition> {
+    pub(crate) fn of_container(&self, container: &str) -> impl Iterator<Item = &SessionPosition> {
         let tag = ContainerTag::of(container);
         self.positions().filter(move |one| one.container == tag)
     }
 
     /// Adds a position behind the others, or to the one of its partition.
-    pub fn add(&mut self, added: SessionPosition) {
+    pub(crate) fn add(&mut self, added: SessionPosition) {
         let same = |one: &&mut SessionPosition| {
             one.container == added.container
                 && one.position.partition() == added.position.partition()
@@ -81,7 +81,7 @@ impl Session {
 
     /// Returns the session after eager projections have applied all of its writes in a container.
     #[must_use]
-    pub fn applied_in(mut self, container: &str) -> Self {
+    pub(crate) fn applied_in(mut self, container: &str) -> Self {
         let tag = ContainerTag::of(container);
         for position in self.0.iter_mut().filter(|one| one.container == tag) {
             position.unapplied = 0;
@@ -91,7 +91,7 @@ impl Session {
 
     /// Returns the session as one of whose writes nothing is known to be applied.
     #[must_use]
-    pub fn unapplied(mut self) -> Self {
+    pub(crate) fn unapplied(mut self) -> Self {
         for position in &mut self.0 {
             position.unapplied = position.written;
         }
@@ -101,7 +101,7 @@ impl Session {
 
 /// The containers whose written documents a request keeps. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
-pub struct Captures(Arc<[&'static str]>);
+pub(crate) struct Captures(Arc<[&'static str]>);
 
 impl FromIterator<&'static str> for Captures {
     fn from_iter<I: IntoIterator<Item = &'static str>>(containers: I) -> Self {
@@ -123,7 +123,7 @@ impl Captures {
 /// A document that a request has written, as the change feed will deliver it, but for the properties of the
 /// store.
 #[derive(Clone)]
-pub struct WrittenDocument {
+pub(crate) struct WrittenDocument {
     /// The container.
     pub container: &'static str,
     /// The document as JSON.
@@ -142,7 +142,7 @@ struct RequestSession {
 
 /// The positions that work has seen in the answers of the store, and the documents that it has written.
 #[derive(Clone, Default)]
-pub struct SeenPositions {
+pub(crate) struct SeenPositions {
     written: Session,
     read: Session,
     /// The containers with a write that was refused, or whose answer was lost.
@@ -171,7 +171,7 @@ impl SeenPositions {
     ///
     /// Work that has written nothing has found its writes done, as a repeated command does, and so has
     /// work whose answer was lost. A later read of them has the positions of these writes.
-    pub fn session(&self) -> Session {
+    pub(crate) fn session(&self) -> Session {
         let nothing_is_written = self.written.is_empty();
         let reads = self.read.positions();
         let reads =
@@ -184,7 +184,7 @@ impl SeenPositions {
     }
 
     /// Returns all positions as those of copies: a reader has to see them, and waits for nothing there.
-    pub fn of_copies(&self) -> Session {
+    pub(crate) fn of_copies(&self) -> Session {
         let mut session = self.written.clone().and(&self.read);
         for position in &mut session.0 {
             (position.written, position.unapplied) = (0, 0);
@@ -193,12 +193,12 @@ impl SeenPositions {
     }
 
     /// Returns the documents that were written in the captured containers.
-    pub fn documents(&self) -> &[WrittenDocument] {
+    pub(crate) fn documents(&self) -> &[WrittenDocument] {
         &self.documents
     }
 
     /// Returns true if the documents are all that may have been written in a captured container.
-    pub fn knows_all_documents(&self, container: &str) -> bool {
+    pub(crate) fn knows_all_documents(&self, container: &str) -> bool {
         !self.uncertain.contains(&ContainerTag::of(container))
     }
 
@@ -208,7 +208,7 @@ impl SeenPositions {
     }
 
     /// Returns what was applied of the documents: by other members of the group, if there are any.
-    pub fn applications(&self) -> EagerApplications {
+    pub(crate) fn applications(&self) -> EagerApplications {
         self.applications.clone().unwrap_or_default()
     }
 
@@ -272,7 +272,7 @@ pub(super) fn capture_none(container: &'static str) {
 /// Runs `work` in the session of a caller. Returns its output, and what it has seen in the store.
 ///
 /// With `reads_latest` each of its reads sees the latest committed state.
-pub async fn in_session<F: Future>(
+pub(crate) async fn in_session<F: Future>(
     given: Session,
     reads_latest: bool,
     captures: Captures,
@@ -286,7 +286,7 @@ pub async fn in_session<F: Future>(
 }
 
 /// Runs work in the session of no caller, such as work that serves several requests. Returns what it has seen.
-pub fn in_no_session<F: Future>(
+pub(crate) fn in_no_session<F: Future>(
     captures: Captures,
     work: F,
 ) -> impl Future<Output = (F::Output, SeenPositions)> {

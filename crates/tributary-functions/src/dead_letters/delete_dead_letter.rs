@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Deletes a dead letter and gives up its change. Three store requests.
-pub async fn delete_dead_letter(
+pub(crate) async fn delete_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<DeadLetterId>,
     conditions: Conditions,

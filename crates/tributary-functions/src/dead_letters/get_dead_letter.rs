@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Returns a dead letter with the document as it was delivered: one point read.
-pub async fn get_dead_letter(
+pub(crate) async fn get_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<DeadLetterId>,
     conditions: Conditions,

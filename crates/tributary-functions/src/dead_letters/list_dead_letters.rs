@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeadLetterSummary")]
-pub struct DeadLetterSummary {
+pub(crate) struct DeadLetterSummary {
     #[schemars(with = "DeadLetterId")]
     id: String,
     /// The function. It comes from the id, since `function` may be a keyword of SQL.
@@ -47,7 +47,7 @@ impl DeadLetterSummary {
 
 /// `?function=`: the dead letters of one function.
 #[derive(Debug, Default, Serialize)]
-pub struct ByFunction {
+pub(crate) struct ByFunction {
     function: Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl Filter for ByFunction {
 
 /// Lists the dead letters, newest first. Those of one function are one logical partition and take one
 /// store request. Those of all functions take a fan-out query, which only an operator asks for.
-pub async fn list_dead_letters(
+pub(crate) async fn list_dead_letters(
     State(projections): State<Projections>,
     page: PageRequest<SortKey, ByFunction>,
 ) -> Result<Json<List<DeadLetterSummary>>, ApiError> {

@@ -9,8 +9,8 @@ mod list_dead_letters;
 mod replay_dead_letter;
 mod replay_many;
 
-pub use delete_dead_letter::delete_dead_letter;
-pub use get_dead_letter::get_dead_letter;
-pub use list_dead_letters::list_dead_letters;
-pub use replay_dead_letter::replay_dead_letter;
-pub use replay_many::{ReplayCounts, replay_many};
+pub(crate) use delete_dead_letter::delete_dead_letter;
+pub(crate) use get_dead_letter::get_dead_letter;
+pub(crate) use list_dead_letters::list_dead_letters;
+pub(crate) use replay_dead_letter::replay_dead_letter;
+pub(crate) use replay_many::{ReplayCounts, replay_many};

@@ -15,7 +15,7 @@ use crate::{
 
 /// The answer to a replay.
 #[derive(Serialize, JsonSchema)]
-pub struct Replayed {
+pub(crate) struct Replayed {
     id: DeadLetterId,
     outcome: ReplayOutcome,
 }
@@ -33,7 +33,7 @@ pub struct Replayed {
 ///   [settlement](crate::projection::Settlement) of the first.
 /// - *The change fails again meanwhile, in a delivery*: the delivery stores the dead letter anew, so it is
 ///   not deleted. The replay starts over with the newer one.
-pub async fn replay_dead_letter(
+pub(crate) async fn replay_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<DeadLetterId>,
     conditions: Conditions,

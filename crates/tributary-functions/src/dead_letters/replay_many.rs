@@ -21,7 +21,7 @@ const MAX_REPLAYS: usize = 8;
 /// The results so far of the replay of many dead letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ReplayCounts {
+pub(crate) struct ReplayCounts {
     /// The number of dead letters whose changes were applied, or had nothing to change.
     pub replayed: u64,
     /// The number of dead letters whose changes have failed again, or that cannot be read.
@@ -38,7 +38,7 @@ pub struct ReplayCounts {
 /// # Errors
 ///
 /// A conflict where the projection is paused, and errors of the store that may pass.
-pub async fn replay_many(
+pub(crate) async fn replay_many(
     projections: &Projections,
     function: &str,
     matching: Option<&str>,

@@ -76,7 +76,7 @@ pub enum PutStep<T, D> {
 
 /// The next step of a command that deletes an item.
 #[derive(Debug)]
-pub enum DeleteStep<T> {
+pub(crate) enum DeleteStep<T> {
     /// The command was carried out. A new item may be there by now, which stays.
     Done,
     /// There is an item: delete it.
@@ -151,7 +151,7 @@ impl<T> From<Option<Stored<T>>> for ItemSlot<T, Infallible> {
 
 impl<T: RemembersCommands, D: RemembersCommands> ItemSlot<T, D> {
     /// Decides the next step of a command that deletes the item.
-    pub fn delete(self, command: &CommandId) -> DeleteStep<T> {
+    pub(crate) fn delete(self, command: &CommandId) -> DeleteStep<T> {
         match self {
             Self::Live(stored) if stored.item.knows(command) => DeleteStep::Done,
             Self::Deleted(tombstone) if tombstone.item.knows(command) => DeleteStep::Done,

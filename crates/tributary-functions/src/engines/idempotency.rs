@@ -36,7 +36,7 @@ impl IdempotencyKey {
 
     /// Returns an id that is derived from the key and its scope, such as `reply {message_id} {sender_id}`.
     /// Ids contain no space, so different scopes and keys have different ids.
-    pub fn derived_id(&self, scope: &str) -> String {
+    pub(crate) fn derived_id(&self, scope: &str) -> String {
         Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{scope} {}", self.0).as_bytes()).to_string()
     }
 }
@@ -136,12 +136,16 @@ impl RecentCommands {
     }
 
     /// Adds children that are deleted now, and removes expired entries.
-    pub fn remember_deleted(&mut self, children: impl IntoIterator<Item = String>, now: Timestamp) {
+    pub(crate) fn remember_deleted(
+        &mut self,
+        children: impl IntoIterator<Item = String>,
+        now: Timestamp,
+    ) {
         self.add(children.into_iter().map(|id| deletion_of(&id)), now, DELETED_KEPT_SECONDS);
     }
 
     /// Returns true if the child with this id was deleted lately.
-    pub fn has_deleted(&self, id: &str, now: Timestamp) -> bool {
+    pub(crate) fn has_deleted(&self, id: &str, now: Timestamp) -> bool {
         let deletion = deletion_of(id);
         let now = now.unix_seconds();
         self.0.iter().any(|(known, until)| *known == deletion && now <= *until)

@@ -80,7 +80,7 @@ impl<N: AsRef<str> + Clone + DeserializeOwned> NameKey<N> {
     }
 
     /// Creates the key of an unreadable item; `None` if its name or id is unreadable, too.
-    pub fn from_row(row: &JsonText) -> Option<Self> {
+    pub(crate) fn from_row(row: &JsonText) -> Option<Self> {
         Some(Self(row.field("name")?, row.field("id")?))
     }
 }

@@ -25,21 +25,21 @@ use crate::{
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
 /// The route of the records of recent requests. They have no request for themselves.
-pub const COSTS_ROUTE: &str = "/api/costs";
+pub(crate) const COSTS_ROUTE: &str = "/api/costs";
 
 /// The prefix of the routes whose requests are recorded: not those of a page.
 const RECORDED_ROUTES: &str = "/api/";
 
 /// The functions by method and route. Cloning is cheap.
 #[derive(Clone)]
-pub struct FunctionNames {
+pub(crate) struct FunctionNames {
     names: Arc<[(Method, &'static str, &'static str)]>,
     unmatched: &'static str,
 }
 
 impl FunctionNames {
     /// Creates the table of methods, routes and names; `unmatched` is the name for all other requests.
-    pub fn new(
+    pub(crate) fn new(
         names: impl IntoIterator<Item = (Method, &'static str, &'static str)>,
         unmatched: &'static str,
     ) -> Self {
@@ -57,7 +57,7 @@ impl FunctionNames {
 /// units of all its store calls.
 ///
 /// None of these records has a path or a query, since they contain ids and may contain keys.
-pub async fn answered(
+pub(crate) async fn answered(
     State(functions): State<FunctionNames>,
     route: Option<MatchedPath>,
     request: Request,

@@ -63,14 +63,14 @@ impl Conditions {
     }
 
     /// Returns true if a condition names a state of the item, not only its existence.
-    pub fn name_a_state(&self) -> bool {
+    pub(crate) fn name_a_state(&self) -> bool {
         [&self.if_match, &self.if_none_match]
             .into_iter()
             .any(|tags| matches!(tags, Some(Tags::These(_))))
     }
 
     /// Returns true if the reader has this state already: the answer is a 304.
-    pub fn not_modified(&self, current: &ETag) -> bool {
+    pub(crate) fn not_modified(&self, current: &ETag) -> bool {
         self.if_none_match.as_ref().is_some_and(|tags| tags.match_weakly(current))
     }
 }

@@ -81,7 +81,7 @@ pub struct Consistency {
     /// The projections that make the copies in the function's answer.
     pub copies_of: &'static [&'static str],
     /// The containers whose changes the function applies to the copies of eager projections.
-    pub captures: Captures,
+    pub(crate) captures: Captures,
 }
 
 /// The token of a request.

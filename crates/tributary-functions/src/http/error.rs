@@ -111,12 +111,12 @@ pub struct FieldError {
 }
 
 /// Returns the error of a path that no route has.
-pub async fn no_such_route() -> ApiError {
+pub(crate) async fn no_such_route() -> ApiError {
     ApiError::NotFound("route")
 }
 
 /// Returns the error of a method that the route does not have; axum adds `Allow`.
-pub async fn method_not_allowed() -> ApiError {
+pub(crate) async fn method_not_allowed() -> ApiError {
     ApiError::MethodNotAllowed
 }
 

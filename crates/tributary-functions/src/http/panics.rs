@@ -13,7 +13,7 @@ use super::ApiError;
 
 /// Answers a request whose handler panics with a 500 problem document. Rust writes the reason to standard
 /// error, which the host logs as an error.
-pub async fn catch_panics(request: Request, next: Next) -> Response {
+pub(crate) async fn catch_panics(request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answer.unwrap_or_else(|_| {
         tracing::error!("The request panicked");

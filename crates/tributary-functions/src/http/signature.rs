@@ -48,7 +48,7 @@ impl Signature {
     }
 
     /// Returns true if the handler creates no item, though its answer is one.
-    pub fn is_edit(self) -> bool {
+    pub(crate) fn is_edit(self) -> bool {
         self.is_edit
     }
 
@@ -65,7 +65,7 @@ impl Signature {
     }
 
     /// Returns the shape of a successful answer. Schemas that several functions share go to the generator.
-    pub fn gives(self, schemas: &mut SchemaGenerator) -> AnswerShape {
+    pub(crate) fn gives(self, schemas: &mut SchemaGenerator) -> AnswerShape {
         (self.gives)(schemas)
     }
 }

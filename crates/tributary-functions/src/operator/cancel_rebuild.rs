@@ -13,7 +13,7 @@ use crate::{
 
 /// Cancels the rebuild of a projection: its worker stops with the page that it applies. What was applied
 /// stays. A projection without a rebuild stays as it is.
-pub async fn cancel_rebuild(
+pub(crate) async fn cancel_rebuild(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
     conditions: Conditions,

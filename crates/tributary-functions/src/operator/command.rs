@@ -37,7 +37,7 @@ CosmosConnection__accountEndpoint (with an identity), CosmosDatabase [default: t
 
 Exit code: 0 done, or as it was asked for already; 2 the command failed.
 docs/projections.md has a runbook for each command.")]
-pub struct ProjectionArguments {
+pub(crate) struct ProjectionArguments {
     #[command(subcommand)]
     command: ProjectionCommand,
     /// Print one JSON object a line
@@ -124,7 +124,7 @@ enum ProjectionCommand {
 }
 
 /// Runs the command on the projections of the app.
-pub async fn run(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> ExitCode {
+pub(crate) async fn run(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> ExitCode {
     match carry_out(rebuilds, arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(error),
@@ -132,7 +132,7 @@ pub async fn run(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> ExitCo
 }
 
 /// Reports in one sentence why the command failed.
-pub fn fail(error: impl fmt::Display) -> ExitCode {
+pub(crate) fn fail(error: impl fmt::Display) -> ExitCode {
     eprintln!("{}: {error}", brand().name);
     ExitCode::from(EXIT_FAILED)
 }

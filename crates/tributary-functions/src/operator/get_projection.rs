@@ -13,7 +13,7 @@ use crate::{
 
 /// Returns a projection with its state, its lag and its leases: a point read, and a measurement
 /// ([`lag`](crate::projection::lag)). The ETag is that of the state, and does not change with the lag.
-pub async fn get_projection(
+pub(crate) async fn get_projection(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
     conditions: Conditions,

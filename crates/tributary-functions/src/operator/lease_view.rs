@@ -21,7 +21,7 @@ checked_text!(
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Lease")]
-pub struct LeaseView {
+pub(crate) struct LeaseView {
     /// The name.
     #[schemars(with = "LeaseName")]
     pub lease: String,
@@ -48,7 +48,7 @@ pub struct LeaseView {
 
 impl LeaseView {
     /// Creates the view of a lease.
-    pub fn new(measured: &MeasuredLease, terms: LeaseTerms, is_paused: bool) -> Self {
+    pub(crate) fn new(measured: &MeasuredLease, terms: LeaseTerms, is_paused: bool) -> Self {
         let now = Timestamp::now();
         let status = measured.status(terms, is_paused, now);
         let MeasuredLease { lease, lag, .. } = measured;

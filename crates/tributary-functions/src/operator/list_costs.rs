@@ -14,14 +14,14 @@ use crate::{
 };
 
 /// The parameter of the records that a caller has not seen.
-pub const AFTER: [QueryParameter; 1] =
+pub(crate) const AFTER: [QueryParameter; 1] =
     [QueryParameter::new("after", "The `last` of an earlier answer: only later records.")
         .example("0")];
 
 /// The recent requests and batches of an instance, with their costs.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RecentCosts {
+pub(crate) struct RecentCosts {
     /// True if the instance keeps records: the setting `Costs__Recent`.
     pub is_recording: bool,
     /// The instance that answers. Its numbers mean nothing to another one. Empty where nothing is recorded.
@@ -38,7 +38,7 @@ pub struct RecentCosts {
 /// A projection, and what it reads.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ProjectionSource")]
-pub struct ProjectionSource {
+pub(crate) struct ProjectionSource {
     /// The function's name.
     #[schemars(example = &"CopyRooms")]
     pub name: &'static str,
@@ -49,7 +49,7 @@ pub struct ProjectionSource {
 
 /// Lists the recent requests and batches of this instance with their costs: no store request. Without the
 /// setting `Costs__Recent` there are none.
-pub async fn list_costs(
+pub(crate) async fn list_costs(
     State(projections): State<Projections>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<RecentCosts>, ApiError> {

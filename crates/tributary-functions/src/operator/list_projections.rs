@@ -12,7 +12,7 @@ use crate::{
 
 /// All projections of the app.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ProjectionList {
+pub(crate) struct ProjectionList {
     /// The projections, in the order of the domains.
     pub items: Vec<ProjectionView>,
 }
@@ -42,7 +42,7 @@ impl ProjectionList {
 
 /// Lists the projections of the app with their states and lags: one query in all partitions of a container with
 /// some tens of items, and a measurement of at most 200 leases ([`lag`](crate::projection::lag)).
-pub async fn list_projections(
+pub(crate) async fn list_projections(
     State(projections): State<Projections>,
 ) -> Result<Json<ProjectionList>, ApiError> {
     Ok(Json(ProjectionList::read(&projections).await?))

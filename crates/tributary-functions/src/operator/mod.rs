@@ -7,7 +7,7 @@
 //! argument.
 
 mod cancel_rebuild;
-pub mod command;
+pub(crate) mod command;
 mod force;
 mod get_projection;
 mod lease_view;
@@ -24,16 +24,18 @@ mod update;
 mod view;
 mod with_lag;
 
-pub use self::{
+pub(crate) use self::{
     cancel_rebuild::cancel_rebuild,
     get_projection::get_projection,
-    lease_view::{LeaseName, LeaseView},
-    list_costs::{AFTER, ProjectionSource, RecentCosts, list_costs},
+    lease_view::LeaseView,
+    list_costs::list_costs,
     list_projections::{ProjectionList, list_projections},
-    pause_projection::{PauseReason, PauseRequest, pause_projection},
-    rebuild_projection::{RebuildProjectionRequest, rebuild_projection},
+    pause_projection::pause_projection,
+    rebuild_projection::rebuild_projection,
     release_lease::{FORCE, ReleasedLease, release_lease},
     resume_projection::resume_projection,
-    update::UpdatedProjection,
-    view::{ProjectionName, ProjectionView, RebuildStepName, RebuildView},
+    view::{ProjectionView, RebuildView},
+};
+pub(crate) use self::{
+    lease_view::LeaseName, list_costs::AFTER, pause_projection::PauseReason, view::ProjectionName,
 };

@@ -19,7 +19,7 @@ checked_text!(
 
 /// The body of a pause.
 #[derive(Debug)]
-pub struct PauseRequest {
+pub(crate) struct PauseRequest {
     reason: Option<PauseReason>,
 }
 
@@ -27,7 +27,7 @@ from_form!(PauseRequest { reason: optional_text("reason", PauseReason::parse) })
 
 /// Pauses a projection: its batches are refused, and wait in the change feed. A paused projection stays as it
 /// is.
-pub async fn pause_projection(
+pub(crate) async fn pause_projection(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
     conditions: Conditions,

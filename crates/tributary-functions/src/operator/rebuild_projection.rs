@@ -15,7 +15,7 @@ use crate::{
 
 /// The body of a rebuild.
 #[derive(Debug)]
-pub struct RebuildProjectionRequest {
+pub(crate) struct RebuildProjectionRequest {
     since: Option<Timestamp>,
 }
 
@@ -29,7 +29,7 @@ fn moment(text: String) -> Result<Timestamp, Invalid> {
 /// Asks for a rebuild of a projection: all of its sources are applied again beside the live changes, and its
 /// domain is audited with repair. With `since` only the sources that were written at this time or later are
 /// applied. A timer begins within five minutes.
-pub async fn rebuild_projection(
+pub(crate) async fn rebuild_projection(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
     conditions: Conditions,

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The parameter that takes a lease from an owner that renews it.
-pub const FORCE: [QueryParameter; 1] = [QueryParameter::new(
+pub(crate) const FORCE: [QueryParameter; 1] = [QueryParameter::new(
     "force",
     "`true` releases the lease of an owner that renews it. The default is `false`.",
 )];
@@ -31,7 +31,7 @@ pub const FORCE: [QueryParameter; 1] = [QueryParameter::new(
 /// A lease after its release.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReleasedLease {
+pub(crate) struct ReleasedLease {
     /// The name of the lease.
     #[schemars(with = "LeaseName")]
     pub lease: String,
@@ -41,7 +41,7 @@ pub struct ReleasedLease {
 }
 
 /// Releases a lease, so that any instance acquires it at once: for an owner that is dead or stuck.
-pub async fn release_lease(
+pub(crate) async fn release_lease(
     State(projections): State<Projections>,
     Params((name, lease)): Params<(ProjectionName, LeaseName)>,
     RawQuery(query): RawQuery,

@@ -13,7 +13,7 @@ use crate::{
 
 /// Resumes a projection. The host delivers its batches again at the next attempt, within a minute. A running
 /// projection stays as it is.
-pub async fn resume_projection(
+pub(crate) async fn resume_projection(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
     conditions: Conditions,

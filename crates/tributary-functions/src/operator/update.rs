@@ -21,7 +21,7 @@ pub(super) type Decide<'a> =
     &'a (dyn Fn(&ProjectionState) -> Result<Option<ProjectionState>, ApiError> + Sync);
 
 /// A projection after a change of its state, and the ETag of the state if one is stored.
-pub struct UpdatedProjection {
+pub(crate) struct UpdatedProjection {
     /// The projection.
     pub view: ProjectionView,
     etag: Option<ETag>,

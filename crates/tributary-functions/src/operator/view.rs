@@ -25,7 +25,7 @@ checked_text!(
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Projection")]
-pub struct ProjectionView {
+pub(crate) struct ProjectionView {
     /// The function's name.
     #[schemars(with = "ProjectionName")]
     pub name: &'static str,
@@ -54,7 +54,7 @@ pub struct ProjectionView {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Rebuild")]
-pub struct RebuildView {
+pub(crate) struct RebuildView {
     /// The step that it is in, or its end.
     pub step: RebuildStepName,
     /// The time at which it was asked for.
@@ -84,7 +84,7 @@ pub struct RebuildView {
 /// The step of a rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum RebuildStepName {
+pub(crate) enum RebuildStepName {
     /// The sources are applied again.
     Sources,
     /// The domain is audited, and what differs is repaired.
@@ -148,7 +148,7 @@ impl RebuildView {
 
 impl ProjectionView {
     /// Returns a projection with its state.
-    pub fn new(
+    pub(crate) fn new(
         projections: &Projections,
         projection: &dyn AnyProjection,
         state: ProjectionState,
@@ -166,7 +166,7 @@ impl ProjectionView {
     }
 
     /// Returns a projection whose state cannot be read.
-    pub fn unreadable(projection: &dyn AnyProjection) -> Self {
+    pub(crate) fn unreadable(projection: &dyn AnyProjection) -> Self {
         Self {
             name: projection.function(),
             container: projection.container_id(),

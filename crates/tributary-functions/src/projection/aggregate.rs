@@ -121,7 +121,7 @@ pub struct AggregateProjection<A> {
 /// The known state of a source.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Holder {
+pub(crate) struct Holder {
     id: String,
     key: String,
     /// The version of the source.
@@ -360,7 +360,7 @@ async fn write_share(
 }
 
 /// Returns the sum of the shares of a key, page by page.
-pub async fn sum_of_shares(totals: &Container, key: &str) -> Result<i64, StoreError> {
+pub(crate) async fn sum_of_shares(totals: &Container, key: &str) -> Result<i64, StoreError> {
     let text = "SELECT VALUE c.amount FROM c WHERE c.key = @key AND IS_DEFINED(c.amount)";
     let query = Query::from(text).with_parameter("@key", key)?;
     let totals = totals.latest_committed();
@@ -371,7 +371,7 @@ pub async fn sum_of_shares(totals: &Container, key: &str) -> Result<i64, StoreEr
 
 /// Writes a share with the amount of its definition, whatever its version, and the total with it: the repair
 /// of an audit.
-pub async fn repair_share(
+pub(crate) async fn repair_share(
     totals: &Container,
     (key, id): (&str, &str),
     version: u64,
@@ -388,7 +388,7 @@ pub async fn repair_share(
 
 /// Writes the total of a key as the sum of its shares: the repair of an audit. A share that changes
 /// meanwhile changes the total, so the store refuses this write.
-pub async fn repair_total(totals: &Container, key: &str) -> Result<(), StoreError> {
+pub(crate) async fn repair_total(totals: &Container, key: &str) -> Result<(), StoreError> {
     let (value, etag) = match totals.read::<Total>(key, Total::ID).await? {
         Some(total) => (total.item.value, Some(total.etag)),
         None => (0, None),

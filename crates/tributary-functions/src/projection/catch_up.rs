@@ -63,7 +63,7 @@ const CONCURRENT_LOOKS: usize = 8;
 
 /// The state of copies, for a caller with a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CopyFreshness {
+pub(crate) enum CopyFreshness {
     /// The session has no write in their sources.
     Unconcerned,
     /// They have all writes of the session, which has their positions.

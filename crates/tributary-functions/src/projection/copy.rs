@@ -60,7 +60,7 @@ impl<T: Serialize + DeserializeOwned + Sync> VersionedCopy<T> {
 
 /// The stored version and ETag of a copy, or of the tombstone of a deleted one.
 #[derive(Debug, Clone)]
-pub struct StoredCopy {
+pub(crate) struct StoredCopy {
     /// The version of the source from which the copy was made.
     pub version: u64,
     /// The ETag under which the copy is replaced.
@@ -69,7 +69,7 @@ pub struct StoredCopy {
 
 impl StoredCopy {
     /// Reads the version and the ETag of a copy: one point read.
-    pub fn read<'a>(
+    pub(crate) fn read<'a>(
         container: &'a Container,
         partition: &'a str,
         id: &'a str,
@@ -108,7 +108,7 @@ pub enum CopySlot {
 
 impl CopySlot {
     /// Creates the slot for a copy of `version`, with the stored copy `there`.
-    pub fn new(there: Option<&StoredCopy>, version: u64) -> Self {
+    pub(crate) fn new(there: Option<&StoredCopy>, version: u64) -> Self {
         match there {
             Some(copy) if copy.version > version => Self::Taken(Effect::Older),
             Some(copy) if copy.version == version => Self::Taken(Effect::Unchanged),

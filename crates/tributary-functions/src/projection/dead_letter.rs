@@ -60,17 +60,18 @@ pub struct DeadLetter {
 impl DeadLetter {
     /// The most bytes of a document that a dead letter keeps. Escaped as a string, they must fit into an item
     /// of 2 MB. The whole document is still in its container.
-    pub const MAX_RAW_BYTES: usize = 512 * 1024;
+    pub(crate) const MAX_RAW_BYTES: usize = 512 * 1024;
 
     /// The most bytes of the reason that a dead letter keeps: an error may quote the document.
     const MAX_REASON_BYTES: usize = 2 * 1024;
 
     /// The most bytes of a dead letter without its document, as JSON: the reason, an id (1,023 bytes)
     /// and a partition key (2 KiB) of which JSON may escape each character, and the other fields.
-    pub const MAX_SUMMARY_BYTES: usize = 6 * (Self::MAX_REASON_BYTES + 1_023 + 2_048) + 1_024;
+    pub(crate) const MAX_SUMMARY_BYTES: usize =
+        6 * (Self::MAX_REASON_BYTES + 1_023 + 2_048) + 1_024;
 
     /// Creates the dead letter of a change that a projection could not apply.
-    pub fn new<P: Projection>(
+    pub(crate) fn new<P: Projection>(
         projection: &P,
         invocation_id: &str,
         document: &Document,
@@ -170,7 +171,7 @@ pub enum ReplayOutcome {
 /// an item of its own, since the change may fail again meanwhile, and have a new dead letter.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Settlement {
+pub(crate) struct Settlement {
     id: String,
     function: String,
     /// The command.
@@ -245,7 +246,7 @@ impl DeadLetters {
 
     /// Counts the dead letters of a function that were stored since a moment, up to `most`: a query of one
     /// logical partition.
-    pub async fn count_since(
+    pub(crate) async fn count_since(
         &self,
         function: &str,
         since: Timestamp,
@@ -278,7 +279,7 @@ impl DeadLetters {
 
     /// Reads the settlement of a dead letter by this command, if the command was lately carried out. One
     /// transaction replaces a dead letter by its settlement, so callers read the dead letter first.
-    pub async fn settled(
+    pub(crate) async fn settled(
         &self,
         id: &str,
         command: &CommandId,

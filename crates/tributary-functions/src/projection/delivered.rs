@@ -10,7 +10,7 @@ use crate::cosmos::{Container, StoreError, Stored};
 /// tokens are not shared between instances. So a read may return an older version than the delivered one. A
 /// decision on that version would be acknowledged, and the change lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeliveredVersion(pub u64);
+pub(crate) struct DeliveredVersion(pub u64);
 
 impl DeliveredVersion {
     /// Reads the source in this version or a newer one; `None` when it is gone.
@@ -18,7 +18,7 @@ impl DeliveredVersion {
     /// A read with Session consistency is enough as a rule. If it returns nothing or an older version, the
     /// latest committed state is read. If that is older, too, it is a lost race: the caller's region is
     /// behind, and the change is applied again later.
-    pub async fn read<T: DeserializeOwned>(
+    pub(crate) async fn read<T: DeserializeOwned>(
         self,
         container: &Container,
         (partition, id): (&str, &str),

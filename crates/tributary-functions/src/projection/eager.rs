@@ -59,7 +59,7 @@ use crate::{
 };
 
 /// The time for which an application may take, unless a setting says otherwise.
-pub const EAGER_TIME: Duration = Duration::from_millis(100);
+pub(crate) const EAGER_TIME: Duration = Duration::from_millis(100);
 
 /// The most sources of a command that a projection applies.
 const MAX_SOURCES: usize = 16;
@@ -84,7 +84,7 @@ impl Default for EagerOptions {
 
 /// The eager projections of an app. Cloning is cheap.
 #[derive(Clone)]
-pub struct EagerProjections(Arc<Eager>);
+pub(crate) struct EagerProjections(Arc<Eager>);
 
 struct Eager {
     all: Vec<Arc<EagerProjection>>,
@@ -129,18 +129,18 @@ impl EagerProjections {
     }
 
     /// Returns the number of this set of projections, which is the same at each instance that has it.
-    pub fn tag(&self) -> u32 {
+    pub(crate) fn tag(&self) -> u32 {
         self.0.tag
     }
 
     /// Returns the containers that they monitor: a command keeps what it writes there.
-    pub fn captures(&self) -> Captures {
+    pub(crate) fn captures(&self) -> Captures {
         let containers = self.0.all.iter().map(|eager| eager.container_id());
         containers.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Returns true if the projection of a function is one of them.
-    pub fn has(&self, function: &str) -> bool {
+    pub(crate) fn has(&self, function: &str) -> bool {
         self.of(function).is_some()
     }
 
@@ -150,7 +150,7 @@ impl EagerProjections {
 
     /// Applies the changes of a command that has succeeded. Returns the positions that a reader after it has to
     /// see: those of its writes, and those of the copies.
-    pub async fn apply(&self, command: SeenPositions) -> Session {
+    pub(crate) async fn apply(&self, command: SeenPositions) -> Session {
         let mut session = command.session();
         let documents = command.documents();
         if documents.is_empty() {

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The container of the leases.
-pub const LEASE_CONTAINER: &str = "leases";
+pub(crate) const LEASE_CONTAINER: &str = "leases";
 
 /// The most leases that are read at a time: 20 projections with 500 physical partitions each, of 25 TB.
 const MAX_LEASES: usize = 10_000;
@@ -59,18 +59,18 @@ impl Lease {
 
 impl Lease {
     /// Returns true if an instance has the lease: it has written it within the expiration interval.
-    pub fn is_owned(&self, expiration: Duration, now: Timestamp) -> bool {
+    pub(crate) fn is_owned(&self, expiration: Duration, now: Timestamp) -> bool {
         self.owner.is_some() && self.written_at >= now.before(expiration)
     }
 }
 
 /// The wait of a change after which its lease has stopped, unless the lease moves. An instance that has
 /// crashed holds its leases for a minute, and an app that was scaled to zero starts within seconds.
-pub const STOPPED_AFTER: Duration = Duration::from_mins(5);
+pub(crate) const STOPPED_AFTER: Duration = Duration::from_mins(5);
 
 /// The times by which leases are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeaseTerms {
+pub(crate) struct LeaseTerms {
     /// The time after which an owner without a renewal loses its lease.
     pub expiration: Duration,
     /// The wait of a change after which its lease has stopped.
@@ -102,7 +102,7 @@ impl From<StoredLease> for Lease {
 
 /// The outcome of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReleaseOutcome {
+pub(crate) enum ReleaseOutcome {
     /// The lease has no owner now. The former one, if it had one.
     Released(Option<String>),
     /// The lease has kept its owner.
@@ -117,7 +117,7 @@ pub struct ProjectionLeases(Container);
 
 impl ProjectionLeases {
     /// Returns the leases of a database.
-    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
+    pub(crate) fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self(cosmos.container(LEASE_CONTAINER))
     }
 
@@ -141,7 +141,7 @@ impl ProjectionLeases {
 
     /// Reads the leases of several functions with their monitored containers, as [`Self::of`] does, by one
     /// query of all leases.
-    pub async fn of_each(
+    pub(crate) async fn of_each(
         &self,
         functions: &[(&str, Container)],
     ) -> Result<Vec<Vec<RowResult<Lease>>>, StoreError> {
@@ -169,7 +169,7 @@ impl ProjectionLeases {
     /// An owner that lives after all loses the lease at its next write, which is under an older ETag. Then the
     /// next owner gets the batch again, and a duplicate delivery changes nothing
     /// ([`projection`](super)).
-    pub async fn release(
+    pub(crate) async fn release(
         &self,
         id: &str,
         may_release: impl Fn(&Lease) -> bool,
@@ -230,7 +230,7 @@ async fn prefix_of(function: &str, monitored: &Container) -> Result<String, Stor
 }
 
 /// Returns the `leaseContainerPrefix` of a function: that of `CopiesInUsers` is `copies-in-users-`.
-pub fn lease_container_prefix(function: &str) -> String {
+pub(crate) fn lease_container_prefix(function: &str) -> String {
     let mut prefix = String::new();
     for letter in function.chars() {
         if letter.is_uppercase() && !prefix.is_empty() {

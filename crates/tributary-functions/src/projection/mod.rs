@@ -100,19 +100,27 @@ mod replay;
 mod unreadable;
 pub mod window;
 
-pub use self::noted_errors::NotedErrors;
+pub(crate) use self::dead_letter::DeadLetterId;
+pub(crate) use self::noted_errors::NotedErrors;
 pub use self::{
-    batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, SourceChange, run},
-    catch_up::CopyFreshness,
-    copy::{CopySlot, StoredCopy, VersionedCopy},
-    dead_letter::{DeadLetter, DeadLetterId, DeadLetters, ReplayOutcome, Settlement, function_of},
-    delivered::DeliveredVersion,
-    eager::{EAGER_TIME, EagerError, EagerOptions, EagerProjections, apply_eagerly},
-    origin::{ChangeFeedItem, Origin},
-    registry::{AnyProjection, ProjectionOptions, Projections},
+    batch::{AppliedBatch, IncompleteBatch, SourceChange},
+    dead_letter::{DeadLetter, ReplayOutcome},
+    eager::EagerError,
     replay::ReplayError,
 };
+pub use self::{
+    batch::{BatchSource, RETRY_BUDGET, run},
+    copy::{CopySlot, VersionedCopy},
+    dead_letter::{DeadLetters, function_of},
+    eager::{EagerOptions, apply_eagerly},
+    origin::{ChangeFeedItem, Origin},
+    registry::{AnyProjection, ProjectionOptions, Projections},
+};
+pub(crate) use self::{
+    catch_up::CopyFreshness, copy::StoredCopy, delivered::DeliveredVersion, eager::EAGER_TIME,
+};
 pub use crate::cosmos::{Background, BackgroundOptions};
+
 use crate::cosmos::{Container, StoreError};
 
 /// A projection, which updates one kind of copy from its source.

@@ -7,14 +7,14 @@ use crate::cosmos::StoreError;
 /// A transient error replaces a permanent one: a permanent result makes a dead letter of the change, and the
 /// items that failed for the moment would then wait for its replay.
 #[derive(Debug, Default)]
-pub struct NotedErrors {
+pub(crate) struct NotedErrors {
     error: Option<StoreError>,
     count: usize,
 }
 
 impl NotedErrors {
     /// Returns a value, or notes the error.
-    pub fn note<T>(&mut self, result: Result<T, StoreError>) -> Option<T> {
+    pub(crate) fn note<T>(&mut self, result: Result<T, StoreError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
@@ -29,7 +29,10 @@ impl NotedErrors {
 
     /// Returns a value, or notes the error if it concerns this item alone: a lost race, or a permanent error.
     /// Fails with any other error, which the next item would meet, too.
-    pub fn pass_over<T>(&mut self, result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    pub(crate) fn pass_over<T>(
+        &mut self,
+        result: Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
         match result {
             Err(error) if !error.is_race() && !error.is_permanent() => Err(error),
             result => Ok(self.note(result)),
@@ -37,12 +40,12 @@ impl NotedErrors {
     }
 
     /// Returns the number of noted errors.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// Fails with the noted error, if there is one.
-    pub fn into_result(self) -> Result<(), StoreError> {
+    pub(crate) fn into_result(self) -> Result<(), StoreError> {
         self.error.map_or(Ok(()), Err)
     }
 }

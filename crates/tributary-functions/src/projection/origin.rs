@@ -51,13 +51,13 @@ impl Origin {
     }
 
     /// Splits a [name](Self::name) into partition key and id.
-    pub fn split_name(name: &str) -> (&str, &str) {
+    pub(crate) fn split_name(name: &str) -> (&str, &str) {
         name.split_once(' ').unwrap_or((name, name))
     }
 
     /// Reads the source again, in the delivered version or a newer one: for a change that the Functions host
     /// may have rewritten on its way through the trigger. `None` if the source does not exist any more.
-    pub async fn read_again<C: ChangeFeedItem>(
+    pub(crate) async fn read_again<C: ChangeFeedItem>(
         &self,
         sources: &Container,
     ) -> Result<Option<C>, StoreError> {

@@ -223,7 +223,7 @@ impl Projections {
 
     /// Returns the projections whose leases expire after these times, by their functions; all others after
     /// a minute.
-    pub fn with_lease_expirations(
+    pub(crate) fn with_lease_expirations(
         self,
         expirations: impl Iterator<Item = (&'static str, Duration)>,
     ) -> Self {
@@ -231,7 +231,7 @@ impl Projections {
     }
 
     /// Returns the times by which the leases of a function are judged.
-    pub fn lease_terms(&self, function: &str) -> LeaseTerms {
+    pub(crate) fn lease_terms(&self, function: &str) -> LeaseTerms {
         let expiration = self.expirations.get(function).copied().unwrap_or(LEASE_EXPIRATION);
         LeaseTerms { expiration, stopped_after: self.options.stopped_after }
     }
@@ -275,7 +275,7 @@ impl Projections {
     }
 
     /// Returns the eager projections.
-    pub fn eager(&self) -> &EagerProjections {
+    pub(crate) fn eager(&self) -> &EagerProjections {
         &self.eager
     }
 
@@ -289,7 +289,7 @@ impl Projections {
     ///
     /// This costs nothing when the session has no write in their sources, or one whose effect this instance
     /// has seen; otherwise 1 request unit for each look, and 3 for the first.
-    pub async fn wait_for(
+    pub(crate) async fn wait_for(
         &self,
         chain: &[&'static str],
         session: &Session,
@@ -311,7 +311,7 @@ impl Projections {
     }
 
     /// Returns the states of the projections.
-    pub fn states(&self) -> &ProjectionStates {
+    pub(crate) fn states(&self) -> &ProjectionStates {
         &self.states
     }
 }

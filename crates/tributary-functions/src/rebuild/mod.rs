@@ -44,10 +44,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-pub use self::{
-    requests::RebuildRequest,
-    worker::{RebuildError, RunResult},
-};
+pub(crate) use self::{requests::RebuildRequest, worker::RunResult};
 use crate::{
     audit::{Audit, AuditOptions},
     cosmos::Background,
@@ -93,7 +90,7 @@ impl Rebuilds {
 
     /// Works for three minutes on the rebuilds in these states that have no worker. One that fails keeps its
     /// position, and no other waits for it.
-    pub async fn continue_all(&self, states: impl IntoIterator<Item = ProjectionState>) {
+    pub(crate) async fn continue_all(&self, states: impl IntoIterator<Item = ProjectionState>) {
         let deadline = Instant::now() + TIMER_RUN;
         for state in states.into_iter().filter(|state| state.rebuild_under_way().is_some()) {
             let worker = fresh_id();

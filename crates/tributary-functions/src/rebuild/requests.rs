@@ -8,7 +8,7 @@ use crate::{
 
 /// A rebuild that is asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RebuildRequest {
+pub(crate) struct RebuildRequest {
     id: String,
     by: Option<String>,
     since: Option<Timestamp>,
@@ -17,7 +17,7 @@ pub struct RebuildRequest {
 
 impl RebuildRequest {
     /// Creates a request for all sources, or for those that were written since a time.
-    pub fn new(by: Option<String>, since: Option<Timestamp>) -> Self {
+    pub(crate) fn new(by: Option<String>, since: Option<Timestamp>) -> Self {
         Self { id: fresh_id(), by, since, now: Timestamp::now() }
     }
 
@@ -27,7 +27,10 @@ impl RebuildRequest {
     ///
     /// A conflict where the projection is paused, or where another rebuild has not ended; a bad value where
     /// the time is not in the past.
-    pub fn decide(&self, state: &ProjectionState) -> Result<Option<ProjectionState>, ApiError> {
+    pub(crate) fn decide(
+        &self,
+        state: &ProjectionState,
+    ) -> Result<Option<ProjectionState>, ApiError> {
         let Self { id, by, since, now } = self;
         if state.rebuild.as_ref().is_some_and(|rebuild| rebuild.id == *id) {
             return Ok(None);

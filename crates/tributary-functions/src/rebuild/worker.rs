@@ -32,7 +32,7 @@ const AUDIT_SLICE: Duration = Duration::from_mins(1);
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunResult {
+pub(crate) enum RunResult {
     /// The rebuild is done.
     Done,
     /// The time of the run was over. The timer or another run goes on.
@@ -47,7 +47,7 @@ pub enum RunResult {
 
 /// The error that has ended a run. The rebuild keeps its position.
 #[derive(Debug, thiserror::Error)]
-pub enum RebuildError {
+pub(crate) enum RebuildError {
     /// An error of the store.
     #[error("the store refused a request: {}", .0.reason)]
     Store(#[from] StoreError),
@@ -79,7 +79,7 @@ struct Run<'a> {
 impl Rebuilds {
     /// Works on the rebuild of a projection until it is done, or until the deadline. Calls `report` after
     /// each page and slice. Each `worker` has an id of its own.
-    pub async fn run(
+    pub(crate) async fn run(
         &self,
         function: &str,
         worker: &str,

@@ -136,7 +136,7 @@ pub(super) fn store_operation(attributes: &[KeyValue], duration: Duration) {
 
 /// The outcome of a batch of the change feed.
 #[derive(Debug)]
-pub struct BatchMetrics {
+pub(crate) struct BatchMetrics {
     /// The number of changes of each outcome.
     pub outcomes: [(&'static str, usize); 5],
     /// The wait of the oldest change; none of a batch that did not come from the change feed.
@@ -146,7 +146,7 @@ pub struct BatchMetrics {
 }
 
 /// Measures a batch of the change feed.
-pub fn batch(function: &'static str, batch: &BatchMetrics) {
+pub(crate) fn batch(function: &'static str, batch: &BatchMetrics) {
     let name = KeyValue::new("faas.name", function);
     for (outcome, changes) in batch.outcomes {
         let attributes = [name.clone(), KeyValue::new("outcome", outcome)];
@@ -159,20 +159,20 @@ pub fn batch(function: &'static str, batch: &BatchMetrics) {
 }
 
 /// Measures the state of a projection as an instance has read it: 0 while it runs, 1 while it is paused.
-pub fn projection_state(function: &'static str, is_paused: bool) {
+pub(crate) fn projection_state(function: &'static str, is_paused: bool) {
     let attributes = [KeyValue::new("faas.name", function)];
     INSTRUMENTS.projection_state.record(u64::from(is_paused), &attributes);
 }
 
 /// Counts a command whose changes an eager projection has applied, or has left to the change feed.
-pub fn eager_application(function: &'static str, outcome: &'static str) {
+pub(crate) fn eager_application(function: &'static str, outcome: &'static str) {
     let attributes = [KeyValue::new("faas.name", function), KeyValue::new("outcome", outcome)];
     INSTRUMENTS.eager.add(1, &attributes);
 }
 
 /// The lag of a projection.
 #[derive(Debug, Clone, Copy)]
-pub struct LagMetrics {
+pub(crate) struct LagMetrics {
     /// The changes that wait for the lease that is the farthest behind.
     pub changes: u64,
     /// The age of the oldest of them, in seconds.
@@ -182,7 +182,7 @@ pub struct LagMetrics {
 }
 
 /// Measures the lag of a projection.
-pub fn projection_lag(function: &'static str, lag: LagMetrics) {
+pub(crate) fn projection_lag(function: &'static str, lag: LagMetrics) {
     let attributes = [KeyValue::new("faas.name", function)];
     INSTRUMENTS.waiting_changes.record(lag.changes, &attributes);
     INSTRUMENTS.waiting_time.record(lag.seconds, &attributes);

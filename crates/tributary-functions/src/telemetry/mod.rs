@@ -25,17 +25,20 @@ use tracing::Instrument;
 
 use crate::brand::brand;
 
-pub use self::{
-    metrics::{
-        BatchMetrics, Cost, LagMetrics, batch, eager_application, meter, projection_lag,
-        projection_state, request,
-    },
-    partitions::{PartitionCounter, PartitionNames, PartitionUse},
+pub(crate) use self::{metrics::batch, recent::followed};
+pub(crate) use self::{
+    metrics::{BatchMetrics, LagMetrics, eager_application, projection_lag, projection_state},
+    partitions::PartitionUse,
     recent::{
-        BatchRecord, EndedWork, RecentRecords, RequestRecord, WorkDetail, WorkRecord, followed,
+        BatchRecord, EndedWork, RecentRecords, RequestRecord, WorkDetail, WorkRecord,
         followed_apart, note_positions, recent_work, record_batch, record_request,
     },
-    span::{Span, TraceScope, invocation},
+    span::TraceScope,
+};
+pub use self::{
+    metrics::{Cost, meter, request},
+    partitions::PartitionNames,
+    span::{Span, invocation},
     store::StoreOperation,
 };
 
@@ -51,13 +54,13 @@ static LATER_REPORTS: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
 
 /// Runs a report of a request in a task of its own, after the answer: the caller does not wait for the
 /// formatting of the line and the write to the pipe. [`Telemetry::stop`] waits for the task.
-pub fn report_later(report: impl FnOnce() + Send + 'static) {
+pub(crate) fn report_later(report: impl FnOnce() + Send + 'static) {
     LATER_REPORTS.spawn(async { report() }.in_current_span());
 }
 
 /// Settings of logs and telemetry.
 #[derive(Debug)]
-pub struct TelemetryOptions {
+pub(crate) struct TelemetryOptions {
     /// The format of log lines.
     pub format: Format,
     /// True to export traces and metrics. An error is the reason for which they cannot be exported. The app
@@ -75,7 +78,7 @@ pub struct Telemetry(Option<export::Providers>);
 
 /// Starts logging, and exporting if the settings say so. A domain may be a crate of its own, with the app's
 /// name and its own: `my-app-rooms`.
-pub fn start<'a>(
+pub(crate) fn start<'a>(
     options: &TelemetryOptions,
     domains: impl Iterator<Item = &'a str>,
 ) -> Result<Telemetry, logs::InitError> {

@@ -40,7 +40,7 @@ type SharedDetail = Arc<Mutex<WorkDetail>>;
 /// A request or a batch of the change feed, and its cost.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WorkRecord {
+pub(crate) struct WorkRecord {
     /// The number of the record, which grows.
     pub sequence: u64,
     /// The function.
@@ -78,7 +78,7 @@ pub struct WorkRecord {
 /// The cost of waiting for copies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WaitingCost {
+pub(crate) struct WaitingCost {
     /// The request units.
     pub request_units: f64,
     /// The requests to the store.
@@ -88,7 +88,7 @@ pub struct WaitingCost {
 /// A logical partition that was used.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct UsedPartition {
+pub(crate) struct UsedPartition {
     /// The container.
     #[schemars(example = &"rooms")]
     pub container: &'static str,
@@ -103,7 +103,7 @@ pub struct UsedPartition {
 
 /// A physical partition that was used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PhysicalPartition {
+pub(crate) struct PhysicalPartition {
     /// The container.
     #[schemars(example = &"rooms")]
     pub container: String,
@@ -114,7 +114,7 @@ pub struct PhysicalPartition {
 
 /// The position of a write in the change feed of its container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct WrittenPosition {
+pub(crate) struct WrittenPosition {
     /// The container.
     #[schemars(example = &"rooms")]
     pub container: String,
@@ -127,7 +127,7 @@ pub struct WrittenPosition {
 
 /// A request.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct RequestRecord {
+pub(crate) struct RequestRecord {
     /// The method.
     #[schemars(example = &"GET")]
     pub method: &'static str,
@@ -141,7 +141,7 @@ pub struct RequestRecord {
 /// A batch of the change feed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct BatchRecord {
+pub(crate) struct BatchRecord {
     /// The container whose change feed is read.
     #[schemars(example = &"rooms")]
     pub container: &'static str,
@@ -165,7 +165,7 @@ pub struct BatchRecord {
 
 /// The cost and the duration of work that has ended.
 #[derive(Debug, Clone, Copy)]
-pub struct EndedWork {
+pub(crate) struct EndedWork {
     /// The function.
     pub function: &'static str,
     /// The duration.
@@ -176,7 +176,7 @@ pub struct EndedWork {
 
 /// The partitions that work has used, and the positions of its writes.
 #[derive(Debug, Clone, Default)]
-pub struct WorkDetail {
+pub(crate) struct WorkDetail {
     partitions: Vec<UsedPartition>,
     further_uses: usize,
     physical: Vec<PhysicalPartition>,
@@ -186,7 +186,7 @@ pub struct WorkDetail {
 
 /// The records of an instance behind a number.
 #[derive(Debug, Default)]
-pub struct RecentRecords {
+pub(crate) struct RecentRecords {
     /// The id of this instance: numbers of another one mean nothing.
     pub instance: String,
     /// The number behind which the next records are.
@@ -214,19 +214,19 @@ pub(super) fn start() {
 }
 
 /// Returns the records behind a number; `None` if nothing is recorded.
-pub fn recent_work(after: u64) -> Option<RecentRecords> {
+pub(crate) fn recent_work(after: u64) -> Option<RecentRecords> {
     RECENT.get().map(|recent| recent.behind(after))
 }
 
 /// Runs work, and returns the details of it beside its output; `None` if nothing is recorded.
-pub async fn followed<F: Future>(work: F) -> (F::Output, Option<WorkDetail>) {
+pub(crate) async fn followed<F: Future>(work: F) -> (F::Output, Option<WorkDetail>) {
     let detail = RECENT.get().map(|_| SharedDetail::default());
     let output = DETAIL.scope(detail.clone(), work).await;
     (output, detail.map(|detail| lock(&detail).clone()))
 }
 
 /// Runs the waiting of the current task for copies. The partitions that it uses are not those of the task's work.
-pub async fn followed_apart<F: Future>(waiting: F) -> F::Output {
+pub(crate) async fn followed_apart<F: Future>(waiting: F) -> F::Output {
     let (output, detail) = followed(waiting).await;
     if let Some(detail) = detail.filter(|detail| !detail.partitions.is_empty()) {
         with_detail(|own| {
@@ -241,14 +241,14 @@ pub async fn followed_apart<F: Future>(waiting: F) -> F::Output {
 }
 
 /// Records a request.
-pub fn record_request(work: EndedWork, detail: Option<WorkDetail>, request: RequestRecord) {
+pub(crate) fn record_request(work: EndedWork, detail: Option<WorkDetail>, request: RequestRecord) {
     if let (Some(recent), Some(detail)) = (RECENT.get(), detail) {
         recent.add(WorkRecord { request: Some(request), ..WorkRecord::new(work, detail) });
     }
 }
 
 /// Records a batch.
-pub fn record_batch(work: EndedWork, detail: Option<WorkDetail>, batch: BatchRecord) {
+pub(crate) fn record_batch(work: EndedWork, detail: Option<WorkDetail>, batch: BatchRecord) {
     if let (Some(recent), Some(detail)) = (RECENT.get(), detail) {
         recent.add(WorkRecord { batch: Some(batch), ..WorkRecord::new(work, detail) });
     }
@@ -265,7 +265,7 @@ pub(super) fn note_partition(container: &'static str, key: Option<&str>, cost: C
 
 /// Notes the positions that a store operation of the current task has answered, each as the id of a physical
 /// partition and a number. `is_change` is true for writes that the change feed delivers.
-pub fn note_positions<'a>(
+pub(crate) fn note_positions<'a>(
     container: &str,
     is_change: bool,
     positions: impl Iterator<Item = (&'a str, u64)>,
@@ -288,7 +288,7 @@ fn with_detail(note: impl FnOnce(&mut WorkDetail)) {
 
 impl WorkDetail {
     /// Adds a share of this detail to that of the current task, one of `members` for which the work was done.
-    pub fn note_share(&self, members: usize) {
+    pub(crate) fn note_share(&self, members: usize) {
         with_detail(|detail| {
             #[expect(clippy::cast_precision_loss, reason = "a group has few members")]
             let members = members.max(1) as f64;

@@ -20,7 +20,7 @@ pub struct Span(Context);
 
 impl Span {
     /// Begins the span of an HTTP request; its id is put on the log lines.
-    pub fn for_request(name: String, host: Option<&TraceContext>) -> Self {
+    pub(crate) fn for_request(name: String, host: Option<&TraceContext>) -> Self {
         Self::begin(name, SpanKind::Server, host)
     }
 
@@ -55,19 +55,19 @@ impl Span {
 }
 
 /// The trace context of a caller: work that another task does for the caller goes into the same trace.
-pub struct TraceScope {
+pub(crate) struct TraceScope {
     context: Context,
     span: tracing::Span,
 }
 
 impl TraceScope {
     /// Returns the context of the current task.
-    pub fn current() -> Self {
+    pub(crate) fn current() -> Self {
         Self { context: Context::current(), span: tracing::Span::current() }
     }
 
     /// Runs work in this context.
-    pub async fn around<F: Future>(&self, work: F) -> F::Output {
+    pub(crate) async fn around<F: Future>(&self, work: F) -> F::Output {
         work.with_context(self.context.clone()).instrument(self.span.clone()).await
     }
 }

@@ -317,7 +317,7 @@ pub enum CreateOutcome<C, R> {
 
 /// The outcome of a deletion.
 #[derive(Debug)]
-pub enum DeleteOutcome {
+pub(crate) enum DeleteOutcome {
     /// The child was deleted, now or by an earlier attempt.
     Deleted,
     /// This child does not exist.

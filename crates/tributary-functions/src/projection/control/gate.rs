@@ -8,13 +8,13 @@ use super::{Pause, ProjectionStates};
 use crate::{cosmos::StoreError, telemetry, values::Timestamp};
 
 /// The time for which an instance may use the state that it has read, unless a setting says otherwise.
-pub const STATE_MAX_AGE: Duration = Duration::from_secs(2);
+pub(crate) const STATE_MAX_AGE: Duration = Duration::from_secs(2);
 
 /// The interval between two log lines about the refused batches of a projection.
 const LOG_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The admission of the batches of one projection, by its state.
-pub struct ProjectionGate {
+pub(crate) struct ProjectionGate {
     function: &'static str,
     states: ProjectionStates,
     max_age: Duration,
@@ -32,7 +32,7 @@ struct KnownState {
 
 /// A batch that was refused, since the projection is paused.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RefusedBatch {
+pub(crate) struct RefusedBatch {
     function: &'static str,
     pause: Pause,
 }
@@ -50,12 +50,12 @@ impl fmt::Display for RefusedBatch {
 
 impl ProjectionGate {
     /// Creates the admission of a projection, which uses a state for `max_age`.
-    pub fn new(function: &'static str, states: ProjectionStates, max_age: Duration) -> Self {
+    pub(crate) fn new(function: &'static str, states: ProjectionStates, max_age: Duration) -> Self {
         Self { function, states, max_age, known: Mutex::default() }
     }
 
     /// Returns the refusal of a batch while the projection is paused; `None`: the batch is applied.
-    pub async fn refuses(&self) -> Result<Option<RefusedBatch>, StoreError> {
+    pub(crate) async fn refuses(&self) -> Result<Option<RefusedBatch>, StoreError> {
         let mut known = self.known.lock().await;
         let now = Instant::now();
         if known.read_at.is_none_or(|read_at| now - read_at >= self.max_age) {

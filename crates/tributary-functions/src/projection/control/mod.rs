@@ -38,11 +38,12 @@ mod status;
 mod waiting;
 
 pub(super) use self::failures::pause_after_failures;
-pub use self::{
-    failures::FailureLimit,
-    gate::{ProjectionGate, RefusedBatch, STATE_MAX_AGE},
-    rebuild::{CLAIM, Rebuild, RebuildProgress, RebuildStep, RebuildWorker},
-    state::{Pause, ProjectionState},
+pub use self::{failures::FailureLimit, rebuild::Rebuild, state::Pause};
+
+pub(crate) use self::{
+    gate::{ProjectionGate, STATE_MAX_AGE},
+    rebuild::{CLAIM, RebuildProgress, RebuildStep},
+    state::ProjectionState,
     states::ProjectionStates,
     status::ProjectionStatus,
     waiting::WaitingPositions,

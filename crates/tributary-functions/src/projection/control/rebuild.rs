@@ -10,7 +10,7 @@ use crate::{cosmos::QueryPosition, values::Timestamp};
 
 /// The time for which a worker has a rebuild after each page: longer than a page of sources takes, with all
 /// retries of its changes.
-pub const CLAIM: Duration = Duration::from_secs(90);
+pub(crate) const CLAIM: Duration = Duration::from_secs(90);
 
 /// The rebuild of a projection: all of its sources are applied again, and then its domain is audited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,19 +27,19 @@ pub struct Rebuild {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// What is to be done next.
-    pub step: RebuildStep,
+    pub(crate) step: RebuildStep,
     /// What is done.
     #[serde(default)]
-    pub progress: RebuildProgress,
+    pub(crate) progress: RebuildProgress,
     /// The process that works on it, or did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worker: Option<RebuildWorker>,
+    pub(crate) worker: Option<RebuildWorker>,
 }
 
 /// The next step of a rebuild.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "name")]
-pub enum RebuildStep {
+pub(crate) enum RebuildStep {
     /// The sources behind the position are applied.
     Sources {
         /// The position in the query of the sources.
@@ -68,7 +68,7 @@ pub enum RebuildStep {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "RebuildProgress")]
-pub struct RebuildProgress {
+pub(crate) struct RebuildProgress {
     /// The items of the container of the sources as it began; none before they are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<u64>,
@@ -93,7 +93,7 @@ pub struct RebuildProgress {
 /// A process that works on a rebuild.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RebuildWorker {
+pub(crate) struct RebuildWorker {
     /// The id of the process, for this run.
     pub id: String,
     /// The time at which another may take the rebuild over.
@@ -109,12 +109,12 @@ impl Rebuild {
     }
 
     /// Returns true until the rebuild has ended.
-    pub fn is_under_way(&self) -> bool {
+    pub(crate) fn is_under_way(&self) -> bool {
         matches!(self.step, RebuildStep::Sources { .. } | RebuildStep::Audit { .. })
     }
 
     /// Returns the worker that has the rebuild now.
-    pub fn worker_at(&self, now: Timestamp) -> Option<&RebuildWorker> {
+    pub(crate) fn worker_at(&self, now: Timestamp) -> Option<&RebuildWorker> {
         self.worker.as_ref().filter(|worker| self.is_under_way() && worker.until > now)
     }
 
@@ -134,7 +134,12 @@ impl Rebuild {
     }
 
     /// Returns the rebuild with the next step, in the hands of the same worker.
-    pub fn advanced(&self, step: RebuildStep, progress: RebuildProgress, now: Timestamp) -> Self {
+    pub(crate) fn advanced(
+        &self,
+        step: RebuildStep,
+        progress: RebuildProgress,
+        now: Timestamp,
+    ) -> Self {
         let worker = self.worker.clone();
         let worker = worker.map(|worker| RebuildWorker { until: now.after(CLAIM), ..worker });
         Self { step, progress, worker, ..self.clone() }
@@ -149,7 +154,7 @@ impl Rebuild {
 
 impl RebuildProgress {
     /// Returns the items that are read a second; `None` before the first.
-    pub fn items_per_second(&self) -> Option<f64> {
+    pub(crate) fn items_per_second(&self) -> Option<f64> {
         let seconds = Duration::from_millis(self.sources_ms).as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a rate")]
         let read = self.read as f64;
@@ -157,7 +162,7 @@ impl RebuildProgress {
     }
 
     /// Returns the time until all items are read at this rate, without pauses.
-    pub fn time_to_read(&self) -> Option<Duration> {
+    pub(crate) fn time_to_read(&self) -> Option<Duration> {
         let items = self.items?.saturating_sub(self.read);
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let items = items as f64;

@@ -9,7 +9,7 @@ use crate::values::Timestamp;
 /// The state of a projection, as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ProjectionState {
+pub(crate) struct ProjectionState {
     /// The function's name; the partition key, too.
     pub id: String,
     /// The pause; none while the projection runs.
@@ -43,28 +43,28 @@ pub struct Pause {
 
 impl ProjectionState {
     /// Returns the state of a projection for which nothing is stored.
-    pub fn running(function: &str) -> Self {
+    pub(crate) fn running(function: &str) -> Self {
         Self { id: function.to_owned(), pause: None, resumed_at: None, rebuild: None }
     }
 
     /// Returns the state with a pause; `None` if it has one.
-    pub fn paused(&self, pause: Pause) -> Option<Self> {
+    pub(crate) fn paused(&self, pause: Pause) -> Option<Self> {
         self.pause.is_none().then(|| Self { pause: Some(pause), ..self.clone() })
     }
 
     /// Returns the state without a pause, as of `now`; `None` if it has none.
-    pub fn resumed(&self, now: Timestamp) -> Option<Self> {
+    pub(crate) fn resumed(&self, now: Timestamp) -> Option<Self> {
         let resumed = || Self { pause: None, resumed_at: Some(now), ..self.clone() };
         self.pause.is_some().then(resumed)
     }
 
     /// Returns the state with a rebuild.
-    pub fn with_rebuild(&self, rebuild: Rebuild) -> Self {
+    pub(crate) fn with_rebuild(&self, rebuild: Rebuild) -> Self {
         Self { rebuild: Some(rebuild), ..self.clone() }
     }
 
     /// Returns the rebuild that has not ended.
-    pub fn rebuild_under_way(&self) -> Option<&Rebuild> {
+    pub(crate) fn rebuild_under_way(&self) -> Option<&Rebuild> {
         self.rebuild.as_ref().filter(|rebuild| rebuild.is_under_way())
     }
 }

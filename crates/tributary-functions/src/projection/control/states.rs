@@ -12,27 +12,27 @@ const MAX_STATES: u32 = 1_000;
 
 /// The container of the states. Cloning is cheap.
 #[derive(Clone)]
-pub struct ProjectionStates(Container);
+pub(crate) struct ProjectionStates(Container);
 
 impl ProjectionStates {
     /// Returns the states of a database.
-    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
+    pub(crate) fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self(cosmos.container("projections"))
     }
 
     /// Returns the states, with reads as [`Reads`] says.
-    pub fn reading(&self, reads: Reads) -> Self {
+    pub(crate) fn reading(&self, reads: Reads) -> Self {
         Self(self.0.reading(reads))
     }
 
     /// Returns the container, to look it up.
-    pub fn container(&self) -> &Container {
+    pub(crate) fn container(&self) -> &Container {
         &self.0
     }
 
     /// Reads the state of a projection, and its ETag: one point read. A projection without a stored state
     /// runs, and has no ETag.
-    pub async fn read(
+    pub(crate) async fn read(
         &self,
         function: &str,
     ) -> Result<(ProjectionState, Option<ETag>), StoreError> {
@@ -45,7 +45,9 @@ impl ProjectionStates {
 
     /// Reads the states of all projections that have one, by the functions' names: a query in all partitions
     /// of a container with some tens of items. An unreadable state is there as its text.
-    pub async fn all(&self) -> Result<HashMap<String, RowResult<ProjectionState>>, StoreError> {
+    pub(crate) async fn all(
+        &self,
+    ) -> Result<HashMap<String, RowResult<ProjectionState>>, StoreError> {
         let query = Query::from("SELECT * FROM c WHERE c.id != @positions")
             .with_parameter("@positions", WaitingPositions::ID)?;
         let rows = self.0.query_rows(query, Scope::Container, MAX_STATES).await;
@@ -58,7 +60,9 @@ impl ProjectionStates {
     }
 
     /// Reads the positions of leases at which changes wait, and their ETag: one point read.
-    pub async fn waiting_positions(&self) -> Result<(WaitingPositions, Option<ETag>), StoreError> {
+    pub(crate) async fn waiting_positions(
+        &self,
+    ) -> Result<(WaitingPositions, Option<ETag>), StoreError> {
         let id = WaitingPositions::ID;
         Ok(match none_without_container(self.0.read(id, id).await) {
             // They are written again by the next run of the timer.
@@ -70,7 +74,7 @@ impl ProjectionStates {
     }
 
     /// Writes the positions of leases at which changes wait, which have not changed since `etag`.
-    pub async fn put_waiting_positions(
+    pub(crate) async fn put_waiting_positions(
         &self,
         positions: &WaitingPositions,
         etag: Option<&ETag>,
@@ -79,7 +83,7 @@ impl ProjectionStates {
     }
 
     /// Writes a state that has not changed since `etag`; without one, a state of a projection that had none.
-    pub async fn put(
+    pub(crate) async fn put(
         &self,
         state: &ProjectionState,
         etag: Option<&ETag>,

@@ -9,7 +9,7 @@ use crate::cosmos::RowResult;
 /// The status of a projection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum ProjectionStatus {
+pub(crate) enum ProjectionStatus {
     /// It applies each batch.
     Running,
     /// It refuses each batch.
@@ -22,7 +22,7 @@ pub enum ProjectionStatus {
 
 impl ProjectionStatus {
     /// Returns the status as a word, as JSON has it.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Paused => "paused",
@@ -32,7 +32,7 @@ impl ProjectionStatus {
     }
 
     /// Returns true if the changes of the projection wait since its state says so.
-    pub fn refuses_batches(self) -> bool {
+    pub(crate) fn refuses_batches(self) -> bool {
         matches!(self, Self::Paused | Self::Unreadable)
     }
 }
@@ -50,7 +50,7 @@ impl From<Option<&RowResult<ProjectionState>>> for ProjectionStatus {
 
 impl ProjectionState {
     /// Returns the status.
-    pub fn status(&self) -> ProjectionStatus {
+    pub(crate) fn status(&self) -> ProjectionStatus {
         if self.pause.is_some() {
             ProjectionStatus::Paused
         } else if self.rebuild_under_way().is_some() {

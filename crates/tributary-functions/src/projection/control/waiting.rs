@@ -13,7 +13,7 @@ const MAX_POSITIONS: usize = 1_000;
 
 /// The positions at which changes wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WaitingPositions {
+pub(crate) struct WaitingPositions {
     /// The id, and the partition key.
     pub id: String,
     positions: Vec<WaitingPosition>,
@@ -36,17 +36,17 @@ impl Default for WaitingPositions {
 
 impl WaitingPositions {
     /// The id of the item. No function has it as its name, which begins with a capital.
-    pub const ID: &str = "waiting-leases";
+    pub(crate) const ID: &str = "waiting-leases";
 
     /// Returns the time since which a lease has been seen at its position while changes waited.
-    pub fn since(&self, lease: &Lease) -> Option<Timestamp> {
+    pub(crate) fn since(&self, lease: &Lease) -> Option<Timestamp> {
         let seen = self.positions.iter().find(|seen| seen.lease == lease.id)?;
         (seen.continuation == lease.continuation).then_some(seen.since)
     }
 
     /// Returns the positions after another look at the leases: those at which changes wait now. A lease of
     /// which that is unknown stays as it was.
-    pub fn after<'a>(
+    pub(crate) fn after<'a>(
         &self,
         leases: impl Iterator<Item = (&'a Lease, Option<bool>)>,
         now: Timestamp,

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The most leases that are measured at a time, with one store request each; a request has 1,000.
-pub const MAX_MEASURED_LEASES: usize = 200;
+pub(crate) const MAX_MEASURED_LEASES: usize = 200;
 
 /// The longest time of a measurement.
 const MAX_MEASURED_TIME: Duration = Duration::from_secs(15);
@@ -37,7 +37,7 @@ impl Projections {
     ///
     /// If the leases, the physical partitions or the waiting positions cannot be read. A lease that cannot be
     /// measured has no lag.
-    pub fn lag<'a>(
+    pub(crate) fn lag<'a>(
         &'a self,
         projection: &'a dyn AnyProjection,
     ) -> BoxFuture<'a, Result<ProjectionLag, StoreError>> {
@@ -56,7 +56,7 @@ impl Projections {
     /// # Errors
     ///
     /// If the leases or the physical partitions cannot be read.
-    pub fn lags<'a>(
+    pub(crate) fn lags<'a>(
         &'a self,
         waiting: &'a WaitingPositions,
     ) -> BoxFuture<'a, Result<Vec<ProjectionLag>, StoreError>> {

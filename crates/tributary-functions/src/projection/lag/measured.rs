@@ -13,7 +13,7 @@ pub struct Lag {
 
 /// A lease with its lag.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MeasuredLease {
+pub(crate) struct MeasuredLease {
     /// The lease.
     pub lease: Lease,
     /// The lag; none if it could not be measured.
@@ -24,7 +24,7 @@ pub struct MeasuredLease {
 
 /// The leases of a projection, each with its lag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProjectionLag {
+pub(crate) struct ProjectionLag {
     /// The leases, in the order of their partitions.
     pub leases: Vec<MeasuredLease>,
     /// The number of items among the leases that are none.
@@ -56,7 +56,7 @@ impl Lag {
 impl ProjectionLag {
     /// Returns the lag of the lease that is the farthest behind: the most changes, and the longest wait. None
     /// if no lease was measured.
-    pub fn worst(&self) -> Option<Lag> {
+    pub(crate) fn worst(&self) -> Option<Lag> {
         let measured = self.leases.iter().filter_map(|one| one.lag);
         measured.reduce(|one, other| Lag {
             changes: one.changes.max(other.changes),
@@ -65,7 +65,7 @@ impl ProjectionLag {
     }
 
     /// Returns the number of leases whose lag could not be measured, and of items that are no leases.
-    pub fn unmeasured(&self) -> usize {
+    pub(crate) fn unmeasured(&self) -> usize {
         self.unreadable + self.leases.iter().filter(|one| one.lag.is_none()).count()
     }
 }

@@ -24,10 +24,11 @@ mod status;
 mod summary;
 mod timer;
 
+pub use self::measured::Lag;
 pub(crate) use self::timer::measure_lag;
-pub use self::{
+pub(crate) use self::{
     measure::MAX_MEASURED_LEASES,
-    measured::{Lag, MeasuredLease, ProjectionLag},
+    measured::{MeasuredLease, ProjectionLag},
     status::LeaseStatus,
     summary::LagSummary,
 };

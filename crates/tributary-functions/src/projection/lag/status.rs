@@ -9,7 +9,7 @@ use crate::{projection::leases::LeaseTerms, values::Timestamp};
 /// The status of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum LeaseStatus {
+pub(crate) enum LeaseStatus {
     /// No change waits.
     Current,
     /// Changes wait. The lease moves, or they wait for less than five minutes, or the projection is paused.
@@ -24,7 +24,7 @@ pub enum LeaseStatus {
 
 impl LeaseStatus {
     /// Returns the status as a word, as JSON has it.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Current => "current",
             Self::Behind => "behind",
@@ -35,12 +35,12 @@ impl LeaseStatus {
     }
 
     /// Returns true for a lease whose changes wait in vain.
-    pub fn is_stopped(self) -> bool {
+    pub(crate) fn is_stopped(self) -> bool {
         matches!(self, Self::Unowned | Self::Unmoved)
     }
 
     /// Returns what is wrong with a stopped lease, and what to do.
-    pub fn advice(self) -> Option<&'static str> {
+    pub(crate) fn advice(self) -> Option<&'static str> {
         match self {
             Self::Current | Self::Behind | Self::Unmeasured => None,
             Self::Unowned => Some(
@@ -57,7 +57,7 @@ impl LeaseStatus {
 
 impl MeasuredLease {
     /// Returns the status of the lease of a projection.
-    pub fn status(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LeaseStatus {
+    pub(crate) fn status(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LeaseStatus {
         let Some(lag) = self.lag else { return LeaseStatus::Unmeasured };
         let Some(waits_since) = lag.waits_since else { return LeaseStatus::Current };
         let before = now.before(terms.stopped_after);

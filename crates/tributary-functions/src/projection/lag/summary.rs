@@ -10,7 +10,7 @@ use crate::{projection::leases::LeaseTerms, values::Timestamp};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProjectionLag")]
-pub struct LagSummary {
+pub(crate) struct LagSummary {
     /// The most changes that wait for one lease.
     pub changes: u64,
     /// The age of the oldest of them in seconds; 0 if none waits.
@@ -25,7 +25,7 @@ pub struct LagSummary {
 
 impl ProjectionLag {
     /// Returns the lag in numbers, as of `now`.
-    pub fn summary(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LagSummary {
+    pub(crate) fn summary(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LagSummary {
         let worst = self.worst().unwrap_or_default();
         let is_stopped = |one: &&MeasuredLease| one.status(terms, is_paused, now).is_stopped();
         LagSummary {

@@ -57,13 +57,13 @@ impl WindowHead {
     }
 
     /// Returns true if the window has reached its capacity.
-    pub fn is_full(&self, capacity: usize) -> bool {
+    pub(crate) fn is_full(&self, capacity: usize) -> bool {
         self.members.len() >= capacity
     }
 
     /// Returns true if a source that is not a member belongs into the window. While a refill is due, none
     /// does: a late older version of a source could be admitted although the newest one was not.
-    pub fn admits(&self, member: &Member, capacity: usize) -> bool {
+    pub(crate) fn admits(&self, member: &Member, capacity: usize) -> bool {
         !self.holds(member)
             && !self.refill
             && (!self.is_full(capacity)
@@ -114,7 +114,7 @@ impl<T> WindowItem<T> {
 
 /// The tombstone of a deleted source in a window. It has no `creationDate`, so readers do not see it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct WindowTombstone {
+pub(crate) struct WindowTombstone {
     id: String,
     /// The version of the tombstone of the source.
     pub version: u64,
@@ -123,7 +123,7 @@ pub struct WindowTombstone {
 
 impl WindowTombstone {
     /// Returns the tombstone of a copy.
-    pub fn new(id: &str, version: u64) -> Self {
+    pub(crate) fn new(id: &str, version: u64) -> Self {
         Self { id: id.to_owned(), version, ttl: tombstone::TTL_SECONDS }
     }
 }

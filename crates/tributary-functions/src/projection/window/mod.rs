@@ -60,8 +60,9 @@ use std::{collections::HashMap, marker::PhantomData};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+pub(crate) use self::head::WindowTombstone;
 pub use self::{
-    head::{Member, WindowHead, WindowItem, WindowTombstone},
+    head::{Member, WindowHead, WindowItem},
     newest::newest,
 };
 use self::{

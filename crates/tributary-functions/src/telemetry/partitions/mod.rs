@@ -50,7 +50,7 @@ pub enum PartitionNames {
 
 /// The cost of an operation of the store, and its partition.
 #[derive(Debug)]
-pub struct PartitionUse<'a> {
+pub(crate) struct PartitionUse<'a> {
     /// The container.
     pub container: &'static str,
     /// The key of the logical partition; `None` for a query of several.
@@ -64,7 +64,7 @@ pub struct PartitionUse<'a> {
 impl PartitionUse<'_> {
     /// Notes the use for the record of the current work, and counts it, if [`start`](super::start) was called
     /// and the setting is not [`PartitionNames::Off`].
-    pub fn record(&self) {
+    pub(crate) fn record(&self) {
         recent::note_partition(self.container, self.partition, self.cost);
         if let Some(partitions) = PARTITIONS.get() {
             partitions.record_and_schedule_report(self, COUNT_WINDOW);
@@ -89,7 +89,7 @@ pub(super) fn stop() {
 }
 
 /// A counter of the use of logical partitions. It is public for benchmarks.
-pub struct PartitionCounter {
+pub(crate) struct PartitionCounter {
     names: PartitionNames,
     window: Mutex<CountWindow>,
 }
@@ -103,12 +103,12 @@ struct CountWindow {
 
 impl PartitionCounter {
     /// Creates a counter without any use.
-    pub fn new(names: PartitionNames) -> Self {
+    pub(crate) fn new(names: PartitionNames) -> Self {
         Self { names, window: Mutex::default() }
     }
 
     /// Counts a use. Returns true for the first of a period.
-    pub fn record(&self, one: &PartitionUse<'_>) -> bool {
+    pub(crate) fn record(&self, one: &PartitionUse<'_>) -> bool {
         let name = one.partition.map(|key| self.names.name(key));
         let mut window = self.window();
         let counts = match window.containers.get_mut(one.container) {
