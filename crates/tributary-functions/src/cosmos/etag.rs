@@ -53,7 +53,7 @@ impl ETag {
     }
 
     /// Returns this ETag with the state of another item, for a write that moves that item here.
-    pub(crate) fn with_state_of(&self, source: &Self) -> Self {
+    pub fn with_state_of(&self, source: &Self) -> Self {
         Self { tag: self.tag.clone(), state: source.state.clone() }
     }
 
