@@ -30,7 +30,9 @@ pub async fn findings(audit: &Audit, repair: bool) -> Vec<String> {
     let options = AuditOptions { settle: Duration::ZERO, repair };
     let summary = audit.run(options, &mut found).await.unwrap();
     assert!(!repair || summary.is_clean(), "{found:?}");
-    let words = found.iter().map(|one| format!("{} {} {}", one.kind, one.partition_key, one.id));
+    let words = found
+        .iter()
+        .map(|finding| format!("{} {} {}", finding.kind, finding.partition_key, finding.id));
     let mut words: Vec<String> = words.collect();
     words.sort();
     words

@@ -219,7 +219,7 @@ pub fn kind(request: &StoreRequest) -> String {
 
 /// Returns the kinds in their order; ten or more of one kind in a row are one text.
 fn in_short(kinds: &[String]) -> Vec<String> {
-    let words = kinds.chunk_by(|one, next| one == next).flat_map(|same| match same.len() {
+    let words = kinds.chunk_by(|kind, next| kind == next).flat_map(|same| match same.len() {
         0..10 => same.to_vec(),
         n => vec![format!("{n} × {}", same[0])],
     });

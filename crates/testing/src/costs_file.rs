@@ -56,7 +56,7 @@ pub fn hold_costs<'a, A: AppUnderTest>(
         let known = file.get(name).map_or(&[][..], Vec::as_slice);
         rows.len() == known.len() && rows.iter().zip(known).all(|(one, other)| is_same(one, other))
     };
-    let other: Vec<_> = measured.iter().filter(|one| !same(*one)).map(|(name, _)| name).collect();
+    let other: Vec<_> = measured.iter().filter(|rows| !same(*rows)).map(|(name, _)| name).collect();
     if other.is_empty() {
         return;
     }
@@ -73,7 +73,8 @@ impl MeasuredCost<'_> {
             self.what.trim_start_matches('`').split_once('`').unwrap_or((self.what, ""));
         let query = path.split_once('?').map(|(_, query)| format!("`?{query}`"));
         let rest = rest.trim_start_matches(", ").to_owned();
-        let case: Vec<_> = query.into_iter().chain([rest]).filter(|one| !one.is_empty()).collect();
+        let case: Vec<_> =
+            query.into_iter().chain([rest]).filter(|part| !part.is_empty()).collect();
         json!({
             "request": self.id,
             "case": case.join(", "),

@@ -1,12 +1,14 @@
 //! A world of its own for each test: an empty in-memory account and the app on it.
 
 use std::{
+    any::TypeId,
+    collections::BTreeMap,
     env, fs,
     marker::PhantomData,
     path::Path,
     process,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -114,7 +116,7 @@ impl<A: AppUnderTest> World<A> {
 
     /// Creates a world on an endpoint that has the containers of the app in [`Self::DATABASE`].
     pub async fn on(endpoint: CosmosEndpoint) -> Self {
-        let functions = Arc::new(functions::<A>(&[]));
+        let functions = functions::<A>(&[]);
         let client = endpoint.client().await.unwrap();
         let router = Self::instance(&endpoint).await;
         Self { endpoint, router, client, functions, app: PhantomData }
@@ -180,10 +182,10 @@ impl<A: AppUnderTest> World<A> {
     /// Returns the same world, under a host that parses strings that look like dates: its extension
     /// bundle does not know `dateParseHandling`.
     pub fn with_host_that_parses_dates(&self) -> Self {
-        let functions = Arc::new(functions::<A>(&[(
+        let functions = functions::<A>(&[(
             "AzureFunctionsJobHost__extensions__cosmosDB__serializerSettings__dateParseHandling",
             "DateTime",
-        )]));
+        )]);
         Self { functions, ..self.clone() }
     }
 
@@ -226,9 +228,16 @@ impl<A: AppUnderTest> World<A> {
     }
 }
 
-/// Loads the functions that the app declares, as a host does that has these settings besides those of
-/// `local.settings.json.example`.
-fn functions<A: AppUnderTest>(more: &[(&str, &str)]) -> FunctionApp {
+/// Returns the functions that the app declares, as a host loads them that has these settings besides those of
+/// `local.settings.json.example`. They are loaded once in a process.
+fn functions<A: AppUnderTest>(more: &'static [(&'static str, &'static str)]) -> Arc<FunctionApp> {
+    type Loaded = BTreeMap<(TypeId, &'static [(&'static str, &'static str)]), Arc<FunctionApp>>;
+    static LOADED: Mutex<Loaded> = Mutex::new(Loaded::new());
+    let mut loaded = LOADED.lock().unwrap();
+    Arc::clone(loaded.entry((TypeId::of::<A>(), more)).or_insert_with(|| Arc::new(load::<A>(more))))
+}
+
+fn load<A: AppUnderTest>(more: &[(&str, &str)]) -> FunctionApp {
     static STAGED: AtomicUsize = AtomicUsize::new(0);
     let root = Path::new(A::ROOT);
     let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
@@ -379,7 +388,8 @@ impl<A: AppUnderTest> World<A> {
     /// Returns a pump for each trigger.
     pub fn pumps(&self, options: &FeedOptions) -> Vec<FeedPump> {
         let functions = self.functions.functions().iter();
-        let triggers = functions.filter(|one| matches!(one.trigger, FunctionTrigger::Cosmos(_)));
+        let triggers =
+            functions.filter(|function| matches!(function.trigger, FunctionTrigger::Cosmos(_)));
         let pump = |function| {
             let invoker = Arc::new(RouterInvoker(self.router.clone()));
             FeedPump::new(self.client.clone(), function, invoker, options.clone()).unwrap()

@@ -271,9 +271,10 @@ impl Examples {
     /// Returns the parameters of the query that have an example, each as `name=value`.
     pub(super) fn parameters(&self, listed: &Listed) -> Vec<String> {
         let parameters = self.document.operation(&listed.function)["parameters"].as_array();
-        let of_query = parameters.into_iter().flatten().filter(|one| one["in"] == "query");
-        let pairs = of_query.filter_map(|one| {
-            Some(format!("{}={}", one["name"].as_str()?, one["example"].as_str()?))
+        let of_query =
+            parameters.into_iter().flatten().filter(|parameter| parameter["in"] == "query");
+        let pairs = of_query.filter_map(|parameter| {
+            Some(format!("{}={}", parameter["name"].as_str()?, parameter["example"].as_str()?))
         });
         pairs.collect()
     }
@@ -360,7 +361,7 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
 ///
 /// When a function does not take its example, or a timer fails.
 pub async fn send_examples<A: AppUnderTest>(world: &World<A>) {
-    let send = async |_: &Examples, one: &Example| one.send(world, &[]).await;
+    let send = async |_: &Examples, example: &Example| example.send(world, &[]).await;
     let mut others = Examples::of::<A>("-2");
     let functions = others.pending.clone();
     others.create(world, send).await;

@@ -98,7 +98,7 @@ fn policies<A: AppUnderTest>(world: &World<A>) -> Vec<Policy> {
     let own = containers.filter(|policy| policy.container != LEASES);
     let policies = own.map(|policy| {
         let filters = unindexed.iter().filter(|(container, _)| *container == policy.container);
-        let of_container = requests.iter().filter(|one| one.container == policy.container);
+        let of_container = requests.iter().filter(|request| request.container == policy.container);
         let keys: BTreeSet<&String> =
             of_container.filter_map(|request| request.partition_key.as_ref()).collect();
         Policy {
@@ -158,7 +158,7 @@ impl Policy {
         let list = |name: &str| indexes[name].as_array().cloned().unwrap_or_default();
         let composite = |index: &Value| {
             let paths = index.as_array().unwrap().iter();
-            paths.map(|one| (path(one), one["order"] == "descending")).collect()
+            paths.map(|level| (path(level), level["order"] == "descending")).collect()
         };
         let key = container["partitionKey"]["paths"].as_array().unwrap().iter();
         let key = key.map(|path| path.as_str().unwrap().trim_start_matches('/').to_owned());
@@ -170,7 +170,7 @@ impl Policy {
             key: key.collect(),
             ranges: included
                 .iter()
-                .map(|one| path(one).trim_end_matches("/?").to_owned())
+                .map(|included| path(included).trim_end_matches("/?").to_owned())
                 .collect(),
             composites: list("compositeIndexes").iter().map(composite).collect(),
             unindexed: BTreeSet::new(),

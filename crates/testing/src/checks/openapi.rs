@@ -98,7 +98,7 @@ impl OpenApiDocument {
         }
         if let Some(choices) = schema["anyOf"].as_array() {
             let differences: Vec<_> =
-                choices.iter().map(|one| self.difference(one, value)).collect();
+                choices.iter().map(|choice| self.difference(choice, value)).collect();
             return differences.into_iter().min().flatten();
         }
         let is = |name: &Value| match name.as_str() {
@@ -163,7 +163,7 @@ impl OpenApiDocument {
             }
             Value::Array(values) => {
                 let values = values.into_iter();
-                values.map(|one| self.with_texts(&schema["items"], one, replaced)).collect()
+                values.map(|element| self.with_texts(&schema["items"], element, replaced)).collect()
             }
             Value::Object(members) => {
                 let members = members.into_iter().map(|(name, one)| {

@@ -57,9 +57,9 @@ pub async fn secrets_stay_inside<A: AppUnderTest>() {
     let mut told: Vec<(String, String)> = Vec::new();
     let mut examples = Examples::of::<A>("");
     let functions = Listed::all::<A>();
-    let mut send = async |_: &Examples, one: &Example| {
-        let answer = one.send(&world, &[]).await;
-        told.push((of_answer(one, &answer), one.path.clone()));
+    let mut send = async |_: &Examples, example: &Example| {
+        let answer = example.send(&world, &[]).await;
+        told.push((of_answer(example, &answer), example.path.clone()));
         answer
     };
     examples.create(&world, &mut send).await;
@@ -95,11 +95,11 @@ pub async fn secrets_stay_inside<A: AppUnderTest>() {
         is_not_in(&stored, text, path);
     }
     examples
-        .delete(async |_: &Examples, one: &Example| {
-            let answer = one.send(&world, &[]).await;
-            let text = of_answer(one, &answer);
-            is_not_in(&sent, &text, &one.path);
-            is_not_in(&stored, &text, &one.path);
+        .delete(async |_: &Examples, example: &Example| {
+            let answer = example.send(&world, &[]).await;
+            let text = of_answer(example, &answer);
+            is_not_in(&sent, &text, &example.path);
+            is_not_in(&stored, &text, &example.path);
             answer
         })
         .await;
@@ -182,7 +182,7 @@ fn misplaced(
 async fn deliver_unreadable<A: AppUnderTest>(world: &World<A>, container: &str, items: &[Value]) {
     let app = A::program().describe().unwrap();
     let projections = app.domains.iter().flat_map(|domain| &domain.projections);
-    for projection in projections.filter(|one| one.container_id() == container) {
+    for projection in projections.filter(|projection| projection.container_id() == container) {
         let mut documents: Vec<Value> = Vec::new();
         for item in items {
             let mut broken = item.clone();
@@ -214,7 +214,7 @@ pub async fn no_output_has_a_secret<A: AppUnderTest>(executable: &str) {
     ];
     let caller = Caller { handler: Handler::start(executable, &world, &settings).await };
     let mut examples = Examples::of::<A>("");
-    let send = async |_: &Examples, one: &Example| caller.send_example(one).await;
+    let send = async |_: &Examples, example: &Example| caller.send_example(example).await;
     examples.create(&world, send).await;
     examples.read(send).await;
     let mut answers = caller.invoke_all(&world).await;
@@ -379,7 +379,9 @@ impl Caller {
                 FunctionTrigger::Timer(_) => wire::timer(function, None, &attempt),
                 FunctionTrigger::Cosmos(_) => {
                     let mut projections = app.domains.iter().flat_map(|domain| &domain.projections);
-                    let own = projections.find(|one| one.function() == function.name).unwrap();
+                    let own = projections
+                        .find(|projection| projection.function() == function.name)
+                        .unwrap();
                     let mut documents = world.items(own.container_id()).await;
                     if let Some(mut item) = documents.first().cloned() {
                         item["version"] = PROBE.into();

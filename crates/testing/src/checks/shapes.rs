@@ -239,8 +239,11 @@ async fn audits_read<A: AppUnderTest>(world: &World<A>) {
 
     impl Listener for Unreadable {
         fn findings(&mut self, findings: &[Finding]) {
-            let unreadable = findings.iter().filter(|one| one.kind == FindingKind::UNREADABLE);
-            self.0.extend(unreadable.map(|one| format!("{} in {}", one.id, one.container)));
+            let unreadable =
+                findings.iter().filter(|finding| finding.kind == FindingKind::UNREADABLE);
+            self.0.extend(
+                unreadable.map(|finding| format!("{} in {}", finding.id, finding.container)),
+            );
         }
     }
 

@@ -75,7 +75,7 @@ async fn a_read_with_a_token_costs_what_it_does_without() {
         let with_token = read(&world, path, booked.header(TOKEN)).await.expect(200);
         assert_eq!(plain.header(TOKEN), "", "a query has no token");
         assert_eq!(plain.header("x-ms-request-charge"), with_token.header("x-ms-request-charge"));
-        let kinds = world.endpoint.requests_since(n_before).into_iter().map(|one| one.kind);
+        let kinds = world.endpoint.requests_since(n_before).into_iter().map(|request| request.kind);
         assert_eq!(kinds.collect::<Vec<_>>(), [kind, kind]);
     }
 }
@@ -208,6 +208,7 @@ async fn a_position_that_no_write_has_had_is_answered_by_the_latest_state_and_fo
 #[tokio::test]
 async fn a_token_says_nothing_of_items_and_stays_short() {
     let world = World::with_partitions(40).await;
+    let other = world.second_instance().await;
     let mut token = String::new();
     for number in 0..60 {
         let person = format!("person-{number}");
@@ -222,7 +223,6 @@ async fn a_token_says_nothing_of_items_and_stays_short() {
         assert!(token.len() <= 1_024, "{}", token.len());
         let path = format!("/api/people/{person}/rooms");
         let headers = [(TOKEN, token.as_str()), ("prefer", "wait=0")];
-        let other = world.second_instance().await;
         other.call("GET", &path, &headers, None).await.expect(200);
     }
 }

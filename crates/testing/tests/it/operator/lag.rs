@@ -45,6 +45,14 @@ async fn status(world: &World) -> Value {
     world.get("/api/projections/RoomCopies").await.expect(200).json()
 }
 
+/// Returns the stored lease of `RoomCopies`, whose container has one partition.
+async fn lease_of_copies(world: &World) -> Value {
+    let is_of_copies = |lease: &Value| {
+        lease["id"].as_str().unwrap().starts_with("room-copies-") && lease["LeaseToken"] == "0"
+    };
+    world.items("leases").await.into_iter().find(is_of_copies).unwrap()
+}
+
 /// Returns the sum of the changes that wait for the leases of `RoomCopies`, and the longest wait.
 async fn waiting(world: &World) -> (u64, u64) {
     let status = status(world).await;
@@ -111,7 +119,10 @@ async fn the_lag_of_a_running_trigger_is_right_while_it_is_paused_and_after() {
     while waiting(&world).await != (0, 0) {
         assert!(Instant::now() < deadline, "{}", status(&world).await);
     }
-    assert_eq!(world.items("people").await.iter().filter(|one| one["type"] == "room").count(), 50);
+    assert_eq!(
+        world.items("people").await.iter().filter(|item| item["type"] == "room").count(),
+        50
+    );
     stop.cancel();
     running.await.unwrap();
 }
@@ -170,7 +181,7 @@ async fn a_stopped_lease_is_named_and_a_paused_projection_is_not_called_stopped(
     resume(&world, "RoomCopies").await.expect(200);
     let list = world.get("/api/projections").await.expect(200).json();
     let projections = list["items"].as_array().unwrap();
-    let copies = projections.iter().find(|one| one["name"] == "RoomCopies").unwrap();
+    let copies = projections.iter().find(|projection| projection["name"] == "RoomCopies").unwrap();
     assert_eq!(
         (&copies["lag"]["stoppedLeases"], &copies["status"]),
         (&1.into(), &"running".into())
@@ -211,9 +222,7 @@ async fn a_lease_is_taken_from_an_owner_by_force_and_acquired_again() {
 #[tokio::test]
 async fn a_lease_of_a_merged_partition_is_released_by_its_range() {
     let world = world(1).await;
-    let leases = world.items("leases").await;
-    let of_rooms = |one: &&Value| one["id"].as_str().unwrap().starts_with("room-copies-");
-    let lease = leases.iter().filter(of_rooms).find(|one| one["LeaseToken"] == "0").unwrap();
+    let lease = lease_of_copies(&world).await;
     let mut first_part = lease.clone();
     first_part["id"] = lease["id"].as_str().unwrap().replace("..0", "..-1F").into();
     first_part["LeaseToken"] = "-1F".into();
@@ -231,10 +240,7 @@ async fn a_lease_of_a_merged_partition_is_released_by_its_range() {
 #[tokio::test]
 async fn a_release_changes_no_lease_that_its_owner_has_written_meanwhile() {
     let world = world(1).await;
-    let leases = world.items("leases").await;
-    let lease = |one: &&Value| one["id"].as_str().unwrap().starts_with("room-copies-");
-    let mut lease =
-        leases.iter().filter(lease).find(|one| one["LeaseToken"] == "0").unwrap().clone();
+    let mut lease = lease_of_copies(&world).await;
     let mut hold = world.endpoint.hold(Replace, "leases");
     let path = "/api/projections/RoomCopies/leases/0/release?force=true";
     let other = world.clone();
@@ -253,9 +259,7 @@ async fn a_release_changes_no_lease_that_its_owner_has_written_meanwhile() {
 #[tokio::test]
 async fn broken_leases_are_counted_and_hide_no_lag() {
     let world = world(1).await;
-    let leases = world.items("leases").await;
-    let lease = |one: &&Value| one["id"].as_str().unwrap().starts_with("room-copies-");
-    let lease = leases.iter().filter(lease).find(|one| one["LeaseToken"] == "0").unwrap();
+    let lease = lease_of_copies(&world).await;
     let broken = [
         json!({"ContinuationToken": "garbage"}),
         json!({"ContinuationToken": {"lsn": 7}}),
@@ -284,7 +288,7 @@ async fn broken_leases_are_counted_and_hide_no_lag() {
 async fn a_measurement_has_a_bounded_number_of_requests() {
     let world = world(1).await;
     let leases = world.items("leases").await;
-    for lease in leases.iter().filter(|one| one["LeaseToken"] == "0") {
+    for lease in leases.iter().filter(|lease| lease["LeaseToken"] == "0") {
         for n in 1..100 {
             let mut item = lease.clone();
             let id = lease["id"].as_str().unwrap();
@@ -296,7 +300,7 @@ async fn a_measurement_has_a_bounded_number_of_requests() {
     let before = world.endpoint.request_count();
     let list = world.get("/api/projections").await.expect(200).json();
     let requests = world.endpoint.requests_since(before);
-    let reads = requests.iter().filter(|one| one.kind == ChangeFeed).count();
+    let reads = requests.iter().filter(|request| request.kind == ChangeFeed).count();
     assert!((100..=200).contains(&reads), "{reads}");
     assert!(list["items"][0]["lag"]["unmeasuredLeases"].as_u64() > Some(0), "{list}");
 }

@@ -56,7 +56,10 @@ async fn an_instance_reads_the_state_once_in_two_seconds_and_follows() {
     let rooms = world.items("rooms").await;
     let reads = || {
         let requests = world.endpoint.requests();
-        requests.iter().filter(|one| one.container == "projections" && one.kind == Read).count()
+        requests
+            .iter()
+            .filter(|request| request.container == "projections" && request.kind == Read)
+            .count()
     };
     for _ in 0..10 {
         world.deliver("RoomCopies", &rooms).await.unwrap();
@@ -125,7 +128,7 @@ async fn a_paused_projection_refuses_batches_and_loses_nothing() {
         });
         let drained = join_all(pumps.iter().map(FeedPump::drain)).await;
         let refused: Vec<String> =
-            drained.into_iter().filter_map(|one| Some(one.err()?.to_string())).collect();
+            drained.into_iter().filter_map(|outcome| Some(outcome.err()?.to_string())).collect();
         assert_eq!(refused, ["a batch for RoomCopies failed 5 times: the handler answered 503"]);
         assert_eq!(copies(&world).await, []);
     }

@@ -90,7 +90,7 @@ async fn a_rebuild_makes_every_copy_again_and_reports_its_progress() {
     let requests = world.endpoint.requests_since(before);
     // For each of the three physical partitions: one query of the states, one of the leases, and one read
     // of the change feed for each of the five projections.
-    let count = |kind| requests.iter().filter(|one| one.kind == kind).count();
+    let count = |kind| requests.iter().filter(|request| request.kind == kind).count();
     let counts = [Query, ChangeFeed, Read].map(count);
     assert_eq!((counts, requests.len()), ([6, 15, 1], 22), "a run with nothing to do is cheap");
 }

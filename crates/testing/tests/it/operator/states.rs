@@ -23,8 +23,12 @@ fn state(projection: &Value) -> Value {
 async fn every_projection_runs_until_it_is_paused() {
     let world = World::new().await;
     let all = world.get("/api/projections").await.expect(200).json();
-    let names: Vec<&str> =
-        all["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = all["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|projection| projection["name"].as_str().unwrap())
+        .collect();
     assert_eq!(
         names,
         ["RoomCopies", "RoomCounts", "NewestRooms", "NamesInRooms", "RoomsIntegrity"]

@@ -343,7 +343,7 @@ async fn a_command_pays_for_its_copies_and_its_answer_says_so() {
     let charged = tributary_testing::budget::request_units(&paid);
     let said: f64 = created.header("x-ms-request-charge").parse().unwrap();
     assert!((said - charged).abs() < 0.01, "{said} of {charged}");
-    assert!(paid.iter().any(|one| one.container == "people" && one.kind == Create));
+    assert!(paid.iter().any(|request| request.container == "people" && request.kind == Create));
 }
 
 #[tokio::test]

@@ -212,7 +212,8 @@ async fn a_group_that_fails_is_retried_in_halves() {
         world.endpoint.inject(Fault::Refused(412), Batch, "newest-rooms", refused);
         world.deliver("NewestRooms", &items).await.unwrap();
         let requests = world.endpoint.requests_since(n_before);
-        let of_window = |one: &&StoreRequest| one.container == "newest-rooms" && one.kind == Batch;
+        let of_window =
+            |request: &&StoreRequest| request.container == "newest-rooms" && request.kind == Batch;
         requests.iter().filter(of_window).count()
     };
     // 40 changes; then 24 and 16; then 12, 12, 12 and 4.

@@ -52,7 +52,7 @@ async fn a_window_is_filled_up_though_one_of_the_newest_sources_cannot_be_read()
     given::room(&world, "n11", "ann").await.expect(201);
     deliver(&world, "NewestRooms", &world.item("rooms", "n11").await).await;
     let newest = world.get("/api/newest-rooms").await.expect(200).json();
-    let ids: Vec<_> = newest["items"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+    let ids: Vec<_> = newest["items"].as_array().unwrap().iter().map(|room| &room["id"]).collect();
     assert_eq!(ids, ["n11", "n10", "n08", "n07", "n06", "n05", "n04", "n03", "n02", "n01"]);
     assert_eq!(dead_letters(&world).await, [""; 0]);
     assert_eq!(world.item("newest-rooms", "~head").await["refill"], false);

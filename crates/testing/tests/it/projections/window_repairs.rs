@@ -58,7 +58,7 @@ pub(super) async fn the_window_is_right(world: &World) {
     assert_eq!(newest, expected);
     let head = world.item("newest-rooms", "~head").await;
     let members: Vec<_> =
-        head["members"].as_array().unwrap().iter().map(|one| one["id"].clone()).collect();
+        head["members"].as_array().unwrap().iter().map(|member| member["id"].clone()).collect();
     assert_eq!(members, expected.iter().map(|(id, ..)| id.clone()).collect::<Vec<_>>());
 }
 
