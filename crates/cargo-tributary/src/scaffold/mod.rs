@@ -179,7 +179,7 @@ fn aggregate(root: &Path, domain: &str, new: &NewAggregate) -> anyhow::Result<Pl
     Ok(Plan {
         functions: functions.into_iter().chain([list]).collect(),
         files,
-        lines: lines_of_part(domain, &module, names.apply(AGGREGATE_CONTAINER)),
+        lines: lines_of_part(domain, &module, &names.apply(AGGREGATE_CONTAINER)),
         story: module,
     })
 }
@@ -207,13 +207,13 @@ fn projection(root: &Path, domain: &str, new: &NewProjection) -> anyhow::Result<
             (format!("src/{domain}/{module}.rs"), names.apply(COPIES)),
             (format!("tests/it/{module}.rs"), names.apply(COPIES_STORY)),
         ],
-        lines: lines_of_part(domain, &module, names.apply(COPIES_CONTAINER)),
+        lines: lines_of_part(domain, &module, &names.apply(COPIES_CONTAINER)),
         story: module,
     })
 }
 
 /// Returns the lines for a part of a domain with a container of its own.
-fn lines_of_part(domain: &str, module: &str, container: String) -> Vec<(String, String)> {
+fn lines_of_part(domain: &str, module: &str, container: &str) -> Vec<(String, String)> {
     let file = format!("src/{domain}/mod.rs");
     vec![
         (format!("{file}, with the modules"), format!("pub mod {module};")),
