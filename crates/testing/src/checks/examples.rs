@@ -1,5 +1,5 @@
 //! A request of each function that the function takes, made from the examples in the OpenAPI document: those
-//! of the types of its path, its query and its body. An item with an id of the server is named by the
+//! of the types of its path, its query and its body. The answers of commands fit the document. An item with an id of the server is named by the
 //! `Location` of the answer that created the item.
 
 use std::{
@@ -211,6 +211,9 @@ impl Examples {
             let example = Example { of: listed.clone(), path, body };
             let answer = send(self, &example).await;
             if answer.status.is_success() {
+                if listed.is_of(&["PUT", "POST"]) {
+                    self.document.check(listed.function.method.as_str(), &example.path, &answer);
+                }
                 let location = answer.header("location");
                 self.locations.extend((!location.is_empty()).then(|| location.to_owned()));
                 return true;

@@ -1,13 +1,13 @@
 //! Checks of the OpenAPI document against the app: its description of each function, and the function's
 //! requests and answers.
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tributary_functions::http::HttpFunction;
 use tributary_local::command::example_of;
 
-use crate::{Answer, AppUnderTest, World};
+use crate::{Answer, AppUnderTest};
 
 /// The OpenAPI document of an app.
 #[derive(Debug, Clone)]
@@ -241,33 +241,5 @@ impl OpenApiDocument {
             examples += 1;
         }
         examples
-    }
-
-    /// Checks that the app accepts the examples of the document, and that its answers fit the document.
-    /// Returns the names of the app's own functions that answered 404 or 409 to their example. Those of the
-    /// framework need a projection, and a state of it, that no example can have.
-    pub async fn examples_are_taken<A: AppUnderTest>(&self, world: &World<A>) -> Vec<&'static str> {
-        let mut functions = World::<A>::http_functions();
-        functions.retain(|function| function.method == "PUT" || function.method == "POST");
-        functions.sort_by_key(|function| Reverse(function.method.to_string()));
-        let mut taken = BTreeSet::new();
-        // The first round creates the items that some functions need.
-        for function in [&functions, &functions].into_iter().flatten() {
-            let parameters = self.path_parameters(function);
-            let path = parameters.fold(function.route.to_owned(), |path, (name, schema)| {
-                path.replace(&format!("{{{name}}}"), self.example(schema).as_str().unwrap())
-            });
-            let body = self.body(function).map(|schema| self.example(schema));
-            let answer = world.call(function.method.as_str(), &path, &[], body).await;
-            if answer.status.is_success() {
-                self.check(function.method.as_str(), &path, &answer);
-                taken.insert(function.name);
-            }
-            let status = answer.status.as_u16();
-            assert!(matches!(status, 200..300 | 404 | 409), "{}: {}", function.name, answer.text);
-        }
-        functions.retain(|function| self.operation(function)["tags"] != json!(["app"]));
-        let names = functions.iter().map(|function| function.name);
-        names.filter(|name| !taken.contains(name)).collect()
     }
 }

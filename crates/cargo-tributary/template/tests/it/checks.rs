@@ -29,12 +29,9 @@ async fn an_index_serves_each_query_and_each_index_serves_a_query() {
     checks::indexes::every_query_has_an_index(&world);
 }
 
-#[tokio::test]
-async fn the_openapi_document_says_what_each_function_takes_and_answers() {
-    let document = OpenApiDocument::of::<App>();
-    document.has_every_function::<App>();
-    let others = document.examples_are_taken(&World::new().await).await;
-    assert!(others.is_empty(), "{others:?}");
+#[test]
+fn the_openapi_document_says_what_each_function_takes_and_answers() {
+    OpenApiDocument::of::<App>().has_every_function::<App>();
 }
 
 #[tokio::test]

@@ -5,13 +5,11 @@ use tributary_testing::checks::openapi::OpenApiDocument;
 
 use crate::{Rooms, World};
 
-#[tokio::test]
-async fn the_document_says_what_each_function_takes_and_answers() {
+#[test]
+fn the_document_says_what_each_function_takes_and_answers() {
     let document = OpenApiDocument::of::<Rooms>();
     document.has_every_function::<Rooms>();
     assert!(document.examples_fit() > 10);
-    let others = document.examples_are_taken(&World::new().await).await;
-    assert!(others.is_empty(), "{others:?}");
 }
 
 #[tokio::test]
