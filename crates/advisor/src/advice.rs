@@ -7,9 +7,8 @@
 //! 2. The least score comes first. It is the request units a day of the requests, and of the risks
 //!    that are not in them yet (`estimates::risks`), such as a cost that grows with the container.
 //!    Without requests the score is the number of warnings, and then the largest share of one partition.
-//! 3. Scores within `SAME_COST_FACTOR` of the least are a tie, since the estimates are not more precise. Of a
-//!    sample, so are scores that are not greater in each half of it ([`RankCertainty`]). In a tie the simplest
-//!    key comes first, and of equally simple keys the one with fewer warnings.
+//! 3. Scores within `SAME_COST_FACTOR` of the least are a tie, since the estimates are not more precise. In a
+//!    tie the simplest key comes first, and of equally simple keys the one with fewer warnings.
 
 use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 use serde::Serialize;
@@ -17,7 +16,6 @@ use serde::Serialize;
 use crate::{report::CandidateReport, request::RequestKind};
 
 mod alternatives;
-mod certainty;
 mod change;
 mod container;
 mod explanation;
@@ -26,7 +24,6 @@ mod rank;
 mod sections;
 
 pub use alternatives::{CopyUpkeep, SecondCopy};
-pub use certainty::{RankCertainty, RunnerUp};
 pub use change::KeyChange;
 pub use container::ContainerDefinition;
 pub use indexes::IndexedQuery;
@@ -35,9 +32,6 @@ pub(crate) use sections::finding_line;
 
 /// The factor up to which two candidates cost the same.
 const SAME_COST_FACTOR: f64 = 1.05;
-
-/// The share of the halves above which a difference is no chance.
-const MAX_DOUBTFUL_SHARE: f64 = 0.1;
 
 /// The answer to a sample, its requests and the candidates.
 #[derive(Clone, Debug, Serialize)]
@@ -51,8 +45,6 @@ pub struct Advice {
     pub ranked: Vec<RankedCandidate>,
     /// The key that the container has.
     pub current: Option<KeyStrategy>,
-    /// The certainty of the first place, where the items are a sample.
-    pub certainty: Option<RankCertainty>,
     /// The reasons for the first place, as sentences.
     pub why: Vec<String>,
     /// Second copies for the requests that do not fit the best key.
@@ -103,8 +95,7 @@ impl Advice {
         let AdviceQuestion { requests, items_in_container: items, .. } = question;
         let strategy = &best.report.estimates.strategy;
         let alternatives = alternatives::alternatives(&best.report.estimates, &copies, requests);
-        let certainty = RankCertainty::new(&ranked);
-        let why = explanation::why(&ranked, &alternatives, certainty.as_ref(), question);
+        let why = explanation::why(&ranked, &alternatives, question);
         let container = ContainerDefinition::new(&question.container, strategy, requests);
         let current = question.current.as_ref();
         let current =
@@ -119,15 +110,9 @@ impl Advice {
                 .map(|current| KeyChange::new(current, best, &container, requests, *items)),
             container,
             unknown,
-            certainty,
             current: question.current.clone(),
             ranked,
         })
-    }
-
-    /// Returns false when the items are a sample that is too small to choose the key.
-    pub fn is_decided(&self) -> bool {
-        self.certainty.as_ref().is_none_or(|certainty| certainty.decides)
     }
 
     /// Returns the standing of the key that the container has.

@@ -6,19 +6,17 @@
 //! on that of cores; and the same sample gives the same counts.
 
 use cosmos_model::charges::{rates, terms::charge_of};
-use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
+use cosmos_model::partitioning::{KeyStrategy, KeyValue, moment::moment, path::PropertyPath};
 use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::{options::ValidationOptions, request::RequestKind, sample::SampleItem, sketch::hash};
 
 pub(crate) mod candidate;
-pub(crate) mod columns;
 pub(crate) mod request;
 pub(crate) mod times;
 
 use candidate::CandidateCounts;
-use columns::{ItemField, KeyCell, KeyColumns};
 use request::RequestCounts;
 
 /// Bytes of the properties that the service adds to an item: `_rid`, `_self`, `_etag`, `_attachments`, `_ts`.
@@ -29,12 +27,9 @@ const SYSTEM_PROPERTY_BYTES: u64 = 220;
 pub struct SampleCounts {
     pub(crate) candidates: Vec<CandidateCounts>,
     pub(crate) kinds: Vec<RequestCounts>,
-    columns: KeyColumns,
     pub(crate) options: ValidationOptions,
     /// The property with the time of creation.
     pub(crate) time: PropertyPath,
-    /// The number of the property at `time`.
-    time_field: usize,
     pub(crate) n_items: u64,
 }
 
@@ -42,10 +37,6 @@ pub struct SampleCounts {
 #[derive(Debug)]
 pub(crate) struct PreparedItem<'a> {
     pub(crate) value: &'a Value,
-    /// The properties that keys and requests name.
-    pub(crate) fields: Vec<ItemField<'a>>,
-    /// The parts of the candidates' keys.
-    pub(crate) cells: Vec<KeyCell>,
     /// The size in the sample.
     pub(crate) bytes: u64,
     /// The size with the system's properties: that of an answer.
@@ -73,13 +64,9 @@ impl SampleCounts {
         options: ValidationOptions,
     ) -> Self {
         let time = options.time.clone().unwrap_or_else(|| PropertyPath::from_name("_ts"));
-        let mut columns = KeyColumns::default();
-        let candidate = |strategy| CandidateCounts::new(strategy, &mut columns);
-        let candidates = candidates.into_iter().map(candidate).collect();
-        let kind = |request| RequestCounts::new(request, &mut columns);
-        let kinds = requests.into_iter().map(kind).collect();
-        let time_field = columns.time(&time);
-        Self { candidates, kinds, columns, options, time, time_field, n_items: 0 }
+        let candidates = candidates.into_iter().map(CandidateCounts::new).collect();
+        let kinds = requests.into_iter().map(RequestCounts::new).collect();
+        Self { candidates, kinds, options, time, n_items: 0 }
     }
 
     /// Counts items, on all cores.
@@ -109,13 +96,10 @@ impl SampleCounts {
         let stored_bytes = if has_system { bytes } else { bytes + SYSTEM_PROPERTY_BYTES };
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let write = rates::write(size(body_bytes));
-        let fields = self.columns.fields(value);
         let cluster = self.options.whole_keys.as_ref().map_or(0, |key| hash(&key.key(value).ok()));
-        let time = fields[self.time_field].seconds();
+        let time = seconds(value, &self.time);
         PreparedItem {
             value,
-            cells: self.columns.cells(&fields),
-            fields,
             bytes,
             stored_bytes,
             draw: hash(&(id(value), value.get("id").is_none().then_some(number), time)),
@@ -127,6 +111,12 @@ impl SampleCounts {
             create: write + charge_of(value, &self.options.indexing_policy),
         }
     }
+}
+
+/// Returns the time at a path in seconds since 1970.
+fn seconds(item: &Value, path: &PropertyPath) -> Option<i64> {
+    let value = KeyValue::from_property(path.find(item)).ok()?;
+    Some(moment(&value)?.unix_timestamp())
 }
 
 /// Returns what tells an item from the others: the id that the store gave it, or its own.

@@ -27,12 +27,8 @@ use crate::{
     },
     limits::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
     population::Population,
-    report::{
-        CandidateEstimates, EstimatedNumber, KeyRisk, NamedLevels, RequestEstimates, ResampledCost,
-        WriteHotness,
-    },
+    report::{CandidateEstimates, EstimatedNumber, NamedLevels, RequestEstimates},
     request::RequestOperation,
-    unseen::GroupSizes,
     words::float,
 };
 
@@ -47,12 +43,7 @@ use cost::{RequestVisits, cost};
 use load::PartitionLoads;
 use model::ContainerModel;
 use prefixes::KeyPrefixes;
-
-/// The number of random halves of a sample that tell the certainty of an answer.
-const RESAMPLED_HALVES: u32 = 100;
-
-/// The factor to the cheapest key above which a key is the best in no half.
-const MAX_RIVAL_FACTOR: f64 = 4.0;
+use risks::RiskBasis;
 
 /// The costs of a kind of request under a candidate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,68 +68,38 @@ pub struct Estimates<'a> {
     pub(crate) model: ContainerModel<'a>,
 }
 
-/// The input that is the same for the estimates of all halves of the sample.
-struct ResampleBasis {
-    sizes: GroupSizes,
-    visits: Vec<RequestVisits>,
-}
-
 impl<'a> Estimates<'a> {
-    /// Estimates all candidates from the counts of a sample, and again from random halves of the sample.
+    /// Estimates all candidates from the counts of a sample.
     pub fn new(counts: &'a SampleCounts) -> Self {
         let model = ContainerModel::new(counts);
-        let mut candidates = estimate_all(counts, &model);
-        resample(&counts.candidates, &model, &mut candidates);
-        Self::from_candidates(candidates, model)
-    }
-
-    /// Estimates all candidates from the whole sample alone.
-    pub(crate) fn without_halves(counts: &'a SampleCounts) -> Self {
-        let model = ContainerModel::new(counts);
-        let candidates = estimate_all(counts, &model);
-        Self::from_candidates(candidates, model)
-    }
-
-    fn from_candidates(
-        candidates: Vec<(CandidateEstimates, ResampleBasis)>,
-        model: ContainerModel<'a>,
-    ) -> Self {
-        let candidates = candidates.into_iter().map(|(estimates, _)| estimates).collect();
+        let candidates = counts.candidates.par_iter().with_max_len(1);
+        let candidates = candidates.map(|candidate| estimate(candidate, &model)).collect();
         Self { candidates, model }
     }
 }
 
-fn estimate_all(
-    counts: &SampleCounts,
-    model: &ContainerModel<'_>,
-) -> Vec<(CandidateEstimates, ResampleBasis)> {
-    let candidates = counts.candidates.par_iter().with_max_len(1);
-    candidates.map(|candidate| estimate(candidate, model)).collect()
-}
-
-/// Returns the estimates of a candidate, and their basis for the halves of the sample.
-fn estimate(
-    candidate: &CandidateCounts,
-    model: &ContainerModel<'_>,
-) -> (CandidateEstimates, ResampleBasis) {
-    let partitions = Population::new(&candidate.partitions, model.draw, None);
+fn estimate(candidate: &CandidateCounts, model: &ContainerModel<'_>) -> CandidateEstimates {
+    let partitions = Population::new(&candidate.partitions, model.draw);
     let times = hotness::times(candidate, model.time);
     let hotness = hotness::hotness(candidate, times.as_ref());
-    let prefixes = KeyPrefixes::new(candidate, &partitions.groups);
-    let visits = model.kinds.iter();
-    let visits: Vec<_> =
-        visits.map(|(kind, _)| RequestVisits::new(&candidate.strategy, kind, &prefixes)).collect();
-    let CandidateCosts { physical, costs, load } =
-        CandidateCosts::new(candidate, &partitions, &visits, hotness.as_ref(), model);
-    let requests: Vec<_> = model
-        .kinds
-        .iter()
-        .zip(&costs)
-        .map(|((kind, _), cost)| request_report(kind, cost))
-        .collect();
+    let peak = model.options.peak_over_mean.or(hotness.as_ref().map(|hot| hot.peak_over_mean));
+    let (physical, costs) = costs(candidate, &partitions, peak, model);
+    let kinds = model.kinds.iter().zip(&costs);
+    let requests = kinds.map(|((kind, _), cost)| request_report(kind, cost)).collect();
+    let load = PartitionLoads::new(candidate, &partitions.groups, model, &costs, peak);
     let growth = load.growth();
-    let risks = risks(candidate, model, &costs, physical, &load, hotness.as_ref());
-    let estimates = CandidateEstimates {
+    let risks = RiskBasis {
+        model,
+        costs: &costs,
+        physical,
+        growth: &growth,
+        busiest: load.busiest(),
+        hotness: hotness.as_ref(),
+    }
+    .risks(candidate);
+    let is_read_or_change =
+        |kind: &RequestCounts, _: &_| kind.request.operation != RequestOperation::Create;
+    CandidateEstimates {
         strategy: candidate.strategy.clone(),
         items: candidate.n_items,
         bytes: candidate.bytes,
@@ -148,142 +109,44 @@ fn estimate(
         by_request_units: load.by_request_units(),
         growth,
         risks,
-        resampled: Vec::new(),
         request_units_per_day: EstimatedNumber::within(per_day(model, &costs), MAX_MODEL_ERROR),
-        aligned: share(
-            model,
-            &costs,
-            |kind, _| kind.request.operation != RequestOperation::Create,
-            |cost| cost.names.is_one_place(),
-        ),
+        aligned: share(model, &costs, is_read_or_change, |cost| cost.names.is_one_place()),
         cross_partition: share(model, &costs, |_, cost| cost.is_query, |cost| cost.fans_out),
         requests,
         times,
         hotness,
         keys: candidate.keys.clone(),
         physical_partitions: physical,
-    };
-    (estimates, ResampleBasis { sizes: partitions.sizes, visits })
-}
-
-/// Adds the costs by random halves of the sample, where it is a sample, to the candidates that could be the
-/// best in one of them.
-fn resample(
-    candidates: &[CandidateCounts],
-    model: &ContainerModel<'_>,
-    all: &mut [(CandidateEstimates, ResampleBasis)],
-) {
-    if model.draw.scale <= 1.0 || model.kinds.is_empty() {
-        return;
-    }
-    let scores = all.iter().filter(|(estimates, _)| estimates.works());
-    let scores = scores.filter_map(|(estimates, _)| estimates.score());
-    let least = scores.fold(f64::INFINITY, f64::min);
-    let mut rivals: Vec<_> = candidates.iter().zip(all).collect();
-    rivals.retain(|(_, (estimates, _))| {
-        let is_near = |score: f64| score <= least * MAX_RIVAL_FACTOR;
-        estimates.works() && estimates.score().is_some_and(is_near)
-    });
-    let halves = (0..RESAMPLED_HALVES).into_par_iter().with_max_len(1).map(|half| {
-        let model = model.of_half(u64::from(half));
-        let cost_of = |(candidate, (estimates, basis)): &(
-            &CandidateCounts,
-            &mut (CandidateEstimates, ResampleBasis),
-        )| {
-            let near = Some(&basis.sizes);
-            let partitions = Population::new(&candidate.partitions, model.draw, near);
-            let hotness = estimates.hotness.as_ref();
-            let CandidateCosts { physical, costs, load } =
-                CandidateCosts::new(candidate, &partitions, &basis.visits, hotness, &model);
-            let risks = risks(candidate, &model, &costs, physical, &load, hotness);
-            let request_units = total(&model, &costs);
-            let of_risks: f64 = risks.iter().map(|risk| risk.request_units).sum();
-            ResampledCost { request_units, score: request_units + of_risks }
-        };
-        rivals.iter().map(cost_of).collect::<Vec<_>>()
-    });
-    for half in halves.collect::<Vec<_>>() {
-        for ((_, (estimates, _)), cost) in rivals.iter_mut().zip(half) {
-            estimates.resampled.push(cost);
-        }
-    }
-    for (_, (estimates, _)) in rivals {
-        let mut all: Vec<_> = estimates.resampled.iter().map(|half| half.request_units).collect();
-        all.sort_by(f64::total_cmp);
-        // The bounds of nine of ten halves.
-        if let [.., _, _, _, _, _] = all.as_slice()
-            && estimates.request_units_per_day.value > 0.0
-        {
-            let low = all[all.len() / 20];
-            let high = all[all.len() - 1 - all.len() / 20];
-            let units = &mut estimates.request_units_per_day;
-            units.low = units.low.min(low * (1.0 - MAX_MODEL_ERROR));
-            units.high = units.high.max(high * (1.0 + MAX_MODEL_ERROR));
-        }
     }
 }
 
-/// The costs of the requests under a candidate, and their spread over the partitions.
-struct CandidateCosts<'a> {
-    physical: f64,
-    costs: Vec<RequestCost>,
-    load: PartitionLoads<'a>,
-}
-
-impl<'a> CandidateCosts<'a> {
-    fn new(
-        candidate: &'a CandidateCounts,
-        partitions: &'a Population<'a, ()>,
-        visits: &[RequestVisits],
-        hotness: Option<&WriteHotness>,
-        model: &'a ContainerModel<'a>,
-    ) -> Self {
-        let peak = model.options.peak_over_mean.or(hotness.map(|hot| hot.peak_over_mean));
-        let bytes = float(candidate.bytes) * model.draw.scale;
-        let by_size = (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0);
-        let given = model.options.physical_partitions.map(|n| f64::from(n.max(1)));
-        let cardinality = partitions.cardinality.value;
-        let costs_with = |physical: f64| -> Vec<RequestCost> {
-            let of =
-                |((kind, matches), visits): (&(&RequestCounts, MatchedItems), &RequestVisits)| {
-                    cost(candidate, kind, matches, *visits, physical, cardinality, model)
-                };
-            model.kinds.iter().zip(visits).map(of).collect()
-        };
-        let mut physical = given.unwrap_or(by_size);
-        let mut costs = costs_with(physical);
-        if given.is_none() {
-            // The need of the requests at the peak. More partitions make a fan-out dearer, but one more
-            // round is near enough.
-            let per_second = per_day(model, &costs) / SECONDS_OF_A_DAY * peak.unwrap_or(1.0);
-            let needed = (per_second / PARTITION_REQUEST_UNITS).ceil();
-            if needed > physical {
-                physical = needed;
-                costs = costs_with(physical);
-            }
-        }
-        let load = PartitionLoads::new(candidate, &partitions.groups, model, &costs, peak);
-        Self { physical, costs, load }
-    }
-}
-
-fn risks(
+/// Returns the number of physical partitions, and the costs of the requests in them.
+fn costs(
     candidate: &CandidateCounts,
+    partitions: &Population<'_, ()>,
+    peak: Option<f64>,
     model: &ContainerModel<'_>,
-    costs: &[RequestCost],
-    physical: f64,
-    load: &PartitionLoads<'_>,
-    hotness: Option<&WriteHotness>,
-) -> Vec<KeyRisk> {
-    let growth = &load.growth();
-    let busiest = load.busiest();
-    risks::RiskBasis { model, costs, physical, growth, busiest, hotness }.risks(candidate)
-}
-
-/// Returns the request units of all requests a day; of one of each kind, where no frequency is known.
-fn total(model: &ContainerModel<'_>, costs: &[RequestCost]) -> f64 {
-    let kinds = model.kinds.iter().zip(costs);
-    kinds.map(|((kind, _), cost)| model.weight(kind) * cost.charge).sum()
+) -> (f64, Vec<RequestCost>) {
+    let prefixes = KeyPrefixes::new(candidate, &partitions.groups);
+    let cardinality = partitions.cardinality.value;
+    let costs_with = |physical: f64| -> Vec<RequestCost> {
+        let of = |(kind, matches): &(&RequestCounts, MatchedItems)| {
+            let visits = RequestVisits::new(&candidate.strategy, kind, &prefixes);
+            cost(candidate, kind, matches, visits, physical, cardinality, model)
+        };
+        model.kinds.iter().map(of).collect()
+    };
+    if let Some(given) = model.options.physical_partitions {
+        let given = f64::from(given.max(1));
+        return (given, costs_with(given));
+    }
+    let bytes = float(candidate.bytes) * model.draw.scale;
+    let by_size = (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0);
+    let costs = costs_with(by_size);
+    // The need of the requests at the peak. More partitions make a fan-out dearer, but one more round is near enough.
+    let per_second = per_day(model, &costs) / SECONDS_OF_A_DAY * peak.unwrap_or(1.0);
+    let by_load = (per_second / PARTITION_REQUEST_UNITS).ceil();
+    if by_load > by_size { (by_load, costs_with(by_load)) } else { (by_size, costs) }
 }
 
 fn request_report(kind: &RequestCounts, cost: &RequestCost) -> RequestEstimates {
@@ -297,7 +160,6 @@ fn request_report(kind: &RequestCounts, cost: &RequestCost) -> RequestEstimates 
         items_loaded: cost.loaded,
         request_units: cost.charge,
         request_units_per_day: kind.request.per_day().map(|per_day| per_day * cost.charge),
-        newest: kind.newest().map(hotness::text),
         transaction_fits: is_transaction.then_some(cost.names == NamedLevels::Key),
     }
 }

@@ -76,17 +76,10 @@ fn low_cardinality(estimates: &CandidateEstimates, severity: Severity) -> Option
             " Data and requests cannot spread over more partitions than there are keys. Join the key with \
              another property, a period or a bucket, or take one with more values."
         };
-        Finding {
-            code: LOW_CARDINALITY,
-            severity,
-            threshold: MIN_KEYS,
-            measured: n,
-            source: CHECKLIST_SOURCE,
-            sentence: format!(
+        Finding::new(LOW_CARDINALITY, severity, [MIN_KEYS, n], CHECKLIST_SOURCE, format!(
                 "The key has {}, and fewer than {MIN_KEYS} are few.{grows}",
                 counted(n, "value")
-            ),
-        }
+            ))
     })
 }
 
@@ -109,29 +102,14 @@ fn hot_partition(estimates: &CandidateEstimates, severity: Severity) -> Option<F
         let key = estimates.by_items.top.first().map(|top| top.key.clone()).unwrap_or_default();
         (estimates.by_items.largest, "of the items".to_owned(), key)
     };
-    let (share, of, key) = match (by_writes, by_load) {
-        (Some(writes), Some(load)) => {
-            if writes.0 >= load.0 {
-                writes
-            } else {
-                load
-            }
-        }
-        (writes, load) => writes.or(load).unwrap_or_else(by_items),
-    };
-    (share > HOT_SHARE).then(|| Finding {
-        code: HOT_PARTITION,
-        severity,
-        threshold: HOT_SHARE,
-        measured: share,
-        source: ALERTS_SOURCE,
-        sentence: format!(
+    let worst = by_writes.into_iter().chain(by_load).max_by(|a, b| a.0.total_cmp(&b.0));
+    let (share, of, key) = worst.unwrap_or_else(by_items);
+    (share > HOT_SHARE).then(|| Finding::new(HOT_PARTITION, severity, [HOT_SHARE, share], ALERTS_SOURCE, format!(
             "{} {of} go to one logical partition, {key}, which cannot do more than {} RU/s. Spread it: \
              join the key with a bucket, or with a property that tells concurrent writes apart.",
             percent(share),
             whole(PARTITION_REQUEST_UNITS)
-        ),
-    })
+        )))
 }
 
 fn hyperfragmentation(
@@ -145,24 +123,15 @@ fn hyperfragmentation(
     }
     let is_query = |operation| operation == RequestOperation::Query;
     let queries = model.kinds.iter().any(|(kind, _)| is_query(kind.request.operation));
-    // Where each request names the key, one item a partition is the best.
+    let few_cross =
+        estimates.cross_partition.is_some_and(|share| share <= MAX_CROSS_PARTITION_SHARE);
     let (severity, why) = match estimates.aligned {
+        // Where each request names the key, one item a partition is the best.
         Some(aligned) if aligned >= 1.0 && !queries => return None,
-        Some(_)
-            if estimates
-                .cross_partition
-                .is_some_and(|share| share <= MAX_CROSS_PARTITION_SHARE) =>
-        {
-            (
-                Severity::Notice,
-                "Most queries name keys, or the first level of a hierarchical key, under which related items are \
-             together; a transaction has no partition to be in.",
-            )
-        }
-        Some(aligned) if aligned >= MIN_ALIGNED_SHARE => (
+        Some(aligned) if few_cross || aligned >= MIN_ALIGNED_SHARE => (
             Severity::Notice,
-            "Most requests name the key, so it does little harm; a transaction or a query over several \
-             items has no partition to be in.",
+            "Most requests name the key, or its first level, so it does little harm; a transaction has no partition \
+             to be in.",
         ),
         Some(_) => (
             Severity::Warning,
@@ -175,16 +144,15 @@ fn hyperfragmentation(
              read: state the requests.",
         ),
     };
-    Some(Finding {
-        code: HYPERFRAGMENTATION,
+    Some(Finding::new(
+        HYPERFRAGMENTATION,
         severity,
-        threshold: MIN_PARTITION_ITEMS,
-        measured: mean,
-        source: "guide, Anti-Patterns 1, Hyperfragmentation",
-        sentence: format!(
+        [MIN_PARTITION_ITEMS, mean],
+        "guide, Anti-Patterns 1, Hyperfragmentation",
+        format!(
             "A logical partition has {mean:.1} items on average: almost one partition for each item. {why}"
         ),
-    })
+    ))
 }
 
 fn changing_key(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Option<Finding> {
@@ -201,18 +169,17 @@ fn changing_key(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> O
     })?;
     let per_day = kind.request.per_day();
     let often = per_day.map_or(String::new(), |n| format!(", {} a day", counted(n, "time")));
-    Some(Finding {
-        code: CHANGING_KEY,
-        severity: Severity::Warning,
-        threshold: 0.0,
-        measured: per_day.unwrap_or(1.0),
-        source: "guide, Anti-Patterns 4, Frequently Changing Partition Keys",
-        sentence: format!(
+    Some(Finding::new(
+        CHANGING_KEY,
+        Severity::Warning,
+        [0.0, per_day.unwrap_or(1.0)],
+        "guide, Anti-Patterns 4, Frequently Changing Partition Keys",
+        format!(
             "`{}` changes {path}, of which the key is made{often}. The service cannot change the key of an item: it \
              must be deleted in one partition and created in the other, without a transaction.",
             kind.request.kind
         ),
-    })
+    ))
 }
 
 fn skewed_distribution(estimates: &CandidateEstimates, severity: Severity) -> Option<Finding> {
@@ -227,16 +194,15 @@ fn skewed_distribution(estimates: &CandidateEstimates, severity: Severity) -> Op
     .flatten()
     .max_by(|a, b| a.0.total_cmp(&b.0));
     let (gini, largest, what) = worst.filter(|(gini, ..)| *gini > SKEWED_GINI)?;
-    Some(Finding {
-        code: SKEWED_DISTRIBUTION,
+    Some(Finding::new(
+        SKEWED_DISTRIBUTION,
         severity,
-        threshold: SKEWED_GINI,
-        measured: gini,
-        source: ALERTS_SOURCE,
-        sentence: format!(
+        [SKEWED_GINI, gini],
+        ALERTS_SOURCE,
+        format!(
             "The {what} are uneven over the logical partitions: the Gini coefficient is {gini:.2}, and the \
              largest has {} of them. The large ones reach a limit while the others are idle.",
             percent(largest)
         ),
-    })
+    ))
 }

@@ -49,11 +49,15 @@ pub fn propose(
     let options = ValidationOptions { whole_keys: None, ..options.clone() };
     let mut counts = SampleCounts::new(pool, requests.to_vec(), options);
     counts.add(items);
+    let ranked = rank(findings::find(Estimates::new(&counts))).into_iter();
+    // Of two candidates with the same partitions and costs, the simpler is first and enough.
     let mut seen = HashSet::new();
-    let ranked = rank(findings::find(Estimates::without_halves(&counts)));
-    // Of two candidates of a kind with the same partitions and costs, the simpler is first and enough.
-    let ranked =
-        ranked.into_iter().filter(|standing| seen.insert(CandidateFootprint::new(standing)));
+    let footprint = |standing: &RankedCandidate| {
+        let estimates = &standing.report.estimates;
+        let numbers = [estimates.cardinality.value, estimates.by_items.largest, standing.score];
+        (StrategyFamily::from_strategy(&estimates.strategy), numbers.map(|n| (n * 1e6).to_bits()))
+    };
+    let ranked = ranked.filter(|standing| seen.insert(footprint(standing)));
     varied(ranked.map(|standing| standing.report.estimates.strategy))
 }
 
@@ -98,30 +102,6 @@ fn varied(ranked: impl Iterator<Item = KeyStrategy>) -> Vec<KeyStrategy> {
     // The sort is stable: within a round, the order is that of the ranking.
     rounds.sort_by_key(|(round, _)| *round);
     rounds.into_iter().take(MAX_CANDIDATES).map(|(_, strategy)| strategy).collect()
-}
-
-/// The values in which two candidates differ.
-#[derive(PartialEq, Eq, Hash)]
-struct CandidateFootprint {
-    family: StrategyFamily,
-    partitions: u64,
-    largest_share: u64,
-    request_units: u64,
-    findings: Vec<&'static str>,
-}
-
-impl CandidateFootprint {
-    fn new(standing: &RankedCandidate) -> Self {
-        let report = &standing.report;
-        let bits = |number: f64| (number * 1e6).to_bits();
-        Self {
-            family: StrategyFamily::from_strategy(&report.estimates.strategy),
-            partitions: bits(report.estimates.cardinality.value),
-            largest_share: bits(report.estimates.by_items.largest),
-            request_units: bits(report.estimates.request_units_per_day.value),
-            findings: report.findings.iter().map(|finding| finding.code).collect(),
-        }
-    }
 }
 
 /// The properties that requests name.

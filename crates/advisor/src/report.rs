@@ -43,10 +43,6 @@ pub struct CandidateEstimates {
     pub keys: KeyDefects,
     /// The costs of the risks of the key, beside its requests.
     pub risks: Vec<KeyRisk>,
-    /// The costs by random halves of the sample, each half the same for all candidates. Empty where the file
-    /// is the container.
-    #[serde(skip)]
-    pub resampled: Vec<ResampledCost>,
 }
 
 impl CandidateEstimates {
@@ -213,8 +209,6 @@ pub struct RequestEstimates {
     pub request_units: f64,
     /// Request units a day.
     pub request_units_per_day: Option<f64>,
-    /// The end of `{"last": …}`: the newest time that is no outlier, as RFC 3339.
-    pub newest: Option<String>,
     /// True when the writes of a transaction are in one logical partition. `None` for other requests.
     pub transaction_fits: Option<bool>,
 }
@@ -281,15 +275,6 @@ pub struct KeyRisk {
     pub request_units: f64,
 }
 
-/// The costs of a candidate by a half of the sample.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ResampledCost {
-    /// Request units a day; of one request of each kind, where no frequency is known.
-    pub request_units: f64,
-    /// The same with the risks.
-    pub score: f64,
-}
-
 /// An anti-pattern or a failed check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -306,6 +291,18 @@ pub struct Finding {
     pub source: &'static str,
     /// The problem and the remedy, in plain sentences.
     pub sentence: String,
+}
+
+impl Finding {
+    pub(crate) fn new(
+        code: &'static str,
+        severity: Severity,
+        [threshold, measured]: [f64; 2],
+        source: &'static str,
+        sentence: String,
+    ) -> Self {
+        Self { code, severity, threshold, measured, source, sentence }
+    }
 }
 
 /// The severity of a finding.

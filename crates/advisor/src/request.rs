@@ -1,9 +1,12 @@
 //! Kinds of requests, as a line each of `requests.jsonl`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use cosmos_model::partitioning::{Filter, FilterCondition, path::PropertyPath};
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error as _, MapAccess, Visitor},
+};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -27,7 +30,11 @@ pub struct RequestKind {
     pub operation: RequestOperation,
     /// The properties by which the request names its items, by their paths. A write names them without a
     /// read.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "filters_without_repeats",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub filters: BTreeMap<PropertyPath, RequestFilter>,
     /// The most items of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +93,36 @@ pub struct TransactionStep {
     /// The number of items.
     #[serde(default = "one_item")]
     pub items: u32,
+}
+
+/// Reads filters. Of two filters on one property, serde would drop the first.
+fn filters_without_repeats<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<BTreeMap<PropertyPath, RequestFilter>, D::Error> {
+    struct Filters;
+
+    impl<'de> Visitor<'de> for Filters {
+        type Value = BTreeMap<PropertyPath, RequestFilter>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object of filters")
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+            let mut filters = BTreeMap::new();
+            while let Some((path, filter)) = map.next_entry::<PropertyPath, RequestFilter>()? {
+                if filters.insert(path.clone(), filter).is_some() {
+                    return Err(M::Error::custom(format!(
+                        "{path} has two filters, of which one would be ignored; join them to one, such as \
+                         {{\"from\": …, \"to\": …}}"
+                    )));
+                }
+            }
+            Ok(filters)
+        }
+    }
+
+    from.deserialize_map(Filters)
 }
 
 fn one_item() -> u32 {

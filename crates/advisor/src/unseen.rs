@@ -30,16 +30,13 @@ pub(crate) const MAX_SMALL_GROUP: usize = 30;
 /// The factor from a size of the grid to the next.
 const SIZE_STEP: f64 = 1.4;
 
-/// The rounds from equal shares, and from shares that are near already.
-const FIRST_ROUNDS: usize = 200;
-const RESAMPLED_ROUNDS: usize = 30;
+/// The rounds of the estimate, from equal shares.
+const ROUNDS: usize = 200;
 
 /// The sizes of groups in a container, by their number of items in the sample.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupSizes {
     scale: f64,
-    /// The share of each size among the groups of the sample.
-    shares: Vec<f64>,
     /// The sizes behind each number up to [`MAX_SMALL_GROUP`].
     behind: Vec<Vec<GroupSize>>,
 }
@@ -56,31 +53,23 @@ pub(crate) type GroupFrequencies = [f64; MAX_SMALL_GROUP + 1];
 
 impl GroupSizes {
     /// Returns the sizes behind the groups of a sample. `has_large` is true if there are larger groups, too.
-    /// The container has `scale` times the items of the sample. `near` are sizes of another sample of the
-    /// container.
-    pub(crate) fn new(
-        frequencies: &GroupFrequencies,
-        has_large: bool,
-        scale: f64,
-        near: Option<&Self>,
-    ) -> Self {
-        let mut sizes = Self { scale, shares: Vec::new(), behind: Vec::new() };
+    /// The container has `scale` times the items of the sample.
+    pub(crate) fn new(frequencies: &GroupFrequencies, has_large: bool, scale: f64) -> Self {
+        let mut sizes = Self { scale, behind: Vec::new() };
         let once = frequencies[1];
         let more = frequencies[2..].iter().sum::<f64>();
         if scale <= 1.0 || once + more <= 0.0 {
             return sizes;
         }
-        if near.map_or(more <= 0.0, |near| near.shares.is_empty()) {
+        if more <= 0.0 {
             let items = if has_large { scale.sqrt() } else { 1.0 };
             sizes.behind = vec![Vec::new(), vec![GroupSize { items, groups: scale / items }]];
             return sizes;
         }
         let grid = grid(scale);
         let seen: Vec<Vec<f64>> = grid.iter().map(|items| seen(*items, scale)).collect();
-        let start = |n: usize| near.map_or(1.0, |near| near.shares.get(n).unwrap_or(&0.0) + 1e-4);
-        let mut shares: Vec<f64> = (0..grid.len()).map(start).collect();
-        let rounds = if near.is_some() { RESAMPLED_ROUNDS } else { FIRST_ROUNDS };
-        for _ in 0..rounds {
+        let mut shares = vec![1.0; grid.len()];
+        for _ in 0..ROUNDS {
             let mut next = vec![0.0; grid.len()];
             for (k, n) in frequencies.iter().enumerate().skip(1).filter(|(_, n)| **n > 0.0) {
                 let posterior = posterior(&shares, &seen, k);
@@ -97,7 +86,6 @@ impl GroupSizes {
                 of.filter(|size| k > 0 && size.groups > 1e-9).collect()
             })
             .collect();
-        sizes.shares = shares;
         sizes
     }
 
@@ -174,7 +162,7 @@ mod tests {
         for k in sample.iter().filter(|k| **k <= MAX_SMALL_GROUP as u64) {
             frequencies[usize::try_from(*k).unwrap()] += 1.0;
         }
-        let sizes = GroupSizes::new(&frequencies, false, scale, None);
+        let sizes = GroupSizes::new(&frequencies, false, scale);
         let all: Vec<GroupSize> =
             sample.iter().flat_map(|k| sizes.behind(float(*k)).into_owned()).collect();
         let sum =

@@ -1,6 +1,6 @@
 //! The reasons for the first place, in plain sentences.
 
-use super::{AdviceQuestion, RankCertainty, RankedCandidate, SAME_COST_FACTOR, SecondCopy};
+use super::{AdviceQuestion, RankedCandidate, SAME_COST_FACTOR, SecondCopy};
 use crate::checks::{MAX_CROSS_PARTITION_SHARE, MIN_ALIGNED_SHARE};
 use crate::report::{CreationTimes, KeyRisk};
 use crate::words::{about, counted, float, percent, thousands, whole};
@@ -11,23 +11,15 @@ const MIN_TOLD_RISK: f64 = 0.005;
 /// The days beyond which a limit is not told: a century.
 const CENTURY_DAYS: f64 = 36_500.0;
 
-/// The difference from which on a share of requests is clearly larger.
-const MIN_ALIGNED_DIFFERENCE: f64 = 0.1;
-
 pub(super) fn why(
     ranked: &[RankedCandidate],
     alternatives: &[SecondCopy],
-    certainty: Option<&RankCertainty>,
     question: &AdviceQuestion,
 ) -> Vec<String> {
     let Some((best, others)) = ranked.split_first() else { return Vec::new() };
     let mut why = vec![headline(best, ranked.len())];
-    if let Some(certainty) = certainty {
-        why.insert(usize::from(certainty.decides), sureness(certainty));
-    }
-    let first = usize::from(certainty.is_some_and(|certainty| !certainty.decides));
     if let Some(sentence) = no_key(ranked, alternatives) {
-        why.insert(first, sentence);
+        why.insert(0, sentence);
     }
     why.extend(risks(best));
     why.push(partitions(best));
@@ -35,9 +27,6 @@ pub(super) fn why(
     why.extend(times(best));
     if let Some(aligned) = best.report.estimates.aligned {
         why.push(alignment(best, aligned));
-    }
-    if let Some(sentence) = expensive(best) {
-        why.push(sentence);
     }
     if best.report.estimates.physical_partitions <= 1.0
         && !best.report.estimates.requests.is_empty()
@@ -50,9 +39,6 @@ pub(super) fn why(
     }
     if let Some(next) = others.first() {
         why.push(compared(best, next, "The next"));
-    }
-    if let Some(aligned) = more_aligned(best, others) {
-        why.push(compared(best, aligned, "The key that most requests name"));
     }
     if let Some(current) = &question.current {
         why.extend(of_current(ranked, best, current));
@@ -94,30 +80,6 @@ fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
     format!("{strategy} is the best{of}: {costs}, and {risks}.{works}")
 }
 
-/// Returns a sentence about the random halves of the sample.
-fn sureness(certainty: &RankCertainty) -> String {
-    let RankCertainty { resamples, first, runner_up, mistakes, decides, tells_request_units } =
-        certainty;
-    let other = runner_up
-        .as_ref()
-        .map_or(String::new(), |other| format!(", {} in {} of them", other.strategy, other.first));
-    let cost = if *tells_request_units {
-        ""
-    } else {
-        " What it costs the sample does not tell: the halves differ by a third and more."
-    };
-    let halves =
-        format!("It is first in {first} of {resamples} random halves of the sample{other}.{cost}");
-    if *decides {
-        return halves;
-    }
-    format!(
-        "The sample does not decide: in {mistakes} of {resamples} random halves of it, another key costs less \
-         by a quarter and more. Draw a larger one, or whole keys of the properties that requests name \
-         (--sampled). What follows is about the likeliest key. {halves}"
-    )
-}
-
 /// Returns a sentence about the costs of the risks, where they cost anything.
 fn risks(best: &RankedCandidate) -> Option<String> {
     let request_units = best.request_units.filter(|units| *units > 0.0)?;
@@ -140,13 +102,8 @@ fn partitions(best: &RankedCandidate) -> String {
         format!(" The largest, {}, has {} of the items.", top.key, percent(top.share))
     });
     let items = thousands(estimates.items);
-    let items = if estimates.resampled.is_empty() {
-        format!("The {items} items of the sample")
-    } else {
-        format!("By the {items} items of the sample, those of the container")
-    };
     format!(
-        "{items} are in {about}{}, {} each on average.{largest}",
+        "By the {items} items of the sample, there are {about}{}, with {} items each on average.{largest}",
         counted(estimates.cardinality.value, "logical partition"),
         whole_or_tenths(estimates.by_items.mean),
     )
@@ -173,28 +130,14 @@ fn growth(best: &RankedCandidate) -> Option<String> {
 /// Returns a sentence about the times that were used.
 fn times(best: &RankedCandidate) -> Option<String> {
     let estimates = &best.report.estimates;
-    let ends: Vec<_> = estimates
-        .requests
-        .iter()
-        .filter_map(|request| Some(format!("\"{}\" to {}", request.kind, request.newest.as_ref()?)))
-        .collect();
-    let asks = match ends.as_slice() {
-        [] => String::new(),
-        ends => format!(" The newest that requests ask for: {}.", ends.join(", ")),
-    };
     let times = estimates.times.as_ref().filter(|times| times.are_of_creation);
-    let used = times.map(|times| {
-        let left_out = match times.left_out {
+    times.map(|CreationTimes { path, oldest, newest, left_out, .. }| {
+        let left_out = match *left_out {
             0 => String::new(),
-            n => {
-                format!(" {} with other times left out.", counted(float(n), "item"))
-            }
+            n => format!(" {} with other times left out.", counted(float(n), "item")),
         };
-        let CreationTimes { path, oldest, newest, .. } = times;
         format!("The time of creation is {path}, from {oldest} to {newest}.{left_out}")
-    });
-    let sentence = used.unwrap_or_default() + &asks;
-    (!sentence.is_empty()).then(|| sentence.trim_start().to_owned())
+    })
 }
 
 /// Returns a number of days as a time from now.
@@ -225,37 +168,6 @@ fn alignment(best: &RankedCandidate, aligned: f64) -> String {
     format!("{} of the requests name one logical partition{or_levels}.{rest}", percent(aligned))
 }
 
-/// Returns a sentence about the kind of request that takes most.
-fn expensive(best: &RankedCandidate) -> Option<String> {
-    let total = best.report.estimates.request_units_per_day.value;
-    let most = best.report.estimates.requests.iter().max_by(|a, b| {
-        let day = |r: &crate::report::RequestEstimates| r.request_units_per_day.unwrap_or_default();
-        day(a).total_cmp(&day(b))
-    })?;
-    let share = most.request_units_per_day? / total;
-    (total > 0.0 && best.report.estimates.requests.len() > 1).then(|| {
-        format!(
-            "Most is spent on \"{}\": {} of the request units, {:.2} RU each.",
-            most.kind,
-            percent(share),
-            most.request_units
-        )
-    })
-}
-
-/// Returns the candidate that the most requests name, where those are clearly more than name the best.
-fn more_aligned<'a>(
-    best: &RankedCandidate,
-    others: &'a [RankedCandidate],
-) -> Option<&'a RankedCandidate> {
-    let share = |standing: &RankedCandidate| standing.report.estimates.aligned.unwrap_or_default();
-    let (next, rest) = others.split_first()?;
-    // `max_by` takes the last of equals: in reversed order, the best of them.
-    let most = rest.iter().rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
-    let least = share(best).max(share(next)) + MIN_ALIGNED_DIFFERENCE;
-    (share(most) > least).then_some(most)
-}
-
 fn compared(best: &RankedCandidate, other: &RankedCandidate, name: &str) -> String {
     let strategy = &other.report.estimates.strategy;
     if best.works && !other.works {
@@ -279,19 +191,17 @@ fn compared(best: &RankedCandidate, other: &RankedCandidate, name: &str) -> Stri
             percent(other.report.estimates.by_bytes.largest)
         ),
     };
-    let more: Vec<_> =
-        other.warnings().into_iter().filter(|code| !best.warnings().contains(code)).collect();
-    let less: Vec<_> =
-        best.warnings().into_iter().filter(|code| !other.warnings().contains(code)).collect();
-    let risks = match (more.as_slice(), less.as_slice()) {
-        ([], []) => " and has the same warnings".to_owned(),
-        ([], less) => format!(" and does not have {}", less.join(", ")),
-        (more, _) => format!(" and has {}", more.join(", ")),
+    let difference = |of: &RankedCandidate, without: &RankedCandidate| {
+        let mut codes = of.warnings();
+        codes.retain(|code| !without.warnings().contains(code));
+        codes.join(", ")
     };
-    let risks = if best.warnings().is_empty() && other.warnings().is_empty() {
-        String::new()
-    } else {
-        risks
+    let more = difference(other, best);
+    let less = difference(best, other);
+    let risks = match (more.as_str(), less.as_str()) {
+        ("", "") => String::new(),
+        ("", less) => format!(" and does not have {less}"),
+        (more, _) => format!(" and has {more}"),
     };
     format!("{name}, {strategy}, {costs}{risks}.")
 }

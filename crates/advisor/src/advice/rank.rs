@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::{MAX_DOUBTFUL_SHARE, SAME_COST_FACTOR, complexity};
-use crate::report::CandidateReport;
+use super::{SAME_COST_FACTOR, complexity};
+use crate::{report::CandidateReport, words::float};
 
 /// A candidate in the ranking.
 #[derive(Clone, Debug, Serialize)]
@@ -57,7 +57,7 @@ impl RankedCandidate {
             place: 0,
             works: report.estimates.works(),
             request_units: report.estimates.request_units(),
-            score: report.estimates.score().unwrap_or(float(warnings)),
+            score: report.estimates.score().unwrap_or(float(warnings as u64)),
             report,
         }
     }
@@ -67,21 +67,15 @@ impl RankedCandidate {
         if self.request_units.is_some() { 0.0 } else { self.report.estimates.by_bytes.largest }
     }
 
-    /// Returns true if a key that seems dearer may cost the same: within the error of the estimates, or in
-    /// some of the random halves of a sample.
+    /// Returns true if a dearer key costs the same within the error of the estimates.
     fn costs_the_same(&self, dearer: &Self) -> bool {
-        let halves = self.report.estimates.resampled.iter().zip(&dearer.report.estimates.resampled);
-        let n_not_dearer =
-            halves.filter(|(one, other)| other.score <= one.score * SAME_COST_FACTOR).count();
-        let doubt =
-            float(n_not_dearer) > MAX_DOUBTFUL_SHARE * float(self.report.estimates.resampled.len());
         self.works == dearer.works
-            && (doubt || dearer.score <= self.score * SAME_COST_FACTOR)
+            && dearer.score <= self.score * SAME_COST_FACTOR
             && dearer.share() <= self.share() * SAME_COST_FACTOR
     }
 
     /// Compares two keys that cost the same: the simpler is less.
-    pub(super) fn simpler(&self, other: &Self) -> std::cmp::Ordering {
+    fn simpler(&self, other: &Self) -> std::cmp::Ordering {
         let aligned = |one: &Self| one.report.estimates.aligned.unwrap_or(0.0);
         let complexity = |one: &Self| complexity(&one.report.estimates.strategy);
         complexity(self)
@@ -103,9 +97,4 @@ impl RankedCandidate {
     pub fn warnings(&self) -> Vec<&'static str> {
         self.report.warnings().collect()
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an advice has a hundred candidates at most")]
-fn float(n: usize) -> f64 {
-    n as f64
 }

@@ -138,10 +138,6 @@ impl Advice {
     }
 
     fn definition(&self) -> Section {
-        if !self.is_decided() {
-            let refusal = "No definition of a container: the sample does not decide its key.";
-            return Section::new("The container", vec![Block::Sentences(vec![refusal.to_owned()])]);
-        }
         let container = &self.container;
         let mut sentences: Vec<_> = container
             .computed

@@ -128,8 +128,7 @@ posts.toml may have
 Exit codes
   0  advice was given
   1  --current has a warning
-  2  the input cannot be used
-  3  the sample does not decide";
+  2  the input cannot be used";
 
 /// The draw of the items from the container.
 #[derive(Clone, Debug, PartialEq)]

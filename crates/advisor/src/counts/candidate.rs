@@ -1,15 +1,11 @@
 //! The counts of one candidate.
 
-use cosmos_model::partitioning::{KeyPart, KeyStrategy};
+use cosmos_model::partitioning::{Key, KeyPart, KeyStrategy, KeyValue, strategy::KeyError};
 
-use super::{
-    PreparedItem,
-    columns::{CandidateColumns, KeyColumns, KeyState},
-    times,
-};
+use super::{PreparedItem, times};
 use crate::{
     report::KeyDefects,
-    sketch::{KeyCounts, UniformSample},
+    sketch::{KeyCounts, UniformSample, hash},
 };
 
 /// The writes that are kept, to find hot partitions over time.
@@ -22,7 +18,8 @@ pub(crate) const MAX_KEY_BYTES: usize = 2_048;
 #[derive(Debug)]
 pub(crate) struct CandidateCounts {
     pub(crate) strategy: KeyStrategy,
-    columns: CandidateColumns,
+    /// The parts of the key that are no period.
+    entity: Option<KeyStrategy>,
     /// Items and bytes by key.
     pub(crate) partitions: KeyCounts<()>,
     pub(crate) keys: KeyDefects,
@@ -43,9 +40,11 @@ pub(crate) struct WriteEvent {
 }
 
 impl CandidateCounts {
-    pub(crate) fn new(strategy: KeyStrategy, columns: &mut KeyColumns) -> Self {
+    pub(crate) fn new(strategy: KeyStrategy) -> Self {
+        let is_entity = |part: &&KeyPart| !matches!(part, KeyPart::Period(..));
+        let parts = strategy.levels().iter().flatten().filter(is_entity).cloned();
         Self {
-            columns: columns.add(&strategy),
+            entity: KeyStrategy::new(vec![parts.collect()]).ok(),
             strategy,
             partitions: KeyCounts::new(),
             keys: KeyDefects::default(),
@@ -56,43 +55,51 @@ impl CandidateCounts {
     }
 
     pub(crate) fn add(&mut self, items: &[PreparedItem<'_>]) {
-        let mut hashes = Vec::with_capacity(items.len());
-        for item in items {
-            self.n_items += 1;
-            self.bytes += item.bytes;
-            let (hash, length, state) = self.columns.key(item.value, &item.cells);
-            hashes.push((state <= KeyState::Undefined).then_some(hash));
-            let keys = &mut self.keys;
-            match state {
-                KeyState::Value => {}
-                KeyState::Null | KeyState::NoKeyForNull => keys.null += 1,
-                KeyState::Undefined | KeyState::NoKeyForMissing => keys.missing += 1,
-                KeyState::NotATime => keys.not_a_time += 1,
-                KeyState::NotScalar => keys.not_scalar += 1,
-            }
-            if state <= KeyState::Undefined {
-                keys.too_long += u64::from(length > MAX_KEY_BYTES);
-                self.add_key(hash, item);
-            }
-        }
-        let strategy = &self.strategy;
+        let keys: Vec<_> = items.iter().map(|item| self.add_item(item)).collect();
         self.partitions.find_frequent(|wanted| {
-            let of_key = items.iter().zip(&hashes).filter(|(_, hash)| **hash == Some(wanted));
-            let mut of_key = of_key.map(|(item, _)| item).peekable();
-            let key = strategy.key(of_key.peek()?.value).ok()?;
-            let (n, bytes) = of_key.fold((0, 0), |(n, bytes), item| (n + 1, bytes + item.bytes));
+            let with_keys = items.iter().zip(&keys);
+            let with_keys = with_keys.filter_map(|(item, key)| Some((item, key.as_ref()?)));
+            let mut of_key = with_keys.filter(|(_, (hash, _))| *hash == wanted).peekable();
+            let (_, (_, key)) = of_key.peek()?;
+            let key = key.clone();
+            let sum = |(n, bytes), (item, _): (&PreparedItem<'_>, _)| (n + 1, bytes + item.bytes);
+            let (n, bytes) = of_key.fold((0, 0), sum);
             Some((key, n, bytes))
         });
     }
 
-    fn add_key(&mut self, hash: u64, item: &PreparedItem<'_>) {
-        // In this state the item has a key.
-        let key = || self.strategy.key(item.value).unwrap_or_default();
-        self.partitions.add(hash, key, item.bytes, item.cluster, |()| {});
+    /// Counts an item, and returns its key with a hash, if it has one.
+    fn add_item(&mut self, item: &PreparedItem<'_>) -> Option<(u64, Key)> {
+        self.n_items += 1;
+        self.bytes += item.bytes;
+        let keys = &mut self.keys;
+        let key = match self.strategy.key(item.value) {
+            Ok(key) => key,
+            Err(error) => {
+                *match error {
+                    KeyError::Missing(_) => &mut keys.missing,
+                    KeyError::Null(_) => &mut keys.null,
+                    KeyError::NotATime(_) => &mut keys.not_a_time,
+                    KeyError::NotScalar(_) => &mut keys.not_scalar,
+                } += 1;
+                return None;
+            }
+        };
+        let values = key.values();
+        keys.missing += u64::from(values.contains(&KeyValue::Undefined));
+        keys.null += u64::from(values.contains(&KeyValue::Null));
+        let is_long =
+            |value: &KeyValue| matches!(value, KeyValue::Text(text) if text.len() > MAX_KEY_BYTES);
+        keys.too_long += u64::from(values.iter().any(is_long));
+        let hash = hash(&key);
+        self.partitions.add(hash, || key.clone(), item.bytes, item.cluster, |()| {});
         if let Some(time) = item.time {
-            let entity = || self.columns.entity(&item.cells);
+            let entity = &self.entity;
+            let entity =
+                || entity.as_ref().map_or(0, |entity| self::hash(&entity.key(item.value).ok()));
             self.events.offer(item.draw, || WriteEvent { time, key: hash, entity: entity() });
         }
+        Some((hash, key))
     }
 
     /// Returns the writes without outliers of the time.

@@ -9,12 +9,11 @@ use cosmos_model::partitioning::{FilterCondition, Key, KeyValue, path::PropertyP
 use serde_json::Value;
 use twox_hash::XxHash64;
 
-use super::{PreparedItem, columns::KeyColumns, times};
+use super::{PreparedItem, seconds, times};
 use crate::{
     population::{KeyGroup, Population, SampleDraw},
     request::{QuerySelection, RequestFilter, RequestKind, RequestOperation, compared},
     sketch::{KeyCounts, UniformSample},
-    unseen::GroupSizes,
     words::float,
 };
 
@@ -31,12 +30,10 @@ const WINDOW_SLOTS: i64 = 32;
 #[derive(Debug)]
 pub(crate) struct RequestCounts {
     pub(crate) request: RequestKind,
-    /// The numbers of properties, with their conditions.
-    fixed: Vec<(usize, FilterCondition)>,
+    fixed: Vec<(PropertyPath, FilterCondition)>,
     pub(crate) drawn: Vec<PropertyPath>,
-    drawn_fields: Vec<usize>,
-    /// The number of a property, and a time in seconds.
-    pub(crate) last: Option<(usize, i64)>,
+    /// The property of `last`, and its seconds.
+    pub(crate) last: Option<(PropertyPath, i64)>,
     /// Items with the same drawn values, of those that meet the fixed conditions.
     groups: Option<KeyCounts<TimeSlots>>,
     /// Drawn values, in the order of the paths.
@@ -69,16 +66,16 @@ struct TimeSlots(Vec<(i64, u32)>);
 pub(crate) struct MatchedItems(Vec<(f64, f64)>);
 
 impl RequestCounts {
-    pub(crate) fn new(request: RequestKind, columns: &mut KeyColumns) -> Self {
+    pub(crate) fn new(request: RequestKind) -> Self {
         let mut fixed = Vec::new();
         let mut drawn = Vec::new();
         let mut last = None;
         for (path, wanted) in &request.filters {
             match wanted {
                 RequestFilter::Drawn => drawn.push(path.clone()),
-                RequestFilter::Last(seconds) => last = Some((columns.time(path), *seconds)),
+                RequestFilter::Last(seconds) => last = Some((path.clone(), *seconds)),
                 RequestFilter::Fixed(condition) => {
-                    fixed.push((columns.property(path), condition.clone()));
+                    fixed.push((path.clone(), condition.clone()));
                 }
             }
         }
@@ -89,7 +86,6 @@ impl RequestCounts {
         Self {
             request,
             fixed,
-            drawn_fields: drawn.iter().map(|path| columns.property(path)).collect(),
             drawn,
             last,
             groups: groups.then(KeyCounts::new),
@@ -116,7 +112,7 @@ impl RequestCounts {
             groups.find_frequent(|wanted| {
                 let of_key = items.iter().zip(&hashes).filter(|(_, hash)| **hash == Some(wanted));
                 let mut of_key = of_key.map(|(item, _)| item).peekable();
-                let key = values(&self.drawn_fields, of_key.peek()?).collect();
+                let key = values(&self.drawn, of_key.peek()?).collect();
                 let add = |(n, bytes), item: &PreparedItem<'_>| (n + 1, bytes + item.stored_bytes);
                 let (n, bytes) = of_key.fold((0, 0), add);
                 Some((key, n, bytes))
@@ -126,8 +122,8 @@ impl RequestCounts {
 
     /// Returns the time of an item to which `last` applies.
     fn time(&self, item: &PreparedItem<'_>) -> Option<i64> {
-        let (field, _) = self.last?;
-        item.fields[field].seconds()
+        let (path, _) = self.last.as_ref()?;
+        seconds(item.value, path)
     }
 
     /// Counts an item that a request may find, and returns the hash of its drawn values. An outlier of the
@@ -138,24 +134,25 @@ impl RequestCounts {
         time: Option<i64>,
         newest_allowed: i64,
     ) -> Option<u64> {
-        let meets_all = |(field, condition): &(usize, FilterCondition)| {
-            meets(item.fields[*field].value, condition)
+        let meets_all = |(path, condition): &(PropertyPath, FilterCondition)| {
+            meets(path.find(item.value), condition)
         };
         if !self.fixed.iter().all(meets_all) {
             return None;
         }
         let mut hasher = XxHash64::with_seed(0);
-        for field in &self.drawn_fields {
+        for path in &self.drawn {
             // No request asks for a value that the item lacks.
-            match item.fields[*field].value? {
+            match path.find(item.value)? {
                 Value::String(text) => text.hash(&mut hasher),
                 other => KeyValue::from_property(Some(other)).ok()?.hash(&mut hasher),
             }
         }
         let hash = hasher.finish();
-        let slot = match self.last {
+        let slot = match &self.last {
             None => None,
             Some((_, seconds)) => {
+                let seconds = *seconds;
                 let believed = Some(time?).filter(|time| *time <= newest_allowed);
                 self.newest = self.newest.max(believed.unwrap_or(i64::MIN));
                 believed.map(|time| (time.div_euclid(slot_seconds(seconds)), seconds))
@@ -174,16 +171,16 @@ impl RequestCounts {
         };
         if let Some(groups) = &mut self.groups {
             let newest = self.newest;
-            let fields = &self.drawn_fields;
-            let key = || values(fields, item).collect::<Key>();
+            let paths = &self.drawn;
+            let key = || values(paths, item).collect::<Key>();
             groups.add(hash, key, item.stored_bytes, item.cluster, |slots: &mut TimeSlots| {
                 if let Some((slot, seconds)) = slot {
                     slots.add(slot, newest.div_euclid(slot_seconds(seconds)));
                 }
             });
         }
-        let fields = &self.drawn_fields;
-        self.draws.offer(item.draw, || values(fields, item).collect());
+        let paths = &self.drawn;
+        self.draws.offer(item.draw, || values(paths, item).collect());
         Some(hash)
     }
 
@@ -193,22 +190,16 @@ impl RequestCounts {
     }
 
     /// Returns the numbers of items that requests of this kind find in the container, where a value that more
-    /// items have is drawn more often; and the sizes of the groups with one value. For a half of the sample,
-    /// `near` are the sizes behind the whole sample.
-    pub(crate) fn matches(
-        &self,
-        draw: SampleDraw,
-        near: Option<&GroupSizes>,
-    ) -> (MatchedItems, GroupSizes) {
-        let Some(groups) = &self.groups else {
-            return (MatchedItems::single(), GroupSizes::default());
-        };
-        let Population { groups, sizes, .. } = Population::new(groups, draw, near);
+    /// items have is drawn more often.
+    pub(crate) fn matches(&self, draw: SampleDraw) -> MatchedItems {
+        let Some(groups) = &self.groups else { return MatchedItems::single() };
+        let Population { groups, sizes, .. } = Population::new(groups, draw);
         let share = |group: &KeyGroup<'_, TimeSlots>| {
-            let in_window =
-                |slots: &TimeSlots| self.last.map(|(_, seconds)| slots.since(self.newest, seconds));
+            let in_window = |slots: &TimeSlots| {
+                self.last.as_ref().map(|(_, seconds)| slots.since(self.newest, *seconds))
+            };
             let items = in_window(group.row.more?);
-            Some(items.map_or(1.0, |items| draw.part(items, group) / group.drawn_items))
+            Some(items.map_or(1.0, |items| items / group.drawn_items))
         };
         // A few items of a sample do not tell their own share of a window, but all small groups together do.
         let is_sure = |group: &KeyGroup<'_, TimeSlots>| draw.scale <= 1.0 || group.is_large();
@@ -240,7 +231,7 @@ impl RequestCounts {
             }
         }
         let matches = MatchedItems(matches);
-        (if draw.scale > 1.0 { matches.merged() } else { matches }, sizes)
+        if draw.scale > 1.0 { matches.merged() } else { matches }
     }
 }
 
@@ -310,8 +301,8 @@ impl MatchedItems {
 }
 
 /// Returns the values of these properties of an item.
-fn values(fields: &[usize], item: &PreparedItem<'_>) -> impl Iterator<Item = KeyValue> {
-    fields.iter().filter_map(|field| KeyValue::from_property(item.fields[*field].value).ok())
+fn values(paths: &[PropertyPath], item: &PreparedItem<'_>) -> impl Iterator<Item = KeyValue> {
+    paths.iter().filter_map(|path| KeyValue::from_property(path.find(item.value)).ok())
 }
 
 fn slot_seconds(window: i64) -> i64 {

@@ -92,7 +92,7 @@ fn name(candidate: &CandidateCounts, hash: u64) -> String {
     named.map_or_else(|| "one of very many keys".to_owned(), |row| row.key.to_string())
 }
 
-pub(super) fn text(seconds: i64) -> String {
+fn text(seconds: i64) -> String {
     let time = OffsetDateTime::from_unix_timestamp(seconds).ok();
     time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
 }

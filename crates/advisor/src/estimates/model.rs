@@ -12,7 +12,6 @@ use crate::{
     options::ValidationOptions,
     population::SampleDraw,
     request::{RequestOperation, TransactionStep},
-    unseen::GroupSizes,
     words::float,
 };
 
@@ -27,8 +26,6 @@ pub(crate) struct ContainerModel<'a> {
     pub(crate) n_items: f64,
     /// The draw of the sample from it.
     pub(crate) draw: SampleDraw,
-    /// The sizes of the groups that each kind of request finds.
-    sizes: Vec<GroupSizes>,
 }
 
 impl<'a> ContainerModel<'a> {
@@ -38,19 +35,10 @@ impl<'a> ContainerModel<'a> {
         let in_sample = float(counts.n_items);
         let n_items = options.items_in_container.map_or(in_sample, float).max(in_sample);
         let scale = if in_sample > 0.0 { n_items / in_sample } else { 1.0 };
-        let draw = SampleDraw { scale, whole_keys: options.whole_keys.is_some(), half: None };
-        let matches = kinds.par_iter().map(|kind| kind.matches(draw, None)).collect::<Vec<_>>();
-        let (matches, sizes): (Vec<_>, _) = matches.into_iter().unzip();
+        let draw = SampleDraw { scale, whole_keys: options.whole_keys.is_some() };
+        let matches: Vec<_> = kinds.par_iter().map(|kind| kind.matches(draw)).collect();
         let kinds = kinds.iter().zip(matches).collect();
-        Self { kinds, options, time, n_items, draw, sizes }
-    }
-
-    /// Returns the model by a half of the sample.
-    pub(crate) fn of_half(&self, half: u64) -> ContainerModel<'a> {
-        let draw = SampleDraw { half: Some(half), ..self.draw };
-        let kinds = self.kinds.iter().zip(&self.sizes);
-        let kinds = kinds.map(|((kind, _), near)| (*kind, kind.matches(draw, Some(near)).0));
-        ContainerModel { kinds: kinds.collect(), draw, sizes: Vec::new(), ..*self }
+        Self { kinds, options, time, n_items, draw }
     }
 
     /// Returns the requests of a kind a day; 1 where no frequency is known.

@@ -26,33 +26,31 @@ pub(super) fn not_aligned(estimates: &CandidateEstimates) -> Option<Finding> {
             request.kind, request.request_units
         )
     });
-    Some(Finding {
-        code: NOT_ALIGNED,
-        severity: Severity::Warning,
-        threshold: MIN_ALIGNED_SHARE,
-        measured: aligned,
-        source: CHECKLIST_SOURCE,
-        sentence: format!(
+    Some(Finding::new(
+        NOT_ALIGNED,
+        Severity::Warning,
+        [MIN_ALIGNED_SHARE, aligned],
+        CHECKLIST_SOURCE,
+        format!(
             "{} of the requests name the key, or the first levels of one with levels.{worst}",
             percent(aligned)
         ),
-    })
+    ))
 }
 
 pub(super) fn cross_partition_queries(estimates: &CandidateEstimates) -> Option<Finding> {
     let share = estimates.cross_partition.filter(|share| *share > MAX_CROSS_PARTITION_SHARE)?;
-    Some(Finding {
-        code: CROSS_PARTITION_QUERIES,
-        severity: Severity::Warning,
-        threshold: MAX_CROSS_PARTITION_SHARE,
-        measured: share,
-        source: ALERTS_SOURCE,
-        sentence: format!(
+    Some(Finding::new(
+        CROSS_PARTITION_QUERIES,
+        Severity::Warning,
+        [MAX_CROSS_PARTITION_SHARE, share],
+        ALERTS_SOURCE,
+        format!(
             "{} of the queries visit all partitions. Their cost grows with the container: it has {} now.",
             percent(share),
             counted(estimates.physical_partitions, "physical partition")
         ),
-    })
+    ))
 }
 
 pub(super) fn large_partition(estimates: &CandidateEstimates) -> Option<Finding> {
@@ -69,23 +67,18 @@ pub(super) fn large_partition(estimates: &CandidateEstimates) -> Option<Finding>
         }
         None => String::new(),
     };
-    Some(Finding {
-        code: LARGE_PARTITION,
-        severity: Severity::Warning,
-        threshold: LARGE_PARTITION_BYTES,
-        measured: growth.largest_bytes,
-        source: if growth.largest_bytes < LARGE_PARTITION_BYTES {
-            LIMITS_SOURCE
-        } else {
-            ALERTS_SOURCE
-        },
-        sentence: format!(
+    Some(Finding::new(
+        LARGE_PARTITION,
+        Severity::Warning,
+        [LARGE_PARTITION_BYTES, growth.largest_bytes],
+        if growth.largest_bytes < LARGE_PARTITION_BYTES { LIMITS_SOURCE } else { ALERTS_SOURCE },
+        format!(
             "The largest logical partition, {key}, has {:.1} GB of the {:.0} GB that one can have.{when} Add a \
              period or a second level to the key.",
             growth.largest_bytes / GB,
             PARTITION_BYTES / GB
         ),
-    })
+    ))
 }
 
 pub(super) fn throughput_limit(estimates: &CandidateEstimates) -> Option<Finding> {
@@ -106,18 +99,17 @@ pub(super) fn throughput_limit(estimates: &CandidateEstimates) -> Option<Finding
         }
         _ => " Requests beyond are refused with 429.".to_owned(),
     };
-    Some(Finding {
-        code: THROUGHPUT_LIMIT,
-        severity: Severity::Warning,
-        threshold: PARTITION_REQUEST_UNITS,
-        measured: busiest,
-        source: LIMITS_SOURCE,
-        sentence: format!(
+    Some(Finding::new(
+        THROUGHPUT_LIMIT,
+        Severity::Warning,
+        [PARTITION_REQUEST_UNITS, busiest],
+        LIMITS_SOURCE,
+        format!(
             "The busiest logical partition needs {} RU/s at its peak, of the {} that one can have.{when}",
             whole(busiest),
             whole(PARTITION_REQUEST_UNITS)
         ),
-    })
+    ))
 }
 
 pub(super) fn spanning_transaction(estimates: &CandidateEstimates) -> Option<Finding> {
@@ -127,15 +119,8 @@ pub(super) fn spanning_transaction(estimates: &CandidateEstimates) -> Option<Fin
         .filter(|request| request.transaction_fits == Some(false))
         .map(|request| format!("`{}`", request.kind))
         .collect();
-    (!spans.is_empty()).then(|| Finding {
-        code: SPANNING_TRANSACTION,
-        severity: Severity::Warning,
-        threshold: 0.0,
-        measured: crate::words::float(spans.len() as u64),
-        source: "service limit, https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch",
-        sentence: format!(
+    (!spans.is_empty()).then(|| Finding::new(SPANNING_TRANSACTION, Severity::Warning, [0.0, crate::words::float(spans.len() as u64)], "service limit, https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch", format!(
             "A transaction has items of one logical partition, and this key does not put them there: {}.",
             spans.join(", ")
-        ),
-    })
+        )))
 }

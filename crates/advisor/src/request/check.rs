@@ -1,13 +1,9 @@
 //! The check of a request: one without a meaning, or with an ambiguous one, is refused.
 
-use std::{cmp::Ordering, collections::HashSet, fmt};
+use std::cmp::Ordering;
 
 use cosmos_model::partitioning::{
     FilterCondition, KeyValue, filter::ValueRange, path::PropertyPath,
-};
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error as _, MapAccess, SeqAccess, Visitor},
 };
 
 use super::{RequestError, RequestFilter, RequestKind, RequestOperation};
@@ -27,7 +23,6 @@ impl RequestKind {
     /// ```
     pub fn read(line: &str) -> Result<Self, RequestError> {
         let refused = |error: serde_json::Error| RequestError::Json(error.to_string());
-        serde_json::from_str::<UniqueNames>(line).map_err(refused)?;
         let request: Self = serde_json::from_str(line).map_err(refused)?;
         request.check()?;
         Ok(request)
@@ -123,73 +118,5 @@ pub(crate) fn compared(a: &KeyValue, b: &KeyValue) -> Option<Ordering> {
         (KeyValue::Text(a), KeyValue::Text(b)) => Some(a.cmp(b)),
         (KeyValue::Number(a), KeyValue::Number(b)) => a.as_f64()?.partial_cmp(&b.as_f64()?),
         _ => None,
-    }
-}
-
-/// JSON in which no object has a name twice. Of two filters on one property, serde would drop the first.
-struct UniqueNames;
-
-impl<'de> Deserialize<'de> for UniqueNames {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Self)
-    }
-}
-
-impl<'de> Visitor<'de> for UniqueNames {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self, M::Error> {
-        let mut names = HashSet::new();
-        while let Some(name) = map.next_key::<String>()? {
-            // A path can be written in several ways.
-            let name = name.parse::<PropertyPath>().map_or(name, |path| path.to_string());
-            if names.contains(&name) {
-                let what = if name.starts_with('/') {
-                    format!(
-                        "{name} has two filters, of which one would be ignored; join them to one, such as \
-                             {{\"from\": …, \"to\": …}}"
-                    )
-                } else {
-                    format!("`{name}` is there twice")
-                };
-                return Err(M::Error::custom(what));
-            }
-            names.insert(name);
-            map.next_value::<Self>()?;
-        }
-        Ok(self)
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self, S::Error> {
-        while list.next_element::<Self>()?.is_some() {}
-        Ok(self)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
     }
 }

@@ -77,16 +77,9 @@ fn two_filters_on_one_property_are_refused() {
     refused_request(&query("\"/tag\": \"a\", \"/tag\": \"?\""), &["/tag has two filters", "from"]);
     refused_request(&query("\"/tag\": \"a\", \"/\\\"tag\\\"\": \"?\""), &["/tag has two filters"]);
     refused_request(
-        &query("\"/createdAt\": {\"from\": \"a\", \"from\": \"b\"}"),
-        &["`from` is there twice"],
-    );
-    refused_request(
         &query("\"/createdAt\": {\"last\": \"1 day\"}, \"/id\": {\"last\": \"2 days\"}"),
         &["one property may have a `last`"],
     );
-    let step = "{\"operation\": \"patch\", \"filters\": {\"/tag\": 1, \"/tag\": 2}}";
-    let line = format!("{{\"kind\": \"a\", \"operation\": \"transaction\", \"writes\": [{step}]}}");
-    refused_request(&line, &["/tag has two filters"]);
 }
 
 #[test]

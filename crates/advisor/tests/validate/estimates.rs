@@ -134,28 +134,6 @@ fn all_buckets_of_a_period_are_read_before_the_next_period() {
 }
 
 #[test]
-fn a_prefix_of_a_hierarchical_key_is_one_physical_partition() {
-    let prefix = cost(query("posts", json!({"/userId": "?"}), 1), "/userId,/createdAt by month", 4);
-    assert_eq!(prefix.physical_partitions, 1.0);
-    let joined = cost(query("posts", json!({"/userId": "?"}), 1), "/userId+/createdAt by month", 4);
-    assert_eq!(joined.physical_partitions, 4.0);
-}
-
-/// The readings of a frequent device by day, of the others by month.
-#[test]
-fn a_class_of_values_has_partitions_of_its_own() {
-    let classed = "/userId+/createdAt by month; by day where /userId is user-0";
-    let report = ValidationWorld::of(posts()).time("/createdAt").report(classed);
-    // 30 days of one user, and a month of 30 others.
-    assert_eq!(report.estimates.cardinality.value, 60.0);
-    let last = |user: &str| {
-        query("recent", json!({"/userId": user, "/createdAt": {"last": "10 days"}}), 1)
-    };
-    assert_eq!(cost(last("user-0"), classed, 1).physical_partitions, 11.0);
-    assert_eq!(cost(last("user-1"), classed, 1).physical_partitions, 1.0);
-}
-
-#[test]
 fn writes_cost_by_size_and_by_the_index() {
     let write = |operation: &str| json!({"kind": "w", "operation": operation, "filters": {"/id": "?", "/userId": "?"}, "set": ["/body"]});
     // id, userId, createdAt and body are two terms each, and so is the time of the write.

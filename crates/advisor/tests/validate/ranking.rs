@@ -41,16 +41,6 @@ fn a_dearer_key_does_not_win_by_a_smaller_share_of_fan_outs() {
 }
 
 #[test]
-fn a_simpler_key_wins_a_tie_with_any_notices() {
-    let mut world = ValidationWorld::of(events())
-        .with(read(json!({"/id": "?"}), 900_000))
-        .with(query("of a type", json!({"/type": "type-1"}), 10));
-    world.options.physical_partitions = Some(8);
-    let ranked = ranked(&world, &["/id in 100 buckets", "/id"]);
-    assert_eq!(keys(&ranked), ["/id", "/id in 100 buckets"]);
-}
-
-#[test]
 fn in_one_physical_partition_no_spread_costs_anything() {
     let world = ValidationWorld::of(events())
         .time("/at")

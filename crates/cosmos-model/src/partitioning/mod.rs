@@ -15,4 +15,4 @@ pub mod strategy;
 
 pub use filter::{Filter, FilterCondition};
 pub use key::{Key, KeyValue};
-pub use strategy::{FilterVisit, KeyClass, KeyPart, KeyStrategy};
+pub use strategy::{FilterVisit, KeyPart, KeyStrategy};

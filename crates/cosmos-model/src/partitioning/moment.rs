@@ -27,11 +27,6 @@ pub fn moment(value: &KeyValue) -> Option<OffsetDateTime> {
     }
 }
 
-/// Returns a value that means `at`.
-pub(crate) fn value(at: OffsetDateTime) -> KeyValue {
-    KeyValue::Text(at.format(&Rfc3339).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -12,8 +12,6 @@
 //! 3. The values of a joined level are all combinations. With an open part the level is open.
 //! 4. The levels before the first open level give prefixes of keys. So the filter visits the key of each
 //!    matching item.
-//!
-//! A strategy may have a [class](KeyClass) of values whose periods are shorter or longer.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -24,14 +22,12 @@ use crate::partitioning::{
     period::Granularity,
 };
 
-mod classes;
 mod item;
 mod notation;
 #[cfg(test)]
 mod tests;
 mod visit;
 
-pub use classes::{ClassSince, KeyClass};
 pub use item::KeyError;
 pub use visit::{FilterVisit, MAX_VISITED_KEYS};
 
@@ -45,7 +41,6 @@ pub const MAX_KEY_LEVELS: usize = 3;
 #[serde(try_from = "String", into = "String")]
 pub struct KeyStrategy {
     levels: Vec<Vec<KeyPart>>,
-    classed: Option<Box<classes::ClassedLevels>>,
 }
 
 /// A part of the key of a level, computed from one property.
@@ -71,14 +66,9 @@ pub enum StrategyError {
     /// A text where a path is expected.
     #[error(transparent)]
     Path(#[from] ParsePathError),
-    /// A class of a strategy that has no period, or several.
-    #[error(
-        "a class says how long a period is: the key must have exactly one, such as /date by month"
-    )]
-    KeyClass,
     /// Words after a path that this notation does not have.
     #[error(
-        "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`, and for a class `; by day where /deviceId is a or b since 2026-10-01`"
+        "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`"
     )]
     Words(String),
 }
@@ -92,16 +82,16 @@ impl KeyStrategy {
         if levels.iter().any(Vec::is_empty) {
             return Err(StrategyError::NoParts);
         }
-        Ok(Self { levels, classed: None })
+        Ok(Self { levels })
     }
 
     /// Returns the strategy of one level with a first part and others.
     pub(crate) fn from_parts<const N: usize>(parts: [KeyPart; N]) -> Self {
         const { assert!(N > 0, "a level has at least one part") };
-        Self { levels: vec![parts.into()], classed: None }
+        Self { levels: vec![parts.into()] }
     }
 
-    /// Returns the levels, each with its parts, of the items outside of the class.
+    /// Returns the levels, each with its parts.
     pub fn levels(&self) -> &[Vec<KeyPart>] {
         &self.levels
     }

@@ -33,9 +33,7 @@ pub enum KeyError {
 impl KeyStrategy {
     /// Returns the key of `item`.
     pub fn key(&self, item: &Value) -> Result<Key, KeyError> {
-        let of_class = self.classed.as_ref().and_then(|classed| classed.levels(item));
-        of_class
-            .unwrap_or(&self.levels)
+        self.levels
             .iter()
             .map(|level| match level.as_slice() {
                 [KeyPart::Value(path)] => value(path, item),

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::{KeyPart, KeyStrategy, StrategyError, classes};
+use super::{KeyPart, KeyStrategy, StrategyError};
 use crate::partitioning::{buckets::Buckets, path::PropertyPath};
 
 impl FromStr for KeyStrategy {
@@ -13,7 +13,7 @@ impl FromStr for KeyStrategy {
         let mut rest = text;
         loop {
             let (path, after) = PropertyPath::read(rest.trim_start())?;
-            let (words, separator) = match after.find([',', '+', ';']) {
+            let (words, separator) = match after.find([',', '+']) {
                 Some(end) => (&after[..end], Some(after.split_at(end).1)),
                 None => (after, None),
             };
@@ -24,9 +24,6 @@ impl FromStr for KeyStrategy {
             let Some(separator) = separator else { return Self::new(levels) };
             if separator.starts_with(',') {
                 levels.push(Vec::new());
-            }
-            if let Some(classes) = separator.strip_prefix(';') {
-                return Self::new(levels)?.with_classes(classes::read(classes)?);
             }
             rest = &separator[1..];
         }
@@ -58,10 +55,7 @@ impl fmt::Display for KeyStrategy {
                 write!(f, "{part}")?;
             }
         }
-        match self.classes() {
-            Some(classes) => write!(f, "; {classes}"),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 

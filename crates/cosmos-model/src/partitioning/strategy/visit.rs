@@ -29,51 +29,24 @@ pub enum FilterVisit {
 impl KeyStrategy {
     /// Returns the logical partitions that hold all items which match `filter`.
     pub fn visit(&self, filter: &Filter) -> FilterVisit {
-        match &self.classed {
-            Some(classed) => classed.visit(&self.levels, filter),
-            None => visit(&self.levels, filter),
-        }
-    }
-}
-
-/// Returns the logical partitions that hold all items which match `filter` and have keys of these levels.
-pub(super) fn visit(levels: &[Vec<KeyPart>], filter: &Filter) -> FilterVisit {
-    let mut keys = vec![Key::default()];
-    for (n_levels, level) in levels.iter().enumerate() {
-        match values(level, filter, MAX_VISITED_KEYS / keys.len().max(1)) {
-            Some(values) => {
-                keys = keys
-                    .iter()
-                    .flat_map(|key| values.iter().map(|value| key.with(value.clone())))
-                    .collect();
+        let mut keys = vec![Key::default()];
+        for (n_levels, level) in self.levels.iter().enumerate() {
+            match values(level, filter, MAX_VISITED_KEYS / keys.len().max(1)) {
+                Some(values) => {
+                    keys = keys
+                        .iter()
+                        .flat_map(|key| values.iter().map(|value| key.with(value.clone())))
+                        .collect();
+                }
+                None if n_levels == 0 => return FilterVisit::All,
+                None => return FilterVisit::Prefixes(keys),
             }
-            None if n_levels == 0 => return FilterVisit::All,
-            None => return FilterVisit::Prefixes(keys),
         }
+        FilterVisit::Partitions(keys)
     }
-    FilterVisit::Partitions(keys)
 }
 
 impl FilterVisit {
-    /// Returns the partitions of both.
-    pub(super) fn or(self, other: Self) -> Self {
-        // A key is a prefix of itself.
-        let is_prefix = !matches!((&self, &other), (Self::Partitions(_), Self::Partitions(_)));
-        let (Self::Partitions(mut keys) | Self::Prefixes(mut keys)) = self else {
-            return Self::All;
-        };
-        let (Self::Partitions(others) | Self::Prefixes(others)) = other else { return Self::All };
-        keys.extend(others);
-        let keys = each_once(keys);
-        if keys.len() > MAX_VISITED_KEYS {
-            Self::All
-        } else if is_prefix {
-            Self::Prefixes(keys)
-        } else {
-            Self::Partitions(keys)
-        }
-    }
-
     /// Returns true if `key` is visited.
     pub fn visits(&self, key: &Key) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! `tributary-partition sample` on a live container: the program, the SDK, and the local endpoint.
+//! `tributary-partition sample` and `monitor` on a live container: the program, the SDK, and the local endpoint.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -9,5 +9,6 @@
 
 mod files;
 mod items;
+mod monitor;
 mod troubles;
 mod world;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::world::{ContainerWorld, by_customer, number_after, order, random};
 
 /// Returns orders of which one customer has 80 %.
-fn orders(n: u64) -> Vec<Value> {
+pub(crate) fn orders(n: u64) -> Vec<Value> {
     let customer = |n: u64| match random(n) {
         many if many < 0.8 => "contoso".to_owned(),
         _ => format!("customer-{}", n % 300),

@@ -70,17 +70,16 @@ async fn unusable_input_is_an_error_in_a_sentence() {
     let world = ContainerWorld::new(Vec::new()).await;
     let url = world.server.url();
     for (arguments, sentence) in [
-        (&["--container", "none", "--output", "a"][..], "there is no container `none`"),
-        (&["--container", "orders", "--output", "."], "is a folder"),
-        (&["--container", "orders", "--output", "none/a"], "none/a cannot be written"),
-        (&["--container", "orders", "--output", "a", "--max-request-units", "1"], "from 20 on"),
-        (&["--container", "orders", "--output", "a", "--max-request-units", "NaN"], "from 20 on"),
-        (
-            &["--container", "orders", "--output", "a", "--cosmos", "AccountKey=sesame"],
-            "--cosmos takes",
-        ),
+        ("sample --container none --output a", "there is no container `none`"),
+        ("sample --container orders --output .", "is a folder"),
+        ("sample --container orders --output none/a", "none/a cannot be written"),
+        ("sample --container orders --output a --max-request-units 1", "from 20 on"),
+        ("sample --container orders --output a --cosmos AccountKey=sesame", "--cosmos takes"),
+        ("monitor --container none", "there is no container `none` in the database `tributary`"),
+        ("monitor --container orders --telemetry /none.jsonl", "/none.jsonl cannot be read"),
+        ("monitor --container orders --items items.jsonl", "--current"),
     ] {
-        let output = world.run(&[&["sample"], arguments].concat()).await;
+        let output = world.run(&arguments.split(' ').collect::<Vec<_>>()).await;
         assert_eq!(output.code, 2, "{output:?}");
         assert!(output.err.contains(sentence) && !output.err.contains("sesame"), "{output:?}");
         assert!(!output.err.contains(&url), "{output:?}");
