@@ -81,9 +81,11 @@ impl SampleCounts {
             .map(|(item, number)| this.prepared(item, number))
             .collect();
         self.n_items += items.len() as u64;
+        let kinds = &mut self.kinds;
+        let candidates = &mut self.candidates;
         rayon::join(
-            || self.kinds.par_iter_mut().with_max_len(1).for_each(|kind| kind.add(&prepared)),
-            || self.candidates.par_iter_mut().with_max_len(1).for_each(|one| one.add(&prepared)),
+            || kinds.par_iter_mut().with_max_len(1).for_each(|kind| kind.add(&prepared)),
+            || candidates.par_iter_mut().with_max_len(1).for_each(|key| key.add(&prepared)),
         );
     }
 

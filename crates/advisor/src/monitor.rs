@@ -185,7 +185,7 @@ impl PartitionMonitor {
     }
 
     fn hot_partitions(&self, measured: &PartitionUse) -> Vec<HotPartition> {
-        let keys = self.counts.candidates.iter().flat_map(|one| one.partitions.rows());
+        let keys = self.counts.candidates.iter().flat_map(|candidate| candidate.partitions.rows());
         let keys: Vec<_> = keys.map(|row| row.key).collect();
         let behind = |name: &str| {
             let hash = u64::from_str_radix(name, 16).ok().filter(|_| name.len() == 16)?;

@@ -76,7 +76,7 @@ pub fn html(title: &str, sections: &[Section]) -> String {
             let _ = writeln!(page, "<h2>{}</h2>", escape(title));
         }
         for block in blocks {
-            page += &match block {
+            let html = match block {
                 Block::Sentences(sentences) => {
                     let item = |sentence: &String| format!("<li>{}</li>\n", escape(sentence));
                     format!("<ul>\n{}</ul>\n", sentences.iter().map(item).collect::<String>())
@@ -85,6 +85,7 @@ pub fn html(title: &str, sections: &[Section]) -> String {
                 Block::Code(code) => format!("<pre>{}</pre>\n", escape(code)),
                 Block::Picture(svg) => format!("<div class=\"wide\">\n{svg}</div>\n"),
             };
+            page += &html;
         }
     }
     page + "</body>\n</html>\n"

@@ -84,7 +84,7 @@ pub struct CandidateReport {
 impl CandidateReport {
     /// Returns the codes of all warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &'static str> {
-        let warnings = self.findings.iter().filter(|one| one.severity == Severity::Warning);
+        let warnings = self.findings.iter().filter(|finding| finding.severity == Severity::Warning);
         warnings.map(|finding| finding.code)
     }
 }

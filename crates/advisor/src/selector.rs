@@ -63,7 +63,7 @@ impl StrategySelection {
         let strategy = &self.key.strategy;
         let changes = self.changes.iter().map(|change| {
             let key = change.strategy.as_ref().map(ToString::to_string);
-            let containers = change.architecture.map(|one| one.name().to_owned());
+            let containers = change.architecture.map(|architecture| architecture.name().to_owned());
             let then: Vec<_> = key.into_iter().chain(containers).collect();
             let not_said = if change.not_said { " (the file does not say)" } else { "" };
             format!("If {}{not_said}: {}", change.if_, then.join("; "))

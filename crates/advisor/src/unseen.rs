@@ -73,7 +73,7 @@ impl GroupSizes {
             let mut next = vec![0.0; grid.len()];
             for (k, n) in frequencies.iter().enumerate().skip(1).filter(|(_, n)| **n > 0.0) {
                 let posterior = posterior(&shares, &seen, k);
-                next.iter_mut().zip(posterior).for_each(|(next, one)| *next += n * one);
+                next.iter_mut().zip(posterior).for_each(|(next, share)| *next += n * share);
             }
             shares = next;
         }
@@ -81,8 +81,10 @@ impl GroupSizes {
             .map(|k| {
                 let posterior = posterior(&shares, &seen, k);
                 let of = grid.iter().zip(&seen).zip(posterior);
-                let of = of
-                    .map(|((items, seen), one)| GroupSize { items: *items, groups: one / seen[0] });
+                let of = of.map(|((items, seen), share)| GroupSize {
+                    items: *items,
+                    groups: share / seen[0],
+                });
                 of.filter(|size| k > 0 && size.groups > 1e-9).collect()
             })
             .collect();
@@ -113,13 +115,13 @@ fn grid(scale: f64) -> Vec<f64> {
 /// 1, 2 … of them, where it has any.
 fn seen(items: f64, scale: f64) -> Vec<f64> {
     let q = 1.0 / scale;
-    let mut one = (items * (-q).ln_1p()).exp();
+    let mut probability = (items * (-q).ln_1p()).exp();
     let any = -(items * (-q).ln_1p()).exp_m1();
     let mut all = vec![any];
     for k in 0..MAX_SMALL_GROUP {
         let k = float(k);
-        one *= (items - k).max(0.0) / (k + 1.0) * q / (1.0 - q);
-        all.push(one / any);
+        probability *= (items - k).max(0.0) / (k + 1.0) * q / (1.0 - q);
+        all.push(probability / any);
     }
     all
 }
@@ -153,7 +155,7 @@ mod tests {
         let in_sample = |group: usize, item: u64| hash(&(group, item)).is_multiple_of(scale);
         let count =
             |(n, size): (usize, &u64)| (0..*size).filter(|item| in_sample(n, *item)).count();
-        groups.iter().enumerate().map(|one| count(one) as u64).filter(|k| *k > 0).collect()
+        groups.iter().enumerate().map(|group| count(group) as u64).filter(|k| *k > 0).collect()
     }
 
     /// Returns all items, the groups, and the items that a request for an item's group finds: at most `limit`.

@@ -54,7 +54,7 @@ impl KeyChange {
         let mut creates = estimates.requests.iter().zip(requests);
         let create = creates.find(|(_, request)| request.operation == RequestOperation::Create);
         let write_one =
-            create.map_or_else(|| written(bytes, container), |(one, _)| one.request_units);
+            create.map_or_else(|| written(bytes, container), |(request, _)| request.request_units);
         let saves = current.request_units.zip(best.request_units);
         let has_frequency = requests.iter().any(|request| request.frequency.is_some());
         Self {

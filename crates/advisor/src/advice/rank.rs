@@ -76,8 +76,8 @@ impl RankedCandidate {
 
     /// Compares two keys that cost the same: the simpler is less.
     fn simpler(&self, other: &Self) -> std::cmp::Ordering {
-        let aligned = |one: &Self| one.report.estimates.aligned.unwrap_or(0.0);
-        let complexity = |one: &Self| complexity(&one.report.estimates.strategy);
+        let aligned = |standing: &Self| standing.report.estimates.aligned.unwrap_or(0.0);
+        let complexity = |standing: &Self| complexity(&standing.report.estimates.strategy);
         complexity(self)
             .cmp(&complexity(other))
             .then(self.warnings().len().cmp(&other.warnings().len()))

@@ -114,15 +114,18 @@ impl Advice {
         let named = |standing: &RankedCandidate| standing.report.estimates.strategy.to_string();
         let mut pictures = Vec::new();
         let costs = self.ranked.iter().filter(|standing| standing.request_units.is_some());
-        let costs: Vec<_> = costs.map(|one| (named(one), one.score, about(one.score))).collect();
+        let costs: Vec<_> = costs
+            .map(|standing| (named(standing), standing.score, about(standing.score)))
+            .collect();
         if !costs.is_empty() {
             let title = "Request units with risks";
             let picture = Block::Picture(charts::bars(title, &costs));
             pictures.push(Section::new(title, vec![picture]));
         }
         let curves = self.ranked.iter().take(COLOURS.len());
-        let curves: Vec<_> =
-            curves.map(|one| (named(one), &one.report.estimates.by_bytes.curve[..])).collect();
+        let curves: Vec<_> = curves
+            .map(|standing| (named(standing), &standing.report.estimates.by_bytes.curve[..]))
+            .collect();
         let title = "The share of the bytes in the smallest partitions: a straight line is even";
         let picture = Block::Picture(charts::curves(title, &curves));
         pictures.push(Section::new(title, vec![picture]));

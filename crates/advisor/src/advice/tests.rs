@@ -21,11 +21,11 @@ fn without_requests_everything_is_indexed() {
 /// Returns the paths with an index of their own, and the composite indexes, with an arrow for each direction.
 fn indexes(strategy: &str, requests: &[Value]) -> (Vec<String>, Vec<String>) {
     let policy = definition(strategy, requests).entry["indexingPolicy"].take();
-    let path = |one: &Value| one["path"].as_str().unwrap().to_owned();
-    let arrow = |one: &Value| if one["order"] == "descending" { "↓" } else { "↑" };
+    let path = |index: &Value| index["path"].as_str().unwrap().to_owned();
+    let arrow = |index: &Value| if index["order"] == "descending" { "↓" } else { "↑" };
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let composite = |index: &Value| {
-        list(index).iter().map(|one| path(one) + arrow(one)).collect::<Vec<_>>().join(" ")
+        list(index).iter().map(|index| path(index) + arrow(index)).collect::<Vec<_>>().join(" ")
     };
     let included = list(&policy["includedPaths"]).iter().map(path).collect();
     (included, list(&policy["compositeIndexes"]).iter().map(composite).collect())
@@ -105,7 +105,8 @@ fn each_computed_level_has_a_property_of_its_own() {
         json!(["/tenantId", "/partitionKey2", "/partitionKey3"])
     );
     assert_eq!(entry["partitionKey"]["kind"], "MultiHash");
-    let made_of: Vec<_> = definition.computed.iter().map(|one| one.made_of.as_str()).collect();
+    let made_of: Vec<_> =
+        definition.computed.iter().map(|computed| computed.made_of.as_str()).collect();
     assert_eq!(made_of, ["/userId+/createdAt by month", "/id in 10 buckets"]);
 }
 
@@ -128,9 +129,9 @@ fn the_simplest_of_equals_and_then_the_one_with_fewer_warnings_is_first() {
     let reports = reports(&items(), &["/id", "/user in 200 buckets", "/user"], &[query]);
     let ranked = rank(reports);
     let strategies: Vec<_> =
-        ranked.iter().map(|one| one.report.estimates.strategy.to_string()).collect();
+        ranked.iter().map(|standing| standing.report.estimates.strategy.to_string()).collect();
     assert_eq!(strategies, ["/user", "/id", "/user in 200 buckets"]);
-    assert_eq!(ranked.iter().map(|one| one.place).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(ranked.iter().map(|standing| standing.place).collect::<Vec<_>>(), [1, 2, 3]);
 }
 
 #[test]

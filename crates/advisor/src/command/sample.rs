@@ -165,8 +165,8 @@ fn summary(drawn: &DrawnSample, container: &LiveContainer, arguments: &SampleArg
     );
     if drawn.unreadable > 0 {
         let n = drawn.unreadable;
-        text += &format!(
-            "{n} items cannot be read, or are larger than 2 MB, and are not in the sample.\n"
+        text = format!(
+            "{text}{n} items cannot be read, or are larger than 2 MB, and are not in the sample.\n"
         );
     }
     let sampled = if drawn.is_complete {

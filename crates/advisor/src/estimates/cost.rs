@@ -66,13 +66,10 @@ pub(super) fn cost(
     let find = || query(&MatchedItems::single(), None);
     let here = |charge: f64| RequestCost {
         names: NamedLevels::Key,
-        is_query: false,
-        fans_out: false,
         logical: 1.0,
         physical: 1.0,
-        loaded: 0.0,
         charge,
-        charge_of_a_load: 0.0,
+        ..RequestCost::default()
     };
     let write = |step: &TransactionStep, found: &FoundItems, alone: bool| -> f64 {
         let items = float(found.items).max(1.0);
@@ -134,8 +131,6 @@ pub(super) fn cost(
             let items: u32 = steps(kind).iter().map(|step| step.items).sum();
             RequestCost {
                 names: NamedLevels::No,
-                is_query: false,
-                fans_out: false,
                 logical: f64::from(items),
                 physical: f64::from(items),
                 ..here(charge)
@@ -188,7 +183,8 @@ impl RequestVisits {
                 FilterVisit::Prefixes(prefixes) => {
                     visits.prefixes += 1.0;
                     visits.n_prefixes += float(prefixes.len() as u64);
-                    let physical = prefixes.iter().map(|one| of_prefix.physical_partitions(one));
+                    let physical =
+                        prefixes.iter().map(|prefix| of_prefix.physical_partitions(prefix));
                     visits.physical_of_prefixes += physical.sum::<f64>();
                 }
                 FilterVisit::All => visits.all += 1.0,

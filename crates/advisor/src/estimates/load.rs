@@ -93,7 +93,8 @@ impl<'a> PartitionLoads<'a> {
             return rows.map(|row| row.items).collect();
         }
         let squares: f64 = rows.clone().map(|row| row.items * row.items * row.keys).sum();
-        let mean_items_of_a_request = (squares / self.total(|one| one.row.items).max(1.0)).max(1.0);
+        let mean_items_of_a_request =
+            (squares / self.total(|partition| partition.row.items).max(1.0)).max(1.0);
         let found_share = (matches.mean(|found| found) / mean_items_of_a_request).min(1.0);
         let limit = kind.request.limit.map_or(f64::INFINITY, f64::from);
         let start = (cost.charge - cost.loaded * cost.charge_of_a_load).max(0.0);
@@ -103,10 +104,10 @@ impl<'a> PartitionLoads<'a> {
 
     fn divide(&mut self, request_units: f64, weights: &[f64]) {
         let partitions = self.partitions.iter_mut().zip(weights);
-        let sum: f64 = partitions.map(|(one, weight)| one.row.keys * weight).sum();
+        let sum: f64 = partitions.map(|(partition, weight)| partition.row.keys * weight).sum();
         if sum > 0.0 {
-            for (one, weight) in self.partitions.iter_mut().zip(weights) {
-                one.request_units += request_units * weight / sum;
+            for (partition, weight) in self.partitions.iter_mut().zip(weights) {
+                partition.request_units += request_units * weight / sum;
             }
         }
     }
@@ -128,30 +129,33 @@ impl<'a> PartitionLoads<'a> {
     }
 
     pub(crate) fn by_items(&self) -> Distribution {
-        self.by(|one| one.row.items)
+        self.by(|partition| partition.row.items)
     }
 
     pub(crate) fn by_bytes(&self) -> Distribution {
-        self.by(|one| one.row.bytes)
+        self.by(|partition| partition.row.bytes)
     }
 
     pub(crate) fn by_request_units(&self) -> Option<Distribution> {
-        self.has_requests.then(|| self.by(|one| one.request_units))
+        self.has_requests.then(|| self.by(|partition| partition.request_units))
     }
 
     /// Returns the share of the busiest partition in the load; in the items, without requests.
     pub(crate) fn busiest(&self) -> f64 {
-        let value: fn(&LoadedPartition<'_>) -> f64 =
-            if self.has_requests { |one| one.request_units } else { |one| one.row.items };
+        let value: fn(&LoadedPartition<'_>) -> f64 = if self.has_requests {
+            |partition| partition.request_units
+        } else {
+            |partition| partition.row.items
+        };
         let all = self.total(value);
         if all > 0.0 { self.most(value) / all } else { 0.0 }
     }
 
     fn by(&self, value: impl Fn(&LoadedPartition<'_>) -> f64) -> Distribution {
-        let parts = self.partitions.iter().map(|one| PartitionValue {
-            key: one.row.key,
-            value: value(one),
-            keys: one.row.keys,
+        let parts = self.partitions.iter().map(|partition| PartitionValue {
+            key: partition.row.key,
+            value: value(partition),
+            keys: partition.row.keys,
         });
         distribution(parts.collect())
     }
@@ -161,7 +165,7 @@ impl<'a> PartitionLoads<'a> {
     }
 
     fn total(&self, value: fn(&LoadedPartition<'_>) -> f64) -> f64 {
-        self.partitions.iter().map(|one| value(one) * one.row.keys).sum()
+        self.partitions.iter().map(|partition| value(partition) * partition.row.keys).sum()
     }
 
     /// Returns the growth of the largest and the busiest partition.
@@ -172,7 +176,7 @@ impl<'a> PartitionLoads<'a> {
         let model = self.model;
         let items_per_day = model.items_per_day();
         let container_bytes = float(self.candidate.bytes).max(1.0) * model.draw.scale;
-        let largest_bytes = self.most(|one| one.row.bytes);
+        let largest_bytes = self.most(|partition| partition.row.bytes);
         let share = match &self.recent {
             Some(recent) => recent.values().copied().fold(0.0, f64::max),
             None if self.period_days.is_none() => largest_bytes / container_bytes,
@@ -190,7 +194,7 @@ impl<'a> PartitionLoads<'a> {
             None => largest_bytes + 365.0 * rate,
             Some(period) => largest_bytes.max(period * rate),
         };
-        let busiest = self.most(|one| one.request_units) / SECONDS_OF_A_DAY * self.peak;
+        let busiest = self.most(|partition| partition.request_units) / SECONDS_OF_A_DAY * self.peak;
         let busiest = self.has_requests.then_some(busiest);
         // With a period in the key, next year's requests go to other partitions, but their number grows the same.
         let in_container = model.options.items_in_container.and(items_per_day);

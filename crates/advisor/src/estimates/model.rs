@@ -59,7 +59,7 @@ impl<'a> ContainerModel<'a> {
             Some((grows, change * kind.request.per_day()?))
         });
         // Deletes alone do not tell the growth.
-        let sum = created.reduce(|(a, sum), (b, one)| (a || b, sum + one));
+        let sum = created.reduce(|(a, sum), (b, change)| (a || b, sum + change));
         let stated = sum.filter(|(grows, _)| *grows).map(|(_, sum)| sum.max(0.0));
         self.options.items_per_day.or(stated)
     }

@@ -36,23 +36,23 @@ pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStr
     for path in &values {
         pool.add(vec![vec![value(path)]]);
     }
-    for one in paired {
+    for path in paired {
         for time in &times {
             for granularity in [Month, Day, Quarter] {
-                pool.add(vec![vec![value(one), period(time, granularity)]]);
+                pool.add(vec![vec![value(path), period(time, granularity)]]);
             }
-            pool.add(vec![vec![value(one)], vec![period(time, Month)]]);
+            pool.add(vec![vec![value(path)], vec![period(time, Month)]]);
         }
     }
-    for one in paired {
-        for other in paired.iter().filter(|other| *other != one) {
-            let is_coarser = distinct(profile, one) <= distinct(profile, other);
+    for path in paired {
+        for other in paired.iter().filter(|other| *other != path) {
+            let is_coarser = distinct(profile, path) <= distinct(profile, other);
             if is_coarser {
-                pool.add(vec![vec![value(one)], vec![value(other)]]);
+                pool.add(vec![vec![value(path)], vec![value(other)]]);
             }
-            let are_wished = [one, other].iter().all(|path| wishes.equal.contains(path));
+            let are_wished = [path, other].iter().all(|path| wishes.equal.contains(path));
             if is_coarser && (are_wished || Some(other) != id) {
-                pool.add(vec![vec![value(one), value(other)]]);
+                pool.add(vec![vec![value(path), value(other)]]);
             }
         }
     }
@@ -64,15 +64,15 @@ pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStr
             });
         }
     }
-    for one in values.iter().filter(|path| Some(*path) != id) {
-        if distinct(profile, one) < MIN_UNBUCKETED_VALUES {
-            pool.add_buckets(id, BUCKETS_OF_A_VALUE, |bucket| vec![vec![value(one), bucket]]);
+    for path in values.iter().filter(|path| Some(*path) != id) {
+        if distinct(profile, path) < MIN_UNBUCKETED_VALUES {
+            pool.add_buckets(id, BUCKETS_OF_A_VALUE, |bucket| vec![vec![value(path), bucket]]);
         }
     }
     // Fewer values than buckets would be the values themselves, less readable.
     let is_enough = |path: &&PropertyPath| distinct(profile, path) >= 2 * BUCKETS_ALONE as usize;
-    for one in paired.iter().filter(is_enough) {
-        pool.add_buckets(Some(one), BUCKETS_ALONE, |bucket| vec![vec![bucket]]);
+    for path in paired.iter().filter(is_enough) {
+        pool.add_buckets(Some(path), BUCKETS_ALONE, |bucket| vec![vec![bucket]]);
     }
     pool.0.truncate(MAX_POOL_STRATEGIES);
     pool.0

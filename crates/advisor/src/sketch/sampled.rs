@@ -33,7 +33,7 @@ impl<T> UniformSample<T> {
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
-        self.kept.iter().map(|(_, one)| one)
+        self.kept.iter().map(|(_, element)| element)
     }
 }
 

@@ -97,12 +97,12 @@ fn queries(
             filters: filters.clone(),
             ..kind(name.to_owned(), RequestOperation::Query, per_day)
         };
-    let Some(one) = tables.queries_in_one_partition() else {
+    let Some(share) = tables.queries_in_one_partition() else {
         return vec![query("queries", per_day, &BTreeMap::new())];
     };
     let kinds = [
-        query("queries in one logical partition", per_day * one, key),
-        query("queries over logical partitions", per_day * (1.0 - one), &BTreeMap::new()),
+        query("queries in one logical partition", per_day * share, key),
+        query("queries over logical partitions", per_day * (1.0 - share), &BTreeMap::new()),
     ];
     kinds.into_iter().filter(|kind| kind.per_day() > Some(0.0)).collect()
 }

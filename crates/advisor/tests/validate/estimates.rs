@@ -186,8 +186,12 @@ fn the_share_of_requests_that_name_the_key_is_weighted_by_frequency() {
     let report = world.report("/userId");
     assert_eq!(report.estimates.aligned, Some(0.9));
     assert_eq!(report.estimates.cross_partition, Some(0.1));
-    let by_kind: f64 =
-        report.estimates.requests.iter().map(|one| one.request_units_per_day.unwrap()).sum();
+    let by_kind: f64 = report
+        .estimates
+        .requests
+        .iter()
+        .map(|request| request.request_units_per_day.unwrap())
+        .sum();
     near(report.estimates.request_units_per_day.value, by_kind, 1e-9);
     near(report.estimates.request_units_per_day.low, 0.75 * by_kind, 1e-9);
 }

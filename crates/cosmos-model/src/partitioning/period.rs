@@ -158,7 +158,10 @@ impl FromStr for Granularity {
     type Err = ParseGranularityError;
 
     fn from_str(name: &str) -> Result<Self, ParseGranularityError> {
-        Self::ALL.into_iter().find(|one| one.name() == name).ok_or(ParseGranularityError)
+        Self::ALL
+            .into_iter()
+            .find(|granularity| granularity.name() == name)
+            .ok_or(ParseGranularityError)
     }
 }
 
