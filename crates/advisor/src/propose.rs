@@ -3,7 +3,7 @@
 //! 1. An [`ItemProfile`] of the part has the properties that can be a key, and the times among them
 //!    (`profile`).
 //! 2. The pool has all sensible strategies of them: values, pairs as levels and joined, periods, buckets
-//!    (`pool`). It is wide, and bounded by [`MAX_POOL_STRATEGIES`].
+//!    (`pool`). It is wide, and bounded by `MAX_POOL_STRATEGIES`.
 //! 3. The pool is measured on the part and ranked as the answer will be ([`crate::advice`]), and the best
 //!    of each kind of strategy are proposed. So there is one ranking.
 
