@@ -1,7 +1,6 @@
 //! The Cosmos DB trigger's batch in every encoding.
 
-use custom_handler::{CustomHandler, Document, Documents};
-use serde::Deserialize;
+use custom_handler::Document;
 use serde_json::{Value, json};
 
 use crate::world::{TestApp, encoded};
@@ -71,40 +70,6 @@ async fn a_document_that_is_no_object_reaches_the_handler_for_the_dead_letters()
     let batch = format!(r#"[null, 7, "text", {lone_surrogate}, {deep}]"#);
     let reply = app.changes(&json!(encoded(&batch))).await;
     assert_eq!(reply.output("raw"), json!(["null", "7", r#""text""#, lone_surrogate, deep]));
-}
-
-#[tokio::test]
-async fn one_bad_document_does_not_fail_the_others() {
-    #[derive(Deserialize)]
-    struct Item {
-        id: String,
-    }
-    let app =
-        TestApp::new(CustomHandler::new().trigger("Changes", async |documents: Documents| {
-            let ids = |document: &Document| match document.parse::<Item>() {
-                Ok(item) => json!(item.id),
-                Err(_) => json!({ "dead": document.raw() }),
-            };
-            let ids: Vec<Value> = documents.0.iter().map(ids).collect();
-            custom_handler::InvocationOutcome::new().output("ids", ids)
-        }));
-    let reply = app.changes(&json!([{"id": "a"}, {"id": 2}, {"id": "c"}])).await;
-    assert_eq!(reply.output("ids"), json!(["a", {"dead": r#"{"id":2}"#}, "c"]));
-}
-
-#[tokio::test]
-async fn an_empty_batch_is_a_batch() {
-    let app = TestApp::echoing_documents();
-    for data in [json!([]), json!("[]"), json!("\"[]\""), json!("\" [ ] \"")] {
-        assert_eq!(app.changes(&data).await.output("raw"), json!([]), "{data}");
-    }
-}
-
-#[tokio::test]
-async fn the_name_of_the_binding_does_not_matter() {
-    let app = TestApp::echoing_documents();
-    let reply = app.invoke("Changes", r#"{"Data":{"\u00fcber-input":[1]}}"#).await;
-    assert_eq!(reply.output("raw"), json!(["1"]));
 }
 
 #[tokio::test]

@@ -56,11 +56,6 @@ async fn a_body_that_is_no_invocation_fails() {
 }
 
 #[tokio::test]
-async fn a_handlers_error_is_a_500_with_its_reason() {
-    assert_eq!(app().invoke("Fails", "{}").await.failure(500).trim(), "the store is unavailable");
-}
-
-#[tokio::test]
 async fn a_panic_fails_its_own_invocation_only() {
     let app = app();
     let panics = [

@@ -1,8 +1,6 @@
 //! The arguments and results of handlers.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use custom_handler::{
     CustomHandler, Documents, FromInvocation, Invocation, InvocationError, InvocationId,
@@ -74,22 +72,6 @@ async fn an_error_is_logged_with_its_causes() {
     }
     let app = TestApp::new(CustomHandler::new().trigger("Fails", async || Err::<(), _>(Chain)));
     assert_eq!(app.invoke("Fails", BODY).await.failure(500).trim(), "outer: inner");
-}
-
-#[tokio::test]
-async fn a_closure_carries_state() {
-    let n_calls = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&n_calls);
-    let app = TestApp::new(CustomHandler::new().trigger("Count", move || {
-        let counter = Arc::clone(&counter);
-        async move {
-            counter.fetch_add(1, Ordering::Relaxed);
-        }
-    }));
-    for _ in 0..3 {
-        app.invoke("Count", BODY).await.answer();
-    }
-    assert_eq!(n_calls.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use axum::response::IntoResponse;
 use axum::routing::{any, get, post};
 use custom_handler::CustomHandler;
 
-use crate::world::{AppReply, ID, TestApp, invocation};
+use crate::world::{AppReply, TestApp, invocation};
 
 fn app(http: Router) -> TestApp {
     TestApp::new(CustomHandler::new().http(http).trigger("Changes", async || ()))
@@ -42,13 +42,6 @@ async fn a_body_of_an_http_function_has_no_limit_of_ours() {
     let n_bytes = custom_handler::MAX_BODY_BYTES + 1;
     let reply = send(&app, Method::POST, "/api/count", vec![0; n_bytes]).await;
     assert_eq!(reply.text, n_bytes.to_string());
-}
-
-#[tokio::test]
-async fn an_http_function_may_answer_with_an_empty_body() {
-    let app = app(Router::new().route("/Empty", post(async || StatusCode::NO_CONTENT)));
-    let reply = app.invoke("Empty", "").await;
-    assert_eq!((reply.status.as_u16(), reply.text.as_str()), (204, ""));
 }
 
 #[tokio::test]
@@ -115,23 +108,6 @@ async fn a_fallback_for_every_path_does_not_make_an_unknown_trigger_succeed() {
     assert!(reply.failure(404).contains("No trigger named `Unknown`"));
     assert_eq!(send(&app, Method::GET, "/Unknown", "").await.status, 200);
     assert_eq!(send(&app, Method::POST, "/a/b", "").await.status, 200);
-}
-
-#[tokio::test]
-async fn a_trigger_goes_before_a_route_of_the_same_name() {
-    let app = app(Router::new().route("/Changes", any(async || "the route")));
-    app.invoke("Changes", "{}").await.answer();
-    assert_eq!(send(&app, Method::GET, "/Changes", "").await.text, "the route");
-}
-
-#[tokio::test]
-async fn the_id_of_the_host_reaches_the_router() {
-    let id = async |request: Request| {
-        let id = request.headers().get("x-azure-functions-invocationid").cloned();
-        id.map_or(String::new(), |id| id.to_str().unwrap().to_owned())
-    };
-    let app = app(Router::new().route("/api/id", post(id)));
-    assert_eq!(app.invoke("api/id", "").await.text, ID);
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 use custom_handler::{CustomHandler, Documents, InvocationId, logs};
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tracing::Instrument;
 
 use crate::world::TestApp;
 
@@ -29,16 +28,6 @@ async fn the_lines_are_in_the_answer() {
         lines,
         [r#"INFO a "sentence" 漢字 post.id="p1" n=3"#, "WARN trouble error=disk full"]
     );
-}
-
-#[tokio::test]
-async fn a_task_that_a_handler_spawns_in_its_span_belongs_to_it() {
-    let app = TestApp::new(CustomHandler::new().trigger("Logs", async || {
-        let inside = async { tracing::info!("inside") }.in_current_span();
-        tokio::spawn(inside).await.unwrap();
-        tokio::spawn(async { tracing::info!("outside") }).await.unwrap();
-    }));
-    assert_eq!(logs_of(&app, &json!({})).await, ["INFO inside"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -77,10 +66,4 @@ async fn the_lines_are_bounded_and_the_others_counted() {
         format!("INFO {}", logs::MAX_INVOCATION_LINES - 1)
     );
     assert_eq!(lines[logs::MAX_INVOCATION_LINES], "(5 more lines)");
-}
-
-#[tokio::test]
-async fn the_content_of_documents_is_in_no_line_of_this_crate() {
-    let app = TestApp::new(CustomHandler::new().trigger("Logs", async |_: Documents| {}));
-    assert!(logs_of(&app, &batch(&json!([{"id": "secret"}]))).await.is_empty());
 }

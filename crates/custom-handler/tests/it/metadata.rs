@@ -44,13 +44,6 @@ async fn without_a_retry_policy_there_is_no_retry_context() {
 }
 
 #[tokio::test]
-async fn a_retry_context_that_is_none_fails() {
-    let body = r#"{"Metadata": {"RetryContext": {"RetryCount": "many"}}}"#;
-    let reply = retry_app().invoke("Changes", body).await;
-    assert!(reply.failure(400).contains("`Metadata.RetryContext`"));
-}
-
-#[tokio::test]
 async fn the_id_and_the_system_metadata_come_from_the_host() {
     let handler = async |id: InvocationId, sys: SystemMetadata| {
         InvocationOutcome::new()

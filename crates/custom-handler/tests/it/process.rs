@@ -153,13 +153,6 @@ impl Drop for Running {
 }
 
 #[test]
-fn a_handler_listens_on_loopback_only() {
-    let running = Running::start(None);
-    assert!(running.address.starts_with("127.0.0.1:"), "{}", running.address);
-    assert!(running.send("GET", "/", "1", "").starts_with("HTTP/1.1 200 OK"));
-}
-
-#[test]
 fn lines_go_to_stdout_with_the_id_of_their_invocation() {
     let mut running = Running::start(None);
     let answer = running.send("POST", "/Changes", "id-of-batch", r#"{"Data":{"x":[]}}"#);

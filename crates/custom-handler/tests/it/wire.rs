@@ -73,19 +73,3 @@ async fn a_caller_with_too_large_a_body_gets_to_read_the_413() {
     })
     .await;
 }
-
-#[tokio::test]
-async fn a_caller_that_hangs_up_does_not_disturb_the_next() {
-    with_server(|address| async move {
-        let mut first = TcpStream::connect(address).await.unwrap();
-        let head = "POST /Changes HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{\"Da";
-        first.write_all(head.as_bytes()).await.unwrap();
-        drop(first);
-        let mut second = TcpStream::connect(address).await.unwrap();
-        let probe = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
-        second.write_all(probe.as_bytes()).await.unwrap();
-        let answer = read_to_end(second).await;
-        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-    })
-    .await;
-}
