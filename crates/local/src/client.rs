@@ -21,10 +21,10 @@ pub struct Call {
     pub method: Method,
     /// Path and query, such as `/api/feed?limit=5`.
     pub path: String,
-    /// Headers, besides those that the body needs.
+    /// The headers.
     pub headers: Vec<(HeaderName, String)>,
-    /// The JSON body.
-    pub body: Option<Value>,
+    /// The body.
+    pub body: Option<Bytes>,
 }
 
 /// An answer with its whole body.
@@ -78,8 +78,9 @@ impl Call {
 
     /// Sets a JSON body.
     #[must_use]
-    pub fn json(self, body: Value) -> Self {
-        Self { body: Some(body), ..self }
+    pub fn json(self, body: impl Into<Value>) -> Self {
+        let body = Some(Bytes::from(body.into().to_string()));
+        Self { body, ..self }.header(header::CONTENT_TYPE, "application/json")
     }
 }
 
@@ -140,6 +141,14 @@ impl Client {
     /// # Errors
     /// When there is no answer, or only a part of it.
     pub async fn send(&self, call: &Call) -> anyhow::Result<Reply> {
+        let response = self.begin(call).await?;
+        let status = response.status();
+        let headers = response.headers().clone();
+        Ok(Reply { status, headers, body: response.bytes().await? })
+    }
+
+    /// Sends a request and returns the answer as soon as its body begins.
+    pub(crate) async fn begin(&self, call: &Call) -> reqwest::Result<reqwest::Response> {
         let Call { method, path, headers, body } = call;
         let mut request = self.inner.request(method.clone(), format!("{}{path}", self.base));
         for (name, value) in headers {
@@ -149,12 +158,8 @@ impl Client {
             request = request.header(FUNCTION_KEY, key);
         }
         if let Some(body) = body {
-            let json = (header::CONTENT_TYPE, "application/json");
-            request = request.header(json.0, json.1).body(body.to_string());
+            request = request.body(body.clone());
         }
-        let response = request.send().await?;
-        let status = response.status();
-        let headers = response.headers().clone();
-        Ok(Reply { status, headers, body: response.bytes().await? })
+        request.send().await
     }
 }

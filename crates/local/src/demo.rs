@@ -37,13 +37,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::client::{Call, Client, Reply};
 use anyhow::{Context as _, bail, ensure};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use time::{Date, OffsetDateTime};
 use uuid::Uuid;
+
+use crate::client::{Call, Client, Reply};
 
 /// The data set of a domain.
 #[derive(Debug, Deserialize)]
@@ -196,7 +197,10 @@ impl DemoRequest {
                 Call::new(Method::POST, format!("/api/{path}")).key(self.key().to_string())
             }
         };
-        Call { body: self.body.as_ref().map(|body| dated(body, today)), ..call }
+        match &self.body {
+            Some(body) => call.json(dated(body, today)),
+            None => call,
+        }
     }
 
     /// Returns a key that only the same request has.

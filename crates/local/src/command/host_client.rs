@@ -1,61 +1,41 @@
 //! A client of a running host, for the commands of other terminals.
 
 use anyhow::{Context as _, bail};
-use axum::body::Body;
-use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Method, Request, StatusCode, header};
-use http_body_util::BodyExt as _;
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
-};
+use bytes::BytesMut;
+use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::cli::RunningHost;
-use crate::host::{HostEvent, HostedFunction, ManualResult};
+use crate::{
+    client::{Call, Client, Reply},
+    host::{HostEvent, HostedFunction, ManualResult},
+};
 
 /// A client of one host.
 pub(super) struct HostClient {
     url: String,
-    key: Option<String>,
-    client: Client<HttpConnector, Body>,
-}
-
-/// An answer with its whole body.
-pub(super) struct HostAnswer {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+    client: Client,
 }
 
 /// The events of a host, as they happen.
 pub(super) struct EventReader {
-    body: Body,
+    response: reqwest::Response,
     /// The begin of the next line.
     rest: BytesMut,
 }
 
 impl HostClient {
     /// Creates a client. It connects when it is used.
-    pub(super) fn new(host: RunningHost) -> Self {
+    pub(super) fn new(host: RunningHost) -> anyhow::Result<Self> {
         let url = format!("http://127.0.0.1:{}", host.port);
-        let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { url, key: host.key, client }
+        let client = Client::new(&url)?.with_key(host.key);
+        Ok(Self { url, client })
     }
 
     /// Sends a request and reads the whole answer, with any status.
-    pub(super) async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        headers: &[(header::HeaderName, String)],
-        body: Bytes,
-    ) -> anyhow::Result<HostAnswer> {
-        let (head, body) = self.exchange(method, path, headers, body).await?.into_parts();
-        let body = body.collect().await.context("the app has ended in the middle of its answer")?;
-        let http::response::Parts { status, headers, .. } = head;
-        Ok(HostAnswer { status, headers, body: body.to_bytes() })
+    pub(super) async fn send(&self, call: &Call) -> anyhow::Result<Reply> {
+        self.client.send(call).await.map_err(|error| self.explained(error))
     }
 
     /// Returns the functions of the app.
@@ -67,8 +47,8 @@ impl HostClient {
     pub(super) async fn function(&self, name: &str) -> anyhow::Result<HostedFunction> {
         let functions = self.functions().await?;
         let names: Vec<_> = functions.iter().map(|function| function.name.clone()).collect();
-        let found = functions.into_iter().find(|one| one.name.eq_ignore_ascii_case(name));
-        found.with_context(|| {
+        let mut functions = functions.into_iter();
+        functions.find(|function| function.name.eq_ignore_ascii_case(name)).with_context(|| {
             format!("there is no function {name}. The app has {}", names.join(", "))
         })
     }
@@ -85,27 +65,27 @@ impl HostClient {
         documents: Option<&[Value]>,
     ) -> anyhow::Result<ManualResult> {
         let input = documents.map(serde_json::to_string).transpose()?;
-        let body = serde_json::to_vec(&serde_json::json!({ "input": input }))?;
-        let path = format!("/admin/local/functions/{function}");
-        let answer = self.send(Method::POST, &path, &[], body.into()).await?;
+        let call = Call::new(Method::POST, format!("/admin/local/functions/{function}"));
+        let answer = self.send(&call.json(json!({ "input": input }))).await?;
         if answer.status == StatusCode::BAD_REQUEST {
-            bail!("{function}: {}", String::from_utf8_lossy(&answer.body));
+            bail!("{function}: {}", answer.text());
         }
         self.parsed(&answer)
     }
 
     /// Begins to read the events of the host.
     pub(super) async fn events(&self) -> anyhow::Result<EventReader> {
-        let response = self.exchange(Method::GET, "/admin/local/events", &[], Bytes::new()).await?;
+        let response = self.client.begin(&Call::get("/admin/local/events")).await;
+        let response = response.map_err(|error| self.explained(error.into()))?;
         self.check(response.status())?;
-        Ok(EventReader { body: response.into_body(), rest: BytesMut::new() })
+        Ok(EventReader { response, rest: BytesMut::new() })
     }
 
     async fn read<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        self.parsed(&self.send(Method::GET, path, &[], Bytes::new()).await?)
+        self.parsed(&self.send(&Call::get(path)).await?)
     }
 
-    fn parsed<T: DeserializeOwned>(&self, answer: &HostAnswer) -> anyhow::Result<T> {
+    fn parsed<T: DeserializeOwned>(&self, answer: &Reply) -> anyhow::Result<T> {
         self.check(answer.status)?;
         serde_json::from_slice(&answer.body).with_context(|| self.is_another())
     }
@@ -127,30 +107,13 @@ impl HostClient {
         )
     }
 
-    async fn exchange(
-        &self,
-        method: Method,
-        path: &str,
-        headers: &[(header::HeaderName, String)],
-        body: Bytes,
-    ) -> anyhow::Result<http::Response<Body>> {
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
-        if let Some(key) = &self.key {
-            request = request.header("x-functions-key", key);
+    fn explained(&self, error: anyhow::Error) -> anyhow::Error {
+        let url = &self.url;
+        if error.downcast_ref().is_some_and(reqwest::Error::is_connect) {
+            let advice = "start one with `cargo local`, or give its --port";
+            return anyhow::anyhow!("no app answers at {url}: {advice}");
         }
-        for (name, value) in headers {
-            request = request.header(name, value);
-        }
-        let body = if body.is_empty() { Body::empty() } else { Body::from(body) };
-        let request = request.body(body).with_context(|| format!("{path} is no path"))?;
-        let response = match self.client.request(request).await {
-            Err(error) if error.is_connect() => bail!(
-                "no app answers at {}: start one with `cargo local`, or give its --port",
-                self.url
-            ),
-            response => response.with_context(|| format!("{} has not answered", self.url))?,
-        };
-        Ok(response.map(Body::new))
+        error.context(format!("{url} has not answered"))
     }
 }
 
@@ -166,10 +129,7 @@ impl EventReader {
                 }
                 continue;
             }
-            let frame = self.body.frame().await?.ok()?;
-            if let Ok(data) = frame.into_data() {
-                self.rest.extend_from_slice(&data);
-            }
+            self.rest.extend_from_slice(&self.response.chunk().await.ok()??);
         }
     }
 }

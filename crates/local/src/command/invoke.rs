@@ -16,8 +16,9 @@ use uuid::Uuid;
 use super::{
     api_document::{ApiDocument, ApiOperation},
     cli::InvokeOptions,
-    host_client::{HostAnswer, HostClient},
+    host_client::HostClient,
 };
+use crate::client::{Call, Reply};
 use crate::host::{EndedInvocation, HostEvent, HostedFunction, HostedTrigger, ManualResult};
 
 /// The headers of an answer that are shown.
@@ -45,7 +46,7 @@ struct FollowedEvents(mpsc::UnboundedReceiver<HostEvent>);
 /// When no app runs, the input cannot be read, or the invocation fails.
 pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
     let InvokeOptions { function, documents, body, path, dry_run, host, example: _ } = options;
-    let host = HostClient::new(host);
+    let host = HostClient::new(host)?;
     let HostedFunction { name, trigger } = host.function(&function).await?;
     match trigger {
         HostedTrigger::Http { methods, route } => {
@@ -136,23 +137,26 @@ async fn call(host: &HostClient, function: &str, request: ExampleRequest) -> any
     let events = FollowedEvents::begin(host).await?;
     // It tells the invocation from others.
     let trace_parent = format!("00-{}-{}-01", hex(32), hex(16));
-    let mut headers = vec![(TRACE_PARENT, trace_parent.clone())];
-    headers.extend(body.as_ref().map(|_| (header::CONTENT_TYPE, "application/json".to_owned())));
-    anstream::eprintln!("{method} {path}");
+    let mut request = Call::new(method, path).header(TRACE_PARENT, &trace_parent);
+    if body.is_some() {
+        request = request.header(header::CONTENT_TYPE, "application/json");
+    }
+    let request = Call { body, ..request };
+    anstream::eprintln!("{} {}", request.method, request.path);
     let started = Instant::now();
-    let answer = host.send(method, &path, &headers, body.unwrap_or_default()).await?;
+    let answer = host.send(&request).await?;
     let ms = started.elapsed().as_millis();
-    let HostAnswer { status, headers, body } = answer;
-    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let charge = text(&REQUEST_CHARGE).map_or_else(String::new, |charge| format!(", {charge} RU"));
+    let Reply { status, body, .. } = &answer;
+    let charge = answer.header(&REQUEST_CHARGE);
+    let charge = charge.map_or_else(String::new, |charge| format!(", {charge} RU"));
     anstream::eprintln!("→ {status} in {ms} ms{charge}");
     for name in &SHOWN_HEADERS {
-        if let Some(value) = text(name) {
+        if let Some(value) = answer.header(name) {
             anstream::eprintln!("  {name}: {value}");
         }
     }
     events.print_lines(|ended| ended.trace_parent.as_ref() == Some(&trace_parent)).await;
-    print_json(&body)?;
+    print_json(body)?;
     ensure!(!status.is_client_error() && !status.is_server_error(), "{function} answered {status}");
     Ok(())
 }

@@ -22,9 +22,7 @@ mod overview;
 mod project;
 mod run;
 mod running_app;
-mod signals;
 mod tail;
-mod watch;
 
 pub use api_document::example_of;
 

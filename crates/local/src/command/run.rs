@@ -1,31 +1,24 @@
 //! The steps of `cargo local`.
 
-use std::{
-    cell::OnceCell,
-    io::{IsTerminal as _, Write as _},
-    mem,
-    path::Path,
-    time::Instant,
-};
+use std::cell::OnceCell;
+use std::io::{IsTerminal as _, Write as _};
+use std::mem;
+use std::path::Path;
+use std::time::Instant;
 
-use crate::client::Client;
 use anyhow::{Context as _, bail};
 use futures::future::try_join_all;
 use serde::Serialize;
 
-use super::{
-    cli::StartOptions,
-    data::DataFolder,
-    launch::{CosmosAccount, Launch},
-    project::Project,
-    running_app::RunningApp,
-    signals,
-};
-use crate::{
-    chaos::Chaos,
-    demo::Demo,
-    host::{Console, Keys, TaskProgress},
-};
+use super::cli::StartOptions;
+use super::data::DataFolder;
+use super::launch::{CosmosAccount, Launch};
+use super::project::Project;
+use super::running_app::RunningApp;
+use crate::chaos::Chaos;
+use crate::client::Client;
+use crate::demo::Demo;
+use crate::host::{Console, Keys, TaskProgress};
 
 /// Runs the app until a signal ends it.
 pub(crate) async fn run(cli: StartOptions) -> anyhow::Result<()> {
@@ -35,7 +28,7 @@ pub(crate) async fn run(cli: StartOptions) -> anyhow::Result<()> {
     // A signal drops all that is under way, and the drop ends its processes.
     let ended = tokio::select! {
         ended = steps(cli, chaos.clone(), console.clone(), &data) => ended,
-        signal = signals::asked_to_end() => signal.context("Ctrl-C cannot be waited for"),
+        signal = asked_to_end() => signal.context("Ctrl-C cannot be waited for"),
     };
     if let Some(chaos) = chaos {
         console.plain(&chaos.summary());
@@ -196,4 +189,24 @@ fn ready(api: Option<String>, cosmos: &str) -> anyhow::Result<()> {
     let line = serde_json::to_string(&Ready { event: "ready", api, cosmos })?;
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}").and_then(|()| stdout.flush()).context("stdout is closed")
+}
+
+/// Waits for Ctrl-C, or for another signal that asks a program to end.
+#[cfg(unix)]
+pub(crate) async fn asked_to_end() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::select! {
+        ended = tokio::signal::ctrl_c() => ended,
+        _ = terminate.recv() => Ok(()),
+        _ = hangup.recv() => Ok(()),
+    }
+}
+
+/// Waits for Ctrl-C.
+#[cfg(not(unix))]
+pub(crate) async fn asked_to_end() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
 }

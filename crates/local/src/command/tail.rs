@@ -20,7 +20,7 @@ const RESTART_INTERVAL: Duration = Duration::from_millis(100);
 /// # Errors
 /// When no app runs, or it has no function of a name.
 pub(super) async fn tail(options: TailOptions) -> anyhow::Result<()> {
-    let host = HostClient::new(options.host);
+    let host = HostClient::new(options.host)?;
     let mut names = Vec::new();
     for name in &options.functions {
         names.push(host.function(name).await?.name);

@@ -1,21 +1,29 @@
 //! The public handle of the endpoint.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, SystemTime},
-};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
+use async_trait::async_trait;
+use azure_core::http::Request;
 use azure_data_cosmos::{
-    AccountEndpoint, AccountReference, CosmosClient, CosmosRuntime, RoutingStrategy,
+    AccountEndpoint, AccountReference, CosmosClient, CosmosRuntime, CosmosRuntimeBuilder,
+    RoutingStrategy,
 };
+use azure_data_cosmos_driver::diagnostics::RequestSentStatus;
+use azure_data_cosmos_driver::test::{
+    ConnectionPoolOptions, HttpClientConfig, HttpClientFactory, HttpRequest, HttpResponse,
+    TransportClient, TransportError,
+};
+use azure_data_cosmos_driver::{CosmosDriverRuntimeBuilder, CosmosError};
 
+use super::account::REGION;
+use super::operation::ContainerPath;
+use super::store::EndpointStore;
 use super::{
-    Charges, ContainersFile, EndpointError, Fault, FrozenReplica, Hold, RequestKind, RunningServer,
-    StoreRequest, WELL_KNOWN_KEY, account::REGION, in_process, operation::ContainerPath, provision,
-    replicas, server, store::EndpointStore,
+    Charges, ContainersFile, Fault, FrozenReplica, Hold, RequestKind, RunningServer, StoreRequest,
+    WELL_KNOWN_KEY, provision, replicas, server,
 };
 use crate::chaos::Chaos;
 
@@ -110,7 +118,7 @@ impl CosmosEndpoint {
     /// [`EndpointError::Cosmos`] if the SDK cannot create a runtime.
     pub async fn runtime(&self) -> Result<CosmosRuntime, EndpointError> {
         self.start_expiry();
-        in_process::runtime(Arc::clone(&self.store)).await.map_err(EndpointError::cosmos(
+        runtime(Arc::clone(&self.store)).await.map_err(EndpointError::cosmos(
             "the SDK cannot make a runtime for the in-memory account",
         ))
     }
@@ -232,5 +240,107 @@ impl CosmosEndpoint {
                 store.expire_items(SystemTime::now()).await;
             }
         });
+    }
+}
+
+/// An error of the local Cosmos DB endpoint.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndpointError {
+    /// Another program listens on the port.
+    #[error(
+        "port {port} on 127.0.0.1 is in use: stop the program that listens on it, or choose \
+         another port for the Cosmos DB endpoint (0 picks a free one)"
+    )]
+    PortInUse {
+        /// The requested port.
+        port: u16,
+    },
+    /// The port cannot be opened for another reason.
+    #[error("cannot listen on 127.0.0.1:{port} for the Cosmos DB endpoint")]
+    Listen {
+        /// The requested port.
+        port: u16,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// An option is out of its range.
+    #[error("{0}")]
+    Option(String),
+    /// The file of containers cannot be read.
+    #[error("cannot read the containers file {path}")]
+    ReadFile {
+        /// The path of the option.
+        path: String,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The text of the containers file breaks a rule.
+    #[error("containers file: {0}")]
+    Containers(String),
+    /// A database or container exists with other properties.
+    #[error("{0}")]
+    Exists(String),
+    /// A request to Cosmos DB failed.
+    #[error("{doing}")]
+    Cosmos {
+        /// The failed operation, as a sentence.
+        doing: String,
+        /// Error of the SDK.
+        source: azure_data_cosmos::CosmosError,
+    },
+}
+
+impl EndpointError {
+    /// Adds the failed operation to an error of the SDK.
+    pub(super) fn cosmos(
+        doing: impl Into<String>,
+    ) -> impl FnOnce(azure_data_cosmos::CosmosError) -> Self {
+        let doing = doing.into();
+        move |source| Self::Cosmos { doing, source }
+    }
+}
+
+/// Creates a runtime for `CosmosClient::builder().with_runtime(..)` that sends its requests to `store`.
+pub(super) async fn runtime(store: Arc<EndpointStore>) -> Result<CosmosRuntime, CosmosError> {
+    let driver = CosmosDriverRuntimeBuilder::new()
+        .with_mock_http_client_factory(Arc::new(Transport { store }));
+    CosmosRuntimeBuilder::from(driver).build().await
+}
+
+/// The factory that the SDK asks for, and the one client that it makes.
+#[derive(Clone, Debug)]
+struct Transport {
+    store: Arc<EndpointStore>,
+}
+
+impl HttpClientFactory for Transport {
+    fn build(
+        &self,
+        _connection_pool: &ConnectionPoolOptions,
+        _config: HttpClientConfig,
+    ) -> Result<Arc<dyn TransportClient>, CosmosError> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl TransportClient for Transport {
+    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        let mut core = Request::new(request.url.clone(), request.method);
+        *core.headers_mut() = request.headers.clone();
+        if let Some(body) = &request.body {
+            core.set_body(body.clone());
+        }
+        let response = self
+            .store
+            .execute(core)
+            .await
+            .map_err(|error| TransportError::new(error, RequestSentStatus::Unknown))?;
+        Ok(HttpResponse {
+            status: response.status,
+            headers: response.headers,
+            body: response.body.to_vec(),
+        })
     }
 }

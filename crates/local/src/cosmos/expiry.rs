@@ -27,9 +27,8 @@ use serde_json::Value;
 use super::{
     account::Account,
     feed_order::FeedOrders,
-    operation::{ContainerPath, PARTITION_KEY},
+    operation::{ContainerPath, PARTITION_KEY, Ttl, WrittenItem, body_of, lifetime},
     replicas::Replicas,
-    written::{Ttl, WrittenItem, body_of, lifetime},
 };
 
 /// The schedule of the items that will expire.

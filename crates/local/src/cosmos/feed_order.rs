@@ -24,9 +24,8 @@ use super::{
     account::Account,
     backend::Response,
     containers::ContainerInfo,
-    operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY},
+    operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY, WrittenItem},
     slices::{MAX_ITEM_COUNT, RANGE_ID},
-    written::WrittenItem,
 };
 
 const ITEM_LSN: HeaderName = HeaderName::from_static("x-ms-item-lsn");

@@ -32,45 +32,35 @@
 //! `docs/local-endpoint.md` has the list, with the versions that it was tried with.
 
 mod account;
-mod account_properties;
 mod authorization;
 mod backend;
 mod changes;
 mod charge;
 mod containers;
 mod containers_file;
-mod create_container;
-mod dialects;
 mod emulator;
 mod endpoint;
-mod error;
 mod expiry;
 mod faults;
 mod feed_order;
 mod gateway;
-mod holds;
-mod in_process;
-mod lagging;
 mod operation;
 mod pages;
 mod provision;
 mod replicas;
 mod requests;
-mod resource_shape;
 mod rids;
 mod server;
 mod slices;
 mod snapshot;
-mod splits;
 mod store;
-mod written;
 
 pub use charge::Charges;
 pub use containers_file::ContainersFile;
+pub use endpoint::EndpointError;
 pub use endpoint::{CosmosEndpoint, EndpointOptions};
-pub use error::EndpointError;
 pub use faults::Fault;
-pub use holds::Hold;
+pub use faults::Hold;
 pub use operation::RequestKind;
 pub use provision::provision;
 pub use replicas::FrozenReplica;

@@ -10,24 +10,18 @@
 //! token asks for more, the backend refuses the read with 404 and sub-status 1002, and the newest state
 //! answers. Writes, their preconditions, and the change feed use no replica.
 
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use azure_core::http::{Request, Url, headers::HeaderName};
+use azure_core::http::headers::HeaderName;
+use azure_core::http::{Request, Url};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::{
-    account::Account,
-    backend::{Region, Response},
-    lagging::Lagging,
-    operation::RequestKind,
-};
-use crate::chaos::Chaos;
+use super::account::Account;
+use super::backend::{Backend, Region, Response};
+use super::operation::{ContainerPath, RequestKind};
+use crate::chaos::{Chaos, ChaosKind, Random};
 
 const CONSISTENCY_STRATEGY: HeaderName =
     HeaderName::from_static("x-ms-cosmos-read-consistency-strategy");
@@ -246,5 +240,201 @@ pub(super) fn hide_replica(response: &mut Response) {
     let tokens: Option<Vec<_>> = tokens.split(',').map(of_region).collect();
     if let Some(tokens) = tokens {
         response.headers.insert(SESSION_TOKEN, tokens.join(","));
+    }
+}
+
+/// The lag of each replica at most, in milliseconds.
+const MAX_LAG_MS: [u64; 4] = [20, 100, 500, 2_000];
+
+/// The replicas that lag at random.
+#[derive(Debug)]
+pub(super) struct Lagging {
+    chaos: Chaos,
+    replicas: Vec<Lag>,
+    moments: Mutex<Moments>,
+    /// The number of splits under way: a split begins with the data of one region.
+    caught_up: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Lag {
+    replica: Region,
+    most_ms: u64,
+}
+
+#[derive(Debug)]
+struct Moments {
+    random: Random,
+    /// For each replica the moment that it shows, and the end of that state.
+    of: Vec<(Instant, Instant)>,
+}
+
+impl Lagging {
+    /// Creates the replicas of an account with this address, if chaos asks for stale reads.
+    pub(super) fn from_chaos(chaos: Option<&Chaos>, base_url: &Url) -> Option<Self> {
+        let chaos = chaos.filter(|chaos| chaos.spec().probability(ChaosKind::Stale) > 0.0)?.clone();
+        let lag = |(number, most_ms)| {
+            let replica = Region::replica(&format!("Replica {number}"), base_url)?;
+            Some(Lag { replica, most_ms })
+        };
+        let replicas: Vec<_> = MAX_LAG_MS.into_iter().enumerate().filter_map(lag).collect();
+        let now = Instant::now();
+        let moments =
+            Moments { random: chaos.fork(ChaosKind::Stale), of: vec![(now, now); replicas.len()] };
+        let moments = Mutex::new(moments);
+        Some(Self { chaos, replicas, moments, caught_up: AtomicUsize::new(0) })
+    }
+
+    pub(super) fn chaos(&self) -> &Chaos {
+        &self.chaos
+    }
+
+    /// Returns all replicas.
+    pub(super) fn replicas(&self) -> impl Iterator<Item = &Region> {
+        self.replicas.iter().map(|lag| &lag.replica)
+    }
+
+    /// Returns true if a replica is due to show another moment.
+    pub(super) fn is_due(&self) -> bool {
+        let now = Instant::now();
+        !self.chaos.is_stopped()
+            && self.caught_up.load(Ordering::SeqCst) == 0
+            && self.moments().of.iter().any(|(_, until)| *until <= now)
+    }
+
+    /// Lets each replica that is due show the present moment. The caller holds back writes.
+    pub(super) fn refresh(&self, backend: &dyn Backend) {
+        if self.caught_up.load(Ordering::SeqCst) > 0 {
+            return;
+        }
+        let now = Instant::now();
+        let Moments { random, of } = &mut *self.moments();
+        for (lag, (since, until)) in self.replicas.iter().zip(of) {
+            if *until <= now {
+                backend.resume(&lag.replica.name);
+                backend.pause(&lag.replica.name);
+                *since = now;
+                *until = now + Duration::from_millis(1 + random.below(lag.most_ms));
+            }
+        }
+    }
+
+    /// Returns the replicas that a read may see, if chaos decides so: the one with the longest lag
+    /// first.
+    pub(super) fn roll(&self) -> Vec<Region> {
+        if self.caught_up.load(Ordering::SeqCst) > 0 || self.chaos.roll(ChaosKind::Stale).is_none()
+        {
+            return Vec::new();
+        }
+        let moments = self.moments();
+        let mut order: Vec<_> =
+            moments.of.iter().zip(self.replicas()).map(|((since, _), one)| (*since, one)).collect();
+        order.sort_by_key(|(since, _)| *since);
+        order.into_iter().map(|(_, replica)| replica.clone()).collect()
+    }
+
+    /// Delivers all writes to all replicas, also those to come. The caller holds back writes.
+    pub(super) fn catch_up(&self, backend: &dyn Backend) {
+        self.caught_up.fetch_add(1, Ordering::SeqCst);
+        for replica in self.replicas() {
+            backend.resume(&replica.name);
+        }
+    }
+
+    /// Ends [`Lagging::catch_up`].
+    pub(super) fn fall_behind(&self) {
+        let now = Instant::now();
+        self.moments().of.fill((now, now));
+        self.caught_up.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn moments(&self) -> MutexGuard<'_, Moments> {
+        self.moments.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The number of writes to the account from one split to the next at most.
+const MAX_WRITES_BETWEEN_SPLITS: u64 = 2_000;
+/// The time, in milliseconds, for which a partition answers 410 while it splits, at most. In Azure a
+/// split takes much longer, but most of it in the background.
+const MAX_LOCKED_MS: u64 = 100;
+
+/// The time and the partition of each split.
+#[derive(Debug)]
+pub(super) struct Splits {
+    chaos: Chaos,
+    next: Mutex<Next>,
+}
+
+#[derive(Debug)]
+struct Next {
+    left: u32,
+    writes: u64,
+    random: Random,
+}
+
+impl Splits {
+    pub(super) fn new(chaos: Chaos) -> Self {
+        let mut random = chaos.fork(ChaosKind::Split);
+        let next = Next {
+            left: chaos.spec().splits(),
+            writes: 1 + random.below(MAX_WRITES_BETWEEN_SPLITS),
+            random,
+        };
+        Self { chaos, next: Mutex::new(next) }
+    }
+
+    /// Counts a write. If a split is due, a partition of the written container splits.
+    pub(super) async fn after_write(
+        &self,
+        backend: &Arc<dyn Backend>,
+        replicas: &Replicas,
+        path: &ContainerPath,
+    ) {
+        let Some(mut random) = self.due() else {
+            return;
+        };
+        let partitions = backend.partitions(path);
+        let Some(&partition) = partitions.get(random.index(partitions.len())) else {
+            return;
+        };
+        let locked = Duration::from_millis(random.below(MAX_LOCKED_MS));
+        // The backend copies the data of any region into the new partitions.
+        let (alone, caught_up) = replicas.catch_up().await;
+        backend.split(path, partition, locked);
+        drop(alone);
+        if let Some(caught_up) = caught_up {
+            let backend = Arc::clone(backend);
+            let path = path.clone();
+            tokio::spawn(async move {
+                backend.split_done(&path, partition).await;
+                drop(caught_up);
+            });
+        }
+        self.chaos.note(
+            ChaosKind::Split,
+            format_args!(
+                "partition {partition} of {}, locked for {} ms",
+                path.container,
+                locked.as_millis()
+            ),
+        );
+    }
+
+    fn due(&self) -> Option<Random> {
+        if self.chaos.is_stopped() {
+            return None;
+        }
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        next.writes -= 1;
+        if next.writes > 0 {
+            return None;
+        }
+        next.writes = 1 + next.random.below(MAX_WRITES_BETWEEN_SPLITS);
+        if next.left == 0 {
+            return None;
+        }
+        next.left -= 1;
+        Some(next.random.fork())
     }
 }

@@ -7,8 +7,10 @@ use serde::Deserialize;
 
 use super::{
     backend::Response,
-    operation::{ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind, names_partition_key},
-    written::{body_of, parse},
+    operation::{
+        ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind, body_of, names_partition_key,
+        parse,
+    },
 };
 
 const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");

@@ -19,8 +19,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     account::Account,
     backend::Response,
-    operation::{ContainerPath, names_partition_key},
-    written::parse,
+    operation::{ContainerPath, names_partition_key, parse},
 };
 
 pub(super) const CONTINUATION: HeaderName = HeaderName::from_static("x-ms-continuation");

@@ -10,8 +10,9 @@ use futures::TryStreamExt as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    CosmosEndpoint, EndpointError, operation::ContainerPath, store::EndpointStore,
-    written::lifetime,
+    CosmosEndpoint, EndpointError,
+    operation::{ContainerPath, lifetime},
+    store::EndpointStore,
 };
 
 /// The properties that the store gives to each item.

@@ -15,28 +15,24 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::{
-    account::Account,
-    account_properties,
+    account::{Account, for_clients},
     backend::Response,
     changes,
     charge::{Charges, Ledger},
-    containers::KnownContainers,
-    create_container,
-    dialects::{strip_trailing_slash, wrap_bare_patch},
+    containers::{KnownContainers, create_container},
     emulator::Emulator,
     expiry::Expiry,
-    faults::{Fault, Faults},
+    faults::{Fault, Faults, Holds},
     feed_order::FeedOrders,
-    holds::Holds,
-    lagging::Lagging,
-    operation::{ContainerPath, ContainersChange, PARTITION_KEY, RequestKind, StoreOperation},
+    operation::{
+        ContainerPath, ContainersChange, PARTITION_KEY, RequestKind, StoreOperation, body_of,
+        strip_trailing_slash, wrap_bare_patch, written_items,
+    },
     pages,
-    replicas::{self, Replicas},
+    replicas::{self, Lagging, Replicas, Splits},
     requests::{RequestLog, StoreAnswer, StoreRequest},
     rids,
     slices::ITEM_COUNT,
-    splits::Splits,
-    written::{body_of, written_items},
 };
 use crate::chaos::{Chaos, ChaosKind};
 
@@ -149,7 +145,7 @@ impl EndpointStore {
             }
             StoreOperation::Containers(change) => self.change_containers(change, &request).await?,
             StoreOperation::Metadata if request.url().path() == "/" => {
-                account_properties::for_clients(self.account.send(&request).await?)
+                for_clients(self.account.send(&request).await?)
             }
             StoreOperation::Metadata => self.account.send(&request).await?,
         };
@@ -264,13 +260,7 @@ impl EndpointStore {
         let _alone = self.control_plane.lock().await;
         let response = match &change {
             ContainersChange::Create { database } => {
-                create_container::create_container(
-                    &self.account,
-                    self.partitions,
-                    database,
-                    request,
-                )
-                .await?
+                create_container(&self.account, self.partitions, database, request).await?
             }
             _ => self.account.send(request).await?,
         };
@@ -363,7 +353,6 @@ async fn to_its_end(
 mod tests {
     use std::pin::pin;
 
-    use azure_core::http::headers::{ETAG, HeaderName};
     use serde_json::json;
     use tokio::time::timeout;
 
@@ -397,48 +386,6 @@ mod tests {
         assert!(reading.await.is_ok());
     }
 
-    #[tokio::test]
-    async fn a_feed_that_was_quiet_shows_each_write_expiry_and_split_at_once() {
-        let options = EndpointOptions { partitions: 1, ..EndpointOptions::default() };
-        let (endpoint, posts) = with_posts(options).await;
-        let store = &endpoint.store;
-        let write = async |id: &str, ttl: i32| {
-            let item = json!({"id": id, "postId": id, "ttl": ttl});
-            assert_eq!(store.upsert(&posts, &json!([id]), &item).await.unwrap(), 201);
-        };
-        let ask = async |partition: u32, behind: &str| {
-            let path = ["dbs", "tributary", "colls", "posts", "docs"];
-            let mut request = store.account.request(Method::Get, &path);
-            request.insert_header("a-im", "Incremental feed");
-            request.insert_header("x-ms-documentdb-partitionkeyrangeid", partition.to_string());
-            request.insert_header("if-none-match", behind.to_owned());
-            store.execute(request).await.unwrap()
-        };
-
-        write("p1", -1).await;
-        let first = ask(0, "\"0\"").await;
-        assert_eq!((first.status, etag(&first)), (200, "\"1\""));
-        for _ in 0..2 {
-            let quiet = ask(0, "\"1\"").await;
-            assert_eq!((quiet.status, etag(&quiet)), (304, "\"1\""));
-        }
-        write("p2", 1).await;
-        assert_eq!(ids(&ask(0, "\"1\"").await), ["p2"]);
-
-        assert_eq!(ask(0, "\"2\"").await.status, 304);
-        let before = lsn(&ask(0, "\"2\"").await);
-        assert_eq!(endpoint.expire_items(SystemTime::now() + Duration::from_mins(1)).await, 1);
-        assert_ne!(lsn(&ask(0, "\"2\"").await), before, "the deletion is counted");
-
-        store.split(&posts).await;
-        assert_eq!(ask(0, "\"2\"").await.status, 410);
-        for partition in store.account.backend.partitions(&posts) {
-            for _ in 0..2 {
-                assert_eq!(ask(partition, "\"2\"").await.status, 304);
-            }
-        }
-    }
-
     async fn with_posts(options: EndpointOptions) -> (CosmosEndpoint, ContainerPath) {
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let containers = json!({"containers": [{"id": "posts", "defaultTtl": -1,
@@ -447,19 +394,5 @@ mod tests {
         endpoint.provision("tributary", &containers).await.unwrap();
         let posts = ContainerPath { database: "tributary".into(), container: "posts".into() };
         (endpoint, posts)
-    }
-
-    fn etag(response: &Response) -> &str {
-        response.headers.get_optional_str(&ETAG).unwrap_or_default()
-    }
-
-    fn lsn(response: &Response) -> Option<String> {
-        response.headers.get_optional_string(&HeaderName::from_static("lsn"))
-    }
-
-    fn ids(response: &Response) -> Vec<String> {
-        let body: Value = serde_json::from_slice(&response.body).unwrap();
-        let items = body["Documents"].as_array().unwrap();
-        items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
     }
 }

@@ -7,9 +7,8 @@ use std::time::Duration;
 use cargo_tributary::package::function_folders;
 use serde_json::{Map, Value};
 
-use super::duration::parse_time_span;
 use super::function::{Function, FunctionTrigger};
-use super::json::{ConfigError, Node, read_json};
+use super::json::{ConfigError, Node, parse_time_span, read_json};
 use super::newtonsoft::DateParsing;
 use super::routes::Template;
 use super::settings::{HOST_JSON_PREFIX, Settings};

@@ -13,8 +13,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::failure::InvocationFailure;
-use super::invoke::{InvocationResult, Invoker};
+use super::invoke::{InvocationFailure, InvocationResult, Invoker};
 use crate::chaos::{Chaos, ChaosKind, Random};
 
 /// The time in milliseconds for which a batch is held back at most.

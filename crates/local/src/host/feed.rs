@@ -14,16 +14,15 @@ use futures::future;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::delivery::Delivery;
+use super::console::Console;
 use super::disturbance::Disturbance;
-use super::feed_error::FeedError;
-use super::feed_options::FeedOptions;
 use super::function::{CosmosTrigger, Function, FunctionTrigger};
-use super::invoke::Invoker;
+use super::invoke::{InvocationFailure, Invoker};
 use super::lease::Leases;
-use super::monitored::{key_paths, pages};
-use super::topology::feed_ranges;
-use super::worker::Worker;
+use super::monitored::{feed_ranges, key_paths, pages};
+use super::newtonsoft;
+use super::worker::{Delivery, Worker};
+use crate::chaos::Chaos;
 
 /// The pump of one `cosmosDBTrigger`.
 #[derive(Clone)]
@@ -35,7 +34,7 @@ pub struct FeedPump {
 }
 
 /// The interval at which the pump looks for partitions that have split.
-const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(5);
+const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(1);
 /// The pause after an error of the store.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
 /// The SDK has used up its retries on a partition that splits.
@@ -250,4 +249,105 @@ fn chain(error: &dyn std::error::Error) -> String {
         source = inner.source();
     }
     text
+}
+
+/// The reason why a pump ends.
+#[derive(Debug, thiserror::Error)]
+pub enum FeedError {
+    /// The function has another trigger.
+    #[error("{0} has no cosmosDBTrigger, so there is no change feed to pump")]
+    NoCosmosTrigger(String),
+    /// A container of the trigger cannot be opened.
+    #[error("the container {container} of the database {database} cannot be opened")]
+    Container {
+        /// The database.
+        database: String,
+        /// The container.
+        container: String,
+        /// Error of the SDK.
+        source: CosmosError,
+    },
+    /// Another host wrote the lease.
+    #[error("the lease {0} was taken by another host")]
+    LeaseLost(String),
+    /// A lease has no range: an old version of the trigger wrote it.
+    #[error("the lease {0} has no FeedRange: delete it, or let the real trigger acquire it once")]
+    LeaseWithoutRange(String),
+    /// The store has given the monitored container no `_rid`.
+    #[error("the container {0} has no _rid that names its leases")]
+    NoRid(String),
+    /// A physical partition has split, so the leases have to be acquired again.
+    #[error("a physical partition has split")]
+    Split,
+    /// A batch failed in [`FeedPump::drain`](super::FeedPump::drain).
+    #[error("a batch for {function} failed {attempts} times: {failure}")]
+    BatchFailed {
+        /// The function.
+        function: String,
+        /// Number of attempts.
+        attempts: i64,
+        /// Failure of the last attempt.
+        failure: InvocationFailure,
+    },
+    /// The trigger cannot read a page: it retries the page for ever, and calls no handler.
+    #[error(
+        "{function}: Lease {lease} encountered an unhandled user exception during processing: \
+         {exception}"
+    )]
+    PageNotRead {
+        /// The function.
+        function: String,
+        /// The lease of the page.
+        lease: String,
+        /// The exception of the reader.
+        exception: newtonsoft::Exception,
+    },
+    /// A lease or a token cannot be read or written as JSON.
+    #[error("a lease has an unexpected form")]
+    Json(#[from] serde_json::Error),
+    /// The store refused a request.
+    #[error("the store refused a request of the trigger")]
+    Store(#[from] CosmosError),
+}
+
+impl FeedError {
+    pub(super) fn container(database: &str, container: &str, source: CosmosError) -> Self {
+        let database = database.to_owned();
+        let container = container.to_owned();
+        Self::Container { database, container, source }
+    }
+}
+
+/// Options of a pump.
+#[derive(Clone)]
+pub struct FeedOptions {
+    /// The pause after an empty read, instead of the function's `feedPollDelay`.
+    pub poll_delay: Option<Duration>,
+    /// The factor of the retry policy's pauses; less than 1 for tests.
+    pub retry_scale: f64,
+    /// The number of failed attempts of one batch after which
+    /// [`FeedPump::drain`](super::FeedPump::drain) ends with an error, also under an endless policy.
+    pub drain_attempts: i64,
+    /// The console with a line for each invocation.
+    pub console: Console,
+    /// The account of the leases, if it is another one.
+    pub lease_client: Option<CosmosClient>,
+    /// Delivers duplicates, late, in another order, to two instances, and kills the handler.
+    pub chaos: Option<Chaos>,
+    /// The second instance for `chaos`; without it the first plays both.
+    pub second_invoker: Option<Arc<dyn Invoker>>,
+}
+
+impl Default for FeedOptions {
+    fn default() -> Self {
+        Self {
+            poll_delay: None,
+            retry_scale: 1.0,
+            drain_attempts: 5,
+            console: Console::stderr(),
+            lease_client: None,
+            chaos: None,
+            second_invoker: None,
+        }
+    }
 }

@@ -1,32 +1,29 @@
 //! The host's port: the HTTP functions, a page at `/`, and `/admin`.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderValue, Method, StatusCode, Uri, Version, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
 use axum::response::{Html, IntoResponse as _, Response};
 use custom_handler::answer_after_body;
 use tokio_util::sync::CancellationToken;
 
-use super::admin::{self, HostStatus, ManualRun};
+use super::admin::{HostStatus, ManualRun};
 use super::app::FunctionApp;
 use super::console::Console;
 use super::function::{AuthLevel, Function, FunctionTrigger};
-use super::homepage;
-use super::host_options::HostOptions;
 use super::invoke::{HandlerClient, Invoker};
 use super::json::ConfigError;
-use super::keys::Keys;
-use super::local_admin::{self, HostedFunction};
+use super::local_admin::HostedFunction;
 use super::process::HandlerWatch;
 use super::proxy::Proxy;
-use super::request_host;
-use super::request_path;
 use super::routes::RouteTable;
-use super::served;
+use super::server::HostOptions;
+use super::{admin, local_admin, request_path, served};
 use crate::chaos::{Chaos, ChaosKind};
 
 /// The service on the host's port.
@@ -175,7 +172,7 @@ impl Front {
 
     fn homepage(&self) -> Response {
         if self.app.has_homepage() {
-            Html(homepage::html(&self.app)).into_response()
+            Html(html(&self.app)).into_response()
         } else {
             StatusCode::NO_CONTENT.into_response()
         }
@@ -189,14 +186,10 @@ pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> 
 
 async fn answer(front: Arc<Front>, request: Request) -> Response {
     let version = request.version();
-    let mut response = match accepted(&request) {
+    match accepted(&request) {
         Ok(path) => dispatched(front, request, &path).await,
         Err(status) => refused(status, version),
-    };
-    if version < Version::HTTP_11 {
-        close(&mut response);
     }
-    response
 }
 
 async fn dispatched(front: Arc<Front>, mut request: Request, path: &str) -> Response {
@@ -233,18 +226,12 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
     if n_bytes > MAX_LINE_BYTES {
         return Err(StatusCode::URI_TOO_LONG);
     }
-    let version = request.version();
-    let headers = request.headers();
-    let is_http_1 = version <= Version::HTTP_11;
-    if is_http_1 && !request_host::is_valid(request.method(), uri, version, headers) {
+    let n_hosts = request.headers().get_all(header::HOST).iter().count();
+    if request.version() <= Version::HTTP_11 && n_hosts != 1 {
         return Err(StatusCode::BAD_REQUEST);
     }
     if !uri.path().is_ascii() || !uri.query().unwrap_or_default().is_ascii() {
         return Err(StatusCode::BAD_REQUEST);
-    }
-    // Recorded for a GET of HTTP/1.0, the only version that does not need a host.
-    if is_http_1 && !headers.contains_key(header::HOST) && request.body().is_end_stream() {
-        return Err(StatusCode::INTERNAL_SERVER_ERROR);
     }
     request_path::decoded(uri.path()).map_err(|_| StatusCode::BAD_REQUEST)
 }
@@ -253,14 +240,9 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
 fn refused(status: StatusCode, version: Version) -> Response {
     let mut response = empty(status);
     if version < Version::HTTP_2 {
-        close(&mut response);
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
-}
-
-/// Closes the connection after the answer.
-fn close(response: &mut Response) {
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
 }
 
 /// Writes method, path and query as the host's proxy does.
@@ -285,3 +267,82 @@ fn normalise(request: &mut Request, path: &str) {
 /// Methods that are accepted in lower case too.
 const STANDARD_METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+
+/// Returns the page.
+pub(super) fn html(app: &FunctionApp) -> String {
+    let mut rows = String::new();
+    for function in app.functions() {
+        let what = match &function.trigger {
+            FunctionTrigger::Http(http) => {
+                let methods: Vec<_> = http.methods.iter().map(Method::as_str).collect();
+                let route = format!("/{}", escaped(&app.host().full_route(&http.route)));
+                let is_link = methods.contains(&"GET") && !route.contains('{');
+                let address =
+                    if is_link { format!("<a href=\"{route}\">{route}</a>") } else { route };
+                format!("{} {address}", methods.join(", "))
+            }
+            FunctionTrigger::Cosmos(trigger) => {
+                format!("after changes of {}", escaped(&trigger.container))
+            }
+            FunctionTrigger::Timer(timer) => format!("at {}", escaped(timer.schedule.as_str())),
+        };
+        // A write to a text never fails.
+        let _ = writeln!(rows, "<tr><th scope=\"row\">{}<td>{what}", escaped(&function.name));
+    }
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>cargo local</title>\n\
+         <style>body {{ font: 16px system-ui; margin: 2em }} th {{ text-align: left; padding-right: 1em }} \
+         :root {{ color-scheme: light dark }}</style>\n\
+         <h1>The function app is running</h1>\n\
+         <p>No function of it answers at <code>/</code>. These are its functions:\n<table>\n{rows}</table>\n"
+    )
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// The keys that callers need under `--enable-auth`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Keys {
+    /// Opens functions with `authLevel` `function`.
+    pub function: String,
+    /// Opens everything, also `admin`.
+    pub master: String,
+}
+
+impl Keys {
+    /// Creates random keys.
+    pub fn generate() -> Self {
+        let key = || format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+        Self { function: key(), master: key() }
+    }
+
+    /// Returns the highest level that the key of a request opens. The header wins over `?code=`.
+    pub fn level(&self, headers: &HeaderMap, uri: &Uri) -> AuthLevel {
+        let header = headers.get("x-functions-key").map(|value| value.to_str().unwrap_or_default());
+        let key = header.or_else(|| code(uri)).unwrap_or_default();
+        if key == self.master {
+            AuthLevel::Admin
+        } else if key == self.function {
+            AuthLevel::Function
+        } else {
+            AuthLevel::Anonymous
+        }
+    }
+}
+
+/// Keys are printed once, at the start, and nowhere else.
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Keys(…)")
+    }
+}
+
+/// Returns the `code` of the query; keys are hexadecimal, so it has no escapes.
+fn code(uri: &Uri) -> Option<&str> {
+    uri.query()?.split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        name.eq_ignore_ascii_case("code").then_some(value)
+    })
+}

@@ -5,12 +5,11 @@ use std::time::Duration;
 use http::Method;
 use time::OffsetDateTime;
 
-use super::duration::parse_time_span;
 use super::function::{
     AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, LastBatch,
     LastRun, RetryPolicy, TimerTrigger,
 };
-use super::json::{ConfigError, Node};
+use super::json::{ConfigError, Node, parse_time_span};
 use super::ncrontab::Schedule;
 use super::newtonsoft::DateParsing;
 use super::routes::Template;

@@ -20,9 +20,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::Instant;
 
-use super::feed_error::FeedError;
+use super::feed::FeedError;
 use super::function::CosmosTrigger;
-use super::topology::{epk_range, feed_range, feed_ranges};
+use super::monitored::{epk_range, feed_range, feed_ranges};
 
 /// The number of attempts to acquire a lease that another host has written meanwhile.
 const MAX_ACQUIRE_ATTEMPTS: u32 = 10;

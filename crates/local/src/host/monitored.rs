@@ -1,16 +1,17 @@
 //! The monitored container of a `cosmosDBTrigger`: the pages of its changes, and the paths of its partition key.
 
-use azure_data_cosmos::feed::{ChangeFeedPageIterator, ContinuationToken};
-use azure_data_cosmos::models::ChangeFeedItem;
-use azure_data_cosmos::options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint};
-use azure_data_cosmos::{ContainerClient, FeedScope};
-use cosmos_model::change_feed::sdk_continuation;
+use azure_data_cosmos::feed::{ChangeFeedPageIterator, ContinuationToken, FeedRange};
+use azure_data_cosmos::models::{ChangeFeedItem, EffectivePartitionKey};
+use azure_data_cosmos::options::{
+    ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions,
+};
+use azure_data_cosmos::{ContainerClient, CosmosError, FeedScope};
+use cosmos_model::change_feed::{EpkRange, sdk_continuation};
 use serde_json::Value;
 
-use super::feed_error::FeedError;
+use super::feed::FeedError;
 use super::function::{CosmosTrigger, FeedStart};
 use super::lease::{Lease, Leases};
-use super::topology::epk_range;
 
 /// The pages of a change feed.
 pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
@@ -47,4 +48,23 @@ pub(super) async fn key_paths(container: &ContainerClient) -> Result<Vec<String>
 fn page_size(count: u32) -> MaxItemCountHint {
     std::num::NonZeroU32::new(count)
         .map_or(MaxItemCountHint::ServerDecides, MaxItemCountHint::Limit)
+}
+
+/// Returns the ranges of the present physical partitions.
+pub(super) async fn feed_ranges(
+    container: &ContainerClient,
+) -> Result<Vec<FeedRange>, CosmosError> {
+    let options = ReadFeedRangesOptions::default().with_force_refresh(true);
+    container.read_feed_ranges(Some(options)).await
+}
+
+/// Returns a range as leases have it.
+pub(super) fn epk_range(range: &FeedRange) -> EpkRange {
+    EpkRange { min: range.min_inclusive().to_hex(), max: range.max_exclusive().to_hex() }
+}
+
+/// Returns the range of a lease as the SDK has it.
+pub(super) fn feed_range(range: &EpkRange) -> Result<FeedRange, CosmosError> {
+    let min = EffectivePartitionKey::try_from(range.min.as_str())?;
+    FeedRange::new(min, EffectivePartitionKey::try_from(range.max.as_str())?)
 }

@@ -9,12 +9,14 @@
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
+use axum::Router;
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::Request;
-use axum::http::{
-    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts,
-};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
+use futures::future::join_all;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use hyper_util::client::legacy::Error;
 
@@ -22,10 +24,8 @@ use super::console::{Console, Ended};
 use super::disturbance::MAX_CRASH_DELAY_MS;
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
-use super::repeat;
 use super::request_body::RequestBody;
-use super::request_host;
-use super::wire;
+use super::wire::{self, INVOCATION_ID};
 use crate::chaos::{Chaos, ChaosKind};
 
 /// The time in which the handler must begin to answer.
@@ -110,7 +110,7 @@ impl Proxy<'_> {
             }
         };
         let answer = match self.chaos {
-            Some(chaos) if body.is_none() => repeat::send(chaos, deliver).await,
+            Some(chaos) if body.is_none() => send(chaos, deliver).await,
             _ => deliver().await,
         };
         if answer.is_err() {
@@ -179,7 +179,7 @@ fn is_refused(error: &Error) -> bool {
 fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     let target: Uri = format!("{url}{path}").parse().map_err(|_| "not a URL".to_owned())?;
-    let host = request_host::effective_host(&head.uri, &head.headers);
+    let host = effective_host(&head.uri, &head.headers);
     remove_hop_by_hop(&mut head.headers);
     // A caller's own values of these are dropped, so an invocation id cannot be forged.
     let id = HeaderValue::from_str(id).map_err(|error| error.to_string())?;
@@ -248,4 +248,59 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
     headers.remove("keep-alive");
     headers.remove("proxy-connection");
+}
+
+/// Returns the `Host` of a request: that of a target with an authority, otherwise the header's.
+fn effective_host(target: &Uri, headers: &HeaderMap) -> Option<HeaderValue> {
+    let authority = target.authority().and_then(|name| HeaderValue::from_str(name.as_str()).ok());
+    authority.or_else(|| headers.get(header::HOST).cloned())
+}
+
+/// The number of times that the host sends a request at most.
+const MAX_SENDS: u64 = 40;
+/// The probability that a repeated request is sent that often.
+const MAX_SENDS_PROBABILITY: f64 = 0.05;
+/// The probability that the requests run side by side, not one after the other.
+const SIDE_BY_SIDE_PROBABILITY: f64 = 0.5;
+
+/// Sends a request without a body once, or several times if [`ChaosKind::Repeat`] happens. One answer is
+/// kept, and all others are dropped.
+pub(super) async fn send<F: Future>(chaos: &Chaos, once: impl Fn() -> F) -> F::Output {
+    let Some(mut random) = chaos.roll(ChaosKind::Repeat) else {
+        return once().await;
+    };
+    let times = if random.chance(MAX_SENDS_PROBABILITY) { MAX_SENDS } else { 2 + random.below(4) };
+    let side_by_side = random.chance(SIDE_BY_SIDE_PROBABILITY);
+    let how = if side_by_side { "side by side" } else { "one after the other" };
+    chaos.note(ChaosKind::Repeat, format_args!("a request {times} times, {how}"));
+    if side_by_side {
+        let others = join_all((1..times).map(|_| once()));
+        return futures::join!(once(), others).0;
+    }
+    for _ in 1..times {
+        once().await;
+    }
+    once().await
+}
+
+/// Puts the host's repetitions in front of a router, for tests in one process without a host.
+///
+/// Each request without a body gets an invocation id, if it has none. A repeated one keeps it.
+pub fn repeating(router: Router, chaos: Chaos) -> Router {
+    router.layer(from_fn(move |mut request: Request, next: Next| {
+        let chaos = chaos.clone();
+        async move {
+            if !request.body().is_end_stream() {
+                return next.run(request).await;
+            }
+            if !request.headers().contains_key(INVOCATION_ID)
+                && let Ok(id) = HeaderValue::try_from(uuid::Uuid::new_v4().to_string())
+            {
+                request.headers_mut().insert(INVOCATION_ID, id);
+            }
+            let (head, _) = request.into_parts();
+            let once = || next.clone().run(Request::from_parts(head.clone(), Body::empty()));
+            send(&chaos, once).await
+        }
+    }))
 }

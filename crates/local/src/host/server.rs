@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,22 +18,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::app::FunctionApp;
-use super::connection;
 use super::console::Console;
-use super::failure::InvocationFailure;
-use super::feed::FeedPump;
-use super::feed_error::FeedError;
-use super::feed_options::FeedOptions;
-use super::front::{Front, serve};
+use super::feed::{FeedError, FeedOptions, FeedPump};
+use super::front::{Front, Keys, serve};
 use super::function::{CosmosTrigger, FunctionTrigger};
-use super::host_options::HostOptions;
-use super::invoke::{HandlerClient, HttpInvoker, InvocationResult, Invoker, handler_client};
+use super::invoke::{
+    HandlerClient, HttpInvoker, InvocationFailure, InvocationResult, Invoker, handler_client,
+};
 use super::json::ConfigError;
-use super::listener::HostListener;
 use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};
-use super::served;
 use super::settings::Settings;
-use super::timer;
+use super::{connection, served, timer};
 use crate::chaos::{Chaos, ChaosKind};
 
 /// The time in which connections have to end when the host stops. Their handlers have ended before.
@@ -147,7 +143,7 @@ impl Host {
         let stopped = stop.clone().cancelled_owned();
         let front = tokio::spawn(async move {
             // It has no errors of its own.
-            let serving = axum::serve(HostListener(listener), router);
+            let serving = axum::serve(listener, router);
             let _ = serving.with_graceful_shutdown(stopped).await;
         });
         let front = AbortOnDropHandle::new(front);
@@ -355,5 +351,46 @@ impl Invoker for HandlerInvoker {
     }
     fn crash(&self) {
         self.handler.crash();
+    }
+}
+
+/// Options of a host.
+#[derive(Debug, Clone)]
+pub struct HostOptions {
+    /// The base of the handler's executable and working directory.
+    pub root: PathBuf,
+    /// The port of the HTTP functions on 127.0.0.1; 0 picks a free one.
+    pub port: u16,
+    /// The keys that callers need; with `None` they need none, as with Core Tools.
+    pub keys: Option<Keys>,
+    /// The pause after an empty read, instead of every trigger's `feedPollDelay`.
+    pub poll_delay: Option<Duration>,
+    /// The factor of the retry policies' pauses; 1 except for tests.
+    pub retry_scale: f64,
+    /// The time for the handler's first answer; the host waits 30 s.
+    pub start_timeout: Duration,
+    /// See [`HandlerOptions::launcher`](super::HandlerOptions::launcher).
+    pub launcher: Option<Vec<PathBuf>>,
+    /// The console of the host.
+    pub console: Console,
+    /// Faults of deliveries. If batches overlap, a second handler runs too. If reads are stale, a
+    /// further handler serves some of the triggers alone, as each does in Azure.
+    pub chaos: Option<Chaos>,
+}
+
+impl HostOptions {
+    /// Returns the real host's behaviour for the app in `root`, on a free port.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            port: 0,
+            keys: None,
+            poll_delay: None,
+            retry_scale: 1.0,
+            start_timeout: Duration::from_secs(30),
+            launcher: None,
+            console: Console::stderr(),
+            chaos: None,
+        }
     }
 }

@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::exception::exception;
-use super::failure::InvocationFailure;
 use super::function::{Function, FunctionTrigger, RetryPolicy};
+use super::invoke::InvocationFailure;
 use super::newtonsoft::{DateParsing, Exception, quoted, write_page};
 
 /// The content type of an invocation.
@@ -189,4 +188,62 @@ fn dotnet(time: OffsetDateTime) -> String {
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]");
     let text = time.format(format).unwrap_or_default();
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// .NET's `COR_E_EXCEPTION`.
+const HRESULT: i64 = -2_146_233_088;
+
+/// Returns the exception of an attempt of the function's invocation `id` that ended with `failure`.
+pub(super) fn exception(function: &str, id: &str, failure: &InvocationFailure) -> Value {
+    let status = match failure {
+        InvocationFailure::Status(status) => Some(*status),
+        _ => None,
+    };
+    let message = match status {
+        None => failure.to_string(),
+        Some(status) => {
+            let reason = http::StatusCode::from_u16(status).ok();
+            let reason = reason.and_then(|status| status.canonical_reason()).unwrap_or_default();
+            format!("Response status code does not indicate success: {status} ({reason}).")
+        }
+    };
+    json!({
+        "InstanceId": id,
+        "MethodName": format!("Host.Functions.{function}"),
+        "Handled": false,
+        "ClassName": "Microsoft.Azure.WebJobs.Host.FunctionInvocationException",
+        "Message": format!("Exception while executing function: Functions.{function}"),
+        "Data": null,
+        "InnerException": {
+            "HttpRequestError": 0,
+            "StatusCode": status,
+            "Message": message,
+            "Data": {},
+            "InnerException": null,
+            "HelpLink": null,
+            "Source": "System.Net.Http",
+            "HResult": HRESULT,
+            "StackTrace": format!("{HTTP_FRAME}\n{}", stack(5)),
+        },
+        "HelpURL": null,
+        "StackTraceString": stack(7),
+        "RemoteStackTraceString": null,
+        "RemoteStackIndex": 0,
+        "ExceptionMethod": null,
+        "HResult": HRESULT,
+        "Source": "System.Private.CoreLib",
+        "WatsonBuckets": null,
+    })
+}
+
+const HTTP_FRAME: &str = "   at System.Net.Http.HttpResponseMessage.EnsureSuccessStatusCode()";
+
+/// A frame of a stack trace, in its usual form and length.
+const FRAME: &str = "   at Microsoft.Azure.WebJobs.Host.Executors.FunctionExecutor.\
+     ExecuteWithLoggingAsync(IFunctionInstanceEx instance, ParameterHelper parameterHelper, ILogger \
+     logger) in /src/azure-functions-host/src/WebJobs.Host/Executors/FunctionExecutor.cs:line 121";
+
+/// Returns a stack trace of `n_frames` frames.
+fn stack(n_frames: usize) -> String {
+    vec![FRAME; n_frames].join("\n")
 }

@@ -8,7 +8,7 @@ use azure_data_cosmos::{
 };
 use futures::TryStreamExt;
 use serde_json::{Value, json};
-use tributary_local::cosmos::{Charges, EndpointOptions, StoreRequest};
+use tributary_local::cosmos::{EndpointOptions, StoreRequest};
 
 use crate::{
     raw,
@@ -122,19 +122,6 @@ async fn the_pages_of_a_query_cost_what_the_whole_does() {
     }
 }
 
-#[tokio::test]
-async fn a_query_in_all_partitions_begins_in_each() {
-    for world in World::both_ways(EndpointOptions { partitions: 4, ..options() }).await {
-        let posts = filled(&world, 1, 100).await;
-        let text = "SELECT * FROM c WHERE c.type = 'none'";
-        let one = charges(&posts, text, FeedScope::partition("1"), None).await;
-        let all = charges(&posts, text, FeedScope::full_container(), None).await;
-        let lookup_of_the_key = 0.2;
-        let each = all / 4.0;
-        assert!((one - lookup_of_the_key - each).abs() < 0.1, "{one} {all} {}", world.way);
-    }
-}
-
 /// The Rust SDK asks each physical partition for a page. The SDKs for Python and JavaScript first ask
 /// all at once, which the service refuses, and then each: here the first request is answered, at the
 /// price of all.
@@ -207,16 +194,6 @@ async fn a_refused_request_costs_its_point_read() {
             let charge = error.diagnostics().unwrap().total_request_charge().value();
             assert_eq!(format!("{charge:.2}"), "1.00", "{error} {}", world.way);
         }
-    }
-}
-
-#[tokio::test]
-async fn the_emulators_own_charges_are_an_option() {
-    for world in World::both_ways(EndpointOptions { charges: Charges::Emulator, ..options() }).await
-    {
-        let posts = filled(&world, 10, 100).await;
-        let charge = query(&posts, "SELECT * FROM c", None).await;
-        assert_eq!(format!("{charge:.2}"), "1.00", "{}", world.way);
     }
 }
 

@@ -99,18 +99,6 @@ async fn a_write_acts_on_the_newest_state_of_a_frozen_container() {
 }
 
 #[tokio::test]
-async fn only_the_frozen_container_lags() {
-    for world in World::both_ways(options()).await {
-        let _frozen = world.endpoint.freeze_replica("users");
-        let writer = world.container("posts").await;
-        writer.create_item("p1", "c1", liked(1), None).await.unwrap();
-        let world = world.another_client().await;
-        let reader = world.container("posts").await;
-        assert_eq!(likes(&reader).await, [Some(1); 2], "{}", world.way);
-    }
-}
-
-#[tokio::test]
 async fn chaos_shows_older_states_to_other_clients_but_never_half_of_a_batch() {
     let chaos = Chaos::new("stale=1".parse().unwrap(), 7);
     let options = EndpointOptions { chaos: Some(chaos.clone()), ..options() };

@@ -1,7 +1,7 @@
 use azure_data_cosmos::{FeedScope, TransactionalBatch};
 use futures::TryStreamExt;
 use serde_json::Value;
-use tributary_local::cosmos::{Charges, EndpointOptions, Fault, RequestKind, StoreAnswer};
+use tributary_local::cosmos::{EndpointOptions, RequestKind, StoreAnswer};
 
 use crate::world::{World, comment, options, status};
 
@@ -51,17 +51,6 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
     }
 }
 
-#[tokio::test]
-async fn the_list_of_requests_stays_empty_without_its_option() {
-    let options = EndpointOptions { keep_requests: false, ..options() };
-    for world in World::both_ways(options).await {
-        let posts = world.container("posts").await;
-        posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
-        assert_eq!(world.endpoint.request_count(), 1, "{}", world.way);
-        assert!(world.endpoint.requests().is_empty(), "{}", world.way);
-    }
-}
-
 /// Runs a query for a whole scope, and returns the answers of the store, request by request.
 async fn query(world: &World, text: &str, scope: FeedScope) -> Vec<StoreAnswer> {
     let n_before = world.endpoint.request_count();
@@ -105,22 +94,6 @@ async fn a_kept_request_has_the_work_of_the_store() {
         partitions.dedup();
         assert_eq!(partitions.len(), 3, "{}: {all:?}", world.way);
         assert_eq!(all.iter().map(|one| one.items_returned).sum::<u32>(), 3);
-    }
-}
-
-#[tokio::test]
-async fn a_request_without_a_charge_model_has_no_loaded_items() {
-    let options = EndpointOptions { charges: Charges::Emulator, ..options() };
-    for world in World::both_ways(options).await {
-        let posts = world.container("posts").await;
-        posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
-        world.endpoint.inject(Fault::Refused(429), RequestKind::Read, "posts", 1);
-        posts.read_item("p1", "c1", None).await.unwrap();
-        let answers: Vec<_> =
-            world.endpoint.requests().into_iter().map(|one| one.answer.unwrap()).collect();
-        let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
-        assert_eq!(statuses, [201, 429, 200], "{}", world.way);
-        assert!(answers.iter().all(|answer| answer.items_loaded.is_none()));
     }
 }
 

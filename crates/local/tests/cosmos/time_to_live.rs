@@ -4,7 +4,7 @@ use azure_data_cosmos::{
     FeedScope, PartitionKey, TransactionalBatch,
     clients::ContainerClient,
     models::{ContainerProperties, TimeToLive},
-    options::{ChangeFeedStartFrom, ItemWriteOptions, Precondition},
+    options::ChangeFeedStartFrom,
 };
 use futures::TryStreamExt;
 use serde_json::{Value, json};
@@ -56,25 +56,6 @@ async fn an_item_without_ttl_follows_the_container() {
 }
 
 #[tokio::test]
-async fn a_recreated_container_has_the_ttl_of_its_new_properties() {
-    for world in World::both_ways(options()).await {
-        let database = world.client.database_client(DATABASE);
-        for (ttl, left) in [(TimeToLive::Seconds(5), 0), (TimeToLive::Forever, 1)] {
-            let properties =
-                ContainerProperties::new("again", "/postId".into()).with_default_ttl(ttl);
-            database.create_container(properties, None).await.unwrap();
-            let again = world.container("again").await;
-            create(&again, "item", None).await;
-
-            world.endpoint.expire_items(after(100)).await;
-
-            assert_eq!(present(&again).await.len(), left, "{}", world.way);
-            again.delete(None).await.unwrap();
-        }
-    }
-}
-
-#[tokio::test]
 async fn a_write_restarts_the_time_of_an_item_or_removes_its_ttl() {
     for world in World::both_ways(options()).await {
         let posts = world.container("posts").await;
@@ -88,21 +69,6 @@ async fn a_write_restarts_the_time_of_an_item_or_removes_its_ttl() {
 
         world.endpoint.expire_items(after(600)).await;
         assert_eq!(present(&posts).await, ["kept"], "{}", world.way);
-    }
-}
-
-#[tokio::test]
-async fn a_replace_with_if_match_that_failed_leaves_the_ttl_as_it_was() {
-    for world in World::both_ways(options()).await {
-        let posts = world.container("posts").await;
-        let old = create(&posts, "x", None).await;
-        create_again(&posts, "x").await;
-        let if_match = ItemWriteOptions::default().with_precondition(Precondition::if_match(old));
-        let refused = posts.replace_item("p1", "x", item("x", Some(1)), Some(if_match)).await;
-        assert_eq!(status(refused), 412);
-
-        assert_eq!(world.endpoint.expire_items(after(100)).await, 0);
-        assert_eq!(present(&posts).await, ["x"], "{}", world.way);
     }
 }
 
@@ -157,10 +123,6 @@ fn item(id: &str, ttl: Option<i64>) -> Value {
 async fn create(container: &ContainerClient, id: &str, ttl: Option<i64>) -> String {
     let created = container.create_item("p1", id, item(id, ttl), None).await.unwrap();
     etag(&created)
-}
-
-async fn create_again(container: &ContainerClient, id: &str) {
-    container.upsert_item("p1", id, item(id, None), None).await.unwrap();
 }
 
 async fn present(container: &ContainerClient) -> Vec<String> {

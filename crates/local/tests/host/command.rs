@@ -4,7 +4,6 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
 use axum::http::StatusCode;
-use futures::TryStreamExt;
 use serde_json::{Value, json};
 
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
@@ -135,7 +134,7 @@ async fn the_start_names_the_functions_by_domain_and_three_addresses() {
     app.write("local.settings.json", &json!({ "Values": values }));
     let mut running = Running::start(&app, &FREE_PORTS);
     let api = running.ready()["api"].as_str().unwrap().to_owned();
-    let page = get_page(api.trim_end_matches("api")).await;
+    let page = crate::http::get(api.trim_end_matches("api")).await.text();
     assert!(page.contains("<th scope=\"row\">ListRooms<td>GET <a href=\"/api/rooms\">"), "{page}");
     let (_, stderr) = running.ended_by("-INT");
     assert!(stderr.contains("  rooms  3 over HTTP: /api/rooms\n"), "{stderr}");
@@ -175,18 +174,15 @@ async fn the_browser_opens_the_page_when_the_app_is_ready() {
     running.end_by("-INT");
 }
 
-async fn get_page(url: &str) -> String {
-    get(url).await.text
+fn posts() -> Value {
+    let key = json!({ "paths": ["/postId"], "kind": "Hash", "version": 2 });
+    json!({ "containers": [{ "id": "posts", "partitionKey": key }] })
 }
 
 #[tokio::test]
 async fn cosmos_only_starts_the_endpoint_and_its_containers() {
     let app = app();
-    app.write(
-        "infra/containers.json",
-        &serde_json::json!({ "containers": [{ "id": "posts",
-            "partitionKey": { "paths": ["/postId"], "kind": "Hash", "version": 2 } }] }),
-    );
+    app.write("infra/containers.json", &posts());
     let mut running = Running::start(&app, &["--cosmos-only", "--cosmos-port", "0"]);
     let ready = running.ready();
     assert_eq!(ready.get("api"), None);
@@ -199,39 +195,12 @@ async fn cosmos_only_starts_the_endpoint_and_its_containers() {
 }
 
 #[tokio::test]
-async fn the_charges_are_estimates_or_those_of_the_emulator() {
-    let app = app();
-    let key = serde_json::json!({ "paths": ["/postId"], "kind": "Hash", "version": 2 });
-    let posts = serde_json::json!({ "id": "posts", "partitionKey": key });
-    app.write("infra/containers.json", &serde_json::json!({ "containers": [posts] }));
-    let charges: [(&[&str], &str); 2] = [(&[], "2.70"), (&["--charge", "emulator"], "1.00")];
-    for (arguments, wanted) in charges {
-        let arguments = [&["--cosmos-only", "--cosmos-port", "0"], arguments].concat();
-        let mut running = Running::start(&app, &arguments);
-        let ready = running.ready();
-        let url = ready["cosmos"].as_str().unwrap();
-        let connection =
-            format!("AccountEndpoint={url};AccountKey={}", tributary_local::cosmos::WELL_KNOWN_KEY);
-        let client = tributary_local::host::connect(&connection).await.unwrap();
-        let posts = client.database_client("tributary").container_client("posts", None).await;
-        let scope = azure_data_cosmos::FeedScope::partition("1");
-        let found = posts.unwrap().query_items::<Value>("SELECT * FROM c", scope, None).await;
-        let page = found.unwrap().into_pages().try_next().await.unwrap().unwrap();
-        let charge = page.headers().request_charge().unwrap().value();
-        assert_eq!(format!("{charge:.2}"), wanted, "{arguments:?}");
-        running.end_by("-INT");
-    }
-}
-
-#[tokio::test]
 async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
     let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
     let server = endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
     let app = app();
-    let key = serde_json::json!({ "paths": ["/postId"], "kind": "Hash", "version": 2 });
-    let posts = serde_json::json!({ "id": "posts", "partitionKey": key });
-    app.write("infra/containers.json", &serde_json::json!({ "containers": [posts] }));
+    app.write("infra/containers.json", &posts());
     let client = tributary_local::host::connect(&connection).await.unwrap();
     let container = async || {
         client.database_client("tributary").container_client("posts", None).await.map(|_| ())
@@ -247,29 +216,34 @@ async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
 }
 
 #[test]
-fn a_port_in_use_is_one_clear_sentence() {
+fn a_failed_start_is_one_clear_sentence() {
     let app = app();
+    app.write("Bad/function.json", &json!({ "bindings": [] }));
+    let (code, _, stderr) = finished(&app, &FREE_PORTS);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("error: Bad/function.json: bindings must hold"), "{stderr}");
+
+    let app = staged(&[("Rest", http_function("api/{*path}", &[], "anonymous"))]);
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    for arguments in
-        [["--port", &port, "--cosmos-port", "0"], ["--port", "0", "--cosmos-port", &port]]
-    {
-        let (code, stdout, stderr) = finished(&app, &arguments);
-        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+    app.write("local.settings.json", &json!({ "Values": { "ECHO_EXIT": "7" } }));
+    let in_use = format!("{port} of 127.0.0.1 is in use");
+    for (code, arguments, sentence) in [
+        (1, &["--port", &port, "--cosmos-port", "0"][..], &in_use as &str),
+        (1, &["--port", "0", "--cosmos-port", &port], &port),
+        (1, &FREE_PORTS, "exit code 7"),
+        (1, &["--demo"], "--demo: there is no "),
+        (1, &["--demo", "shop"], "--demo shop: there is no "),
+        (2, &["--chaos", "meteor=0.1"], "no kind \"meteor\" of chaos, only duplicates"),
+        (2, &["--chaos", "crash=2"], "crash must be a probability from 0 to 1"),
+    ] {
+        let (ended, stdout, stderr) = finished(&app, arguments);
+        assert_eq!((ended, stdout.as_str()), (Some(code), ""), "{stderr}");
         let errors: Vec<_> = stderr.lines().filter(|line| line.contains("error: ")).collect();
         assert_eq!(errors.len(), 1, "{stderr}");
-        assert!(errors[0].contains(&port) && errors[0].contains("in use"), "{stderr}");
+        assert!(errors[0].contains(sentence), "{sentence} is not in {stderr}");
+        assert!(!stderr.contains('\u{1b}'), "no colours into a pipe");
     }
-}
-
-#[test]
-fn a_handler_that_never_listens_ends_the_command() {
-    let app = app();
-    app.write("local.settings.json", &serde_json::json!({ "Values": { "ECHO_EXIT": "7" } }));
-    let (code, stdout, stderr) = finished(&app, &FREE_PORTS);
-    assert_eq!((code, stdout.as_str()), (Some(1), ""));
-    assert!(stderr.contains("exit code 7"), "{stderr}");
-    assert!(!stderr.contains('\u{1b}'), "no colours into a pipe");
 }
 
 // Reading the command's stdout blocks a thread, and the endpoint needs one.
@@ -281,11 +255,8 @@ async fn another_endpoint_can_be_used() {
         ("Copies", cosmos_function()),
         ("Recorded", http_function("api/recorded", &[], "anonymous")),
     ]);
-    app.write(
-        "local.settings.json",
-        &serde_json::json!({ "Values": { "CosmosDatabase": "test" } }),
-    );
-    store.put("p1", serde_json::json!({})).await;
+    app.write("local.settings.json", &json!({ "Values": { "CosmosDatabase": "test" } }));
+    store.put("p1", json!({})).await;
     let connection = server.connection_string();
     let mut running =
         Running::start(&app, &["--port", "0", "--cosmos", &connection, "--feed-poll-ms", "5"]);
@@ -293,7 +264,7 @@ async fn another_endpoint_can_be_used() {
     assert_eq!(ready["cosmos"], server.url());
     eventually("the change is delivered", async || {
         let recorded = get(&format!("{}/recorded", ready["api"].as_str().unwrap())).await;
-        recorded.text.contains("Copies").then_some(())
+        recorded.text().contains("Copies").then_some(())
     })
     .await;
     running.end_by("-TERM");
@@ -308,47 +279,30 @@ async fn another_endpoint_can_be_used() {
 #[test]
 fn missing_settings_of_core_tools_are_warned_of() {
     let app = staged(&[("Copies", cosmos_function())]);
-    let mut values = serde_json::json!({ "CosmosDatabase": "test", "ECHO_EXIT": "7" });
-    app.write("local.settings.json", &serde_json::json!({ "Values": values }));
+    let mut values = json!({ "CosmosDatabase": "test", "ECHO_EXIT": "7" });
+    app.write("local.settings.json", &json!({ "Values": values }));
     let (_, _, stderr) = finished(&app, &FREE_PORTS);
     assert!(stderr.contains("AzureWebJobsStorage is missing"), "{stderr}");
     assert!(stderr.contains("FUNCTIONS_WORKER_RUNTIME must be"), "{stderr}");
 
     values["AzureWebJobsStorage"] = "UseDevelopmentStorage=true".into();
     values["FUNCTIONS_WORKER_RUNTIME"] = "custom".into();
-    app.write("local.settings.json", &serde_json::json!({ "Values": values }));
+    app.write("local.settings.json", &json!({ "Values": values }));
     let (_, _, stderr) = finished(&app, &FREE_PORTS);
     assert!(!stderr.contains("local.settings.json"), "{stderr}");
 }
 
-#[test]
-fn a_bad_file_is_named() {
-    let app = app();
-    app.write("Bad/function.json", &serde_json::json!({ "bindings": [] }));
-    let (code, _, stderr) = finished(&app, &FREE_PORTS);
-    assert_eq!(code, Some(1));
-    assert!(stderr.contains("error: Bad/function.json: bindings must hold"), "{stderr}");
-}
-
-/// Returns the output of `cargo local` on stderr for one request without a key and one that is
-/// answered.
-async fn printed(arguments: &[&str]) -> (String, String) {
+#[tokio::test]
+async fn functions_requests_and_keys_are_printed() {
     let app = staged(&[
         ("Change", http_function("api/change", &["get", "post"], "function")),
         ("Rest", http_function("api/{*path}", &[], "anonymous")),
     ]);
-    let arguments = [&FREE_PORTS[..], &["--enable-auth"], arguments].concat();
-    let mut running = Running::start(&app, &arguments);
+    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["--enable-auth"]].concat());
     let api = running.ready()["api"].as_str().unwrap().to_owned();
     assert_eq!(get(&format!("{api}/change")).await.status, StatusCode::UNAUTHORIZED);
     assert_eq!(get(&format!("{api}/other")).await.status, StatusCode::IM_A_TEAPOT);
     let (_, text) = running.ended_by("-INT");
-    (text, api)
-}
-
-#[tokio::test]
-async fn functions_requests_and_keys_are_printed() {
-    let (text, api) = printed(&[]).await;
     for expected in [
         &format!("\tChange: [GET,POST] {api}/change (key)") as &str,
         &format!("\tRest: {api}/{{*path}}"),
@@ -364,20 +318,12 @@ async fn functions_requests_and_keys_are_printed() {
 }
 
 #[tokio::test]
-async fn a_verbose_console_has_the_lines_of_core_tools() {
-    let (text, _) = printed(&["-v"]).await;
-    for expected in ["Executed 'Functions.Rest' (Succeeded, Id=", "GET /api/other → 418"] {
-        assert!(text.contains(expected), "{expected:?} is not in {text}");
-    }
-}
-
-#[tokio::test]
 async fn a_function_that_only_the_handler_or_only_the_host_has_is_warned_of() {
     let app = staged(&[
         ("Rest", http_function("api/{*path}", &[], "anonymous")),
         ("Left", http_function("api/left", &[], "anonymous")),
     ]);
-    let values = serde_json::json!({ "Values": { "ECHO_FUNCTIONS": "Fresh,Rest" } });
+    let values = json!({ "Values": { "ECHO_FUNCTIONS": "Fresh,Rest" } });
     app.write("local.settings.json", &values);
     let mut running = Running::start(&app, &FREE_PORTS);
     running.ready();
@@ -390,32 +336,6 @@ async fn a_function_that_only_the_handler_or_only_the_host_has_is_warned_of() {
         assert!(text.contains(expected), "{expected:?} is not in {text}");
     }
     assert!(!text.contains("Rest has"), "{text}");
-}
-
-#[test]
-fn a_missing_demo_is_one_clear_sentence() {
-    let app = app();
-    for (arguments, named) in [
-        (&["--demo"][..], "error: --demo: there is no src/*/demo.json in "),
-        (&["--demo", "shop"], "error: --demo shop: there is no src/shop/demo.json in "),
-    ] {
-        let (code, stdout, stderr) = finished(&app, &[&FREE_PORTS[..], arguments].concat());
-        assert_eq!((code, stdout.as_str()), (Some(1), ""));
-        assert!(stderr.contains(named), "{stderr}");
-    }
-}
-
-#[test]
-fn chaos_that_does_not_exist_is_one_clear_sentence() {
-    let app = app();
-    for (chaos, named) in [
-        ("meteor=0.1", "no kind \"meteor\" of chaos, only duplicates"),
-        ("crash=2", "crash must be a probability from 0 to 1"),
-    ] {
-        let (code, stdout, stderr) = finished(&app, &["--chaos", chaos]);
-        assert_eq!((code, stdout.as_str()), (Some(2), ""));
-        assert!(stderr.contains(named), "{stderr}");
-    }
 }
 
 #[tokio::test]

@@ -46,23 +46,6 @@ async fn every_document_is_delivered_once_over_all_partitions() {
 }
 
 #[tokio::test]
-async fn a_document_carries_its_lsn_and_the_system_fields() {
-    let store = Store::new(1).await;
-    store.put("p1", json!({ "title": "One" })).await;
-    store.put("p2", json!({ "title": "Two" })).await;
-    let handler = Handler::default();
-    store.pump(&function(&cosmos_function()), &handler, feed_options()).drain().await.unwrap();
-
-    let documents = handler.received()[0].documents();
-    assert!(documents[0]["_lsn"].as_u64() < documents[1]["_lsn"].as_u64());
-    let document = &documents[0];
-    for field in ["_lsn", "_ts", "_etag", "_rid", "_self"] {
-        assert!(document.get(field).is_some(), "{field} is missing in {document}");
-    }
-    assert_eq!(document["title"], "One");
-}
-
-#[tokio::test]
 async fn a_batch_has_at_most_max_items_per_invocation() {
     let store = Store::new(1).await;
     for number in 0..10 {
@@ -320,41 +303,6 @@ async fn a_page_that_the_trigger_cannot_read_stops_its_partition_only() {
         let left = pump.drain().await.unwrap();
         assert_eq!(ids.len() + left, 21);
     }
-}
-
-#[tokio::test]
-async fn a_running_trigger_rereads_an_unreadable_page() {
-    let store = Store::new(4).await;
-    store.put("bad", json!({ "title": deep() })).await;
-    let handler = Handler::default();
-    let options = FeedOptions { poll_delay: Some(Duration::from_millis(5)), ..feed_options() };
-    let console = options.console.clone();
-    let pump = store.pump(&function(&cosmos_function()), &handler, options);
-    let stop = CancellationToken::new();
-    let running = tokio::spawn({
-        let stop = stop.clone();
-        async move { pump.run(stop).await }
-    });
-    eventually("the page was read three times", async || {
-        let lines = console.lines();
-        let lines = lines.iter().filter(|line| line.contains("unhandled user exception"));
-        (lines.count() >= 3).then_some(())
-    })
-    .await;
-    for number in 0..10 {
-        store.put(&format!("p{number}"), json!({})).await;
-    }
-    eventually("the other partitions go on", async || {
-        (!all_ids(&handler.received()).is_empty()).then_some(())
-    })
-    .await;
-    store.put("bad", json!({})).await;
-    eventually("and this one, when the text is gone", async || {
-        all_ids(&handler.received()).contains(&"bad".to_owned()).then_some(())
-    })
-    .await;
-    stop.cancel();
-    tokio::time::timeout(Duration::from_secs(5), running).await.unwrap().unwrap();
 }
 
 /// A handler that blocks its thread, as a write to the store in this process does.

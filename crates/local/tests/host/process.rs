@@ -70,19 +70,6 @@ async fn a_crashed_handler_is_restarted_at_once() {
 }
 
 #[tokio::test]
-async fn three_errors_stop_the_host() {
-    let app = app();
-    let (host, _) = start(&app, &settings(), None).await;
-    for _ in 0..3 {
-        eventually("it answers", async || process(&host).await).await;
-        end(&host, 3).await;
-    }
-    let error = host.failed().await.to_string();
-    assert!(error.contains("three times") && error.contains("exit code 3"), "{error}");
-    host.stop().await;
-}
-
-#[tokio::test]
 async fn a_replaced_handler_finishes_its_request_and_requests_that_arrive_meanwhile_wait() {
     let app = app();
     let options = HandlerOptions {
@@ -155,16 +142,6 @@ async fn a_handler_that_never_listens_is_a_clear_error() {
     std::fs::remove_file(app.path().join("echo_handler")).unwrap();
     let error = start_error(&app, &settings(), 0).await.to_string();
     assert!(error.contains("echo_handler cannot be started"), "{error}");
-}
-
-#[tokio::test]
-async fn a_port_in_use_is_a_clear_error() {
-    let app = app();
-    let (host, _) = start(&app, &settings(), None).await;
-    let port = host.url().rsplit(':').next().unwrap().parse().unwrap();
-    let error = start_error(&app, &settings(), port).await.to_string();
-    assert!(error.contains(&format!("the port {port} of 127.0.0.1 is in use")), "{error}");
-    host.stop().await;
 }
 
 #[tokio::test]

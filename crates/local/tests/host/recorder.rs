@@ -11,7 +11,7 @@ use tributary_local::host::{Console, FunctionApp, Host, HostOptions, Settings};
 
 use crate::support::{Folder, host_json, place};
 
-/// A running host over `examples/recording_handler.rs`.
+/// A running host over `tests/handlers/recording_handler.rs`.
 pub(crate) struct Recorder {
     pub(crate) host: Host,
     folder: Folder,

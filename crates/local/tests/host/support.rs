@@ -225,12 +225,7 @@ pub(crate) async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -
     }
 }
 
-/// Returns the path of `examples/echo_handler.rs`.
-pub(crate) fn echo_handler() -> PathBuf {
-    built("echo_handler")
-}
-
-/// Returns the path of a handler of `examples/`, built by `cargo test` or now.
+/// Returns the path of a handler of `tests/handlers/`, built by `cargo test` or now.
 fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().unwrap().parent().unwrap();
@@ -257,7 +252,7 @@ pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
     folder
 }
 
-/// Puts a handler of `examples/` into an app. It is a link if the system has links: a copy that is
+/// Puts a handler of `tests/handlers/` into an app. It is a link if the system has links: a copy that is
 /// being written cannot be run, and a test that starts a process meanwhile keeps it open.
 pub(crate) fn place(name: &str, folder: &Folder) {
     let from = built(name);

@@ -19,9 +19,9 @@ use super::{
     super::{
         account::Account,
         backend::Response,
+        operation::body_of,
         operation::{ContainerPath, PARTITION_KEY, RequestKind},
         replicas,
-        written::body_of,
     },
     queries,
     writes::Write,

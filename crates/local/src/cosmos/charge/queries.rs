@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use super::super::{
     account::Account,
     backend::Response,
+    operation::parse,
     operation::{ContainerPath, names_partition_key},
     slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START},
-    written::parse,
 };
 
 /// Returns the work of the query of `request`, or of this page of it, for `response`.

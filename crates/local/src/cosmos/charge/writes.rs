@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::super::{
     operation::RequestKind,
-    written::{body_of, parse},
+    operation::{body_of, parse},
 };
 
 /// An operation on an item. In a batch it may be a read.
@@ -158,36 +158,5 @@ mod tests {
         }
         // Twice 4.95, four removed terms and four new ones, and the operations.
         assert_eq!(charges, ["11.90", "12.70"]);
-    }
-
-    #[test]
-    fn a_batch_has_each_of_its_operations() {
-        let body = json!([
-            { "operationType": "Create", "resourceBody": { "id": "1" } },
-            { "operationType": "Upsert", "resourceBody": { "id": "2" } },
-            { "operationType": "Replace", "id": "3", "resourceBody": { "id": "3" } },
-            { "operationType": "Read", "id": "4" },
-            { "operationType": "Delete", "id": "5" },
-        ]);
-        let writes = writes(RequestKind::Batch, None, &body);
-        let ids: Vec<_> = writes.iter().map(|write| write.id.as_deref().unwrap()).collect();
-        assert_eq!(ids, ["1", "2", "3", "4", "5"]);
-        let charges: Vec<_> = writes
-            .into_iter()
-            .map(|write| {
-                let there = write.follows().then(|| ItemVersion { item: json!({}), bytes: 9 });
-                let charge = write.charge(there, None, &IndexingPolicy::default());
-                format!("{:.2}", charge.unwrap())
-            })
-            .collect();
-        // The id that a replacement contains counts as two terms.
-        assert_eq!(charges, ["5.75", "6.15", "6.15", "1.00", "5.35"]);
-    }
-
-    #[test]
-    fn a_write_without_its_item_has_no_charge() {
-        assert!(writes(RequestKind::Batch, None, &json!({})).is_empty());
-        let delete = writes(RequestKind::Delete, Some("1"), &json!({})).pop().unwrap();
-        assert_eq!(delete.charge(None, None, &IndexingPolicy::default()), None);
     }
 }
