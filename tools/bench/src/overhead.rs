@@ -18,7 +18,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use http::Method;
+use http::{HeaderName, Method};
 use serde_json::{Value, json};
 use tokio::{
     runtime,
@@ -31,7 +31,7 @@ use crate::{
     http::Connection,
     machine,
     report::{Sorted, Table, milliseconds},
-    world::{BenchWorld, POSTS, READERS, USERS, author, comment, like},
+    world::{BenchWorld, POSTS, READERS, USERS, author, comment, like, post},
 };
 
 /// The size of the measurement, and the build.
@@ -45,6 +45,9 @@ pub(crate) struct OverheadOptions {
     #[arg(long, value_name = "PATH")]
     handler: Option<PathBuf>,
 }
+
+/// The position of a caller's writes, which a read waits for.
+const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token");
 
 /// Requests of each kind before the measurement: connections, caches and the allocator settle.
 const WARM_UP: usize = 100;
@@ -117,7 +120,25 @@ pub(crate) async fn run(
     let nothing = Sorted::from(nothing);
     let [p50, p99] = [50, 99].map(|percent| milliseconds(nothing.percentile(percent)));
     println!("{}\nGET / is answered in {p50} ms, p99 {p99} ms.", by_kind(&took));
+    let [without, with] = charges_of_feed(&world, &handler).await?;
+    println!("The feed costs {without} RU, and {with} RU with the token of a write that it shows.");
     Ok(())
+}
+
+/// Returns the request units of the feed without a token, and with that of a write whose copies are there: the
+/// difference is one look at the leases.
+async fn charges_of_feed(
+    world: &BenchWorld,
+    handler: &MeasuredHandler,
+) -> anyhow::Result<[f64; 2]> {
+    let connection = Connection::new(handler.address)?;
+    let written = connection.send(&post(0, "A title of its own"), "write").await?;
+    let token = written.header(&CONSISTENCY_TOKEN).context("a write has a token")?;
+    world.settle(handler).await?;
+    let without = Call::get("/api/feed");
+    let with = without.clone().header(CONSISTENCY_TOKEN, token);
+    Ok([connection.send(&without, "feed").await?, connection.send(&with, "feed").await?]
+        .map(|reply| reply.charge()))
 }
 
 impl LoggedHandler {

@@ -2,7 +2,7 @@
 //!
 //! - [`build`]: all of it, with the handler built for the oldest glibc of the Functions images;
 //! - [`AppLayout`]: the parts of the app in its project;
-//! - [`stage`]: the folder with `host.json`, the executable and a `function.json` for each function;
+//! - [`stage()`]: the folder with `host.json`, the executable and a `function.json` for each function;
 //! - [`pack`], [`unpack`]: the zip. The same files give the same bytes, the executable may be executed, and
 //!   `.funcignore` counts.
 
