@@ -33,7 +33,6 @@ mod complete;
 mod costs;
 mod demo;
 mod estimates;
-mod framework_words;
 mod functions;
 mod handler;
 mod hosted;

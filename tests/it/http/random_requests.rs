@@ -18,10 +18,10 @@ use crate::expect::parse_problem;
 use crate::{blog as given, hosted::Hosted, world::Answer};
 
 /// Worlds that are used at once, each with few enough items to stay quick.
-const N_WORLDS: usize = 5;
+const N_WORLDS: usize = 3;
 
 /// Requests to each world.
-const N_REQUESTS: usize = 2_000;
+const N_REQUESTS: usize = 1_000;
 
 /// Set it to the seed that a failure has printed, to see the failure again.
 const SEED: &str = "TRIBUTARY_SEED";
@@ -48,7 +48,7 @@ async fn no_request_makes_the_app_fail() {
 }
 
 /// Requests behind the host, of each of so many clients at once.
-const N_HOSTED: usize = 150;
+const N_HOSTED: usize = 60;
 const N_CLIENTS: usize = 4;
 
 /// The host answers early where the handler does, and repeats what it may: the answers stay right.

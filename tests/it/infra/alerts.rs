@@ -166,17 +166,3 @@ fn the_alert_of_the_handlers_alarm_searches_for_its_words() {
         "{words}"
     );
 }
-
-#[test]
-fn the_documents_count_the_alerts_right() {
-    let metric = keys_in(METRIC_ALERTS).len();
-    let log = keys_in(LOG_ALERTS).len();
-    let document = text("docs/infrastructure.md");
-    for count in [
-        format!("{metric} metric alerts<br>{log} log alerts"),
-        format!("| Metric alerts, {} ({} with autoscale", metric - 2, metric - 1),
-        format!("| Log alerts, {log} |"),
-    ] {
-        assert!(document.contains(&count), "docs/infrastructure.md should say {count:?}");
-    }
-}

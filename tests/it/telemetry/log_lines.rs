@@ -77,9 +77,15 @@ fn measured() -> SettingsBindDropGuard {
 }
 
 #[tokio::test]
-async fn a_request_is_one_line_with_its_route_and_its_cost() {
-    let (_world, [line, ..]) = lines().await;
+async fn each_line_has_the_fields_that_the_queries_name() {
+    let (_world, lines) = lines().await;
     let _measured = measured();
+    a_request_is_one_line_with_its_route_and_its_cost(&lines[0]);
+    a_batch_is_one_line_with_its_lag_and_its_dead_letters(&lines);
+    the_queries_name_only_fields_of(&lines);
+}
+
+fn a_request_is_one_line_with_its_route_and_its_cost(line: &Value) {
     insta::assert_json_snapshot!(line, @r#"
     {
       "duration_ms": "[duration_ms]",
@@ -124,10 +130,9 @@ async fn a_container_that_is_missing_at_the_start_is_named() {
     assert_eq!((&line["level"], &line["container"]), (&json!("ERROR"), &json!("feed")));
 }
 
-#[tokio::test]
-async fn a_batch_is_one_line_with_its_lag_and_its_dead_letters() {
-    let (_world, [_, batch, letter, .., refused]) = lines().await;
-    let _measured = measured();
+fn a_batch_is_one_line_with_its_lag_and_its_dead_letters(
+    [_, batch, letter, .., refused]: &[Value; 7],
+) {
     insta::assert_json_snapshot!(batch, @r#"
     {
       "applied": 1,
@@ -253,14 +258,12 @@ fn fields(kql: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-#[tokio::test]
-async fn the_queries_name_only_fields_that_the_lines_have() {
+fn the_queries_name_only_fields_of(lines: &[Value]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut queries = fs::read_to_string(root.join("docs/operations.md")).unwrap();
     for file in fs::read_dir(root.join("infra/kql")).unwrap().map(Result::unwrap) {
         queries.push_str(&fs::read_to_string(file.path()).unwrap());
     }
-    let (_world, lines) = lines().await;
     let known: BTreeSet<_> = lines
         .iter()
         .flat_map(|line| line.as_object().unwrap().keys())

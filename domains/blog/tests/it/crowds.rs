@@ -96,21 +96,6 @@ fn charge(answer: &Answer) -> f64 {
 }
 
 #[tokio::test]
-async fn sixty_four_likes_at_once_are_all_counted_with_three_store_requests() {
-    let (world, users) = world_with_users(64).await;
-    let others = users[1..].iter().map(|user| like(&world, user)).collect();
-    let requests_before = world.endpoint.request_count();
-    let (first, others) = crowd(&world, like(&world, &users[0]), others).await;
-    assert_eq!(kinds(&world, requests_before), [Read, Batch, Batch]);
-    first.expect(201);
-    assert_eq!(statuses(&others), [201; 63]);
-    assert_eq!(given::counts(&world, "p1").await, [(0, 64), (0, 64)]);
-    let mut likers: Vec<_> = world.list("/api/posts/p1/likes").await;
-    likers.dedup_by_key(|like| like["userId"].clone());
-    assert_eq!(likers.len(), 64);
-}
-
-#[tokio::test]
 async fn the_charge_of_a_crowd_is_shared_to_the_hundredth() {
     let (world, users) = world_with_users(8).await;
     let others = users[1..].iter().map(|user| like(&world, user)).collect();
@@ -127,23 +112,6 @@ async fn the_charge_of_a_crowd_is_shared_to_the_hundredth() {
     let sum: f64 = charges.iter().sum();
     assert!((alone + sum - whole.request_units()).abs() < 1e-9, "{charges:?}, alone {alone}");
     assert!(most < alone && sum > alone, "{charges:?}, alone {alone}");
-}
-
-#[tokio::test]
-async fn a_member_of_a_crowd_carries_a_charge_also_when_its_share_is_nothing() {
-    let world = given::blog().await;
-    let paths = ["a", "b", "c", "d"].map(|id| format!("/api/posts/p2/comments/{id}"));
-    let (hold, first) = held((&world, Read, "posts"), delete(&world, &paths[0])).await;
-    let mut others = join_all(paths[1..].iter().map(|path| delete(&world, path))).boxed_local();
-    assert!(poll!(&mut others).is_pending());
-    // There is no charge, and one store request for three commands.
-    world.endpoint.inject(Refused(404), Read, "posts", 10);
-    hold.release();
-    let (first, others) = join(first, others).await;
-    for answer in others.iter().chain([&first]) {
-        problem(answer, 404);
-        assert_eq!(charge(answer).to_string(), "0");
-    }
 }
 
 #[tokio::test]
@@ -182,32 +150,6 @@ async fn a_refused_command_of_a_crowd_does_not_fail_the_others() {
     assert_eq!(statuses(&answers), [201, 204]);
     assert_eq!(answers[0].json()["id"], keyed.json()["id"]);
     assert_eq!(given::counts(&world, "p1").await, [(3, 3), (3, 3)]);
-}
-
-#[tokio::test]
-async fn a_crowd_that_likes_again_costs_a_few_store_requests() {
-    let (world, users) = world_with_users(30).await;
-    for user in &users {
-        given::like(&world, "p1", user).await.expect(201);
-    }
-    let others = users[1..].iter().map(|user| like(&world, user)).collect();
-    let requests_before = world.endpoint.request_count();
-    let (first, others) = crowd(&world, like(&world, &users[0]), others).await;
-    first.expect(200);
-    assert_eq!(statuses(&others), [200; 29]);
-    assert_eq!(kinds(&world, requests_before), [Read, Batch, Read, Read, Batch, Read, Query]);
-    assert_eq!(given::counts(&world, "p1").await, [(0, 30), (0, 30)]);
-}
-
-#[tokio::test]
-async fn likes_and_unlikes_of_one_user_at_once_are_carried_out_in_order() {
-    let (world, _) = world_with_users(2).await;
-    let others =
-        vec![like(&world, "u1"), unlike(&world, "u1"), like(&world, "u1"), like(&world, "u1")];
-    let (first, others) = crowd(&world, like(&world, "u0"), others).await;
-    first.expect(201);
-    assert_eq!(statuses(&others), [201, 204, 201, 200]);
-    assert_eq!(given::counts(&world, "p1").await, [(0, 2), (0, 2)]);
 }
 
 #[tokio::test]
@@ -257,23 +199,6 @@ async fn a_crowd_with_a_lost_answer_is_carried_out_once_and_answered() {
         assert_eq!(statuses(&others), [201, 204, 201, 204, 201]);
         assert_eq!(given::counts(&world, "p1").await, [(2, 2), (2, 2)]);
     }
-}
-
-#[tokio::test]
-async fn a_crowd_on_a_post_that_is_deleted_meanwhile_finds_no_post() {
-    let (world, users) = world_with_users(6).await;
-    let other = world.second_instance().await;
-    let deleted = async {
-        other.delete("/api/posts/p1").await.expect(204);
-    };
-    let others = vec![like(&world, &users[1]), comment(&world, &users[2]), unlike(&world, "bob")];
-    let (first, others) = crowd_amid(&world, comment(&world, &users[0]), others, deleted).await;
-    problem(&first, 404);
-    for answer in &others {
-        problem(answer, 404);
-    }
-    let left = world.items("posts").await;
-    assert!(left.iter().all(|item| item["type"] == "deletedPost"), "{left:?}");
 }
 
 #[tokio::test]

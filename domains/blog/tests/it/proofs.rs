@@ -236,11 +236,6 @@ fn copies_end_as_their_definition_says() {
     proof::copies::<Posts, PostCopies>("users").unwrap();
 }
 
-#[test]
-fn an_aggregate_ends_as_its_definition_says() {
-    proof::aggregate::<Posts, PostCounts>("post-counts").unwrap();
-}
-
 #[tokio::test]
 async fn a_key_that_a_failed_delivery_left_pending_is_settled_by_the_next_version() {
     let world = World::new().await;

@@ -102,16 +102,6 @@ async fn an_old_name_is_released_though_its_user_was_renamed_again() {
 }
 
 #[tokio::test]
-async fn a_name_that_its_user_has_again_is_not_released() {
-    let world = given::blog().await;
-    for name in ["Anna", "Ann", "ANN"] {
-        user(&world, "ann", name).await.expect(200);
-    }
-    world.settle().await;
-    problem(&user(&world, "bob", "Ann").await, 409);
-}
-
-#[tokio::test]
 async fn a_name_released_at_another_instance_can_be_claimed_at_once() {
     let world = given::blog().await;
     let other = world.second_instance().await;
@@ -152,19 +142,11 @@ async fn a_refused_creation_does_not_stop_the_release_of_the_users_name() {
     user(&world, "zoe", "Ann").await.expect(201);
 }
 
-#[tokio::test]
-async fn an_existing_user_is_a_failed_precondition_even_if_the_name_is_taken() {
-    let world = given::blog().await;
-    let body = json!({"username": "Bob"});
-    let only_new = [("if-none-match", "*")];
-    problem(&world.call("PUT", "/api/users/ann", &only_new, Some(body)).await, 412);
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_claims_of_one_name_at_once_exactly_one_succeeds() {
     let world = World::new().await;
     let other = world.second_instance().await;
-    for n in 0..60 {
+    for n in 0..12 {
         // The pairs are, in turn: two new users, a new user and a renamed one, two renamed users.
         let a = format!("a{n}");
         let b = format!("b{n}");
@@ -199,7 +181,7 @@ async fn users_that_claim_each_others_names_never_share_one() {
     for n in 0..4 {
         user(&world, &format!("u{n}"), &format!("name{n}")).await.expect(201);
     }
-    for round in 0..20 {
+    for round in 0..8 {
         let wishes = (0..4).map(|n| {
             let world = if n % 2 == 0 { world.clone() } else { other.clone() };
             let name = format!("name{}", (n + round) % 5);
@@ -245,7 +227,7 @@ async fn the_owner_of_a_leaked_reservation_can_complete_it() {
 async fn of_many_claims_of_a_leaked_name_at_once_one_succeeds() {
     let world = given::blog().await;
     let other = world.second_instance().await;
-    for n in 0..30 {
+    for n in 0..8 {
         // The owner comes back at the same moment; every other time it is new itself.
         let ids = [format!("owner{n}"), format!("a{n}"), format!("b{n}")];
         if n % 2 == 0 {
@@ -359,7 +341,7 @@ async fn reserve(world: &World, key: &str, owner: &str, age: Duration) {
 async fn a_late_rename_leaves_its_name_to_others() {
     let world = World::new().await;
     world.put("/api/users/bob", json!({"username": "Bob"})).await.expect(201);
-    for round in 0..10 {
+    for round in 0..4 {
         let etag = world.get("/api/users/ann").await.header("etag").to_owned();
         let etag = if etag.is_empty() {
             let ann = world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);

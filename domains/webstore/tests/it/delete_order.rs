@@ -33,19 +33,6 @@ async fn an_item_that_is_no_order_is_not_deleted() {
 }
 
 #[tokio::test]
-async fn conditions_are_kept() {
-    let world = given::shop().await;
-    let order = given::order(&world, "ann").await.expect(201);
-    let path = order.header("location");
-    let etag = order.header("etag");
-    let delete = async |tag: &str| world.call("DELETE", path, &[("if-match", tag)], None).await;
-    problem(&delete("\"another\"").await, 412);
-    delete(etag).await.expect(204);
-    problem(&delete("*").await, 412);
-    assert_eq!(counts(&world, "ann").await, (0, 0));
-}
-
-#[tokio::test]
 async fn a_delete_whose_answer_was_lost_succeeds() {
     for (headers, lost) in [(&[][..], 1), (&[][..], 2), (&[("if-match", "*")][..], 1)] {
         let world = given::shop().await;

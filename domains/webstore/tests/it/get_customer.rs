@@ -2,7 +2,6 @@ use serde_json::json;
 use tributary_local::cosmos::RequestKind;
 
 use super::given;
-use crate::expect::{bad_fields, problem};
 
 #[tokio::test]
 async fn a_customer_is_read_without_its_orders_or_with_them() {
@@ -39,24 +38,4 @@ async fn at_most_the_100_newest_orders_are_included() {
     let orders = answer["orders"].as_array().unwrap();
     assert_eq!((orders.len(), &orders[0]["id"]), (100, ids.last().unwrap()));
     assert_eq!(answer["customer"]["salesOrderCount"], 102);
-}
-
-#[tokio::test]
-async fn a_missing_customer_is_a_404() {
-    let world = given::shop().await;
-    for path in ["", "?include=orders", "/orders", "/orders/o1"] {
-        problem(&world.get(&format!("/api/customers/eve{path}")).await, 404);
-    }
-    for include in ["", "addresses", "Orders"] {
-        let path = format!("/api/customers/ann?include={include}");
-        assert_eq!(bad_fields(&world.get(&path).await), ["include"]);
-    }
-}
-
-#[tokio::test]
-async fn an_unchanged_customer_is_a_304() {
-    let world = given::shop().await;
-    let etag = world.get("/api/customers/ann").await.header("etag").to_owned();
-    let headers = [("if-none-match", etag.as_str())];
-    world.call("GET", "/api/customers/ann", &headers, None).await.expect(304);
 }

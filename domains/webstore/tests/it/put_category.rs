@@ -1,7 +1,6 @@
 //! `PUT` and `GET` of `/categories/{categoryId}` and `/tags/{tagId}`.
 
 use serde_json::{Value, json};
-use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::shop::{KINDS, item, label};
 use crate::{
@@ -34,22 +33,6 @@ async fn a_put_creates_and_then_renames() {
 }
 
 #[tokio::test]
-async fn a_put_takes_conditions() {
-    let world = World::new().await;
-    for (list, _) in KINDS {
-        let path = format!("/api/{list}/red");
-        let put = async |name: &str, header: (&str, &str)| {
-            world.call("PUT", &path, &[header], Some(json!({"name": name}))).await
-        };
-        problem(&put("Red", ("if-match", "*")).await, 412);
-        let first = put("Red", ("if-none-match", "*")).await.expect(201);
-        problem(&put("Redder", ("if-none-match", "*")).await, 412);
-        put("Redder", ("if-match", first.header("etag"))).await.expect(200);
-        problem(&put("Reddest", ("if-match", first.header("etag"))).await, 412);
-    }
-}
-
-#[tokio::test]
 async fn a_bad_name_or_id_is_named() {
     let world = World::new().await;
     for (list, kind) in KINDS {
@@ -63,18 +46,5 @@ async fn a_bad_name_or_id_is_named() {
         assert_eq!(fields, [format!("{kind}Id")]);
         let there = world.get(&format!("/api/{list}/red")).await.json();
         assert_eq!(members(&there), ["id", "name"]);
-    }
-}
-
-#[tokio::test]
-async fn a_put_whose_answer_was_lost_is_carried_out_once() {
-    let world = World::new().await;
-    for (list, kind) in KINDS {
-        let path = format!("{list}/red");
-        world.endpoint.inject(Fault::AnswerLost, RequestKind::Create, "productMeta", 1);
-        label(&world, &path, "Red").await.expect(201);
-        world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "productMeta", 1);
-        label(&world, &path, "Crimson").await.expect(200);
-        assert_eq!(item(&world, "productMeta", kind, "red").await["version"], 2);
     }
 }

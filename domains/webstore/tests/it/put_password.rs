@@ -1,8 +1,12 @@
 use serde_json::json;
 use tributary_local::cosmos::{Fault, RequestKind};
+use tributary_testing::checks;
 
 use super::given::{self, set_password, verify};
-use crate::expect::{bad_fields, problem};
+use crate::{
+    expect::{bad_fields, problem},
+    world::TestApp,
+};
 
 const FIRST_PASSWORD: &str = "correct horse battery";
 const SECOND_PASSWORD: &str = "staple correct horse";
@@ -76,4 +80,9 @@ async fn a_password_is_set_after_a_lost_answer() {
     let body = json!({"password": SECOND_PASSWORD});
     world.call("PUT", "/api/customers/ann/password", &headers, Some(body)).await.expect(204);
     assert_eq!(verify(&world, "ann", SECOND_PASSWORD).await, 204);
+}
+
+#[tokio::test]
+async fn no_answer_and_no_copy_has_a_password_or_its_hash() {
+    checks::secrets_stay_inside::<TestApp>().await;
 }

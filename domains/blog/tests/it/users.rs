@@ -1,13 +1,74 @@
-//! C1: `PUT /users/{userId}`.
+//! C1 and Q1: users.
 
 use serde_json::json;
 
 use super::given;
 use crate::{
     at_once::{each_put_is_answered_with_its_own, one_put_creates},
-    expect::{bad_fields, charged, created, problem},
+    expect::{bad_fields, charged, created, date, is_etag, is_uuid_v7, new_id, problem},
     world::World,
 };
+
+#[tokio::test]
+async fn a_new_user_gets_an_id_and_is_found_at_its_location() {
+    let world = World::new().await;
+    let answer = world.post("/api/users", json!({"username": "Ann"})).await;
+    let id = answer.json()["id"].clone();
+    let user = created(&world, &answer, &format!("/api/users/{}", id.as_str().unwrap())).await;
+    insta::assert_json_snapshot!(user, {".id" => new_id(), ".creationDate" => date()}, @r#"
+    {
+      "creationDate": "[date]",
+      "id": "[new id]",
+      "username": "Ann"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn the_server_sets_the_fields_that_it_owns() {
+    let world = World::new().await;
+    let body = json!({
+        "username": "Ann", "id": "mine", "userId": "mine", "version": 9, "type": "post",
+        "creationDate": "2001-01-01T00:00:00.000Z", "colour": {"red": [1, null]},
+    });
+    let user = world.post("/api/users", body).await.expect(201).json();
+    is_uuid_v7(&user["id"]);
+    assert!(user["creationDate"].as_str().unwrap() > "2020");
+    assert_eq!(user.get("colour"), None);
+    world.get("/api/users/mine").await.expect(404);
+}
+
+#[tokio::test]
+async fn a_name_is_trimmed_and_counted_in_code_points() {
+    let world = World::new().await;
+    for (name, stored) in [
+        (format!(" \t{}  ", "ä".repeat(64)), "ä".repeat(64)),
+        ("😀".repeat(64), "😀".repeat(64)),
+        (" x ".into(), "x".into()),
+        ("two words".into(), "two words".into()),
+    ] {
+        let user = world.post("/api/users", json!({"username": name})).await.expect(201).json();
+        assert_eq!(user["username"], stored);
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_breaks_a_rule_is_refused() {
+    let world = World::new().await;
+    for name in [
+        String::new(),
+        "   ".into(),
+        "ä".repeat(65),
+        "a\u{0}b".into(),
+        "a\nb".into(),
+        "a\u{7f}b".into(),
+        "a\u{85}b".into(),
+        "a\tb".into(),
+    ] {
+        let answer = world.post("/api/users", json!({"username": name})).await;
+        assert_eq!(bad_fields(&answer), ["username"], "{name:?}");
+    }
+}
 
 #[tokio::test]
 async fn the_first_put_creates_and_the_next_renames() {
@@ -109,7 +170,7 @@ async fn a_name_older_than_this_rule_is_read_and_copied_and_can_be_changed() {
 async fn of_many_creates_of_one_user_at_once_exactly_one_succeeds() {
     let world = World::new().await;
     let instances = [world.clone(), world.second_instance().await];
-    for n in 0..20 {
+    for n in 0..6 {
         let name = |caller| json!({"username": format!("name {n} {caller}")});
         one_put_creates(&instances, &format!("/api/users/u{n}"), name).await;
     }
@@ -119,9 +180,34 @@ async fn of_many_creates_of_one_user_at_once_exactly_one_succeeds() {
 async fn every_put_of_many_at_once_is_answered_with_its_own_name() {
     let world = World::new().await;
     let instances = [world.clone(), world.second_instance().await];
-    for n in 0..20 {
+    for n in 0..6 {
         let name = |caller| json!({"username": format!("name {n} {caller}")});
         let path = format!("/api/users/u{n}");
         each_put_is_answered_with_its_own("username", &instances, &path, name).await;
+    }
+}
+
+#[tokio::test]
+async fn a_user_shows_the_latest_name_at_once() {
+    let world = given::blog().await;
+    let before = world.get("/api/users/ann").await.expect(200);
+    let renamed = given::user(&world, "ann", "Anna").await.expect(200);
+    let after = world.get("/api/users/ann").await.expect(200);
+    assert_eq!(after.json(), renamed.json());
+    assert_eq!(after.json()["username"], "Anna");
+    assert_eq!(after.json()["creationDate"], before.json()["creationDate"]);
+    assert_eq!(after.header("etag"), renamed.header("etag"));
+    assert_ne!(after.header("etag"), before.header("etag"));
+    is_etag(after.header("etag"));
+    charged(&after);
+}
+
+#[tokio::test]
+async fn an_unknown_user_is_not_found() {
+    let world = given::blog().await;
+    for id in ["nobody", "ANN", "p1", "username"] {
+        let answer = world.get(&format!("/api/users/{id}")).await;
+        problem(&answer, 404);
+        charged(&answer);
     }
 }

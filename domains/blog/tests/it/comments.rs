@@ -1,11 +1,12 @@
-//! C3: `POST /posts/{postId}/comments`.
+//! C3 and Q4: comments.
 
 use futures::future::join_all;
 use serde_json::json;
 
 use super::given::{self, comment, comment_once};
-use crate::expect::{
-    bad_fields, charged, created, date, free_of_charge, is_uuid_v7, new_id, problem,
+use crate::{
+    budgets::budget,
+    expect::{bad_fields, charged, created, date, is_uuid_v7, new_id, problem},
 };
 
 #[tokio::test]
@@ -54,20 +55,6 @@ async fn a_content_has_1_to_10_000_code_points() {
     for content in [String::new(), "é".repeat(10_001)] {
         assert_eq!(bad_fields(&comment(&world, "p1", "bob", &content).await), ["content"]);
     }
-}
-
-#[tokio::test]
-async fn all_bad_fields_are_reported_at_once() {
-    let world = given::blog().await;
-    for body in
-        [json!({}), json!({"userId": "", "content": 1}), json!({"userId": {}, "content": ""})]
-    {
-        let answer = world.post("/api/posts/p1/comments", body).await;
-        assert_eq!(bad_fields(&answer), ["content", "userId"]);
-        free_of_charge(&answer);
-    }
-    bad_fields(&comment(&world, "-p", "bob", "Nice").await);
-    assert_eq!(bad_fields(&comment(&world, "p1", &"b".repeat(129), "Nice").await), ["userId"]);
 }
 
 #[tokio::test]
@@ -159,14 +146,6 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_comment_back() {
     comment_once(&world, "another key", "p1", "bob", "Nice").await.expect(201);
 }
 
-#[tokio::test]
-async fn without_a_key_the_same_text_makes_two_comments() {
-    let world = given::blog().await;
-    comment(&world, "p1", "bob", "Nice").await.expect(201);
-    comment(&world, "p1", "bob", "Nice").await.expect(201);
-    assert_eq!(given::counts(&world, "p1").await, [(2, 0), (2, 0)]);
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn one_key_sent_many_times_at_once_makes_one_comment() {
     let world = given::blog().await;
@@ -182,4 +161,133 @@ async fn one_key_sent_many_times_at_once_makes_one_comment() {
         assert!(answers.iter().all(|text| *text == answers[0]), "{answers:?}");
         assert_eq!(given::counts(&world, "p1").await, [(n, 0), (n, 0)]);
     }
+}
+
+#[tokio::test]
+async fn a_comment_is_found_under_its_post_only() {
+    let world = given::blog().await;
+    given::post(&world, "p2", "ann").await.expect(201);
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
+    let id = comment.json()["id"].as_str().unwrap().to_owned();
+    let there = world.get(&format!("/api/posts/p1/comments/{id}")).await.expect(200);
+    assert_eq!(there.json(), comment.json());
+    charged(&there);
+    for post_id in ["p2", "p3"] {
+        problem(&world.get(&format!("/api/posts/{post_id}/comments/{id}")).await, 404);
+    }
+}
+
+#[tokio::test]
+async fn a_read_costs_its_budget() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
+    let path = format!("/api/posts/p1/comments/{}", comment["id"].as_str().unwrap());
+    let request = ("GET", path.as_str(), None);
+    budget(&world, request, "2 requests, 2.00 RU: read posts, read posts").await;
+}
+
+#[tokio::test]
+async fn comments_come_oldest_first_and_at_once() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    let mut comments = Vec::new();
+    for n in 0..7 {
+        let answer = given::comment(&world, "p1", "bob", &format!("Comment {n}")).await.expect(201);
+        comments.push(answer.json());
+        let listed = other.get("/api/posts/p1/comments").await.expect(200).json();
+        comments.sort_by_key(|comment| {
+            (comment["creationDate"].to_string(), comment["id"].to_string())
+        });
+        assert_eq!(listed["items"].as_array().unwrap(), &comments);
+        assert!(listed["nextCursor"].is_null());
+    }
+}
+
+#[tokio::test]
+async fn a_post_without_comments_has_an_empty_list() {
+    let world = given::blog().await;
+    given::like(&world, "p1", "bob").await.expect(201);
+    let answer = world.get("/api/posts/p1/comments").await.expect(200);
+    assert_eq!(answer.text, r#"{"items":[],"nextCursor":null}"#);
+    assert_eq!(answer.header("content-type"), "application/json");
+    charged(&answer);
+}
+
+#[tokio::test]
+async fn the_comments_of_an_unknown_post_are_not_found() {
+    let world = given::blog().await;
+    problem(&world.get("/api/posts/p2/comments").await, 404);
+    bad_fields(&world.get("/api/posts/-p/comments").await);
+}
+
+#[tokio::test]
+async fn a_deleted_comment_is_gone_and_counted_off_at_once() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
+    given::comment(&world, "p1", "ann", "Thanks").await.expect(201);
+    let answer = world.delete(comment.header("location")).await.expect(204);
+    assert_eq!(answer.text, "");
+    charged(&answer);
+    problem(&world.get(comment.header("location")).await, 404);
+    assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
+}
+
+#[tokio::test]
+async fn a_comment_deleted_twice_is_not_found() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
+    world.delete(comment.header("location")).await.expect(204);
+    problem(&world.delete(comment.header("location")).await, 404);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn an_item_that_is_no_comment_of_the_post_is_not_found() {
+    let world = given::blog().await;
+    given::post(&world, "p2", "ann").await.expect(201);
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
+    let id = comment["id"].as_str().unwrap();
+    given::like(&world, "p1", "bob").await.expect(201);
+    for path in [
+        &format!("p2/comments/{id}"),
+        &format!("p3/comments/{id}"),
+        "p1/comments/p1",
+        "p1/comments/bob",
+    ] {
+        problem(&world.delete(&format!("/api/posts/{path}")).await, 404);
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
+    for path in ["p1/comments/like:bob", "p1/comments/-", "-/comments/c"] {
+        bad_fields(&world.delete(&format!("/api/posts/{path}")).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_deletes_of_one_comment_at_once_exactly_one_succeeds() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    for _ in 0..10 {
+        let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
+        let deletes = (0..6).map(|k| {
+            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
+            let path = comment.header("location").to_owned();
+            tokio::spawn(async move { world.delete(&path).await })
+        });
+        let answers = join_all(deletes).await.into_iter().map(Result::unwrap);
+        let (gone, not_found): (Vec<_>, Vec<_>) = answers.partition(|answer| answer.status == 204);
+        assert_eq!(gone.len(), 1);
+        for answer in &not_found {
+            problem(answer, 404);
+        }
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn a_delete_costs_its_budget() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
+    let path = format!("/api/posts/p1/comments/{}", comment["id"].as_str().unwrap());
+    let request = ("DELETE", path.as_str(), None);
+    budget(&world, request, "2 requests, 13.90 RU: read posts, batch posts").await;
 }

@@ -1,0 +1,169 @@
+//! C4 and Q5: likes.
+
+use futures::future::join_all;
+use serde_json::json;
+
+use super::given::{self, like};
+use crate::expect::{bad_fields, charged, created, is_etag, is_timestamp, problem};
+
+#[tokio::test]
+async fn the_first_like_is_created_and_every_further_one_is_the_same() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    let first = like(&world, "p1", "bob").await;
+    let stored = created(&world, &first, "/api/posts/p1/likes/bob").await;
+    is_timestamp(&stored["creationDate"]);
+    assert!(stored["id"].is_string());
+    assert_eq!(
+        (&stored["postId"], &stored["userId"], &stored["userUsername"]),
+        (&json!("p1"), &json!("bob"), &json!("Bob"))
+    );
+    for world in [&world, &other, &world] {
+        let again = like(world, "p1", "bob").await.expect(200);
+        assert_eq!(again.json(), stored);
+        assert_eq!(again.header("etag"), first.header("etag"));
+        charged(&again);
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
+}
+
+#[tokio::test]
+async fn an_unknown_post_or_user_is_not_found() {
+    let world = given::blog().await;
+    for (post_id, user_id) in [("p2", "bob"), ("p1", "nobody"), ("p2", "nobody")] {
+        let answer = like(&world, post_id, user_id).await;
+        problem(&answer, 404);
+        charged(&answer);
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn a_user_of_the_longest_id_may_like_a_post_of_the_longest_id() {
+    let world = given::blog().await;
+    let longest = "x".repeat(128);
+    given::user(&world, &longest, "Xaver").await.expect(201);
+    given::post(&world, &longest, &longest).await.expect(201);
+    let answer = like(&world, &longest, &longest).await;
+    created(&world, &answer, &format!("/api/posts/{longest}/likes/{longest}")).await;
+    world.delete(answer.header("location")).await.expect(204);
+}
+
+#[tokio::test]
+async fn a_body_of_a_like_is_ignored() {
+    let world = given::blog().await;
+    let path = "/api/posts/p1/likes/bob";
+    world.put(path, json!({"userId": "ann", "creationDate": "x"})).await.expect(201);
+    given::raw(&world, ("PUT", path), Some("text/plain"), "{").await.expect(200);
+    assert_eq!(world.get(path).await.expect(200).json()["userId"], "bob");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_same_likes_at_once_one_is_created_and_counted() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    for round in 0..10 {
+        let likes = (0..6).map(|k| {
+            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
+            tokio::spawn(async move { like(&world, "p1", "bob").await })
+        });
+        let answers: Vec<_> = join_all(likes).await.into_iter().map(Result::unwrap).collect();
+        assert!(answers.iter().all(|answer| matches!(answer.status.as_u16(), 200 | 201)));
+        assert!(answers.iter().all(|answer| answer.text == answers[0].text));
+        let n_created = answers.iter().filter(|answer| answer.status == 201).count();
+        assert_eq!(n_created, 1, "round {round}");
+        assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
+        world.delete("/api/posts/p1/likes/bob").await.expect(204);
+    }
+}
+
+#[tokio::test]
+async fn a_like_taken_back_is_gone_and_counted_off_at_once() {
+    let world = given::blog().await;
+    given::like(&world, "p1", "ann").await.expect(201);
+    given::like(&world, "p1", "bob").await.expect(201);
+    let answer = world.delete("/api/posts/p1/likes/bob").await.expect(204);
+    assert_eq!(answer.text, "");
+    charged(&answer);
+    problem(&world.get("/api/posts/p1/likes/bob").await, 404);
+    assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
+}
+
+#[tokio::test]
+async fn a_like_taken_back_twice_is_not_found() {
+    let world = given::blog().await;
+    given::like(&world, "p1", "bob").await.expect(201);
+    world.delete("/api/posts/p1/likes/bob").await.expect(204);
+    problem(&world.delete("/api/posts/p1/likes/bob").await, 404);
+    for path in ["p1/likes/ann", "p1/likes/nobody", "p2/likes/bob"] {
+        problem(&world.delete(&format!("/api/posts/{path}")).await, 404);
+    }
+    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn a_like_can_be_given_again() {
+    let world = given::blog().await;
+    for _ in 0..3 {
+        let answer = given::like(&world, "p1", "bob").await;
+        created(&world, &answer, "/api/posts/p1/likes/bob").await;
+        assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
+        world.delete("/api/posts/p1/likes/bob").await.expect(204);
+        assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+    }
+}
+
+#[tokio::test]
+async fn a_like_is_found_by_its_post_and_user() {
+    let world = given::blog().await;
+    let like = given::like(&world, "p1", "bob").await.expect(201);
+    let there = world.get("/api/posts/p1/likes/bob").await.expect(200);
+    assert_eq!(there.json(), like.json());
+    is_etag(there.header("etag"));
+    charged(&there);
+}
+
+#[tokio::test]
+async fn a_missing_like_is_not_found() {
+    let world = given::blog().await;
+    given::like(&world, "p1", "bob").await.expect(201);
+    for path in ["p1/likes/ann", "p1/likes/nobody", "p2/likes/bob", "p1/likes/BOB"] {
+        let answer = world.get(&format!("/api/posts/{path}")).await;
+        problem(&answer, 404);
+        charged(&answer);
+    }
+}
+
+#[tokio::test]
+async fn likes_come_newest_first_and_at_once() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    let mut likes = Vec::new();
+    for n in 0..7 {
+        let id = format!("u{n}");
+        given::user(&world, &id, &format!("User {n}")).await.expect(201);
+        likes.push(given::like(&world, "p1", &id).await.expect(201).json());
+        likes.sort_by_key(|like| {
+            std::cmp::Reverse((like["creationDate"].to_string(), like["id"].to_string()))
+        });
+        let listed = other.get("/api/posts/p1/likes").await.expect(200).json();
+        assert_eq!(listed["items"].as_array().unwrap(), &likes);
+        assert!(listed["nextCursor"].is_null());
+    }
+}
+
+#[tokio::test]
+async fn a_post_without_likes_has_an_empty_list() {
+    let world = given::blog().await;
+    given::comment(&world, "p1", "bob", "Nice").await.expect(201);
+    let answer = world.get("/api/posts/p1/likes").await.expect(200);
+    assert_eq!(answer.text, r#"{"items":[],"nextCursor":null}"#);
+    charged(&answer);
+}
+
+#[tokio::test]
+async fn the_likes_of_an_unknown_post_are_not_found() {
+    let world = given::blog().await;
+    problem(&world.get("/api/posts/p2/likes").await, 404);
+    bad_fields(&world.get("/api/posts/-p/likes").await);
+}

@@ -1,0 +1,437 @@
+//! C2, Q2, Q3 and Q6: posts and their lists.
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tributary_functions::values::Timestamp;
+use tributary_local::cosmos::{Fault, RequestKind};
+
+use super::given;
+use crate::{
+    at_once::{each_put_is_answered_with_its_own, one_put_creates},
+    expect::{bad_fields, charged, created, date, free_of_charge, new_id, problem},
+    world::World,
+};
+
+#[tokio::test]
+async fn a_new_post_gets_an_id_and_is_found_at_its_location() {
+    let world = given::blog().await;
+    let body = json!({"userId": "ann", "title": "Title", "content": "Content"});
+    let answer = world.post("/api/posts", body).await;
+    let id = answer.json()["id"].clone();
+    let post = created(&world, &answer, &format!("/api/posts/{}", id.as_str().unwrap())).await;
+    assert_eq!(post["postId"], id);
+    insta::assert_json_snapshot!(post, {
+        ".id" => new_id(), ".postId" => new_id(), ".creationDate" => date(),
+    }, @r#"
+    {
+      "commentCount": 0,
+      "content": "Content",
+      "creationDate": "[date]",
+      "id": "[new id]",
+      "likeCount": 0,
+      "postId": "[new id]",
+      "title": "Title",
+      "userId": "ann",
+      "userUsername": "Ann"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn the_server_sets_the_fields_that_it_owns() {
+    let world = given::blog().await;
+    let body = json!({
+        "userId": "ann", "title": "T", "content": "C", "id": "mine", "postId": "mine",
+        "userUsername": "Eve", "commentCount": 7, "likeCount": -1, "version": "x", "type": "user",
+        "creationDate": "2001-01-01T00:00:00.000Z", "unknown": [[[]]],
+    });
+    let post = world.post("/api/posts", body).await.expect(201).json();
+    assert_eq!(post["postId"], post["id"]);
+    assert_eq!((&post["commentCount"], &post["likeCount"]), (&json!(0), &json!(0)));
+    assert_eq!(post["userUsername"], "Ann");
+    assert!(post["creationDate"].as_str().unwrap() > "2020");
+    world.get("/api/posts/mine").await.expect(404);
+}
+
+#[tokio::test]
+async fn an_unknown_author_is_not_found() {
+    let world = given::blog().await;
+    let body = json!({"userId": "nobody", "title": "T", "content": "C"});
+    let answer = world.post("/api/posts", body).await;
+    problem(&answer, 404);
+    charged(&answer);
+}
+
+#[tokio::test]
+async fn all_bad_fields_are_reported_at_once() {
+    let world = World::new().await;
+    for (body, fields) in [
+        (json!({}), vec!["content", "title", "userId"]),
+        (json!({"userId": "-", "title": "", "content": ""}), vec!["content", "title", "userId"]),
+        (json!({"userId": 1, "title": [], "content": null}), vec!["content", "title", "userId"]),
+        (json!({"userId": "a b", "title": "T"}), vec!["content", "userId"]),
+        (json!({"userId": "ann", "title": "T", "content": {}}), vec!["content"]),
+        (json!({"userId": "ann", "content": "C"}), vec!["title"]),
+        (json!({"title": "T", "content": "C"}), vec!["userId"]),
+    ] {
+        let answer = world.post("/api/posts", body.clone()).await;
+        assert_eq!(bad_fields(&answer), fields, "{body}");
+        free_of_charge(&answer);
+    }
+}
+
+#[tokio::test]
+async fn a_title_has_1_to_200_code_points() {
+    let world = given::blog().await;
+    let post = |title: String| {
+        let body = json!({"userId": "ann", "title": title, "content": "C"});
+        async { world.post("/api/posts", body).await }
+    };
+    for title in ["x".into(), "é".repeat(200), "😀".repeat(200)] {
+        assert_eq!(post(title.clone()).await.expect(201).json()["title"], title);
+    }
+    for title in [String::new(), "é".repeat(201), "e\u{301}".repeat(101)] {
+        assert_eq!(bad_fields(&post(title).await), ["title"]);
+    }
+}
+
+#[tokio::test]
+async fn a_content_has_1_byte_to_512_kib() {
+    let world = given::blog().await;
+    let post = |content: String| {
+        let body = json!({"userId": "ann", "title": "T", "content": content});
+        async { world.post("/api/posts", body).await }
+    };
+    for content in ["x".into(), "y".repeat(512 * 1024), "é".repeat(256 * 1024)] {
+        let answer = post(content.clone()).await.expect(201);
+        assert!(answer.json()["content"] == content);
+        let there = world.get(answer.header("location")).await.expect(200);
+        assert!(there.json()["content"] == content);
+    }
+    for content in [String::new(), "y".repeat(512 * 1024 + 1), "é".repeat(256 * 1024) + "x"] {
+        assert_eq!(bad_fields(&post(content).await), ["content"]);
+    }
+}
+
+#[tokio::test]
+async fn texts_come_back_as_they_were_sent() {
+    let world = given::blog().await;
+    for text in ["2026-11-21T09:25:54.120Z", " spaces ", "\u{0}\u{1f}\u{7f}", "\"\\/\u{2028}", "👨‍👩‍👧"]
+    {
+        let body = json!({"userId": "ann", "title": text, "content": text});
+        let answer = world.post("/api/posts", body).await.expect(201);
+        let there = world.get(answer.header("location")).await.expect(200).json();
+        assert_eq!((&there["title"], &there["content"]), (&json!(text), &json!(text)));
+    }
+}
+
+#[tokio::test]
+async fn the_first_put_creates_and_the_next_edits() {
+    let world = given::blog().await;
+    let answer = given::post(&world, "p2", "ann").await;
+    let post = created(&world, &answer, "/api/posts/p2").await;
+    assert_eq!((post["id"].as_str(), post["postId"].as_str()), (Some("p2"), Some("p2")));
+    let body = json!({"userId": "ann", "title": "New title", "content": "New content"});
+    let edited = world.put("/api/posts/p2", body).await.expect(200);
+    charged(&edited);
+    assert_ne!(edited.header("etag"), answer.header("etag"));
+    let there = world.get("/api/posts/p2").await.expect(200);
+    assert_eq!(there.json(), edited.json());
+    assert_eq!(there.header("etag"), edited.header("etag"));
+    let mut expected = post;
+    expected["title"] = json!("New title");
+    expected["content"] = json!("New content");
+    assert_eq!(there.json(), expected);
+}
+
+#[tokio::test]
+async fn an_edit_keeps_the_counts_and_the_fields_of_the_server() {
+    let world = given::blog().await;
+    given::comment(&world, "p1", "bob", "Nice").await.expect(201);
+    given::like(&world, "p1", "ann").await.expect(201);
+    given::like(&world, "p1", "bob").await.expect(201);
+    let before = world.get("/api/posts/p1").await.expect(200).json();
+    let body = json!({
+        "userId": "ann", "title": "T", "content": "C", "commentCount": 0, "likeCount": 99,
+        "creationDate": "2001-01-01T00:00:00.000Z", "userUsername": "Eve", "postId": "p9",
+    });
+    let edited = world.put("/api/posts/p1", body).await.expect(200).json();
+    assert_eq!((&edited["commentCount"], &edited["likeCount"]), (&json!(1), &json!(2)));
+    for member in ["creationDate", "userUsername", "id", "postId", "userId"] {
+        assert_eq!(edited[member], before[member], "{member}");
+    }
+}
+
+#[tokio::test]
+async fn another_users_post_is_a_conflict_whether_that_user_exists_or_not() {
+    let world = given::blog().await;
+    let before = world.get("/api/posts/p1").await.expect(200);
+    for user_id in ["bob", "nobody", "ANN"] {
+        problem(&given::post(&world, "p1", user_id).await, 409);
+    }
+    let after = world.get("/api/posts/p1").await.expect(200);
+    assert_eq!(after.header("etag"), before.header("etag"));
+}
+
+#[tokio::test]
+async fn a_new_post_of_an_unknown_author_is_not_found() {
+    let world = given::blog().await;
+    problem(&given::post(&world, "p2", "nobody").await, 404);
+    problem(&world.get("/api/posts/p2").await, 404);
+}
+
+#[tokio::test]
+async fn the_largest_post_can_still_be_edited_and_liked() {
+    let world = given::blog().await;
+    let body = json!({"userId": "ann", "title": "T", "content": "x".repeat(512 * 1024)});
+    world.put("/api/posts/p1", body).await.expect(200);
+    given::like(&world, "p1", "bob").await.expect(201);
+    given::comment(&world, "p1", "bob", &"😀".repeat(10_000)).await.expect(201);
+    assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_creates_of_one_post_at_once_exactly_one_succeeds() {
+    let world = given::blog().await;
+    let instances = [world.clone(), world.second_instance().await];
+    for n in 0..6 {
+        one_put_creates(&instances, &format!("/api/posts/new{n}"), post_by).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_put_of_many_at_once_is_answered_with_its_own_text() {
+    let world = given::blog().await;
+    let instances = [world.clone(), world.second_instance().await];
+    for n in 0..6 {
+        let path = format!("/api/posts/new{n}");
+        each_put_is_answered_with_its_own("title", &instances, &path, post_by).await;
+    }
+}
+
+fn post_by(caller: usize) -> Value {
+    json!({"userId": "ann", "title": format!("by {caller}"), "content": "C"})
+}
+
+#[tokio::test]
+async fn a_post_shows_its_counts_at_once() {
+    let world = given::blog().await;
+    let before = world.get("/api/posts/p1").await.expect(200);
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
+    given::like(&world, "p1", "bob").await.expect(201);
+    let after = world.get("/api/posts/p1").await.expect(200);
+    assert_eq!(
+        (after.json()["commentCount"].as_u64(), after.json()["likeCount"].as_u64()),
+        (Some(1), Some(1))
+    );
+    assert_ne!(after.header("etag"), before.header("etag"));
+    world.delete(comment.header("location")).await.expect(204);
+    world.delete("/api/posts/p1/likes/bob").await.expect(204);
+    assert_eq!(world.get("/api/posts/p1").await.expect(200).json(), before.json());
+}
+
+#[tokio::test]
+async fn an_unknown_post_is_not_found() {
+    let world = given::blog().await;
+    for id in ["p2", "P1", "ann"] {
+        let answer = world.get(&format!("/api/posts/{id}")).await;
+        problem(&answer, 404);
+        charged(&answer);
+    }
+}
+
+#[tokio::test]
+async fn a_comment_is_not_a_post() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
+    problem(&world.get(&format!("/api/posts/{}", comment["id"].as_str().unwrap())).await, 404);
+}
+
+#[tokio::test]
+async fn a_user_without_posts_has_an_empty_list() {
+    let world = given::blog().await;
+    let answer = world.get("/api/users/bob/posts").await.expect(200);
+    assert_eq!(answer.text, r#"{"items":[],"nextCursor":null}"#);
+    charged(&answer);
+}
+
+#[tokio::test]
+async fn the_posts_of_an_unknown_user_are_not_found() {
+    let world = given::blog().await;
+    for id in ["nobody", "username", "p1"] {
+        let answer = world.get(&format!("/api/users/{id}/posts")).await;
+        problem(&answer, 404);
+        charged(&answer);
+    }
+    for id in ["-a", "username:ann", "a%20b"] {
+        bad_fields(&world.get(&format!("/api/users/{id}/posts")).await);
+    }
+}
+
+#[tokio::test]
+async fn an_unfinished_rename_does_not_shorten_the_list() {
+    let world = given::blog().await;
+    for id in ["p2", "p3"] {
+        given::post(&world, id, "ann").await.expect(201);
+    }
+    world.settle().await;
+    let continuation = json!({
+        "id": "user:renaming", "type": "markOfRename", "userId": "ann", "version": 1, "ttl": 1_000,
+    });
+    let users = world.container("users").await;
+    users.create_item("ann".to_owned(), "user:renaming", &continuation, None).await.unwrap();
+    let page = world.get("/api/users/ann/posts?limit=2").await.expect(200).json();
+    let more = page["nextCursor"].as_str().expect("there is a third");
+    let last = world.get(&format!("/api/users/ann/posts?limit=2&cursor={more}")).await.expect(200);
+    assert_eq!(last.json()["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_feed_of_an_empty_blog_is_empty() {
+    let world = World::new().await;
+    for query in ["", "?", "?limit=1", "?limit=100", "?unknown=1"] {
+        let answer = world.get(&format!("/api/feed{query}")).await.expect(200);
+        assert_eq!(answer.text, r#"{"items":[]}"#);
+        charged(&answer);
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_post_is_gone_with_its_comments_and_likes_at_once() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
+    let like = given::like(&world, "p1", "bob").await.expect(201);
+    let answer = world.delete("/api/posts/p1").await.expect(204);
+    assert_eq!(answer.text, "");
+    charged(&answer);
+    for path in [
+        "/api/posts/p1",
+        "/api/posts/p1/comments",
+        "/api/posts/p1/likes",
+        comment.header("location"),
+        like.header("location"),
+    ] {
+        problem(&world.get(path).await, 404);
+    }
+    problem(&world.delete(comment.header("location")).await, 404);
+    problem(&world.delete(like.header("location")).await, 404);
+    problem(&given::comment(&world, "p1", "bob", "Still there?").await, 404);
+    problem(&given::like(&world, "p1", "ann").await, 404);
+    problem(&given::like(&world, "p1", "bob").await, 404);
+}
+
+#[tokio::test]
+async fn a_post_deleted_twice_is_not_found() {
+    let world = given::blog().await;
+    world.delete("/api/posts/p1").await.expect(204);
+    problem(&world.delete("/api/posts/p1").await, 404);
+    problem(&world.delete("/api/posts/p2").await, 404);
+    bad_fields(&world.delete("/api/posts/-p").await);
+}
+
+#[tokio::test]
+async fn other_posts_stay() {
+    let world = given::blog().await;
+    given::post(&world, "p2", "ann").await.expect(201);
+    given::comment(&world, "p2", "bob", "Nice").await.expect(201);
+    world.delete("/api/posts/p1").await.expect(204);
+    assert_eq!(given::counts(&world, "p2").await, [(1, 0), (1, 0)]);
+}
+
+#[tokio::test]
+async fn a_put_with_the_id_of_a_deleted_post_makes_a_new_one() {
+    let world = given::blog().await;
+    for author in ["bob", "ann"] {
+        // The key of a comment that was deleted by itself is not used again.
+        let key = format!("a key of {author}");
+        let comment = given::comment_once(&world, &key, "p1", "bob", "Nice").await.expect(201);
+        for n in 0..30 {
+            given::comment(&world, "p1", "ann", &format!("Comment {n}")).await.expect(201);
+        }
+        let like = given::like(&world, "p1", "bob").await.expect(201);
+        world.delete("/api/posts/p1").await.expect(204);
+        problem(&given::post(&world, "p1", "nobody").await, 404);
+        let answer = given::post(&world, "p1", author).await;
+        let post = created(&world, &answer, "/api/posts/p1").await;
+        assert_eq!((&post["commentCount"], &post["likeCount"]), (&json!(0), &json!(0)));
+        assert_eq!(post["userId"], author);
+        assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+        problem(&world.get(comment.header("location")).await, 404);
+        problem(&world.get(like.header("location")).await, 404);
+        given::comment_once(&world, &key, "p1", "bob", "Another text").await.expect(201);
+        given::like(&world, "p1", "bob").await.expect(201);
+        assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
+        world.delete("/api/posts/p1/likes/bob").await.expect(204);
+        world.delete(comment.header("location")).await.expect(204);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_deletes_of_one_post_at_once_exactly_one_succeeds() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    for _ in 0..10 {
+        let deletes = (0..6).map(|k| {
+            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
+            tokio::spawn(async move { world.delete("/api/posts/p1").await })
+        });
+        let answers = join_all(deletes).await.into_iter().map(Result::unwrap);
+        let (gone, not_found): (Vec<_>, Vec<_>) = answers.partition(|answer| answer.status == 204);
+        assert_eq!(gone.len(), 1);
+        for answer in &not_found {
+            problem(answer, 404);
+        }
+        given::post(&world, "p1", "ann").await.expect(201);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_deleted_and_made_anew_amid_comments_and_likes_counts_rightly() {
+    let world = given::blog().await;
+    let other = world.second_instance().await;
+    let reactions = (0..60).map(|n| {
+        let world = if n % 2 == 0 { world.clone() } else { other.clone() };
+        tokio::spawn(async move {
+            let answer = match n % 3 {
+                0 => given::comment(&world, "p1", "bob", "Nice").await,
+                1 => given::like(&world, "p1", if n % 2 == 0 { "ann" } else { "bob" }).await,
+                _ => world.delete("/api/posts/p1/likes/bob").await,
+            };
+            assert!(matches!(answer.status.as_u16(), 200 | 201 | 204 | 404), "{}", answer.text);
+        })
+    });
+    let reactions: Vec<_> = reactions.collect();
+    for _ in 0..5 {
+        world.delete("/api/posts/p1").await.expect(204);
+        given::post(&other, "p1", "ann").await.expect(201);
+    }
+    join_all(reactions).await.into_iter().for_each(Result::unwrap);
+    let [shown, listed] = given::counts(&world, "p1").await;
+    assert_eq!(shown, listed);
+}
+
+#[tokio::test]
+async fn a_post_made_anew_is_newer_than_the_deleted_one_with_any_clocks() {
+    let world = given::blog().await;
+    let posts = given::container(&world, "posts").await;
+    let date = |post: &Value| Timestamp::parse(post["creationDate"].as_str().unwrap()).unwrap();
+    // The clock of the instance that creates the post is ahead.
+    let ahead = "2126-11-21T09:25:54.999Z";
+    let mut post: Value = posts.read_item("p1", "p1", None).await.unwrap().into_model().unwrap();
+    post["creationDate"] = ahead.into();
+    posts.upsert_item("p1", "p1", &post, None).await.unwrap();
+    for _ in 0..2 {
+        let before = world.get("/api/posts/p1").await.expect(200).json();
+        world.delete("/api/posts/p1").await.expect(204);
+        world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "posts", 1);
+        let after = given::post(&world, "p1", "ann").await.expect(201).json();
+        assert!(date(&after) > date(&before), "{after} {before}");
+    }
+    // Tombstones of earlier releases do not have the date.
+    world.delete("/api/posts/p1").await.expect(204);
+    let mut deleted: Value = posts.read_item("p1", "p1", None).await.unwrap().into_model().unwrap();
+    deleted.as_object_mut().unwrap().remove("postCreationDate").unwrap();
+    posts.upsert_item("p1", "p1", &deleted, None).await.unwrap();
+    let post = given::post(&world, "p1", "ann").await.expect(201).json();
+    assert!(date(&post) < Timestamp::parse(ahead).unwrap());
+}
