@@ -7,9 +7,8 @@
 //! | `posts` | a post | the post, its comments, its likes |
 //! | `feed` | `post` | the 100 newest posts in short form |
 //!
-//! To add an operation: 1. a file in [`commands`] or [`queries`] with one handler and its decision,
-//! and its two lines in the `mod.rs` there; 2. a line in `http_functions`; 3. a story in
-//! `tests/it/`; 4. `cargo xtask functions`.
+//! To add an operation: 1. a handler in [`commands`] or [`queries`]; 2. a line in `http_functions`;
+//! 3. a story in `tests/it/`; 4. the command `functions` of the app.
 
 #![allow(missing_docs, reason = "a domain is no library: a name may say it all")]
 
@@ -52,7 +51,6 @@ use self::{
     },
 };
 
-/// Returns the blog as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let blog = Blog::new(context.cosmos);
     let names = Usernames(blog.in_background());

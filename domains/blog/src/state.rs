@@ -38,7 +38,6 @@ pub struct Blog {
     authors: Arc<Cache<UserId, (Author, Instant)>>,
     /// Creates, deletes and counts the comments and likes of posts.
     pub(super) reactions: CountedChildren<PostFamily>,
-    /// The consistency of reads of the containers.
     pub(super) reads: Reads,
 }
 
@@ -111,7 +110,6 @@ impl Blog {
         self.post_slot(post_id).await?.live().ok_or(BlogError::NoPost)
     }
 
-    /// Returns the comment or the like that has this id.
     pub(super) async fn reaction<T: TryFrom<PostsItem>>(
         &self,
         post_id: &PostId,

@@ -45,7 +45,6 @@ use self::{
     queries::{get_item, list_items, search_items},
 };
 
-/// Returns the news as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let news = News::new(context)?;
     Ok(Domain {

@@ -85,7 +85,6 @@ impl ProgressRecord {
         self.noted_at <= now.before(Ages::SLACK)
     }
 
-    /// Returns the progress that readers use.
     pub(super) fn for_readers(&self, now: Timestamp) -> MigrationProgress {
         let all_before = if self.is_settled(now) { self.migrated_before } else { self.formerly };
         MigrationProgress { all_before, none_since: self.none_since }

@@ -16,18 +16,15 @@ const MAX_PAGE_REQUESTS: u64 = 500;
 /// The settings of an operator.
 #[derive(Debug, Clone)]
 pub(super) struct NewsSettings {
-    /// The spread of items over logical partitions.
     pub strategy: Strategy,
     /// The ages at which items go from container to container.
     pub ages: Ages,
-    /// The limits of a page of a list.
     pub pages: PageBounds,
 }
 
 /// The limits of a page of a list: a page that reaches one ends early.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageBounds {
-    /// The most partitions that a page may read.
     pub partitions: usize,
     /// The store requests, the request units and the time of a page.
     pub limits: Limits,

@@ -37,7 +37,6 @@ pub struct News {
     pub(super) strategy: Arc<Strategy>,
     pub(super) ages: Ages,
     pub(super) pages: PageBounds,
-    /// The budget of the runs of migration and archive.
     pub(super) background: Background,
     clock: Clock,
     /// The classes of keys that are recorded for a provider. A record is permanent.
@@ -61,7 +60,6 @@ pub(super) const PROVIDER_KEYS_ID: &str = "keys";
 containers!(News: hot, warm, archive, locations);
 
 impl News {
-    /// Returns the container of a tier.
     pub(super) fn container(&self, tier: Tier) -> &Container {
         match tier {
             Tier::Hot => &self.hot,
@@ -70,7 +68,6 @@ impl News {
         }
     }
 
-    /// Returns the news in a database.
     pub(super) fn new(context: &Context<'_>) -> Result<Self, ConfigError> {
         let settings = NewsSettings::read(context.settings)?;
         let cosmos = context.cosmos;
@@ -90,7 +87,6 @@ impl News {
         })
     }
 
-    /// Returns the current time.
     pub(super) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -105,7 +101,6 @@ impl News {
         }
     }
 
-    /// Returns the place of an item that is stored now.
     pub(super) async fn place_of(&self, new: &NewItem) -> Result<Place, StoreError> {
         let progress = self.progress_for(new.published_date).await?;
         Ok(self.strategy.place(&self.ages, new, progress))

@@ -49,7 +49,6 @@ use self::{
     state::WebStore,
 };
 
-/// Returns the WebStore as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let catalog = Catalog::new(context.cosmos);
     let customers = Customers::new(context.cosmos);

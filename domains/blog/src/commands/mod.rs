@@ -9,22 +9,12 @@
 //! Each command takes an [`Actor`](tributary_functions::http::Actor), and states the user that the
 //! actor must be.
 
-mod create_comment;
-mod create_post;
-mod create_user;
-mod delete_comment;
-mod delete_post;
-mod like_post;
-mod put_post;
-mod put_user;
-mod unlike_post;
+mod comments;
+mod likes;
+mod posts;
+mod users;
 
-pub use create_comment::create_comment;
-pub use create_post::create_post;
-pub use create_user::create_user;
-pub use delete_comment::delete_comment;
-pub use delete_post::delete_post;
-pub use like_post::like_post;
-pub use put_post::put_post;
-pub use put_user::put_user;
-pub use unlike_post::unlike_post;
+pub use comments::{create_comment, delete_comment};
+pub use likes::{like_post, unlike_post};
+pub use posts::{create_post, delete_post, put_post};
+pub use users::{create_user, put_user};

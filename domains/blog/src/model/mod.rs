@@ -62,7 +62,6 @@ impl PostsItem {
         Some(CopiedName { post_id, id, username, version })
     }
 
-    /// Returns the item with its user's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         match self {
             Self::Post(post) => Self::Post(post.renamed(author)),

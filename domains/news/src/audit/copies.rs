@@ -129,12 +129,10 @@ impl ItemCopies {
         Ok(known.into_iter().map(|(id, known)| (id, Arc::new(known))).collect())
     }
 
-    /// Returns the location of the item.
     pub(super) fn location(&self) -> Option<&ObservedLocation> {
         self.location.as_ref()
     }
 
-    /// Returns the copy in a tier and partition.
     pub(super) fn copy(&self, tier: Tier, key: &str) -> Option<&Copy> {
         self.copies.iter().find(|copy| copy.tier == tier && copy.key == key)
     }

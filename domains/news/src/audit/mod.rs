@@ -64,7 +64,6 @@ impl NewsKinds {
     pub const KEY_FOREIGN: FindingKind = FindingKind::new("key-foreign").repaired_last();
 }
 
-/// Returns the audit of the news.
 pub(super) fn audit(news: &News) -> Audit {
     let news = news.clone();
     Audit::new("AuditNews", "0 0 4 * * 0", move || NewsChecks::new(news.clone()))

@@ -1,15 +1,13 @@
 //! The commands. Each write has a condition on the state that was read.
 
-mod archive_items;
-mod migrate_items;
 mod post_item;
 mod post_items;
+mod runs;
 
 mod save;
 
-pub use archive_items::archive_items;
-pub use migrate_items::migrate_items;
 pub use post_item::post_item;
 pub use post_items::{
     MAX_ANSWER_BYTES as MAX_BATCH_ANSWER_BYTES, MAX_BODY_BYTES as MAX_BATCH_BODY_BYTES, post_items,
 };
+pub use runs::{archive_items, migrate_items};

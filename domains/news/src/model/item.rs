@@ -12,17 +12,11 @@ use super::{
 /// An item to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewItem {
-    /// The feed provider that has published the item.
     pub feed_provider_id: ProviderId,
-    /// The title.
     pub title: Title,
-    /// The content.
     pub content: Content,
-    /// The time of publication.
     pub published_date: Timestamp,
-    /// The address of the published article.
     pub source_url: SourceUrl,
-    /// The tags.
     pub tags: Vec<Tag>,
     /// Metadata of the crawler.
     pub metadata: Metadata,
@@ -77,7 +71,6 @@ impl FeedItem {
 }
 
 impl NewItem {
-    /// Returns the id of the item.
     pub fn id(&self) -> ItemId {
         ItemId::from_source(&self.feed_provider_id, &self.source_url)
     }

@@ -22,10 +22,7 @@ values::text_schema!(PartitionKey, "examples": ["north-wire_2026-11"]);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Strategy {
     /// Provider and time: months for the providers of high volume, quarters for the others.
-    Hybrid {
-        /// The providers of high volume.
-        high_volume: HashSet<ProviderId>,
-    },
+    Hybrid { high_volume: HashSet<ProviderId> },
     /// Months, shared by all providers.
     Monthly,
 }
@@ -68,7 +65,6 @@ impl KeyClass {
         Self::ALL.into_iter().find(|class| class.key(provider, published) == *key)
     }
 
-    /// Returns the key of an item of a provider.
     pub fn key(self, provider: &ProviderId, published: Timestamp) -> PartitionKey {
         self.period_key(provider, self.granularity().period(published.into()))
     }
@@ -116,7 +112,6 @@ impl PartitionKey {
         if key.period().is_some() { Ok(key) } else { Err("must be a partition key".into()) }
     }
 
-    /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -129,7 +124,6 @@ impl PartitionKey {
         }
     }
 
-    /// Returns the period of the partition.
     pub fn period(&self) -> Option<Period> {
         let parts = parts::split(&self.0)?;
         let period: Period = parts.last()?.parse().ok()?;

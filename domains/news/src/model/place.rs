@@ -11,7 +11,6 @@ use crate::moves::Place;
 /// The current time and the progress of the migration, which decide about places.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// The current time.
     pub now: Timestamp,
     /// No item that was published before this moment is in the hot container alone, and no such
     /// item comes there, even while the age at which items leave the hot container is raised.
@@ -76,7 +75,6 @@ impl Ages {
         self.archive_border(now.before(2 * Self::SLACK))
     }
 
-    /// Returns the container of an item that is stored now.
     pub fn tier(&self, published: Timestamp, at: Progress) -> Tier {
         if published >= self.leaves_hot_before(at) {
             Tier::Hot
@@ -118,7 +116,6 @@ impl Ages {
 }
 
 impl Strategy {
-    /// Returns the place of an item that is stored now.
     pub fn place(&self, ages: &Ages, new: &NewItem, at: Progress) -> Place {
         let provider = &new.feed_provider_id;
         let published = new.published_date;

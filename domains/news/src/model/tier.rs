@@ -18,12 +18,10 @@ impl Tier {
     /// All tiers, from the hottest.
     pub const ALL: [Self; 3] = [Self::Hot, Self::Warm, Self::Archive];
 
-    /// Returns the tier that items go to from this one.
     pub fn colder(self) -> Option<Self> {
         Self::ALL.into_iter().find(|tier| *tier > self)
     }
 
-    /// Returns the tier that items come from into this one.
     pub fn hotter(self) -> Option<Self> {
         Self::ALL.into_iter().rev().find(|tier| *tier < self)
     }

@@ -11,9 +11,7 @@ use crate::{
 /// An item, and the tier that it was found in.
 #[derive(Debug)]
 pub struct FoundItem {
-    /// The tier.
     pub tier: Tier,
-    /// The item.
     pub stored: Stored<StoredItem>,
 }
 

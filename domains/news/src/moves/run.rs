@@ -61,9 +61,7 @@ impl RunSlice {
 /// The due items of a container.
 #[derive(Debug, Clone, Copy)]
 pub struct DueItems {
-    /// Their container.
     pub from: Tier,
-    /// The container to which they move.
     pub to: Tier,
     /// The end of the due dates: items of an earlier date are due.
     pub before: Timestamp,
@@ -72,7 +70,6 @@ pub struct DueItems {
 /// The outcome of a run.
 #[derive(Debug)]
 pub struct RunOutcome {
-    /// The number of moved items of each partition.
     pub moved: BTreeMap<PartitionKey, u64>,
     /// The number of items that were in the colder container already, since an earlier run was interrupted.
     pub already_there: u64,
@@ -85,7 +82,6 @@ pub struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// Returns the number of moved items.
     pub fn n_moved(&self) -> u64 {
         self.moved.values().sum()
     }
@@ -136,10 +132,8 @@ pub struct MovingRun<'a> {
     turns_of_moves: Turns<'a>,
     turns: Turns<'a>,
     dues: DueItems,
-    /// The last item of the pages so far.
     last: Option<DueRow>,
     has_asked_for_all: bool,
-    /// The outcome so far.
     pub outcome: RunOutcome,
 }
 
@@ -235,7 +229,6 @@ impl<'a> MovingRun<'a> {
         Ok((partitions, self.has_asked_for_all))
     }
 
-    /// Returns the moment before which no due item remains.
     pub fn moved_before(&self) -> Timestamp {
         let asked_for = match &self.last {
             _ if self.has_asked_for_all => self.dues.before,

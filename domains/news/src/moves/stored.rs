@@ -25,7 +25,6 @@ pub struct Place {
     /// The container.
     #[serde(rename = "store")]
     pub tier: Tier,
-    /// The logical partition.
     pub partition_key: PartitionKey,
 }
 
@@ -51,11 +50,9 @@ pub struct StoredItem {
     pub public: FeedItem,
     /// The tags in one text: a query searches it as it searches title and content.
     tag_text: String,
-    /// The state of this copy.
     pub state: CopyState,
     /// The version, which each write of a command raises.
     pub version: u64,
-    /// The command that created the item.
     pub created_by: CommandId,
     /// The commands that were lately carried out on the item.
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
@@ -86,11 +83,8 @@ pub struct Arrival {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Departure {
-    /// The new place.
     pub to: Place,
-    /// The content of the item in its new place.
     pub item: FeedItem,
-    /// The command that moves it.
     pub command: CommandId,
 }
 
@@ -99,11 +93,8 @@ pub struct Departure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Vacated {
-    /// The id of the item.
     pub id: String,
-    /// The partition key.
     pub partition_key: PartitionKey,
-    /// The logical partition that the item went to.
     pub moved_to: PartitionKey,
     /// The move that the place is reserved for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +106,6 @@ pub struct Vacated {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reservation {
-    /// The command that moves the item.
     pub command: CommandId,
     /// True if the place was taken before, by an item or a tombstone that kept late copies out.
     pub was_taken: bool,
@@ -129,13 +119,10 @@ pub struct Reservation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Location {
-    /// The id of the item.
     pub id: String,
-    /// The partition key: the id.
     pub partition_key: String,
     /// The place where the item was created, or that it has moved to. Relocations do not change it.
     pub place: Place,
-    /// The version of the item's arrival there.
     pub version: u64,
 }
 
@@ -214,7 +201,6 @@ impl<'de> Deserialize<'de> for NewsItem {
 }
 
 impl StoredItem {
-    /// Creates an item.
     pub fn new(public: FeedItem, created_by: CommandId) -> Self {
         Self {
             tag_text: tag_text(&public),
@@ -229,7 +215,6 @@ impl StoredItem {
         }
     }
 
-    /// Returns the item after an edit by a command.
     pub fn edited(&self, public: FeedItem, command: &CommandId) -> Self {
         let tag_text = tag_text(&public);
         let mut item = Self { public, tag_text, version: self.version + 1, ..self.clone() };
@@ -237,19 +222,16 @@ impl StoredItem {
         item
     }
 
-    /// Returns the item that is about to move.
     pub(super) fn departing(&self, departure: Departure) -> Self {
         Self { state: CopyState::Departing, departure: Some(Box::new(departure)), ..self.clone() }
     }
 
-    /// Returns the item in its new place.
     pub(super) fn arrived(&self, departure: &Departure, from: Place) -> Self {
         let arrival = Arrival { place: from, version: self.version + 1 };
         let item = Self { arrived_from: Some(arrival), ..self.staying() };
         item.edited(departure.item.clone(), &departure.command)
     }
 
-    /// Returns the item without the move that has begun.
     pub(super) fn staying(&self) -> Self {
         Self { state: CopyState::Live, departure: None, ..self.clone() }
     }
@@ -291,7 +273,6 @@ impl RemembersCommands for StoredItem {
 }
 
 impl Vacated {
-    /// Creates the tombstone of an item that moves.
     pub fn new(id: &str, partition_key: PartitionKey, moved_to: PartitionKey) -> Self {
         let id = id.to_owned();
         Self { id, partition_key, moved_to, reservation: None, ttl: TOMBSTONE_TTL_SECONDS }

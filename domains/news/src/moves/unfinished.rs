@@ -34,7 +34,6 @@ const MAX_CONCURRENT_MOVES: usize = 8;
 /// The unfinished moves that a run has found.
 #[derive(Debug, Default)]
 pub struct UnfinishedMoves {
-    /// The number of moves that could not be ended.
     pub failed: u64,
     /// The first date that the runs have not passed, of the items whose moves could not be ended.
     held_at: Option<Timestamp>,
@@ -43,7 +42,6 @@ pub struct UnfinishedMoves {
 }
 
 impl UnfinishedMoves {
-    /// Returns the part of a progress that may be stored.
     pub fn hold(&self, progress: Timestamp) -> Timestamp {
         if self.is_cut {
             return Timestamp::EPOCH;

@@ -57,11 +57,9 @@ pub(super) trait ListPart: Sync {
 /// The request of a page to a part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PartRequest<'a> {
-    /// The number of items that the page still takes.
     pub items: u32,
     /// The number of earlier reads of the part for this page.
     pub reads: u32,
-    /// The budget of the reads.
     pub budget: &'a Budget,
 }
 
@@ -77,7 +75,6 @@ pub(super) struct PartRows<T> {
 /// A position of a part, and the item that the list shows there.
 #[derive(Debug)]
 pub(super) struct PartRow<T> {
-    /// The position.
     pub key: SortKey,
     /// The version of the copy. Of copies with equal versions, that of the part opened later decides.
     pub version: u64,
@@ -88,11 +85,8 @@ pub(super) struct PartRow<T> {
 /// The limits of a page.
 #[derive(Debug)]
 pub(super) struct PageLimits {
-    /// The most items.
     pub items: u32,
-    /// The most parts that may be opened.
     pub parts: usize,
-    /// The budget of the reads.
     pub budget: Budget,
 }
 
@@ -101,7 +95,6 @@ pub(super) struct PageLimits {
 pub(super) struct MergedPage<P: ListPart> {
     /// The items, newest first.
     pub items: Vec<P::Item>,
-    /// The parts that were opened.
     pub opened_parts: Vec<P>,
     /// The position after which the list continues, if the page has ended before it was full.
     pub continues_after: Option<SortKey>,
@@ -193,7 +186,6 @@ impl<P: ListPart> OpenPart<P> {
         Self { part, rows: VecDeque::new(), after: after.cloned(), reads: 0, is_end: false }
     }
 
-    /// Returns the position of the next row.
     fn head(&self) -> Option<&SortKey> {
         self.rows.front().map(|row| &row.key)
     }
@@ -344,19 +336,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn pages_have_each_item_once_in_its_newest_version(parts in parts(), most in 1..6_u32) {
-            let mut found = Vec::new();
-            let mut after = None;
-            loop {
-                let merged = block_on(page(&parts, after.as_ref(), &ample(most)));
-                prop_assert!(merged.items.len() <= most as usize && merged.continues_after.is_none());
-                let Some(last) = merged.items.last() else { break };
-                after = Some(key(last));
-                found.extend(merged.items);
-            }
-            prop_assert_eq!(found, shown(&parts));
-        }
 
         #[test]
         fn pages_that_end_early_have_each_item_once_and_the_list_ends(

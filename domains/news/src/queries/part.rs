@@ -81,7 +81,6 @@ impl Items {
         }
     }
 
-    /// Returns the container.
     pub(super) fn tier(&self) -> Tier {
         self.tier
     }

@@ -45,7 +45,6 @@ use crate::{
 const CONTAINERS_HEADER: HeaderName = HeaderName::from_static("x-containers-queried");
 const PARTITIONS_HEADER: HeaderName = HeaderName::from_static("x-partitions-queried");
 
-/// Returns a page of items.
 pub(super) async fn page<const SEARCH: bool>(
     news: &News,
     page: PageRequest<SortKey, NewsFilter<SEARCH>>,
@@ -137,7 +136,6 @@ fn boxed<'a>(parts: impl Iterator<Item = Items> + Send + 'a) -> Parts<'a> {
     parts.peekable()
 }
 
-/// Returns each container's part of a window.
 async fn ranges(
     news: &News,
     window: Range<Timestamp>,

@@ -11,7 +11,6 @@ use tributary_functions::domain::Timer;
 
 use crate::{moves::run::RunSlice, state::News};
 
-/// Returns the timers of the news.
 pub(super) fn timers(news: &News) -> Vec<Timer> {
     let for_migration = news.clone();
     let for_archive = news.clone();

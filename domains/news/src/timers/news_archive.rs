@@ -19,7 +19,6 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ArchiveRecord {
-    /// The partition.
     id: PartitionKey,
     partition_key: String,
     /// The number of items of the partition in the archive.

@@ -11,21 +11,11 @@
 mod common;
 use common::budgets;
 
-mod archive_news;
 mod audit_news;
-mod classes;
 mod costs;
-mod get_news_item;
 mod given;
-mod late_moves;
-mod list_news_items;
-mod news_migration;
-mod page_bounds;
-mod poisoned;
-mod post_news_item;
-mod post_news_items;
-mod races;
-mod refused_moves;
-mod search_news;
-mod slices;
+mod moves;
+mod posts;
+mod runs;
+mod search;
 mod world;

@@ -56,7 +56,6 @@ pub async fn put_product(
 
 /// A request to create or edit a product, with the target of its next attempt.
 struct PutProduct {
-    /// The category of the request.
     category_id: CategoryId,
     id: ProductId,
     text: ProductText,

@@ -24,7 +24,6 @@ values::checked_text!(
 );
 
 impl Name {
-    /// Returns the text by which the store sorts names.
     pub fn sort_key(&self) -> String {
         sort_key(self.as_str())
     }
@@ -84,7 +83,6 @@ pub struct Label {
     /// [`Name::sort_key`] of the name.
     pub sort_name: String,
     pub version: u64,
-    /// The command that created the label.
     pub created_by: CommandId,
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
     pub recent: RecentCommands,
@@ -158,7 +156,6 @@ impl Label {
         self
     }
 
-    /// Returns the label after a rename by this command.
     pub fn renamed(mut self, name: Name, command: &CommandId) -> Self {
         self.sort_name = name.sort_key();
         self.public.name = name;
@@ -174,7 +171,6 @@ impl Label {
         DeletedLabel { kind, id, name, version, recent, ttl: tombstone::TTL_SECONDS }
     }
 
-    /// Returns the copy of this label for a product.
     pub fn copy(&self) -> LabelCopy {
         let PublicLabel { id, name } = self.public.clone();
         LabelCopy { id, name, version: self.version }

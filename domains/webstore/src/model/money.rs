@@ -166,7 +166,6 @@ impl Price {
         Money::parse(text).and_then(Self::try_from).map_err(|_| Self::rule())
     }
 
-    /// Returns the amount for so many pieces.
     pub fn times(self, quantity: Quantity) -> Money {
         Money { cents: self.0.cents * u64::from(quantity.0) }
     }
@@ -240,25 +239,7 @@ mod tests {
         ] {
             assert_eq!(Price::parse(text).map(|Price(money)| money.cents), Ok(cents), "{text}");
         }
-        for text in [
-            "-1",
-            "0.001",
-            "0.1000000000000000055",
-            "1000000.01",
-            "1e7",
-            "1e-3",
-            "1e99999999999",
-            "1e-2147483648",
-            "1e2147483647",
-            "",
-            ".5",
-            "NaN",
-            "inf",
-            "1.5.5",
-            "1e",
-            "0x10",
-            "٣",
-        ] {
+        for text in "-1 0.001 0.1000000000000000055 1000000.01 1e7 1e-3 1e99999999999 1e-2147483648 1e2147483647 .5 NaN inf 1.5.5 1e 0x10 ٣".split(' ').chain([""]) {
             assert!(Price::parse(text).is_err(), "{text}");
         }
     }
@@ -269,13 +250,6 @@ mod tests {
         for text in ["0", "1001", "-1", "1.5", "1e2", "99999999999999999999"] {
             assert!(Quantity::parse(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn the_dearest_order_is_counted_exactly() {
-        let line = Price::parse("1000000").unwrap().times(Quantity::parse("1000").unwrap());
-        let total: Money = std::iter::repeat_n(line, 50).sum();
-        assert_eq!(json!(total).to_string(), "50000000000");
     }
 
     proptest! {

@@ -155,7 +155,6 @@ impl ProductItem {
         }
     }
 
-    /// Returns the outcome of the last move to this slot.
     pub fn arrival(&self) -> Option<&ProductArrival> {
         match self {
             Self::Product(product) => product.arrival.as_ref(),
@@ -264,7 +263,6 @@ impl Product {
         Some(product)
     }
 
-    /// Returns the copy of the product's category.
     pub fn category(&self) -> LabelCopy {
         LabelCopy {
             id: self.category_id.to_string(),
@@ -366,7 +364,6 @@ remembers!(DeletedProduct);
 remembers!(created_by: Product);
 
 impl ProductDeparture {
-    /// Creates the departure of a new move to a category.
     pub fn new(to: &CategoryId, category: &Label) -> Self {
         Self {
             move_id: CommandId::fresh(),

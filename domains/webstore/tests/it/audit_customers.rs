@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{audit::audit, given, leaderboard::ranking};
+use super::{audit::audit, given, reports::ranking};
 use crate::world::World;
 
 async fn shop() -> World {

@@ -18,7 +18,6 @@ use crate::{
 pub(super) struct AttemptReads {
     pub(super) location: Lookup<Stored<Location>>,
     pub(super) found: Lookup<FoundItem>,
-    /// The progress of the migration.
     pub(super) migrated: Option<Timestamp>,
     /// True if the attempt has removed the carried copies of the item.
     pub(super) has_no_carried_copy: bool,
@@ -89,13 +88,11 @@ pub(super) struct Decision<'a> {
     pub(super) command: &'a CommandId,
     pub(super) strategy: &'a Strategy,
     pub(super) ages: &'a Ages,
-    /// The reads of the attempt.
     pub(super) reads: Reads,
     pub(super) now: Timestamp,
 }
 
 impl Decision<'_> {
-    /// Returns the next step of the attempt.
     pub(super) fn next(&self, reads_so_far: &AttemptReads) -> SaveStep {
         match (&reads_so_far.location, &reads_so_far.found) {
             (Lookup::NotRead, _) => SaveStep::ReadLocation,

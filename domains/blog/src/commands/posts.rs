@@ -1,0 +1,180 @@
+//! C2: posts.
+
+use axum::{extract::State, http::StatusCode};
+use tributary_functions::{
+    cosmos::{Attempt, ETag, Reads, Reason, StoreError, Stored, retry},
+    engines::{
+        command::{self, PutStep, WrittenItem},
+        idempotency::RemembersCommands,
+    },
+    http::{
+        Actor, ApiError, DomainProblem, ItemCommand, ItemResponse, JsonBody, Params, from_form,
+    },
+    projection::removal::{Remaining, remove_some},
+    values::Timestamp,
+};
+use uuid::Uuid;
+
+use crate::{
+    Blog,
+    model::{Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId},
+};
+
+/// Creates a post under an id of the server: one store request, one for the copy of its author, and one more
+/// if the name of the author is not remembered.
+pub async fn create_post(
+    State(blog): State<Blog>,
+    actor: Actor,
+    JsonBody(text): JsonBody<PostText>,
+) -> Result<ItemResponse<PublicPost>, ApiError> {
+    actor.must_be(text.user_id.as_str())?;
+    let id = PostId::parse(Uuid::now_v7().to_string())
+        .map_err(|error| ApiError::invalid("id", error.to_string()))?;
+    let author = blog.confirmed_author(&text.user_id).await?;
+    let post = Post::new(id, &text, &author);
+    let written = retry(async |_| match create(&blog, post.clone(), None).await {
+        // A fresh id is unique. So this item is this command's own write, whose response was lost.
+        Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
+            let stored = blog.reading(Reads::Latest).post_slot(&post.public.post_id).await?;
+            stored.live().map(WrittenItem::created).ok_or(ApiError::Store(error))
+        }
+        result => result,
+    });
+    let written = written.await?;
+    Ok(written.answer(&written.stored.item.public, location))
+}
+
+/// 503: the change feed is still removing the comments and likes of the post that had this id.
+const REMOVAL_PENDING: DomainProblem = DomainProblem {
+    status: StatusCode::SERVICE_UNAVAILABLE,
+    slug: "removal-pending",
+    title: "Removal pending",
+    detail: "The removal of the deleted post with this id has not finished. Retry after the seconds in `Retry-After`.",
+};
+
+from_form!(PostText {
+    user_id: text("userId", UserId::parse),
+    title: text("title", Title::parse),
+    content: text("content", PostContent::parse),
+});
+
+/// Creates a post or edits one: two store requests, and one or two for the copy of its author. An edit keeps the counts: it replaces only the
+/// state that was read, by itself or by the group commit that it is part of.
+pub async fn put_post(
+    State(blog): State<Blog>,
+    actor: Actor,
+    Params(id): Params<PostId>,
+    command: ItemCommand,
+    JsonBody(text): JsonBody<PostText>,
+) -> Result<ItemResponse<PublicPost>, ApiError> {
+    actor.must_be(text.user_id.as_str())?;
+    let put = PutPost { id, text, command, now: Timestamp::now() };
+    retry(async |attempt: Attempt| {
+        let written = put.save(&blog.reading(attempt.reads), attempt).await?;
+        Ok(written.answer(&written.stored.item.public, location))
+    })
+    .await
+}
+
+/// A request to create or edit a post.
+struct PutPost {
+    id: PostId,
+    text: PostText,
+    command: ItemCommand,
+    now: Timestamp,
+}
+
+impl PutPost {
+    /// Makes an attempt: creates the post, or edits it.
+    async fn save(&self, blog: &Blog, attempt: Attempt) -> Result<WrittenItem<Post>, ApiError> {
+        let tombstone = match self.command.put(blog.post_slot(&self.id).await?, attempt, self)? {
+            PutStep::Done(written) => return Ok(written),
+            PutStep::Edit(post) => return self.edit(blog, post, attempt.reads).await,
+            PutStep::Create(tombstone) => tombstone,
+        };
+        let author = blog.author(&self.text.user_id).await?;
+        let post = Post::new(self.id.clone(), &self.text, &author).created_at(self.now);
+        let Some(tombstone) = tombstone else {
+            return create(blog, self.command.sign(post), None).await;
+        };
+        // The comments and likes of the deleted post must not count for the new one. The change feed
+        // shows the newest version only, so it may never deliver the tombstone that is replaced here.
+        if remove_some(blog, &tombstone.item).await? == Remaining::Some {
+            return Err(ApiError::Domain(&REMOVAL_PENDING));
+        }
+        let post = post.replacing(&tombstone.item).remembering(&self.command.id);
+        create(blog, post, Some(&tombstone.etag)).await
+    }
+
+    /// Edits a post together with new comments and likes, so that it does not compete with them.
+    async fn edit(
+        &self,
+        blog: &Blog,
+        post: Stored<Post>,
+        reads: Reads,
+    ) -> Result<WrittenItem<Post>, ApiError> {
+        let Self { id, text, command, .. } = self;
+        if post.item.public.user_id != text.user_id {
+            return Err(ApiError::Conflict(
+                "This post belongs to another user. Choose another id, or sign in as its author to change it.",
+            ));
+        }
+        let request = command.edit_request(post, reads);
+        let edited = blog.reactions.edit(id, text.clone(), request).await?;
+        // A post that was deleted meanwhile is decided upon anew.
+        Ok(WrittenItem::edited(edited.ok_or_else(|| StoreError::race(false))?))
+    }
+}
+
+impl command::DesiredItem<Post> for PutPost {
+    fn has_created(&self, post: &Post) -> bool {
+        // A post that replaces a tombstone may have a date after `now`.
+        post.public.creation_date >= self.now
+    }
+
+    fn matches_new(&self, post: &Post) -> bool {
+        post.public.creation_date == self.now && self.is_satisfied_by(post)
+    }
+
+    fn is_satisfied_by(&self, post: &Post) -> bool {
+        post.public.user_id == self.text.user_id && post.has_text(&self.text)
+    }
+}
+
+/// Writes a new post, over the tombstone of a deleted one if there is one.
+pub(super) async fn create(
+    blog: &Blog,
+    post: Post,
+    tombstone: Option<&ETag>,
+) -> Result<WrittenItem<Post>, ApiError> {
+    let id = post.public.post_id.as_str();
+    let etag = blog.posts.put(id, id, &PostsItem::from(post.clone()), tombstone).await?;
+    Ok(WrittenItem::created(Stored { item: post, etag }))
+}
+
+pub(super) fn location(post: &Post) -> String {
+    format!("/api/posts/{}", post.public.post_id)
+}
+
+/// Deletes a post: two store requests. A tombstone replaces the post, and hides its comments and
+/// likes from all readers at once. The change feed delivers the tombstone, to remove them and the
+/// copies.
+pub async fn delete_post(
+    State(blog): State<Blog>,
+    actor: Actor,
+    Params(id): Params<PostId>,
+    command: ItemCommand,
+) -> Result<StatusCode, ApiError> {
+    retry(async |attempt: Attempt| {
+        let blog = blog.reading(attempt.reads);
+        let Some(post) = command.delete(blog.post_slot(&id).await?, "post")? else {
+            return Ok(StatusCode::NO_CONTENT);
+        };
+        actor.must_be(post.item.public.user_id.as_str())?;
+        command.conditions.check(Some(&post.etag))?;
+        let tombstone = PostsItem::from(post.item.deleted().remembering(&command.id));
+        blog.posts.replace(id.as_str(), id.as_str(), &tombstone, &post.etag).await?;
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
+}

@@ -1,0 +1,257 @@
+//! Posts of items.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tributary_functions::cosmos::Limits;
+use tributary_local::cosmos::RequestKind::Batch;
+
+use super::given::{MONTHLY, Newsroom};
+use crate::world::World;
+
+#[tokio::test]
+async fn a_new_item_is_created_in_the_partition_of_its_provider_and_time() {
+    let room = Newsroom::new().await;
+    let mut body = room.item("reuters", "a", 0.0);
+    body["publishedDate"] = json!("2026-11-05T10:00:00.5+01:00");
+    body["metadata"] = json!({"rawData": {"a": [1, 2.5]}});
+    let answer = room.world.post("/api/news/items", body).await.expect(201);
+    let item = answer.json();
+    insta::assert_json_snapshot!(item, {".crawledDate" => "[date]"}, @r#"
+    {
+      "content": "Content of a",
+      "crawledDate": "[date]",
+      "feedProviderId": "reuters",
+      "id": "c3aca635-5d83-5674-b98d-92704eb1973b",
+      "metadata": {
+        "rawData": {
+          "a": [
+            1,
+            2.5
+          ]
+        }
+      },
+      "partitionKey": "reuters_2026-11",
+      "publishedDate": "2026-11-05T09:00:00.500Z",
+      "sourceUrl": "https://reuters.example.com/a",
+      "tags": [
+        "world"
+      ],
+      "title": "Title of a"
+    }
+    "#);
+    let location = format!("/api/news/items/reuters_2026-11/{}", item["id"].as_str().unwrap());
+    assert_eq!(answer.header("location"), location);
+    assert_eq!(room.world.get(&location).await.expect(200).json(), item);
+
+    let mut body = room.item("gazette", "a", 0.0);
+    body["publishedDate"] = json!("2026-11-05T10:00:00Z");
+    let item = room.world.post("/api/news/items", body.clone()).await.expect(201).json();
+    assert_eq!(item["partitionKey"], "gazette_2026-Q4");
+    assert_eq!(item["metadata"], json!({}));
+
+    let monthly = Newsroom::with(World::new().await, MONTHLY).await;
+    let item = monthly.world.post("/api/news/items", body).await.expect(201).json();
+    assert_eq!(item["partitionKey"], "2026-11");
+}
+
+#[tokio::test]
+async fn an_item_posted_again_keeps_its_id_and_is_updated() {
+    let room = Newsroom::new().await;
+    let first = room.post("reuters", "a", 1.0).await.expect(201).json();
+    let mut body = room.item("reuters", "a", 1.0);
+    body["publishedDate"] = first["publishedDate"].clone();
+    body["title"] = json!("A correction");
+    let second = room.world.post("/api/news/items", body).await.expect(200).json();
+    assert_eq!((&second["id"], &second["title"]), (&first["id"], &json!("A correction")));
+    assert_eq!(room.read(&first).await.expect(200).json(), second);
+    assert_eq!(room.urls("days=7").await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_provider_with_the_separator_in_its_name_has_keys_of_its_own() {
+    let room = Newsroom::new().await;
+    let one = room.post("a_2026-Q4", "x", 0.0).await.expect(201).json();
+    let other = room.post("a", "x", 0.0).await.expect(201).json();
+    assert_ne!(one["partitionKey"], other["partitionKey"]);
+    room.read(&one).await.expect(200);
+    room.read(&other).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_item_that_comes_late_goes_straight_to_the_container_of_its_age() {
+    let room = Newsroom::new().await;
+    for (url, days, container) in [
+        ("new", 29.0, "feeds_current"),
+        ("old", 40.0, "feeds_historical"),
+        ("oldest", 900.0, "feeds_archive"),
+    ] {
+        let item = room.post("reuters", url, days).await.expect(201).json();
+        let items = room.world.items(container).await;
+        assert!(items.iter().any(|one| one["id"] == item["id"]), "{container}");
+        assert_eq!(room.read(&item).await.expect(200).json(), item);
+    }
+}
+
+#[tokio::test]
+async fn a_changed_date_moves_an_item_from_any_container() {
+    let room = Newsroom::new().await;
+    let mut id = None;
+    // The item moves to and fro between months and containers, to the archive and back.
+    for days in [1.0, 45.0, 800.0, 2.0, 33.0, 100.0, 0.5, 1_200.0, 60.0, 0.0] {
+        let body = room.item("reuters", "a", days);
+        let item = room.world.post("/api/news/items", body.clone()).await.json();
+        assert_eq!(item["publishedDate"], body["publishedDate"]);
+        let known = id.get_or_insert_with(|| item["id"].clone());
+        assert_eq!(&item["id"], known);
+        let read = room.read(&item).await.expect(200).json();
+        assert_eq!(read, item);
+        let mut live = 0;
+        for container in ["feeds_current", "feeds_historical", "feeds_archive"] {
+            live += room.live_in(container).await;
+        }
+        assert_eq!(live, 1, "after {days}");
+        let query = format!("from={}&to={}", room.days_ago(days + 5.0), room.days_ago(days - 5.0));
+        let wanted: &[&str] = if days >= 800.0 { &[] } else { &["a"] };
+        assert_eq!(room.urls(&query).await, wanted, "after {days}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_item_is_refused_with_every_field() {
+    let room = Newsroom::new().await;
+    let body = json!({"feedProviderId": "a b", "title": "", "content": "\u{1}", "publishedDate": "soon",
+        "sourceUrl": "ftp://a", "tags": [""], "metadata": []});
+    let answer = room.world.post("/api/news/items", body).await.expect(400).json();
+    let fields: Vec<&str> = answer["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["field"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        fields,
+        ["feedProviderId", "title", "content", "publishedDate", "sourceUrl", "tags[0]", "metadata"]
+    );
+}
+
+#[tokio::test]
+async fn each_item_of_a_batch_has_a_status_of_its_own() {
+    let room = Newsroom::new().await;
+    room.post("reuters", "known", 1.0).await.expect(201);
+    let items = vec![
+        room.item("reuters", "a", 1.0),
+        json!({"feedProviderId": "reuters"}),
+        room.item("reuters", "known", 1.0),
+        room.item("gazette", "b", 50.0),
+        json!(5),
+        room.item("reuters", "a", 1.0),
+    ];
+    let answer =
+        room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+    let body = answer.json();
+    let statuses: Vec<&Value> =
+        body["items"].as_array().unwrap().iter().map(|item| &item["status"]).collect();
+    assert_eq!(statuses, [201, 400, 200, 201, 400, 200]);
+    assert_eq!((&body["succeeded"], &body["failed"]), (&json!(4), &json!(2)));
+    assert_eq!(body["items"][1]["errors"][0]["field"], "title");
+    assert!(answer.header("x-ms-request-charge").parse::<f64>().unwrap() > 0.0);
+    for index in [0, 2, 3] {
+        room.read(&body["items"][index]).await.expect(200);
+    }
+    let mut urls = room.urls("days=60").await;
+    urls.sort();
+    assert_eq!(urls, ["a", "b", "known"]);
+}
+
+#[tokio::test]
+async fn five_hundred_items_are_stored_with_one_request_each_and_some_transactions() {
+    let room = Newsroom::new().await;
+    let items: Vec<Value> =
+        (0..500).map(|n| room.item(["reuters", "gazette"][n % 2], &format!("{n}"), 1.0)).collect();
+    let before = room.world.endpoint.requests().len();
+    let answer =
+        room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+    assert_eq!(answer.json()["succeeded"], 500);
+    let requests = room.world.endpoint.requests().len() - before;
+    assert!(requests < 520, "{requests}");
+    assert_eq!(room.urls_by("days=7", 100).await.len(), 500);
+    // Posted again, all are updated.
+    let answer =
+        room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+    let body = answer.json();
+    assert!(body["items"].as_array().unwrap().iter().all(|item| item["status"] == 200));
+}
+
+#[tokio::test]
+async fn a_batch_has_one_to_five_hundred_items_and_at_most_four_mebibytes() {
+    let room = Newsroom::new().await;
+    let batch = async |items: Value| {
+        room.world.post("/api/news/items/batch", json!({"items": items})).await
+    };
+    batch(json!([])).await.expect(400);
+    batch(json!(vec![1; 501])).await.expect(400);
+    batch(json!({})).await.expect(400);
+    let item = |n: usize| {
+        let mut item = room.item("reuters", &format!("{n}"), 1.0);
+        item["content"] = json!("a".repeat(60_000));
+        item
+    };
+    let many: Vec<Value> = (0..68).map(item).collect();
+    let answer = batch(json!(many)).await.expect(200).json();
+    assert_eq!(answer["succeeded"], 68);
+    let too_many: Vec<Value> = (0..70).map(item).collect();
+    batch(json!(too_many)).await.expect(413);
+}
+
+#[tokio::test]
+async fn a_batch_that_reaches_its_limit_has_a_status_for_each_item() {
+    let room = Newsroom::new().await;
+    room.post("reuters", "known", 1.0).await.expect(201);
+    let limits = Limits { store_requests: 30, ..Limits::REQUEST };
+    let hasty = room.world.with_limits(limits).await;
+    let items: Vec<Value> = (0..200).map(|n| room.item("reuters", &n.to_string(), 1.0)).collect();
+    let answer = hasty.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+    let body = answer.json();
+    let statuses: Vec<&Value> =
+        body["items"].as_array().unwrap().iter().map(|item| &item["status"]).collect();
+    assert_eq!(statuses.len(), 200);
+    assert!(statuses.iter().all(|status| [201, 503].contains(&status.as_u64().unwrap())));
+    assert!(body["failed"].as_u64().unwrap() > 100, "{body}");
+    // A refused item is stored when it is posted again.
+    let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
+    assert_eq!(answer.expect(200).json()["failed"], 0);
+    assert_eq!(room.urls_by("days=7", 100).await.len(), 201);
+}
+
+#[tokio::test]
+async fn a_batch_ends_by_its_deadline_though_the_store_does_not_answer() {
+    let room = Newsroom::new().await;
+    let items: Vec<Value> = (0..3).map(|n| room.item("reuters", &n.to_string(), 1.0)).collect();
+    let limits = Limits { time: Duration::from_millis(500), ..Limits::REQUEST };
+    let hasty = room.world.with_limits(limits).await;
+    let hold = room.world.endpoint.hold(Batch, "feeds_current");
+    let answer = hasty.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+    let body = answer.json();
+    let statuses: Vec<&Value> =
+        body["items"].as_array().unwrap().iter().map(|item| &item["status"]).collect();
+    assert_eq!(statuses, [503, 503, 503]);
+    drop(hold);
+    let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
+    assert_eq!(answer.expect(200).json()["failed"], 0);
+    assert_eq!(room.urls("days=7").await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_failure_for_one_provider_fails_no_other() {
+    let room = Newsroom::new().await;
+    room.put("feeds_locations", &json!({"partitionKey": "gazette", "id": "keys", "classes": 5}))
+        .await;
+    let items = [room.item("gazette", "a", 1.0), room.item("reuters", "b", 1.0)];
+    let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
+    let body = answer.expect(200).json();
+    assert_eq!(
+        (&body["items"][0]["status"], &body["items"][1]["status"]),
+        (&json!(500), &json!(201))
+    );
+}

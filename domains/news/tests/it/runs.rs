@@ -1,0 +1,340 @@
+//! The migration and the archive.
+
+use std::{
+    num::NonZeroU32,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tributary_functions::projection::BackgroundOptions;
+use tributary_local::cosmos::{
+    Fault,
+    RequestKind::{Create, Query, Replace},
+};
+use tributary_testing::interleavings::held;
+
+use super::given::{HYBRID, Newsroom};
+
+#[tokio::test]
+async fn items_older_than_thirty_days_go_to_the_warm_container_and_stay_readable() {
+    let room = Newsroom::new().await;
+    let old = room.post("reuters", "old", 20.0).await.expect(201).json();
+    let new = room.post("reuters", "new", 5.0).await.expect(201).json();
+    assert_eq!(room.migrate().await["migrated"], 0);
+    room.days_pass(11).await;
+    assert_eq!(
+        room.migrate().await,
+        json!({"migrated": 1, "alreadyThere": 0, "failed": 0, "complete": true})
+    );
+    assert_eq!(room.migrate().await["migrated"], 0);
+    assert_eq!(
+        (room.live_in("feeds_current").await, room.live_in("feeds_historical").await),
+        (1, 1)
+    );
+    for item in [&old, &new] {
+        assert_eq!(&room.read(item).await.expect(200).json(), item);
+    }
+    assert_eq!(room.urls("days=60").await, ["new", "old"]);
+    // The copy in the hot container expires.
+    room.days_pass(2).await;
+    assert_eq!(room.world.items("feeds_current").await.len(), 1);
+    assert_eq!(room.urls("days=60").await, ["new", "old"]);
+}
+
+#[tokio::test]
+async fn the_timer_migrates_like_the_command() {
+    let room = Newsroom::new().await;
+    room.post("gazette", "old", 20.0).await.expect(201);
+    room.days_pass(11).await;
+    room.world.tick("NewsMigration").await.unwrap();
+    assert_eq!(room.live_in("feeds_historical").await, 1);
+}
+
+#[tokio::test]
+async fn a_just_migrated_item_is_listed_though_a_replica_lacks_it() {
+    let room = Newsroom::new().await;
+    room.post("reuters", "old", 20.0).await.expect(201);
+    room.days_pass(11).await;
+    let window = format!("from={}&to={}", room.days_ago(60.0), room.days_ago(30.5));
+    let frozen = room.world.stale_reads("feeds_historical");
+    room.migrate().await;
+    let other = room.with_settings(HYBRID).await;
+    assert_eq!(other.urls(&window).await, ["old"]);
+    // A day later no replica is behind, and the copy in the hot container is not asked for.
+    drop(frozen);
+    room.days_pass(2).await;
+    let other = room.with_settings(HYBRID).await;
+    assert_eq!(other.urls(&window).await, ["old"]);
+}
+
+#[tokio::test]
+async fn an_item_that_was_never_migrated_never_expires() {
+    let room = Newsroom::new().await;
+    let item = room.post("reuters", "old", 1.0).await.expect(201).json();
+    room.days_pass(400).await;
+    assert_eq!(room.read(&item).await.expect(200).json(), item);
+    let window = format!("from={}&to={}", room.days_ago(402.0), room.days_ago(400.0));
+    assert_eq!(room.urls(&window).await, ["old"]);
+    room.migrate().await;
+    room.days_pass(2).await;
+    assert_eq!(room.read(&item).await.expect(200).json(), item);
+}
+
+#[tokio::test]
+async fn an_edit_after_the_migration_is_kept() {
+    let room = Newsroom::new().await;
+    let item = room.post("reuters", "old", 20.0).await.expect(201).json();
+    room.days_pass(11).await;
+    room.migrate().await;
+    let mut body = room.item("reuters", "old", 31.0);
+    (body["publishedDate"], body["title"]) = (item["publishedDate"].clone(), json!("Corrected"));
+    room.world.post("/api/news/items", body).await.expect(200);
+    assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
+    let page = room.world.get("/api/news/items?days=60").await.expect(200).json();
+    assert_eq!(page["items"][0]["title"], "Corrected");
+    assert_eq!(page["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn whole_partitions_go_to_the_archive_after_two_years_with_a_record() {
+    let room = Newsroom::new().await;
+    let items = [("old", 95.0), ("older", 100.0), ("new", 1.0)];
+    let mut posted = Vec::new();
+    for (url, days) in items {
+        posted.push(room.post("gazette", url, days).await.expect(201).json());
+    }
+    assert_eq!(room.archive().await["archived"], 0);
+    room.days_pass(731).await;
+    let due = room.world.post("/api/news/archive?dryRun=true", json!({})).await.expect(200).json();
+    assert_eq!(due["wouldArchive"], 2);
+    assert_eq!(room.live_in("feeds_archive").await, 0);
+    assert_eq!(room.archive().await, json!({"archived": 2, "failed": 0, "complete": true}));
+    let records = room.world.items("feeds_locations").await;
+    let archived: u64 = records
+        .iter()
+        .filter(|record| record["archivedAt"].is_string())
+        .map(|record| record["items"].as_u64().unwrap())
+        .sum();
+    assert_eq!(archived, 2);
+    room.days_pass(2).await;
+    for item in &posted {
+        assert_eq!(&room.read(item).await.expect(200).json(), item);
+    }
+    room.world.post("/api/news/archive?dryRun=perhaps", json!({})).await.expect(400);
+}
+
+async fn batch(room: &Newsroom, items: &[Value]) {
+    for items in items.chunks(400) {
+        let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
+        assert_eq!(answer.expect(200).json()["failed"], 0);
+    }
+}
+
+/// The number of items that the archive's records name.
+async fn recorded(room: &Newsroom) -> u64 {
+    let records = room.world.items("feeds_locations").await;
+    let records = records.iter().filter(|record| record["archivedAt"].is_string());
+    records.map(|record| record["items"].as_u64().unwrap()).sum()
+}
+
+#[tokio::test]
+async fn a_run_of_the_archive_does_not_read_items_that_are_not_due() {
+    let room = Newsroom::new().await;
+    room.at_one_time();
+    // The date is two years ago, in the quarter that has not ended by then.
+    let items: Vec<Value> = (0..350)
+        .map(|n| room.item("gazette", &n.to_string(), 760.0 + f64::from(n) / 1e3))
+        .collect();
+    batch(&room, &items).await;
+    for path in ["/api/news/archive", "/api/news/archive?dryRun=true"] {
+        room.world.post(path, json!({})).await.expect(200);
+        let requests_before = room.world.endpoint.request_count();
+        room.world.post(path, json!({})).await.expect(200);
+        let requests = room.world.endpoint.requests_since(requests_before);
+        let queries = requests.iter().filter(|one| one.kind == Query);
+        let of_dues =
+            queries.filter(|one| one.query.as_deref().unwrap().contains("publishedDate <"));
+        assert_eq!(of_dues.count(), 1, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_run_of_the_archive_has_recorded_its_archived_items() {
+    let room = Newsroom::new().await;
+    let items: Vec<Value> = (0..150)
+        .map(|n| room.item("gazette", &n.to_string(), 100.0 + f64::from(n) / 1e3))
+        .collect();
+    batch(&room, &items).await;
+    room.days_pass(800).await;
+    let run = room.world.post("/api/news/archive", json!({}));
+    let (hold, run) = held((&room.world, Create, "feeds_archive"), run).await;
+    room.world.endpoint.inject(Fault::Refused(400), Query, "feeds_historical", 50);
+    hold.release();
+    assert!(!run.await.status.is_success());
+    let archived = room.live_in("feeds_archive").await as u64;
+    assert!(archived >= 100, "{archived}");
+    assert_eq!(recorded(&room).await, archived);
+}
+
+#[tokio::test]
+async fn a_dry_run_reports_its_progress() {
+    let room = Newsroom::new().await;
+    room.post("gazette", "a", 100.0).await.expect(201);
+    room.days_pass(800).await;
+    let due = room.world.post("/api/news/archive?dryRun=true", json!({})).await.expect(200).json();
+    assert_eq!((&due["wouldArchive"], &due["complete"]), (&json!(1), &json!(true)));
+}
+
+#[tokio::test]
+async fn runs_end_with_their_slices_with_any_number_of_due_items() {
+    let room = Newsroom::new().await;
+    let items: Vec<Value> =
+        (0..300).map(|n| room.item("gazette", &n.to_string(), 20.0 + f64::from(n) / 1e3)).collect();
+    batch(&room, &items).await;
+    // An item takes some 28 request units, so each run ends at the budget or at the end of its time.
+    let background = BackgroundOptions {
+        request_units_per_second: NonZeroU32::new(300),
+        slice: Duration::from_millis(250),
+    };
+    let slow = room.with_background(background).await;
+    room.days_pass(20).await;
+    let started = Instant::now();
+    let done = slow.migrate().await;
+    assert_eq!(done["complete"], false);
+    assert!((1..200).contains(&done["migrated"].as_u64().unwrap()), "{done}");
+    let due = room.live_in("feeds_current").await;
+    slow.world.post("/api/news/archive", json!({})).await.expect(200);
+    room.days_pass(900).await;
+    room.migrate().await;
+    let done = slow.archive().await;
+    assert_eq!(done["complete"], false);
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(due > 0);
+}
+
+#[tokio::test]
+async fn a_run_without_time_for_all_items_records_its_progress() {
+    let room = Newsroom::new().await;
+    let items: Vec<Value> =
+        (0..250).map(|n| room.item("gazette", &n.to_string(), 25.0 - f64::from(n) / 1e2)).collect();
+    batch(&room, &items).await;
+    let background = BackgroundOptions {
+        request_units_per_second: NonZeroU32::new(1_000),
+        slice: Duration::from_millis(500),
+    };
+    let slow = room.with_background(background).await;
+    room.days_pass(20).await;
+    assert_eq!(slow.migrate().await["complete"], false);
+    let left = room.world.items("feeds_current").await;
+    let left = left.iter().filter(|item| item["state"] == "live");
+    let oldest = left.map(|item| item["publishedDate"].as_str().unwrap()).min().unwrap();
+    let progress = room.stored("feeds_locations", &json!("migration")).await;
+    let before = progress["migratedBefore"].as_str().unwrap_or_default();
+    assert!(!before.is_empty() && before <= oldest, "{before} {oldest}");
+}
+
+/// Leaves a move that cannot end: the location of the item cannot be read.
+async fn leave_stuck_move(room: &Newsroom, item: &Value) {
+    let mut location = room.stored("feeds_locations", &item["id"]).await;
+    location["place"] = json!(5);
+    room.put("feeds_locations", &location).await;
+    room.leave_departure(item).await;
+}
+
+#[tokio::test]
+async fn a_move_that_cannot_end_stops_neither_the_migration_nor_the_archive() {
+    let room = Newsroom::new().await;
+    let stuck = room.post("reuters", "stuck", 20.0).await.expect(201).json();
+    leave_stuck_move(&room, &stuck).await;
+    room.post("reuters", "behind", 20.0).await.expect(201);
+    room.post("gazette", "old", 95.0).await.expect(201);
+    room.days_pass(11).await;
+    let done = room.migrate().await;
+    assert_eq!((&done["migrated"], &done["failed"]), (&json!(1), &json!(1)));
+    assert_eq!(done["complete"], false);
+    room.days_pass(900).await;
+    let done = room.archive().await;
+    assert_eq!((&done["archived"], &done["failed"]), (&json!(2), &json!(0)));
+}
+
+#[tokio::test]
+async fn a_hundred_moves_that_cannot_end_hide_no_other_move() {
+    let room = Newsroom::new().await;
+    for n in 0..100 {
+        let stuck = room.post("reuters", &format!("stuck-{n}"), 1.0).await.expect(201).json();
+        leave_stuck_move(&room, &stuck).await;
+    }
+    room.post("reuters", "good", 1.0).await.expect(201);
+    // The item stands in its new place by then.
+    let moving =
+        held((&room.world, Replace, "feeds_locations"), room.post("reuters", "good", 60.0));
+    drop(moving.await);
+    assert_eq!(room.migrate().await["failed"], 100);
+    let tombstones = room.world.items("feeds_current").await;
+    assert_eq!(tombstones.iter().filter(|item| item["type"] == "vacated").count(), 1);
+}
+
+#[tokio::test]
+async fn an_old_item_that_cannot_be_read_stops_no_migration() {
+    let room = Newsroom::new().await;
+    for n in 0..3 {
+        let item = room.post("reuters", &n.to_string(), 20.0 - f64::from(n)).await.expect(201);
+        if n == 1 {
+            let item = room.stored("feeds_current", &item.json()["id"]).await;
+            let keyless = json!({"partitionKey": "nowhere", "version": "x"});
+            let mut unreadable = item.clone();
+            unreadable.as_object_mut().unwrap().extend(keyless.as_object().unwrap().clone());
+            room.put("feeds_current", &unreadable).await;
+        }
+    }
+    room.days_pass(20).await;
+    let done = room.migrate().await;
+    assert_eq!((&done["migrated"], &done["failed"]), (&json!(3), &json!(1)));
+    room.world.tick("NewsMigration").await.unwrap();
+    room.days_pass(900).await;
+    let done = room.archive().await;
+    assert_eq!((&done["archived"], &done["failed"]), (&json!(3), &json!(0)));
+}
+
+/// An unreadable document is in the place to which an item is to be copied.
+#[tokio::test]
+async fn a_copy_that_cannot_be_read_keeps_one_item_where_it_is_and_it_stays_listed() {
+    let room = Newsroom::new().await;
+    let mut items = Vec::new();
+    for n in 0..3 {
+        let answer = room.post("reuters", &n.to_string(), 20.0 - f64::from(n)).await;
+        items.push(answer.expect(201).json());
+    }
+    let key = &items[1]["partitionKey"];
+    let id = &items[1]["id"];
+    room.put("feeds_historical", &json!({"id": id, "partitionKey": key, "type": 5})).await;
+    room.days_pass(20).await;
+    let done = room.migrate().await;
+    assert_eq!((&done["migrated"], &done["failed"]), (&json!(2), &json!(1)));
+    // Readers believe the progress after two hours.
+    room.days_pass(2).await;
+    let progress = room.stored("feeds_locations", &json!("migration")).await;
+    assert_eq!(progress["migratedBefore"], items[1]["publishedDate"]);
+    let other = room.with_settings(HYBRID).await;
+    let page = other.world.get("/api/news/items?days=60").await;
+    if page.status == 200 {
+        assert_eq!(page.json()["items"].as_array().unwrap().len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_changes_class_keeps_all_its_items_findable() {
+    let room = Newsroom::new().await;
+    let old = room.post("gazette", "old", 3.0).await.expect(201).json();
+    let busy = room.with_settings(&[("News__HighVolumeProviders", "reuters, gazette")]).await;
+    busy.post("gazette", "new", 1.0).await.expect(201);
+    assert_eq!(busy.urls("provider=gazette").await, ["new", "old"]);
+    assert_eq!(busy.urls("days=7").await, ["new", "old"]);
+    // An item keeps its key as long as it keeps its date.
+    let mut body = busy.item("gazette", "old", 3.0);
+    body["publishedDate"] = old["publishedDate"].clone();
+    let again = busy.world.post("/api/news/items", body).await.expect(200).json();
+    assert_eq!(again["partitionKey"], old["partitionKey"]);
+    let quiet = room.with_settings(HYBRID).await;
+    assert_eq!(quiet.urls("provider=gazette").await, ["new", "old"]);
+}

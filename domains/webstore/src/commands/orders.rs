@@ -1,0 +1,73 @@
+//! Commands of orders.
+
+use axum::{extract::State, http::StatusCode};
+use tributary_functions::{
+    cosmos::{Attempt, Stored, retry},
+    engines::{counted_children::FamilyRequest, idempotency::IdempotencyKey},
+    http::{
+        self, Actor, ApiError, ItemCommand, ItemResponse, JsonBody, KEY_USED, Params, from_form,
+        new_id,
+    },
+    values::CommandId,
+};
+
+use crate::{
+    Customers,
+    model::{
+        CategoryId, CustomerId, MAX_LINES, NewOrder, NewOrderLine, OrderId, ProductId, PublicOrder,
+        Quantity, SalesOrder,
+    },
+};
+
+from_form!(NewOrder(objects("items", 1..=MAX_LINES)));
+
+from_form!(NewOrderLine {
+    product_id: text("productId", ProductId::parse),
+    category_id: text("categoryId", CategoryId::parse),
+    quantity: number("quantity", Quantity::parse),
+});
+
+/// Creates an order and counts it, in one transaction, with the names and prices that its products
+/// have now: three store requests, and one more for each category beyond the first.
+pub async fn create_order(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(customer_id): Params<CustomerId>,
+    key: Option<IdempotencyKey>,
+    command: CommandId,
+    JsonBody(new): JsonBody<NewOrder>,
+) -> Result<ItemResponse<PublicOrder>, ApiError> {
+    actor.must_be(customer_id.as_str())?;
+    let id: OrderId = new_id(key.as_ref(), &format!("order {customer_id}"))?;
+    let is_same = |known: &SalesOrder| known.request == new.digest();
+    let created = retry(async |Attempt { reads, .. }| {
+        let customers = customers.reading(reads);
+        let products = customers.products_of(&new).await?;
+        let Some(order) = new.priced(id.clone(), customer_id.clone(), &products) else {
+            // A product may have been deleted since an earlier request with this key.
+            let known = match &key {
+                Some(_) => customers.order(&customer_id, &id).await?,
+                None => None,
+            };
+            let known = known.ok_or(ApiError::NotFound("product"))?;
+            return if is_same(&known.item) { Ok(known) } else { Err(KEY_USED) };
+        };
+        let request = FamilyRequest::new(&command, reads);
+        customers.orders.create_once(&customer_id, order, request, is_same).await
+    });
+    let Stored { item: SalesOrder { public, .. }, etag } = created.await?;
+    Ok(http::created(&format!("/api/customers/{customer_id}/orders/{id}"), &public, &etag))
+}
+
+/// Deletes an order and counts it off, in one transaction: two store requests, and one more under a
+/// condition.
+pub async fn delete_order(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params((customer_id, id)): Params<(CustomerId, OrderId)>,
+    command: ItemCommand,
+) -> Result<StatusCode, ApiError> {
+    actor.must_be(customer_id.as_str())?;
+    let owner: fn(&SalesOrder) -> &str = |order| order.public.customer_id.as_str();
+    command.delete_child(&customers.orders, (&customer_id, id), &Actor::ANY_USER, owner).await
+}

@@ -1,0 +1,73 @@
+//! Passwords of customers.
+
+use axum::{extract::State, http::StatusCode};
+use tributary_functions::{
+    cosmos::{Attempt, Reads, retry},
+    engines::counted_children::FamilyRequest,
+    http::{Actor, ApiError, ItemCommand, JsonBody, Params, from_form},
+};
+
+use crate::{
+    Customers,
+    model::{CustomerEdit, CustomerId, HashError, Password, PasswordHash},
+};
+
+from_form!(Password: text("password", Password::parse));
+
+/// Sets the password of a customer: two store requests, and a hash in its turn.
+pub async fn put_password(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(id): Params<CustomerId>,
+    command: ItemCommand,
+    JsonBody(password): JsonBody<Password>,
+) -> Result<StatusCode, ApiError> {
+    actor.must_be(id.as_str())?;
+    let hash =
+        customers.hashing.run(move || PasswordHash::new(&password)).await.map_err(not_hashed)?;
+    let ItemCommand { id: command, conditions } = command;
+    retry(async |Attempt { reads, .. }| {
+        let customers = customers.reading(reads);
+        let mut request = FamilyRequest::new(&command, reads);
+        if !conditions.is_empty() {
+            let stored = customers.customer(&id).await?;
+            let stored = stored.ok_or_else(|| conditions.missing("customer"))?;
+            if stored.item.recent.knows(&command) {
+                return Ok(StatusCode::NO_CONTENT);
+            }
+            conditions.check(Some(&stored.etag))?;
+            request = request.if_match(Some(stored.etag.clone())).with_parent(stored);
+        }
+        let edit = CustomerEdit::Password(hash.clone());
+        let edited = customers.orders.edit(&id, edit, request).await?;
+        edited.map(|_| StatusCode::NO_CONTENT).ok_or_else(|| conditions.missing("customer"))
+    })
+    .await
+}
+
+pub(super) fn not_hashed(error: HashError) -> ApiError {
+    tracing::error!(%error, "A password could not be hashed: no memory, no thread, or a damaged hash");
+    ApiError::Internal
+}
+
+/// Compares a password with that of a customer: one store request, and a hash in its turn.
+///
+/// A wrong password, a customer without a password, and a missing customer have the same answer at
+/// the same cost: one read and one hash. The read is of the latest committed state, so a replaced
+/// password is invalid at once, at every instance.
+pub async fn verify_password(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(id): Params<CustomerId>,
+    JsonBody(password): JsonBody<Password>,
+) -> Result<StatusCode, ApiError> {
+    actor.must_be(id.as_str())?;
+    let stored = customers.reading(Reads::Latest).customer(&id).await?;
+    let known = stored.and_then(|stored| stored.item.password);
+    let compare = move || PasswordHash::matches(known.as_ref(), &password);
+    if customers.hashing.run(compare).await.map_err(not_hashed)? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(ApiError::Unauthorized("The customer or the password is not right."))
+    }
+}

@@ -1,0 +1,227 @@
+//! The queries: each is one store request in one logical partition, top customers excepted.
+
+use axum::{
+    Json,
+    extract::{RawQuery, State},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tributary_functions::{
+    cosmos::{Query, Reads, Scope, confirm},
+    engines::{
+        child_list::{ChildList, ListOrder, ParentAndChildren, SortKey},
+        name_list::{NameKey, NameList},
+    },
+    http::{
+        Actor, ApiError, Conditions, ItemResponse, List, PageRequest, Params, StoredItems, found,
+        limit_of, parameter_of,
+    },
+};
+
+use crate::{
+    Catalog, Customers,
+    model::{
+        CategoryId, CustomerId, LEADERBOARD_PARTITION, LabelId, LabelKind, Name, OrderId,
+        ProductId, PublicCustomer, PublicLabel, PublicOrder, PublicProduct, RankedCustomer,
+    },
+};
+
+/// Returns a label: one point read.
+pub async fn get_label<Id: LabelId>(
+    State(catalog): State<Catalog>,
+    Params(id): Params<Id>,
+    conditions: Conditions,
+) -> Result<ItemResponse<PublicLabel>, ApiError> {
+    let find = async |reads| {
+        let label = catalog.reading(reads).live_label(Id::KIND, id.as_ref()).await?;
+        label.ok_or(ApiError::NotFound(Id::KIND.as_str()))
+    };
+    let label = confirm(find).await?;
+    Ok(found(&conditions, &label.item.public, &label.etag))
+}
+
+/// The list of the labels of one kind.
+const LABEL_LIST: NameList =
+    NameList { key: "type", kind: ("state", "live"), select: "c.id, c.name" };
+
+/// Returns all categories, or all tags, by name: one query in their partition.
+pub async fn list_labels<Id: LabelId>(
+    State(catalog): State<Catalog>,
+    page: PageRequest<NameKey<Name>>,
+) -> Result<Json<List<PublicLabel>>, ApiError> {
+    let key = |label: &PublicLabel| NameKey::new(&label.name, &label.id);
+    Ok(Json(page.of_names(&LABEL_LIST, &catalog.labels, Id::KIND.as_str(), key).await?))
+}
+
+/// Returns a product with the names of its labels: one point read.
+pub async fn get_product(
+    State(catalog): State<Catalog>,
+    Params((category_id, id)): Params<(CategoryId, ProductId)>,
+    conditions: Conditions,
+) -> Result<ItemResponse<PublicProduct>, ApiError> {
+    let find = async |reads| {
+        let product = catalog.reading(reads).product(&category_id, &id).await?;
+        product.ok_or(ApiError::NotFound("product"))
+    };
+    let product = confirm(find).await?;
+    Ok(found(&conditions, &product.item.public(), &product.etag))
+}
+
+/// The list of a category's products.
+const PRODUCT_LIST: NameList = NameList {
+    key: "categoryId",
+    kind: ("type", "product"),
+    select: "c.id, c.categoryId, c.categoryName, c.sku, c.name, c.description, c.price, c.tags",
+};
+
+/// Returns the products of a category by name: one query in its partition.
+///
+/// A category in use is never deleted, so its products show that it exists. If the page is empty, the
+/// category is read, too.
+pub async fn list_products(
+    State(catalog): State<Catalog>,
+    Params(category_id): Params<CategoryId>,
+    page: PageRequest<NameKey<Name>>,
+) -> Result<Json<List<PublicProduct>>, ApiError> {
+    let key = |product: &PublicProduct| NameKey::new(&product.name, product.id.as_str());
+    let list = page.of_names(&PRODUCT_LIST, &catalog.products, category_id.as_str(), key).await?;
+    if list.is_empty() {
+        let exists = async |reads| {
+            let catalog = catalog.reading(reads);
+            let category = catalog.live_label(LabelKind::Category, category_id.as_str()).await?;
+            category.ok_or(ApiError::NotFound("category"))
+        };
+        confirm(exists).await?;
+    }
+    Ok(Json(list))
+}
+
+/// The most orders in an answer with `include=orders`.
+pub const MAX_INCLUDED_ORDERS: u32 = 100;
+
+/// A customer as an object of Cosmos DB SQL. The password is not part of the object.
+const CUSTOMER_OBJECT: &str = "{id: c.id, customerId: c.customerId, title: c.title, \
+    firstName: c.firstName, lastName: c.lastName, emailAddress: c.emailAddress, \
+    phoneNumber: c.phoneNumber, addresses: c.addresses, salesOrderCount: c.salesOrderCount, \
+    creationDate: c.creationDate}";
+
+/// The answer, which depends on `include`.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CustomerAnswer {
+    Alone(PublicCustomer),
+    WithOrders { customer: PublicCustomer, orders: Vec<PublicOrder> },
+}
+
+/// Returns a customer: one point read. With `include=orders`, returns the customer and at most 100
+/// orders, newest first: one query in the customer's logical partition.
+pub async fn get_customer(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(id): Params<CustomerId>,
+    RawQuery(query): RawQuery,
+    conditions: Conditions,
+) -> Result<ItemResponse<CustomerAnswer>, ApiError> {
+    actor.must_be(id.as_str())?;
+    let included = parameter_of(query.as_deref(), "include")?;
+    match included.as_deref() {
+        None => {
+            let find = async |reads| {
+                let customer = customers.reading(reads).public_customer(&id).await?;
+                let customer = customer.ok_or(ApiError::NotFound("customer"))?;
+                Ok(found(&conditions, &CustomerAnswer::Alone(customer.item), &customer.etag))
+            };
+            confirm(find).await
+        }
+        Some("orders") => {
+            let find = async |reads| with_orders(&customers, &id, reads).await;
+            Ok(Json(confirm(find).await?).into())
+        }
+        Some(_) => Err(ApiError::invalid("include", "must be `orders`")),
+    }
+}
+
+/// Returns a customer and its newest orders, from one query.
+async fn with_orders(
+    customers: &Customers,
+    id: &CustomerId,
+    reads: Reads,
+) -> Result<CustomerAnswer, ApiError> {
+    let container = customers.customers.reading(reads);
+    let list =
+        ORDER_LIST.with_parent(&container, id.as_str(), MAX_INCLUDED_ORDERS, CUSTOMER_OBJECT);
+    let ParentAndChildren { parent, children } =
+        list.await?.ok_or(ApiError::NotFound("customer"))?;
+    Ok(CustomerAnswer::WithOrders { customer: parent, orders: children })
+}
+
+/// Returns an order: one point read.
+pub async fn get_order(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params((customer_id, id)): Params<(CustomerId, OrderId)>,
+    conditions: Conditions,
+) -> Result<ItemResponse<PublicOrder>, ApiError> {
+    actor.must_be(customer_id.as_str())?;
+    let find = async |reads| {
+        let order = customers.reading(reads).order(&customer_id, &id).await?;
+        let order = order.ok_or(ApiError::NotFound("order"))?;
+        Ok(found(&conditions, &order.item.public, &order.etag))
+    };
+    confirm(find).await
+}
+
+/// The list of a customer's orders, newest first. In the alphabet the type `salesOrder` comes after
+/// `customer`.
+pub(crate) const ORDER_LIST: ChildList = ChildList {
+    key: "customerId",
+    parent: "customer",
+    child: "salesOrder",
+    types: "c.type >= @parent",
+    date: "orderDate",
+    id_prefix: "",
+    shape: "{id: c.id, customerId: c.customerId, orderDate: c.orderDate, items: c.items, \
+             total: c.total}",
+    order: ListOrder::NewestFirst,
+};
+
+/// Returns a page of a customer's orders: one query in the customer's logical partition.
+pub async fn list_orders(
+    State(customers): State<Customers>,
+    actor: Actor,
+    Params(id): Params<CustomerId>,
+    page: PageRequest<SortKey>,
+) -> Result<Json<List<PublicOrder>>, ApiError> {
+    actor.must_be(id.as_str())?;
+    let key = |order: &PublicOrder| SortKey(order.order_date, order.id.to_string());
+    page.of_children(&ORDER_LIST, &customers.customers, id.as_str(), key).await
+}
+
+/// Returns the customers with the most orders, at most 100; equal counts by id. E-mail addresses, phone
+/// numbers and addresses are not part of a report.
+///
+/// `source=query`, the default, is a fan-out to all partitions of the customers: at least one store
+/// request for each physical partition. `source=leaderboard` reads the one partition of the
+/// leaderboard, which is as far behind as the change feed.
+pub async fn get_top_customers(
+    State(customers): State<Customers>,
+    RawQuery(query): RawQuery,
+) -> Result<StoredItems<RankedCustomer>, ApiError> {
+    let limit = limit_of(query.as_deref(), 10)?;
+    let source = parameter_of(query.as_deref(), "source")?;
+    let (container, scope) = match source.as_deref() {
+        None | Some("query") => (&customers.customers, Scope::Container),
+        Some("leaderboard") => (&customers.leaderboard, Scope::Partition(LEADERBOARD_PARTITION)),
+        Some(_) => {
+            return Err(ApiError::invalid("source", "must be `query` or `leaderboard`"));
+        }
+    };
+    // The query reads the fields of `RankedCustomer`, and no private ones.
+    let query = Query::from(
+        "SELECT TOP @limit c.id, c.customerId, c.title, c.firstName, c.lastName, \
+         c.salesOrderCount, c.creationDate FROM c \
+         WHERE c.type = 'customer' ORDER BY c.salesOrderCount DESC, c.id ASC",
+    );
+    let query = query.with_parameter("@limit", limit)?;
+    Ok(container.query(query, scope, limit).await?.into())
+}

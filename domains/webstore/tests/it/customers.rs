@@ -1,0 +1,297 @@
+//! Customers and their passwords.
+
+use serde_json::{Value, json};
+use tributary_local::cosmos::{Fault, RequestKind};
+use tributary_testing::{
+    checks,
+    interleavings::{amid, held},
+};
+
+use super::given::{self, set_password, verify};
+use crate::{
+    expect::{bad_fields, created, date, problem},
+    world::{TestApp, World},
+};
+
+#[tokio::test]
+async fn a_customer_is_created_then_edited() {
+    let world = World::new().await;
+    let answer = given::customer(&world, "ann").await;
+    let customer = created(&world, &answer, "/api/customers/ann").await;
+    insta::assert_json_snapshot!(customer, {".creationDate" => date()}, @r#"
+    {
+      "addresses": [
+        {
+          "addressLine1": "1 Main Street",
+          "addressLine2": null,
+          "city": "Redmond",
+          "country": "USA",
+          "state": "WA",
+          "zipCode": "98052"
+        }
+      ],
+      "creationDate": "[date]",
+      "customerId": "ann",
+      "emailAddress": "ann@example.com",
+      "firstName": "ann",
+      "id": "ann",
+      "lastName": "Lee",
+      "phoneNumber": "555-0100",
+      "salesOrderCount": 0,
+      "title": "Dr."
+    }
+    "#);
+
+    let mut other = json!({"firstName": "Ann", "lastName": "Li", "emailAddress": "a@b",
+        "addresses": [], "salesOrderCount": 9, "password": "not here", "id": "eve"});
+    let edited = world.put("/api/customers/ann", other.clone()).await.expect(200);
+    let there = world.get("/api/customers/ann").await.expect(200);
+    assert_eq!((edited.json(), edited.header("etag")), (there.json(), there.header("etag")));
+    assert_eq!(edited.json()["creationDate"], customer["creationDate"]);
+    insta::assert_json_snapshot!(edited.json(), {".creationDate" => date()}, @r#"
+    {
+      "addresses": [],
+      "creationDate": "[date]",
+      "customerId": "ann",
+      "emailAddress": "a@b",
+      "firstName": "Ann",
+      "id": "ann",
+      "lastName": "Li",
+      "phoneNumber": null,
+      "salesOrderCount": 0,
+      "title": null
+    }
+    "#);
+
+    // The same again writes nothing.
+    let requests_before = world.endpoint.request_count();
+    other["title"] = Value::Null;
+    let again = world.put("/api/customers/ann", other).await.expect(200);
+    assert_eq!(again.header("etag"), there.header("etag"));
+    let requests = world.endpoint.requests_since(requests_before);
+    assert!(requests.iter().all(|request| request.kind == RequestKind::Read), "{requests:?}");
+}
+
+#[tokio::test]
+async fn all_bad_fields_are_named_at_once() {
+    let world = World::new().await;
+    let long = "x".repeat(201);
+    let bad = json!({"title": "", "firstName": 5, "emailAddress": "a@b@c",
+        "phoneNumber": "5".repeat(41), "addresses": [given::details("ann")["addresses"][0],
+            {"addressLine1": long, "addressLine2": "", "city": null, "state": "WA"}, "home"]});
+    let answer = world.put("/api/customers/ann", bad).await;
+    assert_eq!(
+        bad_fields(&answer),
+        [
+            "addresses[1].addressLine1",
+            "addresses[1].addressLine2",
+            "addresses[1].city",
+            "addresses[1].country",
+            "addresses[1].zipCode",
+            "addresses[2]",
+            "emailAddress",
+            "firstName",
+            "lastName",
+            "phoneNumber",
+            "title"
+        ]
+    );
+    let mut many = given::details("ann");
+    many["addresses"] = vec![many["addresses"][0].clone(); 11].into();
+    assert_eq!(bad_fields(&world.put("/api/customers/ann", many).await), ["addresses"]);
+    assert_eq!(bad_fields(&given::customer(&world, "-").await), ["customerId"]);
+    problem(&world.get("/api/customers/ann").await, 404);
+}
+
+#[tokio::test]
+async fn an_order_that_comes_before_a_lost_answer_is_noticed_leaves_the_customer_created() {
+    let world = given::shop().await;
+    let other = world.second_instance().await;
+    world.endpoint.inject(Fault::AnswerLost, RequestKind::Create, "customer", 1);
+    let customer_read = (&world, RequestKind::Read, "customer");
+    let (first_read, put) = held(customer_read, given::customer(&world, "eve")).await;
+    let put = async {
+        first_read.release();
+        put.await
+    };
+    let second_read = amid(customer_read, put, async {
+        given::order(&other, "eve").await.expect(201);
+    });
+    let answer = second_read.await.expect(201);
+    assert_eq!(answer.header("location"), "/api/customers/eve");
+    assert_eq!(given::counts(&world, "eve").await, (1, 1));
+}
+
+#[tokio::test]
+async fn an_edit_keeps_the_order_and_the_password_that_come_meanwhile() {
+    let world = given::shop().await;
+    let other = world.second_instance().await;
+    let edit = world.put("/api/customers/ann", given::details("Anna"));
+    amid((&world, RequestKind::Replace, "customer"), edit, async {
+        given::order(&other, "ann").await.expect(201);
+        given::set_password(&other, "ann", "correct horse battery").await.expect(204);
+    })
+    .await
+    .expect(200);
+    assert_eq!(given::counts(&world, "ann").await, (1, 1));
+    assert_eq!(world.get("/api/customers/ann").await.json()["firstName"], "Anna");
+    assert_eq!(given::verify(&world, "ann", "correct horse battery").await, 204);
+}
+
+#[tokio::test]
+async fn a_customer_cannot_be_deleted() {
+    let world = given::shop().await;
+    let answer = world.delete("/api/customers/ann").await;
+    problem(&answer, 405);
+    assert_eq!(answer.header("allow"), "PUT,GET,HEAD");
+}
+
+#[tokio::test]
+async fn a_customer_is_read_without_its_orders_or_with_them() {
+    let world = given::shop().await;
+    let path = "/api/customers/ann";
+    let none = world.get(&format!("{path}?include=orders")).await.expect(200).json();
+    let customer = world.get(path).await.expect(200).json();
+    assert_eq!(none, json!({"customer": customer, "orders": []}));
+
+    let mut orders = Vec::new();
+    for _ in 0..3 {
+        orders.insert(0, given::order(&world, "ann").await.expect(201).json());
+    }
+    given::order(&world, "bob").await.expect(201);
+    let requests_before = world.endpoint.request_count();
+    let with_orders = world.get(&format!("{path}?include=orders")).await.expect(200).json();
+    let requests = world.endpoint.requests_since(requests_before);
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(requests[0].kind == RequestKind::Query && requests[0].names_partition_key);
+    let customer = world.get(path).await.expect(200).json();
+    assert_eq!(customer["salesOrderCount"], 3);
+    assert_eq!(with_orders, json!({"customer": customer, "orders": orders}));
+}
+
+#[tokio::test]
+async fn at_most_the_100_newest_orders_are_included() {
+    let world = given::shop().await;
+    let mut ids = Vec::new();
+    for _ in 0..102 {
+        let order = given::order(&world, "ann").await.expect(201).json();
+        ids.push(order["id"].clone());
+    }
+    let answer = world.get("/api/customers/ann?include=orders").await.expect(200).json();
+    let orders = answer["orders"].as_array().unwrap();
+    assert_eq!((orders.len(), &orders[0]["id"]), (100, ids.last().unwrap()));
+    assert_eq!(answer["customer"]["salesOrderCount"], 102);
+}
+
+const FIRST_PASSWORD: &str = "correct horse battery";
+const SECOND_PASSWORD: &str = "staple correct horse";
+
+#[tokio::test]
+async fn a_password_is_set_and_changed() {
+    let world = given::shop().await;
+    let answer = set_password(&world, "ann", FIRST_PASSWORD).await.expect(204);
+    assert_eq!(answer.text, "");
+    assert_eq!(
+        [verify(&world, "ann", FIRST_PASSWORD).await, verify(&world, "ann", SECOND_PASSWORD).await],
+        [204, 401]
+    );
+    set_password(&world, "ann", SECOND_PASSWORD).await.expect(204);
+    assert_eq!(
+        [verify(&world, "ann", FIRST_PASSWORD).await, verify(&world, "ann", SECOND_PASSWORD).await],
+        [401, 204]
+    );
+    // An edit and an order keep the password.
+    world.put("/api/customers/ann", given::details("Anna")).await.expect(200);
+    given::order(&world, "ann").await.expect(201);
+    assert_eq!(verify(&world, "ann", SECOND_PASSWORD).await, 204);
+}
+
+#[tokio::test]
+async fn a_hash_with_its_salt_is_embedded_in_the_customer() {
+    let world = given::shop().await;
+    for id in ["ann", "bob"] {
+        set_password(&world, id, FIRST_PASSWORD).await.expect(204);
+    }
+    let items = world.items("customer").await;
+    let hashes: Vec<_> = items.iter().map(|item| &item["password"]).collect();
+    assert!(
+        hashes.iter().all(|one| one["scheme"] == "argon2id$v=19$m=47104,t=1,p=1"),
+        "{hashes:?}"
+    );
+    assert_ne!(hashes[0]["salt"], hashes[1]["salt"]);
+    assert_ne!(hashes[0]["hash"], hashes[1]["hash"]);
+    assert!(!items.iter().any(|item| item.to_string().contains(FIRST_PASSWORD)));
+}
+
+#[tokio::test]
+async fn a_password_has_12_to_128_characters_and_a_customer() {
+    let world = given::shop().await;
+    for bad in [
+        json!({}),
+        json!({"password": "x".repeat(11)}),
+        json!({"password": 5}),
+        json!({"password": "x".repeat(129)}),
+    ] {
+        for (method, path) in [("PUT", "password"), ("POST", "password/verify")] {
+            let path = format!("/api/customers/ann/{path}");
+            let answer = world.call(method, &path, &[], Some(bad.clone())).await;
+            assert_eq!(bad_fields(&answer), ["password"]);
+        }
+    }
+    problem(&set_password(&world, "eve", FIRST_PASSWORD).await, 404);
+    let path = "/api/customers/eve/password";
+    let body = Some(json!({"password": FIRST_PASSWORD}));
+    problem(&world.call("PUT", path, &[("if-match", "*")], body).await, 412);
+}
+
+#[tokio::test]
+async fn a_password_is_set_after_a_lost_answer() {
+    let world = given::shop().await;
+    world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "customer", 1);
+    set_password(&world, "ann", FIRST_PASSWORD).await.expect(204);
+    let etag = world.get("/api/customers/ann").await.header("etag").to_owned();
+    world.endpoint.inject(Fault::AnswerLost, RequestKind::Replace, "customer", 1);
+    let headers = [("if-match", etag.as_str())];
+    let body = json!({"password": SECOND_PASSWORD});
+    world.call("PUT", "/api/customers/ann/password", &headers, Some(body)).await.expect(204);
+    assert_eq!(verify(&world, "ann", SECOND_PASSWORD).await, 204);
+}
+
+#[tokio::test]
+async fn no_answer_and_no_copy_has_a_password_or_its_hash() {
+    checks::secrets_stay_inside::<TestApp>().await;
+}
+
+const RIGHT: &str = "correct horse battery";
+const WRONG: &str = "correct horse bathroom";
+
+#[tokio::test]
+async fn a_wrong_password_a_missing_one_and_a_missing_customer_have_one_answer_at_one_price() {
+    let world = given::shop().await;
+    set_password(&world, "ann", RIGHT).await.expect(204);
+    let mut answers = Vec::new();
+    for id in ["ann", "bob", "eve"] {
+        let requests_before = world.endpoint.request_count();
+        let path = format!("/api/customers/{id}/password/verify");
+        let answer = world.post(&path, json!({"password": WRONG})).await;
+        let problem = problem(&answer, 401);
+        assert_eq!(answer.header("www-authenticate"), "Bearer");
+        answers.push((problem, world.endpoint.requests_since(requests_before).len()));
+    }
+    assert_eq!((&answers[0], &answers[0]), (&answers[1], &answers[2]));
+    assert_eq!(answers[0].1, 1, "one store request");
+}
+
+#[tokio::test]
+async fn a_replaced_password_is_invalid_at_once_at_every_instance() {
+    let world = given::shop().await;
+    set_password(&world, "ann", WRONG).await.expect(204);
+    let other: World = world.second_instance().await;
+    assert_eq!(verify(&other, "ann", WRONG).await, 204);
+    let _frozen = world.stale_reads("customer");
+    set_password(&world, "ann", RIGHT).await.expect(204);
+    assert_eq!(
+        [verify(&other, "ann", WRONG).await, verify(&other, "ann", RIGHT).await],
+        [401, 204]
+    );
+}

@@ -1,0 +1,280 @@
+//! Orders.
+
+use futures::future::join_all;
+use serde_json::json;
+use tributary_local::cosmos::{
+    Fault,
+    RequestKind::{Batch, Query, Read, Replace},
+};
+
+use super::{
+    given::{self, counts, line, order_of, order_once},
+    shop,
+};
+use crate::expect::{bad_fields, created, date, new_id, problem};
+
+#[tokio::test]
+async fn an_order_has_the_names_and_prices_of_its_products_and_their_sum() {
+    let world = given::shop().await;
+    let lines =
+        [line("c1", "p1", 3), line("c1", "p2", 1_000), line("c2", "p1", 1), line("c1", "p1", 1)];
+    let mut body = json!({"items": lines, "total": 0, "id": "mine"});
+    body["items"][0]["price"] = 0.into();
+    let answer = world.post("/api/customers/ann/orders", body).await;
+    let id = answer.json()["id"].as_str().unwrap().to_owned();
+    let order = created(&world, &answer, &format!("/api/customers/ann/orders/{id}")).await;
+    // The total is 3 × 19.99 + 1,000 × 0.1 + 5 + 19.99, without a binary digit too many.
+    insta::assert_json_snapshot!(order, {".id" => new_id(), ".orderDate" => date()}, @r#"
+    {
+      "customerId": "ann",
+      "id": "[new id]",
+      "items": [
+        {
+          "name": "Product p1",
+          "price": 19.99,
+          "productId": "p1",
+          "quantity": 3,
+          "sku": "SKU-p1"
+        },
+        {
+          "name": "Product p2",
+          "price": 0.1,
+          "productId": "p2",
+          "quantity": 1000,
+          "sku": "SKU-p2"
+        },
+        {
+          "name": "Product p1",
+          "price": 5,
+          "productId": "p1",
+          "quantity": 1,
+          "sku": "SKU-p1"
+        },
+        {
+          "name": "Product p1",
+          "price": 19.99,
+          "productId": "p1",
+          "quantity": 1,
+          "sku": "SKU-p1"
+        }
+      ],
+      "orderDate": "[date]",
+      "total": 184.96
+    }
+    "#);
+    assert!(answer.text.contains(r#""total":184.96"#), "{}", answer.text);
+    assert_eq!([counts(&world, "ann").await, counts(&world, "bob").await], [(1, 1), (0, 0)]);
+}
+
+#[tokio::test]
+async fn an_order_keeps_the_names_and_prices_of_its_creation() {
+    let world = given::shop().await;
+    let order = given::order(&world, "ann").await.expect(201);
+    given::product(&world, "c1", "p1", 25.0).await.expect(200);
+    world.delete(&shop::path("c1", "p2")).await.expect(204);
+    world.settle().await;
+    let there = world.get(order.header("location")).await.expect(200).json();
+    assert_eq!(there, order.json());
+    let next = given::order(&world, "ann").await.expect(201).json();
+    assert_eq!((&there["total"], &next["total"]), (&json!(19.99), &json!(25)));
+}
+
+#[tokio::test]
+async fn an_order_and_its_count_are_one_write() {
+    let world = given::shop().await;
+    // A customer that is counted in a write of its own would lose a race after its order is there.
+    world.endpoint.inject(Fault::Refused(412), Replace, "customer", 1);
+    let order = given::order(&world, "ann").await.expect(201);
+    assert_eq!(counts(&world, "ann").await, (1, 1));
+    world.delete(order.header("location")).await.expect(204);
+    assert_eq!(counts(&world, "ann").await, (0, 0));
+}
+
+#[tokio::test]
+async fn an_order_takes_three_store_requests_and_one_for_each_further_category() {
+    let world = given::shop().await;
+    given::order(&world, "ann").await.expect(201);
+    for (lines, kinds) in [
+        (vec![line("c1", "p1", 1)], vec![Read, Read, Batch]),
+        (vec![line("c1", "p1", 1), line("c1", "p2", 1)], vec![Query, Read, Batch]),
+        (vec![line("c1", "p1", 1), line("c2", "p1", 1)], vec![Read, Read, Read, Batch]),
+    ] {
+        let requests_before = world.endpoint.request_count();
+        order_of(&world, "ann", &lines).await.expect(201);
+        let requests = world.endpoint.requests_since(requests_before);
+        assert!(requests.iter().all(|request| request.names_partition_key), "{requests:?}");
+        assert_eq!(requests.iter().map(|request| request.kind).collect::<Vec<_>>(), kinds);
+    }
+}
+
+#[tokio::test]
+async fn all_bad_lines_are_named_at_once() {
+    let world = given::shop().await;
+    let lines = [
+        line("c1", "p1", 0),
+        json!({"productId": "p1", "categoryId": "-", "quantity": 1.5}),
+        json!({"quantity": "1"}),
+        line("c1", "p1", 1_001),
+        json!("p1"),
+    ];
+    assert_eq!(
+        bad_fields(&order_of(&world, "ann", &lines).await),
+        [
+            "items[0].quantity",
+            "items[1].categoryId",
+            "items[1].quantity",
+            "items[2].categoryId",
+            "items[2].productId",
+            "items[2].quantity",
+            "items[3].quantity",
+            "items[4]"
+        ]
+    );
+    for lines in [vec![], vec![line("c1", "p1", 1); 51]] {
+        assert_eq!(bad_fields(&order_of(&world, "ann", &lines).await), ["items"]);
+    }
+    order_of(&world, "ann", &vec![line("c1", "p1", 1); 50]).await.expect(201);
+}
+
+#[tokio::test]
+async fn an_unknown_product_or_customer_is_a_404_and_nothing_is_counted() {
+    let world = given::shop().await;
+    world.delete(&shop::path("c1", "p2")).await.expect(204);
+    for lines in [
+        vec![line("c1", "p3", 1)],
+        vec![line("c2", "p2", 1)],
+        vec![line("c3", "p1", 1)],
+        vec![line("c1", "p2", 1)],
+        vec![line("c1", "p1", 1), line("c1", "p2", 1)],
+    ] {
+        let problem = problem(&order_of(&world, "ann", &lines).await, 404);
+        assert_eq!(problem["detail"], "This product does not exist.");
+    }
+    let problem = problem(&given::order(&world, "eve").await, 404);
+    assert_eq!(problem["detail"], "This customer does not exist.");
+    assert_eq!(counts(&world, "ann").await, (0, 0));
+}
+
+#[tokio::test]
+async fn the_same_key_and_body_is_the_same_order() {
+    let world = given::shop().await;
+    let lines = [line("c1", "p1", 2), line("c1", "p2", 1)];
+    let first = order_once(&world, "k", "ann", &lines).await.expect(201);
+    // By now a price has changed, and a product is gone.
+    given::product(&world, "c1", "p1", 25.0).await.expect(200);
+    let again = order_once(&world, "k", "ann", &lines).await.expect(201);
+    world.delete(&shop::path("c1", "p2")).await.expect(204);
+    let without = order_once(&world, "k", "ann", &lines).await.expect(201);
+    for again in [again, without] {
+        assert_eq!((again.json(), again.header("etag")), (first.json(), first.header("etag")));
+    }
+    for other in [vec![line("c1", "p1", 2)], vec![line("c1", "p1", 2), line("c1", "p2", 2)]] {
+        problem(&order_once(&world, "k", "ann", &other).await, 409);
+    }
+    assert_eq!(counts(&world, "ann").await, (1, 1));
+
+    // A key belongs to its customer.
+    order_once(&world, "k", "bob", &[line("c1", "p1", 1)]).await.expect(201);
+    for bad in ["", "ä", &"x".repeat(256)] {
+        let answer = order_once(&world, bad, "ann", &lines).await;
+        assert_eq!(bad_fields(&answer), ["Idempotency-Key"]);
+    }
+}
+
+#[tokio::test]
+async fn a_post_that_is_repeated_after_a_delete_brings_no_order_back() {
+    let world = given::shop().await;
+    let lines = [line("c1", "p1", 2)];
+    let first = order_once(&world, "k", "ann", &lines).await.expect(201);
+    world.delete(first.header("location")).await.expect(204);
+    // The answer to the first was lost, and the order was deleted meanwhile.
+    for lines in [&lines, &[line("c1", "p1", 9)]] {
+        let again = order_once(&world.second_instance().await, "k", "ann", lines).await;
+        assert!(problem(&again, 409)["detail"].as_str().unwrap().contains("deleted"));
+    }
+    assert_eq!(counts(&world, "ann").await, (0, 0));
+    order_once(&world, "another", "ann", &lines).await.expect(201);
+}
+
+#[tokio::test]
+async fn an_order_is_created_once_after_a_lost_answer() {
+    for lost in 1..=2 {
+        let world = given::shop().await;
+        world.endpoint.inject(Fault::AnswerLost, Batch, "customer", lost);
+        given::order(&world, "ann").await.expect(201);
+        assert_eq!(counts(&world, "ann").await, (1, 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_at_once_under_one_key_are_one_order() {
+    let world = given::shop().await;
+    let other = world.second_instance().await;
+    let orders = (0..8).map(|n| {
+        let world = if n % 2 == 0 { world.clone() } else { other.clone() };
+        tokio::spawn(async move { order_once(&world, "k", "ann", &[line("c1", "p1", 1)]).await })
+    });
+    let orders: Vec<_> = join_all(orders).await.into_iter().map(Result::unwrap).collect();
+    assert!(orders.iter().all(|order| order.status == 201), "{orders:?}");
+    assert!(orders.iter().all(|order| order.json() == orders[0].json()));
+    assert_eq!(counts(&world, "ann").await, (1, 1));
+}
+
+#[tokio::test]
+async fn orders_are_listed_newest_first_page_by_page() {
+    let world = given::shop().await;
+    let path = "/api/customers/ann/orders";
+    assert!(world.list_by(path, 5).await.is_empty());
+    let mut orders = Vec::new();
+    for _ in 0..7 {
+        orders.insert(0, given::order(&world, "ann").await.expect(201).json());
+    }
+    given::order(&world, "bob").await.expect(201);
+    for limit in [1, 3, 7, 100] {
+        assert_eq!(world.list_by(path, limit).await, orders, "{limit}");
+    }
+    let requests_before = world.endpoint.request_count();
+    world.get(path).await.expect(200);
+    let requests = world.endpoint.requests_since(requests_before);
+    assert!(requests.len() == 1 && requests[0].kind == Query && requests[0].names_partition_key);
+}
+
+#[tokio::test]
+async fn a_deleted_order_is_gone_and_not_counted() {
+    let world = given::shop().await;
+    let first = given::order(&world, "ann").await.expect(201);
+    given::order_of(&world, "ann", &[line("c2", "p1", 1)]).await.expect(201);
+    let requests_before = world.endpoint.request_count();
+    let answer = world.delete(first.header("location")).await.expect(204);
+    assert_eq!(
+        (answer.text.as_str(), world.endpoint.requests_since(requests_before).len()),
+        ("", 2)
+    );
+    problem(&world.get(first.header("location")).await, 404);
+    problem(&world.delete(first.header("location")).await, 404);
+    assert_eq!(counts(&world, "ann").await, (1, 1));
+}
+
+#[tokio::test]
+async fn an_item_that_is_no_order_is_not_deleted() {
+    let world = given::shop().await;
+    for path in ["ann/orders/none", "eve/orders/none", "ann/orders/ann"] {
+        problem(&world.delete(&format!("/api/customers/{path}")).await, 404);
+        problem(&world.get(&format!("/api/customers/{path}")).await, 404);
+    }
+    let bobs = given::order(&world, "bob").await.expect(201);
+    let path = bobs.header("location").replace("bob", "ann");
+    problem(&world.delete(&path).await, 404);
+    assert_eq!(counts(&world, "bob").await, (1, 1));
+}
+
+#[tokio::test]
+async fn a_delete_whose_answer_was_lost_succeeds() {
+    for (headers, lost) in [(&[][..], 1), (&[][..], 2), (&[("if-match", "*")][..], 1)] {
+        let world = given::shop().await;
+        let order = given::order(&world, "ann").await.expect(201);
+        world.endpoint.inject(Fault::AnswerLost, Batch, "customer", lost);
+        world.call("DELETE", order.header("location"), headers, None).await.expect(204);
+        assert_eq!(counts(&world, "ann").await, (0, 0));
+    }
+}

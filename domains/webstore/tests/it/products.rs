@@ -1,0 +1,220 @@
+//! Products.
+
+use serde_json::{Value, json};
+use tributary_local::cosmos::{
+    Fault,
+    RequestKind::{Create, Replace},
+};
+
+use super::shop::{self, item, label, path, product};
+use crate::{
+    expect::{bad_fields, created, problem},
+    world::World,
+};
+
+#[tokio::test]
+async fn a_product_has_the_names_of_its_category_and_its_tags() {
+    let world = shop::shop().await;
+    let body = json!({
+        "sku": "S-1", "name": "A bell", "description": "It rings.", "price": 19.99,
+        "tagIds": ["red", "new", "red"], "categoryName": "Mine", "version": 9,
+    });
+    let requests_before = world.endpoint.request_count();
+    let answer = world.put(&path("parts", "bell"), body).await;
+    assert_eq!(world.endpoint.request_count() - requests_before, 4);
+    let product = created(&world, &answer, &path("parts", "bell")).await;
+    assert_eq!(
+        product,
+        json!({
+            "id": "bell", "categoryId": "parts", "categoryName": "Parts", "sku": "S-1",
+            "name": "A bell", "description": "It rings.", "price": 19.99,
+            "tags": [{"id": "red", "name": "Red"}, {"id": "new", "name": "New"}],
+        })
+    );
+    assert!(answer.text.contains("19.99"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn an_edit_keeps_what_it_does_not_change_and_reads_new_tags_only() {
+    let world = shop::shop().await;
+    label(&world, "tags/blue", "Blue").await.expect(201);
+    let first = world.get(&path("bikes", "b1")).await.expect(200);
+    for (price, tags, requests) in [(900, &["new", "red"][..], 2), (900, &["red", "blue"], 3)] {
+        let requests_before = world.endpoint.request_count();
+        let edited = product(&world, "bikes", "b1", price, tags).await.expect(200).json();
+        assert_eq!(world.endpoint.request_count() - requests_before, requests);
+        let ids: Vec<_> =
+            edited["tags"].as_array().unwrap().iter().map(|tag| tag["id"].clone()).collect();
+        assert_eq!(
+            (&edited["price"], ids),
+            (&json!(900), tags.iter().map(|&t| t.into()).collect())
+        );
+    }
+    let answer = product(&world, "bikes", "b1", 900, &["red", "blue"]).await.expect(200);
+    assert_ne!(answer.header("etag"), first.header("etag"));
+    assert_eq!(item(&world, "product", "bikes", "b1").await["version"], 3);
+    assert_eq!(answer.json()["description"], Value::Null);
+}
+
+#[tokio::test]
+async fn an_unknown_category_or_tag_is_a_404() {
+    let world = shop::shop().await;
+    for (category, tags) in [("none", &[][..]), ("bikes", &["none"]), ("bikes", &["red", "none"])] {
+        problem(&product(&world, category, "new", 1, tags).await, 404);
+        problem(&product(&world, category, "b1", 1, tags).await, 404).get("detail").unwrap();
+    }
+    // The ids of categories are no ids of tags.
+    problem(&product(&world, "red", "new", 1, &[]).await, 404);
+    problem(&product(&world, "bikes", "new", 1, &["parts"]).await, 404);
+}
+
+#[tokio::test]
+async fn every_bad_field_is_named() {
+    let world = shop::shop().await;
+    let put = async |body: Value| world.put(&path("bikes", "b2"), body).await;
+    assert_eq!(bad_fields(&put(json!({})).await), ["name", "price", "sku", "tagIds"]);
+    let bad = json!({
+        "sku": "s".repeat(65), "name": "", "description": "d".repeat(10_001), "price": 0.001,
+        "tagIds": ["-"],
+    });
+    let fields = bad_fields(&put(bad).await);
+    assert_eq!(fields, ["description", "name", "price", "sku", "tagIds[0]"]);
+    for price in [json!(-1), json!(1_000_000.01), json!("1"), json!(null)] {
+        let body = json!({"sku": "s", "name": "n", "price": price, "tagIds": []});
+        assert_eq!(bad_fields(&put(body).await), ["price"]);
+    }
+    for (price, description) in [(json!(0), json!("")), (json!(1_000_000), json!(null))] {
+        let body = json!({
+            "sku": "s", "name": "n", "price": price, "tagIds": [], "description": description,
+        });
+        put(body).await;
+        let there = world.get(&path("bikes", "b2")).await.expect(200).json();
+        assert_eq!((&there["price"], &there["description"]), (&price, &description));
+    }
+    insta::assert_json_snapshot!(world.get(&path("bikes", "b1")).await.json(), @r#"
+    {
+      "categoryId": "bikes",
+      "categoryName": "Bikes",
+      "description": null,
+      "id": "b1",
+      "name": "Product b1",
+      "price": 1000,
+      "sku": "SKU-b1",
+      "tags": [
+        {
+          "id": "new",
+          "name": "New"
+        },
+        {
+          "id": "red",
+          "name": "Red"
+        }
+      ]
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_put_takes_conditions() {
+    let world = shop::shop().await;
+    let put = async |id: &str, price: u32, header: (&str, &str)| {
+        let body = Some(shop::body(id, price, &[]));
+        world.call("PUT", &path("bikes", id), &[header], body).await
+    };
+    problem(&put("b2", 1, ("if-match", "*")).await, 412);
+    let first = put("b2", 1, ("if-none-match", "*")).await.expect(201);
+    problem(&put("b2", 2, ("if-none-match", "*")).await, 412);
+    put("b2", 2, ("if-match", first.header("etag"))).await.expect(200);
+    problem(&put("b2", 3, ("if-match", first.header("etag"))).await, 412);
+}
+
+#[tokio::test]
+async fn a_put_whose_answer_was_lost_is_carried_out_once() {
+    let world = shop::shop().await;
+    world.endpoint.inject(Fault::AnswerLost, Create, "product", 1);
+    product(&world, "bikes", "b2", 1, &["red"]).await.expect(201);
+    world.endpoint.inject(Fault::AnswerLost, Replace, "product", 1);
+    product(&world, "bikes", "b2", 2, &["red"]).await.expect(200);
+    assert_eq!(item(&world, "product", "bikes", "b2").await["version"], 2);
+}
+
+#[tokio::test]
+async fn labels_that_another_instance_has_just_created_are_found() {
+    let world = shop::shop().await;
+    let _frozen = ["product", "productMeta"].map(|one| world.stale_reads(one));
+    label(&world, "categories/new", "New").await.expect(201);
+    label(&world, "tags/blue", "Blue").await.expect(201);
+    let other = async || world.second_instance().await;
+    assert!(other().await.list("/api/categories/new/products").await.is_empty());
+    product(&other().await, "new", "p1", 1, &["blue"]).await.expect(201);
+    other().await.get(&path("new", "p1")).await.expect(200);
+    product(&other().await, "new", "p1", 2, &["blue"]).await.expect(200);
+    shop::moved(&other().await, "new", "p1", "parts").await.expect(200);
+    product(&other().await, "parts", "p1", 3, &["blue"]).await.expect(200);
+    problem(&other().await.delete("/api/tags/blue").await, 409);
+    other().await.delete(&path("parts", "p1")).await.expect(204);
+    other().await.delete("/api/tags/blue").await.expect(204);
+}
+
+#[tokio::test]
+async fn products_are_listed_by_name_page_by_page_and_each_page_is_one_request() {
+    let world = shop::stocked(World::with_partitions(3).await).await;
+    let names = ["B", "Z", "a", "a", "ab", "é", "Ｂ", "🚲"];
+    for (n, name) in names.iter().enumerate().rev() {
+        let body = json!({"sku": "s", "name": name, "price": n, "tagIds": ["red"]});
+        world.put(&path("parts", &format!("p{n}")), body).await.expect(201);
+    }
+    let list = "/api/categories/parts/products";
+    for limit in [1, 3, 100] {
+        let items = world.list_by(list, limit).await;
+        let ids: Vec<_> = items.iter().map(|item| item["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"]);
+    }
+    let requests_before = world.endpoint.request_count();
+    let items = world.list(list).await;
+    assert_eq!(world.endpoint.request_count() - requests_before, 1);
+    let item = world.get(&path("parts", "p7")).await.expect(200).json();
+    assert_eq!(items[7], item);
+}
+
+#[tokio::test]
+async fn the_list_of_an_unknown_category_is_a_404_and_that_of_an_empty_category_is_empty() {
+    let world = shop::shop().await;
+    problem(&world.get("/api/categories/none/products").await, 404);
+    assert!(world.list("/api/categories/parts/products").await.is_empty());
+    product(&world, "parts", "p1", 1, &[]).await.expect(201);
+    world.delete(&path("parts", "p1")).await.expect(204);
+    shop::moved(&world, "bikes", "b1", "parts").await.expect(200);
+    assert!(world.list("/api/categories/bikes/products").await.is_empty());
+    let ids: Vec<_> = world.list("/api/categories/parts/products").await;
+    assert_eq!((ids.len(), &ids[0]["id"]), (1, &json!("b1")));
+}
+
+#[tokio::test]
+async fn a_deleted_product_is_gone_and_its_id_can_be_used_again() {
+    let world = shop::shop().await;
+    let bike = path("bikes", "b1");
+    problem(&world.call("DELETE", &bike, &[("if-match", "\"x\"")], None).await, 412);
+    let requests_before = world.endpoint.request_count();
+    world.delete(&bike).await.expect(204);
+    assert_eq!(world.endpoint.request_count() - requests_before, 2);
+    problem(&world.get(&bike).await, 404);
+    problem(&world.delete(&bike).await, 404);
+    problem(&world.call("DELETE", &bike, &[("if-match", "*")], None).await, 412);
+    problem(&shop::moved(&world, "bikes", "b1", "parts").await, 404);
+    product(&world, "bikes", "b1", 7, &[]).await.expect(201);
+    assert_eq!(item(&world, "product", "bikes", "b1").await["version"], 3);
+}
+
+#[tokio::test]
+async fn a_repeated_delete_deletes_no_newer_product() {
+    let world = shop::shop().await;
+    let bike = path("bikes", "b1");
+    let invoked = [("x-azure-functions-invocationid", "1")];
+    world.endpoint.inject(Fault::AnswerLost, Replace, "product", 1);
+    world.call("DELETE", &bike, &invoked, None).await.expect(204);
+    world.call("DELETE", &bike, &invoked, None).await.expect(204);
+    product(&world, "bikes", "b1", 7, &[]).await.expect(201);
+    world.second_instance().await.call("DELETE", &bike, &invoked, None).await.expect(204);
+    world.get(&bike).await.expect(200);
+}
