@@ -28,7 +28,6 @@ mod webstore;
 
 mod access;
 mod audit;
-mod callers;
 mod complete;
 mod costs;
 mod demo;

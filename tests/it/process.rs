@@ -154,7 +154,7 @@ async fn the_package_serves_the_blog_and_keeps_its_copies() {
 /// ```
 #[tokio::test]
 async fn a_paused_projection_is_no_crash_for_the_host_and_loses_nothing() {
-    let writes = std::env::var("TRIBUTARY_PAUSE_WRITES").map_or(1_000, |n| n.parse().unwrap());
+    let writes = std::env::var("TRIBUTARY_PAUSE_WRITES").map_or(300, |n| n.parse().unwrap());
     let n_rounds: usize = writes / 100;
     let deployed = deploy("a_pause", &[("Projections__StateSeconds", "0")], None).await;
     let Deployed { host, api, console, .. } = &deployed;

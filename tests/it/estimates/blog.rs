@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tributary_local::cosmos::StoreRequest;
 
-use super::{Example, PARTITIONS, Way, batch, create, popular, query, read, text};
+use super::{Example, PARTITIONS, Way, batch, create, popular, query, read, text, way};
 use crate::world::World;
 
 const USERS: usize = 40;
@@ -21,65 +21,36 @@ async fn the_requests_of_the_blog_cost_what_the_validator_says() {
 }
 
 const OF_USERS: [Way; 4] = [
-    Way { kind: "Q1 a user", does: read, call: |user, _| ("GET", path("users", user, ""), None) },
-    Way {
-        kind: "Q3 posts of a user",
-        does: query,
-        call: |item, _| ("GET", path("users", item, "/posts"), None),
-    },
-    Way {
-        kind: "C1 create a user",
-        does: |request| create(request) && !is_of_name(request),
-        call: |_, n| sign_up(n),
-    },
-    Way {
-        kind: "C1 reserve the name of a user",
-        does: |request| create(request) && is_of_name(request),
-        call: |_, n| sign_up(1_000 + n),
-    },
+    way("Q1 a user", read, |user, _| ("GET", path("users", user, ""), None)),
+    way("Q3 posts of a user", query, |item, _| ("GET", path("users", item, "/posts"), None)),
+    way("C1 create a user", |request| create(request) && !is_of_name(request), |_, n| sign_up(n)),
+    way(
+        "C1 reserve the name of a user",
+        |request| create(request) && is_of_name(request),
+        |_, n| sign_up(1_000 + n),
+    ),
 ];
 
 const OF_POSTS: [Way; 6] = [
-    Way { kind: "Q2 a post", does: read, call: |post, _| ("GET", path("posts", post, ""), None) },
-    Way {
-        kind: "Q4 comments of a post",
-        does: query,
-        call: |item, _| ("GET", path("posts", item, "/comments"), None),
-    },
-    Way {
-        kind: "Q5 likes of a post",
-        does: query,
-        call: |item, _| ("GET", path("posts", item, "/likes"), None),
-    },
-    Way {
-        kind: "C2 create a post",
-        does: create,
-        call: |_, n| {
-            let post = id("post", 100_000 + n);
-            ("PUT", format!("/api/posts/{post}"), Some(a_post(n)))
-        },
-    },
-    Way {
-        kind: "C3 comment, in one transaction with the count of the post",
-        does: batch,
-        call: |item, n| ("POST", path("posts", item, "/comments"), Some(a_comment(n))),
-    },
-    Way {
-        kind: "C4 like, in one transaction with the count of the post",
-        does: batch,
-        call: |item, n| {
-            // These users have liked nothing yet.
-            let user = id("user", USERS + n % 10);
-            ("PUT", path("posts", item, &format!("/likes/{user}")), None)
-        },
-    },
+    way("Q2 a post", read, |post, _| ("GET", path("posts", post, ""), None)),
+    way("Q4 comments of a post", query, |item, _| ("GET", path("posts", item, "/comments"), None)),
+    way("Q5 likes of a post", query, |item, _| ("GET", path("posts", item, "/likes"), None)),
+    way("C2 create a post", create, |_, n| {
+        let post = id("post", 100_000 + n);
+        ("PUT", format!("/api/posts/{post}"), Some(a_post(n)))
+    }),
+    way("C3 comment, in one transaction with the count of the post", batch, |item, n| {
+        ("POST", path("posts", item, "/comments"), Some(a_comment(n)))
+    }),
+    way("C4 like, in one transaction with the count of the post", batch, |item, n| {
+        // These users have liked nothing yet.
+        let user = id("user", USERS + n % 10);
+        ("PUT", path("posts", item, &format!("/likes/{user}")), None)
+    }),
 ];
 
-const OF_FEED: [Way; 1] = [Way {
-    kind: "Q6 the newest posts",
-    does: query,
-    call: |_, _| ("GET", "/api/feed".into(), None),
-}];
+const OF_FEED: [Way; 1] =
+    [way("Q6 the newest posts", query, |_, _| ("GET", "/api/feed".into(), None))];
 
 fn is_of_name(request: &StoreRequest) -> bool {
     request.partition_key.as_deref().is_some_and(|key| key.contains("username:"))

@@ -45,6 +45,14 @@ struct Way {
     call: fn(&Value, usize) -> (&'static str, String, Option<Value>),
 }
 
+const fn way(
+    kind: &'static str,
+    does: fn(&StoreRequest) -> bool,
+    call: fn(&Value, usize) -> (&'static str, String, Option<Value>),
+) -> Way {
+    Way { kind, does, call }
+}
+
 /// The cost of a kind of request: store requests, each in one physical partition, and request
 /// units.
 #[derive(Clone, Copy)]

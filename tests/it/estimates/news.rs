@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Example, PARTITIONS, Way, create, popular, query, read, replace, text};
+use super::{Example, PARTITIONS, Way, create, popular, query, read, replace, text, way};
 use crate::{news::Newsroom, world::World};
 
 const PROVIDERS: usize = 60;
@@ -20,42 +20,22 @@ async fn the_requests_of_the_news_cost_what_the_validator_says() {
 }
 
 const OF_FEEDS: [Way; 5] = [
-    Way {
-        kind: "an item",
-        does: read,
-        call: |item, _| {
-            let path = format!("{}/{}", text(item, "partitionKey"), text(item, "id"));
-            ("GET", format!("/api/news/items/{path}"), None)
-        },
-    },
-    Way {
-        kind: "items of a provider, 7 days",
-        does: query,
-        call: |item, _| {
-            let provider = text(item, "feedProviderId");
-            ("GET", format!("/api/news/items?provider={provider}"), None)
-        },
-    },
-    Way {
-        kind: "items of all providers, 7 days",
-        does: query,
-        call: |_, _| ("GET", "/api/news/items".into(), None),
-    },
-    Way {
-        kind: "store a new item",
-        does: create,
-        call: |item, n| {
-            let url = format!("https://example.com/new/{n}");
-            ("POST", "/api/news/items".into(), Some(body(item, &url)))
-        },
-    },
-    Way {
-        kind: "store an item again",
-        does: replace,
-        call: |item, _| {
-            ("POST", "/api/news/items".into(), Some(body(item, text(item, "sourceUrl"))))
-        },
-    },
+    way("an item", read, |item, _| {
+        let path = format!("{}/{}", text(item, "partitionKey"), text(item, "id"));
+        ("GET", format!("/api/news/items/{path}"), None)
+    }),
+    way("items of a provider, 7 days", query, |item, _| {
+        let provider = text(item, "feedProviderId");
+        ("GET", format!("/api/news/items?provider={provider}"), None)
+    }),
+    way("items of all providers, 7 days", query, |_, _| ("GET", "/api/news/items".into(), None)),
+    way("store a new item", create, |item, n| {
+        let url = format!("https://example.com/new/{n}");
+        ("POST", "/api/news/items".into(), Some(body(item, &url)))
+    }),
+    way("store an item again", replace, |item, _| {
+        ("POST", "/api/news/items".into(), Some(body(item, text(item, "sourceUrl"))))
+    }),
 ];
 
 /// Items of 30 days; few providers have most of them. It is the 20th of a month.

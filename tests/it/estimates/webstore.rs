@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Example, PARTITIONS, Way, batch, create, popular, query, read, replace, text};
+use super::{Example, PARTITIONS, Way, batch, create, popular, query, read, replace, text, way};
 use crate::{
     shop::{self, label},
     webstore::{details, line, order_of},
@@ -27,55 +27,33 @@ async fn the_requests_of_the_webstore_cost_what_the_validator_says() {
 }
 
 const OF_PRODUCTS: [Way; 4] = [
-    Way { kind: "a product", does: read, call: |product, _| ("GET", path(product), None) },
-    Way {
-        kind: "products of a category",
-        does: query,
-        call: |product, _| {
-            ("GET", format!("/api/categories/{}/products", text(product, "categoryId")), None)
-        },
-    },
-    Way {
-        kind: "create a product",
-        does: create,
-        call: |product, n| {
-            let id = format!("new-{n}");
-            ("PUT", shop::path(text(product, "categoryId"), &id), Some(a_product(n)))
-        },
-    },
-    Way {
-        kind: "edit the price of a product",
-        does: replace,
-        call: |product, n| {
-            let mut edited = product.clone();
-            let tags = product["tags"].as_array().into_iter().flatten();
-            edited["tagIds"] = tags.map(|tag| tag["id"].clone()).collect();
-            let fields = ["sku", "name", "description", "tagIds"];
-            let mut body: Value =
-                fields.iter().map(|field| ((*field).to_owned(), edited[field].clone())).collect();
-            body["price"] = json!(10_000 + n);
-            ("PUT", path(product), Some(body))
-        },
-    },
+    way("a product", read, |product, _| ("GET", path(product), None)),
+    way("products of a category", query, |product, _| {
+        ("GET", format!("/api/categories/{}/products", text(product, "categoryId")), None)
+    }),
+    way("create a product", create, |product, n| {
+        let id = format!("new-{n}");
+        ("PUT", shop::path(text(product, "categoryId"), &id), Some(a_product(n)))
+    }),
+    way("edit the price of a product", replace, |product, n| {
+        let mut edited = product.clone();
+        let tags = product["tags"].as_array().into_iter().flatten();
+        edited["tagIds"] = tags.map(|tag| tag["id"].clone()).collect();
+        let fields = ["sku", "name", "description", "tagIds"];
+        let mut body: Value =
+            fields.iter().map(|field| ((*field).to_owned(), edited[field].clone())).collect();
+        body["price"] = json!(10_000 + n);
+        ("PUT", path(product), Some(body))
+    }),
 ];
 
 const OF_CUSTOMERS: [Way; 4] = [
-    Way { kind: "a customer", does: read, call: |customer, _| ("GET", of(customer, ""), None) },
-    Way {
-        kind: "orders of a customer",
-        does: query,
-        call: |item, _| ("GET", of(item, "/orders"), None),
-    },
-    Way {
-        kind: "order, in one transaction with the count of the customer",
-        does: batch,
-        call: |item, n| ("POST", of(item, "/orders"), Some(json!({"items": lines(n)}))),
-    },
-    Way {
-        kind: "top customers",
-        does: query,
-        call: |_, _| ("GET", "/api/reports/top-customers?limit=10".into(), None),
-    },
+    way("a customer", read, |customer, _| ("GET", of(customer, ""), None)),
+    way("orders of a customer", query, |item, _| ("GET", of(item, "/orders"), None)),
+    way("order, in one transaction with the count of the customer", batch, |item, n| {
+        ("POST", of(item, "/orders"), Some(json!({"items": lines(n)})))
+    }),
+    way("top customers", query, |_, _| ("GET", "/api/reports/top-customers?limit=10".into(), None)),
 ];
 
 fn path(product: &Value) -> String {

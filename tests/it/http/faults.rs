@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{self, Batch, Create, Read, Replace},
+    RequestKind::{self, Batch, Create, Replace},
 };
 
 use crate::world::World;

@@ -4,14 +4,12 @@
 //! copies: `version` counts the writes of the item itself, `usernameVersion` is the version of the
 //! user from which the name was copied.
 
-mod author;
 mod post;
 mod reaction;
 pub mod sizes;
 mod user;
 mod username;
 
-pub use author::*;
 pub use post::*;
 pub use reaction::*;
 pub use user::*;

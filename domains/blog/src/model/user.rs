@@ -1,4 +1,4 @@
-//! Users and the reservations of their names.
+//! Users, the reservations of their names, and the authors that copies keep.
 
 use std::mem;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::{idempotency::RecentCommands, unique_claim::ValueReservation},
     projection::fan_out::Continuation,
-    values::{Timestamp, item_types},
+    values::{self, Timestamp, id_rule, item_types},
 };
 
-use super::{Author, DeletedPost, PostCopy, UserId, Username};
+use super::{DeletedPost, PostCopy, Username};
 
 /// The items of the container `users`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -204,4 +204,17 @@ mod tests {
         let former: Vec<_> = bob.former.iter().map(|former| former.username.as_str()).collect();
         assert_eq!(former, ["1", "2", "3", "4"]);
     }
+}
+
+values::checked_text!(
+    /// The id of a user.
+    UserId, "ann", id_rule
+);
+
+/// The fields of an author that copies keep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    pub user_id: UserId,
+    pub username: Username,
+    pub version: u64,
 }

@@ -1,11 +1,12 @@
-//! Feed items, as callers write and read them.
+//! Feed items and their ids, as callers write and read them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_functions::values::Timestamp;
+use tributary_functions::values::{self, Timestamp, check_id};
+use uuid::Uuid;
 
 use super::{
-    Content, ItemId, KeyClass, MAX_TAGS, Metadata, PartitionKey, ProviderId, SourceUrl, Tag, Title,
+    Content, KeyClass, MAX_TAGS, Metadata, PartitionKey, SourceUrl, Tag, Title,
     text::{MAX_CONTENT_BYTES, MAX_METADATA_BYTES, MAX_URL_BYTES},
 };
 
@@ -90,5 +91,29 @@ impl NewItem {
             tags: new.tags,
             metadata: new.metadata,
         }
+    }
+}
+
+values::checked_text!(
+    /// The id of a feed provider, such as `reuters`.
+    ProviderId,
+    "north-wire",
+    |text| check_id(&text).map(|()| text)
+);
+
+values::checked_text!(
+    /// The id of a feed item.
+    ItemId,
+    "3f1b6a52-9d0c-5b8e-8a63-0d5f7c1e2b94",
+    |text| check_id(&text).map(|()| text)
+);
+
+impl ItemId {
+    /// Returns the id of the item that a provider publishes under an address. So a second post by a
+    /// crawler is a post of the same item. Ids of providers contain no space, so different pairs give
+    /// different texts.
+    pub fn from_source(provider: &ProviderId, source_url: &SourceUrl) -> Self {
+        let name = format!("{provider} {source_url}");
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string())
     }
 }

@@ -5,7 +5,7 @@ use tributary_functions::{
     values::Timestamp,
 };
 
-use super::metrics;
+use super::measure_migration;
 use crate::{
     model::Tier,
     moves::run::{DueItems, MovingRun, RunOutcome, RunSlice},
@@ -31,7 +31,7 @@ pub(crate) async fn migrate(news: &News, slice: RunSlice) -> Result<RunOutcome, 
     }
     let outcome = run.outcome;
     let lag = outcome.oldest_left.map_or(0, |oldest| before.millis_since(oldest) / 1_000);
-    metrics::migration(outcome.n_moved(), outcome.failed, lag);
+    measure_migration(outcome.n_moved(), outcome.failed, lag);
     tracing::info!(
         news.migrated = outcome.n_moved(),
         news.already_there = outcome.already_there,

@@ -3,7 +3,6 @@
 
 mod labels;
 
-mod delete_product;
 mod move_product;
 mod put_product;
 
@@ -11,9 +10,8 @@ mod orders;
 mod passwords;
 mod put_customer;
 
-pub use delete_product::delete_product;
 pub use labels::{delete_label, put_label};
-pub use move_product::move_product;
+pub use move_product::{delete_product, move_product};
 pub use orders::{create_order, delete_order};
 pub use passwords::{put_password, verify_password};
 pub use put_customer::put_customer;

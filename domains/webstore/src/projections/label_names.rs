@@ -1,17 +1,19 @@
-//! The labels in use: their new names on products, and their restoration after a deletion.
+//! The names of labels on the products that repeat them, and deleted labels that a product uses.
 
 use tributary_functions::{
-    cosmos::{Container, StoreError, Stored},
-    projection::{Background, Effect, Projection, fan_out::FanOutProjection},
+    cosmos::{Container, Query, Scope, StoreError, Stored},
+    projection::{
+        Background, Effect, Projection,
+        fan_out::{FanOut, FanOutProjection, Update, older_copies},
+    },
 };
 
-use super::names_in_products::NamesInProducts;
 use crate::{
     Catalog,
-    model::{DeletedLabel, LabelCopy, LabelItem},
+    model::{DeletedLabel, Label, LabelCopy, LabelItem, LabelKind, ProductItem},
 };
 
-/// The projection that brings new names to the products (`names_in_products.rs`), and restores a
+/// The projection that brings new names to the products ([`NamesInProducts`]), and restores a
 /// deleted label that a product uses.
 ///
 /// Both kinds of labels share one trigger, since a trigger costs request units at rest
@@ -83,5 +85,42 @@ impl LabelNames {
                 Ok(Effect::Applied)
             }
         }
+    }
+}
+
+/// Brings a new name to the products: that of a category to those of one partition, that of a tag to
+/// products in all partitions. Each of these names has a version of its own in the product.
+struct NamesInProducts;
+
+impl FanOut for NamesInProducts {
+    const FUNCTION: &'static str = "LabelNames";
+    type Change = LabelItem;
+    type Source = Label;
+    type Target = ProductItem;
+
+    fn scope(label: &Label) -> Scope<'_> {
+        match label.kind {
+            LabelKind::Category => Scope::Partition(&label.public.id),
+            LabelKind::Tag => Scope::Container,
+        }
+    }
+
+    fn outdated(label: &Label) -> Result<Query, StoreError> {
+        let id = &label.public.id;
+        let version = label.version;
+        match label.kind {
+            LabelKind::Category => older_copies(("categoryId", "categoryVersion"), id, version),
+            LabelKind::Tag => {
+                let text = "SELECT VALUE c FROM c JOIN t IN c.tags \
+                            WHERE t.id = @id AND t.version < @version";
+                let query = Query::from(text).with_parameter("@id", id)?;
+                Ok(query.with_parameter("@version", version)?)
+            }
+        }
+    }
+
+    fn update(target: &ProductItem, label: &Label) -> Option<Update<ProductItem>> {
+        let ProductItem::Product(product) = target else { return None };
+        Update::from_item(product.with_newer_label(label)?.into())
     }
 }

@@ -124,21 +124,6 @@ async fn the_products_of_a_category_in_use_are_counted_to_a_hundred_only() {
     }
 }
 
-#[tokio::test]
-async fn a_command_that_names_a_deleted_category_is_a_404() {
-    let world = shop::shop().await;
-    world.delete(&shop::path("bikes", "b1")).await.expect(204);
-    product(&world, "parts", "p1", 1, &[]).await.expect(201);
-    for path in ["/api/categories/bikes", "/api/tags/red"] {
-        world.delete(path).await.expect(204);
-    }
-    for (category, tags) in [("bikes", &[][..]), ("parts", &["red"])] {
-        problem(&product(&world, category, "b1", 1, tags).await, 404);
-    }
-    problem(&world.get("/api/categories/bikes/products").await, 404);
-    problem(&shop::moved(&world, "parts", "p1", "bikes").await, 404);
-}
-
 /// The product was counted too late: the deletion loses.
 #[tokio::test]
 async fn a_category_that_gets_a_product_during_its_deletion_is_restored() {

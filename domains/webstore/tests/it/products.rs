@@ -115,20 +115,6 @@ async fn every_bad_field_is_named() {
 }
 
 #[tokio::test]
-async fn a_put_takes_conditions() {
-    let world = shop::shop().await;
-    let put = async |id: &str, price: u32, header: (&str, &str)| {
-        let body = Some(shop::body(id, price, &[]));
-        world.call("PUT", &path("bikes", id), &[header], body).await
-    };
-    problem(&put("b2", 1, ("if-match", "*")).await, 412);
-    let first = put("b2", 1, ("if-none-match", "*")).await.expect(201);
-    problem(&put("b2", 2, ("if-none-match", "*")).await, 412);
-    put("b2", 2, ("if-match", first.header("etag"))).await.expect(200);
-    problem(&put("b2", 3, ("if-match", first.header("etag"))).await, 412);
-}
-
-#[tokio::test]
 async fn a_put_whose_answer_was_lost_is_carried_out_once() {
     let world = shop::shop().await;
     world.endpoint.inject(Fault::AnswerLost, Create, "product", 1);

@@ -44,25 +44,6 @@ async fn a_new_name_reaches_the_products_that_carry_it_and_no_others() {
 }
 
 #[tokio::test]
-async fn a_rename_of_more_products_than_a_page_holds_reaches_them_all() {
-    let world = shop::shop().await;
-    let products: Vec<_> = (0..230).map(|n| format!("p{n}")).collect();
-    for id in &products {
-        product(&world, "parts", id, 1, &["red"]).await.expect(201);
-    }
-    world.settle().await;
-    label(&world, "tags/red", "Crimson").await.expect(200);
-    label(&world, "categories/parts", "Pieces").await.expect(200);
-    world.settle().await;
-    let list = world.list("/api/categories/parts/products").await;
-    assert_eq!(list.len(), 230);
-    for product in list {
-        assert_eq!(product["categoryName"], "Pieces");
-        assert_eq!(product["tags"], json!([{"id": "red", "name": "Crimson"}]));
-    }
-}
-
-#[tokio::test]
 async fn a_price_edited_while_a_name_is_brought_is_kept_and_so_is_the_name() {
     for (label_path, kind, id, place) in
         [("categories/bikes", "category", "bikes", 0), ("tags/red", "tag", "red", 2)]

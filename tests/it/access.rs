@@ -1,0 +1,244 @@
+//! The permissions of callers that App Service Authentication has signed in.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tributary_local::cosmos::{Fault, RequestKind};
+use tributary_testing::checks;
+
+use crate::{
+    blog as given,
+    expect::{created, parse_problem, problem},
+    world::{Answer, TestApp, World},
+};
+
+/// The blog of [`given::blog`] with Bob's comment `p1/comments/{id}` and Bob's like of `p1`, behind
+/// App Service Authentication; and the id of the comment.
+pub(super) async fn blog() -> (World, String) {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
+    given::like(&world, "p1", "bob").await.expect(201);
+    (world.with_easyauth().await, comment["id"].as_str().unwrap().to_owned())
+}
+
+/// The header that the platform sends for a user that is signed in with Microsoft Entra.
+pub(crate) const PRINCIPAL_ID: &str = "X-MS-CLIENT-PRINCIPAL-ID";
+
+/// Sends a request of a user, or without a user.
+pub(crate) async fn call_as(
+    world: &World,
+    user: Option<&str>,
+    (method, path, body): (&str, &str, Option<Value>),
+) -> Answer {
+    let headers: Vec<_> = user.into_iter().map(|user| (PRINCIPAL_ID, user)).collect();
+    world.call(method, path, &headers, body).await
+}
+
+#[tokio::test]
+async fn each_function_is_for_the_callers_in_its_line() {
+    checks::access_by_caller::<TestApp>().await;
+}
+
+#[tokio::test]
+async fn a_missing_item_is_not_found_for_any_caller() {
+    let (world, comment) = blog().await;
+    for path in ["/api/posts/none", "/api/posts/p1/comments/none", "/api/posts/none/likes/eve"] {
+        problem(&call_as(&world, Some("eve"), ("DELETE", path, None)).await, 404);
+    }
+    // The author of a post may not delete the comments of others.
+    let path = format!("/api/posts/p1/comments/{comment}");
+    problem(&call_as(&world, Some("ann"), ("DELETE", &path, None)).await, 403);
+    // The condition of a caller without permission does not matter.
+    let headers = [(PRINCIPAL_ID, "eve"), ("if-match", "\"another\"")];
+    problem(&world.call("DELETE", "/api/posts/p1", &headers, None).await, 403);
+    problem(&world.call("DELETE", &path, &headers, None).await, 403);
+}
+
+#[tokio::test]
+async fn a_delete_whose_answer_was_lost_succeeds() {
+    let (world, comment) = blog().await;
+    let comment = format!("/api/posts/p1/comments/{comment}");
+    for (kind, user, path) in [
+        (RequestKind::Batch, "bob", comment.as_str()),
+        (RequestKind::Batch, "bob", "/api/posts/p1/likes/bob"),
+        (RequestKind::Replace, "ann", "/api/posts/p1"),
+    ] {
+        world.endpoint.inject(Fault::AnswerLost, kind, "posts", 1);
+        call_as(&world, Some(user), ("DELETE", path, None)).await.expect(204);
+        problem(&world.get(path).await, 404);
+    }
+}
+
+#[tokio::test]
+async fn the_post_of_another_user_is_not_taken_over() {
+    let (world, _) = blog().await;
+    let mine = json!({"userId": "bob", "title": "Mine", "content": "now"});
+    problem(&call_as(&world, Some("bob"), ("PUT", "/api/posts/p1", Some(mine))).await, 409);
+    assert_eq!(world.get("/api/posts/p1").await.expect(200).json()["userId"], "ann");
+}
+
+#[tokio::test]
+async fn a_signed_in_caller_costs_a_read_only_if_the_author_is_looked_up() {
+    let (world, comment) = blog().await;
+    let cost = async |user, request| {
+        let requests_before = world.endpoint.request_count();
+        let answer = call_as(&world, Some(user), request).await;
+        assert!(answer.status.is_success(), "{}", answer.text);
+        let mut requests = world.endpoint.requests_since(requests_before);
+        // The state of an eager projection is read every few seconds.
+        requests.retain(|request| request.container != "projections");
+        requests.len()
+    };
+    // Now the containers are known, and Ann has been seen.
+    cost("ann", ("PUT", "/api/posts/p1/likes/ann", None)).await;
+    let comment = format!("/api/posts/p1/comments/{comment}");
+    assert_eq!(cost("cy", ("POST", "/api/users", Some(json!({"username": "Cy"})))).await, 3);
+    assert_eq!(cost("bob", ("DELETE", &comment, None)).await, 3);
+    assert_eq!(cost("bob", ("DELETE", "/api/posts/p1/likes/bob", None)).await, 2);
+    // Two for the post, and two for its copy.
+    assert_eq!(cost("ann", ("DELETE", "/api/posts/p1", None)).await, 4);
+}
+
+const LIKE: (&str, &str) = ("PUT", "/api/posts/p1/likes/ann");
+
+/// The header with the claims, as the platform writes it.
+fn claims(provider: &str, claims: &Value) -> String {
+    STANDARD.encode(
+        json!({"auth_typ": provider, "claims": claims, "name_typ": "name", "role_typ": "roles"})
+            .to_string(),
+    )
+}
+
+#[tokio::test]
+async fn the_claims_name_the_caller_if_no_other_header_does() {
+    let (world, _) = blog().await;
+    let id = "http://schemas.microsoft.com/identity/claims/objectidentifier";
+    for (user, status) in [("ann", 201), ("bob", 403)] {
+        let claims = claims("aad", &json!([{"typ": id, "val": user}]));
+        let headers = [("X-MS-CLIENT-PRINCIPAL", claims.as_str())];
+        world.call(LIKE.0, LIKE.1, &headers, None).await.expect(status);
+    }
+}
+
+#[tokio::test]
+async fn users_of_two_providers_with_one_id_are_two_users() {
+    let (world, _) = blog().await;
+    let google = [(PRINCIPAL_ID, "ann"), ("X-MS-CLIENT-PRINCIPAL-IDP", "google")];
+    problem(&world.call(LIKE.0, LIKE.1, &google, None).await, 403);
+    let name = Some(json!({"username": "Ann of Google"}));
+    let user = world.call("POST", "/api/users", &google, name).await.expect(201).json();
+    assert_eq!(user["id"], "google.ann");
+    world.call("PUT", "/api/posts/p1/likes/google.ann", &google, None).await.expect(201);
+}
+
+#[tokio::test]
+async fn headers_that_the_platform_cannot_send_are_refused_in_words() {
+    let (world, _) = blog().await;
+    let long = "A".repeat(100_000);
+    for headers in [
+        &[(PRINCIPAL_ID, "ann"), (PRINCIPAL_ID, "bob")][..],
+        &[(PRINCIPAL_ID, "ann"), ("X-MS-CLIENT-PRINCIPAL", "%%%")],
+        &[(PRINCIPAL_ID, "ann"), ("X-MS-CLIENT-PRINCIPAL", "bm8=")],
+        &[(PRINCIPAL_ID, "ann"), ("X-MS-CLIENT-PRINCIPAL", &long)],
+        &[(PRINCIPAL_ID, &long)],
+    ] {
+        let answer = world.call(LIKE.0, LIKE.1, headers, None).await;
+        let detail = problem(&answer, 401)["detail"].clone();
+        assert!(detail.as_str().unwrap().contains("App Service Authentication"), "{detail}");
+    }
+    problem(&world.call(LIKE.0, LIKE.1, &[(PRINCIPAL_ID, "auth0|1")], None).await, 403);
+}
+
+#[tokio::test]
+async fn a_query_ignores_the_caller() {
+    let (world, _) = blog().await;
+    for path in ["/api/feed", "/api/posts/p1", "/api/users/ann", "/api/posts/p1/likes"] {
+        world.get(path).await.expect(200);
+        world.call("GET", path, &[("X-MS-CLIENT-PRINCIPAL", "%%%")], None).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn the_headers_are_ignored_without_the_mode() {
+    let world = given::blog().await;
+    for headers in [&[][..], &[(PRINCIPAL_ID, "bob")], &[("X-MS-CLIENT-PRINCIPAL", "%%%")]] {
+        let answer = world.call(LIKE.0, LIKE.1, headers, None).await;
+        assert!(answer.status.is_success(), "{}", answer.text);
+    }
+    let name = Some(json!({"username": "Cy"}));
+    let user = world.call("POST", "/api/users", &[(PRINCIPAL_ID, "cy")], name).await;
+    assert_ne!(user.expect(201).json()["id"], "cy");
+}
+
+#[tokio::test]
+async fn an_unknown_path_tells_nothing_of_the_caller() {
+    let (world, _) = blog().await;
+    let answer = world.call("PATCH", LIKE.1, &[(PRINCIPAL_ID, "ann")], None).await;
+    problem(&answer, 405);
+    assert!(parse_problem(&answer).is_ok());
+}
+
+/// Ids as Microsoft Entra makes them.
+const OBJECT_ID: &str = "0c1f5595-fcd9-48f5-b95b-0a4c3b91b22e";
+
+async fn sign_up(world: &World, caller: &str, name: &str) -> Answer {
+    let body = json!({"username": name});
+    call_as(world, Some(caller), ("POST", "/api/users", Some(body))).await
+}
+
+#[tokio::test]
+async fn a_signed_up_caller_is_the_user_with_the_principal_id() {
+    let (world, _) = blog().await;
+    let answer = sign_up(&world, OBJECT_ID, "Cy").await;
+    let user = created(&world, &answer, &format!("/api/users/{OBJECT_ID}")).await;
+    assert_eq!((&user["id"], &user["username"]), (&json!(OBJECT_ID), &json!("Cy")));
+    let post = json!({"userId": OBJECT_ID, "title": "T", "content": "C"});
+    let post = call_as(&world, Some(OBJECT_ID), ("POST", "/api/posts", Some(post))).await;
+    assert_eq!(post.expect(201).json()["userUsername"], "Cy");
+}
+
+#[tokio::test]
+async fn a_second_sign_up_is_a_conflict_and_changes_nothing() {
+    let (world, _) = blog().await;
+    for username in ["Ann", "Another Ann"] {
+        let answer = sign_up(&world, "ann", username).await;
+        let problem = problem(&answer, 409);
+        assert!(problem["detail"].as_str().unwrap().contains("already"), "{problem}");
+    }
+    assert_eq!(world.get("/api/users/ann").await.expect(200).json()["username"], "Ann");
+    // The refused name is free.
+    sign_up(&world, "cy", "Another Ann").await.expect(201);
+}
+
+#[tokio::test]
+async fn a_taken_name_is_a_conflict_and_the_caller_is_no_user() {
+    let (world, _) = blog().await;
+    problem(&sign_up(&world, "cy", "ann").await, 409);
+    problem(&world.get("/api/users/cy").await, 404);
+}
+
+#[tokio::test]
+async fn a_sign_up_under_lost_answers_creates_one_user() {
+    for lost in 1..=2 {
+        let (world, _) = blog().await;
+        world.endpoint.inject(Fault::AnswerLost, RequestKind::Create, "users", lost);
+        let answer = sign_up(&world, "cy", "Cy").await;
+        created(&world, &answer, "/api/users/cy").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_sign_ups_of_one_caller_at_once_exactly_one_succeeds() {
+    let (world, _) = blog().await;
+    let sign_ups = (0..6).map(|k| {
+        let world = world.clone();
+        tokio::spawn(async move { sign_up(&world, "cy", &format!("Cy {k}")).await })
+    });
+    let answers: Vec<_> = join_all(sign_ups).await.into_iter().map(Result::unwrap).collect();
+    let (new, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 201);
+    assert_eq!(new.len(), 1);
+    for answer in refused {
+        problem(answer, 409);
+    }
+    assert_eq!(world.get("/api/users/cy").await.expect(200).json(), new[0].json());
+}
