@@ -102,19 +102,6 @@ async fn a_long_rename_continues_after_the_changes_made_meanwhile() {
 }
 
 #[tokio::test]
-async fn slices_of_a_rename_follow_each_other_until_it_is_done() {
-    let world = World::new().await;
-    user_with_items(&world, "ann", 30).await;
-    world.settle().await;
-    rename(&world, "ann").await;
-    let before = world.endpoint.request_count();
-    let no_time = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
-    with_rename(&world, no_time).await.settle().await;
-    assert_eq!(names(&world, "ann").await, (30, 0));
-    assert_eq!(replaces(&world, before), 30);
-}
-
-#[tokio::test]
 async fn an_interrupted_rename_writes_hardly_any_item_twice() {
     let world = World::with_partitions(2).await;
     user_with_items(&world, "ann", 300).await;
@@ -147,39 +134,31 @@ async fn an_interrupted_rename_writes_hardly_any_item_twice() {
 }
 
 #[tokio::test]
-async fn a_rename_keeps_its_budget() {
+async fn a_rename_keeps_its_budget_and_has_low_priority() {
     let world = World::new().await;
+    let requests_before = world.endpoint.request_count();
     user_with_items(&world, "ann", 60).await;
     rename(&world, "ann").await;
     let request_units_per_second = NonZeroU32::new(1_500);
     let rename = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
     let paced = with_rename(&world, rename).await;
+    let requests = world.endpoint.requests_since(requests_before);
+    assert!(requests.iter().all(|request| !request.low_priority), "a command is not");
     let users = users(&world).await;
+    let requests_before = world.endpoint.request_count();
     let begin = Instant::now();
     let (delivered, meter) = metered(paced.deliver("UsernamesInPosts", &users)).await;
     delivered.unwrap();
     let seconds = begin.elapsed().as_secs_f64();
+    let mut requests = world.endpoint.requests_since(requests_before);
+    requests.retain(is_caused_by_a_change);
+    assert!(requests.len() > 60 && requests.iter().all(|request| request.low_priority));
     assert_eq!(names(&world, "ann").await, (60, 0));
     // The last writes, eight at a time, are not waited for.
     let spent = meter.request_units();
     let waited_for = spent * (60.0 - 8.0) / 60.0 - 10.0;
     assert!(waited_for > 100.0, "{spent} RU");
     assert!(seconds >= waited_for / 1_500.0, "{spent} RU in {seconds} s");
-}
-
-#[tokio::test]
-async fn a_rename_has_low_priority_in_the_store() {
-    let world = World::new().await;
-    let before = world.endpoint.request_count();
-    user_with_items(&world, "ann", 3).await;
-    rename(&world, "ann").await;
-    assert!(world.endpoint.requests_since(before).iter().all(|request| !request.low_priority));
-    let users = users(&world).await;
-    let before = world.endpoint.request_count();
-    world.deliver("UsernamesInPosts", &users).await.unwrap();
-    let mut requests = world.endpoint.requests_since(before);
-    requests.retain(is_caused_by_a_change);
-    assert!(requests.len() > 4 && requests.iter().all(|request| request.low_priority));
 }
 
 #[test]

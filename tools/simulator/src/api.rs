@@ -1,6 +1,9 @@
-//! The API of the app behind a URL.
+//! The API of the app behind a URL, and its comparison with a model.
 
-use std::time::{Duration, Instant};
+use std::{
+    fmt::Debug,
+    time::{Duration, Instant},
+};
 
 use anyhow::bail;
 use http::{Method, header::RETRY_AFTER};
@@ -112,6 +115,58 @@ impl Reply {
     /// Returns true if the host answered for the handler, whose 500 always has a problem document.
     pub(crate) fn is_of_host(&self) -> bool {
         self.status == 500 && self.body.is_null()
+    }
+}
+
+/// The differences of an API from a model, a sentence each.
+pub(crate) struct Comparison<'a> {
+    pub(crate) api: &'a Api,
+    pub(crate) divergences: Vec<String>,
+}
+
+impl<'a> Comparison<'a> {
+    pub(crate) fn new(api: &'a Api) -> Self {
+        Self { api, divergences: Vec::new() }
+    }
+
+    pub(crate) fn differs(&mut self, what: String) {
+        self.divergences.push(what);
+    }
+
+    /// Adds a difference if two values differ.
+    #[expect(clippy::needless_pass_by_value, reason = "most values are made for the comparison")]
+    pub(crate) fn same<T: PartialEq + Debug>(&mut self, what: &str, shown: T, expected: T) {
+        if shown != expected {
+            self.differs(format!("{what}: {shown:?} instead of {expected:?}"));
+        }
+    }
+
+    /// Adds a difference unless `holds`.
+    pub(crate) fn is(&mut self, what: &str, holds: bool) {
+        if !holds {
+            self.differs(format!("it is not true that {what}"));
+        }
+    }
+
+    /// Returns all items of a list.
+    pub(crate) async fn list(&mut self, path: &str) -> Vec<Value> {
+        let list = self.api.list(path).await;
+        list.unwrap_or_else(|error| {
+            self.differs(format!("{error:#}"));
+            Vec::new()
+        })
+    }
+
+    /// Returns the answer to a query; `None` for a 404.
+    pub(crate) async fn get(&mut self, path: &str) -> Option<Value> {
+        match self.api.send(&Call::get(path)).await {
+            Some(Reply { status: 200, body, .. }) => Some(body),
+            Some(Reply { status: 404, .. }) => None,
+            other => {
+                self.differs(format!("GET {path} was answered {other:?}"));
+                None
+            }
+        }
     }
 }
 

@@ -1,16 +1,13 @@
 //! The audit after quiet: its findings, and the findings after its repair.
 
-use std::{
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use azure_data_cosmos::DatabaseClient;
 use serde_json::Value;
 use tributary_local::host::BuiltApp;
 
-use crate::{poison::is_poisoned, workload::Workload};
+use crate::{poison::is_poisoned, run::command_of, workload::Workload};
 
 /// The age at which the audit reports a reservation as leaked (docs/audit.md), and a second more.
 const LEAKED_AFTER: Duration = Duration::from_secs(11);
@@ -41,15 +38,8 @@ pub(crate) async fn audit(
 /// Returns the findings of `tributary audit` as JSON, without those of poisoned items. All writes have
 /// ended, so nothing has to settle.
 async fn findings(app: &BuiltApp, arguments: &[&str]) -> anyhow::Result<Vec<Value>> {
-    let output = tokio::process::Command::new(app.executable())
-        .args(["audit", "--json", "--settle", "0"])
-        .args(arguments)
-        .envs(app.settings.iter())
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
-        .context("the audit cannot be started")?;
+    let arguments = [&["audit", "--json", "--settle", "0"], arguments].concat();
+    let output = command_of(app, &arguments).await?;
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(matches!(output.status.code(), Some(0 | 1)), "the audit failed: {errors}");
     let lines = String::from_utf8_lossy(&output.stdout);

@@ -11,11 +11,8 @@ mod audit;
 mod blog;
 mod bystanders;
 mod clients;
-mod comparison;
 mod copies;
-mod memory;
 mod news;
-mod outcome;
 mod poison;
 mod rebuilds;
 mod run;
@@ -23,15 +20,15 @@ mod versions;
 mod webstore;
 mod workload;
 
-use std::{process::ExitCode, time::Duration};
+use std::{fmt, process::ExitCode, time::Duration};
 
 use clap::{Parser, ValueEnum};
 use mimalloc::MiMalloc;
 use tributary_local::chaos::{ChaosKind, ChaosSpec};
 
 use blog::Blog;
+use clients::AnswerTally;
 use news::News;
-use outcome::SeedOutcome;
 use webstore::WebStore;
 
 /// The allocator of this process: the clients and the store. The handlers are other processes.
@@ -160,4 +157,53 @@ async fn seeds(cli: &ChaosCli) -> anyhow::Result<bool> {
         }
     }
     Ok(all_right)
+}
+
+/// The number of lines of each list that are shown.
+const MAX_SHOWN_LINES: usize = 20;
+
+/// The outcome of a seed.
+pub(crate) struct SeedOutcome {
+    pub(crate) tally: AnswerTally,
+    pub(crate) injected: Vec<(ChaosKind, u64)>,
+    /// Counts of other things.
+    pub(crate) counts: Vec<(&'static str, u64)>,
+    /// The dead letters that no poisoned item explains: no fault of chaos is permanent.
+    pub(crate) dead_letters: Vec<String>,
+    pub(crate) divergences: Vec<String>,
+    pub(crate) duration: Duration,
+}
+
+impl SeedOutcome {
+    pub(crate) fn is_right(&self) -> bool {
+        self.tally.wrong.is_empty() && self.divergences.is_empty() && self.dead_letters.is_empty()
+    }
+}
+
+impl fmt::Display for SeedOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AnswerTally { acknowledged, throttled, unavailable, killed, wrong } = &self.tally;
+        let verdict = if self.is_right() { "right" } else { "WRONG" };
+        write!(
+            f,
+            "{verdict} after {:.0} s; {acknowledged} acknowledged, 429 {throttled}, 503 \
+             {unavailable}, killed {killed}",
+            self.duration.as_secs_f64()
+        )?;
+        let injected = self.injected.iter().map(|(kind, count)| (kind.name(), *count));
+        for (what, count) in injected.chain(self.counts.iter().copied()) {
+            write!(f, ", {what} {count}")?;
+        }
+        for (what, list) in
+            [("wrong", wrong), ("dead letter", &self.dead_letters), ("differs", &self.divergences)]
+        {
+            for line in list.iter().take(MAX_SHOWN_LINES) {
+                write!(f, "\n  {what}: {line}")?;
+            }
+            if list.len() > MAX_SHOWN_LINES {
+                write!(f, "\n  {what}: {} in all", list.len())?;
+            }
+        }
+        Ok(())
+    }
 }

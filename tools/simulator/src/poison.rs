@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::bail;
 use azure_data_cosmos::{DatabaseClient, FeedScope};
 use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ use crate::api::text;
 pub(crate) const POISONED_PREFIX: &str = "poisoned-";
 
 /// The pause between two poisoned items.
-const WRITE_PAUSE: Duration = Duration::from_millis(250);
+pub(crate) const WRITE_PAUSE: Duration = Duration::from_millis(250);
 /// Containers that belong to the host or to no domain.
 const SPARED_CONTAINERS: [&str; 3] = ["leases", "dead-letters", "projections"];
 /// Containers whose items may be too large. They are few, since the store copies all items of a
@@ -88,21 +88,11 @@ impl Poisoner {
         Self { database, containers, random, n_wanted, n_large: 0, written: Vec::new() }
     }
 
-    /// Writes an item now and then, until it is dropped. Returns the first error.
-    pub(crate) async fn sprinkle(&mut self) -> anyhow::Error {
-        while self.written.len() < self.n_wanted {
-            tokio::time::sleep(WRITE_PAUSE).await;
-            if let Err(error) = self.write().await {
-                return error;
-            }
-        }
-        std::future::pending().await
-    }
-
-    /// Writes the remaining items at once. An empty container gets none.
-    pub(crate) async fn complete(&mut self) -> anyhow::Result<()> {
+    /// Writes the remaining items, with a pause before each. An empty container gets none.
+    pub(crate) async fn complete(&mut self, pause: Duration) -> anyhow::Result<()> {
         for _ in 0..4 * self.n_wanted {
             if self.written.len() < self.n_wanted {
+                tokio::time::sleep(pause).await;
                 self.write().await?;
             }
         }
@@ -120,11 +110,11 @@ impl Poisoner {
             let Poisoned { container, partition, id, .. } = poisoned;
             let is_change = matches!(container.as_str(), "posts" | "product" | "productMeta");
             let has_letter = dead_letters.iter().any(|letter| letter["documentId"] == *id);
-            if !is_change || has_letter {
-                continue;
-            }
             let container = self.database.container_client(container, None).await?;
-            if container.read_item(partition.clone(), id, None).await.is_ok() {
+            if is_change
+                && !has_letter
+                && container.read_item(partition.clone(), id, None).await.is_ok()
+            {
                 missing.push(format!("no dead letter of {poisoned:?}"));
             }
         }
@@ -148,17 +138,14 @@ impl Poisoner {
         let item = items[self.random.index(items.len())].clone();
         let (item, is_readable) = self.spoiled(&container, &key, item);
         let [partition, id] = [&*key, "id"].map(|field| text(&item, field).to_owned());
-        let mut attempts = MAX_WRITE_ATTEMPTS;
-        while let Err(error) = client.upsert_item(partition.clone(), &id, &item, None).await {
-            attempts -= 1;
-            if attempts == 0 {
-                let context = format!("a poisoned item cannot be written into {container}");
-                return Err(error).context(context);
+        for _ in 0..MAX_WRITE_ATTEMPTS {
+            if client.upsert_item(partition.clone(), &id, &item, None).await.is_ok() {
+                self.written.push(Poisoned { container, partition, id, is_readable });
+                return Ok(());
             }
             tokio::time::sleep(WRITE_PAUSE / 10).await;
         }
-        self.written.push(Poisoned { container, partition, id, is_readable });
-        Ok(())
+        bail!("a poisoned item cannot be written into {container}")
     }
 
     /// Returns the poisoned item, and true if the app can still read it.

@@ -2,6 +2,7 @@
 
 use std::{
     path::Path,
+    process::{Output, Stdio},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -10,6 +11,7 @@ use anyhow::{Context as _, ensure};
 use azure_data_cosmos::{CosmosClient, DatabaseClient, FeedScope, Query};
 use futures::{TryStreamExt as _, future::try_join_all};
 use serde_json::Value;
+use tokio::process::Command;
 use tributary_local::{
     chaos::{Chaos, ChaosKind, ChaosSpec},
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
@@ -20,15 +22,13 @@ use tributary_local::{
 };
 
 use crate::{
-    ChaosCli, MAX_LAG,
+    ChaosCli, MAX_LAG, SeedOutcome,
     api::{Api, text},
     audit::audit,
     bystanders::Bystanders,
     clients::simulate,
     copies::ManyCopies,
-    memory::Peak,
-    outcome::SeedOutcome,
-    poison::{Poisoner, explains},
+    poison::{Poisoner, WRITE_PAUSE, explains},
     rebuilds::Rebuilder,
     workload::Workload,
 };
@@ -100,10 +100,14 @@ pub(crate) async fn run<W: Workload>(
     chaos.resume();
 
     let mut lists_read = 0;
-    let mut peak = Peak::default();
-    let executable = app.executable();
     let mut poisoner = Poisoner::new(database, &containers, seed, cli.poison);
     let mut rebuilder = Rebuilder::new(app.clone(), rebuilt, cli.bystanders, seed);
+    let poison = async {
+        match poisoner.complete(WRITE_PAUSE).await {
+            Ok(()) => std::future::pending().await,
+            Err(error) => error,
+        }
+    };
     let renames = async {
         match &mut copies {
             Some(copies) => copies.keep_renaming(&api).await,
@@ -113,36 +117,23 @@ pub(crate) async fn run<W: Workload>(
     let crashes = spec.probability(ChaosKind::Crash) > 0.0;
     let (model, tally) = tokio::select! {
         done = simulate(api.clone(), workload, cli.operations, seed, crashes) => done?,
-        error = poisoner.sprinkle() => return Err(error),
+        error = poison => return Err(error),
         error = rebuilder.keep_on() => return Err(error),
         error = bystanders.keep_reading(&api, seed, &mut lists_read) => return Err(error),
         error = renames => return Err(error),
-        never = peak.watch(&executable) => match never {},
         failure = host.failed() => return Err(failure.into()),
     };
     chaos.stop();
-    poisoner.complete().await?;
+    poisoner.complete(Duration::ZERO).await?;
     host.stop().await;
     let quiet_since = Instant::now();
 
     // A new process, without memory of the run, processes the rest.
-    let leases = endpoint.client().await?;
-    let store = QuietStore { endpoint, containers, console, bystanders };
-    let handler = store.handler(&app).await?;
-    store.drain(&app, &handler, &leases).await?;
-    rebuilder.complete().await?;
-    store.drain(&app, &handler, &leases).await?;
-    let database = leases.database_client(DATABASE);
-    let mut divergences = Vec::new();
-    if let Some(copies) = &mut copies {
-        copies.complete(&handler.api).await?;
-        store.drain(&app, &handler, &leases).await?;
-        divergences.extend(copies.check(&database).await?);
-    }
-    let (explained, found) = store.compare(&app, &handler, &model, &leases, quiet_since).await?;
-    divergences.extend(found);
-    handler.process.stop().await;
-    divergences.extend(store.compare_later(app, model).await?);
+    let client = endpoint.client().await?;
+    let database = client.database_client(DATABASE);
+    let mut store = QuietStore { endpoint, client, containers, console, bystanders, app };
+    let (explained, mut divergences) =
+        store.compare_all(model, &mut rebuilder, copies.as_mut(), quiet_since).await?;
     let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
     divergences.extend(poisoner.without_dead_letter(&letters).await?);
     Ok(SeedOutcome {
@@ -154,7 +145,6 @@ pub(crate) async fn run<W: Workload>(
             ("rebuilds", rebuilder.ended as u64),
             ("complete lists", lists_read as u64),
             ("renames", copies.map_or(0, |copies: ManyCopies| copies.renamed as u64)),
-            ("MiB of a process", peak.kibibytes().unwrap_or(0) / 1024),
         ],
         dead_letters: dead_letters(&letters, cli.poison > 0),
         divergences,
@@ -174,9 +164,12 @@ fn rebuilt<W: Workload>(cli: &ChaosCli) -> anyhow::Result<Vec<&'static str>> {
 /// The store after a run.
 struct QuietStore {
     endpoint: CosmosEndpoint,
+    /// Its leases are those of the run.
+    client: CosmosClient,
     containers: ContainersFile,
     console: Console,
     bystanders: Bystanders,
+    app: BuiltApp,
 }
 
 /// A handler that nothing disturbs.
@@ -187,37 +180,61 @@ struct QuietHandler {
 }
 
 impl QuietStore {
-    async fn handler(&self, app: &BuiltApp) -> anyhow::Result<QuietHandler> {
-        let process = HandlerProcess::start(app.handler(), self.console.clone());
+    /// Ends the work in the background, and compares all states. Returns the number of findings of the
+    /// audit that the chaos explains, and the differences.
+    async fn compare_all(
+        &mut self,
+        model: impl Workload,
+        rebuilder: &mut Rebuilder,
+        copies: Option<&mut ManyCopies>,
+        quiet_since: Instant,
+    ) -> anyhow::Result<(usize, Vec<String>)> {
+        let handler = self.handler().await?;
+        self.drain(&handler, &self.client).await?;
+        rebuilder.complete().await?;
+        self.drain(&handler, &self.client).await?;
+        let mut divergences = Vec::new();
+        if let Some(copies) = copies {
+            copies.complete(&handler.api).await?;
+            self.drain(&handler, &self.client).await?;
+            let database = self.client.database_client(DATABASE);
+            divergences.extend(copies.check(&database).await?);
+        }
+        let (explained, found) = self.compare(&handler, &model, quiet_since).await?;
+        divergences.extend(found);
+        handler.process.stop().await;
+        divergences.extend(self.compare_later(model).await?);
+        Ok((explained, divergences))
+    }
+
+    async fn handler(&self) -> anyhow::Result<QuietHandler> {
+        let process = HandlerProcess::start(self.app.handler(), self.console.clone());
         let url = process.watch().url().await?;
         Ok(QuietHandler { process, api: Api::quiet(&url)?, url })
     }
 
     /// Compares all queries with the model: after quiet, after duplicate deliveries, after the repair of an
-    /// audit, and after the expiry of items. Returns the number of findings of the audit that the chaos
-    /// explains, and the differences.
+    /// audit, and after the expiry of items.
     async fn compare(
         &self,
-        app: &BuiltApp,
         handler: &QuietHandler,
         model: &impl Workload,
-        leases: &CosmosClient,
         quiet_since: Instant,
     ) -> anyhow::Result<(usize, Vec<String>)> {
-        let database = leases.database_client(DATABASE);
+        let database = self.client.database_client(DATABASE);
         let mut divergences = self.differences("after quiet", handler, model).await?;
         if delete_copies(&database, model).await? > 0 {
             // Without leases, all changes are delivered from the beginning.
             let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
             other.provision(DATABASE, &self.containers).await?;
-            self.drain(app, handler, &other.client().await?).await?;
+            self.drain(handler, &other.client().await?).await?;
             let when = "after a duplicate delivery";
             divergences.extend(self.differences(when, handler, model).await?);
         }
-        let (explained, found) = audit(app, &database, model, quiet_since).await?;
+        let (explained, found) = audit(&self.app, &database, model, quiet_since).await?;
         divergences.extend(found);
         // A repair must keep all acknowledged writes.
-        self.drain(app, handler, leases).await?;
+        self.drain(handler, &self.client).await?;
         divergences.extend(self.differences("after the repair", handler, model).await?);
         // All items with a time to live have expired, and no others.
         self.endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
@@ -226,20 +243,16 @@ impl QuietStore {
     }
 
     /// Compares again after days, if the items of the domain change with their age.
-    async fn compare_later(
-        &self,
-        mut app: BuiltApp,
-        mut model: impl Workload,
-    ) -> anyhow::Result<Vec<String>> {
+    async fn compare_later(&mut self, mut model: impl Workload) -> anyhow::Result<Vec<String>> {
         let mut divergences = Vec::new();
         for days in LATER_DAYS {
             if !model.days_pass(days) {
                 break;
             }
             for (name, value) in model.settings() {
-                app.settings.set(name, value);
+                self.app.settings.set(name, value);
             }
-            let handler = self.handler(&app).await?;
+            let handler = self.handler().await?;
             let when = format!("after {days} more days");
             divergences.extend(self.differences(&when, &handler, &model).await?);
             self.endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
@@ -262,15 +275,9 @@ impl QuietStore {
     }
 
     /// Delivers all changes that these leases do not have yet, until there are no more.
-    async fn drain(
-        &self,
-        app: &BuiltApp,
-        handler: &QuietHandler,
-        leases: &CosmosClient,
-    ) -> anyhow::Result<()> {
-        let client = self.endpoint.client().await?;
+    async fn drain(&self, handler: &QuietHandler, leases: &CosmosClient) -> anyhow::Result<()> {
         let mut pumps = Vec::new();
-        for function in app.functions.functions() {
+        for function in self.app.functions.functions() {
             if matches!(function.trigger, FunctionTrigger::Cosmos(_)) {
                 let options = FeedOptions {
                     retry_scale: 0.05,
@@ -279,7 +286,7 @@ impl QuietStore {
                     ..FeedOptions::default()
                 };
                 let invoker = Arc::new(HttpInvoker::new(&handler.url));
-                pumps.push(FeedPump::new(client.clone(), function, invoker, options)?);
+                pumps.push(FeedPump::new(self.client.clone(), function, invoker, options)?);
             }
         }
         let all = async {
@@ -324,4 +331,17 @@ pub(crate) async fn items(
     let container = database.container_client(container, None).await?;
     let items = container.query_items(query.into(), FeedScope::full_container(), None).await?;
     Ok(items.try_collect().await?)
+}
+
+/// Runs a command of the app, without a budget.
+pub(crate) async fn command_of(app: &BuiltApp, arguments: &[&str]) -> anyhow::Result<Output> {
+    Command::new(app.executable())
+        .args(arguments)
+        .envs(app.settings.iter())
+        .env("Background__RequestUnitsPerSecond", "0")
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .with_context(|| format!("{arguments:?} cannot be started"))
 }

@@ -9,9 +9,8 @@ use serde_json::Value;
 
 use super::{Blog, post_id, post_path, reactions::Presence, user_id, user_path};
 use crate::{
-    api::{Api, listed, text},
+    api::{Api, Comparison, listed, text},
     bystanders::BYSTANDER,
-    comparison::Comparison,
 };
 
 /// The number of posts in the feed, and the length of a content in a short post.
@@ -146,8 +145,9 @@ impl BlogCheck<'_> {
         for user in (0..self.model.users.len()).filter(|user| self.model.name(*user).is_some()) {
             let id = user_id(user);
             let list = self.it.list(&format!("{}/posts", user_path(user))).await;
-            let own = newest.iter().filter(|post| post["userId"] == id).cloned().collect();
-            self.same_list(&format!("posts of {id}"), &list, own);
+            let own =
+                newest.iter().filter(|post| post["userId"] == id).cloned().collect::<Vec<_>>();
+            self.same_list(&format!("posts of {id}"), &list, &own);
         }
         let feed = self.it.get("/api/feed?limit=100").await.unwrap_or_default();
         let mut feed = listed(&feed).to_vec();
@@ -157,7 +157,7 @@ impl BlogCheck<'_> {
         if newest.len().saturating_sub(feed.len()) <= self.model.poisoned {
             newest.truncate(feed.len());
         }
-        self.same_list("the feed", &feed, newest);
+        self.same_list("the feed", &feed, &newest);
     }
 
     /// Checks that a copied name is that of its user.
@@ -169,14 +169,14 @@ impl BlogCheck<'_> {
     }
 
     /// Compares the ids of two lists, or the items if the ids are the same.
-    fn same_list(&mut self, what: &str, list: &[Value], expected: Vec<Value>) {
+    fn same_list(&mut self, what: &str, list: &[Value], expected: &[Value]) {
         let ids = |list: &[Value]| -> Vec<String> {
             list.iter().map(|item| text(item, "id").to_owned()).collect()
         };
-        if ids(list) != ids(&expected) {
-            return self.it.same(what, ids(list), ids(&expected));
+        if ids(list) != ids(expected) {
+            return self.it.same(what, ids(list), ids(expected));
         }
-        for (item, expected) in list.iter().zip(&expected) {
+        for (item, expected) in list.iter().zip(expected) {
             self.it.same(what, item, expected);
         }
     }

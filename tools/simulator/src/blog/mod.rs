@@ -117,7 +117,6 @@ impl Blog {
     }
 
     fn operation(
-        &mut self,
         call: Call,
         finish: impl FnOnce(&mut Self, &Reply) -> Verdict + Send + 'static,
     ) -> Operation<Self> {

@@ -23,7 +23,7 @@ impl Blog {
         let state = &mut self.users[user];
         (state.changed, state.changing) = (began, true);
         let call = put(user_path(user), json!({ "username": name }));
-        self.operation(call, move |blog, reply| {
+        Self::operation(call, move |blog, reply| {
             let state = &mut blog.users[user];
             state.changing = false;
             state.kills += reply.kills;
@@ -53,7 +53,7 @@ impl Blog {
 
     pub(super) fn get_user(&mut self, user: usize) -> Operation<Self> {
         let oldest = oldest(self.max_lag);
-        self.operation(Call::get(user_path(user)), move |blog, reply| {
+        Self::operation(Call::get(user_path(user)), move |blog, reply| {
             let state = &blog.users[user].name;
             let is_name = |name: &String| reply.body["username"] == **name;
             verdict(state.is_shown(oldest, reply, is_name), state)
@@ -65,7 +65,7 @@ impl Blog {
         state.turns.begun += u64::from(state.text.now().is_none());
         let (title, content) = (title(number), content(number));
         let body = json!({"userId": user_id(author), "title": title, "content": content});
-        self.operation(put(post_path(post), body), move |blog, reply| {
+        Self::operation(put(post_path(post), body), move |blog, reply| {
             let creation_date = reply.body["creationDate"].clone();
             let text = PostText { author, title, content, creation_date };
             verdict(blog.post_was_put(post, text, reply), &blog.posts[post])
@@ -100,7 +100,7 @@ impl Blog {
             turns.begun += 1;
         }
         *delete_began = began;
-        self.operation(delete(post_path(post)), move |blog, reply| {
+        Self::operation(delete(post_path(post)), move |blog, reply| {
             let Post { text, turns, deletes, delete_began } = &mut blog.posts[post];
             for Turns { done, .. } in [turns, deletes] {
                 *done += 1;
@@ -120,7 +120,7 @@ impl Blog {
 
     pub(super) fn get_post(&mut self, post: usize) -> Operation<Self> {
         let oldest = oldest(self.max_lag);
-        self.operation(Call::get(post_path(post)), move |blog, reply| {
+        Self::operation(Call::get(post_path(post)), move |blog, reply| {
             let text = &blog.posts[post].text;
             verdict(text.is_shown(oldest, reply, |text| text.is_shown(&reply.body)), text)
         })

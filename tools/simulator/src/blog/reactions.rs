@@ -78,7 +78,7 @@ impl Blog {
         let start = self.start(*parent);
         let body = json!({"userId": user_id(*user), "content": content});
         let call = post(format!("{}/comments", post_path(*parent)), body);
-        self.operation(call.key(format!("comment-{number}")), move |blog, reply| {
+        Self::operation(call.key(format!("comment-{number}")), move |blog, reply| {
             let is_right = blog.comment_was_put(client, number, &start, reply);
             blog.verdict(is_right, Target::Comment(number))
         })
@@ -118,7 +118,7 @@ impl Blog {
     pub(super) fn like(&mut self, post: usize, user: usize) -> Operation<Self> {
         let start = self.start(post);
         let call = Call::new(Method::PUT, like_path(post, user));
-        self.operation(call, move |blog, reply| {
+        Self::operation(call, move |blog, reply| {
             let is_right = blog.was_liked(post, user, &start, reply);
             blog.verdict(is_right, Target::Like(post, user))
         })
@@ -153,7 +153,7 @@ impl Blog {
 
     fn delete_reaction(&mut self, call: Call, target: Target) -> Operation<Self> {
         let start = self.start(self.post_of(target));
-        self.operation(call, move |blog, reply| {
+        Self::operation(call, move |blog, reply| {
             let is_stable = blog.is_stable(blog.post_of(target), &start);
             let known = blog.clock;
             let reaction = blog.reaction_mut(target);
@@ -178,17 +178,15 @@ impl Blog {
 
     fn get_reaction(&mut self, call: Call, target: Target) -> Operation<Self> {
         let start = self.start(self.post_of(target));
-        self.operation(call, move |blog, reply| {
+        Self::operation(call, move |blog, reply| {
             let is_stable = blog.is_stable(blog.post_of(target), &start);
             let Reaction { presence, at, .. } = *blog.reaction_mut(target);
             // It may have been read before it was deleted.
             let may_lag = at.is_some_and(|at| at > start.oldest);
             let is_right = match (reply.status, presence) {
                 (200, Presence::Absent) => may_lag || !is_stable,
-                (200, _) => true,
                 (404, Presence::Present) => !is_stable,
-                (404, _) => true,
-                _ => false,
+                (status, _) => matches!(status, 200 | 404),
             };
             blog.verdict(is_right, target)
         })

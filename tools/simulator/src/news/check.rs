@@ -9,10 +9,7 @@ use super::{
     item::{ItemText, PROVIDERS, number_of},
     window::{ListWindow, MAX_WINDOW_DAYS},
 };
-use crate::{
-    api::{Api, Reply},
-    comparison::Comparison,
-};
+use crate::api::{Api, Comparison, Reply};
 
 /// The number of runs of the migration or the archive at most.
 const MAX_RUNS: usize = 50;

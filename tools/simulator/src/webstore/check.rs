@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Named, WebStore, products::product_id};
+use super::{Named, WebStore, operations::product_id};
 use crate::{
-    api::{Api, listed, text},
+    api::{Api, Comparison, listed, text},
     bystanders::BYSTANDER,
-    comparison::Comparison,
 };
 
 /// Sends every query for all items and returns the differences from the model, a sentence each.
