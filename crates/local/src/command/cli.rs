@@ -143,8 +143,8 @@ pub(crate) struct StartOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub feed_poll_ms: Option<u64>,
 
-    /// Load small readable data sets through the API: src/<domain>/demo.json of these domains, or of
-    /// all. A second load adds nothing.
+    /// Load small readable data sets through the API: the demo.json of these domains, or of all. A
+    /// second load adds nothing.
     #[arg(long, value_name = "DOMAIN", num_args = 0..)]
     pub demo: Option<Vec<String>>,
 

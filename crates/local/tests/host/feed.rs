@@ -115,21 +115,6 @@ async fn without_a_retry_policy_a_failed_batch_is_lost_with_an_error() {
 }
 
 #[tokio::test]
-async fn a_finite_retry_policy_that_runs_out_loses_the_batch() {
-    let store = Store::new(1).await;
-    store.put("p1", json!({})).await;
-    let mut json = cosmos_function();
-    json["retry"]["maxRetryCount"] = 2.into();
-    let handler = Handler::default();
-    handler.then(&[Reply::InvocationFailure; 3]);
-    let pump = store.pump(&function(&json), &handler, feed_options());
-
-    assert_eq!(pump.drain().await.unwrap(), 0);
-    assert_eq!(handler.received().len(), 3);
-    assert_eq!(pump.drain().await.unwrap(), 0);
-}
-
-#[tokio::test]
 async fn an_empty_success_is_reported_as_the_hang_that_it_would_be() {
     let store = Store::new(1).await;
     store.put("p1", json!({})).await;
@@ -175,20 +160,6 @@ async fn a_trigger_that_starts_now_skips_older_changes() {
     // A new pump: the position was kept although there was no delivery.
     store.pump(&function, &handler, feed_options()).drain().await.unwrap();
     assert_eq!(all_ids(&handler.received()), ["after"]);
-}
-
-#[tokio::test]
-async fn two_functions_on_one_container_each_see_all_changes() {
-    let store = Store::new(2).await;
-    store.put("p1", json!({})).await;
-    let mut other = cosmos_function();
-    other["bindings"][0]["leaseContainerPrefix"] = "feed-".into();
-    for json in [cosmos_function(), other] {
-        let handler = Handler::default();
-        let pump = store.pump(&function(&json), &handler, feed_options());
-        assert_eq!(pump.drain().await.unwrap(), 1);
-    }
-    assert_eq!(leases(&store).await.len(), 4);
 }
 
 #[tokio::test]
