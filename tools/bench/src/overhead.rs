@@ -214,27 +214,3 @@ fn by_kind(took: &[Vec<Took>]) -> Table {
     }
     table
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_line_of_the_request_tells_its_times() {
-        let line = |message: &str, id: &str, store: Value| {
-            let line = json!({
-                "message": message, "invocation.id": id, "duration_ms": 1.5,
-                "store.duration_ms": store,
-            });
-            times(line.to_string().as_bytes(), "7")
-        };
-        let answered = "Answered a request";
-        let both = [1_500, 1_250].map(Duration::from_micros).into();
-        assert_eq!(line(answered, "7", json!(1.25)), Some(both));
-        assert_eq!(line(answered, "8", json!(1.25)), None);
-        assert_eq!(line("ready", "7", json!(1.25)), None);
-        assert_eq!(line(answered, "7", json!("1.25")), None);
-        assert_eq!(line(answered, "7", json!(-1)), None);
-        assert_eq!(times(b"no JSON\n", "7"), None);
-    }
-}

@@ -88,16 +88,4 @@ mod tests {
         let most = u32::MAX;
         assert_eq!(ticks(&format!("7 (a) S 1 2 3 4 5 6 7 8 9 10 {most} 1 0")), None);
     }
-
-    #[test]
-    fn a_field_is_found_by_its_whole_name() {
-        let status =
-            "Name:\tVmRSS: 5\nVmHWM:\t   900 kB\nVmRSS:\t   800 kB\nVmBad:\tx kB\nVmEmpty:";
-        assert_eq!(field(status, "VmRSS:"), Some(800));
-        assert_eq!(field(status, "VmHWM:"), Some(900));
-        for name in ["VmBad:", "VmEmpty:", "VmSwap:"] {
-            assert_eq!(field(status, name), None, "{name}");
-        }
-        assert_eq!(field("", "VmRSS:"), None);
-    }
 }

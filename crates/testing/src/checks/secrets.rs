@@ -3,7 +3,7 @@
 //! | secret | declared by | where it must not be |
 //! | --- | --- | --- |
 //! | a value that callers send and never get | `writeOnly` in the schema of its type | answers, items, dead letters, output |
-//! | a stored property | [`Projection::SECRETS`](tributary_functions::projection::Projection::SECRETS) | answers, items of other containers, dead letters, output |
+//! | a stored property | [`ChangeFeedItem::SECRETS`](tributary_functions::projection::ChangeFeedItem::SECRETS) | answers, items of other containers, dead letters, output |
 //! | keys, tokens and all texts of callers | | output |
 //!
 //! The output of a handler is its log lines at each level, the bodies of its invocations' answers, its traces

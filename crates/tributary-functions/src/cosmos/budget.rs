@@ -39,7 +39,7 @@ impl Limits {
     /// The limits of an HTTP request whose function has none of its own.
     ///
     /// A command that meets others on the same item may be attempted some hundred times in 10 s
-    /// ([`retry`](super::retry)), with up to four store requests each. The dearest single write, an
+    /// ([`retry`](super::retry())), with up to four store requests each. The dearest single write, an
     /// item of 512 KiB, is charged some 3,000 request units. Azure answers a caller within 230 s.
     pub const REQUEST: Self =
         Self { store_requests: 1_000, request_units: 20_000, time: Duration::from_mins(1) };

@@ -32,7 +32,7 @@ pub(crate) struct ReplayCounts {
 /// document id has this text. Calls `report` after each page of 100.
 ///
 /// A dead letter that fails again, or comes meanwhile, has a later date than the page, and is not met. So
-/// the replay ends. Each replay takes effect once ([`replay_dead_letter`](super::replay_dead_letter)): after
+/// the replay ends. Each replay takes effect once ([`replay_dead_letter`](super::replay_dead_letter())): after
 /// an interruption, the next call replays the others.
 ///
 /// # Errors

@@ -9,7 +9,7 @@
 //! | [`edit`] | two places, after an edit of the date that decides the place | 5 |
 //!
 //! A [`run`] moves all due items to a colder container, and ends the moves that a crash has left
-//! ([`unfinished`]).
+//! (`unfinished`).
 //!
 //! # A move to a colder container
 //!
@@ -96,7 +96,7 @@
 //! *An item does not move on before its location names its place.* A command finds an item by its
 //! location, also an item in another container of the same logical partition, whose location is behind.
 //! The item has the version of its arrival, and the place that it has come from
-//! ([`arrived_from`](MovableItem::arrived_from)). A command that finds an older version in the location
+//! (`arrived_from`). A command that finds an older version in the location
 //! ends the move first, and so does a run. Otherwise the source would keep its departure for long,
 //! with two consequences:
 //!

@@ -1,6 +1,6 @@
 //! A run that moves due items to a colder container, in a slice of time.
 //!
-//! A run ends the moves that a crash has left ([`unfinished`]). Then it asks for the due items, oldest
+//! A run ends the moves that a crash has left (`unfinished`). Then it asks for the due items, oldest
 //! first, and moves them one by one. A moved item is no longer due, so the next run continues with the
 //! remaining items, whatever ended this run.
 //!

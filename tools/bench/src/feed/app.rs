@@ -50,8 +50,8 @@ pub(super) struct FeedCost {
 
 impl FeedApp {
     /// Starts a handler on an empty account.
-    pub(super) async fn start(partitions: u32) -> anyhow::Result<Self> {
-        let options = EndpointOptions { partitions, ..EndpointOptions::default() };
+    pub(super) async fn start() -> anyhow::Result<Self> {
+        let options = EndpointOptions { partitions: 1, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::in_process(options)?;
         let server = endpoint.serve(0).await?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

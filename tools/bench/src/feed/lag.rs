@@ -54,7 +54,7 @@ async fn under_load(
     seconds: u32,
     poll_delay: Option<Duration>,
 ) -> anyhow::Result<Vec<Vec<Duration>>> {
-    let app = Arc::new(FeedApp::start(1).await?);
+    let app = Arc::new(FeedApp::start().await?);
     app.users().await?;
     app.blog.write_posts(0..N_POSTS).await?;
     drain(&app, &ALL).await?;

@@ -19,9 +19,6 @@ const OF_POSTS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
 const OF_USERS: &str = "UsernamesInPosts";
 const ALL: [&str; 4] = ["UsernamesInPosts", "PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
 
-/// Numbers of physical partitions to compare.
-const PARTITIONS: [u32; 4] = [1, 2, 4, 8];
-
 /// The size of the measurement.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FeedBenchOptions {
@@ -36,10 +33,6 @@ pub(crate) struct FeedBenchOptions {
     /// Posts, comments and likes a second of the steady load.
     #[arg(long, value_name = "N", default_value_t = 50)]
     rate: u32,
-
-    /// Skips the comparison of numbers of physical partitions.
-    #[arg(long)]
-    no_partitions: bool,
 }
 
 pub(crate) async fn run(options: &FeedBenchOptions) -> anyhow::Result<()> {
@@ -54,13 +47,8 @@ pub(crate) async fn run(options: &FeedBenchOptions) -> anyhow::Result<()> {
         "RU a change",
     ]);
     each_by_itself(options, &mut table).await?;
-    all_together(options, &mut table).await?;
-    println!("Pending changes; each projection by itself, then all at once; {}\n", machine::line());
+    println!("Pending changes, each projection by itself; {}\n", machine::line());
     println!("{table}");
-    if !options.no_partitions {
-        println!("New posts, changes a second by the number of physical partitions\n");
-        println!("{}", partitions(options).await?);
-    }
     if options.seconds > 0 {
         println!("Lag from the answer to a write until it is in the copies, under a steady load\n");
         println!("{}", lag::lag(options.rate, options.seconds).await?);
@@ -70,7 +58,7 @@ pub(crate) async fn run(options: &FeedBenchOptions) -> anyhow::Result<()> {
 
 /// Measures one projection at a time, on each kind of change of a post.
 async fn each_by_itself(options: &FeedBenchOptions, table: &mut Table) -> anyhow::Result<()> {
-    let app = FeedApp::start(1).await?;
+    let app = FeedApp::start().await?;
     app.users().await?;
     let n = options.posts;
     app.blog.write_posts(0..n).await?;
@@ -88,43 +76,6 @@ async fn each_by_itself(options: &FeedBenchOptions, table: &mut Table) -> anyhow
     measure(&app, "the newest posts deleted", &OF_POSTS, table).await?;
     drain(&app, &ALL).await?;
     app.check().await
-}
-
-/// Measures all projections at the same time, as they run in an instance.
-async fn all_together(options: &FeedBenchOptions, table: &mut Table) -> anyhow::Result<()> {
-    let app = FeedApp::start(1).await?;
-    app.users().await?;
-    drain(&app, &ALL).await?;
-    app.blog.write_posts(0..options.posts).await?;
-    let (changes, took) = drain(&app, &OF_POSTS).await?;
-    let cost = app.cost(&OF_POSTS, changes).await?;
-    // Each change passes through all three.
-    row(table, "new posts", "all three", changes / OF_POSTS.len(), took, cost);
-    app.blog.like_posts(0..options.posts).await?;
-    let (changes, took) = drain(&app, &OF_POSTS).await?;
-    let cost = app.cost(&OF_POSTS, changes).await?;
-    let what = "posts that were liked, and the likes";
-    row(table, what, "all three", changes / OF_POSTS.len(), took, cost);
-    drain(&app, &ALL).await?;
-    app.check().await
-}
-
-async fn partitions(options: &FeedBenchOptions) -> anyhow::Result<Table> {
-    let mut table = Table::new(["physical partitions", OF_POSTS[0], OF_POSTS[1], OF_POSTS[2]]);
-    for partitions in PARTITIONS {
-        let app = FeedApp::start(partitions).await?;
-        app.users().await?;
-        app.blog.write_posts(0..options.posts).await?;
-        let mut row = vec![partitions.to_string()];
-        for function in OF_POSTS {
-            let (changes, took) = drain(&app, &[function]).await?;
-            row.push(rate(changes, took));
-        }
-        table.row(row);
-        drain(&app, &ALL).await?;
-        app.check().await?;
-    }
-    Ok(table)
 }
 
 async fn measure(
