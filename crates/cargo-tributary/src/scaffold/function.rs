@@ -74,9 +74,10 @@ pub(super) fn plan(domain: &str, new: &NewFunction) -> anyhow::Result<Plan> {
     let method = new.method.unwrap_or(command);
     let route = new.route.clone().unwrap_or_else(|| format!("/api/{}", name.kebab()));
     ensure!(route.starts_with("/api/"), "the route {route:?} does not begin with /api/");
-    let (template, of_template, own_name) = match method.has_body() {
-        true => (COMMAND, HttpMethod::Post, "plant_seed"),
-        false => (QUERY, HttpMethod::Get, "find_seed"),
+    let (template, of_template, own_name) = if method.has_body() {
+        (COMMAND, HttpMethod::Post, "plant_seed")
+    } else {
+        (QUERY, HttpMethod::Get, "find_seed")
     };
     names::check(&[template, STORY], &[&name])?;
 
@@ -134,9 +135,10 @@ fn texts(method: HttpMethod, route: &str) -> anyhow::Result<[String; 7]> {
     let definitions = format!("checked_text!(\n{};\n);\n\n", each(&definition, ";\n\n"));
     let verb = method.name().to_uppercase();
     let text = "\"text\": \"A text\"";
-    let (body, json) = match method.has_body() {
-        true => (format!("Some(json!({{{text}}}))"), format!("{text}{fields_of_json}")),
-        false => ("None".to_owned(), fields_of_json.trim_start_matches(", ").to_owned()),
+    let (body, json) = if method.has_body() {
+        (format!("Some(json!({{{text}}}))"), format!("{text}{fields_of_json}"))
+    } else {
+        ("None".to_owned(), fields_of_json.trim_start_matches(", ").to_owned())
     };
     Ok([
         if parameters.is_empty() { String::new() } else { definitions },
