@@ -144,7 +144,7 @@ fn what_does_not_fit_the_app_is_refused_with_the_reason_and_nothing_is_written()
         ("aggregate type", "no keyword of Rust"),
         ("aggregate item", "choose another"),
         ("aggregate note", "has a container \"notes\" already"),
-        ("aggregate recipe", "exists already; nothing was written"),
+        ("aggregate recipe", "has a container \"recipes\" already; nothing was written"),
         ("function PutNote", "PutNote exists already"),
         ("function Model", "src/notes/model.rs exists already"),
         ("function Other --route /other", "/api/"),
