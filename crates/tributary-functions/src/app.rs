@@ -143,7 +143,6 @@ fn functions_without_request(domain: &Domain) -> Vec<&'static str> {
 }
 
 impl App {
-    /// Builds the app with all of its domains.
     #[expect(clippy::large_types_passed_by_value, reason = "once in the life of the process")]
     pub(crate) fn new(
         domains: &[BuildDomain],
@@ -156,15 +155,7 @@ impl App {
         let context = Context { cosmos, background, settings, clock };
         let domains: Vec<Domain> =
             domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
-        let projections = domains.iter().flat_map(|domain| domain.projections.iter().cloned());
-        let projections: Vec<_> = projections.collect();
-        let expirations = domains.iter().flat_map(|domain| {
-            let expiration = domain.feeds.lease_expiration();
-            domain.projections.iter().filter_map(move |one| Some((one.function(), expiration?)))
-        });
-        let projections = Projections::new(cosmos, options.projections, projections)
-            .with_lease_expirations(expirations)
-            .with_eager(&eager_projections(&domains)?);
+        let projections = projections_of(&domains, cosmos, options.projections)?;
         let audits = domains.iter().filter_map(|domain| Some((domain, domain.audit.as_ref()?)));
         let audits = audits.flat_map(|(domain, audit)| {
             domain.projections.iter().map(|projection| (projection.function(), audit.clone()))
@@ -326,7 +317,8 @@ impl App {
 
     fn router(&self) -> Router {
         let functions = self.http_functions();
-        let names = functions.map(|one| (one.method.clone(), one.route, one.name));
+        let names =
+            functions.map(|function| (function.method.clone(), function.route, function.name));
         let pages = self.pages().flat_map(|PlacedPage { place, .. }| {
             let [index, file] = place.functions;
             [(Method::GET, place.path, index), (Method::GET, place.files, file)]
@@ -361,7 +353,23 @@ impl App {
     }
 }
 
-/// Returns the functions of the eager projections of all domains.
+/// Returns the projections of all domains.
+fn projections_of(
+    domains: &[Domain],
+    cosmos: &Arc<Cosmos>,
+    options: ProjectionOptions,
+) -> Result<Projections, ConfigError> {
+    let all = domains.iter().flat_map(|domain| domain.projections.iter().cloned()).collect();
+    let expirations = domains.iter().flat_map(|domain| {
+        let expiration = domain.feeds.lease_expiration();
+        let functions = domain.projections.iter().map(|projection| projection.function());
+        functions.filter_map(move |function| Some((function, expiration?)))
+    });
+    Ok(Projections::new(cosmos, options, all)
+        .with_lease_expirations(expirations)
+        .with_eager(&eager_projections(domains)?))
+}
+
 fn eager_projections(domains: &[Domain]) -> Result<Vec<&'static str>, ConfigError> {
     let eager = domains.iter().flat_map(|domain| {
         domain.eager.iter().map(|name| {
@@ -390,7 +398,6 @@ fn unmatched() -> Declaration {
     Declaration { name: UNMATCHED_FUNCTION, trigger }
 }
 
-/// Adds the trigger of a timer to the handler.
 fn serve_timer(app: CustomHandler, timer: Timer) -> CustomHandler {
     let Timer { function, work, .. } = timer;
     app.trigger(function, move |_: TimerInfo, host: Option<TraceContext>| {

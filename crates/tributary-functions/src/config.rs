@@ -246,56 +246,6 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_string_is_enough() {
-        let config = read(&[(
-            "CosmosConnection",
-            "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5Cg==;",
-        )]);
-        assert_eq!(config.unwrap().cosmos.database, "tributary");
-    }
-
-    #[test]
-    fn log_lines_are_text_on_a_laptop_and_json_elsewhere() {
-        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
-        let format = |settings: &[_]| read(settings).unwrap().telemetry.format;
-        assert_eq!(format(&[store]), Format::Json);
-        assert_eq!(format(&[store, local]), Format::Text);
-        assert_eq!(format(&[store, local, ("Log__Format", "JSON")]), Format::Json);
-        assert_eq!(format(&[store, ("Log__Format", "text")]), Format::Text);
-        let message = read(&[store, ("Log__Format", "xml")]).unwrap_err().to_string();
-        assert!(message.contains("Log__Format"), "{message}");
-    }
-
-    #[test]
-    fn keys_of_partitions_are_shown_only_when_that_is_asked_for() {
-        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-        let names = |value| read(&[store, ("Log__PartitionKeys", value)]);
-        for (value, expected) in [
-            ("", PartitionNames::Hashed),
-            ("hashed", PartitionNames::Hashed),
-            ("Plain", PartitionNames::Plain),
-            ("off", PartitionNames::Off),
-        ] {
-            assert_eq!(names(value).unwrap().telemetry.partitions, expected);
-        }
-        let message = names("true").unwrap_err().to_string();
-        assert!(message.contains("Log__PartitionKeys"), "{message}");
-    }
-
-    #[test]
-    fn costs_are_recorded_on_a_laptop_and_elsewhere_only_when_that_is_asked_for() {
-        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
-        let recent = |settings: &[_]| read(settings).unwrap().telemetry.recent;
-        assert!(!recent(&[store]) && recent(&[store, local]));
-        assert!(!recent(&[store, local, ("Costs__Recent", "false")]));
-        assert!(recent(&[store, ("Costs__Recent", "True")]));
-        let message = read(&[store, ("Costs__Recent", "yes")]).unwrap_err().to_string();
-        assert!(message.contains("Costs__Recent"), "{message}");
-    }
-
-    #[test]
     fn the_clock_is_the_real_one_unless_both_of_its_settings_are_good() {
         let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
         let rate = ("Clock__Rate", "300");
@@ -330,56 +280,6 @@ mod tests {
         ] {
             let message = export(&[&[store], bad].concat()).unwrap_err();
             assert!(message.contains(named), "{message}");
-        }
-    }
-
-    #[test]
-    fn the_audit_repairs_only_when_it_is_told_to() {
-        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-        assert!(!read(&[store]).unwrap().audit.repair);
-        assert!(!read(&[store, ("Audit__Repair", "False")]).unwrap().audit.repair);
-        assert!(read(&[store, ("Audit__Repair", "true")]).unwrap().audit.repair);
-        let message = read(&[store, ("Audit__Repair", "yes")]).unwrap_err().to_string();
-        assert!(message.contains("Audit__Repair"), "{message}");
-    }
-
-    #[test]
-    fn the_background_has_a_budget_unless_it_is_told_otherwise() {
-        const NAME: &str = "Background__RequestUnitsPerSecond";
-        const OLD_NAME: &str = "Rename__RequestUnitsPerSecond";
-        let rate = |settings: &[(&str, &str)]| {
-            let store =
-                ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-            let config = read(&[&[store], settings].concat())?;
-            let rate = config.background.request_units_per_second;
-            Ok::<_, ConfigError>(rate.map_or(0, NonZeroU32::get))
-        };
-        assert_eq!(rate(&[]).unwrap(), 400);
-        assert_eq!(rate(&[(OLD_NAME, "100"), (NAME, " 2500 ")]).unwrap(), 2_500);
-        assert_eq!(rate(&[(OLD_NAME, "100")]).unwrap(), 100);
-        for name in [NAME, OLD_NAME] {
-            assert_eq!(rate(&[(name, "0")]).unwrap(), 0);
-            for bad in ["-1", "1.5", "fast", "99999999999"] {
-                let message = rate(&[(name, bad)]).unwrap_err().to_string();
-                assert!(message.contains(name) && !message.contains(bad), "{message}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_core_is_left_to_the_functions_host() {
-        let threads = |text: Option<&str>, cores| {
-            let threads = threads(Settings::new(&|_| text.map(str::to_owned)), cores);
-            threads.map(NonZeroUsize::get).map_err(|error| error.to_string())
-        };
-        for (cores, expected) in [(1, 1), (2, 1), (4, 3)] {
-            assert_eq!(threads(None, cores), Ok(expected));
-            assert_eq!(threads(Some(" "), cores), Ok(expected));
-        }
-        assert_eq!(threads(Some(" 2 "), 1), Ok(2));
-        for bad in ["0", "-1", "many", "1025", "99999999999999999999"] {
-            let message = threads(Some(bad), 2).unwrap_err();
-            assert!(message.contains("TOKIO_WORKER_THREADS"), "{message}");
         }
     }
 

@@ -74,7 +74,6 @@ pub(crate) fn table(
     text
 }
 
-/// Returns a line of a table, its first cell in a colour if one is given.
 fn line(cells: &[String], widths: &[usize], colour: &str) -> String {
     let mut cells: Vec<String> =
         cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();

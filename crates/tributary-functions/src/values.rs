@@ -269,7 +269,6 @@ pub(crate) fn check_stored_id(text: &str) -> Result<(), Invalid> {
     }
 }
 
-/// Deserializes an id that an item of the store can have.
 pub(crate) fn stored_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     check_stored_id(&text).map_err(de::Error::custom)?;

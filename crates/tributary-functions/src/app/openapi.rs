@@ -267,7 +267,6 @@ impl ApiOperation {
         operation
     }
 
-    /// Returns the answers of a function.
     fn responses(&self, takes: &RequestShape, AnswerShape { body, is_item }: AnswerShape) -> Value {
         let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
         let problem = json!({"$ref": "#/components/responses/Problem"});

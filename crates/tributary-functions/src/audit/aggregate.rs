@@ -25,7 +25,6 @@ use crate::{
 pub(crate) struct AggregateChecks<A>(AggregateProjection<A>);
 
 impl<A: Aggregate> AggregateChecks<A> {
-    /// Creates the checks of an aggregate from a container of sources to one of totals.
     pub(crate) fn new(sources: &Container, totals: &Container) -> Self {
         Self(AggregateProjection::new(sources, totals))
     }

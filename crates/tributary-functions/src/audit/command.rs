@@ -85,17 +85,3 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .ok_or_else(|| "it must be a number of seconds, 0 to 86400".into())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pause_is_a_number_of_seconds_up_to_a_day() {
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        assert_eq!(seconds("86400"), Ok(Duration::from_hours(24)));
-        for bad in ["", "soon", "-1", "nan", "1e99", "86401"] {
-            seconds(bad).unwrap_err();
-        }
-    }
-}

@@ -29,7 +29,6 @@ pub(crate) struct CopiesChecks<C> {
 }
 
 impl<C: AuditedCopies> CopiesChecks<C> {
-    /// Creates the checks of copies from a container of sources to one of copies.
     pub(crate) fn new(sources: &Container, copies: &Container) -> Self {
         Self { sources: sources.clone(), copies: copies.clone(), definition: PhantomData }
     }
@@ -66,7 +65,6 @@ impl<C: AuditedCopies> CopiesChecks<C> {
         Ok(suspects)
     }
 
-    /// Checks that the source of a copy defines it.
     async fn check_copy(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
         let copy: C::Copy = match audited.parse() {
             Ok(copy) => copy,

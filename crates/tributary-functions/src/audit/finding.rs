@@ -56,7 +56,6 @@ impl FindingKind {
     pub const COPY_MISSING: Self = Self::new("copy-missing");
     /// A copy that should not exist.
     pub const COPY_EXTRA: Self = Self::new("copy-extra").in_class_of(Self::COPY_MISSING);
-    /// A copy of an older version.
     pub(crate) const COPY_OLDER: Self = Self::new("copy-older").in_class_of(Self::COPY_MISSING);
     /// A copy of a version that the source has not reached.
     pub(crate) const COPY_NEWER: Self = Self::new("copy-newer").in_class_of(Self::COPY_MISSING);

@@ -117,7 +117,6 @@ impl Pass<'_> {
         }
     }
 
-    /// Checks the items of a page.
     async fn check_page(
         &mut self,
         container: &Container,
@@ -141,7 +140,7 @@ impl Pass<'_> {
 
     async fn settle(&mut self) -> Result<(), StoreError> {
         let settled = self.pacer.charge(self.suspects.settle().boxed()).await?;
-        let repaired = settled.findings.iter().filter(|one| one.is_repaired());
+        let repaired = settled.findings.iter().filter(|finding| finding.is_repaired());
         self.summary.unsettled += settled.unsettled;
         self.summary.findings += settled.findings.len() as u64;
         self.summary.repaired += repaired.count() as u64;

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::cosmos::{JsonText, Retryable, StoreError, Stored, retry};
 
-/// Checks a target again, with fresh reads.
 pub(super) async fn recheck(
     checks: &dyn AnyChecks,
     target: &Target,

@@ -14,7 +14,6 @@ use super::{
 };
 use crate::cosmos::StoreError;
 
-/// The attempts at a repair that loses races.
 const MAX_REPAIR_ATTEMPTS: usize = 10;
 
 /// The pause after a lost race.

@@ -70,7 +70,6 @@ impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
     }
 }
 
-/// Returns the summary as one line.
 pub(super) fn summary_line(summary: &AuditSummary) -> String {
     let AuditSummary { items, findings, repaired, unsettled, request_units, duration_ms, .. } =
         summary;
@@ -162,19 +161,5 @@ mod tests {
         let mut report = Report::new(Closed, Vec::new(), OutputFormat::Json);
         report.findings(&findings());
         assert!(report.end(&AuditSummary::default()).is_err());
-    }
-
-    #[test]
-    fn progress_is_reported_once_an_interval() {
-        let mut said = Vec::new();
-        let mut report = Report::new(Vec::new(), &mut said, OutputFormat::Plain);
-        report.progress(100);
-        report.last_progress = Instant::now().checked_sub(PROGRESS_INTERVAL).unwrap();
-        report.progress(200);
-        report.progress(300);
-        drop(report);
-        let said = String::from_utf8(said).unwrap();
-        assert_eq!(said.lines().count(), 1, "{said}");
-        assert!(said.starts_with("200 items read, "), "{said}");
     }
 }

@@ -36,7 +36,6 @@ use crate::{
 /// The most copies that one audit checks. The next audit finds the remaining ones.
 const MAX_COPIES: u32 = 1_000;
 
-/// The items of a page.
 const PAGE_ITEMS: u32 = 100;
 
 /// The checks of one window.
@@ -338,20 +337,17 @@ where
         }
     }
 
-    /// Reads a source that exists.
     async fn live_source(&self, name: &str) -> Result<W::Change, Obstacle> {
         let source = self.read_source(name).await?.filter(|change| W::source(change).is_some());
         source.ok_or(Obstacle::Race)
     }
 }
 
-/// Begins a transaction that replaces the head.
 fn replace_head<W: Window>(head: WindowHead, etag: &ETag) -> Result<Transaction, StoreError> {
     let head = WindowItem::new(W::PARTITION, head);
     Transaction::new(W::PARTITION).replace(WindowHead::ID, &head, etag)
 }
 
-/// Adds the copy of a source.
 fn put_copy<W: Window>(
     transaction: Transaction,
     id: &str,

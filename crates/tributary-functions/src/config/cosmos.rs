@@ -150,15 +150,6 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_needs_no_key() {
-        let endpoint = ("CosmosConnection__accountEndpoint", "https://a.documents.azure.com/");
-        let identity = (CREDENTIAL, "managedidentity");
-        let client = ("CosmosConnection__clientId", "00000000-0000-0000-0000-000000000001");
-        read(&[endpoint, identity, client]).unwrap();
-        read(&[endpoint]).unwrap();
-    }
-
-    #[test]
     fn a_key_is_for_emulators_only() {
         let connect = |host: &str, named: &str| {
             let text = format!("AccountEndpoint=https://{host}:8081/;AccountKey=a2V5");

@@ -54,18 +54,14 @@ pub(crate) trait Combine: Sized + Send + Sync + 'static {
     /// The state that a run keeps from group to group.
     type Memory: Default + Send;
 
-    /// The most operations of a group.
     const MAX_GROUP_OPERATIONS: usize;
     /// The most bytes of a group, as [`Self::size`] adds them up; a single operation may be larger.
     const MAX_GROUP_BYTES: usize;
 
-    /// Returns the target of the operation: no two operations of a group have the same one.
     fn target(operation: &Self::Operation) -> String;
 
-    /// Returns the operation's approximate size in bytes.
     fn size(operation: &Self::Operation) -> usize;
 
-    /// Carries out the operations of a group and returns their outcomes, in order.
     fn carry_out(
         &self,
         key: &Self::Key,
@@ -334,7 +330,8 @@ mod tests {
     }
 
     async fn at_once(combiner: &Combiner<Sums>, operations: &[i32]) -> Vec<Option<(usize, i32)>> {
-        let sent = operations.iter().map(async |one| combiner.submit(0, *one).await.ok());
+        let sent =
+            operations.iter().map(async |operation| combiner.submit(0, *operation).await.ok());
         let outcomes = join_all(sent).await;
         assert!(combiner.0.queues().is_empty(), "a key without operations has no queue");
         outcomes

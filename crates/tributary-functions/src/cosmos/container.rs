@@ -130,7 +130,6 @@ impl Container {
         read.map(|(tag, text)| Stored::read(tag, text)).transpose()
     }
 
-    /// Reads an item and its ETag.
     fn read_text<'a>(
         &'a self,
         partition_key: &'a str,
@@ -226,7 +225,6 @@ impl Container {
         self.write(partition_key, id, item, ItemWrite::Upsert).await.map(drop)
     }
 
-    /// Writes an item of any type, and returns its ETag.
     fn write<'a>(
         &'a self,
         partition_key: &'a str,
@@ -319,7 +317,6 @@ impl Container {
         transact.boxed()
     }
 
-    /// Waits for a call, and measures it as a use of one logical partition.
     fn measured_in_partition<'a, F: Future + Send + 'a>(
         &self,
         partition: &'a str,

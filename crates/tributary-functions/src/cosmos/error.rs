@@ -167,7 +167,6 @@ impl StoreError {
         if is_missing { Self { reason: Reason::NoContainer(id), ..error } } else { error }
     }
 
-    /// Creates the error of an operation of a transaction, from its status and sub-status.
     pub(super) fn from_status(
         (status, sub_status): (u16, Option<u32>),
         diagnostics: &DiagnosticsContext,

@@ -123,7 +123,6 @@ fn in_units(hundredths: u64) -> f64 {
     hundredths / 100.0
 }
 
-/// Returns the meter of the current task.
 pub(super) fn current_meter() -> Option<Arc<Meter>> {
     METER.try_with(Arc::clone).ok()
 }
@@ -225,7 +224,8 @@ impl DiagnosticsHandler for MeterHandler {
         if let Some(container) = names.and_then(CosmosOperationContext::container_name) {
             let answers =
                 requests.iter().filter(|one| !one.status().is_read_session_not_available());
-            let answers = answers.map(|one| (u16::from(*one.status()), one.session_token()));
+            let answers =
+                answers.map(|answer| (u16::from(*answer.status()), answer.session_token()));
             let operation = names.and_then(CosmosOperationContext::operation_name);
             self.0.note(container, operation.unwrap_or_default(), answers);
         }

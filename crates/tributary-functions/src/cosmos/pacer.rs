@@ -111,16 +111,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn operations_at_the_same_time_are_paid_one_after_the_other() {
-        let rate = NonZeroU32::new(100).unwrap();
-        let now = Instant::now();
-        let paid = (0..8).fold(now, |paid, _| paid_at(paid, now, 50.0, rate));
-        assert_eq!(paid - now, Duration::from_secs(4));
-        let later = now + Duration::from_mins(1);
-        assert_eq!(paid_at(paid, later, 50.0, rate) - later, Duration::from_millis(500));
-    }
-
     #[tokio::test]
     async fn an_operation_in_an_operation_is_paid_once() {
         let pacer = Pacer::new(NonZeroU32::new(100));

@@ -73,7 +73,6 @@ impl AsRef<str> for Position {
     }
 }
 
-/// Returns the id of the physical partition of a position.
 pub(super) fn partition_of(position: &str) -> &str {
     position.split(':').next().unwrap_or_default()
 }

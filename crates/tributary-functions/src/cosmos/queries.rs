@@ -102,7 +102,6 @@ impl Container {
         Ok((rows, true))
     }
 
-    /// Reads all rows of a query.
     fn all_rows<'a>(
         &'a self,
         query: Query,
@@ -262,7 +261,6 @@ fn feed_options(page_size: u32) -> FeedOptions {
 }
 
 impl QueryState {
-    /// Sends the query.
     async fn begin(
         container: &Container,
         query: Query,

@@ -48,7 +48,6 @@ impl Session {
         self.0.iter()
     }
 
-    /// Returns the positions in one container.
     pub(crate) fn of_container(&self, container: &str) -> impl Iterator<Item = &SessionPosition> {
         let tag = ContainerTag::of(container);
         self.positions().filter(move |one| one.container == tag)

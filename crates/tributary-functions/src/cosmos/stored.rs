@@ -34,7 +34,6 @@ impl<T> Stored<T> {
 }
 
 impl<T: DeserializeOwned> Stored<T> {
-    /// Reads an item with its ETag.
     pub(super) fn read(tag: Etag, state: JsonText) -> Result<Self, StoreError> {
         Ok(Self { item: state.read()?, etag: ETag::of_read(tag, state) })
     }

@@ -125,7 +125,6 @@ impl Transaction {
         Self { batch: self.batch.delete_item(id.to_owned(), unchanged), ..self }
     }
 
-    /// Adds an operation that writes an item.
     fn with(
         mut self,
         item: &dyn erased_serde::Serialize,

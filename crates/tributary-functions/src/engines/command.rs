@@ -150,7 +150,6 @@ impl<T> From<Option<Stored<T>>> for ItemSlot<T, Infallible> {
 }
 
 impl<T: RemembersCommands, D: RemembersCommands> ItemSlot<T, D> {
-    /// Decides the next step of a command that deletes the item.
     pub(crate) fn delete(self, command: &CommandId) -> DeleteStep<T> {
         match self {
             Self::Live(stored) if stored.item.knows(command) => DeleteStep::Done,

@@ -95,7 +95,6 @@ macro_rules! remembers {
 }
 pub use crate::remembers;
 
-/// The time that a command is remembered, in seconds.
 const KEPT_SECONDS: i64 = CommandId::REPEATED_FOR.as_secs().cast_signed();
 
 /// The time that the id of a deleted child is remembered, in seconds: a caller whose answer was lost
@@ -135,7 +134,6 @@ impl RecentCommands {
         self.add(commands, now, KEPT_SECONDS);
     }
 
-    /// Adds children that are deleted now, and removes expired entries.
     pub(crate) fn remember_deleted(
         &mut self,
         children: impl IntoIterator<Item = String>,

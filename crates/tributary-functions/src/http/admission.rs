@@ -60,7 +60,6 @@ const COPIES_IN_MEMORY: usize = 3;
 /// The most bodies that arrive at a time, for each permit.
 const MAX_ARRIVALS_PER_PERMIT: usize = 4;
 
-/// The unit of memory reservations: KiB.
 const MEMORY_UNIT_BYTES: usize = 1024;
 const MEMORY_UNITS_PER_MIB: u32 = 1024;
 
@@ -237,7 +236,6 @@ impl Admission {
         Ok((Request::from_parts(parts, body), begin.elapsed()))
     }
 
-    /// Waits for a turn in the queue, if there is one, and for a permit.
     async fn permit(
         &self,
         memory: Option<OwnedSemaphorePermit>,

@@ -15,7 +15,6 @@ use super::{
     raw_json::{Checked, check},
 };
 
-/// The most bytes of a body, as sent.
 pub(super) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 /// The longest time for a body to arrive, since its request holds reserved memory.
@@ -70,7 +69,6 @@ fn is_json(headers: &HeaderMap) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// Reads a body within a limit of bytes and a deadline.
 pub(super) async fn read(body: Body, limit: usize) -> Result<bytes::Bytes, ApiError> {
     // A body with too large a length is refused unread.
     if body.size_hint().lower() > limit as u64 {

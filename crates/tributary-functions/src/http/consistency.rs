@@ -43,7 +43,6 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 /// true value of RFC 9651.
 const COPIES_BEHIND: HeaderName = HeaderName::from_static("copies-behind");
 
-/// The cookie with the token.
 const COOKIE: &str = "consistency-token";
 
 /// Settings of the callers' sessions.

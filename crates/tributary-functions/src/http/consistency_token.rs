@@ -35,7 +35,6 @@ use crate::{
     values::Timestamp,
 };
 
-/// The longest token, in characters.
 pub(super) const MAX_TOKEN_CHARACTERS: usize = 1_024;
 
 /// The most bytes of its text, of which base64 makes four characters of three.

@@ -22,7 +22,6 @@ struct Cursor<K>(
     K,
 );
 
-/// Returns the cursor of a position in a list.
 pub(super) fn write(list: String, position: impl Serialize) -> Option<String> {
     let cursor = serde_json::to_vec(&Cursor(list, position)).ok()?;
     Some(BASE64_URL_SAFE_NO_PAD.encode(cursor))

@@ -22,7 +22,6 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 /// provider.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
-/// The most characters of an invocation id that are returned; the host's have 36.
 const MAX_INVOCATION_ID_CHARACTERS: usize = 100;
 
 /// The reason why a request was not carried out.
@@ -110,7 +109,6 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// Returns the error of a path that no route has.
 pub(crate) async fn no_such_route() -> ApiError {
     ApiError::NotFound("route")
 }

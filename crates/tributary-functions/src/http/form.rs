@@ -480,7 +480,7 @@ mod tests {
         assert_eq!(form.optional_text("absent", Ok), Some(None));
         let errors = form.into_errors();
         let errors: Vec<_> =
-            errors.iter().map(|one| format!("{} {}", one.field, one.message)).collect();
+            errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
         assert_eq!(
             errors,
             [

@@ -26,7 +26,6 @@ use crate::{
     },
 };
 
-/// The most rows that a page reads in search of a row with a position.
 const MAX_SEARCHED_ROWS: u32 = 1_000;
 
 /// The page that a caller asks for; `K` is the sort key of the list, and `F` its filter.

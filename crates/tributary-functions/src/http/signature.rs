@@ -27,7 +27,6 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Returns the signature of a handler.
     pub(super) fn new<T, H: DescribedHandler<T>>() -> Self {
         Self { takes: H::takes, gives: H::gives, query: &[], example: None, is_edit: false }
     }
@@ -37,7 +36,6 @@ impl Signature {
         Self { query, ..self }
     }
 
-    /// Returns the signature with an example of the body.
     pub(super) fn with_example(self, body: fn() -> Value) -> Self {
         Self { example: Some(body), ..self }
     }

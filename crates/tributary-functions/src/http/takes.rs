@@ -35,7 +35,6 @@ pub trait HandlerArgument {
 }
 
 impl RequestShape {
-    /// Adds a parameter of the query string.
     pub(super) fn query(&mut self, QueryParameter { name, rule, example }: QueryParameter) {
         let schema = json!({"type": "string"});
         let mut parameter =

@@ -123,7 +123,6 @@ enum ProjectionCommand {
     },
 }
 
-/// Runs the command on the projections of the app.
 pub(crate) async fn run(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> ExitCode {
     match carry_out(rebuilds, arguments).await {
         Ok(()) => ExitCode::SUCCESS,
@@ -194,7 +193,7 @@ async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Resu
             rebuild_command::run(rebuilds, name, Some(*since), user(), format).await
         }
         ProjectionCommand::CancelRebuild { name } => {
-            let updated = update::cancel_rebuild(projections, name, anything).await;
+            let updated = update::cancel(projections, name, anything).await;
             print(&[updated.map_err(sentence)?.view], format)
         }
         ProjectionCommand::Watch { interval } => loop {

@@ -47,7 +47,6 @@ pub(crate) struct LeaseView {
 }
 
 impl LeaseView {
-    /// Creates the view of a lease.
     pub(crate) fn new(measured: &MeasuredLease, terms: LeaseTerms, is_paused: bool) -> Self {
         let now = Timestamp::now();
         let status = measured.status(terms, is_paused, now);

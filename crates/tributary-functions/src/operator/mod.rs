@@ -6,36 +6,27 @@
 //! `docs/projections.md` has the runbooks, [`control`](crate::projection::control) the states and the
 //! argument.
 
-mod cancel_rebuild;
 pub(crate) mod command;
-mod force;
 mod get_projection;
 mod lease_view;
 mod list_costs;
 mod list_projections;
 mod output;
-mod pause_projection;
 mod rebuild_command;
-mod rebuild_projection;
 mod release_lease;
-mod resume_projection;
 mod table;
 mod update;
 mod view;
 mod with_lag;
 
 pub(crate) use self::{
-    cancel_rebuild::cancel_rebuild,
     get_projection::get_projection,
-    lease_view::LeaseView,
-    list_costs::list_costs,
+    lease_view::{LeaseName, LeaseView},
+    list_costs::{AFTER, list_costs},
     list_projections::{ProjectionList, list_projections},
-    pause_projection::pause_projection,
-    rebuild_projection::rebuild_projection,
     release_lease::{FORCE, ReleasedLease, release_lease},
-    resume_projection::resume_projection,
-    view::{ProjectionView, RebuildView},
-};
-pub(crate) use self::{
-    lease_view::LeaseName, list_costs::AFTER, pause_projection::PauseReason, view::ProjectionName,
+    update::{
+        PauseReason, cancel_rebuild, pause_projection, rebuild_projection, resume_projection,
+    },
+    view::{ProjectionName, ProjectionView, RebuildView},
 };

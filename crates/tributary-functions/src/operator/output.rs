@@ -17,7 +17,6 @@ use crate::{
 /// The interval between two reports of the progress.
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Writes projections to standard output.
 pub(super) fn print(views: &[ProjectionView], format: OutputFormat) -> Result<(), String> {
     let text = match format {
         OutputFormat::Json => json_lines(views),
@@ -34,7 +33,6 @@ pub(super) fn print_status(view: ProjectionView, format: OutputFormat) -> Result
     if format == OutputFormat::Json { Ok(()) } else { write(&leases) }
 }
 
-/// Writes a released lease to standard output.
 pub(super) fn print_released(released: ReleasedLease, format: OutputFormat) -> Result<(), String> {
     let owner = released.former_owner.as_deref().unwrap_or("none");
     let text = format!("Lease {} is released. Its owner was: {owner}.\n", released.lease);

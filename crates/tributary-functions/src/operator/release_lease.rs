@@ -8,13 +8,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    force::is_forced,
     lease_view::LeaseName,
     view::{ProjectionName, find},
 };
 use crate::{
     cosmos::retry,
-    http::{ApiError, Params, QueryParameter},
+    http::{ApiError, Params, QueryParameter, parameter_of},
     projection::{
         Projections,
         leases::{Lease, ReleaseOutcome},
@@ -83,6 +82,15 @@ pub(super) async fn release(
              release the lease by force.",
         )),
         ReleaseOutcome::Gone => Err(unknown(&[])),
+    }
+}
+
+/// Reads `force`, which is false by default; any text but `true` and `false` is a 400.
+fn is_forced(query: Option<&str>) -> Result<bool, ApiError> {
+    match parameter_of(query, "force")?.as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(ApiError::invalid("force", "must be true or false")),
     }
 }
 

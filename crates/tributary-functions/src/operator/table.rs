@@ -15,14 +15,12 @@ const COLUMNS: [&str; 6] = ["NAME", "CONTAINER", "STATUS", "LAG", "SINCE", "DETA
 const LEASE_COLUMNS: [&str; 7] =
     ["LEASE", "STATUS", "CHANGES", "WAITING", "LAST WRITE", "OWNER", "WHAT TO DO"];
 
-/// Returns the projections as an aligned table.
 pub(super) fn projections_table(views: &[ProjectionView], has_colours: bool) -> String {
     let now = Timestamp::now();
     let row = |view: &ProjectionView| (colour(view), cells(view, now).into());
     table(&COLUMNS, views.iter().map(row), has_colours)
 }
 
-/// Returns the leases of a projection as an aligned table.
 pub(super) fn leases_table(leases: &[LeaseView]) -> String {
     let now = Timestamp::now();
     let text = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());

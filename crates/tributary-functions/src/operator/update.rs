@@ -1,18 +1,18 @@
 //! The changes of a projection's state, by a request or a command: each is decided on the latest committed
 //! state, and written under its ETag.
 
-use axum::{Json, http::StatusCode};
+use axum::{Json, extract::State, http::StatusCode};
 
 use super::view::{ProjectionName, ProjectionView, find};
 use crate::{
     cosmos::{Attempt, ETag, Reads, retry},
-    http::{ApiError, Conditions, ItemResponse, item},
+    http::{ApiError, Conditions, ItemResponse, JsonBody, Params, from_form, item},
     projection::{
         AnyProjection, Projections,
         control::{Pause, ProjectionState},
     },
     rebuild::RebuildRequest,
-    values::Timestamp,
+    values::{Invalid, Timestamp, checked_text, length_rule},
 };
 
 /// The decision on a state: the next one, or `None` if it stays as it is. It has no type parameter, so that the
@@ -37,6 +37,78 @@ impl From<UpdatedProjection> for ItemResponse<ProjectionView> {
     }
 }
 
+checked_text!(
+    /// The reason of a pause: 1 to 500 characters.
+    PauseReason, "A bug in the copies, to be deployed at noon", length_rule(1..=500)
+);
+
+/// The body of a pause.
+#[derive(Debug)]
+pub(crate) struct PauseRequest {
+    reason: Option<PauseReason>,
+}
+
+from_form!(PauseRequest { reason: optional_text("reason", PauseReason::parse) });
+
+/// Pauses a projection: its batches are refused, and wait in the change feed. A paused projection stays as it
+/// is.
+pub(crate) async fn pause_projection(
+    State(projections): State<Projections>,
+    Params(name): Params<ProjectionName>,
+    conditions: Conditions,
+    JsonBody(PauseRequest { reason }): JsonBody<PauseRequest>,
+) -> Result<ItemResponse<ProjectionView>, ApiError> {
+    let reason = reason.map(|reason| reason.as_str().to_owned());
+    let asked = Pause { since: Timestamp::now(), by: None, reason };
+    Ok(pause(&projections, &name, &conditions, &asked).await?.into())
+}
+
+/// Resumes a projection. The host delivers its batches again at the next attempt, within a minute. A running
+/// projection stays as it is.
+pub(crate) async fn resume_projection(
+    State(projections): State<Projections>,
+    Params(name): Params<ProjectionName>,
+    conditions: Conditions,
+) -> Result<ItemResponse<ProjectionView>, ApiError> {
+    Ok(resume(&projections, &name, &conditions).await?.into())
+}
+
+/// The body of a rebuild.
+#[derive(Debug)]
+pub(crate) struct RebuildProjectionRequest {
+    since: Option<Timestamp>,
+}
+
+from_form!(RebuildProjectionRequest { since: optional_text("since", moment) });
+
+#[expect(clippy::needless_pass_by_value, reason = "as a form parses")]
+fn moment(text: String) -> Result<Timestamp, Invalid> {
+    Timestamp::parse(&text)
+}
+
+/// Asks for a rebuild of a projection: all of its sources are applied again beside the live changes, and its
+/// domain is audited with repair. With `since` only the sources that were written at this time or later are
+/// applied. A timer begins within five minutes.
+pub(crate) async fn rebuild_projection(
+    State(projections): State<Projections>,
+    Params(name): Params<ProjectionName>,
+    conditions: Conditions,
+    JsonBody(RebuildProjectionRequest { since }): JsonBody<RebuildProjectionRequest>,
+) -> Result<ItemResponse<ProjectionView>, ApiError> {
+    let request = RebuildRequest::new(None, since);
+    Ok(rebuild(&projections, &name, &conditions, &request).await?.into())
+}
+
+/// Cancels the rebuild of a projection: its worker stops with the page that it applies. What was applied
+/// stays. A projection without a rebuild stays as it is.
+pub(crate) async fn cancel_rebuild(
+    State(projections): State<Projections>,
+    Params(name): Params<ProjectionName>,
+    conditions: Conditions,
+) -> Result<ItemResponse<ProjectionView>, ApiError> {
+    Ok(cancel(&projections, &name, &conditions).await?.into())
+}
+
 /// Pauses a projection. One that is paused keeps its pause.
 pub(super) async fn pause(
     projections: &Projections,
@@ -53,7 +125,6 @@ pub(super) async fn pause(
     Ok(updated)
 }
 
-/// Resumes a projection. One that runs stays as it is.
 pub(super) async fn resume(
     projections: &Projections,
     name: &ProjectionName,
@@ -84,8 +155,7 @@ pub(super) async fn rebuild(
     Ok(updated)
 }
 
-/// Cancels the rebuild of a projection. One without a rebuild stays as it is.
-pub(super) async fn cancel_rebuild(
+pub(super) async fn cancel(
     projections: &Projections,
     name: &ProjectionName,
     conditions: &Conditions,

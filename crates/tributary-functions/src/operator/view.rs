@@ -96,7 +96,6 @@ pub(crate) enum RebuildStepName {
 }
 
 impl RebuildView {
-    /// Creates the view of a rebuild.
     pub(super) fn new(rebuild: &Rebuild) -> Self {
         let (step, ended_at) = match rebuild.step {
             RebuildStep::Sources { .. } => (RebuildStepName::Sources, None),
@@ -147,7 +146,6 @@ impl RebuildView {
 }
 
 impl ProjectionView {
-    /// Returns a projection with its state.
     pub(crate) fn new(
         projections: &Projections,
         projection: &dyn AnyProjection,

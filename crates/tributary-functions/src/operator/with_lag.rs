@@ -27,7 +27,6 @@ pub(super) async fn read(
 }
 
 impl ProjectionView {
-    /// Returns the projection with its lag, if that could be measured.
     pub(super) fn with_lag(self, projections: &Projections, lag: Option<&ProjectionLag>) -> Self {
         let terms = projections.lease_terms(self.name);
         let is_paused = self.status.refuses_batches();
@@ -35,7 +34,6 @@ impl ProjectionView {
         Self { lag: lag.map(summary), ..self }
     }
 
-    /// Returns the projection with its lag and its leases, if they could be measured.
     pub(super) fn with_leases(
         self,
         projections: &Projections,

@@ -10,7 +10,6 @@ use clap::Args;
 
 use crate::app::Declaration;
 
-/// The one file in a folder of a function.
 const FILE: &str = "function.json";
 
 /// Writes functions/ for the Functions host: a folder with function.json for each function
@@ -38,7 +37,7 @@ pub(super) enum Difference {
 pub(super) fn write(declarations: &[Declaration], arguments: &Arguments) -> Vec<Difference> {
     let Arguments { check, folder } = arguments;
     let names: BTreeSet<&str> = declarations.iter().map(|one| one.name).collect();
-    let declared = declarations.iter().map(|one| declared(one, folder, *check));
+    let declared = declarations.iter().map(|declaration| declared(declaration, folder, *check));
     let superfluous = match superfluous(folder, &names) {
         Ok(folders) => folders,
         Err(error) => return vec![Difference::NoAccess { path: folder.clone(), error }],

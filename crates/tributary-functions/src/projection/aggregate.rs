@@ -293,7 +293,6 @@ enum HolderOutcome {
     Newer,
 }
 
-/// Writes a version and its contribution into the holder of the source, unless it has a newer one.
 async fn write_holder(
     totals: &Container,
     source: &str,
@@ -314,7 +313,6 @@ async fn write_holder(
     }
 }
 
-/// Writes the share of a source in one key, and the total, in one transaction.
 async fn update_share(
     totals: &Container,
     source: &str,
@@ -359,7 +357,6 @@ async fn write_share(
     }
 }
 
-/// Returns the sum of the shares of a key, page by page.
 pub(crate) async fn sum_of_shares(totals: &Container, key: &str) -> Result<i64, StoreError> {
     let text = "SELECT VALUE c.amount FROM c WHERE c.key = @key AND IS_DEFINED(c.amount)";
     let query = Query::from(text).with_parameter("@key", key)?;

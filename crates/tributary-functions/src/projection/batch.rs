@@ -90,7 +90,8 @@ pub async fn run<P: Projection>(
     InvocationId(invocation): InvocationId,
 ) -> Result<AppliedBatch, IncompleteBatch> {
     let started = Instant::now();
-    let stamps: Vec<DocumentStamps> = documents.iter().filter_map(|one| one.parse().ok()).collect();
+    let stamps: Vec<DocumentStamps> =
+        documents.iter().filter_map(|document| document.parse().ok()).collect();
     host_dates::report(&stamps);
     let delivered = documents.len();
     let lag_ms = matches!(source, BatchSource::ChangeFeed { .. }).then(|| lag_ms(&stamps));
@@ -237,7 +238,6 @@ trait NumberedChanges: Sync {
         changes: &'a [usize],
     ) -> BoxFuture<'a, Result<Vec<Effect>, ApplyError>>;
 
-    /// Returns the dead letter of a document that can never be applied.
     fn dead_letter(&self, invocation: &str, document: &Document, reason: String) -> DeadLetter;
 }
 

@@ -83,7 +83,6 @@ pub(super) struct MonitoredFeed<'a> {
 }
 
 impl MonitoredFeed<'_> {
-    /// Returns the positions of a session's writes in the sources.
     fn writes<'a>(&self, session: &'a Session) -> Vec<&'a SessionPosition> {
         session.of_container(self.monitored.id()).filter(|one| one.written > 0).collect()
     }

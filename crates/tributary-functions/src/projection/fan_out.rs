@@ -265,72 +265,93 @@ enum Pass {
     OutOfTime,
 }
 
+/// The outcome of a page of targets.
+struct PageOutcome {
+    /// True if a target was updated.
+    updated: bool,
+    /// True if the deadline has left out no target.
+    in_time: bool,
+}
+
 impl<F: FanOut> FanOutProjection<F> {
     async fn pass(&self, source: &F::Source, deadline: Instant) -> Result<Pass, StoreError> {
         let pacer = &self.background.pacer;
         let targets = self.targets.latest_committed();
-        let pages = targets.row_pages::<Stored<F::Target>>(
-            F::outdated(source)?,
-            F::scope(source),
-            PAGE_TARGETS,
-        );
-        let mut pages = pin!(pages.await?);
+        let query = F::outdated(source)?;
+        let pages =
+            targets.row_pages::<Stored<F::Target>>(query, F::scope(source), PAGE_TARGETS).await?;
+        let mut pages = pin!(pages);
         let mut updated = false;
         let mut errors = NotedErrors::default();
         loop {
-            let page = match pacer.run(deadline, pages.try_next()).await {
-                Some(page) => page?,
-                None => return Ok(Pass::OutOfTime),
+            let Some(page) = pacer.run(deadline, pages.try_next()).await else {
+                return Ok(Pass::OutOfTime);
             };
-            let Some(page) = page else {
+            let Some(page) = page? else {
                 return match errors.into_result() {
                     Err(error) if !updated || error.is_race() => Err(error),
                     _ if updated => Ok(Pass::Complete),
                     _ => Ok(Pass::Idle),
                 };
             };
-            let targets = page
+            let readable = page
                 .into_iter()
                 .filter_map(|row| errors.note(row.map_err(|_| StoreError::unreadable())));
-            let targets: Vec<_> = targets.collect();
-            let writes = targets.into_iter().enumerate().map(async |(n, target)| {
-                // The first target is attempted however late it is.
-                if (n > 0 || updated) && Instant::now() >= deadline {
-                    return Err(target);
-                }
-                Ok(pacer.run(deadline, update::<F>(&self.targets, target, source)).await)
-            });
-            let mut writes = stream::iter(writes).buffer_unordered(MAX_CONCURRENT_WRITES);
-            let mut late = VecDeque::new();
-            let mut all_in_time = true;
-            let mut page_updated = false;
-            // Writes that have begun end, also after the deadline.
-            while let Some(written) = writes.next().await {
-                match written {
-                    Ok(Some(written)) => {
-                        page_updated |= errors.pass_over(written)? == Some(Effect::Applied);
-                    }
-                    Ok(None) => all_in_time = false,
-                    Err(target) => late.push_back(target),
-                }
-            }
-            drop(writes);
-            updated |= page_updated;
-            // If the first target is bad, another one is attempted: every slice makes progress.
-            while !updated && let Some(target) = late.pop_front() {
-                match pacer.run(deadline, update::<F>(&self.targets, target, source)).await {
-                    Some(written) => updated = errors.pass_over(written)? == Some(Effect::Applied),
-                    None => return Ok(Pass::OutOfTime),
-                }
-            }
-            all_in_time &= late.is_empty();
+            let page = readable.collect();
+            let outcome = self.update_page(page, source, (deadline, updated), &mut errors).await?;
+            updated |= outcome.updated;
             if errors.count() > MAX_BAD_TARGETS {
                 return errors.into_result().map(|()| Pass::Complete);
             }
-            if !all_in_time {
+            if !outcome.in_time {
                 return Ok(Pass::OutOfTime);
             }
         }
+    }
+
+    /// Updates the targets of a page until the deadline. Writes that have begun end, also after it. Until a target
+    /// `has_updated`, the next one is attempted however late it is, so every slice makes progress.
+    async fn update_page(
+        &self,
+        page: Vec<Stored<F::Target>>,
+        source: &F::Source,
+        (deadline, has_updated): (Instant, bool),
+        errors: &mut NotedErrors,
+    ) -> Result<PageOutcome, StoreError> {
+        let write = |target| {
+            let pacer = &self.background.pacer;
+            pacer.run(deadline, update::<F>(&self.targets, target, source))
+        };
+        let writes = page.into_iter().enumerate().map(async |(n, target)| {
+            if (n > 0 || has_updated) && Instant::now() >= deadline {
+                return Err(target);
+            }
+            Ok(write(target).await)
+        });
+        let mut writes = stream::iter(writes).buffer_unordered(MAX_CONCURRENT_WRITES);
+        let mut late = VecDeque::new();
+        let mut outcome = PageOutcome { updated: false, in_time: true };
+        while let Some(written) = writes.next().await {
+            match written {
+                Ok(Some(written)) => {
+                    outcome.updated |= errors.pass_over(written)? == Some(Effect::Applied);
+                }
+                Ok(None) => outcome.in_time = false,
+                Err(target) => late.push_back(target),
+            }
+        }
+        while !has_updated
+            && !outcome.updated
+            && let Some(target) = late.pop_front()
+        {
+            let Some(written) = write(target).await else {
+                outcome.in_time = false;
+                return Ok(outcome);
+            };
+            outcome.updated = errors.pass_over(written)? == Some(Effect::Applied);
+        }
+        outcome.in_time &= late.is_empty();
+        Ok(outcome)
     }
 
     async fn continue_later(&self, source: Origin) -> Result<(), StoreError> {

@@ -23,13 +23,11 @@ use crate::{
     values::Timestamp,
 };
 
-/// The container of the leases.
 pub(crate) const LEASE_CONTAINER: &str = "leases";
 
 /// The most leases that are read at a time: 20 projections with 500 physical partitions each, of 25 TB.
 const MAX_LEASES: usize = 10_000;
 
-/// The size of a page of leases.
 const PAGE_SIZE: u32 = 1_000;
 
 /// A lease of a function.

@@ -274,7 +274,6 @@ impl Projections {
         &self.letters
     }
 
-    /// Returns the eager projections.
     pub(crate) fn eager(&self) -> &EagerProjections {
         &self.eager
     }
@@ -310,7 +309,6 @@ impl Projections {
         &self.leases
     }
 
-    /// Returns the states of the projections.
     pub(crate) fn states(&self) -> &ProjectionStates {
         &self.states
     }

@@ -105,7 +105,6 @@ impl Rebuilds {
         }
     }
 
-    /// Takes the rebuild for a worker.
     async fn claim(
         &self,
         function: &str,
@@ -355,7 +354,6 @@ impl Run<'_> {
     }
 }
 
-/// Returns the query of the sources that were written since a time, or of all.
 fn sources_query(select: &str, since: Option<Timestamp>) -> Result<Query, StoreError> {
     Ok(match since {
         None => Query::from(format!("SELECT {select} FROM c")),

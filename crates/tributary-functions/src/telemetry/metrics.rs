@@ -32,7 +32,6 @@ struct Instruments {
     partition_gini: Gauge<f64>,
 }
 
-/// The bounds of durations, in seconds, as OpenTelemetry advises.
 const DURATION_BOUNDS_SECONDS: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 /// The bounds of charges. A point read is 1 request unit, a page of a query a few, a removal hundreds.
@@ -181,7 +180,6 @@ pub(crate) struct LagMetrics {
     pub stopped: usize,
 }
 
-/// Measures the lag of a projection.
 pub(crate) fn projection_lag(function: &'static str, lag: LagMetrics) {
     let attributes = [KeyValue::new("faas.name", function)];
     INSTRUMENTS.waiting_changes.record(lag.changes, &attributes);

@@ -208,7 +208,6 @@ struct Records {
 
 static RECENT: OnceLock<RecentWork> = OnceLock::new();
 
-/// Starts to record.
 pub(super) fn start() {
     RECENT.get_or_init(RecentWork::new);
 }
@@ -240,14 +239,12 @@ pub(crate) async fn followed_apart<F: Future>(waiting: F) -> F::Output {
     output
 }
 
-/// Records a request.
 pub(crate) fn record_request(work: EndedWork, detail: Option<WorkDetail>, request: RequestRecord) {
     if let (Some(recent), Some(detail)) = (RECENT.get(), detail) {
         recent.add(WorkRecord { request: Some(request), ..WorkRecord::new(work, detail) });
     }
 }
 
-/// Records a batch.
 pub(crate) fn record_batch(work: EndedWork, detail: Option<WorkDetail>, batch: BatchRecord) {
     if let (Some(recent), Some(detail)) = (RECENT.get(), detail) {
         recent.add(WorkRecord { batch: Some(batch), ..WorkRecord::new(work, detail) });
@@ -404,25 +401,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn work(request_units: f64) -> EndedWork {
-        let cost = Cost { request_units, requests: 1, throttled: 0 };
-        EndedWork { function: "GetRoom", duration: Duration::from_millis(3), cost }
-    }
-
-    #[test]
-    fn the_last_records_are_kept_and_come_behind_a_number() {
-        let recent = RecentWork::new();
-        for _ in 0..MAX_RECORDS + 20 {
-            recent.add(WorkRecord::new(work(1.0), WorkDetail::default()));
-        }
-        let all = recent.behind(0);
-        assert_eq!((all.records.len(), all.records[0].sequence), (MAX_RECORDS, 21));
-        let newest = recent.behind(all.last - 2);
-        let numbers: Vec<u64> = newest.records.iter().map(|one| one.sequence).collect();
-        assert_eq!(numbers, [all.last - 1, all.last]);
-        assert!(recent.behind(all.last).records.is_empty());
-    }
 
     #[tokio::test]
     async fn work_notes_its_partitions_and_a_member_its_share() {

@@ -124,7 +124,6 @@ impl<'de> Deserialize<'de> for Compact {
     }
 }
 
-/// Returns true if a value has at most so many levels.
 fn is_at_most(levels: usize, value: &Value) -> bool {
     match value {
         Value::Array(values) => {

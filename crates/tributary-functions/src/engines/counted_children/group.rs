@@ -133,7 +133,6 @@ impl<F: Family> Group<F> {
         }
     }
 
-    /// Takes the answer to the last step, and returns the next one.
     pub(super) fn next(&mut self, answer: StoreAnswer<F>) -> GroupStep<F> {
         if matches!(answer, StoreAnswer::Parent(_)) {
             self.is_confirmed = self.reads == Reads::Latest;
@@ -164,7 +163,6 @@ impl<F: Family> Group<F> {
         }
     }
 
-    /// Returns the outcomes of the operations, in their order.
     pub(super) fn outcomes(self) -> Vec<OperationResult<F>> {
         let outcomes = self.outcomes.into_iter();
         outcomes.map(|outcome| outcome.unwrap_or_else(|| Err(StoreError::unexpected()))).collect()
@@ -329,7 +327,6 @@ impl<F: Family> Group<F> {
         GroupStep::Find(ids)
     }
 
-    /// Settles the refused operation, and all others that the store would refuse.
     fn settle_looked_up(
         &mut self,
         refused: usize,
@@ -391,7 +388,6 @@ impl<F: Family> Group<F> {
         self.open[..n].iter().copied().filter(has_child)
     }
 
-    /// Returns the parent after the operations with these indices.
     fn after(&self, parent: &F::Parent, operations: &[usize]) -> F::Parent {
         if operations.is_empty() {
             return parent.clone();

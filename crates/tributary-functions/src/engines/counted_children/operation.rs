@@ -39,7 +39,6 @@ pub(super) struct Operation<F: Family> {
 }
 
 impl<F: Family> Operation<F> {
-    /// Returns the id of the child that is created or deleted.
     pub(super) fn child_id(&self) -> Option<String> {
         match &self.change {
             Change::Create(child) => Some(F::child_id(child).to_string()),

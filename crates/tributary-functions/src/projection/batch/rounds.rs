@@ -80,7 +80,6 @@ impl Rounds {
         groups(mem::take(&mut self.tasks), self.group)
     }
 
-    /// Takes the outcome of each task of a round.
     pub(super) fn end_round(&mut self, attempted: Vec<AttemptedTask>) {
         self.reasons.clear();
         for (task, result) in attempted {
@@ -101,7 +100,6 @@ impl Rounds {
         self.tasks.is_empty()
     }
 
-    /// Returns the tasks to retry, and the reason for each.
     pub(super) fn failed(&self) -> impl Iterator<Item = (&Task, Reason)> {
         self.tasks.iter().zip(self.reasons.iter().copied())
     }

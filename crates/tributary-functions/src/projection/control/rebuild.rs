@@ -113,7 +113,6 @@ impl Rebuild {
         matches!(self.step, RebuildStep::Sources { .. } | RebuildStep::Audit { .. })
     }
 
-    /// Returns the worker that has the rebuild now.
     pub(crate) fn worker_at(&self, now: Timestamp) -> Option<&RebuildWorker> {
         self.worker.as_ref().filter(|worker| self.is_under_way() && worker.until > now)
     }

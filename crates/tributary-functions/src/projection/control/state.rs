@@ -58,12 +58,10 @@ impl ProjectionState {
         self.pause.is_some().then(resumed)
     }
 
-    /// Returns the state with a rebuild.
     pub(crate) fn with_rebuild(&self, rebuild: Rebuild) -> Self {
         Self { rebuild: Some(rebuild), ..self.clone() }
     }
 
-    /// Returns the rebuild that has not ended.
     pub(crate) fn rebuild_under_way(&self) -> Option<&Rebuild> {
         self.rebuild.as_ref().filter(|rebuild| rebuild.is_under_way())
     }

@@ -49,7 +49,6 @@ impl From<Option<&RowResult<ProjectionState>>> for ProjectionStatus {
 }
 
 impl ProjectionState {
-    /// Returns the status.
     pub(crate) fn status(&self) -> ProjectionStatus {
         if self.pause.is_some() {
             ProjectionStatus::Paused

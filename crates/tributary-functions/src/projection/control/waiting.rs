@@ -84,7 +84,6 @@ mod tests {
         }
     }
 
-    /// Looks at a lease at a position, for which changes wait, or not, or that is unknown.
     fn look(
         before: &WaitingPositions,
         (position, is_waiting): (&str, Option<bool>),

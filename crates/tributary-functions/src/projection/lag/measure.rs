@@ -24,7 +24,6 @@ use crate::{
 /// The most leases that are measured at a time, with one store request each; a request has 1,000.
 pub(crate) const MAX_MEASURED_LEASES: usize = 200;
 
-/// The longest time of a measurement.
 const MAX_MEASURED_TIME: Duration = Duration::from_secs(15);
 
 /// The number of leases that are measured at the same time.

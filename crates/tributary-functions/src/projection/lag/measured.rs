@@ -66,7 +66,7 @@ impl ProjectionLag {
 
     /// Returns the number of leases whose lag could not be measured, and of items that are no leases.
     pub(crate) fn unmeasured(&self) -> usize {
-        self.unreadable + self.leases.iter().filter(|one| one.lag.is_none()).count()
+        self.unreadable + self.leases.iter().filter(|lease| lease.lag.is_none()).count()
     }
 }
 

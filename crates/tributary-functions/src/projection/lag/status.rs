@@ -56,7 +56,6 @@ impl LeaseStatus {
 }
 
 impl MeasuredLease {
-    /// Returns the status of the lease of a projection.
     pub(crate) fn status(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LeaseStatus {
         let Some(lag) = self.lag else { return LeaseStatus::Unmeasured };
         let Some(waits_since) = lag.waits_since else { return LeaseStatus::Current };

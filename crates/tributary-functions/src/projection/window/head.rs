@@ -138,7 +138,6 @@ mod tests {
 
     const CAPACITY: usize = 100;
 
-    /// A source in its nth life.
     fn member(source: u16, life: u16) -> Member {
         let second = (source + life * 3) % 10; // Many share a moment, so that ids decide.
         Member {

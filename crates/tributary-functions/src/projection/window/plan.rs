@@ -155,7 +155,8 @@ mod tests {
         }
 
         fn members(&self) -> Vec<&str> {
-            let mut members: Vec<_> = self.head.members().iter().map(|one| &*one.id).collect();
+            let mut members: Vec<_> =
+                self.head.members().iter().map(|member| &*member.id).collect();
             members.sort_unstable();
             members
         }
@@ -231,7 +232,6 @@ mod tests {
         state.member().unwrap()
     }
 
-    /// The newest sources that exist.
     fn newest(sources: &BTreeMap<usize, (u64, Option<usize>)>) -> Vec<State> {
         let states = sources.iter().filter_map(|(source, (version, created))| {
             Some(live(&format!("p{source}"), *version, (*created)?))
