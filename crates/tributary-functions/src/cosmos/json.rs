@@ -118,6 +118,4 @@ mod tests {
         let cause = error.source().unwrap();
         assert!(!format!("{error:?} {cause}").contains("secret"), "{error:?} {cause}");
     }
-
-    proptest! {}
 }
