@@ -38,7 +38,7 @@ struct Edit {
 const EDITS: [Edit; 2] = [
     Edit {
         name: "a query, in Rust",
-        file: "src/blog/queries/get_feed.rs",
+        file: "domains/blog/src/queries.rs",
         text: "newest(limit)?",
         replacement: |n| format!("newest(limit.min({n}))?"),
         path: "/api/feed",
@@ -49,7 +49,7 @@ const EDITS: [Edit; 2] = [
     },
     Edit {
         name: "a file of the page",
-        file: "page/index.html",
+        file: "src/page/index.html",
         text: "<title>",
         replacement: |n| format!("<title>Edit {n}: "),
         path: "/",
