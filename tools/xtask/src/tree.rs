@@ -18,9 +18,9 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn at_head() -> anyhow::Result<Self> {
         let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-        let path = std::path::absolute(target)?.join("guards");
+        let path = std::path::absolute(target)?.join("edit-loop");
         // Apart from that of the checkout: cargo gives both trees' artefacts the same names, and would
-        // use one without a guard for the checkout.
+        // use an edited one for the checkout.
         let target = path.join("target");
         let head = String::from_utf8(run(Command::new("git").args(["rev-parse", "HEAD"]))?.stdout)?;
         if path.join(".git").exists() {
