@@ -125,7 +125,6 @@ pub struct AppOptions {
 pub struct App {
     /// The domains.
     pub domains: Vec<Domain>,
-    /// Functions of no domain.
     shared: Vec<HttpFunction>,
     openapi: OpenApi,
     projections: Projections,
@@ -179,13 +178,11 @@ impl App {
         Ok(Self { domains, shared, openapi, projections, rebuilds, page: None, options })
     }
 
-    /// Returns the app with a page.
     pub(crate) fn with_page(self, page: Option<&'static WebPage>) -> Self {
         let page = page.map(|page| PlacedPage { page, place: &OF_APP });
         Self { page, ..self }
     }
 
-    /// Returns the app with measured costs of its requests.
     pub(crate) fn with_costs(self, costs: &'static str) -> Self {
         self.openapi.cost(costs);
         self
@@ -268,7 +265,6 @@ impl App {
         all
     }
 
-    /// Returns the page of the OpenAPI document, and that of the app, if it has one.
     fn pages(&self) -> impl Iterator<Item = PlacedPage> + use<> {
         [API_DOCS].into_iter().chain(self.page)
     }
@@ -353,7 +349,6 @@ impl App {
     }
 }
 
-/// Returns the projections of all domains.
 fn projections_of(
     domains: &[Domain],
     cosmos: &Arc<Cosmos>,

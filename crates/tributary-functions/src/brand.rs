@@ -6,18 +6,15 @@
 
 use std::{borrow::Cow, sync::OnceLock};
 
-/// The name and version of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Brand {
     /// The name, in small letters, digits and hyphens.
     pub name: &'static str,
-    /// The version.
     pub version: &'static str,
 }
 
 static BRAND: OnceLock<Brand> = OnceLock::new();
 
-/// Sets the brand of the process. The first one stays.
 pub(crate) fn set(brand: Brand) {
     let _ = BRAND.set(brand);
 }

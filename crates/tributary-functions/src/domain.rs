@@ -157,7 +157,6 @@ pub struct Context<'a> {
     pub clock: Clock,
 }
 
-/// Builds a domain. It sends nothing to the store.
 pub(crate) type BuildDomain = fn(&Context<'_>) -> Result<Domain, ConfigError>;
 
 impl Domain {

@@ -38,18 +38,13 @@ use twox_hash::XxHash64;
 
 use crate::http::{ApiError, Conditions};
 
-/// A place for a page in every app.
 #[derive(Debug)]
 pub(crate) struct PagePlace {
-    /// The path of `index.html`.
     pub path: &'static str,
     /// The same as the Functions host reads it.
     pub route: &'static str,
-    /// The route of the other files.
     pub files: &'static str,
-    /// The functions of `index.html` and of the other files.
     pub functions: [&'static str; 2],
-    /// What the content of the page may do.
     policy: HeaderValue,
 }
 
@@ -75,7 +70,6 @@ pub(crate) static OF_API: PagePlace = PagePlace {
     ),
 };
 
-/// The file at the path of a page.
 const INDEX: &str = "index.html";
 
 /// The rules for the page's own content. A text from an answer can never become markup or code: the browser
@@ -84,7 +78,6 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
     img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// A page that browsers ask for each time.
 const REVALIDATED: HeaderValue = HeaderValue::from_static("no-cache");
 /// A file whose path has its version.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
@@ -95,7 +88,6 @@ const VERSION: &str = "{version}";
 /// The end of the name of a file that is compressed already. The page has it without this end.
 const GZIP_END: &str = ".gz";
 
-/// Media types by the ends of names.
 const MEDIA_TYPES: [(&str, &str); 11] = [
     ("css", "text/css; charset=utf-8"),
     ("html", "text/html; charset=utf-8"),
@@ -130,10 +122,8 @@ pub struct WebPage {
     served: OnceLock<ServedPage>,
 }
 
-/// A page as it is served.
 #[derive(Debug)]
 struct ServedPage {
-    /// The hash of all names and contents.
     version: String,
     files: Vec<ServedFile>,
 }
@@ -194,7 +184,6 @@ fn media_type(name: &str) -> &'static str {
     known.map_or("application/octet-stream", |(_, media_type)| media_type)
 }
 
-/// A page in its place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlacedPage {
     pub page: &'static WebPage,
@@ -202,13 +191,11 @@ pub(crate) struct PlacedPage {
 }
 
 impl PlacedPage {
-    /// Returns the functions, each with its route as the host reads it.
     pub(crate) fn functions(self) -> [(&'static str, &'static str); 2] {
         let [index, file] = self.place.functions;
         [(index, self.place.route), (file, self.place.files)]
     }
 
-    /// Returns the routes.
     pub(crate) fn router(self) -> Router {
         Router::new()
             .route(self.place.path, routing::get(get_page))

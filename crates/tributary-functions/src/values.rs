@@ -194,7 +194,6 @@ impl Clock {
         Self(Pace::Faster { since, times })
     }
 
-    /// Returns true if the clock is not the real one.
     pub(crate) fn is_simulated(self) -> bool {
         !matches!(self.0, Pace::Real)
     }

@@ -36,34 +36,28 @@ pub(super) struct OpenApi(Arc<OpenApiDocument>);
 struct OpenApiDocument {
     operations: OnceLock<Vec<ApiOperation>>,
     domains: OnceLock<Vec<DomainFunctions>>,
-    /// The measured costs, as JSON.
     costs: OnceLock<&'static str>,
     text: OnceLock<(OpenApiText, ETag)>,
 }
 
-/// The name of a domain and its functions that no request starts.
 pub(super) type DomainFunctions = (&'static str, Vec<&'static str>);
 
 /// An HTTP function, as callers know it.
 struct ApiOperation {
-    /// The domain.
     tag: &'static str,
     name: &'static str,
     method: Method,
     route: &'static str,
     auth_level: AuthLevel,
-    /// True if its answer has copies that projections make.
     has_copies: bool,
     signature: Signature,
 }
 
-/// The measured cost of a request.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OperationCost {
     /// The name of the request in the documents of the app; empty where it has none.
     request: String,
-    /// What tells it from the other requests of its function.
     case: String,
     store_requests: u32,
     request_units: f64,
@@ -131,7 +125,6 @@ impl OpenApi {
         self.0.costs.get_or_init(|| costs);
     }
 
-    /// Returns the document.
     pub(super) fn value(&self) -> Value {
         self.0.value()
     }
@@ -339,7 +332,6 @@ fn summary(cost: &OperationCost) -> String {
     format!("{name}{store_requests} store request{s}, {request_units:.2} RU")
 }
 
-/// All costs as a Markdown table.
 fn description(costs: &[OperationCost]) -> String {
     let mut text = String::from(
         "The measured cost, by the rules of the local endpoint:\n\n\

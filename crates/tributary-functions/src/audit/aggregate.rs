@@ -21,7 +21,6 @@ use crate::{
     },
 };
 
-/// The checks of one aggregate.
 pub(crate) struct AggregateChecks<A>(AggregateProjection<A>);
 
 impl<A: Aggregate> AggregateChecks<A> {
@@ -37,7 +36,6 @@ impl<A: Aggregate> AggregateChecks<A> {
         &self.0.totals
     }
 
-    /// Checks that the share of a source is what the definition says.
     async fn check_source(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
         let change: A::Change = match audited.parse() {
             Ok(change) => change,

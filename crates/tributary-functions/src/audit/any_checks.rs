@@ -5,7 +5,6 @@ use futures::{FutureExt, future::BoxFuture};
 use super::{AuditedItem, Checks, RepairResult, Suspect};
 use crate::cosmos::{Container, StoreError};
 
-/// [`Checks`] of any type.
 pub(super) trait AnyChecks: Send + Sync {
     fn groups(&self) -> &'static [&'static str];
 

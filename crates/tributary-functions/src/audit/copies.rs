@@ -21,7 +21,6 @@ use crate::{
     projection::{ChangeFeedItem, copies::AuditedCopies},
 };
 
-/// The checks of the copies of one definition. Their container has no other items.
 pub(crate) struct CopiesChecks<C> {
     sources: Container,
     copies: Container,
@@ -33,7 +32,6 @@ impl<C: AuditedCopies> CopiesChecks<C> {
         Self { sources: sources.clone(), copies: copies.clone(), definition: PhantomData }
     }
 
-    /// Checks that the copies of a source are as the definition says.
     async fn check_source(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
         let change: C::Change = match audited.parse() {
             Ok(change) => change,

@@ -61,7 +61,6 @@ use crate::{
     projection::{aggregate::Aggregate, copies::AuditedCopies},
 };
 
-/// The items that are checked at a time.
 const MAX_CONCURRENT_CHECKS: usize = 16;
 
 /// The checks of a domain's audit. One value serves one audit, so it may remember.
@@ -118,7 +117,6 @@ pub struct Audit {
     may_log_partition_key: Vec<fn(&str) -> bool>,
 }
 
-/// An audit with the checks of one type.
 type AuditPart = dyn for<'a> Fn(
         AuditOptions,
         AuditSlice<PartPosition>,
@@ -155,7 +153,6 @@ impl<P> Default for AuditSlice<P> {
     }
 }
 
-/// The position at which a slice of an audit has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AuditPosition {
     part: usize,
@@ -163,7 +160,6 @@ pub(crate) struct AuditPosition {
     position: PartPosition,
 }
 
-/// The position in the part of an audit that one type of checks makes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct PartPosition {
     container: usize,
@@ -199,7 +195,6 @@ pub trait Listener: Send {
     fn progress(&mut self, _items: u64) {}
 }
 
-/// Keeps all findings.
 impl Listener for Vec<Finding> {
     fn findings(&mut self, findings: &[Finding]) {
         self.extend_from_slice(findings);

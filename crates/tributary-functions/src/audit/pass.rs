@@ -47,7 +47,6 @@ pub(super) fn run<'a>(
     run.boxed()
 }
 
-/// One audit under way.
 struct Pass<'a> {
     checks: &'a dyn AnyChecks,
     suspects: Suspects<'a>,

@@ -9,7 +9,6 @@ use std::{
 use super::{AuditSummary, Finding, Listener};
 use crate::terminal::{Colour, OutputFormat, json_lines, table};
 
-/// The interval between two reports of the progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Writes findings as they come, and keeps none.
@@ -28,7 +27,6 @@ impl<O: Write + Send, E: Write + Send> Report<O, E> {
         Self { out, err, format, begin: now, last_progress: now, write_error: None }
     }
 
-    /// Writes the summary. An error means that the report is not complete.
     pub(super) fn end(mut self, summary: &AuditSummary) -> io::Result<()> {
         if let Some(error) = self.write_error.take() {
             return Err(error);

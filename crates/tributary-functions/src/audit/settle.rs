@@ -16,20 +16,17 @@ use crate::cosmos::StoreError;
 /// The most suspects that wait together; some 500 bytes each.
 const MAX_WAITING_SUSPECTS: usize = 1_000;
 
-/// The parts of a pause. A check follows each part.
 const CHECKS_PER_PAUSE: u32 = 2;
 
 /// The pauses after which a suspect that keeps changing is left alone.
 const MAX_PAUSES: u32 = 4;
 
-/// The suspects that wait.
 pub(super) struct Suspects<'a> {
     checks: &'a dyn AnyChecks,
     options: AuditOptions,
     waiting: Vec<(Suspect, Instant)>,
 }
 
-/// The outcome of the suspects.
 #[derive(Default)]
 pub(super) struct Settled {
     pub(super) findings: Vec<Finding>,

@@ -44,14 +44,12 @@ pub struct WindowChecks<W> {
     group: &'static str,
 }
 
-/// A source, as the window should show it.
 struct ExpectedMember {
     member: Member,
     version: u64,
     copy: Value,
 }
 
-/// A copy in the window, as it is stored.
 struct StoredMember {
     /// `None` if it cannot be read.
     version: Option<u64>,
@@ -170,7 +168,6 @@ where
         newest::<W, _, _>(self.sources(), W::CAPACITY, expected, member).await
     }
 
-    /// Returns the copies in the window, by id, without the tombstones.
     async fn copies(&self) -> Result<HashMap<String, StoredMember>, StoreError> {
         let query = Query::from("SELECT TOP @copies * FROM c WHERE IS_DEFINED(c.creationDate)")
             .with_parameter("@copies", MAX_COPIES)?;
@@ -278,7 +275,6 @@ where
         Ok("wrote the member")
     }
 
-    /// Removes a member that has no source, and refills the window.
     async fn remove_member(&self, id: &str) -> RepairResult {
         let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
         let transaction = replace_head::<W>(head.remove(id, W::CAPACITY as usize), &etag)?;
@@ -317,7 +313,6 @@ where
         }
     }
 
-    /// Returns the ETag of the copy or tombstone of a source in the window.
     async fn copy_etag(&self, id: &str) -> Result<Option<ETag>, StoreError> {
         Ok(match read_slot::<Value>(self.window(), W::PARTITION, id).await? {
             Slot::Item(Stored { etag, .. }) | Slot::Unreadable(etag) => Some(etag),

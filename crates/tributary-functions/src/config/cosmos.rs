@@ -73,12 +73,10 @@ fn endpoint(url: &str, name: &str) -> Result<AccountEndpoint, ConfigError> {
     }
 }
 
-/// The identity of the app at the account.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
     /// The managed identity of the function app, with the client id of a user-assigned one.
     Managed(Option<String>),
-    /// The identity of the developer that is signed in on this machine.
     Developer,
 }
 

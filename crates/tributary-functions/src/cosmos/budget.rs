@@ -79,7 +79,6 @@ impl Budget {
         self.started.elapsed() >= time || self.meter.as_deref().is_some_and(is_over)
     }
 
-    /// Returns the end of its time.
     fn deadline(&self) -> Instant {
         self.started + self.limits.time
     }

@@ -20,7 +20,6 @@ use super::{
 };
 use crate::values::Timestamp;
 
-/// The state of a range of the change feed, as one replica has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeedHead {
     /// The log sequence number (LSN) of the last write to the physical partition.
@@ -29,16 +28,13 @@ pub(crate) struct FeedHead {
     pub next: Option<NextChange>,
 }
 
-/// The first change behind a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NextChange {
-    /// Its LSN.
     pub lsn: u64,
     /// The time of its write, in whole seconds.
     pub written_at: Timestamp,
 }
 
-/// The fields of a changed item that the store writes.
 #[derive(Deserialize)]
 struct SystemFields {
     #[serde(rename = "_ts", default)]
@@ -73,7 +69,6 @@ impl Container {
         read.boxed()
     }
 
-    /// Returns the ranges of the physical partitions as they are now: one request.
     pub(crate) fn physical_ranges(&self) -> BoxFuture<'_, Result<Vec<EpkRange>, StoreError>> {
         let read = async {
             let options = ReadFeedRangesOptions::default().with_force_refresh(true);

@@ -45,11 +45,8 @@ use crate::telemetry::{TraceScope, WorkDetail, followed};
 
 /// The code that carries out groups of operations.
 pub(crate) trait Combine: Sized + Send + Sync + 'static {
-    /// The key of an operation. A group has operations of one key.
     type Key: Clone + Eq + Hash + Send + Sync;
-    /// An operation on a key.
     type Operation: Send;
-    /// The outcome of an operation.
     type Outcome: Send;
     /// The state that a run keeps from group to group.
     type Memory: Default + Send;
@@ -75,11 +72,9 @@ pub(crate) struct Combiner<C: Combine>(Arc<Shared<C>>);
 
 struct Shared<C: Combine> {
     groups: C,
-    /// A queue for each key with a run.
     queues: Mutex<HashMap<C::Key, VecDeque<QueuedOperation<C>>>>,
 }
 
-/// An operation in a queue.
 struct QueuedOperation<C: Combine> {
     operation: C::Operation,
     scope: TraceScope,
@@ -90,7 +85,6 @@ struct QueuedOperation<C: Combine> {
 /// The outcome of an operation, and what is its caller's of the work of its group.
 type Answered<C> = (<C as Combine>::Outcome, CostShare, Arc<SharedWork>);
 
-/// What all members of a group have of its work.
 struct SharedWork {
     seen: SeenPositions,
     detail: Option<WorkDetail>,
@@ -154,7 +148,6 @@ impl<C: Combine> Clone for Combiner<C> {
 }
 
 impl<C: Combine> Combiner<C> {
-    /// Returns a combiner of the operations that `groups` carries out.
     pub(crate) fn new(groups: C) -> Self {
         Self(Arc::new(Shared { groups, queues: Mutex::default() }))
     }
@@ -190,7 +183,6 @@ impl<C: Combine> Combiner<C> {
 }
 
 impl<C: Combine> Shared<C> {
-    /// Puts an operation into the queue of its key. Returns true if the key has no run yet.
     fn enqueue(&self, key: &C::Key, waiting: QueuedOperation<C>) -> bool {
         match self.queues().entry(key.clone()) {
             Entry::Occupied(mut queue) => {

@@ -46,16 +46,12 @@ pub struct Container {
 /// The names that the leases of a container's change feed begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeedIdentity {
-    /// The host name of the account.
     pub host: String,
-    /// The `_rid` of the container.
     pub rid: String,
 }
 
-/// A write of one item.
 enum ItemWrite<'a> {
     Create,
-    /// Replaces the item with this ETag.
     Replace(&'a ETag),
     Upsert,
 }
@@ -325,8 +321,6 @@ impl Container {
         measured(self.id, Some(partition), false, timed(call))
     }
 
-    /// Returns the options of a read, and the token of a request whose caller has a session in this
-    /// container.
     pub(super) fn read_options(&self) -> (OperationOptions, Option<SessionToken>) {
         let reads = if request_reads_latest() { Reads::Latest } else { Reads::Session };
         let options = (*self.reading(reads).options).clone();

@@ -144,7 +144,6 @@ impl StoreError {
         Self::new(Reason::Unreadable, false)
     }
 
-    /// Creates the error of an item that is not of the type that was asked for.
     pub(super) fn from_parse(error: &serde_json::Error) -> Self {
         let source = ParseError { column: error.column() };
         Self { source: Some(Arc::new(source)), ..Self::unreadable() }
@@ -160,7 +159,6 @@ impl StoreError {
         Self { answer_lost: false, ..error.into() }
     }
 
-    /// Creates the error of a container that could not be looked up.
     pub(super) fn from_lookup(id: &'static str, error: CosmosError) -> Self {
         let is_missing = u16::from(error.status()) == 404;
         let error = Self::from_read(error);

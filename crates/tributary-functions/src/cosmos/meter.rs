@@ -31,7 +31,6 @@ pub struct Meter {
     used: AtomicBool,
     /// The part of the request units for which a [`Pacer`](super::Pacer) has made later work wait.
     paced_hundredths: AtomicU64,
-    /// The meter of the work that this work is a part of.
     parent: Option<Arc<Meter>>,
 }
 
@@ -127,7 +126,6 @@ pub(super) fn current_meter() -> Option<Arc<Meter>> {
     METER.try_with(Arc::clone).ok()
 }
 
-/// A part of what work has cost.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CostShare {
     hundredths_of_ru: u64,
@@ -137,7 +135,6 @@ pub(super) struct CostShare {
 }
 
 impl CostShare {
-    /// Charges the share to the meter of the current task.
     pub(super) fn charge(self) {
         // Outside of a metered task, the cost is not needed.
         let _ = METER.try_with(|meter| meter.add(self));

@@ -60,7 +60,6 @@ impl Position {
         SessionToken::new(self.0.clone())
     }
 
-    /// Returns the later of two positions of one partition.
     pub(super) fn later(&self, other: &Self) -> Self {
         let merged = self.token().merge(&other.token());
         merged.map_or_else(|_| self.clone(), |token| Self(token.as_str().to_owned()))
@@ -80,9 +79,7 @@ pub(super) fn partition_of(position: &str) -> &str {
 /// A position that a reader has to see, and the writes of its caller before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionPosition {
-    /// The container.
     pub container: ContainerTag,
-    /// The position.
     pub position: Position,
     /// The number of the caller's last write, which readers of copies wait for; 0 if the caller has written
     /// nothing there, and the position is that of a copy.

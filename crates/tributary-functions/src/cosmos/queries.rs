@@ -111,7 +111,6 @@ impl Container {
         async move { self.text_pages(query, scope, page_size).await?.try_concat().await }.boxed()
     }
 
-    /// Returns a row as a `T`, or as text with a log line if it has another form.
     fn row<T: DeserializeOwned>(&self, row: JsonText) -> RowResult<T> {
         let item = row.read().ok();
         item.ok_or_else(|| {
@@ -243,16 +242,13 @@ impl Container {
     }
 }
 
-/// A query whose pages are read one by one.
 struct QueryState {
     container: Container,
     partition: Option<String>,
     pages: QueryPageIterator<JsonText>,
-    /// The query and its options, until the first page is read.
     first: Option<(Query, FeedOptions)>,
 }
 
-/// Returns the options of a query in pages of so many items.
 fn feed_options(page_size: u32) -> FeedOptions {
     let page_size = NonZeroU32::new(page_size).unwrap_or(NonZeroU32::MIN);
     FeedOptions::default()

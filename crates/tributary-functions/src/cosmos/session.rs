@@ -43,7 +43,6 @@ impl Session {
         self.0.is_empty()
     }
 
-    /// Returns the positions, the newest first.
     pub(crate) fn positions(&self) -> impl Iterator<Item = &SessionPosition> {
         self.0.iter()
     }
@@ -53,7 +52,6 @@ impl Session {
         self.positions().filter(move |one| one.container == tag)
     }
 
-    /// Adds a position behind the others, or to the one of its partition.
     pub(crate) fn add(&mut self, added: SessionPosition) {
         let same = |one: &&mut SessionPosition| {
             one.container == added.container
@@ -123,17 +121,13 @@ impl Captures {
 /// store.
 #[derive(Clone)]
 pub(crate) struct WrittenDocument {
-    /// The container.
     pub container: &'static str,
-    /// The document as JSON.
     pub text: Arc<str>,
 }
 
-/// The session of a request: that of its caller, and what the request itself has seen.
 #[derive(Default)]
 struct RequestSession {
     given: Session,
-    /// True if its reads see the latest committed state.
     reads_latest: bool,
     captures: Captures,
     seen: Mutex<SeenPositions>,
@@ -159,7 +153,6 @@ pub struct EagerApplications(Arc<Mutex<HashMap<(&'static str, String), AppliedSo
 type AppliedSource = Arc<AsyncMutex<Option<(u64, Session)>>>;
 
 impl EagerApplications {
-    /// Returns the last version of a source that this projection has applied.
     pub(crate) fn of(&self, function: &'static str, source: &str) -> AppliedSource {
         Arc::clone(lock(&self.0).entry((function, source.to_owned())).or_default())
     }
@@ -191,12 +184,10 @@ impl SeenPositions {
         session
     }
 
-    /// Returns the documents that were written in the captured containers.
     pub(crate) fn documents(&self) -> &[WrittenDocument] {
         &self.documents
     }
 
-    /// Returns true if the documents are all that may have been written in a captured container.
     pub(crate) fn knows_all_documents(&self, container: &str) -> bool {
         !self.uncertain.contains(&ContainerTag::of(container))
     }

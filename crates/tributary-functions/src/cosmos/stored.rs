@@ -49,7 +49,6 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Stored<T> {
     }
 }
 
-/// The ETag in a row of a query.
 #[derive(Deserialize)]
 struct ETagOfRow {
     #[serde(rename = "_etag")]

@@ -38,14 +38,12 @@ pub(crate) struct DeadLetterSummary {
 }
 
 impl DeadLetterSummary {
-    /// Returns the dead letter with the function that its id names.
     fn named(self) -> Self {
         let function = function_of(&self.id).unwrap_or_default().to_owned();
         Self { function, ..self }
     }
 }
 
-/// `?function=`: the dead letters of one function.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct ByFunction {
     function: Option<String>,
@@ -84,7 +82,6 @@ pub(crate) async fn list_dead_letters(
     Ok(Json(page.read(read, key, position).await?))
 }
 
-/// Returns the query of a page, newest first.
 pub(super) fn query(top: u32, after: Option<&SortKey>) -> Result<Query, StoreError> {
     // Settlements have no `failedAt`. The index seeks the range on the time alone.
     let page = match after {

@@ -47,7 +47,6 @@ pub(crate) async fn replay_dead_letter(
     Ok(Json(Replayed { id, outcome }))
 }
 
-/// The replay of one dead letter.
 pub(super) struct Replay<'a> {
     projections: &'a Projections,
     id: &'a str,
@@ -59,7 +58,6 @@ pub(super) struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Creates the replay of the dead letter with this id.
     pub(super) fn new(
         (projections, id): (&'a Projections, &'a str),
         conditions: &'a Conditions,
@@ -69,7 +67,6 @@ impl<'a> Replay<'a> {
         Self { projections, id, conditions, command, invocation, reached: OnceLock::new() }
     }
 
-    /// Applies the change and deletes the dead letter ([`replay_dead_letter`]).
     pub(super) async fn run(&self) -> Result<ReplayOutcome, ApiError> {
         let outcome = retry(async |attempt: Attempt| self.attempt(attempt.reads).await).await??;
         tracing::info!(dead_letter.id = self.id, ?outcome, "Replayed a dead letter");

@@ -12,13 +12,10 @@ use crate::{
     values::CommandId,
 };
 
-/// The number of dead letters that are read at a time.
 const PAGE_ITEMS: u32 = 100;
 
-/// The number of replays at a time.
 const MAX_REPLAYS: usize = 8;
 
-/// The results so far of the replay of many dead letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReplayCounts {

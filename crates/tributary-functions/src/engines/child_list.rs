@@ -108,7 +108,6 @@ pub struct ParentAndChildren<P, C> {
     pub children: Vec<C>,
 }
 
-/// The part of a parent that a list without it reads.
 #[derive(Deserialize)]
 struct OmittedParent {}
 

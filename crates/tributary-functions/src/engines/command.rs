@@ -74,14 +74,11 @@ pub enum PutStep<T, D> {
     Edit(Stored<T>),
 }
 
-/// The next step of a command that deletes an item.
 #[derive(Debug)]
 pub(crate) enum DeleteStep<T> {
     /// The command was carried out. A new item may be there by now, which stays.
     Done,
-    /// There is an item: delete it.
     Live(Stored<T>),
-    /// There is no item.
     Missing,
 }
 
@@ -143,7 +140,6 @@ impl<T: RemembersCommands, D> ItemSlot<T, D> {
 }
 
 impl<T> From<Option<Stored<T>>> for ItemSlot<T, Infallible> {
-    /// Creates the slot of an item that no command deletes, so that it has no tombstone.
     fn from(stored: Option<Stored<T>>) -> Self {
         stored.map_or(Self::Empty, Self::Live)
     }

@@ -142,7 +142,6 @@ impl RecentCommands {
         self.add(children.into_iter().map(|id| deletion_of(&id)), now, DELETED_KEPT_SECONDS);
     }
 
-    /// Returns true if the child with this id was deleted lately.
     pub(crate) fn has_deleted(&self, id: &str, now: Timestamp) -> bool {
         let deletion = deletion_of(id);
         let now = now.unix_seconds();

@@ -86,7 +86,6 @@ pub enum ReservationOutcome {
     Taken,
 }
 
-/// The outcome of fencing the holder of a reservation.
 enum Fence {
     /// The holder neither has the value nor can still write it.
     Up,

@@ -38,7 +38,6 @@ pub(crate) struct FunctionNames {
 }
 
 impl FunctionNames {
-    /// Creates the table of methods, routes and names; `unmatched` is the name for all other requests.
     pub(crate) fn new(
         names: impl IntoIterator<Item = (Method, &'static str, &'static str)>,
         unmatched: &'static str,

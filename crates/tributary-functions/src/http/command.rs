@@ -43,7 +43,6 @@ pub fn new_id<T: TryFrom<String>>(
     T::try_from(id).map_err(|_| ApiError::Internal)
 }
 
-/// The header is never required.
 impl<S: Sync> OptionalFromRequestParts<S> for IdempotencyKey {
     type Rejection = ApiError;
 

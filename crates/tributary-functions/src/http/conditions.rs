@@ -20,7 +20,6 @@ pub struct Conditions {
 #[derive(Debug)]
 enum Tags {
     Any,
-    /// The tags as the header has them, `W/` included.
     These(Vec<String>),
 }
 
@@ -62,7 +61,6 @@ impl Conditions {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
-    /// Returns true if a condition names a state of the item, not only its existence.
     pub(crate) fn name_a_state(&self) -> bool {
         [&self.if_match, &self.if_none_match]
             .into_iter()
@@ -76,7 +74,6 @@ impl Conditions {
 }
 
 impl Tags {
-    /// Returns true if a tag matches by the rule of `If-Match`: a weak tag matches nothing.
     fn match_strongly(&self, etag: &ETag) -> bool {
         self.has(|tag| tag == AsRef::<str>::as_ref(etag))
     }

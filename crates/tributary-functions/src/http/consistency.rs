@@ -83,7 +83,6 @@ pub struct Consistency {
     pub(crate) captures: Captures,
 }
 
-/// The token of a request.
 #[derive(Debug, Default)]
 struct GivenToken {
     session: Session,

@@ -27,7 +27,6 @@ pub(super) fn write(list: String, position: impl Serialize) -> Option<String> {
     Some(BASE64_URL_SAFE_NO_PAD.encode(cursor))
 }
 
-/// Returns the position that a cursor of this list holds.
 pub(super) fn read<K: DeserializeOwned>(list: &str, text: &str) -> Result<K, ApiError> {
     decode::<K>(text)
         .filter(|Cursor(of, _)| of == list)

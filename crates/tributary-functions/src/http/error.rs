@@ -293,7 +293,6 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// Returns the URN of a kind of problem.
 fn problem_type(slug: &str) -> String {
     format!("urn:{}:problem:{slug}", brand().name)
 }

@@ -105,7 +105,6 @@ pub use crate::from_form;
 /// A caller learns of all bad fields at once, up to a limit. Unused fields are ignored, and of two fields
 /// with one name the last counts.
 pub struct Form<'a> {
-    /// The object as it was sent.
     text: &'a str,
     /// The path of the object in the body: empty, or `addresses[2].`.
     prefix: String,
@@ -115,7 +114,6 @@ pub struct Form<'a> {
     schema: Option<Schema>,
 }
 
-/// The schema of the fields that were taken.
 #[derive(Debug, Default)]
 struct Schema {
     properties: Map<String, Value>,
@@ -123,7 +121,6 @@ struct Schema {
 }
 
 impl<'a> Form<'a> {
-    /// Creates the form of an object with this text.
     pub(super) fn new(text: &'a str) -> Self {
         let prefix = String::new();
         let errors = Vec::new();
@@ -142,7 +139,6 @@ impl<'a> Form<'a> {
         json!({"type": "object", "properties": properties, "required": required})
     }
 
-    /// Adds a field to the schema. Returns false if the form reads fields instead of describing them.
     fn describes(
         &mut self,
         field: &str,
@@ -160,7 +156,6 @@ impl<'a> Form<'a> {
         true
     }
 
-    /// Returns the errors of the fields taken so far.
     pub(super) fn into_errors(self) -> Vec<FieldError> {
         self.errors
     }

@@ -126,7 +126,6 @@ fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
     }
 }
 
-/// Returns a header. One that occurs more than once is an error.
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ApiError> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

@@ -39,7 +39,6 @@ impl QueryParameter {
     }
 }
 
-/// Returns the names and values of a query string, decoded.
 pub(super) fn parameters(query: Option<&str>) -> Result<Vec<(String, String)>, ApiError> {
     let mut names = HashSet::new();
     let mut parameters = Vec::new();

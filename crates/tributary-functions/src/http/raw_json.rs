@@ -37,7 +37,6 @@ fn read<'a, S: DeserializeSeed<'a>>(text: &'a str, seed: S) -> Option<S::Value> 
     seed.deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
 }
 
-/// The search for a field of an object.
 struct Find<'f>(&'f str);
 
 /// The collection of the texts of a list's elements: at most `max` and one more.
@@ -45,7 +44,6 @@ struct Elements {
     max: usize,
 }
 
-/// The comparison of a field's name with this one.
 struct IsName<'f>(&'f str);
 
 impl<'de> DeserializeSeed<'de> for Find<'_> {

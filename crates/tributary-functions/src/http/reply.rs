@@ -26,7 +26,6 @@ impl<T> From<Response> for ItemResponse<T> {
 }
 
 impl<T: Serialize> From<Json<T>> for ItemResponse<T> {
-    /// Creates the answer with an item without an ETag.
     fn from(item: Json<T>) -> Self {
         item.into_response().into()
     }

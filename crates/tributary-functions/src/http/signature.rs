@@ -22,7 +22,6 @@ pub struct Signature {
     query: &'static [QueryParameter],
     /// An example of the body, where those of its fields do not go together.
     example: Option<fn() -> Value>,
-    /// True if the handler creates no item.
     is_edit: bool,
 }
 
@@ -31,7 +30,6 @@ impl Signature {
         Self { takes: H::takes, gives: H::gives, query: &[], example: None, is_edit: false }
     }
 
-    /// Returns the signature with parameters that the handler parses itself.
     pub(super) fn reading(self, query: &'static [QueryParameter]) -> Self {
         Self { query, ..self }
     }
@@ -40,7 +38,6 @@ impl Signature {
         Self { example: Some(body), ..self }
     }
 
-    /// Returns the signature of a handler that creates no item.
     pub(super) fn editing(self) -> Self {
         Self { is_edit: true, ..self }
     }
@@ -113,7 +110,6 @@ impl<T: JsonSchema> DescribedAnswer for StoredItems<T> {
     }
 }
 
-/// An answer with headers of its own.
 impl<A: DescribedAnswer> DescribedAnswer for (HeaderMap, A) {
     fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
         A::describe(schemas)

@@ -17,13 +17,11 @@ pub struct WorkQueue {
     turns: Arc<Semaphore>,
 }
 
-/// An entry of a queue.
 pub(super) struct Entry {
     entry: OwnedSemaphorePermit,
     turns: Arc<Semaphore>,
 }
 
-/// The turn of a request that has left the queue.
 pub(super) struct Turn {
     _entry: OwnedSemaphorePermit,
     _turn: OwnedSemaphorePermit,

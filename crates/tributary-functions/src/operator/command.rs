@@ -26,7 +26,6 @@ use crate::{
     values::Timestamp,
 };
 
-/// The command failed, or was not possible.
 const EXIT_FAILED: u8 = 2;
 
 /// Lists, pauses, resumes and rebuilds projections, and replays dead letters
@@ -130,7 +129,6 @@ pub(crate) async fn run(rebuilds: &Rebuilds, arguments: &ProjectionArguments) ->
     }
 }
 
-/// Reports in one sentence why the command failed.
 pub(crate) fn fail(error: impl fmt::Display) -> ExitCode {
     eprintln!("{}: {error}", brand().name);
     ExitCode::from(EXIT_FAILED)

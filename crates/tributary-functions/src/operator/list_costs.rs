@@ -13,7 +13,6 @@ use crate::{
     telemetry::{RecentRecords, WorkRecord, recent_work},
 };
 
-/// The parameter of the records that a caller has not seen.
 pub(crate) const AFTER: [QueryParameter; 1] =
     [QueryParameter::new("after", "The `last` of an earlier answer: only later records.")
         .example("0")];

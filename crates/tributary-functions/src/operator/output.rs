@@ -14,7 +14,6 @@ use crate::{
     terminal::{OutputFormat, json_lines},
 };
 
-/// The interval between two reports of the progress.
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) fn print(views: &[ProjectionView], format: OutputFormat) -> Result<(), String> {
@@ -39,19 +38,16 @@ pub(super) fn print_released(released: ReleasedLease, format: OutputFormat) -> R
     write(&if format == OutputFormat::Json { json_lines(&[released]) } else { text })
 }
 
-/// Writes a text to standard output.
 pub(super) fn write(text: &str) -> Result<(), String> {
     let mut out = io::stdout();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(closed)
 }
 
-/// Returns what is wrong and what to do.
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
 pub(super) fn sentence(error: ApiError) -> String {
     error.status_and_detail().1
 }
 
-/// Returns why a text was not written.
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
 pub(super) fn closed(error: io::Error) -> String {
     format!("the result cannot be written: {error}")

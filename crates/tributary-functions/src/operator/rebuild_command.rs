@@ -77,7 +77,6 @@ pub(super) async fn run(
     }
 }
 
-/// The progress on standard error.
 struct Progress {
     reported: Instant,
 }

@@ -21,7 +21,6 @@ use crate::{
     values::Timestamp,
 };
 
-/// The parameter that takes a lease from an owner that renews it.
 pub(crate) const FORCE: [QueryParameter; 1] = [QueryParameter::new(
     "force",
     "`true` releases the lease of an owner that renews it. The default is `false`.",

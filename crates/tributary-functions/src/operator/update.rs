@@ -22,7 +22,6 @@ pub(super) type Decide<'a> =
 
 /// A projection after a change of its state, and the ETag of the state if one is stored.
 pub(crate) struct UpdatedProjection {
-    /// The projection.
     pub view: ProjectionView,
     etag: Option<ETag>,
     pub(super) is_changed: bool,
@@ -42,7 +41,6 @@ checked_text!(
     PauseReason, "A bug in the copies, to be deployed at noon", length_rule(1..=500)
 );
 
-/// The body of a pause.
 #[derive(Debug)]
 pub(crate) struct PauseRequest {
     reason: Option<PauseReason>,
@@ -73,7 +71,6 @@ pub(crate) async fn resume_projection(
     Ok(resume(&projections, &name, &conditions).await?.into())
 }
 
-/// The body of a rebuild.
 #[derive(Debug)]
 pub(crate) struct RebuildProjectionRequest {
     since: Option<Timestamp>,
@@ -109,7 +106,6 @@ pub(crate) async fn cancel_rebuild(
     Ok(cancel(&projections, &name, &conditions).await?.into())
 }
 
-/// Pauses a projection. One that is paused keeps its pause.
 pub(super) async fn pause(
     projections: &Projections,
     name: &ProjectionName,

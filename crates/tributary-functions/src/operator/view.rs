@@ -118,7 +118,6 @@ impl RebuildView {
         }
     }
 
-    /// Returns the step and its progress in words.
     pub(super) fn in_words(&self) -> String {
         let RebuildProgress {
             items, read, applied, dead_letters, audited, findings, repaired, ..

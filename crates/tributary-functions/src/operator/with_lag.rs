@@ -14,7 +14,6 @@ use crate::{
     values::Timestamp,
 };
 
-/// Reads a projection with its state, its lag and its leases, and the ETag of the state.
 pub(super) async fn read(
     projections: &Projections,
     name: &ProjectionName,

@@ -68,7 +68,6 @@ fn declared(declaration: &Declaration, folder: &Path, check: bool) -> Result<(),
     }
 }
 
-/// Returns the folders of functions that the app does not have.
 fn superfluous(folder: &Path, names: &BTreeSet<&str>) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     if folder.exists() {
@@ -84,7 +83,6 @@ fn superfluous(folder: &Path, names: &BTreeSet<&str>) -> io::Result<Vec<PathBuf>
     Ok(found)
 }
 
-/// Removes the folder of a function. A foreign file in it is an error.
 fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_file(folder.join(FILE))?;
     fs::remove_dir(folder)

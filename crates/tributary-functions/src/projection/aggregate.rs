@@ -55,10 +55,8 @@ use crate::{
     values::may_be_rewritten_by_host,
 };
 
-/// The amounts that are read at a time.
 const PAGE_AMOUNTS: u32 = 1_000;
 
-/// The totals that are read at the same time.
 const MAX_CONCURRENT_READS: usize = 8;
 
 /// The retries of a total in one delivery: some 0.4 s.
@@ -118,15 +116,12 @@ pub struct AggregateProjection<A> {
     definition: PhantomData<fn() -> A>,
 }
 
-/// The known state of a source.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Holder {
     id: String,
     key: String,
-    /// The version of the source.
     version: u64,
-    /// The contribution of this version.
     contribution: Option<Contribution>,
     /// The keys whose shares may be of an older version.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -184,7 +179,6 @@ impl Holder {
         format!("source:{source}")
     }
 
-    /// Returns the holder of a newer version than that of `before`.
     fn new(
         source: &str,
         version: u64,
@@ -203,7 +197,6 @@ impl Holder {
         Self { id, key, version, contribution, pending, ttl }
     }
 
-    /// Returns what the source contributes to a key.
     fn amount(&self, key: &str) -> i64 {
         let contribution = self.contribution.iter().find(|one| one.key == key);
         contribution.map_or(0, |one| one.amount)
@@ -284,12 +277,9 @@ impl<A: Aggregate> AggregateProjection<A> {
     }
 }
 
-/// The outcome of a write of the holder.
 enum HolderOutcome {
     Written(Stored<Holder>),
-    /// The holder has this version already.
     Same(Stored<Holder>),
-    /// The holder has a newer version.
     Newer,
 }
 
@@ -330,8 +320,6 @@ async fn update_share(
     write_share(totals, (key, &id), (holder.version, holder.amount(key)), (before, total)).await
 }
 
-/// Writes the share with this id in one key, of this version and amount, over what was read, and the
-/// total, in one transaction.
 async fn write_share(
     totals: &Container,
     (key, id): (&str, &str),

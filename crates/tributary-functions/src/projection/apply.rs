@@ -8,12 +8,10 @@ use futures::{FutureExt, future::BoxFuture};
 use super::{Effect, Projection, unreadable};
 use crate::cosmos::{Reason, StoreError};
 
-/// The error of a change that was not applied.
 #[derive(Debug)]
 pub(super) enum ApplyError {
     /// The change would fail again. The sentence says why.
     Permanent(String),
-    /// It may succeed later.
     Transient(StoreError),
 }
 
@@ -28,7 +26,6 @@ pub(super) fn read<P: Projection>(
     })
 }
 
-/// Applies a change once.
 pub(super) async fn apply<P: Projection>(
     projection: &P,
     change: &P::Change,
@@ -36,7 +33,6 @@ pub(super) async fn apply<P: Projection>(
     caught(projection.apply(change).boxed()).await
 }
 
-/// Applies a change once that was applied before, as a rule.
 pub(super) async fn apply_again<P: Projection>(
     projection: &P,
     change: &P::Change,
@@ -44,7 +40,6 @@ pub(super) async fn apply_again<P: Projection>(
     caught(projection.apply_again(change).boxed()).await
 }
 
-/// Applies changes together, once.
 pub(super) async fn apply_all<P: Projection>(
     projection: &P,
     changes: &[&P::Change],

@@ -121,7 +121,6 @@ pub async fn run<P: Projection>(
     batch.complete(work, tasks).await
 }
 
-/// A batch whose rounds are to be run.
 struct BegunBatch {
     function: &'static str,
     container: &'static str,
@@ -229,10 +228,8 @@ pub(super) fn changes<P: Projection>(
 /// The changes of a batch by their numbers. The rounds of a batch know no type of change, so that their code is
 /// compiled once, and not again for each projection.
 trait NumberedChanges: Sync {
-    /// Applies a change once.
     fn apply(&self, change: usize) -> BoxFuture<'_, Result<Effect, ApplyError>>;
 
-    /// Applies changes together, once.
     fn apply_all<'a>(
         &'a self,
         changes: &'a [usize],
@@ -241,7 +238,6 @@ trait NumberedChanges: Sync {
     fn dead_letter(&self, invocation: &str, document: &Document, reason: String) -> DeadLetter;
 }
 
-/// The changes of a batch, and their projection.
 struct ReadChanges<'a, P: Projection> {
     projection: &'a P,
     changes: Vec<P::Change>,
@@ -275,7 +271,6 @@ impl<P: Projection> NumberedChanges for ReadChanges<'_, P> {
     }
 }
 
-/// The work of applying a batch.
 struct BatchWork<'a> {
     changes: &'a dyn NumberedChanges,
     letters: &'a DeadLetters,

@@ -46,7 +46,6 @@ use tokio::{
 use super::leases::{Lease, ProjectionLeases};
 use crate::cosmos::{Container, FeedHead, Session, SessionPosition, StoreError};
 
-/// The most waits at a time.
 const MAX_WAITS: usize = 256;
 
 /// The time for which waits use a lease that another wait has read.
@@ -61,14 +60,10 @@ const MAX_LIST_AGE: Duration = Duration::from_secs(1);
 /// The partitions of a source whose last write is looked up at a time.
 const CONCURRENT_LOOKS: usize = 8;
 
-/// The state of copies, for a caller with a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyFreshness {
-    /// The session has no write in their sources.
     Unconcerned,
-    /// They have all writes of the session, which has their positions.
     InSession,
-    /// They have all writes of the session.
     UpToDate,
     /// They may lack writes of the session.
     Behind,
@@ -106,7 +101,6 @@ struct Waits {
     followed: StdMutex<HashMap<[&'static str; 2], HashMap<String, u64>>>,
 }
 
-/// The leases of a projection as they were read last.
 #[derive(Default)]
 struct KnownLeases {
     listed_at: Option<Instant>,
@@ -117,7 +111,6 @@ struct KnownLeases {
 struct KnownLease {
     lease: Lease,
     read_at: Instant,
-    /// The number up to which no change is left to apply.
     applied: u64,
 }
 

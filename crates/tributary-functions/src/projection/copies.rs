@@ -85,7 +85,6 @@ impl<C: Copies> CopyProjection<C> {
         Self { sources, copies, definition: PhantomData }
     }
 
-    /// Writes the copies of a change, as new items or over those that are there.
     async fn write_copies(
         &self,
         change: &C::Change,

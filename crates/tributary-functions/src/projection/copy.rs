@@ -61,14 +61,11 @@ impl<T: Serialize + DeserializeOwned + Sync> VersionedCopy<T> {
 /// The stored version and ETag of a copy, or of the tombstone of a deleted one.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredCopy {
-    /// The version of the source from which the copy was made.
     pub version: u64,
-    /// The ETag under which the copy is replaced.
     pub etag: ETag,
 }
 
 impl StoredCopy {
-    /// Reads the version and the ETag of a copy: one point read.
     pub(crate) fn read<'a>(
         container: &'a Container,
         partition: &'a str,
@@ -107,7 +104,6 @@ pub enum CopySlot {
 }
 
 impl CopySlot {
-    /// Creates the slot for a copy of `version`, with the stored copy `there`.
     pub(crate) fn new(there: Option<&StoredCopy>, version: u64) -> Self {
         match there {
             Some(copy) if copy.version > version => Self::Taken(Effect::Older),

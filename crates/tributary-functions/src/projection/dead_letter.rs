@@ -70,7 +70,6 @@ impl DeadLetter {
     pub(crate) const MAX_SUMMARY_BYTES: usize =
         6 * (Self::MAX_REASON_BYTES + 1_023 + 2_048) + 1_024;
 
-    /// Creates the dead letter of a change that a projection could not apply.
     pub(crate) fn new<P: Projection>(
         projection: &P,
         invocation_id: &str,
@@ -101,7 +100,6 @@ impl DeadLetter {
         .with_document::<P>(document)
     }
 
-    /// Returns the dead letter after a replay that failed for `reason`.
     pub(super) fn failed_again(self, reason: String, invocation_id: &str) -> Self {
         let reason = beginning(reason, Self::MAX_REASON_BYTES);
         let invocation_id = invocation_id.to_owned();
@@ -145,7 +143,6 @@ fn without<'a>(document: &'a Document, secrets: &[&str]) -> Cow<'a, str> {
     }
 }
 
-/// Returns the longest beginning of a text of at most `bytes` bytes.
 fn beginning(mut text: String, bytes: usize) -> String {
     text.truncate(text.floor_char_boundary(bytes));
     text
@@ -174,7 +171,6 @@ pub enum ReplayOutcome {
 pub(crate) struct Settlement {
     id: String,
     function: String,
-    /// The command.
     pub command: CommandId,
     /// The outcome of a replay; `None` after a delete.
     pub outcome: Option<ReplayOutcome>,
@@ -192,7 +188,6 @@ impl Settlement {
         }
     }
 
-    /// Returns the id of the settlement of a dead letter. It is no [`DeadLetterId`], so no route reaches it.
     fn id(letter: &str) -> String {
         format!("{letter}~settled")
     }

@@ -61,7 +61,6 @@ use crate::{
 /// The time for which an application may take, unless a setting says otherwise.
 pub(crate) const EAGER_TIME: Duration = Duration::from_millis(100);
 
-/// The most sources of a command that a projection applies.
 const MAX_SOURCES: usize = 16;
 
 /// The most commands whose changes are applied at a time. They have left the admission control by then.
@@ -93,7 +92,6 @@ struct Eager {
     tag: u32,
 }
 
-/// A projection that is applied eagerly, too.
 pub(super) struct EagerProjection {
     pub(super) projection: Arc<dyn AnyProjection>,
     pub(super) gate: Arc<ProjectionGate>,
@@ -139,7 +137,6 @@ impl EagerProjections {
         containers.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Returns true if the projection of a function is one of them.
     pub(crate) fn has(&self, function: &str) -> bool {
         self.of(function).is_some()
     }
@@ -238,7 +235,6 @@ impl EagerProjection {
         self.projection.container_id()
     }
 
-    /// Applies the changes of the documents, unless the projection is paused.
     async fn apply(
         &self,
         applications: &EagerApplications,

@@ -67,7 +67,6 @@ use crate::{
 /// The targets that are read at a time; a page is at most 4 MB (service limit).
 const PAGE_TARGETS: u32 = 100;
 
-/// The targets that are written at a time.
 const MAX_CONCURRENT_WRITES: usize = 8;
 
 /// The targets that a pass passes over before it fails.
@@ -257,19 +256,14 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
 
 /// The outcome of one pass through the targets with an older copy.
 enum Pass {
-    /// It has updated no target.
     Idle,
-    /// It has reached all targets.
     Complete,
     /// The time was over. There may be more targets.
     OutOfTime,
 }
 
-/// The outcome of a page of targets.
 struct PageOutcome {
-    /// True if a target was updated.
     updated: bool,
-    /// True if the deadline has left out no target.
     in_time: bool,
 }
 

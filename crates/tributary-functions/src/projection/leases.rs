@@ -66,12 +66,10 @@ impl Lease {
 /// crashed holds its leases for a minute, and an app that was scaled to zero starts within seconds.
 pub(crate) const STOPPED_AFTER: Duration = Duration::from_mins(5);
 
-/// The times by which leases are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LeaseTerms {
     /// The time after which an owner without a renewal loses its lease.
     pub expiration: Duration,
-    /// The wait of a change after which its lease has stopped.
     pub stopped_after: Duration,
 }
 
@@ -98,14 +96,11 @@ impl From<StoredLease> for Lease {
     }
 }
 
-/// The outcome of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReleaseOutcome {
     /// The lease has no owner now. The former one, if it had one.
     Released(Option<String>),
-    /// The lease has kept its owner.
     Owned,
-    /// There is no lease of this id any more.
     Gone,
 }
 
@@ -114,7 +109,6 @@ pub(crate) enum ReleaseOutcome {
 pub struct ProjectionLeases(Container);
 
 impl ProjectionLeases {
-    /// Returns the leases of a database.
     pub(crate) fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self(cosmos.container(LEASE_CONTAINER))
     }
@@ -212,7 +206,6 @@ impl ProjectionLeases {
     }
 }
 
-/// Returns the order of leases, by the numbers of their partitions.
 fn order(lease: &RowResult<Lease>) -> (bool, Option<u64>, &str) {
     match lease {
         Ok(lease) => (false, lease.token.parse().ok(), &lease.token),

@@ -13,7 +13,6 @@ pub(crate) struct NotedErrors {
 }
 
 impl NotedErrors {
-    /// Returns a value, or notes the error.
     pub(crate) fn note<T>(&mut self, result: Result<T, StoreError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -39,12 +38,10 @@ impl NotedErrors {
         }
     }
 
-    /// Returns the number of noted errors.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Fails with the noted error, if there is one.
     pub(crate) fn into_result(self) -> Result<(), StoreError> {
         self.error.map_or(Ok(()), Err)
     }

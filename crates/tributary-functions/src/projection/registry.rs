@@ -68,7 +68,6 @@ impl Default for ProjectionOptions {
     }
 }
 
-/// The error of an invocation that needs another delivery.
 #[derive(Debug, thiserror::Error)]
 enum InvocationError {
     #[error(transparent)]
@@ -113,7 +112,6 @@ pub trait AnyProjection: Send + Sync {
     ) -> BoxFuture<'a, Result<ReplayOutcome, ReplayError>>;
 }
 
-/// A projection as the trigger of its function.
 struct ProjectionTrigger {
     gate: Arc<ProjectionGate>,
     is_eager: bool,
@@ -230,7 +228,6 @@ impl Projections {
         Self { expirations: expirations.collect(), ..self }
     }
 
-    /// Returns the times by which the leases of a function are judged.
     pub(crate) fn lease_terms(&self, function: &str) -> LeaseTerms {
         let expiration = self.expirations.get(function).copied().unwrap_or(LEASE_EXPIRATION);
         LeaseTerms { expiration, stopped_after: self.options.stopped_after }

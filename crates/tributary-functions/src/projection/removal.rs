@@ -72,11 +72,8 @@ pub enum Remaining {
     Some,
 }
 
-/// The outcome of one step.
 enum RemovalStep {
-    /// The query has found no child.
     Empty,
-    /// The step has deleted all children.
     Last,
     /// The step has deleted some children, and more may remain.
     Full,

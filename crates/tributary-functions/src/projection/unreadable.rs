@@ -10,10 +10,8 @@ use serde_json::{Map, Value};
 /// The most fields of a document that are left out in turn. No item of the app has more.
 const MAX_TESTED_FIELDS: usize = 100;
 
-/// The field that names the kind of an item.
 const TYPE_FIELD: &str = "type";
 
-/// Returns the defect of a document that is no `T`, in words.
 pub(super) fn defect<T: DeserializeOwned>(
     document: &Document,
     error: &serde_json::Error,
@@ -69,7 +67,6 @@ fn kind<T: DeserializeOwned>(fields: &Map<String, Value>) -> String {
     }
 }
 
-/// Returns the parser's message about fields that are no `T`.
 fn message<T: DeserializeOwned>(fields: &Map<String, Value>) -> Option<String> {
     let text = serde_json::to_string(fields).ok()?;
     let mut message = serde_json::from_str::<T>(&text).err()?.to_string();

@@ -65,7 +65,6 @@ pub struct Rebuilds {
     projections: Projections,
     background: Background,
     audit_options: AuditOptions,
-    /// The audit of the domain of each projection, by the function.
     audits: Arc<HashMap<&'static str, Audit>>,
 }
 

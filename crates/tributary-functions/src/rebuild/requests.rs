@@ -6,7 +6,6 @@ use crate::{
     values::{Timestamp, fresh_id},
 };
 
-/// A rebuild that is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RebuildRequest {
     id: String,

@@ -23,32 +23,25 @@ use crate::{
 /// The sources that are read and applied at a time: as many as a trigger delivers by default.
 const PAGE_SOURCES: u32 = 100;
 
-/// The items that are counted at a time, and the most that are counted.
 const PAGE_COUNTED: u32 = 1_000;
 const MAX_COUNTED: u64 = 1_000_000;
 
 /// The time of a slice of the audit, after which its position is stored.
 const AUDIT_SLICE: Duration = Duration::from_mins(1);
 
-/// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunResult {
-    /// The rebuild is done.
     Done,
-    /// The time of the run was over. The timer or another run goes on.
     OutOfTime,
     /// The projection was paused. The timer or another run goes on after the resume.
     Paused,
-    /// There is no rebuild to work on: it was cancelled, or has ended.
     NoRebuild,
-    /// Another worker has it.
     OtherWorker,
 }
 
 /// The error that has ended a run. The rebuild keeps its position.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RebuildError {
-    /// An error of the store.
     #[error("the store refused a request: {}", .0.reason)]
     Store(#[from] StoreError),
     /// A page of sources could not be applied in the time of its retries.
@@ -68,7 +61,6 @@ impl<E: Into<RebuildError>> From<E> for Stop {
     }
 }
 
-/// A run of a worker that has the rebuild.
 struct Run<'a> {
     rebuilds: &'a Rebuilds,
     projection: &'a dyn AnyProjection,
@@ -144,7 +136,6 @@ impl Rebuilds {
         .await
     }
 
-    /// Stores the rebuild as its worker has it.
     async fn save(&self, function: &str, rebuild: &Rebuild) -> Result<(), Stop> {
         let paused = retry(async |Attempt { .. }| {
             let states = self.projections.states().reading(Reads::Latest);
@@ -202,7 +193,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Applies the sources behind the position, page by page.
     async fn apply_sources(
         &mut self,
         position: Option<QueryPosition>,
@@ -280,7 +270,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Audits a slice of the domain, with repair.
     async fn audit(&mut self, position: Option<serde_json::Value>) -> Result<(), Stop> {
         let Some(audit) = self.rebuilds.audits.get(self.projection.function()) else {
             let done = RebuildStep::Done { ended_at: Timestamp::now() };
@@ -327,13 +316,11 @@ impl Run<'_> {
         self.advance(step, progress).await
     }
 
-    /// Stores the next step.
     async fn advance(&mut self, step: RebuildStep, progress: RebuildProgress) -> Result<(), Stop> {
         self.rebuild = self.rebuild.advanced(step, progress, Timestamp::now());
         self.rebuilds.save(self.projection.function(), &self.rebuild).await
     }
 
-    /// Runs some work, and keeps the claim meanwhile.
     async fn holding<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stop> {
         let mut work = pin!(work);
         loop {

@@ -133,18 +133,14 @@ pub(super) fn store_operation(attributes: &[KeyValue], duration: Duration) {
     INSTRUMENTS.store_operations.record(duration.as_secs_f64(), attributes);
 }
 
-/// The outcome of a batch of the change feed.
 #[derive(Debug)]
 pub(crate) struct BatchMetrics {
-    /// The number of changes of each outcome.
     pub outcomes: [(&'static str, usize); 5],
     /// The wait of the oldest change; none of a batch that did not come from the change feed.
     pub lag: Option<Duration>,
-    /// The cost.
     pub cost: Cost,
 }
 
-/// Measures a batch of the change feed.
 pub(crate) fn batch(function: &'static str, batch: &BatchMetrics) {
     let name = KeyValue::new("faas.name", function);
     for (outcome, changes) in batch.outcomes {
@@ -169,14 +165,11 @@ pub(crate) fn eager_application(function: &'static str, outcome: &'static str) {
     INSTRUMENTS.eager.add(1, &attributes);
 }
 
-/// The lag of a projection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LagMetrics {
     /// The changes that wait for the lease that is the farthest behind.
     pub changes: u64,
-    /// The age of the oldest of them, in seconds.
     pub seconds: u64,
-    /// The number of leases that have stopped.
     pub stopped: usize,
 }
 
@@ -197,7 +190,6 @@ pub(super) struct PartitionFigures {
     pub(super) gini: Option<f64>,
 }
 
-/// Measures the use of the logical partitions of a container.
 pub(super) fn partitions(container: &'static str, figures: &PartitionFigures) {
     let container = KeyValue::new("db.collection.name", container);
     let crossing = figures.cross_partition_queries;

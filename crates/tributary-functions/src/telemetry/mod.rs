@@ -49,7 +49,6 @@ const DEFAULT_LEVELS: &str = "info,azure_data_cosmos_driver=warn";
 /// SDK and of the HTTP libraries contain headers, with keys and tokens, and bodies.
 const VERBOSE_CRATES: [&str; 2] = ["tributary_functions", "custom_handler"];
 
-/// The tasks of [`report_later`] that have not ended.
 static LATER_REPORTS: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
 
 /// Runs a report of a request in a task of its own, after the answer: the caller does not wait for the
@@ -58,15 +57,12 @@ pub(crate) fn report_later(report: impl FnOnce() + Send + 'static) {
     LATER_REPORTS.spawn(async { report() }.in_current_span());
 }
 
-/// Settings of logs and telemetry.
 #[derive(Debug)]
 pub(crate) struct TelemetryOptions {
-    /// The format of log lines.
     pub format: Format,
     /// True to export traces and metrics. An error is the reason for which they cannot be exported. The app
     /// serves all the same.
     pub export: Result<bool, String>,
-    /// The names of logical partitions in log lines.
     pub partitions: PartitionNames,
     /// True to keep records of recent requests and batches with their costs, in memory.
     pub recent: bool,

@@ -18,10 +18,8 @@ use serde::Serialize;
 use super::{Cost, milliseconds};
 use crate::values::{Timestamp, fresh_id};
 
-/// The number of records that are kept.
 const MAX_RECORDS: usize = 300;
 
-/// The number of partitions that a record names.
 const MAX_PARTITIONS: usize = 16;
 
 /// The number of positions of writes that a record names.
@@ -163,18 +161,13 @@ pub(crate) struct BatchRecord {
     pub lsn: Option<u64>,
 }
 
-/// The cost and the duration of work that has ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndedWork {
-    /// The function.
     pub function: &'static str,
-    /// The duration.
     pub duration: Duration,
-    /// The cost.
     pub cost: Cost,
 }
 
-/// The partitions that work has used, and the positions of its writes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkDetail {
     partitions: Vec<UsedPartition>,
@@ -184,14 +177,11 @@ pub(crate) struct WorkDetail {
     waiting: Option<WaitingCost>,
 }
 
-/// The records of an instance behind a number.
 #[derive(Debug, Default)]
 pub(crate) struct RecentRecords {
     /// The id of this instance: numbers of another one mean nothing.
     pub instance: String,
-    /// The number behind which the next records are.
     pub last: u64,
-    /// The records, the oldest first.
     pub records: Vec<WorkRecord>,
 }
 
@@ -251,7 +241,6 @@ pub(crate) fn record_batch(work: EndedWork, detail: Option<WorkDetail>, batch: B
     }
 }
 
-/// Notes a logical partition that the current task has used.
 pub(super) fn note_partition(container: &'static str, key: Option<&str>, cost: Cost) {
     with_detail(|detail| {
         let key = key.map(|key| key.chars().take(MAX_KEY_CHARACTERS).collect());

@@ -61,12 +61,10 @@ pub(crate) struct TraceScope {
 }
 
 impl TraceScope {
-    /// Returns the context of the current task.
     pub(crate) fn current() -> Self {
         Self { context: Context::current(), span: tracing::Span::current() }
     }
 
-    /// Runs work in this context.
     pub(crate) async fn around<F: Future>(&self, work: F) -> F::Output {
         work.with_context(self.context.clone()).instrument(self.span.clone()).await
     }

@@ -66,7 +66,6 @@ impl<'de> Deserialize<'de> for Compact {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Count;
 
-        /// Returns the bytes of a scalar value.
         fn of<E: de::Error>(value: impl Serialize) -> Result<Compact, E> {
             serde_json::to_string(&value).map(|text| Compact(text.len())).map_err(E::custom)
         }

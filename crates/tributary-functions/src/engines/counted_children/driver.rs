@@ -14,7 +14,6 @@ use crate::{
     values::Timestamp,
 };
 
-/// Carries out groups of operations on the parents of a container.
 pub(super) struct Groups<F>(Container, PhantomData<fn() -> F>);
 
 impl<F> Groups<F> {
@@ -74,7 +73,6 @@ impl<F: Family> Combine for Groups<F> {
     }
 }
 
-/// Reads the parent, whose id is its partition key.
 async fn read_parent<F: Family>(
     container: &Container,
     id: &str,
@@ -114,7 +112,6 @@ async fn send<I: Serialize + DeserializeOwned + Sync>(
     Ok(NewETags { parent, children })
 }
 
-/// An item that was looked up.
 #[derive(Deserialize)]
 #[serde(bound = "I: DeserializeOwned")]
 struct ItemRow<I> {

@@ -315,14 +315,11 @@ pub enum CreateOutcome<C, R> {
     NoParent,
 }
 
-/// The outcome of a deletion.
 #[derive(Debug)]
 pub(crate) enum DeleteOutcome {
     /// The child was deleted, now or by an earlier attempt.
     Deleted,
-    /// This child does not exist.
     Missing,
-    /// There is no parent.
     NoParent,
 }
 

@@ -8,15 +8,12 @@ use crate::{
     values::CommandId,
 };
 
-/// A change of a parent or of its children.
 pub(super) enum Change<F: Family> {
     Create(F::Child),
-    /// With the tombstone that the child leaves, if any.
     Delete(F::ChildId, Option<F::Item>),
     Edit(F::Edit),
 }
 
-/// A child in a transaction.
 pub(super) enum ChildWrite<I> {
     Create(I),
     /// By its id; with an ETag only where it has not changed since.
@@ -25,16 +22,12 @@ pub(super) enum ChildWrite<I> {
     Replace(String, I, ETag),
 }
 
-/// A change that is to be carried out.
 pub(super) struct Operation<F: Family> {
     pub(super) change: Change<F>,
-    /// The command that asks for it.
     pub(super) command: CommandId,
     /// The ETag since which the deleted or edited item must not have changed.
     pub(super) if_match: Option<ETag>,
-    /// The parent, when the command has read it anyway.
     pub(super) parent_read: Option<ParentState<F>>,
-    /// The consistency of its group's reads.
     pub(super) reads: Reads,
 }
 
@@ -91,7 +84,6 @@ impl<F: Family> Operation<F> {
         }
     }
 
-    /// Returns true if the operation was decided on another state of the parent.
     pub(super) fn contradicts(&self, parent: &Stored<F::Parent>) -> bool {
         match &self.change {
             Change::Edit(edit) => {
@@ -139,14 +131,14 @@ impl<F: Family> Operation<F> {
     }
 }
 
-/// A parent as it was read or written last.
 pub(super) type ParentState<F> = Arc<Stored<<F as Family>::Parent>>;
 
-/// The outcome of an operation.
 pub(super) enum OperationOutcome<F: Family> {
     /// It was carried out, now or before. A child that was created now has this ETag.
-    Done { child: Option<ETag>, parent: ParentState<F> },
-    /// Another item has the id of the child that was to be created.
+    Done {
+        child: Option<ETag>,
+        parent: ParentState<F>,
+    },
     InTheWay(Stored<F::Item>),
     /// The child that was to be created was created before, and has been deleted since.
     Deleted,
@@ -154,9 +146,7 @@ pub(super) enum OperationOutcome<F: Family> {
     Refused(F::Refused),
     /// The child that was to be deleted does not exist.
     Missing,
-    /// There is no parent.
     NoParent,
 }
 
-/// The outcome of an operation, or the store's error.
 pub(super) type OperationResult<F> = Result<OperationOutcome<F>, StoreError>;

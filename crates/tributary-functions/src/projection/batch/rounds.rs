@@ -18,14 +18,12 @@ use custom_handler::Document;
 use super::super::{Effect, Projection, apply::read};
 use crate::cosmos::{Reason, StoreError};
 
-/// The task of applying one document.
 pub(super) struct Task {
     pub(super) document: Document,
     /// The number of the change among those of the batch, or the reason for which it cannot be read.
     pub(super) change: Result<usize, String>,
 }
 
-/// The outcome of a change that may be acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChangeOutcome {
     Done(Effect),
@@ -50,17 +48,14 @@ impl From<&StoreError> for FailedAttempt {
     }
 }
 
-/// A task, and the outcome of its last attempt.
 pub(super) type AttemptedTask = (Task, Result<ChangeOutcome, FailedAttempt>);
 
-/// The outcomes of the changes of a batch.
 #[derive(Debug, Default)]
 pub(super) struct BatchOutcomes {
     pub(super) done: Vec<ChangeOutcome>,
     pub(super) failures: Vec<Reason>,
 }
 
-/// A batch between two rounds.
 pub(super) struct Rounds {
     tasks: Vec<Task>,
     /// The reason for which each task failed in the round before; empty before the first round.
@@ -70,7 +65,6 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Creates a batch whose first round has groups of at most `group` tasks.
     pub(super) fn new(tasks: Vec<Task>, group: usize) -> Self {
         Self { tasks, reasons: Vec::new(), group: group.max(1), outcomes: BatchOutcomes::default() }
     }
@@ -95,7 +89,6 @@ impl Rounds {
         self.group = (self.group / 2).max(1);
     }
 
-    /// Returns true if no task has a retry.
     pub(super) fn is_over(&self) -> bool {
         self.tasks.is_empty()
     }
@@ -129,12 +122,10 @@ fn groups(tasks: Vec<Task>, size: usize) -> Vec<Vec<Task>> {
 /// them.
 pub(super) struct Collapsed<C> {
     pub(super) tasks: Vec<Task>,
-    /// The changes by the numbers in the tasks.
     pub(super) changes: Vec<C>,
     pub(super) older: usize,
 }
 
-/// The newest change of a source so far.
 struct Newest {
     task: usize,
     change: usize,

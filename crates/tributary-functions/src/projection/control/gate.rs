@@ -13,7 +13,6 @@ pub(crate) const STATE_MAX_AGE: Duration = Duration::from_secs(2);
 /// The interval between two log lines about the refused batches of a projection.
 const LOG_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The admission of the batches of one projection, by its state.
 pub(crate) struct ProjectionGate {
     function: &'static str,
     states: ProjectionStates,
@@ -22,7 +21,6 @@ pub(crate) struct ProjectionGate {
     known: Mutex<KnownState>,
 }
 
-/// The state as it was read last.
 #[derive(Default)]
 struct KnownState {
     read_at: Option<Instant>,
@@ -30,7 +28,6 @@ struct KnownState {
     logged_at: Option<Instant>,
 }
 
-/// A batch that was refused, since the projection is paused.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RefusedBatch {
     function: &'static str,
@@ -49,7 +46,6 @@ impl fmt::Display for RefusedBatch {
 }
 
 impl ProjectionGate {
-    /// Creates the admission of a projection, which uses a state for `max_age`.
     pub(crate) fn new(function: &'static str, states: ProjectionStates, max_age: Duration) -> Self {
         Self { function, states, max_age, known: Mutex::default() }
     }

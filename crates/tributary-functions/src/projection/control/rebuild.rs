@@ -26,40 +26,29 @@ pub struct Rebuild {
     /// A rewind: only the sources that were written at this time or later are applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// What is to be done next.
     pub(crate) step: RebuildStep,
-    /// What is done.
     #[serde(default)]
     pub(crate) progress: RebuildProgress,
-    /// The process that works on it, or did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worker: Option<RebuildWorker>,
 }
 
-/// The next step of a rebuild.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "name")]
 pub(crate) enum RebuildStep {
-    /// The sources behind the position are applied.
     Sources {
-        /// The position in the query of the sources.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         position: Option<QueryPosition>,
     },
     /// The domain is audited from the position on, and what differs is repaired.
     Audit {
-        /// The position in the audit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         position: Option<Value>,
     },
-    /// It has ended.
     Done {
-        /// The time of the end.
         ended_at: Timestamp,
     },
-    /// An operator has cancelled it.
     Cancelled {
-        /// The time of the end.
         ended_at: Timestamp,
     },
 }
@@ -90,11 +79,9 @@ pub(crate) struct RebuildProgress {
     pub sources_ms: u64,
 }
 
-/// A process that works on a rebuild.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RebuildWorker {
-    /// The id of the process, for this run.
     pub id: String,
     /// The time at which another may take the rebuild over.
     pub until: Timestamp,
@@ -108,7 +95,6 @@ impl Rebuild {
         Self { id, requested_at: now, by, since, step, progress, worker: None }
     }
 
-    /// Returns true until the rebuild has ended.
     pub(crate) fn is_under_way(&self) -> bool {
         matches!(self.step, RebuildStep::Sources { .. } | RebuildStep::Audit { .. })
     }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::Rebuild;
 use crate::values::Timestamp;
 
-/// The state of a projection, as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProjectionState {
@@ -15,7 +14,6 @@ pub(crate) struct ProjectionState {
     /// The pause; none while the projection runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
-    /// The time of the last resume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
     /// The last rebuild, under way or ended.
@@ -42,7 +40,6 @@ pub struct Pause {
 }
 
 impl ProjectionState {
-    /// Returns the state of a projection for which nothing is stored.
     pub(crate) fn running(function: &str) -> Self {
         Self { id: function.to_owned(), pause: None, resumed_at: None, rebuild: None }
     }

@@ -15,23 +15,18 @@ const MAX_STATES: u32 = 1_000;
 pub(crate) struct ProjectionStates(Container);
 
 impl ProjectionStates {
-    /// Returns the states of a database.
     pub(crate) fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self(cosmos.container("projections"))
     }
 
-    /// Returns the states, with reads as [`Reads`] says.
     pub(crate) fn reading(&self, reads: Reads) -> Self {
         Self(self.0.reading(reads))
     }
 
-    /// Returns the container, to look it up.
     pub(crate) fn container(&self) -> &Container {
         &self.0
     }
 
-    /// Reads the state of a projection, and its ETag: one point read. A projection without a stored state
-    /// runs, and has no ETag.
     pub(crate) async fn read(
         &self,
         function: &str,

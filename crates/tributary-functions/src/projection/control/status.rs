@@ -21,7 +21,6 @@ pub(crate) enum ProjectionStatus {
 }
 
 impl ProjectionStatus {
-    /// Returns the status as a word, as JSON has it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -38,7 +37,6 @@ impl ProjectionStatus {
 }
 
 impl From<Option<&RowResult<ProjectionState>>> for ProjectionStatus {
-    /// Returns the status of a projection by its row among [all states](super::ProjectionStates::all).
     fn from(row: Option<&RowResult<ProjectionState>>) -> Self {
         match row {
             None => Self::Running,

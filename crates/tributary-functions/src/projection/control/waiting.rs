@@ -11,17 +11,14 @@ use crate::{projection::leases::Lease, values::Timestamp};
 /// The most positions in the item, which is then some 200 KB.
 const MAX_POSITIONS: usize = 1_000;
 
-/// The positions at which changes wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WaitingPositions {
-    /// The id, and the partition key.
     pub id: String,
     positions: Vec<WaitingPosition>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct WaitingPosition {
-    /// The id of the lease.
     lease: String,
     #[serde(default)]
     continuation: Option<String>,

@@ -26,7 +26,6 @@ pub(crate) const MAX_MEASURED_LEASES: usize = 200;
 
 const MAX_MEASURED_TIME: Duration = Duration::from_secs(15);
 
-/// The number of leases that are measured at the same time.
 const CONCURRENT_LEASES: usize = 8;
 
 impl Projections {

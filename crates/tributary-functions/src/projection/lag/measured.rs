@@ -11,10 +11,8 @@ pub struct Lag {
     pub waits_since: Option<Timestamp>,
 }
 
-/// A lease with its lag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MeasuredLease {
-    /// The lease.
     pub lease: Lease,
     /// The lag; none if it could not be measured.
     pub lag: Option<Lag>,
@@ -22,10 +20,8 @@ pub(crate) struct MeasuredLease {
     pub unmoved_since: Option<Timestamp>,
 }
 
-/// The leases of a projection, each with its lag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProjectionLag {
-    /// The leases, in the order of their partitions.
     pub leases: Vec<MeasuredLease>,
     /// The number of items among the leases that are none.
     pub unreadable: usize,
@@ -41,7 +37,6 @@ impl From<&FeedHead> for Lag {
 }
 
 impl Lag {
-    /// Returns the sum of the lags of two parts.
     pub(super) fn and(self, other: Self) -> Self {
         let times = self.waits_since.into_iter().chain(other.waits_since);
         Self { changes: self.changes.saturating_add(other.changes), waits_since: times.min() }

@@ -23,7 +23,6 @@ pub(crate) enum LeaseStatus {
 }
 
 impl LeaseStatus {
-    /// Returns the status as a word, as JSON has it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Current => "current",
@@ -39,7 +38,6 @@ impl LeaseStatus {
         matches!(self, Self::Unowned | Self::Unmoved)
     }
 
-    /// Returns what is wrong with a stopped lease, and what to do.
     pub(crate) fn advice(self) -> Option<&'static str> {
         match self {
             Self::Current | Self::Behind | Self::Unmeasured => None,

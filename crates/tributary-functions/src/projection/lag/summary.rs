@@ -24,7 +24,6 @@ pub(crate) struct LagSummary {
 }
 
 impl ProjectionLag {
-    /// Returns the lag in numbers, as of `now`.
     pub(crate) fn summary(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LagSummary {
         let worst = self.worst().unwrap_or_default();
         let is_stopped = |one: &&MeasuredLease| one.status(terms, is_paused, now).is_stopped();

@@ -56,7 +56,6 @@ impl WindowHead {
         self.members.contains(member)
     }
 
-    /// Returns true if the window has reached its capacity.
     pub(crate) fn is_full(&self, capacity: usize) -> bool {
         self.members.len() >= capacity
     }
@@ -116,13 +115,11 @@ impl<T> WindowItem<T> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct WindowTombstone {
     id: String,
-    /// The version of the tombstone of the source.
     pub version: u64,
     ttl: u32,
 }
 
 impl WindowTombstone {
-    /// Returns the tombstone of a copy.
     pub(crate) fn new(id: &str, version: u64) -> Self {
         Self { id: id.to_owned(), version, ttl: tombstone::TTL_SECONDS }
     }

@@ -131,7 +131,6 @@ pub struct WindowProjection<W> {
     definition: PhantomData<fn() -> W>,
 }
 
-/// The head, and its ETag if it exists.
 #[derive(Clone)]
 struct ReadHead {
     item: WindowHead,
@@ -268,7 +267,6 @@ impl<W: Window> WindowProjection<W> {
         }
     }
 
-    /// Reads the head in its latest committed state.
     async fn head(&self) -> Result<ReadHead, StoreError> {
         let window = self.window.latest_committed();
         let stored = window.read::<WindowHead>(W::PARTITION, WindowHead::ID).await?;
@@ -278,7 +276,6 @@ impl<W: Window> WindowProjection<W> {
         })
     }
 
-    /// Reads the copies and tombstones of sources in the window, by their ids.
     async fn copies(
         &self,
         states: &[SourceState<W::Change>],

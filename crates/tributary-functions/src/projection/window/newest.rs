@@ -12,7 +12,6 @@ use serde::de::DeserializeOwned;
 use super::{Member, Window};
 use crate::cosmos::{Container, Query, Scope, StoreError};
 
-/// The most rows that are queried for each source to return, if some are unreadable.
 const MAX_ROWS_PER_SOURCE: u32 = 4;
 
 /// Returns `wanted` of the newest sources, or all if there are fewer: two queries in all partitions. Rows that
@@ -43,10 +42,8 @@ pub async fn newest<W: Window, D: DeserializeOwned + 'static, T>(
     Ok(newest)
 }
 
-/// The sources that a query has found.
 struct FoundSources<T> {
     sources: Vec<T>,
-    /// The number of rows that are no readable sources.
     left_out: usize,
 }
 

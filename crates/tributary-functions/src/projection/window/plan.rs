@@ -8,21 +8,16 @@ use crate::{
     projection::{CopySlot, Effect, StoredCopy},
 };
 
-/// The writes and deletes of one transaction.
 pub(super) struct Plan<'a, C> {
-    /// The head afterwards.
     pub(super) after: WindowHead,
-    /// The effect of each source, in order.
     pub(super) effects: Vec<Effect>,
     /// The sources whose copy or tombstone is written, and the ETags that are replaced.
     pub(super) writes: Vec<(&'a SourceState<C>, Option<ETag>)>,
     /// True if the writes are valid only under the head that was read.
     pub(super) needs_head: bool,
-    /// The ids of the evicted members.
     pub(super) evicted: Vec<String>,
 }
 
-/// Returns true if a source may have to be written.
 pub(super) fn concerns<C>(head: &WindowHead, capacity: usize, state: &SourceState<C>) -> bool {
     match state.member() {
         Some(member) => head.holds(&member) || head.admits(&member, capacity),

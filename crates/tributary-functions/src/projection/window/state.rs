@@ -3,9 +3,7 @@
 use super::{Member, Window};
 use crate::{projection::ChangeFeedItem, values::Timestamp};
 
-/// The state of a source, and the change that has it.
 pub(super) struct SourceState<C> {
-    /// The id of its copy.
     pub(super) id: String,
     pub(super) version: u64,
     /// The creation time; a deleted source has none.
@@ -21,7 +19,6 @@ impl<C: ChangeFeedItem> SourceState<C> {
         Some(Self { id: origin.name(), version: origin.version, created, change })
     }
 
-    /// Returns the state of a source that exists, and the member that it would be.
     pub(super) fn from_live_change<W: Window<Change = C>>(change: C) -> Option<(Member, Self)> {
         let state = Self::from_change::<W>(change)?;
         Some((state.member()?, state))

@@ -23,7 +23,6 @@ const LG_REGISTERS: u8 = 11;
 
 const MAX_NAMED_PARTITIONS: usize = 10;
 
-/// The counts of one container.
 pub(super) struct ContainerCounts {
     requests: u64,
     throttled: u64,
@@ -35,20 +34,15 @@ pub(super) struct ContainerCounts {
     names: HllSketch,
 }
 
-/// The summary of one container and one window.
 #[derive(Debug, PartialEq)]
 pub(super) struct PartitionSummary {
     /// Requests to the store, the retries of the SDK included.
     pub(super) requests: u64,
     /// Those that were answered with 429.
     pub(super) throttled: u64,
-    /// Request units of all requests.
     pub(super) request_units: f64,
-    /// Queries in the foreground; the pages of one count once.
     pub(super) queries: u64,
-    /// Queries of more than one logical partition.
     pub(super) cross_partition_queries: u64,
-    /// Logical partitions that were used.
     pub(super) partitions: u64,
     /// The Gini coefficient of their request units, or a lower bound of it.
     pub(super) gini: Option<f64>,

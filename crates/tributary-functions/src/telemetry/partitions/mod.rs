@@ -28,7 +28,6 @@ use twox_hash::XxHash64;
 use self::counts::{ContainerCounts, PartitionSummary};
 use super::{Cost, metrics, recent};
 
-/// The period of one line.
 const COUNT_WINDOW: Duration = Duration::from_mins(1);
 
 /// The longest key that a line shows as it is, in bytes. A key may have 2 KiB.
@@ -48,16 +47,12 @@ pub enum PartitionNames {
     Off,
 }
 
-/// The cost of an operation of the store, and its partition.
 #[derive(Debug)]
 pub(crate) struct PartitionUse<'a> {
-    /// The container.
     pub container: &'static str,
     /// The key of the logical partition; `None` for a query of several.
     pub partition: Option<&'a str>,
-    /// True for the first page of a query in the foreground.
     pub begins_query: bool,
-    /// The cost.
     pub cost: Cost,
 }
 
@@ -102,12 +97,10 @@ struct CountWindow {
 }
 
 impl PartitionCounter {
-    /// Creates a counter without any use.
     pub(crate) fn new(names: PartitionNames) -> Self {
         Self { names, window: Mutex::default() }
     }
 
-    /// Counts a use. Returns true for the first of a period.
     pub(crate) fn record(&self, one: &PartitionUse<'_>) -> bool {
         let name = one.partition.map(|key| self.names.name(key));
         let mut window = self.window();

@@ -69,7 +69,6 @@ proptest! {
         prop_assert_eq!((done.len(), failed.len()), (failures.len() - stuck, stuck));
     }
 
-    /// A permanent failure is not retried, and counts once.
     #[test]
     fn each_change_is_done_or_failed_once(
         outcomes in prop::collection::vec(0..3_u8, 0..40),
