@@ -1,8 +1,6 @@
 //! The settings that belong to no domain, read once at the start. The triggers of the Functions host
 //! use the same names. A domain reads its own from [`Settings`].
 
-mod admission;
-mod consistency;
 mod cosmos;
 mod settings;
 
@@ -99,8 +97,8 @@ impl Config {
                 database: settings.text("CosmosDatabase").unwrap_or_else(|| brand().name.into()),
                 routing: cosmos::routing(settings),
             },
-            admission: admission::read(settings)?,
-            consistency: consistency::read(settings)?,
+            admission: settings::admission(settings)?,
+            consistency: settings::consistency(settings)?,
             audit: audit::AuditOptions {
                 repair: settings.switch("Audit__Repair")?,
                 ..Default::default()

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::cosmos::StoreError;
+use crate::cosmos::{Reason, Refusal, StoreError};
 
 /// A divergence, in ids, names, versions and numbers: never in contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -190,5 +190,35 @@ impl Suspect {
         let before = &other.finding;
         let same_class = now.kind.class == before.kind.class;
         now.item_key() == before.item_key() && (same_class || now.kind == FindingKind::UNREADABLE)
+    }
+}
+
+/// The reason for which a repair did nothing.
+#[derive(Debug)]
+pub enum Obstacle {
+    /// A lost race: check again.
+    Race,
+    /// No program can decide this. The sentence says what the operator can do.
+    NeedsOperator(&'static str),
+    /// The store refused it.
+    Store(StoreError),
+}
+
+/// The action of a repair in words, or its obstacle.
+pub type RepairResult = Result<&'static str, Obstacle>;
+
+impl From<StoreError> for Obstacle {
+    fn from(error: StoreError) -> Self {
+        if error.is_race() || error.reason == Reason::NotFound {
+            Self::Race
+        } else {
+            Self::Store(error)
+        }
+    }
+}
+
+impl From<Refusal> for Obstacle {
+    fn from(refusal: Refusal) -> Self {
+        refusal.error.into()
     }
 }

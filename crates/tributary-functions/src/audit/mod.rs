@@ -21,24 +21,16 @@
 //! `docs/audit.md`.
 
 mod aggregate;
-mod any_checks;
+pub(crate) mod command;
 mod compare;
 mod copies;
-mod counts;
 mod finding;
 mod item;
-mod obstacle;
-mod referenced;
-mod window;
-
 mod pass;
-mod recheck;
 mod repair;
-mod settle;
-
-pub(crate) mod command;
-mod log;
 mod report;
+mod settle;
+mod window;
 
 use std::{ops::AddAssign, sync::Arc, time::Duration};
 
@@ -46,14 +38,11 @@ use futures::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-pub use self::finding::Repair;
-pub(crate) use self::{aggregate::AggregateChecks, copies::CopiesChecks, recheck::retry_transient};
+pub(crate) use self::{aggregate::AggregateChecks, copies::CopiesChecks};
 pub use self::{
     compare::{compare, version_text},
-    finding::{CheckResult, Finding, FindingKind, Suspect, Target},
-    item::{AuditedItem, Slot, read_slot},
-    obstacle::{Obstacle, RepairResult},
-    referenced::{ReferencedItem, ReferencedItems},
+    finding::{CheckResult, Finding, FindingKind, Obstacle, Repair, RepairResult, Suspect, Target},
+    item::{AuditedItem, ReferencedItem, ReferencedItems, Slot, read_slot},
     window::WindowChecks,
 };
 use crate::{

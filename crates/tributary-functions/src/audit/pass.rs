@@ -7,7 +7,9 @@ use tokio::time::Instant;
 
 use super::{
     AuditOptions, AuditSlice, AuditSummary, AuditedItem, Listener, MAX_CONCURRENT_CHECKS,
-    PartPosition, any_checks::AnyChecks, retry_transient, settle::Suspects,
+    PartPosition,
+    repair::{AnyChecks, retry_transient},
+    settle::Suspects,
 };
 use crate::cosmos::{Container, JsonText, Pacer, Query, QueryPosition, Scope, StoreError, metered};
 

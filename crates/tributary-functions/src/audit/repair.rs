@@ -6,13 +6,13 @@
 
 use std::time::Duration;
 
+use futures::{FutureExt, future::BoxFuture};
+
 use super::{
-    Obstacle,
-    any_checks::AnyChecks,
-    finding::{Repair, Suspect},
-    recheck::{recheck, retry_transient},
+    AuditedItem, Checks, Obstacle, RepairResult,
+    finding::{Repair, Suspect, Target},
 };
-use crate::cosmos::StoreError;
+use crate::cosmos::{Container, JsonText, Retryable, StoreError, Stored, retry};
 
 const MAX_REPAIR_ATTEMPTS: usize = 10;
 
@@ -44,4 +44,96 @@ pub(super) async fn repair(
         }
     }
     Ok(not_repaired("it keeps changing: audit again when the writers are done".to_owned()))
+}
+
+pub(super) trait AnyChecks: Send + Sync {
+    fn groups(&self) -> &'static [&'static str];
+
+    fn containers(&self) -> Vec<(&Container, &'static str)>;
+
+    fn read_page<'a>(&'a self, page: &'a [AuditedItem]) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    fn check_item<'a>(
+        &'a self,
+        item: &'a AuditedItem,
+        fresh: bool,
+    ) -> BoxFuture<'a, Result<Vec<Suspect>, StoreError>>;
+
+    fn check_group(&self, group: &'static str) -> BoxFuture<'_, Result<Vec<Suspect>, StoreError>>;
+
+    fn repair<'a>(&'a self, suspect: &'a Suspect) -> BoxFuture<'a, RepairResult>;
+}
+
+impl<C: Checks> AnyChecks for C {
+    fn groups(&self) -> &'static [&'static str] {
+        C::GROUPS
+    }
+
+    fn containers(&self) -> Vec<(&Container, &'static str)> {
+        Checks::containers(self)
+    }
+
+    fn read_page<'a>(&'a self, page: &'a [AuditedItem]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Checks::read_page(self, page).boxed()
+    }
+
+    fn check_item<'a>(
+        &'a self,
+        item: &'a AuditedItem,
+        fresh: bool,
+    ) -> BoxFuture<'a, Result<Vec<Suspect>, StoreError>> {
+        Checks::check_item(self, item, fresh).boxed()
+    }
+
+    fn check_group(&self, group: &'static str) -> BoxFuture<'_, Result<Vec<Suspect>, StoreError>> {
+        Checks::check_group(self, group).boxed()
+    }
+
+    fn repair<'a>(&'a self, suspect: &'a Suspect) -> BoxFuture<'a, RepairResult> {
+        Checks::repair(self, suspect).boxed()
+    }
+}
+
+pub(super) async fn recheck(
+    checks: &dyn AnyChecks,
+    target: &Target,
+) -> Result<Vec<Suspect>, StoreError> {
+    let (container, partition_key, id) = match target {
+        Target::Group(group) => return checks.check_group(group).await,
+        Target::Item { container, partition_key, id } => (container, partition_key, id),
+    };
+    let containers = checks.containers();
+    let known = containers.into_iter().find(|(known, _)| known.id() == *container);
+    let Some((container, key)) = known else { return Ok(Vec::new()) };
+    match container.read::<JsonText>(partition_key, id).await? {
+        Some(Stored { item, .. }) => {
+            let item = AuditedItem::new(container.id(), key, item);
+            checks.check_item(&item, true).await
+        }
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Runs a check, and retries it after a throttled or unanswered request: neither ends a long audit.
+pub(crate) async fn retry_transient<T, A>(check: impl Fn() -> A) -> Result<T, StoreError>
+where
+    A: Future<Output = Result<T, StoreError>>,
+{
+    let attempt = |_| {
+        let check = check();
+        async { check.await.map_err(Transient) }
+    };
+    retry(attempt).await.map_err(|Transient(error)| error)
+}
+
+struct Transient(StoreError);
+
+impl Retryable for Transient {
+    fn is_retryable(&self) -> bool {
+        self.0.is_transient()
+    }
+
+    fn store_error(&self) -> Option<&StoreError> {
+        Some(&self.0)
+    }
 }

@@ -6,10 +6,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{
     AuditOptions, Finding, MAX_CONCURRENT_CHECKS,
-    any_checks::AnyChecks,
     finding::{Suspect, Target},
-    recheck::{recheck, retry_transient},
-    repair::repair,
+    repair::{AnyChecks, recheck, repair, retry_transient},
 };
 use crate::cosmos::StoreError;
 

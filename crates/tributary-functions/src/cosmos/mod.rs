@@ -1,13 +1,11 @@
 //! The access to Cosmos DB: the client, its containers, transactions, group commit, retries, sessions, costs
 //! and budgets.
 
-mod background;
 mod budget;
 mod change_feed;
 mod client;
 mod combiner;
 mod container;
-mod containers;
 mod error;
 mod etag;
 mod json;
@@ -17,49 +15,27 @@ mod position;
 mod queries;
 mod retry;
 mod session;
-mod stored;
 mod transaction;
 
 pub use azure_data_cosmos::Query;
-
-pub use background::{Background, BackgroundOptions, Turns};
-
 pub use budget::{Budget, Limits, deadline, within};
-
 #[cfg(test)]
 pub(crate) use change_feed::NextChange;
 pub(crate) use change_feed::{FeedHead, parts_of};
-pub use client::Cosmos;
-
-pub use client::CosmosOptions;
+pub use client::{Cosmos, CosmosOptions, containers};
 pub(crate) use combiner::{Combine, Combiner};
 pub use container::Container;
-
 pub(crate) use container::FeedIdentity;
-pub use containers::containers;
-
 pub use error::{Reason, StoreError};
-
 pub use etag::ETag;
-
-pub use json::JsonText;
-
-pub use meter::Meter;
-
-pub use meter::metered;
-
-pub use pacer::Pacer;
+pub use json::{JsonText, ReadResult, Stored};
+pub use meter::{Meter, metered};
+pub use pacer::{Background, BackgroundOptions, Pacer, Turns};
 pub use position::Position;
-
 pub(crate) use position::{ContainerTag, SessionPosition};
 pub(crate) use queries::QueryPosition;
 pub use queries::{Pages, RowResult, Scope};
-
 pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
-
 pub(crate) use session::{Captures, SeenPositions, in_no_session, in_session};
 pub use session::{EagerApplications, Session};
-
-pub use stored::{ReadResult, Stored};
-
 pub use transaction::{Refusal, Transaction};

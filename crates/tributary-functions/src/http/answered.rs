@@ -1,6 +1,7 @@
 //! The record of every request: a log line, a span, metrics, and `x-ms-request-charge`.
 
 use std::{
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::{Instant, SystemTime},
 };
@@ -9,12 +10,13 @@ use axum::{
     extract::{MatchedPath, Request, State},
     http::{HeaderName, HeaderValue, Method, StatusCode},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use custom_handler::TraceContext;
+use futures::FutureExt;
 use opentelemetry::KeyValue;
 
-use super::{INVOCATION_ID, error::internal_error_body};
+use super::{ApiError, INVOCATION_ID, error::internal_error_body};
 use crate::{
     cosmos::metered,
     telemetry::{
@@ -124,4 +126,37 @@ fn name_of(method: &Method) -> &'static str {
     const STANDARD_METHODS: [&str; 9] =
         ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
     STANDARD_METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
+}
+
+/// Answers a request whose handler panics with a 500 problem document. Rust writes the reason to standard
+/// error, which the host logs as an error.
+pub(crate) async fn catch_panics(request: Request, next: Next) -> Response {
+    let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    answer.unwrap_or_else(|_| {
+        tracing::error!("The request panicked");
+        ApiError::Internal.into_response()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{Router, body::Body, middleware, routing::get};
+    use tower::ServiceExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_a_problem_document_and_the_next_request_is_served() {
+        let router = Router::new()
+            .route("/bug", get(|| async { panic!("a bug") as String }))
+            .route("/fine", get(|| async { "fine" }))
+            .layer(middleware::from_fn(catch_panics));
+        for (path, status) in [("/bug", 500), ("/fine", 200)] {
+            let request = Request::get(path).body(Body::empty()).unwrap();
+            let response = router.clone().oneshot(request).await.unwrap();
+            assert_eq!(response.status(), status, "{path}");
+            let problem = response.headers()["content-type"] == "application/problem+json";
+            assert_eq!(problem, status == 500, "{path}");
+        }
+    }
 }

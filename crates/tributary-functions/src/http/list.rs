@@ -1,6 +1,6 @@
 //! Lists in pages.
 //!
-//! A cursor ([`cursor`](super::cursor)) holds the sort key of the last item of a page. So the next page
+//! A cursor ([`Cursor`]) holds the sort key of the last item of a page. So the next page
 //! begins right after it, whatever was inserted or deleted meanwhile, and with any limit. The store's own
 //! continuation tokens would not do: they fix the page size, and the store may cut a page earlier.
 //!
@@ -11,11 +11,12 @@
 //! from outside of it is refused. So no cursor widens the range.
 
 use axum::{Json, extract::FromRequestParts, http::request::Parts};
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    ApiError, QueryParameter, cursor,
+    ApiError, QueryParameter,
     query::{limit_from, moment_from, parameters},
 };
 use crate::{
@@ -152,7 +153,7 @@ impl<K: Serialize, F> PageRequest<K, F> {
     }
 
     fn ending_at<T>(self, items: Vec<T>, position: Option<K>) -> List<T> {
-        let next_cursor = position.and_then(|position| cursor::write(self.scope, position));
+        let next_cursor = position.and_then(|position| write_cursor(self.scope, position));
         List { items, next_cursor }
     }
 }
@@ -170,7 +171,7 @@ impl<F: Copy + Into<DateRange>> PageRequest<SortKey, F> {
         let after = self.after.clone();
         let range = self.filter.into();
         if after.as_ref().is_some_and(|SortKey(date, _)| !range.has(*date)) {
-            return Err(cursor::refused());
+            return Err(refused_cursor());
         }
         let read = async |most| {
             let find = async |reads| {
@@ -214,7 +215,7 @@ impl<S: Send + Sync, K: DeserializeOwned, F: Filter> FromRequestParts<S> for Pag
             }
         }
         let scope = scope(parts.uri.path(), &filter)?;
-        let after = cursor.map(|text| cursor::read(&scope, &text)).transpose()?;
+        let after = cursor.map(|text| read_cursor(&scope, &text)).transpose()?;
         Ok(Self { limit, after, filter, scope })
     }
 }
@@ -225,4 +226,44 @@ fn scope(path: &str, filter: &impl Serialize) -> Result<String, ApiError> {
         Ok(filter) => Ok(format!("{path}?{filter}")),
         Err(_) => Err(ApiError::Internal),
     }
+}
+
+/// The longest cursor, in characters. A cursor of the app has at most a path, a filter, a name and an id.
+const MAX_CURSOR_CHARACTERS: usize = 8 * 1024;
+
+/// The position at which the next page of a list begins.
+///
+/// A cursor holds its list, filter included, and a position in it. The limit, the filter and the window
+/// come from the request. So a cursor needs no signature. A caller that forges one gets the rest of the
+/// same list from another position, for the price of a page.
+///
+/// A type of position refuses values that no item has: an id that the store does not take, a date beyond
+/// the year 9999. A list with a window also refuses a position outside of the window.
+#[derive(Serialize, Deserialize)]
+struct Cursor<K>(
+    /// The list: its path, and its filter when it has one.
+    String,
+    K,
+);
+
+fn write_cursor(list: String, position: impl Serialize) -> Option<String> {
+    let cursor = serde_json::to_vec(&Cursor(list, position)).ok()?;
+    Some(BASE64_URL_SAFE_NO_PAD.encode(cursor))
+}
+
+fn read_cursor<K: DeserializeOwned>(list: &str, text: &str) -> Result<K, ApiError> {
+    decode::<K>(text)
+        .filter(|Cursor(of, _)| of == list)
+        .map(|Cursor(_, position)| position)
+        .ok_or_else(refused_cursor)
+}
+
+fn decode<K: DeserializeOwned>(text: &str) -> Option<Cursor<K>> {
+    let text = Some(text).filter(|text| text.len() <= MAX_CURSOR_CHARACTERS)?;
+    serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(text).ok()?).ok()
+}
+
+/// Returns the error of a cursor that no page of the list has returned.
+pub fn refused_cursor() -> ApiError {
+    ApiError::invalid("cursor", "must be the `nextCursor` of this list")
 }

@@ -10,20 +10,23 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::{
-    LeaseName, PauseReason, ProjectionList, ProjectionName, ProjectionView,
+    LeaseName, PauseReason, ProjectionList, ProjectionName, ProjectionView, RebuildView,
     output::{PROGRESS_INTERVAL, closed, print, print_released, print_status, sentence, write},
-    rebuild_command,
     release_lease::release,
-    update, with_lag,
+    update,
+    view::{find, read},
 };
 use crate::{
     brand::brand,
     dead_letters::{ReplayCounts, replay_many},
     http::Conditions,
-    projection::{Projections, control::Pause},
-    rebuild::Rebuilds,
+    projection::{
+        Projections,
+        control::{Pause, Rebuild},
+    },
+    rebuild::{RebuildRequest, Rebuilds, RunResult},
     terminal::{OutputFormat, json_lines},
-    values::Timestamp,
+    values::{Timestamp, fresh_id},
 };
 
 const EXIT_FAILED: u8 = 2;
@@ -141,7 +144,7 @@ async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Resu
     match &arguments.command {
         ProjectionCommand::List => print(&list(projections).await?, format),
         ProjectionCommand::Status { name } => {
-            let (view, _) = with_lag::read(projections, name).await.map_err(sentence)?;
+            let (view, _) = read(projections, name).await.map_err(sentence)?;
             print_status(view, format)
         }
         ProjectionCommand::Pause { name, reason } => {
@@ -159,7 +162,7 @@ async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Resu
             print_released(released, format)
         }
         ProjectionCommand::ReplayDeadLetters { name, matching } => {
-            let function = super::view::find(projections, name).map_err(sentence)?.function();
+            let function = find(projections, name).map_err(sentence)?.function();
             let began = Instant::now();
             let mut reported = began;
             let report = |counts: &ReplayCounts| {
@@ -184,11 +187,9 @@ async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Resu
                 }
             }
         }
-        ProjectionCommand::Rebuild { name } => {
-            rebuild_command::run(rebuilds, name, None, user(), format).await
-        }
+        ProjectionCommand::Rebuild { name } => rebuild(rebuilds, name, None, user(), format).await,
         ProjectionCommand::Rewind { name, since } => {
-            rebuild_command::run(rebuilds, name, Some(*since), user(), format).await
+            rebuild(rebuilds, name, Some(*since), user(), format).await
         }
         ProjectionCommand::CancelRebuild { name } => {
             let updated = update::cancel(projections, name, anything).await;
@@ -230,6 +231,80 @@ fn lease_name(text: &str) -> Result<LeaseName, String> {
 
 fn reason(text: &str) -> Result<PauseReason, String> {
     PauseReason::parse(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
+}
+
+/// Rebuilds a projection, with progress on standard error. A rebuild of the same sources that has no worker
+/// is continued.
+///
+/// # Errors
+///
+/// A sentence that says what to do.
+async fn rebuild(
+    rebuilds: &Rebuilds,
+    name: &ProjectionName,
+    since: Option<Timestamp>,
+    user: Option<String>,
+    format: OutputFormat,
+) -> Result<(), String> {
+    let projections = rebuilds.projections();
+    let function = find(projections, name).map_err(sentence)?.function();
+    let (state, _) = projections.states().read(function).await.map_err(|e| sentence(e.into()))?;
+    let waiting = state.rebuild_under_way().filter(|rebuild| rebuild.since == since);
+    if let Some(rebuild) = waiting {
+        eprintln!("Goes on with the rebuild that was asked for at {}", rebuild.requested_at);
+    } else {
+        let request = RebuildRequest::new(user, since);
+        let conditions = &Conditions::default();
+        update::rebuild(projections, name, conditions, &request).await.map_err(sentence)?;
+    }
+    let worker = fresh_id();
+    let mut progress = Progress { reported: Instant::now() };
+    let mut report = |rebuild: &Rebuild| progress.report(rebuild);
+    let end = tokio::select! {
+        end = rebuilds.run(function, &worker, None, &mut report) => end,
+        interrupted = tokio::signal::ctrl_c() => {
+            interrupted.map_err(|error| format!("Ctrl-C cannot be awaited: {error}"))?;
+            rebuilds.release(function, &worker).await.map_err(|e| sentence(e.into()))?;
+            return Err(format!(
+                "stopped. A timer of the app goes on within five minutes, or `projections rebuild \
+                 {function}` does. `projections cancel-rebuild {function}` ends it"
+            ));
+        }
+    };
+    match end {
+        Ok(RunResult::Done) => {
+            let read = projections.states().read(function).await;
+            let (state, _) = read.map_err(|error| sentence(error.into()))?;
+            let projection = find(projections, name).map_err(sentence)?;
+            print(&[ProjectionView::new(projections, projection, state)], format)
+        }
+        Ok(RunResult::OtherWorker) => Err(format!(
+            "another process works on the rebuild of {function}: see `projections status {function}`"
+        )),
+        Ok(RunResult::Paused) => {
+            Err(format!("{function} is paused. The rebuild goes on after it is resumed"))
+        }
+        Ok(RunResult::NoRebuild) => Err(format!("the rebuild of {function} was cancelled")),
+        Ok(RunResult::OutOfTime) => Err(format!("the rebuild of {function} has more to do")),
+        Err(error) => Err(format!(
+            "{error}. The rebuild keeps its position: run the command again, or wait for the timer of \
+             the app"
+        )),
+    }
+}
+
+struct Progress {
+    reported: Instant,
+}
+
+impl Progress {
+    fn report(&mut self, rebuild: &Rebuild) {
+        if self.reported.elapsed() < PROGRESS_INTERVAL {
+            return;
+        }
+        self.reported = Instant::now();
+        eprintln!("{}", RebuildView::new(rebuild).in_words());
+    }
 }
 
 #[cfg(test)]

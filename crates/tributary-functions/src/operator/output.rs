@@ -5,13 +5,15 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    ProjectionView, ReleasedLease,
-    table::{leases_table, projections_table},
-};
+use super::{LeaseView, ProjectionView, ReleasedLease};
 use crate::{
     http::ApiError,
-    terminal::{OutputFormat, json_lines},
+    projection::{
+        control::ProjectionStatus,
+        lag::{LagSummary, LeaseStatus},
+    },
+    terminal::{Colour, OutputFormat, json_lines, table},
+    values::Timestamp,
 };
 
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
@@ -51,4 +53,133 @@ pub(super) fn sentence(error: ApiError) -> String {
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
 pub(super) fn closed(error: io::Error) -> String {
     format!("the result cannot be written: {error}")
+}
+
+const COLUMNS: [&str; 6] = ["NAME", "CONTAINER", "STATUS", "LAG", "SINCE", "DETAIL"];
+
+const LEASE_COLUMNS: [&str; 7] =
+    ["LEASE", "STATUS", "CHANGES", "WAITING", "LAST WRITE", "OWNER", "WHAT TO DO"];
+
+pub(super) fn projections_table(views: &[ProjectionView], has_colours: bool) -> String {
+    let now = Timestamp::now();
+    let row = |view: &ProjectionView| (colour(view), cells(view, now).into());
+    table(&COLUMNS, views.iter().map(row), has_colours)
+}
+
+pub(super) fn leases_table(leases: &[LeaseView]) -> String {
+    let now = Timestamp::now();
+    let text = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
+    let row = |lease: &LeaseView| {
+        let waiting = lease.seconds.filter(|_| lease.status != LeaseStatus::Current);
+        let last_write = format!("{} ago", age(now.millis_since(lease.written_at) / 1_000));
+        let cells = [
+            lease.lease.clone(),
+            lease.status.as_str().to_owned(),
+            text(lease.changes),
+            waiting.map(age).unwrap_or_default(),
+            last_write,
+            lease.owner.clone().unwrap_or_else(|| "none".to_owned()),
+            lease.advice.unwrap_or_default().to_owned(),
+        ];
+        (None, cells.into())
+    };
+    table(&LEASE_COLUMNS, leases.iter().map(row), false)
+}
+
+/// Returns the lag in words: that the projection has no leases, that nothing waits, or how much and for how
+/// long.
+fn lag(lag: &LagSummary) -> String {
+    let LagSummary { changes, seconds, leases, stopped_leases, unmeasured_leases } = *lag;
+    let waiting = match changes {
+        _ if leases == 0 => "no leases".to_owned(),
+        0 if unmeasured_leases >= leases => "?".to_owned(),
+        0 => "0".to_owned(),
+        _ => format!("{changes} for {}", age(seconds)),
+    };
+    if stopped_leases == 0 { waiting } else { format!("{waiting}, {stopped_leases} stopped") }
+}
+
+fn colour(view: &ProjectionView) -> Option<Colour> {
+    if view.lag.is_some_and(|lag| lag.stopped_leases > 0) {
+        return Some(Colour::Red);
+    }
+    match view.status {
+        ProjectionStatus::Running => None,
+        ProjectionStatus::Paused | ProjectionStatus::Rebuilding => Some(Colour::Yellow),
+        ProjectionStatus::Unreadable => Some(Colour::Red),
+    }
+}
+
+fn cells(view: &ProjectionView, now: Timestamp) -> [String; 6] {
+    let since = |since: Timestamp, by: Option<&String>| {
+        let age = age(now.millis_since(since) / 1_000);
+        by.map_or_else(|| age.clone(), |by| format!("{age}, by {by}"))
+    };
+    let (since, detail) = match (&view.pause, &view.rebuild) {
+        (Some(pause), _) => (since(pause.since, pause.by.as_ref()), pause.reason.clone()),
+        (None, Some(rebuild)) => {
+            let began = rebuild.ended_at.unwrap_or(rebuild.requested_at);
+            (since(began, rebuild.by.as_ref()), Some(rebuild.in_words()))
+        }
+        (None, None) => <_>::default(),
+    };
+    [
+        view.name.to_owned(),
+        view.container.to_owned(),
+        format!("{}{}", view.status.as_str(), if view.eager { ", eager" } else { "" }),
+        view.lag.as_ref().map_or_else(|| "?".to_owned(), lag),
+        since,
+        detail.unwrap_or_default(),
+    ]
+}
+
+/// Returns a duration in its two largest units.
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::projection::control::Pause;
+
+    #[test]
+    fn a_paused_projection_shows_since_when_by_whose_command_and_for_which_reason() {
+        let since = Timestamp::now().before(std::time::Duration::from_secs(3_700));
+        let pause = Pause { since, by: Some("ann".into()), reason: Some("A bug".into()) };
+        let running = ProjectionView {
+            name: "RoomCopies",
+            container: "rooms",
+            status: ProjectionStatus::Running,
+            eager: false,
+            pause: None,
+            rebuild: None,
+            lag: Some(LagSummary {
+                changes: 12,
+                seconds: 95,
+                leases: 2,
+                stopped_leases: 1,
+                unmeasured_leases: 0,
+            }),
+            leases: None,
+        };
+        let paused = ProjectionView {
+            status: ProjectionStatus::Paused,
+            eager: true,
+            pause: Some(pause),
+            lag: None,
+            ..running.clone()
+        };
+        assert_eq!(
+            projections_table(&[running, paused], false),
+            "NAME        CONTAINER  STATUS         LAG                           SINCE              DETAIL\n\
+             RoomCopies  rooms      running        12 for 1 min 35 s, 1 stopped\n\
+             RoomCopies  rooms      paused, eager  ?                             1 h 1 min, by ann  A bug\n"
+        );
+    }
 }

@@ -7,10 +7,7 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    lease_view::LeaseName,
-    view::{ProjectionName, find},
-};
+use super::view::{LeaseName, ProjectionName, find};
 use crate::{
     cosmos::retry,
     http::{ApiError, Params, QueryParameter, parameter_of},

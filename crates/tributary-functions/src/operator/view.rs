@@ -1,19 +1,21 @@
 //! A projection as operators see it.
 
+use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::lease_view::LeaseView;
 use crate::{
-    http::ApiError,
+    cosmos::{ETag, StoreError},
+    http::{ApiError, Conditions, ItemResponse, Params, found},
     projection::{
         AnyProjection, Projections,
         control::{
             Pause, ProjectionState, ProjectionStatus, Rebuild, RebuildProgress, RebuildStep,
         },
-        lag::LagSummary,
+        lag::{LagSummary, LeaseStatus, MAX_MEASURED_LEASES, MeasuredLease, ProjectionLag},
+        leases::LeaseTerms,
     },
-    values::{Timestamp, checked_text, id_rule},
+    values::{Timestamp, checked_text, id_rule, length_rule},
 };
 
 checked_text!(
@@ -187,4 +189,146 @@ pub(super) fn find<'a>(
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         ApiError::UnknownName(format!("There is no such projection. The app has: {names}."))
     })
+}
+
+/// Returns a projection with its state, its lag and its leases: a point read, and a measurement
+/// ([`lag`](crate::projection::lag)). The ETag is that of the state, and does not change with the lag.
+pub(crate) async fn get_projection(
+    State(projections): State<Projections>,
+    Params(name): Params<ProjectionName>,
+    conditions: Conditions,
+) -> Result<ItemResponse<ProjectionView>, ApiError> {
+    let (view, etag) = read(&projections, &name).await?;
+    Ok(match etag {
+        Some(etag) => found(&conditions, &view, &etag),
+        None => Json(view).into(),
+    })
+}
+
+/// All projections of the app.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ProjectionList {
+    /// The projections, in the order of the domains.
+    pub items: Vec<ProjectionView>,
+}
+
+impl ProjectionList {
+    /// Reads the states of all projections by one query, and measures their lags.
+    pub(super) async fn read(projections: &Projections) -> Result<Self, ApiError> {
+        let mut states = projections.states().all().await?;
+        let lags = async {
+            let (waiting, _) = projections.states().waiting_positions().await?;
+            projections.lags(&waiting).await
+        };
+        let mut lags = measured(lags.await).into_iter().flatten();
+        let view = |projection: &dyn AnyProjection| {
+            let state = states.remove(projection.function());
+            let state =
+                state.unwrap_or_else(|| Ok(ProjectionState::running(projection.function())));
+            let view = match state {
+                Ok(state) => ProjectionView::new(projections, projection, state),
+                Err(_) => ProjectionView::unreadable(projection),
+            };
+            view.with_lag(projections, lags.next().as_ref())
+        };
+        Ok(Self { items: projections.all().map(view).collect() })
+    }
+}
+
+/// Lists the projections of the app with their states and lags: one query in all partitions of a container with
+/// some tens of items, and a measurement of at most 200 leases ([`lag`](crate::projection::lag)).
+pub(crate) async fn list_projections(
+    State(projections): State<Projections>,
+) -> Result<Json<ProjectionList>, ApiError> {
+    Ok(Json(ProjectionList::read(&projections).await?))
+}
+
+pub(super) async fn read(
+    projections: &Projections,
+    name: &ProjectionName,
+) -> Result<(ProjectionView, Option<ETag>), ApiError> {
+    let projection = find(projections, name)?;
+    let (state, etag) = projections.states().read(projection.function()).await?;
+    let lag = measured(projections.lag(projection).await);
+    let view = ProjectionView::new(projections, projection, state);
+    Ok((view.with_leases(projections, lag.as_ref()), etag))
+}
+
+impl ProjectionView {
+    pub(super) fn with_lag(self, projections: &Projections, lag: Option<&ProjectionLag>) -> Self {
+        let terms = projections.lease_terms(self.name);
+        let is_paused = self.status.refuses_batches();
+        let summary = |lag: &ProjectionLag| lag.summary(terms, is_paused, Timestamp::now());
+        Self { lag: lag.map(summary), ..self }
+    }
+
+    pub(super) fn with_leases(
+        self,
+        projections: &Projections,
+        lag: Option<&ProjectionLag>,
+    ) -> Self {
+        let terms = projections.lease_terms(self.name);
+        let is_paused = self.status.refuses_batches();
+        let view = |one| LeaseView::new(one, terms, is_paused);
+        let leases = lag.map(|lag| lag.leases.iter().take(MAX_MEASURED_LEASES).map(view).collect());
+        Self { leases, ..self.with_lag(projections, lag) }
+    }
+}
+
+/// Returns a measured lag. Without one, the states are shown all the same.
+pub(super) fn measured<T>(lag: Result<T, StoreError>) -> Option<T> {
+    lag.inspect_err(|error| tracing::warn!(%error, "The lag could not be measured")).ok()
+}
+
+checked_text!(
+    /// The name of a lease: the id of its physical partition, or its range of hashed keys, such as `-1F`
+    /// and `1F-3F` after partitions were merged.
+    LeaseName, "0", length_rule(1..=1_024)
+);
+
+/// A lease of a projection with its lag.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Lease")]
+pub(crate) struct LeaseView {
+    /// The name.
+    #[schemars(with = "LeaseName")]
+    pub lease: String,
+    /// The status.
+    pub status: LeaseStatus,
+    /// The number of changes that wait; none if it could not be measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<u64>,
+    /// The age of the oldest of them in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+    /// The instance that reads the partition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The last checkpoint or renewal.
+    pub written_at: Timestamp,
+    /// The log sequence number of the last acknowledged change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<u64>,
+    /// What is wrong with a stopped lease, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<&'static str>,
+}
+
+impl LeaseView {
+    pub(crate) fn new(measured: &MeasuredLease, terms: LeaseTerms, is_paused: bool) -> Self {
+        let now = Timestamp::now();
+        let status = measured.status(terms, is_paused, now);
+        let MeasuredLease { lease, lag, .. } = measured;
+        Self {
+            lease: lease.token.clone(),
+            status,
+            changes: lag.map(|lag| lag.changes),
+            seconds: lag.map(|lag| lag.seconds(now)),
+            owner: lease.owner.clone(),
+            written_at: lease.written_at,
+            position: lease.lsn(),
+            advice: status.advice(),
+        }
+    }
 }

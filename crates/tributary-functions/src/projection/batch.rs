@@ -16,7 +16,7 @@ use self::rounds::{
 use super::{
     DeadLetter, DeadLetters, Effect, Projection,
     apply::{ApplyError, apply, apply_again, apply_all},
-    host_dates::{self, DocumentStamps},
+    origin::{DocumentStamps, report_rewritten_dates},
 };
 use crate::{
     cosmos::{Reason, StoreError, metered},
@@ -92,7 +92,7 @@ pub async fn run<P: Projection>(
     let started = Instant::now();
     let stamps: Vec<DocumentStamps> =
         documents.iter().filter_map(|document| document.parse().ok()).collect();
-    host_dates::report(&stamps);
+    report_rewritten_dates(&stamps);
     let delivered = documents.len();
     let lag_ms = matches!(source, BatchSource::ChangeFeed { .. }).then(|| lag_ms(&stamps));
     let collapsed = collapse::<P>(projection.container().id(), documents);

@@ -86,41 +86,31 @@ pub mod control;
 pub mod copies;
 mod copy;
 mod dead_letter;
-mod delivered;
 mod eager;
 pub mod fan_out;
-mod host_dates;
 pub mod lag;
 pub mod leases;
 mod noted_errors;
 mod origin;
 mod registry;
 pub mod removal;
-mod replay;
 mod unreadable;
 pub mod window;
 
-pub(crate) use self::dead_letter::DeadLetterId;
-pub(crate) use self::noted_errors::NotedErrors;
 pub use self::{
-    batch::{AppliedBatch, IncompleteBatch, SourceChange},
-    dead_letter::{DeadLetter, ReplayOutcome},
-    eager::EagerError,
-    replay::ReplayError,
-};
-pub use self::{
-    batch::{BatchSource, RETRY_BUDGET, run},
+    apply::ReplayError,
+    batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, SourceChange, run},
     copy::{CopySlot, VersionedCopy},
-    dead_letter::{DeadLetters, function_of},
-    eager::{EagerOptions, apply_eagerly},
+    dead_letter::{DeadLetter, DeadLetters, ReplayOutcome, function_of},
+    eager::{EagerError, EagerOptions, apply_eagerly},
     origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
 };
 pub(crate) use self::{
-    catch_up::CopyFreshness, copy::StoredCopy, delivered::DeliveredVersion, eager::EAGER_TIME,
+    catch_up::CopyFreshness, copy::StoredCopy, dead_letter::DeadLetterId, eager::EAGER_TIME,
+    noted_errors::NotedErrors, origin::DeliveredVersion,
 };
 pub use crate::cosmos::{Background, BackgroundOptions};
-
 use crate::cosmos::{Container, StoreError};
 
 /// A projection, which updates one kind of copy from its source.

@@ -1,9 +1,14 @@
 //! The items of a change feed, and their sources.
 
-use serde::de::DeserializeOwned;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::DeliveredVersion;
-use crate::cosmos::{Container, StoreError};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use crate::{
+    cosmos::{Container, StoreError, Stored},
+    values::{Timestamp, may_be_rewritten_by_host},
+};
 
 /// An item of a container whose change feed projections read, with its type: an `enum` of all types.
 ///
@@ -65,5 +70,80 @@ impl Origin {
         let key = (self.partition.as_str(), self.id.as_str());
         let stored = DeliveredVersion(self.version).read(sources, key, version).await?;
         Ok(stored.map(|stored| stored.item))
+    }
+}
+
+/// The version in which the change feed has delivered a source.
+///
+/// The change feed and the reads of a projection may be answered by different replicas, and session
+/// tokens are not shared between instances. So a read may return an older version than the delivered one. A
+/// decision on that version would be acknowledged, and the change lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DeliveredVersion(pub u64);
+
+impl DeliveredVersion {
+    /// Reads the source in this version or a newer one; `None` when it is gone.
+    ///
+    /// A read with Session consistency is enough as a rule. If it returns nothing or an older version, the
+    /// latest committed state is read. If that is older, too, it is a lost race: the caller's region is
+    /// behind, and the change is applied again later.
+    pub(crate) async fn read<T: DeserializeOwned>(
+        self,
+        container: &Container,
+        (partition, id): (&str, &str),
+        version: impl Fn(&T) -> Option<u64>,
+    ) -> Result<Option<Stored<T>>, StoreError> {
+        let is_older =
+            |stored: &Stored<T>| version(&stored.item).is_none_or(|known| known < self.0);
+        if let Some(stored) = container.read(partition, id).await?
+            && !is_older(&stored)
+        {
+            return Ok(Some(stored));
+        }
+        match container.latest_committed().read(partition, id).await? {
+            Some(stored) if is_older(&stored) => Err(StoreError::race(false)),
+            latest => Ok(latest),
+        }
+    }
+}
+
+/// The two timestamps that every projection reads of a document, and its position.
+#[derive(Deserialize)]
+pub(super) struct DocumentStamps {
+    /// The time of the store's write, in seconds.
+    #[serde(rename = "_ts")]
+    pub written: i64,
+    /// The position of the write in the change feed, if the host delivers it.
+    #[serde(rename = "_lsn")]
+    pub lsn: Option<u64>,
+    #[serde(rename = "creationDate")]
+    created: Option<Box<RawValue>>,
+}
+
+impl DocumentStamps {
+    /// Returns true if the creation date has another form than the one that the app writes.
+    fn are_rewritten(&self) -> bool {
+        let text = self.created.as_deref().and_then(|raw| serde_json::from_str(raw.get()).ok());
+        text.is_some_and(|text: &str| {
+            may_be_rewritten_by_host(text) && text.len() != Timestamp::LENGTH
+        })
+    }
+}
+
+/// Logs an error, once in the life of the process, if one of the documents was rewritten.
+///
+/// Newtonsoft writes `.120Z` as `.12Z` and `.000Z` as `Z`, so one timestamp in ten shows such a host. It also
+/// reads a page of the change feed again and again if the page has a text like `/Date(500000000000000)/`.
+pub(super) fn report_rewritten_dates(stamps: &[DocumentStamps]) {
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    if !REPORTED.load(Relaxed)
+        && stamps.iter().any(DocumentStamps::are_rewritten)
+        && !REPORTED.swap(true, Relaxed)
+    {
+        tracing::error!(
+            "The Functions host rewrites dates, so a text of a user can stop the change feed. Set \
+             extensions.cosmosDB.serializerSettings.dateParseHandling to \"None\" in host.json, and \
+             extensionBundle.version to \"[4.29.0, 5.0.0)\": older bundles ignore the setting"
+        );
     }
 }

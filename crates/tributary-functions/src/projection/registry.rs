@@ -9,6 +9,7 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::{
     ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
+    apply::{ReplayError, replay},
     batch::{self, AppliedBatch, BatchSource, IncompleteBatch, SourceChange},
     catch_up::{CatchUp, CopyFreshness, MonitoredFeed},
     control::{
@@ -16,7 +17,6 @@ use super::{
     },
     eager::{EagerOptions, EagerProjection, EagerProjections},
     leases::{LeaseTerms, ProjectionLeases, STOPPED_AFTER},
-    replay::{self, ReplayError},
 };
 use crate::{
     cosmos::{Container, Cosmos, Session, StoreError},
@@ -182,7 +182,7 @@ impl<P: Projection> AnyProjection for P {
         letter: &'a DeadLetter,
         invocation: &'a str,
     ) -> BoxFuture<'a, Result<ReplayOutcome, ReplayError>> {
-        replay::replay(self, letter, invocation).boxed()
+        replay(self, letter, invocation).boxed()
     }
 }
 

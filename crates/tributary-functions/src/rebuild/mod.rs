@@ -37,22 +37,22 @@
 //! - *A cancelled rebuild* leaves what was applied, which is right by (a).
 //! - *Readers* find every copy all the time: no step removes a copy that has a source.
 
-mod requests;
 mod worker;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-pub(crate) use self::{requests::RebuildRequest, worker::RunResult};
+pub(crate) use self::worker::RunResult;
 use crate::{
     audit::{Audit, AuditOptions},
     cosmos::Background,
+    http::ApiError,
     projection::{
         Projections,
         control::{ProjectionState, Rebuild},
     },
-    values::fresh_id,
+    values::{Timestamp, fresh_id},
 };
 
 /// The time of a run of the timer. The page that is last may take six minutes more, if each of its changes
@@ -99,5 +99,51 @@ impl Rebuilds {
                 tracing::error!(projection = state.id, %error, "A rebuild could not go on");
             }
         }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RebuildRequest {
+    id: String,
+    by: Option<String>,
+    since: Option<Timestamp>,
+    now: Timestamp,
+}
+
+impl RebuildRequest {
+    /// Creates a request for all sources, or for those that were written since a time.
+    pub(crate) fn new(by: Option<String>, since: Option<Timestamp>) -> Self {
+        Self { id: fresh_id(), by, since, now: Timestamp::now() }
+    }
+
+    /// Decides on a state: returns the next one, or `None` if it has this request already.
+    ///
+    /// # Errors
+    ///
+    /// A conflict where the projection is paused, or where another rebuild has not ended; a bad value where
+    /// the time is not in the past.
+    pub(crate) fn decide(
+        &self,
+        state: &ProjectionState,
+    ) -> Result<Option<ProjectionState>, ApiError> {
+        let Self { id, by, since, now } = self;
+        if state.rebuild.as_ref().is_some_and(|rebuild| rebuild.id == *id) {
+            return Ok(None);
+        }
+        if since.is_some_and(|since| since >= *now) {
+            return Err(ApiError::invalid("since", "must be in the past"));
+        }
+        if state.pause.is_some() {
+            return Err(ApiError::Conflict(
+                "The projection is paused. Resume it, then rebuild it.",
+            ));
+        }
+        if state.rebuild_under_way().is_some() {
+            return Err(ApiError::Conflict(
+                "A rebuild of the projection is under way. Wait for its end, or cancel it.",
+            ));
+        }
+        let rebuild = Rebuild::new(id.clone(), by.clone(), *since, *now);
+        Ok(Some(state.with_rebuild(rebuild)))
     }
 }

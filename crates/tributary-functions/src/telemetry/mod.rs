@@ -15,7 +15,6 @@ mod metrics;
 mod partitions;
 mod recent;
 mod span;
-mod store;
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -23,24 +22,23 @@ use custom_handler::logs::{self, Format};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use crate::brand::brand;
-
-pub(crate) use self::{metrics::batch, recent::followed};
 pub(crate) use self::{
-    metrics::{BatchMetrics, LagMetrics, eager_application, projection_lag, projection_state},
+    metrics::{
+        BatchMetrics, LagMetrics, batch, eager_application, projection_lag, projection_state,
+    },
     partitions::PartitionUse,
     recent::{
-        BatchRecord, EndedWork, RecentRecords, RequestRecord, WorkDetail, WorkRecord,
+        BatchRecord, EndedWork, RecentRecords, RequestRecord, WorkDetail, WorkRecord, followed,
         followed_apart, note_positions, recent_work, record_batch, record_request,
     },
     span::TraceScope,
 };
 pub use self::{
-    metrics::{Cost, meter, request},
+    metrics::{Cost, StoreOperation, meter, request},
     partitions::PartitionNames,
     span::{Span, invocation},
-    store::StoreOperation,
 };
+use crate::brand::brand;
 
 /// The levels without `RUST_LOG`. The SDK logs each connection to an account at the level `info`.
 const DEFAULT_LEVELS: &str = "info,azure_data_cosmos_driver=warn";

@@ -29,22 +29,16 @@
 //! - *A store that does not answer*: the batch fails, as it would without a pause. To admit it would be to
 //!   apply changes that an operator has stopped.
 
-mod failures;
 mod gate;
 mod rebuild;
 mod state;
 mod states;
-mod status;
-mod waiting;
 
-pub(super) use self::failures::pause_after_failures;
-pub use self::{failures::FailureLimit, rebuild::Rebuild, state::Pause};
-
+pub(super) use self::gate::pause_after_failures;
+pub use self::{gate::FailureLimit, rebuild::Rebuild, state::Pause};
 pub(crate) use self::{
     gate::{ProjectionGate, STATE_MAX_AGE},
     rebuild::{CLAIM, RebuildProgress, RebuildStep},
-    state::ProjectionState,
-    states::ProjectionStates,
-    status::ProjectionStatus,
-    waiting::WaitingPositions,
+    state::{ProjectionState, ProjectionStatus},
+    states::{ProjectionStates, WaitingPositions},
 };

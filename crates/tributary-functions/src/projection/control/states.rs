@@ -2,9 +2,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{ProjectionState, WaitingPositions};
-use crate::cosmos::{
-    Container, Cosmos, ETag, JsonText, Query, Reads, Reason, RowResult, Scope, StoreError, Stored,
+use serde::{Deserialize, Serialize};
+
+use super::ProjectionState;
+use crate::{
+    cosmos::{
+        Container, Cosmos, ETag, JsonText, Query, Reads, Reason, RowResult, Scope, StoreError,
+        Stored,
+    },
+    projection::leases::Lease,
+    values::Timestamp,
 };
 
 /// The most states that are read at a time: an app has some tens of projections.
@@ -93,5 +100,104 @@ fn none_without_container<T: Default>(read: Result<T, StoreError>) -> Result<T, 
     match read {
         Err(StoreError { reason: Reason::NoContainer(_), .. }) => Ok(T::default()),
         read => read,
+    }
+}
+
+/// The most positions in the item, which is then some 200 KB.
+const MAX_POSITIONS: usize = 1_000;
+
+/// The positions of leases at which changes wait, as the last measurements saw them.
+///
+/// A lease whose position stays while changes wait has stopped, though its owner may renew it. One look cannot
+/// tell that from a lease that moves. So the timer stores the positions at which changes wait, each with the
+/// time of the first look: an item in the container of the states. While no change waits it is not written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WaitingPositions {
+    pub id: String,
+    positions: Vec<WaitingPosition>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct WaitingPosition {
+    lease: String,
+    #[serde(default)]
+    continuation: Option<String>,
+    since: Timestamp,
+}
+
+impl Default for WaitingPositions {
+    fn default() -> Self {
+        Self { id: Self::ID.to_owned(), positions: Vec::new() }
+    }
+}
+
+impl WaitingPositions {
+    /// The id of the item. No function has it as its name, which begins with a capital.
+    pub(crate) const ID: &str = "waiting-leases";
+
+    /// Returns the time since which a lease has been seen at its position while changes waited.
+    pub(crate) fn since(&self, lease: &Lease) -> Option<Timestamp> {
+        let seen = self.positions.iter().find(|seen| seen.lease == lease.id)?;
+        (seen.continuation == lease.continuation).then_some(seen.since)
+    }
+
+    /// Returns the positions after another look at the leases: those at which changes wait now. A lease of
+    /// which that is unknown stays as it was.
+    pub(crate) fn after<'a>(
+        &self,
+        leases: impl Iterator<Item = (&'a Lease, Option<bool>)>,
+        now: Timestamp,
+    ) -> Self {
+        let position = |(lease, is_waiting): (&Lease, Option<bool>)| {
+            let since = match is_waiting {
+                Some(false) => return None,
+                Some(true) => self.since(lease).unwrap_or(now),
+                None => self.since(lease)?,
+            };
+            let Lease { id, continuation, .. } = lease.clone();
+            Some(WaitingPosition { lease: id, continuation, since })
+        };
+        let positions = leases.filter_map(position).take(MAX_POSITIONS).collect();
+        Self { id: self.id.clone(), positions }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_unix_seconds(seconds).unwrap()
+    }
+
+    fn lease(continuation: &str) -> Lease {
+        Lease {
+            id: "a-lease".into(),
+            token: "0".into(),
+            range: None,
+            continuation: Some(continuation.into()),
+            owner: None,
+            written_at: at(0),
+        }
+    }
+
+    fn look(
+        before: &WaitingPositions,
+        (position, is_waiting): (&str, Option<bool>),
+        now: i64,
+    ) -> WaitingPositions {
+        before.after([(&lease(position), is_waiting)].into_iter(), at(now))
+    }
+
+    #[test]
+    fn a_position_is_as_old_as_the_first_look_at_it() {
+        let first = look(&WaitingPositions::default(), ("7", Some(true)), 10);
+        let second = look(&first, ("7", Some(true)), 20);
+        assert_eq!(second.since(&lease("7")), Some(at(10)));
+        assert_eq!(look(&second, ("7", None), 30), second, "an unmeasured lease stays as it was");
+        let moved = look(&second, ("9", Some(true)), 30);
+        assert_eq!((moved.since(&lease("9")), moved.since(&lease("7"))), (Some(at(30)), None));
+        assert_eq!(look(&moved, ("9", Some(false)), 40), WaitingPositions::default());
+        assert_eq!(look(&moved, ("8", None), 40), WaitingPositions::default());
     }
 }

@@ -19,16 +19,277 @@
 //! each lease. The number of leases and the time have limits: a lease beyond them has no lag.
 
 mod measure;
-mod measured;
-mod status;
-mod summary;
-mod timer;
 
-pub use self::measured::Lag;
-pub(crate) use self::timer::measure_lag;
-pub(crate) use self::{
-    measure::MAX_MEASURED_LEASES,
-    measured::{MeasuredLease, ProjectionLag},
-    status::LeaseStatus,
-    summary::LagSummary,
-};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub(crate) use self::measure::{MAX_MEASURED_LEASES, measure_lag};
+use super::leases::{Lease, LeaseTerms};
+use crate::{cosmos::FeedHead, values::Timestamp};
+
+/// The changes behind a position.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lag {
+    /// The number of writes that wait.
+    pub changes: u64,
+    /// The time of the first; none if nothing waits.
+    pub waits_since: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MeasuredLease {
+    pub lease: Lease,
+    /// The lag; none if it could not be measured.
+    pub lag: Option<Lag>,
+    /// The time since which the lease has been seen at its position while changes waited.
+    pub unmoved_since: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ProjectionLag {
+    pub leases: Vec<MeasuredLease>,
+    /// The number of items among the leases that are none.
+    pub unreadable: usize,
+}
+
+impl From<&FeedHead> for Lag {
+    fn from(FeedHead { last_lsn, next }: &FeedHead) -> Self {
+        next.map_or_else(Self::default, |next| Self {
+            changes: last_lsn.saturating_sub(next.lsn).saturating_add(1),
+            waits_since: Some(next.written_at),
+        })
+    }
+}
+
+impl Lag {
+    pub(super) fn and(self, other: Self) -> Self {
+        let times = self.waits_since.into_iter().chain(other.waits_since);
+        Self { changes: self.changes.saturating_add(other.changes), waits_since: times.min() }
+    }
+
+    /// Returns the age of the first waiting change, in seconds; 0 if nothing waits.
+    pub fn seconds(self, now: Timestamp) -> u64 {
+        self.waits_since.map_or(0, |since| now.millis_since(since) / 1_000)
+    }
+}
+
+impl ProjectionLag {
+    /// Returns the lag of the lease that is the farthest behind: the most changes, and the longest wait. None
+    /// if no lease was measured.
+    pub(crate) fn worst(&self) -> Option<Lag> {
+        let measured = self.leases.iter().filter_map(|one| one.lag);
+        measured.reduce(|one, other| Lag {
+            changes: one.changes.max(other.changes),
+            waits_since: one.waits_since.into_iter().chain(other.waits_since).min(),
+        })
+    }
+
+    /// Returns the number of leases whose lag could not be measured, and of items that are no leases.
+    pub(crate) fn unmeasured(&self) -> usize {
+        self.unreadable + self.leases.iter().filter(|lease| lease.lag.is_none()).count()
+    }
+}
+
+/// The status of a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum LeaseStatus {
+    /// No change waits.
+    Current,
+    /// Changes wait. The lease moves, or they wait for less than five minutes, or the projection is paused.
+    Behind,
+    /// Changes have waited for five minutes, and no instance has the lease.
+    Unowned,
+    /// An instance has the lease, and it has not moved for five minutes while changes waited.
+    Unmoved,
+    /// The lag could not be measured.
+    Unmeasured,
+}
+
+impl LeaseStatus {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Behind => "behind",
+            Self::Unowned => "unowned",
+            Self::Unmoved => "unmoved",
+            Self::Unmeasured => "unmeasured",
+        }
+    }
+
+    /// Returns true for a lease whose changes wait in vain.
+    pub(crate) fn is_stopped(self) -> bool {
+        matches!(self, Self::Unowned | Self::Unmoved)
+    }
+
+    pub(crate) fn advice(self) -> Option<&'static str> {
+        match self {
+            Self::Current | Self::Behind | Self::Unmeasured => None,
+            Self::Unowned => Some(
+                "No instance has this lease. Start the app. If it runs, release the lease, so that \
+                 another instance acquires it.",
+            ),
+            Self::Unmoved => Some(
+                "An instance renews this lease and acknowledges no batch. Find the error of the batch in \
+                 the log. Without one, release the lease by force.",
+            ),
+        }
+    }
+}
+
+impl MeasuredLease {
+    pub(crate) fn status(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LeaseStatus {
+        let Some(lag) = self.lag else { return LeaseStatus::Unmeasured };
+        let Some(waits_since) = lag.waits_since else { return LeaseStatus::Current };
+        let before = now.before(terms.stopped_after);
+        if is_paused || waits_since > before {
+            return LeaseStatus::Behind;
+        }
+        if !self.lease.is_owned(terms.expiration, now) {
+            return LeaseStatus::Unowned;
+        }
+        if self.unmoved_since.is_none_or(|since| since > before) {
+            return LeaseStatus::Behind;
+        }
+        LeaseStatus::Unmoved
+    }
+}
+
+/// The lag of a projection, which is that of its farthest lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ProjectionLag")]
+pub(crate) struct LagSummary {
+    /// The most changes that wait for one lease.
+    pub changes: u64,
+    /// The age of the oldest of them in seconds; 0 if none waits.
+    pub seconds: u64,
+    /// The number of leases: one for each physical partition, none before the trigger has run.
+    pub leases: usize,
+    /// The number of leases that have stopped.
+    pub stopped_leases: usize,
+    /// The number of leases whose lag could not be measured.
+    pub unmeasured_leases: usize,
+}
+
+impl ProjectionLag {
+    pub(crate) fn summary(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LagSummary {
+        let worst = self.worst().unwrap_or_default();
+        let is_stopped = |one: &&MeasuredLease| one.status(terms, is_paused, now).is_stopped();
+        LagSummary {
+            changes: worst.changes,
+            seconds: worst.seconds(now),
+            leases: self.leases.len(),
+            stopped_leases: self.leases.iter().filter(is_stopped).count(),
+            unmeasured_leases: self.unmeasured(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod measured_tests {
+    use super::*;
+    use crate::cosmos::NextChange;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_unix_seconds(seconds).unwrap()
+    }
+
+    fn lag(last_lsn: u64, next: Option<(u64, i64)>) -> Lag {
+        let next = next.map(|(lsn, written)| NextChange { lsn, written_at: at(written) });
+        Lag::from(&FeedHead { last_lsn, next })
+    }
+
+    #[test]
+    fn the_lag_is_the_distance_from_the_first_waiting_change_to_the_last_write() {
+        assert_eq!(lag(120, None), Lag::default(), "deletes raise the LSN and bring no change");
+        assert_eq!(lag(120, Some((120, 5))).changes, 1);
+        let behind = lag(120, Some((111, 5)));
+        assert_eq!((behind.changes, behind.seconds(at(9)), behind.seconds(at(2))), (10, 4, 0));
+        assert_eq!(lag(0, Some((7, 5))).changes, 1, "a replica that is behind");
+        assert_eq!(lag(u64::MAX, Some((0, 5))).changes, u64::MAX);
+    }
+
+    #[test]
+    fn the_parts_of_a_lease_are_added_and_the_worst_lease_counts() {
+        let (one, other) = (lag(20, Some((11, 7))), lag(9, Some((9, 3))));
+        assert_eq!(one.and(other), Lag { changes: 11, waits_since: Some(at(3)) });
+        assert_eq!(one.and(Lag::default()), one);
+        let lease = |lag| MeasuredLease {
+            lease: Lease {
+                id: "l".into(),
+                token: "0".into(),
+                range: None,
+                continuation: None,
+                owner: None,
+                written_at: at(0),
+            },
+            lag,
+            unmoved_since: None,
+        };
+        let leases = [Some(one), None, Some(other)].map(lease).into();
+        let projection = ProjectionLag { leases, unreadable: 1 };
+        assert_eq!(projection.worst(), Some(Lag { changes: 10, waits_since: Some(at(3)) }));
+        assert_eq!(projection.unmeasured(), 2);
+        assert_eq!(ProjectionLag::default().worst(), None);
+    }
+}
+
+#[cfg(test)]
+mod status_tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::projection::{
+        lag::Lag,
+        leases::{Lease, STOPPED_AFTER},
+    };
+
+    const TERMS: LeaseTerms =
+        LeaseTerms { expiration: Duration::from_mins(1), stopped_after: STOPPED_AFTER };
+    const NOW: i64 = 10_000;
+
+    fn ago(seconds: i64) -> Timestamp {
+        Timestamp::from_unix_seconds(NOW - seconds).unwrap()
+    }
+
+    /// Returns a lease whose changes wait, which was renewed and seen at its position so many seconds ago.
+    fn lease(owner: Option<&str>, waits: i64, renewed: i64, unmoved: Option<i64>) -> MeasuredLease {
+        MeasuredLease {
+            lease: Lease {
+                id: "l".into(),
+                token: "0".into(),
+                range: None,
+                continuation: None,
+                owner: owner.map(str::to_owned),
+                written_at: ago(renewed),
+            },
+            lag: Some(Lag { changes: 1, waits_since: Some(ago(waits)) }),
+            unmoved_since: unmoved.map(ago),
+        }
+    }
+
+    #[test]
+    fn a_lease_has_stopped_when_changes_wait_and_it_has_no_owner_or_does_not_move() {
+        use LeaseStatus::{Behind, Current, Unmeasured, Unmoved, Unowned};
+        let status = |lease: &MeasuredLease| lease.status(TERMS, false, ago(0));
+        for (is, lease) in [
+            (Behind, lease(None, 299, 900, Some(900))),
+            (Unowned, lease(None, 300, 1, None)),
+            (Unowned, lease(Some("dead"), 300, 61, Some(900))),
+            (Behind, lease(Some("alive"), 900, 60, None)),
+            (Behind, lease(Some("alive"), 900, 60, Some(299))),
+            (Unmoved, lease(Some("alive"), 900, 60, Some(300))),
+        ] {
+            assert_eq!(status(&lease), is, "{lease:?}");
+            let paused = lease.status(TERMS, true, ago(0));
+            assert_eq!(paused, Behind, "a pause is no stop: {lease:?}");
+            assert_eq!(is.is_stopped(), is.advice().is_some());
+        }
+        let nothing_waits =
+            MeasuredLease { lag: Some(Lag::default()), ..lease(None, 0, 900, None) };
+        assert_eq!(status(&nothing_waits), Current);
+        let unmeasured = MeasuredLease { lag: None, ..nothing_waits };
+        assert_eq!(status(&unmeasured), Unmeasured);
+    }
+}

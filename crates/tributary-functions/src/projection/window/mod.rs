@@ -50,10 +50,8 @@
 //! missing, so the store refuses the transaction, and the batch reads again.
 
 mod head;
-mod newest;
 mod plan;
 mod refill;
-mod state;
 
 use std::{collections::HashMap, marker::PhantomData};
 
@@ -61,13 +59,10 @@ use futures::future::try_join_all;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub(crate) use self::head::WindowTombstone;
+use self::plan::{Plan, SourceState, concerns, plan};
 pub use self::{
     head::{Member, WindowHead, WindowItem},
-    newest::newest,
-};
-use self::{
-    plan::{Plan, concerns, plan},
-    state::SourceState,
+    refill::newest,
 };
 use super::{ChangeFeedItem, Effect, Projection, StoredCopy};
 use crate::{

@@ -12,7 +12,6 @@
 //! depends on that.
 
 mod counts;
-mod skew;
 
 use std::{
     borrow::Cow,
