@@ -22,6 +22,7 @@ mod explanation;
 mod indexes;
 mod rank;
 mod sections;
+mod unique;
 
 pub use alternatives::{CopyUpkeep, SecondCopy};
 pub use change::KeyChange;
@@ -29,6 +30,7 @@ pub use container::ContainerDefinition;
 pub use indexes::IndexedQuery;
 pub use rank::{RankedCandidate, rank};
 pub(crate) use sections::finding_line;
+pub use unique::{UniqueProperties, UniquenessPlan};
 
 /// The factor up to which two candidates cost the same.
 const SAME_COST_FACTOR: f64 = 1.05;
@@ -49,6 +51,8 @@ pub struct Advice {
     pub why: Vec<String>,
     /// Second copies for the requests that do not fit the best key.
     pub alternatives: Vec<SecondCopy>,
+    /// The means by which values stay unique with the best key.
+    pub unique: Vec<UniquenessPlan>,
     /// The container with the best key.
     pub container: ContainerDefinition,
     /// The change of the container to the best key, where it has another.
@@ -68,6 +72,8 @@ pub struct AdviceQuestion {
     pub container: String,
     /// Items of the container, where the items are a sample of it.
     pub items_in_container: Option<u64>,
+    /// The properties whose values must be unique.
+    pub unique: Vec<UniqueProperties>,
 }
 
 impl Advice {
@@ -96,7 +102,9 @@ impl Advice {
         let strategy = &best.report.estimates.strategy;
         let alternatives = alternatives::alternatives(&best.report.estimates, &copies, requests);
         let why = explanation::why(&ranked, &alternatives, question);
-        let container = ContainerDefinition::new(&question.container, strategy, requests);
+        let unique = question.unique.iter().map(|unique| unique.plan(strategy, requests));
+        let unique: Vec<_> = unique.collect();
+        let container = ContainerDefinition::new(&question.container, strategy, requests, &unique);
         let current = question.current.as_ref();
         let current =
             ranked.iter().find(|standing| Some(&standing.report.estimates.strategy) == current);
@@ -108,6 +116,7 @@ impl Advice {
             alternatives,
             change: current
                 .map(|current| KeyChange::new(current, best, &container, requests, *items)),
+            unique,
             container,
             unknown,
             current: question.current.clone(),

@@ -71,7 +71,7 @@ fn every_printed_container_serves_its_queries_and_has_no_index_without_one() {
     assert!(kinds.len() > 4, "the examples have moved");
     kinds.push(read(&all_kinds()));
     for (requests, key) in kinds.iter().flat_map(|requests| keys.map(|key| (requests, key))) {
-        let definition = ContainerDefinition::new("printed", &key.parse().unwrap(), requests);
+        let definition = ContainerDefinition::new("printed", &key.parse().unwrap(), requests, &[]);
         let printed = &definition.entry;
         let asked = asked(&definition);
         let policy = Policy::from_container(printed);

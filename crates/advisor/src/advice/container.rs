@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
+    UniquenessPlan,
     indexes::{IndexPaths, IndexedQuery, SortedPath, indexes, queries},
     is_computed,
 };
@@ -35,7 +36,12 @@ pub struct ComputedProperty {
 
 impl ContainerDefinition {
     /// Returns the definition of a container with this key, for these requests.
-    pub fn new(name: &str, strategy: &KeyStrategy, requests: &[RequestKind]) -> Self {
+    pub fn new(
+        name: &str,
+        strategy: &KeyStrategy,
+        requests: &[RequestKind],
+        unique: &[UniquenessPlan],
+    ) -> Self {
         let mut computed = Vec::new();
         let n_computed = strategy.levels().iter().filter(|level| is_computed(level)).count();
         let mut paths = Vec::new();
@@ -53,11 +59,16 @@ impl ContainerDefinition {
             paths.push(path);
         }
         let kind = if paths.len() > 1 { "MultiHash" } else { "Hash" };
-        let entry = json!({
+        let mut entry = json!({
             "id": name,
             "partitionKey": {"paths": paths, "kind": kind, "version": 2},
             "indexingPolicy": indexing_policy(indexes(strategy, &paths, requests)),
         });
+        let unique = unique.iter().filter_map(|plan| plan.unique_key.as_ref());
+        let unique: Vec<_> = unique.map(|paths| json!({"paths": paths})).collect();
+        if !unique.is_empty() {
+            entry["uniqueKeyPolicy"] = json!({"uniqueKeys": unique});
+        }
         Self { entry, computed, queries: queries(strategy, &paths, requests) }
     }
 

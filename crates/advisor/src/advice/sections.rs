@@ -47,6 +47,8 @@ impl Advice {
                 vec![Block::Table(copies(&self.alternatives)), Block::Sentences(sentences)],
             ));
         }
+        let unique = self.unique.iter().map(|plan| plan.sentence.clone()).collect();
+        sections.extend(Section::of_sentences("Unique values", unique));
         sections.push(self.definition());
         if let Some(change) = &self.change {
             let title = format!("To change the key from {} to {}", change.from, change.to);

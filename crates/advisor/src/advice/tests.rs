@@ -8,7 +8,7 @@ use crate::{RequestKind, ValidationOptions, report::CandidateReport, validate};
 fn definition(strategy: &str, requests: &[Value]) -> ContainerDefinition {
     let requests: Vec<RequestKind> =
         requests.iter().map(|request| serde_json::from_value(request.clone()).unwrap()).collect();
-    ContainerDefinition::new("posts", &strategy.parse().unwrap(), &requests)
+    ContainerDefinition::new("posts", &strategy.parse().unwrap(), &requests, &[])
 }
 
 #[test]

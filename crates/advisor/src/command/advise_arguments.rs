@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
+use tributary_partition::advice::UniqueProperties;
 
 /// Ranks partition keys for a container by the costs of your own items and requests.
 ///
@@ -56,6 +57,11 @@ pub(crate) struct AdviseArguments {
     /// Take the indexing policy, and the key as --current, from the container's entry in this file.
     #[arg(long, help_heading = "The container", value_name = "FILE", requires = "container")]
     pub containers: Option<PathBuf>,
+
+    /// Properties whose values together come once in the container, such as /tenantId,/email: a unique key or,
+    /// where the key cannot have one, a reservation.
+    #[arg(long, help_heading = "The container", value_name = "PATHS")]
+    pub unique: Vec<UniqueProperties>,
 
     /// Items of the whole container, when the file is a sample of it.
     #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -82,6 +82,7 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
         current: input.current.clone(),
         container: arguments.container.clone().unwrap_or_else(|| "items".to_owned()),
         items_in_container: arguments.items_in_container,
+        unique: arguments.unique.clone(),
     };
     let mut advice = Advice::new(reports, &others, &question).context("there is no candidate")?;
     advice.unknown.extend(properties.rare());
@@ -133,6 +134,9 @@ fn named(input: &AdviseInput, arguments: &AdviseArguments) -> NamedProperties {
     }
     for key in arguments.candidate.iter().chain(&input.current) {
         properties.name_in_key(key);
+    }
+    for path in arguments.unique.iter().flat_map(|unique| unique.paths()) {
+        properties.add_name(path, "--unique", true);
     }
     if let Some(time) = &arguments.time {
         properties.add_name(time, "--time", true);

@@ -1,4 +1,4 @@
-//! Advice beyond a key: second copies, and the way to another key.
+//! Advice beyond a key: second copies, unique values, and the way to another key.
 
 use serde_json::{Value, json};
 
@@ -50,6 +50,33 @@ fn a_transaction_that_no_key_keeps_together_is_named() {
     let folder = posts::folder().with("requests.jsonl", &lines(&[transaction]));
     let out = output(&folder, &["--candidate", "/userId", "--candidate", "/tag"]);
     assert!(out.contains("No key keeps \"rename all\" in one logical partition"), "{out}");
+}
+
+#[test]
+fn a_unique_value_gets_a_unique_key_or_a_reservation() {
+    let folder = posts::folder();
+    let cases = [
+        ("/userId,/content", "/userId", json!([{"paths": ["/content"]}]), "cannot be changed"),
+        ("/content", "/userId", Value::Null, "Reserve it: a container by the value"),
+        ("/content", "/userId", Value::Null, "990 RU a day for the creates"),
+        ("/userId,/id", "/userId", Value::Null, "is unique by itself"),
+        // The key is made of unique properties only.
+        (
+            "/userId,/createdAt",
+            "/userId+/createdAt by month",
+            json!([{"paths": ["/userId", "/createdAt"]}]),
+            "A second write of them is a 409",
+        ),
+    ];
+    for (unique, key, keys, sentence) in cases {
+        let out = output(&folder, &["--unique", unique, "--candidate", key, "--json"]);
+        let advice: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(advice["container"]["entry"]["uniqueKeyPolicy"]["uniqueKeys"], keys, "{unique}");
+        let said = advice["unique"][0]["sentence"].as_str().unwrap();
+        assert!(said.contains(sentence), "{said}");
+    }
+    let refused = folder.advise(&[&posts::LARGE[..], &["--unique", "/contents"]].concat());
+    assert!(refused.code == 2 && refused.err.contains("did you mean /content?"), "{}", refused.err);
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! Values that must be unique, and the means of a container to keep them unique.
+//!
+//! The service keeps values unique within a logical partition: by a unique key, which is set when the
+//! container is created and never after, or by the id. Where items with the same values always have the same
+//! partition key, that is enough for the whole container. Otherwise a value needs a *reservation*: an item of
+//! its own, whose id and partition key are the value.
+
+use std::{fmt, str::FromStr};
+
+use cosmos_model::{
+    charges::rates,
+    partitioning::{KeyPart, KeyStrategy, path::PropertyPath},
+};
+use serde::Serialize;
+
+use crate::{
+    request::{RequestKind, RequestOperation},
+    words::about,
+};
+
+/// The size of a reservation: two ids and a time.
+const RESERVATION_BYTES: usize = 256;
+
+/// Paths of one unique key: a limit of the service.
+const MAX_UNIQUE_KEY_PATHS: usize = 16;
+
+/// Properties whose values together come once in the container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniqueProperties(Vec<PropertyPath>);
+
+/// The means by which a container with a key keeps values unique.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UniquenessPlan {
+    /// The properties.
+    pub properties: Vec<PropertyPath>,
+    /// The paths of the unique key that keeps them unique. `None` where the id does, or nothing in the
+    /// container can.
+    pub unique_key: Option<Vec<PropertyPath>>,
+    /// The consequences.
+    pub sentence: String,
+}
+
+impl UniqueProperties {
+    /// Returns the properties.
+    pub fn paths(&self) -> &[PropertyPath] {
+        &self.0
+    }
+
+    /// Returns the means of a container with this key to keep these values unique, and their costs.
+    pub(super) fn plan(&self, strategy: &KeyStrategy, requests: &[RequestKind]) -> UniquenessPlan {
+        let parts = || strategy.levels().iter().flatten();
+        let is_level = |path: &PropertyPath| {
+            strategy.levels().iter().any(|level| *level == [KeyPart::Value(path.clone())])
+        };
+        let rest: Vec<_> = self.0.iter().filter(|path| !is_level(path)).cloned().collect();
+        let (unique_key, sentence) = if !parts().all(|part| self.0.contains(part.path())) {
+            (None, self.reservation(strategy, requests))
+        } else if rest == [PropertyPath::from_name("id")] {
+            (None, format!("{self} is unique by itself: an id comes once in a logical partition."))
+        } else {
+            let sentence = format!(
+                "{self}: items with the same values are in one logical partition of {strategy}, so a unique key \
+                 keeps them unique in the whole container. A second write of them is a 409. The unique key is set \
+                 when the container is created and cannot be changed. A missing value counts as a value: one item \
+                 of a logical partition may lack it."
+            );
+            (Some(if rest.is_empty() { self.0.clone() } else { rest }), sentence)
+        };
+        UniquenessPlan { properties: self.0.clone(), unique_key, sentence }
+    }
+
+    fn reservation(&self, strategy: &KeyStrategy, requests: &[RequestKind]) -> String {
+        let creates =
+            requests.iter().filter(|request| request.operation == RequestOperation::Create);
+        let per_day: f64 = creates.filter_map(RequestKind::per_day).sum();
+        let each = rates::write(RESERVATION_BYTES);
+        let a_day = match per_day {
+            0.0 => String::new(),
+            per_day => format!(", {} RU a day for the creates", about(per_day * each)),
+        };
+        format!(
+            "{self}: with {strategy} a unique key would hold within each logical partition only, and the same value \
+             could come again under another key. Reserve it: a container by the value, whose id is the value too, \
+             in which an item is created before the item that has it, and deleted after it. A reservation costs \
+             {each:.1} RU{a_day}, and two writes that are no transaction: an item without its reservation, or \
+             the other way round, has to be found and repaired."
+        )
+    }
+}
+
+impl fmt::Display for UniqueProperties {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let paths: Vec<_> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&paths.join(","))
+    }
+}
+
+impl FromStr for UniqueProperties {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // No sensible name has a comma that is followed by a slash.
+        let paths = text.split(",/").enumerate();
+        let paths =
+            paths.map(|(n, path)| if n == 0 { path.parse() } else { format!("/{path}").parse() });
+        let paths: Vec<PropertyPath> = paths
+            .collect::<Result<_, cosmos_model::partitioning::path::ParsePathError>>()
+            .map_err(|error| error.to_string())?;
+        match paths.len() {
+            0..=MAX_UNIQUE_KEY_PATHS => Ok(Self(paths)),
+            n => Err(format!(
+                "a unique key has at most {MAX_UNIQUE_KEY_PATHS} properties, and this has {n}"
+            )),
+        }
+    }
+}
