@@ -20,6 +20,7 @@ mod change;
 mod container;
 mod explanation;
 mod indexes;
+mod load;
 mod rank;
 mod sections;
 mod unique;
@@ -28,6 +29,7 @@ pub use alternatives::{CopyUpkeep, SecondCopy};
 pub use change::KeyChange;
 pub use container::ContainerDefinition;
 pub use indexes::IndexedQuery;
+pub use load::ContainerLoad;
 pub use rank::{RankedCandidate, rank};
 pub(crate) use sections::finding_line;
 pub use unique::{UniqueProperties, UniquenessPlan};
@@ -51,6 +53,8 @@ pub struct Advice {
     pub why: Vec<String>,
     /// Second copies for the requests that do not fit the best key.
     pub alternatives: Vec<SecondCopy>,
+    /// The load of the container with the best key, where frequencies are known.
+    pub load: Option<ContainerLoad>,
     /// The means by which values stay unique with the best key.
     pub unique: Vec<UniquenessPlan>,
     /// The container with the best key.
@@ -116,6 +120,7 @@ impl Advice {
             alternatives,
             change: current
                 .map(|current| KeyChange::new(current, best, &container, requests, *items)),
+            load: ContainerLoad::new(&best.report.estimates, requests, *items),
             unique,
             container,
             unknown,

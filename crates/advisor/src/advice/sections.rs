@@ -1,6 +1,6 @@
 //! Advice in sections, for both outputs.
 
-use super::{Advice, RankedCandidate, SecondCopy, is_computed};
+use super::{Advice, ContainerLoad, RankedCandidate, SecondCopy, is_computed};
 use crate::{
     checks::SPANNING_TRANSACTION,
     output::{
@@ -8,13 +8,12 @@ use crate::{
         charts::{self, COLOURS},
     },
     report::{CandidateEstimates, Finding, NamedLevels, Severity},
-    request::RequestKind,
     words::{about, percent, whole},
 };
 
 impl Advice {
     /// Returns the answer in sections.
-    pub fn sections(&self, requests: &[RequestKind]) -> Vec<Section> {
+    pub fn sections(&self) -> Vec<Section> {
         let Some(best) = self.ranked.first() else { return Vec::new() };
         let estimates = &best.report.estimates;
         let strategy = &estimates.strategy;
@@ -27,8 +26,7 @@ impl Advice {
         ];
         sections.extend(self.pictures());
         if !estimates.requests.is_empty() {
-            let mut blocks = vec![Block::Table(request_table(estimates))];
-            blocks.extend(reads_and_writes(estimates, requests));
+            let blocks = vec![Block::Table(request_table(estimates))];
             sections.push(Section::new(format!("Requests with {strategy}"), blocks));
         }
         let findings = |title: String, standing: &RankedCandidate| {
@@ -47,6 +45,8 @@ impl Advice {
                 vec![Block::Table(copies(&self.alternatives)), Block::Sentences(sentences)],
             ));
         }
+        let load = self.load.as_ref().map(ContainerLoad::sentences).unwrap_or_default();
+        sections.extend(Section::of_sentences(format!("Load with {strategy}"), load));
         let unique = self.unique.iter().map(|plan| plan.sentence.clone()).collect();
         sections.extend(Section::of_sentences("Unique values", unique));
         sections.push(self.definition());
@@ -201,21 +201,6 @@ fn request_table(estimates: &CandidateEstimates) -> Table {
         ]);
     }
     table
-}
-
-/// Returns the load of reads and that of writes, where frequencies are known.
-fn reads_and_writes(estimates: &CandidateEstimates, requests: &[RequestKind]) -> Option<Block> {
-    let of = |is_read: bool| -> f64 {
-        let kinds = estimates.requests.iter().zip(requests);
-        let kinds = kinds.filter(|(_, request)| request.operation.is_read() == is_read);
-        kinds.filter_map(|(costs, _)| costs.request_units_per_day).sum()
-    };
-    let reads = of(true);
-    let writes = of(false);
-    let part = |day: f64| format!("{} RU a day ({})", about(day), percent(day / (reads + writes)));
-    (reads + writes > 0.0).then(|| {
-        Block::Sentences(vec![format!("Reads take {}, writes {}.", part(reads), part(writes))])
-    })
 }
 
 fn copies(alternatives: &[SecondCopy]) -> Table {

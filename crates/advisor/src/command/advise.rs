@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> anyhow::Result<ExitCode> {
         write(path, &input.requests_as_lines()?)?;
     }
     let advice = run_analysis::run(&input, arguments)?;
-    let mut sections = advice.sections(&input.requests);
+    let mut sections = advice.sections();
     sections.extend(input.measured.as_ref().map(TrafficSummary::section));
     if arguments.json {
         print(&json(&AdviceOutput { advice: &advice, traffic: input.measured.as_ref() })?)?;

@@ -1,4 +1,4 @@
-//! Advice beyond a key: second copies, unique values, and the way to another key.
+//! Advice beyond a key: second copies, unique values, the load, and the way to another key.
 
 use serde_json::{Value, json};
 
@@ -77,6 +77,25 @@ fn a_unique_value_gets_a_unique_key_or_a_reservation() {
     }
     let refused = folder.advise(&[&posts::LARGE[..], &["--unique", "/contents"]].concat());
     assert!(refused.code == 2 && refused.err.contains("did you mean /content?"), "{}", refused.err);
+}
+
+#[test]
+fn each_physical_partition_has_its_share_of_the_load() {
+    let folder = posts::folder();
+    for (key, n_partitions, busiest) in [("/userId", 40, 0.025..0.03), ("/tag", 4, 0.3..0.8)] {
+        let partitions = n_partitions.to_string();
+        let arguments = ["--candidate", key, "--physical-partitions", &partitions, "--json"];
+        let advice: Value = serde_json::from_str(&output(&folder, &arguments)).unwrap();
+        let load = &advice["load"];
+        let shares = load["shares"].as_array().unwrap().iter();
+        let shares: Vec<_> = shares.map(|share| share.as_f64().unwrap()).collect();
+        assert_eq!(shares.len(), n_partitions);
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{load}");
+        assert!(busiest.contains(&shares[0]) && shares.is_sorted_by(|a, b| a >= b), "{load}");
+        let all = &advice["ranked"][0]["report"]["requestUnitsPerDay"]["value"];
+        let parts = load["reads"].as_f64().unwrap() + load["writes"].as_f64().unwrap();
+        assert!((all.as_f64().unwrap() / parts - 1.0).abs() < 1e-9, "{load}");
+    }
 }
 
 #[test]
