@@ -1,5 +1,5 @@
-//! The container with a key, as an entry of `infra/containers.json`: the `resource` of the service's own
-//! interface and of Bicep, too.
+//! The container with a key, as an entry of `infra/containers.json`, which is the `resource` of the service's
+//! own interface, too, and as Bicep.
 
 use cosmos_model::partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 use serde::Serialize;
@@ -12,12 +12,17 @@ use super::{
 };
 use crate::request::RequestKind;
 
+/// The longest value of the Bicep in one line.
+const MAX_LINE_BYTES: usize = 70;
+
 /// The definition of a container.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerDefinition {
     /// The entry of `containers.json`.
     pub entry: Value,
+    /// The same as a resource in Bicep.
+    pub bicep: String,
     /// The paths that the app computes.
     pub computed: Vec<ComputedProperty>,
     /// The queries that its indexes serve.
@@ -69,7 +74,12 @@ impl ContainerDefinition {
         if !unique.is_empty() {
             entry["uniqueKeyPolicy"] = json!({"uniqueKeys": unique});
         }
-        Self { entry, computed, queries: queries(strategy, &paths, requests) }
+        Self {
+            bicep: resource(&entry),
+            entry,
+            computed,
+            queries: queries(strategy, &paths, requests),
+        }
     }
 
     /// Returns the number of paths with an index of their own, and that of composite indexes.
@@ -78,6 +88,49 @@ impl ContainerDefinition {
         let length = |name: &str| policy[name].as_array().map_or(0, Vec::len);
         (length("includedPaths"), length("compositeIndexes"))
     }
+}
+
+/// Returns a container as a resource in Bicep, with parameters for what it is in.
+fn resource(entry: &Value) -> String {
+    const TYPE: &str = "Microsoft.DocumentDB/databaseAccounts";
+    format!(
+        "param accountName string\nparam databaseName string\nparam maxThroughput int = 1000\n\n\
+         resource account '{TYPE}@2025-10-15' existing = {{\n  name: accountName\n}}\n\n\
+         resource database '{TYPE}/sqlDatabases@2025-10-15' existing = {{\n  parent: account\n  \
+         name: databaseName\n}}\n\n\
+         resource container '{TYPE}/sqlDatabases/containers@2025-10-15' = {{\n  parent: database\n  \
+         name: {}\n  properties: {{\n    resource: {}\n    \
+         options: {{ autoscaleSettings: {{ maxThroughput: maxThroughput }} }}\n  }}\n}}",
+        bicep(&entry["id"], 0),
+        bicep(entry, 2),
+    )
+}
+
+/// Returns a value as Bicep, within `depth` steps of indentation. A short value stands in one line.
+fn bicep(value: &Value, depth: usize) -> String {
+    let (parts, is_list): (Vec<String>, bool) = match value {
+        Value::String(text) => {
+            let text = text.replace('\\', "\\\\").replace('\'', "\\'").replace("${", "\\${");
+            let text = text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
+            return format!("'{text}'");
+        }
+        Value::Array(list) => (list.iter().map(|value| bicep(value, depth + 1)).collect(), true),
+        Value::Object(map) => {
+            let property =
+                |(name, value): (&String, &Value)| format!("{name}: {}", bicep(value, depth + 1));
+            (map.iter().map(property).collect(), false)
+        }
+        other => return other.to_string(),
+    };
+    let one_line = parts.join(", ");
+    let (open, close) = if is_list { ("[", "]") } else { ("{", "}") };
+    if one_line.len() + 2 * depth <= MAX_LINE_BYTES && !one_line.contains('\n') {
+        let space = if is_list { "" } else { " " };
+        return format!("{open}{space}{one_line}{space}{close}");
+    }
+    let indent = "  ".repeat(depth);
+    let lines: String = parts.iter().map(|part| format!("{indent}  {part}\n")).collect();
+    format!("{open}\n{lines}{indent}{close}")
 }
 
 fn indexing_policy(indexes: IndexPaths) -> Value {

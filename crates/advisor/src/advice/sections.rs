@@ -50,6 +50,8 @@ impl Advice {
         let unique = self.unique.iter().map(|plan| plan.sentence.clone()).collect();
         sections.extend(Section::of_sentences("Unique values", unique));
         sections.push(self.definition());
+        let bicep = vec![Block::Code(self.container.bicep.clone())];
+        sections.push(Section::new("The container, as Bicep", bicep));
         if let Some(change) = &self.change {
             let title = format!("To change the key from {} to {}", change.from, change.to);
             sections.extend(Section::of_sentences(title, change.sentences()));

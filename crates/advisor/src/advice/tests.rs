@@ -135,6 +135,21 @@ fn the_simplest_of_equals_and_then_the_one_with_fewer_warnings_is_first() {
 }
 
 #[test]
+fn texts_and_unique_keys_are_quoted_in_bicep() {
+    let key = "/tenant".parse().unwrap();
+    let unique: super::UniqueProperties = "/tenant,/\"it's ${a}\"".parse().unwrap();
+    let unique = [unique.plan(&key, &[])];
+    let definition = ContainerDefinition::new("it's ${a}\\b", &key, &[], &unique);
+    for line in [
+        r"  name: 'it\'s \${a}\\b'",
+        r"      partitionKey: { kind: 'Hash', paths: ['/tenant'], version: 2 }",
+        r#"      uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/"it\'s \${a}"'] }] }"#,
+    ] {
+        assert!(definition.bicep.lines().any(|other| other == line), "{}", definition.bicep);
+    }
+}
+
+#[test]
 fn without_candidates_there_is_no_advice() {
     assert!(super::Advice::new(Vec::new(), &[], &AdviceQuestion::default()).is_none());
 }
