@@ -22,7 +22,7 @@ pub use characteristics::{
     KeyPaths,
 };
 pub use decision::KeyDecision;
-pub use kinds::StrategyKind;
+pub use kinds::{GuideStatement, StrategyKind};
 
 /// The answer to a file of characteristics.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,6 +32,10 @@ pub struct StrategySelection {
     pub key: KeyDecision,
     /// The containers, with reasons.
     pub containers: ContainerDecision,
+    /// The guide's statements of "When to Use".
+    pub when_to_use: Vec<GuideStatement>,
+    /// The guide's statements of "When to Avoid".
+    pub when_to_avoid: Vec<GuideStatement>,
     /// The costs of the key.
     pub trade_offs: Vec<&'static str>,
     /// Other characteristics that would lead to another answer.
@@ -44,8 +48,11 @@ pub struct StrategySelection {
 pub fn select(characteristics: &DataCharacteristics) -> StrategySelection {
     let key = decision::decide(characteristics);
     let kind = key.kind;
+    let [when_to_use, when_to_avoid] = kind.statements(characteristics);
     StrategySelection {
         containers: architecture::decide(characteristics),
+        when_to_use,
+        when_to_avoid,
         trade_offs: kind.trade_offs(),
         changes: changes::changes(characteristics),
         unknown: vec![
@@ -68,6 +75,14 @@ impl StrategySelection {
             let not_said = if change.not_said { " (the file does not say)" } else { "" };
             format!("If {}{not_said}: {}", change.if_, then.join("; "))
         });
+        let signs = |statements: &[GuideStatement]| {
+            let line = |statement: &GuideStatement| {
+                let here =
+                    statement.here.map_or("not said", |here| if here { "yes" } else { "no" });
+                format!("{}: {here}", statement.says)
+            };
+            statements.iter().map(line).collect()
+        };
         let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
         let next = format!(
             "With a sample of items, `tributary-partition advise --items items.jsonl --candidate '{strategy}'` \
@@ -82,6 +97,8 @@ impl StrategySelection {
             ("Why this key", self.key.reasons.clone()),
             ("Why these containers", self.containers.reasons.clone()),
             ("What it costs", owned(&self.trade_offs)),
+            ("When to use it", signs(&self.when_to_use)),
+            ("When to avoid it", signs(&self.when_to_avoid)),
             ("What would change the answer", changes.collect()),
             ("What only data can tell", owned(&self.unknown)),
             ("Next", vec![next]),

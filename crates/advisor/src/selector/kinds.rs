@@ -1,6 +1,8 @@
-//! The guide's kinds of strategies, and their costs.
+//! The guide's kinds of strategies: its reasons for and against each, and the costs.
 
 use serde::Serialize;
+
+use super::DataCharacteristics;
 
 /// A kind of strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +36,55 @@ pub(super) const LARGE_TENANT_GIGABYTES: f64 = 15.0;
 /// The number of items above which the guide calls data voluminous (`DataVolume: > 1_000_000`).
 pub(super) const MANY_ITEMS: u64 = 1_000_000;
 
+/// A statement of the guide, with the verdict of the characteristics on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GuideStatement {
+    /// The statement.
+    pub says: &'static str,
+    /// True where it holds. `None` where the characteristics do not tell.
+    pub here: Option<bool>,
+}
+
+/// A statement, with the function that decides it.
+type StatementRule = (&'static str, fn(&DataCharacteristics) -> Option<bool>);
+
+const POINT_READS: StatementRule =
+    ("each request knows the id of its item", |c| c.access.by_id_only);
+const UNIFORM_ACCESS: StatementRule =
+    ("each entity is asked for as often as any other", |c| c.access.uniform);
+const HEAVY_WRITES: StatementRule =
+    ("writes are heavy, and few queries span items", DataCharacteristics::writes_heavily);
+const RECENT_FIRST: StatementRule =
+    ("requests ask for recent items or for a time", |c| c.access.temporal);
+const ARCHIVED_PERIODS: StatementRule =
+    ("old periods are archived or deleted as a whole", |c| c.access.independent_periods);
+const ALL_TIMES: StatementRule =
+    ("all times are asked for alike", |c| c.access.temporal.map(|temporal| !temporal));
+const HOT_PERIOD: StatementRule =
+    ("heavy writes all go to the current period", DataCharacteristics::writes_heavily);
+const ISOLATED_TENANTS: StatementRule =
+    ("tenants are to be isolated", |c| c.tenants.count.map(|count| count > 0));
+const SKEWED_TENANTS: StatementRule = ("one tenant is much larger than the others", |c| {
+    c.tenants.largest_gigabytes.map(|size| size > LARGE_TENANT_GIGABYTES)
+});
+const CROSS_TENANT_QUERIES: StatementRule = ("queries often span tenants or categories", |_| None);
+const LARGE_DATA: StatementRule =
+    ("the data is large and needs a better distribution", |c| is_small(c).map(|small| !small));
+const MIXED_ACCESS: StatementRule = ("requests take several paths to the same items", |_| None);
+const SMALL_DATA: StatementRule = ("the data is small", is_small);
+const TARGETED_QUERIES: StatementRule =
+    ("queries are to find items by their properties", |c| c.access.by_id_only.map(|by_id| !by_id));
+
+fn is_small(c: &DataCharacteristics) -> Option<bool> {
+    let by_size = c.volume.gigabytes.map(|size| size < SMALL_GIGABYTES);
+    let by_items = c.volume.items.map(|items| items <= MANY_ITEMS);
+    match (by_size, by_items) {
+        (Some(by_size), Some(by_items)) => Some(by_size && by_items),
+        (by_size, by_items) => by_size.or(by_items),
+    }
+}
+
 impl StrategyKind {
     /// Returns the guide's name.
     pub fn name(self) -> &'static str {
@@ -47,6 +98,27 @@ impl StrategyKind {
             Self::Hierarchical => "hierarchical",
             Self::Synthetic => "synthetic: hash buckets",
         }
+    }
+
+    /// Returns the guide's "When to Use" and "When to Avoid", with the verdicts of the characteristics.
+    pub(super) fn statements(self, c: &DataCharacteristics) -> [Vec<GuideStatement>; 2] {
+        let (to_use, to_avoid): (&[StatementRule], &[StatementRule]) = match self {
+            Self::ItemId => (&[POINT_READS, UNIFORM_ACCESS, HEAVY_WRITES], &[TARGETED_QUERIES]),
+            Self::EntityId => {
+                (&[HEAVY_WRITES, UNIFORM_ACCESS], &[RECENT_FIRST, CROSS_TENANT_QUERIES])
+            }
+            Self::Time => (&[RECENT_FIRST, ARCHIVED_PERIODS], &[ALL_TIMES, HOT_PERIOD]),
+            Self::Hybrid => {
+                (&[LARGE_DATA, MIXED_ACCESS, RECENT_FIRST], &[SMALL_DATA, UNIFORM_ACCESS])
+            }
+            Self::TimeAndHash => (&[HEAVY_WRITES, RECENT_FIRST], &[SMALL_DATA, TARGETED_QUERIES]),
+            Self::Tenant => (&[ISOLATED_TENANTS], &[SKEWED_TENANTS, CROSS_TENANT_QUERIES]),
+            Self::Hierarchical => (&[ISOLATED_TENANTS, SKEWED_TENANTS], &[CROSS_TENANT_QUERIES]),
+            Self::Synthetic => (&[HEAVY_WRITES, UNIFORM_ACCESS], &[TARGETED_QUERIES, SMALL_DATA]),
+        };
+        [to_use, to_avoid].map(|rules| {
+            rules.iter().map(|(says, holds)| GuideStatement { says, here: holds(c) }).collect()
+        })
     }
 
     pub(super) fn trade_offs(self) -> Vec<&'static str> {
