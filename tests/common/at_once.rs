@@ -1,4 +1,4 @@
-//! `PUT` requests of many callers at once, at two instances.
+//! Requests of many callers at once, at two instances.
 
 use futures::future::join_all;
 use serde_json::Value;
@@ -14,7 +14,8 @@ pub(crate) async fn one_put_creates(
     path: &str,
     body: impl Fn(usize) -> Value,
 ) {
-    let answers = put(instances, path, &[("if-none-match", "*")], &body).await;
+    let headers = &[("if-none-match", "*")];
+    let answers = at_once(instances, "PUT", path, headers, |caller| Some(body(caller))).await;
     let stored = instances[0].get(path).await.expect(200).json();
     let mut n_created = 0;
     for answer in answers {
@@ -37,7 +38,8 @@ pub(crate) async fn each_put_is_answered_with_its_own(
     body: impl Fn(usize) -> Value,
 ) {
     let mut n_created = 0;
-    for (caller, answer) in put(instances, path, &[], &body).await.into_iter().enumerate() {
+    let answers = at_once(instances, "PUT", path, &[], |caller| Some(body(caller))).await;
+    for (caller, answer) in answers.into_iter().enumerate() {
         assert!(answer.status.is_success(), "{}", answer.text);
         assert_eq!(answer.json()[field], body(caller)[field]);
         n_created += usize::from(answer.status == 201);
@@ -45,18 +47,32 @@ pub(crate) async fn each_put_is_answered_with_its_own(
     assert_eq!(n_created, 1, "{path}");
 }
 
-/// Sends the body of each caller at once, and returns the answers in the order of the callers.
-async fn put(
+/// Checks that one of many `DELETE`s succeeds, and that the others find nothing.
+pub(crate) async fn one_delete_succeeds(instances: &[World; 2], path: &str) {
+    let mut n_deleted = 0;
+    for answer in at_once(instances, "DELETE", path, &[], |_| None).await {
+        if answer.status == 204 {
+            n_deleted += 1;
+        } else {
+            problem(&answer, 404);
+        }
+    }
+    assert_eq!(n_deleted, 1, "{path}");
+}
+
+/// Sends the request of each caller at once, and returns the answers in the order of the callers.
+async fn at_once(
     instances: &[World; 2],
+    method: &'static str,
     path: &str,
     headers: &'static [(&str, &str)],
-    body: &impl Fn(usize) -> Value,
+    body: impl Fn(usize) -> Option<Value>,
 ) -> Vec<Answer> {
-    let puts = (0..CALLERS).map(|caller| {
+    let calls = (0..CALLERS).map(|caller| {
         let instance = instances[caller % 2].clone();
         let path = path.to_owned();
         let body = body(caller);
-        tokio::spawn(async move { instance.call("PUT", &path, headers, Some(body)).await })
+        tokio::spawn(async move { instance.call(method, &path, headers, body).await })
     });
-    join_all(puts).await.into_iter().map(Result::unwrap).collect()
+    join_all(calls).await.into_iter().map(Result::unwrap).collect()
 }

@@ -42,27 +42,3 @@ async fn counts_and_edits_survive_each_other_from_two_instances() {
     assert_eq!(edited_by % 4, 3);
     assert_eq!(post["content"], post["title"]);
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn counts_follow_likes_given_and_taken_back_many_times_over() {
-    let world = given::blog().await;
-    let other = world.second_instance().await;
-    let users = (0..8).map(|n| {
-        let world = if n % 2 == 0 { world.clone() } else { other.clone() };
-        tokio::spawn(async move {
-            let user = format!("u{n}");
-            given::user(&world, &user, &format!("User {n}")).await.expect(201);
-            for round in 0..5 {
-                given::like(&world, "p1", &user).await.expect(201);
-                let comment = given::comment(&world, "p1", &user, "Nice").await.expect(201);
-                if round < 4 || n % 2 == 0 {
-                    world.delete(&format!("/api/posts/p1/likes/{user}")).await.expect(204);
-                    world.delete(comment.header("location")).await.expect(204);
-                }
-            }
-        })
-    });
-    let ends = join_all(users).await;
-    assert!(ends.iter().all(Result::is_ok), "a command failed; see above");
-    assert_eq!(given::counts(&world, "p1").await, [(4, 4), (4, 4)]);
-}

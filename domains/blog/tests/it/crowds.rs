@@ -7,11 +7,10 @@ use futures::{
     future::{LocalBoxFuture, join, join_all},
     poll,
 };
-use proptest::prelude::*;
 use serde_json::json;
 use tributary_functions::cosmos::metered;
 use tributary_local::cosmos::{
-    Fault::{self, AnswerLost, Refused},
+    Fault::{AnswerLost, Refused},
     RequestKind::{self, Batch, Query, Read, Replace},
 };
 
@@ -407,97 +406,4 @@ async fn a_crowd_at_a_throttled_store_gets_the_time_of_a_retry() {
         assert_eq!(answer.header("retry-after"), "1");
     }
     assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
-}
-
-/// The request of one of the users in a random crowd.
-#[derive(Debug, Clone, Copy)]
-struct Step {
-    user: usize,
-    second_instance: bool,
-    what: What,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum What {
-    Like,
-    Unlike,
-    Comment,
-    DeleteComment,
-}
-
-fn steps() -> impl Strategy<Value = (Vec<Step>, Vec<(Fault, usize)>)> {
-    use What::{Comment, DeleteComment, Like, Unlike};
-    let what = prop_oneof![Just(Like), Just(Unlike), Just(Comment), Just(DeleteComment)];
-    let step = (0..4_usize, any::<bool>(), what).prop_map(|(user, second_instance, what)| Step {
-        user,
-        second_instance,
-        what,
-    });
-    let fault = prop_oneof![Just(AnswerLost), Just(Refused(412)), Just(Refused(449))];
-    (proptest::collection::vec(step, 1..40), proptest::collection::vec((fault, 1..3_usize), 0..2))
-}
-
-/// Carries all steps out at once. Each answer of 201 must stand for an item that was created, and each
-/// of 204 for one that was deleted.
-async fn carry_out(steps: Vec<Step>, faults: Vec<(Fault, usize)>) {
-    let world = given::blog().await;
-    let other = world.second_instance().await;
-    let users: Vec<_> = (0..4).map(|n| format!("u{n}")).collect();
-    for user in &users {
-        given::user(&world, user, &format!("User {user}")).await.expect(201);
-    }
-    // Of each user, one comment that may be deleted.
-    let mut comments = Vec::new();
-    for user in &users {
-        let comment = given::comment(&world, "p1", user, "Old").await.expect(201);
-        comments.push(comment.header("location").to_owned());
-    }
-    let lost = faults.iter().any(|(fault, _)| *fault == AnswerLost);
-    for (fault, times) in faults {
-        world.endpoint.inject(fault, Batch, "posts", times);
-    }
-    let sent = steps.iter().map(|&Step { user, second_instance, what }| {
-        let world = if second_instance { &other } else { &world };
-        let name = &users[user];
-        let path = &comments[user];
-        match what {
-            What::Like => like(world, name),
-            What::Unlike => unlike(world, name),
-            What::Comment => comment(world, name),
-            What::DeleteComment => delete(world, path),
-        }
-    });
-    let answers = join_all(sent).await;
-
-    let mut liked = [0_i32; 4];
-    let mut commented = 4_i32;
-    for (step, status) in steps.iter().zip(statuses(&answers)) {
-        match (step.what, status) {
-            (What::Like, 201) => liked[step.user] += 1,
-            (What::Unlike, 204) => liked[step.user] -= 1,
-            (What::Comment, 201) => commented += 1,
-            (What::DeleteComment, 204) => commented -= 1,
-            (What::Like, 200) | (What::Unlike | What::DeleteComment, 404) => {}
-            (what, status) => panic!("{what:?}: {status}"),
-        }
-    }
-    let [counts, lists] = given::counts(&world, "p1").await;
-    assert_eq!(counts, lists);
-    // After a lost answer, a delete is taken for done when there is nothing left.
-    if !lost {
-        let n_likes: i32 = liked.iter().sum();
-        assert!(liked.iter().all(|n| (0..=1).contains(n)), "{liked:?}");
-        assert_eq!(
-            (lists.0, lists.1),
-            (commented.try_into().unwrap(), n_likes.try_into().unwrap())
-        );
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 50, ..ProptestConfig::default() })]
-    #[test]
-    fn random_commands_at_once_are_counted_as_they_are_answered((steps, faults) in steps()) {
-        tokio::runtime::Runtime::new().unwrap().block_on(carry_out(steps, faults));
-    }
 }

@@ -9,7 +9,7 @@
 
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
-use common::{at_once, budgets, expect};
+use common::{at_once, expect};
 
 mod comments;
 mod counts;

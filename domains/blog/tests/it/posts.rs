@@ -7,19 +7,24 @@ use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::given;
 use crate::{
-    at_once::{each_put_is_answered_with_its_own, one_put_creates},
+    at_once::{each_put_is_answered_with_its_own, one_delete_succeeds, one_put_creates},
     expect::{bad_fields, charged, created, date, free_of_charge, new_id, problem},
     world::World,
 };
 
 #[tokio::test]
-async fn a_new_post_gets_an_id_and_is_found_at_its_location() {
+async fn a_new_post_is_found_at_its_location_with_the_fields_of_the_server() {
     let world = given::blog().await;
-    let body = json!({"userId": "ann", "title": "Title", "content": "Content"});
+    let body = json!({
+        "userId": "ann", "title": "Title", "content": "Content", "id": "mine", "postId": "mine",
+        "userUsername": "Eve", "commentCount": 7, "likeCount": -1, "version": "x", "type": "user",
+        "creationDate": "2001-01-01T00:00:00.000Z", "unknown": [[[]]],
+    });
     let answer = world.post("/api/posts", body).await;
     let id = answer.json()["id"].clone();
     let post = created(&world, &answer, &format!("/api/posts/{}", id.as_str().unwrap())).await;
     assert_eq!(post["postId"], id);
+    assert!(post["creationDate"].as_str().unwrap() > "2020");
     insta::assert_json_snapshot!(post, {
         ".id" => new_id(), ".postId" => new_id(), ".creationDate" => date(),
     }, @r#"
@@ -35,21 +40,6 @@ async fn a_new_post_gets_an_id_and_is_found_at_its_location() {
       "userUsername": "Ann"
     }
     "#);
-}
-
-#[tokio::test]
-async fn the_server_sets_the_fields_that_it_owns() {
-    let world = given::blog().await;
-    let body = json!({
-        "userId": "ann", "title": "T", "content": "C", "id": "mine", "postId": "mine",
-        "userUsername": "Eve", "commentCount": 7, "likeCount": -1, "version": "x", "type": "user",
-        "creationDate": "2001-01-01T00:00:00.000Z", "unknown": [[[]]],
-    });
-    let post = world.post("/api/posts", body).await.expect(201).json();
-    assert_eq!(post["postId"], post["id"]);
-    assert_eq!((&post["commentCount"], &post["likeCount"]), (&json!(0), &json!(0)));
-    assert_eq!(post["userUsername"], "Ann");
-    assert!(post["creationDate"].as_str().unwrap() > "2020");
     world.get("/api/posts/mine").await.expect(404);
 }
 
@@ -60,6 +50,8 @@ async fn an_unknown_author_is_not_found() {
     let answer = world.post("/api/posts", body).await;
     problem(&answer, 404);
     charged(&answer);
+    problem(&given::post(&world, "p2", "nobody").await, 404);
+    problem(&world.get("/api/posts/p2").await, 404);
 }
 
 #[tokio::test]
@@ -174,13 +166,6 @@ async fn another_users_post_is_a_conflict_whether_that_user_exists_or_not() {
 }
 
 #[tokio::test]
-async fn a_new_post_of_an_unknown_author_is_not_found() {
-    let world = given::blog().await;
-    problem(&given::post(&world, "p2", "nobody").await, 404);
-    problem(&world.get("/api/posts/p2").await, 404);
-}
-
-#[tokio::test]
 async fn the_largest_post_can_still_be_edited_and_liked() {
     let world = given::blog().await;
     let body = json!({"userId": "ann", "title": "T", "content": "x".repeat(512 * 1024)});
@@ -233,7 +218,8 @@ async fn a_post_shows_its_counts_at_once() {
 #[tokio::test]
 async fn an_unknown_post_is_not_found() {
     let world = given::blog().await;
-    for id in ["p2", "P1", "ann"] {
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
+    for id in ["p2", "P1", "ann", comment["id"].as_str().unwrap()] {
         let answer = world.get(&format!("/api/posts/{id}")).await;
         problem(&answer, 404);
         charged(&answer);
@@ -241,23 +227,11 @@ async fn an_unknown_post_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_comment_is_not_a_post() {
-    let world = given::blog().await;
-    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
-    problem(&world.get(&format!("/api/posts/{}", comment["id"].as_str().unwrap())).await, 404);
-}
-
-#[tokio::test]
-async fn a_user_without_posts_has_an_empty_list() {
+async fn a_user_without_posts_has_an_empty_list_and_an_unknown_user_none() {
     let world = given::blog().await;
     let answer = world.get("/api/users/bob/posts").await.expect(200);
     assert_eq!(answer.text, r#"{"items":[],"nextCursor":null}"#);
     charged(&answer);
-}
-
-#[tokio::test]
-async fn the_posts_of_an_unknown_user_are_not_found() {
-    let world = given::blog().await;
     for id in ["nobody", "username", "p1"] {
         let answer = world.get(&format!("/api/users/{id}/posts")).await;
         problem(&answer, 404);
@@ -301,9 +275,15 @@ async fn a_deleted_post_is_gone_with_its_comments_and_likes_at_once() {
     let world = given::blog().await;
     let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
     let like = given::like(&world, "p1", "bob").await.expect(201);
+    given::post(&world, "p2", "ann").await.expect(201);
+    given::comment(&world, "p2", "bob", "Nice").await.expect(201);
     let answer = world.delete("/api/posts/p1").await.expect(204);
     assert_eq!(answer.text, "");
     charged(&answer);
+    problem(&world.delete("/api/posts/p1").await, 404);
+    problem(&world.delete("/api/posts/p3").await, 404);
+    bad_fields(&world.delete("/api/posts/-p").await);
+    assert_eq!(given::counts(&world, "p2").await, [(1, 0), (1, 0)]);
     for path in [
         "/api/posts/p1",
         "/api/posts/p1/comments",
@@ -318,24 +298,6 @@ async fn a_deleted_post_is_gone_with_its_comments_and_likes_at_once() {
     problem(&given::comment(&world, "p1", "bob", "Still there?").await, 404);
     problem(&given::like(&world, "p1", "ann").await, 404);
     problem(&given::like(&world, "p1", "bob").await, 404);
-}
-
-#[tokio::test]
-async fn a_post_deleted_twice_is_not_found() {
-    let world = given::blog().await;
-    world.delete("/api/posts/p1").await.expect(204);
-    problem(&world.delete("/api/posts/p1").await, 404);
-    problem(&world.delete("/api/posts/p2").await, 404);
-    bad_fields(&world.delete("/api/posts/-p").await);
-}
-
-#[tokio::test]
-async fn other_posts_stay() {
-    let world = given::blog().await;
-    given::post(&world, "p2", "ann").await.expect(201);
-    given::comment(&world, "p2", "bob", "Nice").await.expect(201);
-    world.delete("/api/posts/p1").await.expect(204);
-    assert_eq!(given::counts(&world, "p2").await, [(1, 0), (1, 0)]);
 }
 
 #[tokio::test]
@@ -369,18 +331,9 @@ async fn a_put_with_the_id_of_a_deleted_post_makes_a_new_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_deletes_of_one_post_at_once_exactly_one_succeeds() {
     let world = given::blog().await;
-    let other = world.second_instance().await;
+    let instances = [world.clone(), world.second_instance().await];
     for _ in 0..10 {
-        let deletes = (0..6).map(|k| {
-            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
-            tokio::spawn(async move { world.delete("/api/posts/p1").await })
-        });
-        let answers = join_all(deletes).await.into_iter().map(Result::unwrap);
-        let (gone, not_found): (Vec<_>, Vec<_>) = answers.partition(|answer| answer.status == 204);
-        assert_eq!(gone.len(), 1);
-        for answer in &not_found {
-            problem(answer, 404);
-        }
+        one_delete_succeeds(&instances, "/api/posts/p1").await;
         given::post(&world, "p1", "ann").await.expect(201);
     }
 }
