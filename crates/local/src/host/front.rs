@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
@@ -23,7 +23,7 @@ use super::process::HandlerWatch;
 use super::proxy::Proxy;
 use super::routes::RouteTable;
 use super::server::HostOptions;
-use super::{admin, local_admin, request_path, served};
+use super::{admin, local_admin, request_host, request_path, served};
 use crate::chaos::{Chaos, ChaosKind};
 
 /// The service on the host's port.
@@ -186,10 +186,14 @@ pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> 
 
 async fn answer(front: Arc<Front>, request: Request) -> Response {
     let version = request.version();
-    match accepted(&request) {
+    let mut response = match accepted(&request) {
         Ok(path) => dispatched(front, request, &path).await,
         Err(status) => refused(status, version),
+    };
+    if version < Version::HTTP_11 {
+        close(&mut response);
     }
+    response
 }
 
 async fn dispatched(front: Arc<Front>, mut request: Request, path: &str) -> Response {
@@ -226,12 +230,18 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
     if n_bytes > MAX_LINE_BYTES {
         return Err(StatusCode::URI_TOO_LONG);
     }
-    let n_hosts = request.headers().get_all(header::HOST).iter().count();
-    if request.version() <= Version::HTTP_11 && n_hosts != 1 {
+    let version = request.version();
+    let headers = request.headers();
+    let is_http_1 = version <= Version::HTTP_11;
+    if is_http_1 && !request_host::is_valid(request.method(), uri, version, headers) {
         return Err(StatusCode::BAD_REQUEST);
     }
     if !uri.path().is_ascii() || !uri.query().unwrap_or_default().is_ascii() {
         return Err(StatusCode::BAD_REQUEST);
+    }
+    // Recorded for a GET of HTTP/1.0, the only version that does not need a host.
+    if is_http_1 && !headers.contains_key(header::HOST) && request.body().is_end_stream() {
+        return Err(StatusCode::INTERNAL_SERVER_ERROR);
     }
     request_path::decoded(uri.path()).map_err(|_| StatusCode::BAD_REQUEST)
 }
@@ -240,9 +250,14 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
 fn refused(status: StatusCode, version: Version) -> Response {
     let mut response = empty(status);
     if version < Version::HTTP_2 {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        close(&mut response);
     }
     response
+}
+
+/// Closes the connection after the answer.
+fn close(response: &mut Response) {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
 }
 
 /// Writes method, path and query as the host's proxy does.

@@ -26,6 +26,7 @@ use super::invoke::{
     HandlerClient, HttpInvoker, InvocationFailure, InvocationResult, Invoker, handler_client,
 };
 use super::json::ConfigError;
+use super::listener::HostListener;
 use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};
 use super::settings::Settings;
 use super::{connection, served, timer};
@@ -143,7 +144,7 @@ impl Host {
         let stopped = stop.clone().cancelled_owned();
         let front = tokio::spawn(async move {
             // It has no errors of its own.
-            let serving = axum::serve(listener, router);
+            let serving = axum::serve(HostListener(listener), router);
             let _ = serving.with_graceful_shutdown(stopped).await;
         });
         let front = AbortOnDropHandle::new(front);
