@@ -1,19 +1,24 @@
 //! One invocation of a trigger's function, from the request to the answer.
 
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Instant;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use http_body_util::BodyExt;
 use tracing::{Instrument, Span};
 
-use crate::body::{self, BodyError};
 use crate::invocation::{self, Invocation, InvocationError};
+use crate::logs;
 use crate::outcome::{InvocationAnswer, InvocationOutcome};
 use crate::trace::TraceContext;
 use crate::trigger::Trigger;
-use crate::{logs, panics};
 
 /// The header with a summary of the invocation, for the console of a host on a developer's machine.
 const DONE_HEADER: HeaderName = HeaderName::from_static("x-custom-handler-done");
@@ -41,7 +46,7 @@ pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
     let span = logs::invocation_span(trigger.name(), id, trace.as_ref());
     async {
         let started = Instant::now();
-        let result = match panics::catch(run(trigger, id, trace.as_ref(), body)).await {
+        let result = match catch(run(trigger, id, trace.as_ref(), body)).await {
             Ok(result) => result,
             Err(panic) => Err(InvocationFailure::Panic(panic)),
         };
@@ -73,7 +78,7 @@ async fn run(
     body: Body,
 ) -> Result<InvocationOutcome, InvocationFailure> {
     let running = {
-        let body = body::read(body).await?;
+        let body = read_body(body).await?;
         // The handler runs with its own arguments, so the body's memory is freed before.
         trigger.call(&Invocation::parse(trigger.name(), id, trace, &body)?)?
     };
@@ -113,4 +118,63 @@ impl InvocationFailure {
             }
         }
     }
+}
+
+/// Runs the future in place, so that it keeps its span and ends when the caller closes the connection. A
+/// panic becomes an error with the panic's message, after the panic hook has run.
+pub(crate) async fn catch<F: Future>(future: F) -> Result<F::Output, String> {
+    let mut future = pin!(future);
+    // A future that has panicked is dropped without another poll, so no broken state is seen.
+    poll_fn(move |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map(Ok),
+        Err(payload) => Poll::Ready(Err(message(payload.as_ref()))),
+    })
+    .await
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic without a message".to_owned()
+    }
+}
+
+/// The largest body of a trigger's invocation: 128 MiB. HTTP functions have no limit here.
+///
+/// A page of the change feed is about 4 MB; encoding it twice can grow a text made of quotes and
+/// backslashes fourfold, and one made of control characters more.
+pub const MAX_BODY_BYTES: usize = 128 * 1024 * 1024;
+
+/// The error of a body that cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum BodyError {
+    #[error(
+        "the body is larger than {} MiB: lower maxItemsPerInvocation in the function.json",
+        MAX_BODY_BYTES / (1024 * 1024)
+    )]
+    TooLarge,
+    #[error("the body could not be read: {0}")]
+    Broken(axum::Error),
+}
+
+/// The most memory that is reserved for an announced body. The buffer grows with the bytes that arrive.
+const MAX_RESERVED_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Reads the whole body, in chunks of any sizes.
+async fn read_body(mut body: Body) -> Result<Vec<u8>, BodyError> {
+    let announced = body.size_hint().lower().min(MAX_RESERVED_BYTES);
+    let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
+    while let Some(frame) = body.frame().await {
+        let Ok(chunk) = frame.map_err(BodyError::Broken)?.into_data() else {
+            continue;
+        };
+        if bytes.len() + chunk.len() > MAX_BODY_BYTES {
+            return Err(BodyError::TooLarge);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
 }

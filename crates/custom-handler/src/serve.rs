@@ -11,7 +11,7 @@ use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::registration::RegistrationError;
+use crate::builder::RegistrationError;
 
 /// The environment variable in which the Functions host names the port.
 pub const PORT_VARIABLE: &str = "FUNCTIONS_CUSTOMHANDLER_PORT";

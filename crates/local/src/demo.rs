@@ -31,11 +31,9 @@
 //! their copies. An item of a list matches when it has the fields that are named, a number that is
 //! at least as large.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use http::{Method, StatusCode};

@@ -14,17 +14,17 @@
 //! the host drops the `Logs` of a failed invocation, gives every line in `Logs` the level
 //! Information, and takes no fields from it.
 
-mod filter;
-mod json;
-
 use std::env;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
 use axum::http::Method;
 use tracing::field::Empty;
+use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id};
-use tracing::{Event, Span, Subscriber};
+use tracing::{Event, Level, Metadata, Span, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{FilterFn, filter_fn};
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -32,6 +32,8 @@ use tracing_subscriber::registry::{LookupSpan, Registry};
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use crate::TraceContext;
+
+mod json;
 
 /// The error of a process that has a subscriber already.
 pub use tracing_subscriber::util::TryInitError as InitError;
@@ -87,12 +89,12 @@ pub fn init() -> Result<(), TryInitError> {
 /// # Errors
 /// When the process has a subscriber already.
 pub fn init_with(options: &LogOptions<'_>) -> Result<(), TryInitError> {
-    let (levels, filter_error) = filter::levels(options.levels);
+    let (levels, filter_error) = levels(options.levels);
     let lines = match options.format {
         Format::Text => text_lines().boxed(),
         Format::Json => json::JsonLines.boxed(),
     };
-    let verbose = filter::verbose(options.verbose);
+    let verbose = verbose(options.verbose);
     tracing_subscriber::registry().with(levels).with(verbose).with(lines).try_init()?;
     if let Some(error) = filter_error {
         tracing::warn!(%error, "RUST_LOG is not understood; logging at level info");
@@ -241,4 +243,54 @@ fn line(event: &Event<'_>) -> String {
         line.push_str("(a field could not be formatted)");
     }
     line
+}
+
+/// Returns a filter that passes debug and trace lines only from targets that begin with one of `crates`; all
+/// lines without any crate.
+fn verbose(crates: &[&str]) -> FilterFn<impl Fn(&Metadata<'_>) -> bool + Send + Sync + use<>> {
+    let crates: Vec<String> = crates.iter().map(|&name| name.to_owned()).collect();
+    filter_fn(move |metadata| {
+        *metadata.level() <= Level::INFO
+            || crates.is_empty()
+            || crates.iter().any(|name| is_of(name, metadata.target()))
+    })
+}
+
+fn is_of(name: &str, target: &str) -> bool {
+    target.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+/// Returns the filter in `RUST_LOG`, or the default one with the error of the variable.
+fn levels(default: &str) -> (EnvFilter, Option<String>) {
+    let variable = env::var_os(EnvFilter::DEFAULT_ENV).filter(|value| !value.is_empty());
+    let variable = variable.unwrap_or_else(|| default.into());
+    let variable = variable.to_string_lossy();
+    let builder = || EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
+    let (filter, variable, error) = match builder().parse(&variable) {
+        Ok(filter) => (filter, variable, None),
+        Err(error) => (builder().parse_lossy(default), "".into(), Some(error.to_string())),
+    };
+    // `RUST_LOG=my_app=debug` is about the lines of `my_app`. They keep their ids, and the log keeps the
+    // reasons of failed invocations.
+    let filter = with_directive(filter, "custom_handler::span=error");
+    if names_only_others(&variable) {
+        return (with_directive(filter, "custom_handler=warn"), error);
+    }
+    (filter, error)
+}
+
+fn with_directive(filter: EnvFilter, directive: &str) -> EnvFilter {
+    match directive.parse() {
+        Ok(directive) => filter.add_directive(directive),
+        Err(_) => filter,
+    }
+}
+
+fn names_only_others(variable: &str) -> bool {
+    let parts = || variable.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let names_us = |part: &str| {
+        let target = part.split(['=', '[']).next();
+        target == Some("custom_handler") || part.parse::<LevelFilter>().is_ok()
+    };
+    parts().next().is_some() && !parts().any(names_us)
 }

@@ -1,12 +1,11 @@
 //! A handler as a process of its own: its port, its stdout and its end.
 
-use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::thread;
 use std::time::Duration;
+use std::{env, thread};
 
 use axum::Router;
 use axum::routing::get;

@@ -7,24 +7,22 @@
 //!   and a change that no projection had applied is not lost. Projections find the others done: a copy knows
 //!   the version of its source.
 
-use std::{
-    collections::BTreeSet,
-    fs::{self, File, TryLockError},
-    io::{BufRead as _, BufReader, ErrorKind, Write as _},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use azure_data_cosmos::models::ContainerProperties;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::{Deserialize, Serialize};
-use tokio::{sync::Mutex, task::spawn_blocking, time::sleep};
+use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
-use crate::{
-    cosmos::{CosmosEndpoint, Snapshots},
-    host::Console,
-};
+use crate::cosmos::{CosmosEndpoint, Snapshots};
+use crate::host::Console;
 
 /// The file with all items.
 const FILE: &str = "items.jsonl";

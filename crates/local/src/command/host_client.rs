@@ -7,10 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::cli::RunningHost;
-use crate::{
-    client::{Call, Client, Reply},
-    host::{HostEvent, HostedFunction, ManualResult},
-};
+use crate::client::{Call, Client, Reply};
+use crate::host::{HostEvent, HostedFunction, ManualResult};
 
 /// A client of one host.
 pub(super) struct HostClient {

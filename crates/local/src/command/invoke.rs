@@ -1,10 +1,8 @@
 //! `cargo local invoke`: one invocation of a function of the running app.
 
-use std::{
-    io::{Read as _, Write as _},
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
@@ -13,11 +11,9 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::{
-    api_document::{ApiDocument, ApiOperation},
-    cli::InvokeOptions,
-    host_client::HostClient,
-};
+use super::api_document::{ApiDocument, ApiOperation};
+use super::cli::InvokeOptions;
+use super::host_client::HostClient;
 use crate::client::{Call, Reply};
 use crate::host::{EndedInvocation, HostEvent, HostedFunction, HostedTrigger, ManualResult};
 

@@ -1,30 +1,25 @@
 //! The app and its host: its files, its build, its stage and its start.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, fs, iter,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+use std::{env, fs, iter};
 
 use anyhow::Context as _;
 use azure_data_cosmos_driver::models::ConnectionString;
 use cargo_tributary::package::{AppLayout, function_folders};
 
-use super::{
-    api_document::ApiDocument,
-    cli::StartOptions,
-    data::DataFolder,
-    launcher,
-    overview::Overview,
-    project::{BuildMode, Built, Project},
-};
-use crate::{
-    chaos::Chaos,
-    cosmos::{self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
-    host::{
-        self, Console, FeedStart, FunctionApp, FunctionTrigger, Host, HostOptions, Keys, Settings,
-    },
+use super::api_document::ApiDocument;
+use super::cli::StartOptions;
+use super::data::DataFolder;
+use super::overview::Overview;
+use super::project::{BuildMode, Built, Project};
+use crate::chaos::Chaos;
+use crate::cosmos::{self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer};
+use crate::host::{
+    self, Console, FeedStart, FunctionApp, FunctionTrigger, Host, HostOptions, Keys, Settings,
 };
 
 /// The setting with the database's name, and its default.
@@ -222,7 +217,7 @@ impl Launch {
             port,
             keys: self.keys.clone(),
             poll_delay: cli.feed_poll_ms.map(Duration::from_millis),
-            launcher: launcher::words(),
+            launcher: words(),
             console: console.clone(),
             chaos: self.chaos.clone(),
             ..HostOptions::new(folder)
@@ -303,4 +298,41 @@ impl CosmosAccount {
         }
         Ok(())
     }
+}
+
+const BECOME_ARGUMENT: &str = "--become";
+
+/// Returns the command that makes this binary the launcher of a program. A build may have replaced the
+/// binary's file meanwhile, so the path is the system's link to the running program.
+pub(crate) fn words() -> Option<Vec<PathBuf>> {
+    cfg!(target_os = "linux").then(|| vec!["/proc/self/exe".into(), BECOME_ARGUMENT.into()])
+}
+
+/// Returns the program and its arguments if this process is a launcher.
+pub(crate) fn requested() -> Option<Vec<OsString>> {
+    let mut words = std::env::args_os().skip(1);
+    (words.next()? == BECOME_ARGUMENT).then(|| words.collect())
+}
+
+/// Replaces this process by the program; returns only if that fails.
+#[cfg(target_os = "linux")]
+pub(crate) fn become_program(words: &[OsString]) -> ExitCode {
+    use std::os::unix::process::CommandExt as _;
+
+    let [program, arguments @ ..] = words else {
+        return ExitCode::FAILURE;
+    };
+    let killed = rustix::process::Signal::KILL;
+    let error = match rustix::process::set_parent_process_death_signal(Some(killed)) {
+        Ok(()) => std::process::Command::new(program).args(arguments).exec(),
+        Err(error) => error.into(),
+    };
+    anstream::eprintln!("{} cannot be started: {error}", program.display());
+    ExitCode::FAILURE
+}
+
+/// Never called: only Linux has the launcher.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn become_program(_words: &[OsString]) -> ExitCode {
+    ExitCode::FAILURE
 }

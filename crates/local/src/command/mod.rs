@@ -12,15 +12,12 @@
 
 mod api_document;
 mod cli;
-mod completions;
 mod data;
 mod host_client;
 mod invoke;
 mod launch;
-mod launcher;
 mod overview;
 mod project;
-mod run;
 mod running_app;
 mod tail;
 
@@ -37,16 +34,16 @@ use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 /// Reads the arguments of the process, builds the app, starts a local Cosmos DB endpoint and runs the
 /// app under a stand-in for the Functions host. `--help` has the options.
 pub fn main() -> ExitCode {
-    if let Some(words) = launcher::requested() {
-        return launcher::become_program(&words);
+    if let Some(words) = launch::requested() {
+        return launch::become_program(&words);
     }
     let LocalCli { command, start } = LocalCli::parse();
     log();
     let ended = match command {
-        None => block_on(run::run(start)),
+        None => block_on(running_app::run(start)),
         Some(LocalCommand::Invoke(options)) => block_on(invoke::invoke(options)),
         Some(LocalCommand::Tail(options)) => block_on(tail::tail(options)),
-        Some(LocalCommand::Completions { shell }) => completions::print(shell),
+        Some(LocalCommand::Completions { shell }) => cli::print(shell),
         Some(LocalCommand::New(part)) => block_on(new(part)),
     };
     match ended {

@@ -5,13 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use http::Method;
 
 use super::api_document::ApiDocument;
-use crate::{
-    demo::Demo,
-    host::{
-        AuthLevel, Console, Function, FunctionApp, FunctionTrigger, HttpTrigger, Keys,
-        routes::Template,
-    },
-};
+use crate::demo::Demo;
+use crate::host::routes::Template;
+use crate::host::{AuthLevel, Console, Function, FunctionApp, FunctionTrigger, HttpTrigger, Keys};
 
 /// An app with its address, as a newcomer gets to know it.
 pub(super) struct Overview {

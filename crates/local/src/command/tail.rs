@@ -1,14 +1,13 @@
 //! `cargo local tail`: the invocations of the running app, as they end.
 
-use std::{io::Write as _, time::Duration};
+use std::io::Write as _;
+use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style};
 use tokio::time::Instant;
 
-use super::{
-    cli::TailOptions,
-    host_client::{EventReader, HostClient},
-};
+use super::cli::TailOptions;
+use super::host_client::{EventReader, HostClient};
 use crate::host::{EndedInvocation, HostEvent};
 
 /// The time in which a host that starts again answers.

@@ -5,10 +5,11 @@
 //! <https://learn.microsoft.com/rest/api/cosmos-db/access-control-on-cosmosdb-resources>.
 
 use axum::http::{HeaderMap, Method, header};
-use azure_core::{credentials::Secret, hmac::hmac_sha256};
+use azure_core::credentials::Secret;
+use azure_core::hmac::hmac_sha256;
 use percent_encoding::percent_decode_str;
 
-use super::{WELL_KNOWN_KEY, rids};
+use super::{WELL_KNOWN_KEY, gateway};
 
 /// The reason why a request is not authorized, as the sentence of the answer.
 pub(super) type Refusal = &'static str;
@@ -73,6 +74,6 @@ fn resource(path: &str) -> (&str, &str) {
 /// Returns the signed part of a link by `_rid`: that of the resource alone, in lower case.
 fn by_rid(link: &str) -> Option<String> {
     let ids: Vec<&str> = link.split('/').skip(1).step_by(2).collect();
-    let last = ids.last().filter(|_| ids.iter().all(|id| rids::is_rid(id)))?;
+    let last = ids.last().filter(|_| ids.iter().all(|id| gateway::is_rid(id)))?;
     Some(last.to_lowercase())
 }

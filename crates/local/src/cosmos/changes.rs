@@ -11,28 +11,24 @@
 //!
 //! No write happens while a page is made, so its items and their LSNs belong together.
 
-use azure_core::{
-    Bytes,
-    http::{
-        Request,
-        headers::{ETAG, HeaderName, Headers},
-    },
-};
+use azure_core::Bytes;
+use azure_core::http::Request;
+use azure_core::http::headers::{ETAG, HeaderName, Headers};
 use azure_data_cosmos::CosmosError;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json, value::RawValue};
-use time::{OffsetDateTime, format_description::well_known::Rfc2822};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc2822;
 
-use super::{
-    account::Account,
-    backend::Response,
-    containers::KnownContainers,
-    feed_order::{FeedOrder, FeedOrders, FeedSource},
-    operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY},
-    pages::MAX_PAGE_BYTES,
-    replicas::Replicas,
-    slices::{self, ITEM_COUNT, KEY_TYPE, MAX_ITEM_COUNT, RANGE_ID},
-};
+use super::account::Account;
+use super::backend::Response;
+use super::containers::KnownContainers;
+use super::feed_order::{FeedOrder, FeedOrders, FeedSource};
+use super::operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY};
+use super::pages::MAX_PAGE_BYTES;
+use super::replicas::Replicas;
+use super::slices::{self, ITEM_COUNT, KEY_TYPE, MAX_ITEM_COUNT, RANGE_ID};
 
 const IF_MODIFIED_SINCE: HeaderName = HeaderName::from_static("if-modified-since");
 const IF_NONE_MATCH: HeaderName = HeaderName::from_static("if-none-match");

@@ -3,7 +3,8 @@
 //! Its interface is internal to the SDK and changes without notice. This file is the only one of the
 //! workspace that names its types.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use azure_core::http::Request;
@@ -13,10 +14,8 @@ use azure_data_cosmos_driver::in_memory_emulator::{
     VirtualAccountConfig, VirtualRegion,
 };
 
-use super::{
-    backend::{Backend, NewContainer, Region, Response},
-    operation::ContainerPath,
-};
+use super::backend::{Backend, NewContainer, Region, Response};
+use super::operation::ContainerPath;
 
 /// An account in the memory of this process.
 #[derive(Debug)]

@@ -10,26 +10,20 @@
 //! means never; the time runs from the last write, `_ts`, in whole seconds.
 //! Source: <https://learn.microsoft.com/azure/cosmos-db/time-to-live>.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use azure_core::http::{
-    Method, Request,
-    headers::{HeaderValue, IF_MATCH},
-};
+use azure_core::http::headers::{HeaderValue, IF_MATCH};
+use azure_core::http::{Method, Request};
 use azure_data_cosmos::CosmosError;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    account::Account,
-    feed_order::FeedOrders,
-    operation::{ContainerPath, PARTITION_KEY, Ttl, WrittenItem, body_of, lifetime},
-    replicas::Replicas,
-};
+use super::account::Account;
+use super::feed_order::FeedOrders;
+use super::operation::{ContainerPath, PARTITION_KEY, Ttl, WrittenItem, body_of, lifetime};
+use super::replicas::Replicas;
 
 /// The schedule of the items that will expire.
 #[derive(Debug, Default)]

@@ -1,20 +1,28 @@
 //! Conversion of an HTTP request into a request to the store, and of its answer.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
-use axum::{
-    Router,
-    body::Body,
-    extract::State,
-    http::{HeaderName, HeaderValue, Request, StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, Request, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use azure_core::base64;
+use azure_core::http::headers::HeaderName as StoreHeader;
 use azure_core::http::{Method, Request as CoreRequest, Url};
 use bytes::{Bytes, BytesMut};
 use futures::FutureExt;
 use http_body_util::BodyExt;
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::{authorization, backend::Response as StoreResponse, store::EndpointStore};
+use super::account::Account;
+use super::authorization;
+use super::backend::Response as StoreResponse;
+use super::operation::PARTITION_KEY;
+use super::store::EndpointStore;
 
 /// The largest body that is accepted, in bytes: an item or a batch has at most 2 MB
 /// (<https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits>), and the
@@ -150,4 +158,111 @@ fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
     let body = serde_json::json!({ "code": code, "message": message });
     let headers = [(header::CONTENT_TYPE, "application/json")];
     (status, headers, body.to_string()).into_response()
+}
+
+const IS_QUERY: StoreHeader = StoreHeader::from_static("x-ms-documentdb-isquery");
+const CONTENT_TYPE: StoreHeader = StoreHeader::from_static("content-type");
+
+/// The lengths of the ids of databases, containers and items, in bytes.
+const DATABASE_RID_BYTES: usize = 4;
+const CONTAINER_RID_BYTES: usize = 8;
+const ITEM_RID_BYTES: usize = 16;
+
+/// Returns true if a segment of a path has the form of a `_rid`.
+pub(super) fn is_rid(segment: &str) -> bool {
+    [DATABASE_RID_BYTES, CONTAINER_RID_BYTES, ITEM_RID_BYTES]
+        .iter()
+        .any(|bytes| is_rid_of(segment, *bytes))
+}
+
+fn is_rid_of(segment: &str, bytes: usize) -> bool {
+    // The service writes `-` where base64 has `/`, which would end a segment.
+    segment.len() == bytes.div_ceil(3) * 4
+        && base64::decode(segment.replace('-', "/")).is_ok_and(|decoded| decoded.len() == bytes)
+}
+
+/// Replaces the `_rid`s in the address of a request by names. A name of this form stays, and the
+/// emulator answers 404 for an unknown `_rid`.
+pub(super) async fn replace_by_names(account: &Account, request: &mut CoreRequest) {
+    let Some(names) = names(account, request).await else {
+        return;
+    };
+    if let Ok(mut segments) = request.url_mut().path_segments_mut() {
+        segments.clear().extend(names);
+    }
+}
+
+/// Returns the segments of the address with names; `None` if there is no `_rid` to replace.
+async fn names(account: &Account, request: &CoreRequest) -> Option<Vec<String>> {
+    let mut segments = decoded(request.url());
+    let is_database = matches!(&segments[..], [dbs, database, ..] if dbs == "dbs" && is_rid_of(database, DATABASE_RID_BYTES));
+    if !is_database {
+        return None;
+    }
+    let named = account.send(&account.request(Method::Get, &["dbs", &segments[1]])).await.ok()?;
+    if named.status == 200 {
+        return None;
+    }
+    segments[1] = name(account, &["dbs"], "Databases", &segments[1]).await?;
+    let names_container = segments.len() > 3 && segments[2] == "colls";
+    if names_container && is_rid_of(&segments[3], CONTAINER_RID_BYTES) {
+        let all = ["dbs", &segments[1], "colls"];
+        segments[3] = name(account, &all, "DocumentCollections", &segments[3]).await?;
+    }
+    let names_item = segments.len() == 6 && segments[4] == "docs";
+    if names_item && is_rid_of(&segments[5], ITEM_RID_BYTES) {
+        segments[5] = item(account, &segments, request).await?;
+    }
+    Some(segments)
+}
+
+fn decoded(url: &Url) -> Vec<String> {
+    let segments = url.path().split('/').filter(|segment| !segment.is_empty());
+    segments.map(|one| percent_decode_str(one).decode_utf8_lossy().into_owned()).collect()
+}
+
+/// Finds the name of the database or container with this `_rid`.
+async fn name(account: &Account, all: &[&str], list: &str, rid: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct NamedResource {
+        id: String,
+        #[serde(rename = "_rid")]
+        rid: String,
+    }
+    let response = account.send(&account.request(Method::Get, all)).await.ok()?;
+    let mut body: Value = serde_json::from_slice(&response.body).ok()?;
+    let all: Vec<NamedResource> = serde_json::from_value(body.get_mut(list)?.take()).ok()?;
+    all.into_iter().find(|one| one.rid == rid).map(|one| one.id)
+}
+
+/// Finds the id of the item with this `_rid` in the logical partition of the request.
+async fn item(account: &Account, segments: &[String], request: &CoreRequest) -> Option<String> {
+    let partition_key = request.headers().get_optional_string(&PARTITION_KEY)?;
+    let items: Vec<&str> = segments[..5].iter().map(String::as_str).collect();
+    let mut query = account.request(Method::Post, &items);
+    query.insert_header(IS_QUERY, "True");
+    query.insert_header(CONTENT_TYPE, "application/query+json");
+    query.insert_header(PARTITION_KEY, partition_key);
+    let rid = json!([{"name": "@rid", "value": segments[5]}]);
+    let body = json!({"query": "SELECT VALUE c.id FROM c WHERE c._rid = @rid", "parameters": rid});
+    query.set_body(body.to_string());
+    let response = account.send(&query).await.ok()?;
+    let body: Value = serde_json::from_slice(&response.body).ok()?;
+    body["Documents"].get(0)?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_rid;
+
+    #[test]
+    fn only_an_id_of_the_stores_form_is_a_rid() {
+        for rid in ["AAAAAg==", "qr0OAA==", "AAAAEIAAAAE=", "AAAAAYAAADQWAAAAAAAAAA==", "-r0OAA=="]
+        {
+            assert!(is_rid(rid), "{rid}");
+        }
+        for name in ["", "blog", "posts", "AAAA", "AAAAAg", "tributary=", "dead-letters"] {
+            assert!(!is_rid(name), "{name}");
+        }
+    }
 }

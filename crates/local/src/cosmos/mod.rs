@@ -46,26 +46,23 @@ mod feed_order;
 mod gateway;
 mod operation;
 mod pages;
-mod provision;
 mod replicas;
 mod requests;
-mod rids;
-mod server;
 mod slices;
 mod snapshot;
 mod store;
 
 pub use charge::Charges;
 pub use containers_file::ContainersFile;
+pub use containers_file::provision;
 pub use endpoint::EndpointError;
+pub use endpoint::RunningServer;
 pub use endpoint::{CosmosEndpoint, EndpointOptions};
 pub use faults::Fault;
 pub use faults::Hold;
 pub use operation::RequestKind;
-pub use provision::provision;
 pub use replicas::FrozenReplica;
 pub use requests::{StoreAnswer, StoreRequest};
-pub use server::RunningServer;
 pub(crate) use snapshot::Snapshots;
 
 /// The account key of every Cosmos DB emulator, published by Microsoft: it protects nothing.

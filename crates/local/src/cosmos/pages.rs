@@ -6,14 +6,13 @@ use azure_core::http::Request;
 use azure_data_cosmos::CosmosError;
 use azure_data_cosmos_driver::binary_json;
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::{
-    account::Account,
-    backend::Response,
-    operation::{ContainerPath, RequestKind},
-    slices::{self, MAX_ITEM_COUNT},
-};
+use super::account::Account;
+use super::backend::Response;
+use super::operation::{ContainerPath, RequestKind};
+use super::slices::{self, MAX_ITEM_COUNT};
 
 /// The bytes of the items on a page at most, unless one item is larger.
 pub(super) const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;

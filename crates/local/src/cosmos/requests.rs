@@ -2,15 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use azure_core::http::{Request, headers::HeaderName};
+use azure_core::http::Request;
+use azure_core::http::headers::HeaderName;
 use serde::Deserialize;
 
-use super::{
-    backend::Response,
-    operation::{
-        ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind, body_of, names_partition_key,
-        parse,
-    },
+use super::backend::Response;
+use super::operation::{
+    ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind, body_of, names_partition_key, parse,
 };
 
 const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");

@@ -1,19 +1,16 @@
 //! The items of an account at one moment, and their return into an empty account.
 
-use std::{sync::Arc, time::SystemTime};
+use std::sync::Arc;
+use std::time::SystemTime;
 
-use azure_data_cosmos::{
-    DatabaseClient, FeedScope, Query,
-    models::{ContainerProperties, TimeToLive},
-};
+use azure_data_cosmos::models::{ContainerProperties, TimeToLive};
+use azure_data_cosmos::{DatabaseClient, FeedScope, Query};
 use futures::TryStreamExt as _;
 use serde_json::{Map, Value, json};
 
-use super::{
-    CosmosEndpoint, EndpointError,
-    operation::{ContainerPath, lifetime},
-    store::EndpointStore,
-};
+use super::operation::{ContainerPath, lifetime};
+use super::store::EndpointStore;
+use super::{CosmosEndpoint, EndpointError};
 
 /// The properties that the store gives to each item.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_ts", "_attachments", "_lsn"];

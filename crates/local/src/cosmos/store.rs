@@ -1,12 +1,10 @@
 //! The store: a backend with the additions of this module.
 
-use std::{
-    collections::HashMap,
-    panic::resume_unwind,
-    sync::{Arc, MutexGuard, PoisonError},
-    task::Poll,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::collections::HashMap;
+use std::panic::resume_unwind;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use azure_core::http::{Method, Request, Url};
 use azure_data_cosmos::CosmosError;
@@ -14,26 +12,22 @@ use futures::poll;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::{
-    account::{Account, for_clients},
-    backend::Response,
-    changes,
-    charge::{Charges, Ledger},
-    containers::{KnownContainers, create_container},
-    emulator::Emulator,
-    expiry::Expiry,
-    faults::{Fault, Faults, Holds},
-    feed_order::FeedOrders,
-    operation::{
-        ContainerPath, ContainersChange, PARTITION_KEY, RequestKind, StoreOperation, body_of,
-        strip_trailing_slash, wrap_bare_patch, written_items,
-    },
-    pages,
-    replicas::{self, Lagging, Replicas, Splits},
-    requests::{RequestLog, StoreAnswer, StoreRequest},
-    rids,
-    slices::ITEM_COUNT,
+use super::account::{Account, for_clients};
+use super::backend::Response;
+use super::charge::{Charges, Ledger};
+use super::containers::{KnownContainers, create_container};
+use super::emulator::Emulator;
+use super::expiry::Expiry;
+use super::faults::{Fault, Faults, Holds};
+use super::feed_order::FeedOrders;
+use super::operation::{
+    ContainerPath, ContainersChange, PARTITION_KEY, RequestKind, StoreOperation, body_of,
+    strip_trailing_slash, wrap_bare_patch, written_items,
 };
+use super::replicas::{self, Lagging, Replicas, Splits};
+use super::requests::{RequestLog, StoreAnswer, StoreRequest};
+use super::slices::ITEM_COUNT;
+use super::{changes, gateway, pages};
 use crate::chaos::{Chaos, ChaosKind};
 
 /// The in-memory account.
@@ -126,7 +120,7 @@ impl EndpointStore {
         mut request: Request,
     ) -> Result<Response, CosmosError> {
         strip_trailing_slash(request.url_mut());
-        rids::replace_by_names(&self.account, &mut request).await;
+        gateway::replace_by_names(&self.account, &mut request).await;
         let operation = StoreOperation::from_request(&request);
         wrap_bare_patch(&operation, &mut request);
         let mut response = match operation {

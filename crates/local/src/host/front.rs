@@ -1,7 +1,11 @@
 //! The host's port: the HTTP functions, a page at `/`, and `/admin`.
 
 use std::fmt::Write as _;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use axum::Json;
 use axum::body::{Body, HttpBody as _, to_bytes};
@@ -9,21 +13,23 @@ use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
 use axum::response::{Html, IntoResponse as _, Response};
+use axum::serve::Listener;
 use custom_handler::answer_after_body;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use super::admin::{HostStatus, ManualRun};
 use super::app::FunctionApp;
 use super::console::Console;
 use super::function::{AuthLevel, Function, FunctionTrigger};
 use super::invoke::{HandlerClient, Invoker};
 use super::json::ConfigError;
-use super::local_admin::HostedFunction;
+use super::local_admin::{self, HostStatus, HostedFunction, ManualRun};
 use super::process::HandlerWatch;
 use super::proxy::Proxy;
+use super::request_path;
 use super::routes::RouteTable;
-use super::server::HostOptions;
-use super::{admin, local_admin, request_host, request_path, served};
+use super::server::{self, HostOptions};
 use crate::chaos::{Chaos, ChaosKind};
 
 /// The service on the host's port.
@@ -148,7 +154,7 @@ impl Front {
             AdminRoute::Functions => Json(HostedFunction::all(&self.app)).into_response(),
             AdminRoute::OpenApi => match self.handler().url().await {
                 Ok(url) => {
-                    Json(served::openapi(&self.client, &url, &self.app).await).into_response()
+                    Json(server::openapi(&self.client, &url, &self.app).await).into_response()
                 }
                 Err(_) => empty(StatusCode::SERVICE_UNAVAILABLE),
             },
@@ -167,7 +173,7 @@ impl Front {
             return Err(refused(StatusCode::METHOD_NOT_ALLOWED));
         }
         let body = to_bytes(request.into_body(), MAX_ADMIN_BODY_BYTES).await;
-        admin::read(function, &body.map_err(|_| refused(StatusCode::PAYLOAD_TOO_LARGE))?)
+        local_admin::read(function, &body.map_err(|_| refused(StatusCode::PAYLOAD_TOO_LARGE))?)
     }
 
     fn homepage(&self) -> Response {
@@ -233,7 +239,7 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
     let version = request.version();
     let headers = request.headers();
     let is_http_1 = version <= Version::HTTP_11;
-    if is_http_1 && !request_host::is_valid(request.method(), uri, version, headers) {
+    if is_http_1 && !request_path::is_valid(request.method(), uri, version, headers) {
         return Err(StatusCode::BAD_REQUEST);
     }
     if !uri.path().is_ascii() || !uri.query().unwrap_or_default().is_ascii() {
@@ -360,4 +366,86 @@ fn code(uri: &Uri) -> Option<&str> {
         let (name, value) = pair.split_once('=')?;
         name.eq_ignore_ascii_case("code").then_some(value)
     })
+}
+
+const HTTP_1_0: &[u8] = b"HTTP/1.0";
+const HTTP_1_1: &[u8] = b"HTTP/1.1";
+
+/// A listener whose connections answer in HTTP/1.1, also a request of HTTP/1.0.
+///
+/// Kestrel answers so. hyper answers in the version of the request, and always writes the status line
+/// first. The connection of such a request is closed after its answer, so each connection has at most
+/// one such line, and it is the first.
+pub(super) struct HostListener(pub(super) TcpListener);
+
+impl Listener for HostListener {
+    type Io = Connection;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
+        let (stream, address) = Listener::accept(&mut self.0).await;
+        (Connection { stream, version: FirstVersion::Unknown }, address)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+/// A connection that replaces the version of its first answer.
+pub(super) struct Connection {
+    stream: TcpStream,
+    version: FirstVersion,
+}
+
+/// The state of the first answer's version.
+#[derive(Clone, Copy)]
+enum FirstVersion {
+    /// No byte was written yet.
+    Unknown,
+    /// The version is replaced, and this number of its bytes was written.
+    Replaced(usize),
+    /// It was written.
+    Written,
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if let FirstVersion::Unknown = self.version {
+            let is_old = bytes.starts_with(HTTP_1_0);
+            self.version = if is_old { FirstVersion::Replaced(0) } else { FirstVersion::Written };
+        }
+        let FirstVersion::Replaced(n_written) = self.version else {
+            return Pin::new(&mut self.stream).poll_write(context, bytes);
+        };
+        let rest = HTTP_1_1.get(n_written..).unwrap_or_default();
+        let n_more = ready!(Pin::new(&mut self.stream).poll_write(context, rest))?;
+        let n_written = n_written + n_more;
+        let is_done = n_written == HTTP_1_1.len();
+        self.version =
+            if is_done { FirstVersion::Written } else { FirstVersion::Replaced(n_written) };
+        Poll::Ready(Ok(n_more))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }

@@ -7,8 +7,11 @@ use http::Method;
 use serde_json::Value;
 use time::OffsetDateTime;
 
+use super::json::{ConfigError, Node, parse_time_span};
 use super::ncrontab::Schedule;
 use super::newtonsoft::DateParsing;
+use super::routes::Template;
+use super::settings::Settings;
 
 /// One function: its trigger and its retry policy.
 #[derive(Debug, Clone)]
@@ -172,5 +175,251 @@ impl RetryPolicy {
         }
         let doublings = u32::try_from(count).unwrap_or(u32::MAX).min(30);
         Some(self.minimum.saturating_mul(1 << doublings).min(self.maximum))
+    }
+}
+
+/// Names of the trigger's fields in the extension's version 4, which ignores all others in silence.
+const COSMOS_FIELDS: &[&str] = &[
+    "type",
+    "direction",
+    "name",
+    "dataType",
+    "connection",
+    "databaseName",
+    "containerName",
+    "leaseConnection",
+    "leaseDatabaseName",
+    "leaseContainerName",
+    "createLeaseContainerIfNotExists",
+    "leaseContainerPrefix",
+    "leasesContainerThroughput",
+    "feedPollDelay",
+    "leaseAcquireInterval",
+    "leaseExpirationInterval",
+    "leaseRenewInterval",
+    "maxItemsPerInvocation",
+    "startFromBeginning",
+    "startFromTime",
+    "preferredLocations",
+    "changeFeedMode",
+];
+
+/// Their names in version 3 of the extension.
+const COSMOS_V3_FIELDS: &[(&str, &str)] = &[
+    ("connectionStringSetting", "connection"),
+    ("collectionName", "containerName"),
+    ("leaseConnectionStringSetting", "leaseConnection"),
+    ("leaseCollectionName", "leaseContainerName"),
+    ("leaseCollectionPrefix", "leaseContainerPrefix"),
+    ("createLeaseCollectionIfNotExists", "createLeaseContainerIfNotExists"),
+    ("leasesCollectionThroughput", "leasesContainerThroughput"),
+];
+
+impl Function {
+    /// Reads the root object of a `function.json`, and adds faults that the real host ignores in
+    /// silence to `warnings`.
+    pub(super) fn read(
+        name: &str,
+        root: &Node<'_>,
+        settings: &Settings,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self, ConfigError> {
+        let bindings = root.objects("bindings")?;
+        let mut triggers = Vec::new();
+        for binding in &bindings {
+            let kind = binding.required("type", "it says what the binding is")?;
+            if kind.to_ascii_lowercase().ends_with("trigger") {
+                triggers.push((kind, binding));
+            }
+        }
+        let [(kind, trigger)] = triggers.as_slice() else {
+            return Err(root.error(
+                "bindings",
+                &format!("must hold exactly one trigger, and there are {}", triggers.len()),
+            ));
+        };
+        if let Some(direction) = trigger.string("direction")?
+            && direction != "in"
+        {
+            return Err(trigger.error("direction", "of a trigger must be \"in\""));
+        }
+        let binding = trigger.required("name", "the data of an invocation come under it")?;
+        let retry = root.object("retry")?.map(|node| read_retry(&node)).transpose()?;
+        let trigger = match kind.to_ascii_lowercase().as_str() {
+            "httptrigger" => FunctionTrigger::Http(read_http(name, trigger, &bindings)?),
+            "cosmosdbtrigger" => {
+                if retry.is_none() {
+                    warnings.push(root.sentence(
+                        "retry",
+                        "is missing: a batch that fails is logged, checkpointed and so lost",
+                    ));
+                }
+                FunctionTrigger::Cosmos(read_cosmos(trigger, settings, warnings)?)
+            }
+            "timertrigger" => FunctionTrigger::Timer(read_timer(trigger, settings)?),
+            _ => {
+                return Err(trigger.error(
+                    "type",
+                    &format!(
+                        "is {kind:?}, which this stand-in does not have: it runs \
+                              httpTrigger, cosmosDBTrigger and timerTrigger"
+                    ),
+                ));
+            }
+        };
+        Ok(Self { name: name.to_owned(), binding: binding.to_owned(), trigger, retry })
+    }
+}
+
+fn read_http(
+    name: &str,
+    trigger: &Node<'_>,
+    bindings: &[Node<'_>],
+) -> Result<HttpTrigger, ConfigError> {
+    let mut outputs = 0;
+    for binding in bindings {
+        outputs += usize::from(binding.string("type")? == Some("http"));
+    }
+    if bindings.len() != 2 || outputs != 1 {
+        return Err(trigger.error(
+            "type",
+            "is httpTrigger, which the host hands through only beside exactly one other binding, \
+             an `http` out",
+        ));
+    }
+    let route = trigger.string("route")?.filter(|route| !route.is_empty()).unwrap_or(name);
+    Template::parse(route).map_err(|fault| trigger.error("route", &fault))?;
+    let mut methods = Vec::new();
+    for text in trigger.strings("methods")?.unwrap_or_default() {
+        let method = Method::from_bytes(text.to_ascii_uppercase().as_bytes())
+            .map_err(|_| trigger.error("methods", &format!("holds {text:?}, not a method")))?;
+        methods.push(method);
+    }
+    let auth_level = match trigger.string("authLevel")?.unwrap_or("function") {
+        level if level.eq_ignore_ascii_case("anonymous") => AuthLevel::Anonymous,
+        level if level.eq_ignore_ascii_case("function") => AuthLevel::Function,
+        level if level.eq_ignore_ascii_case("admin") => AuthLevel::Admin,
+        other => {
+            return Err(trigger.error(
+                "authLevel",
+                &format!("is {other:?}: it must be anonymous, function or admin"),
+            ));
+        }
+    };
+    Ok(HttpTrigger { route: route.to_owned(), methods, auth_level })
+}
+
+fn read_cosmos(
+    trigger: &Node<'_>,
+    settings: &Settings,
+    warnings: &mut Vec<String>,
+) -> Result<CosmosTrigger, ConfigError> {
+    for (field, _) in trigger.entries() {
+        if let Some((_, new)) = COSMOS_V3_FIELDS.iter().find(|(old, _)| old == field) {
+            let fault = format!("is a name of version 3 and does not work: write {new}");
+            return Err(trigger.error(field, &fault));
+        }
+        if !COSMOS_FIELDS.contains(&field.as_str()) {
+            warnings.push(trigger.sentence(field, "is unknown: the host ignores it in silence"));
+        }
+    }
+    let resolved = |field: &str, text: &str| {
+        settings.resolve(text).map_err(|name| {
+            trigger.error(field, &format!("names the setting {name}, which does not exist"))
+        })
+    };
+    let required = |field: &str, reason: &str| resolved(field, trigger.required(field, reason)?);
+    let optional = |field: &str, default: &str| match trigger.string(field)? {
+        Some(text) if !text.is_empty() => resolved(field, text),
+        _ => Ok(default.to_owned()),
+    };
+    let connection = required("connection", "it is the setting that names the account")?;
+    let database = required("databaseName", "it is the database to read the changes of")?;
+    if trigger.string("changeFeedMode")?.is_some_and(|mode| mode != "LatestVersion") {
+        return Err(trigger.error("changeFeedMode", "must be LatestVersion in this stand-in"));
+    }
+    Ok(CosmosTrigger {
+        container: required("containerName", "it is the container to read the changes of")?,
+        lease_connection: optional("leaseConnection", &connection)?,
+        lease_database: optional("leaseDatabaseName", &database)?,
+        lease_container: optional("leaseContainerName", "leases")?,
+        lease_prefix: required(
+            "leaseContainerPrefix",
+            "two functions with one prefix steal each other's changes",
+        )?,
+        create_lease_container: trigger
+            .boolean("createLeaseContainerIfNotExists")?
+            .unwrap_or(false),
+        max_items_per_invocation: positive(trigger, "maxItemsPerInvocation", 100)?,
+        feed_poll_delay: Duration::from_millis(positive(trigger, "feedPollDelay", 5000)?.into()),
+        lease_renew_interval: Duration::from_millis(
+            positive(trigger, "leaseRenewInterval", 17_000)?.into(),
+        ),
+        start: read_start(trigger)?,
+        dates: DateParsing::default(),
+        last_batch: LastBatch::default(),
+        connection,
+        database,
+    })
+}
+
+fn read_start(trigger: &Node<'_>) -> Result<FeedStart, ConfigError> {
+    let beginning = trigger.boolean("startFromBeginning")?.unwrap_or(false);
+    match (beginning, trigger.string("startFromTime")?) {
+        (true, Some(_)) => {
+            Err(trigger.error("startFromTime", "excludes startFromBeginning: keep one of them"))
+        }
+        (true, None) => Ok(FeedStart::Beginning),
+        (false, None) => Ok(FeedStart::Now),
+        (false, Some(text)) => {
+            OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339)
+                .map(FeedStart::Time)
+                .map_err(|_| {
+                    trigger.error("startFromTime", "must be a time such as 2026-11-21T09:25:54Z")
+                })
+        }
+    }
+}
+
+fn read_timer(trigger: &Node<'_>, settings: &Settings) -> Result<TimerTrigger, ConfigError> {
+    let text = trigger.required("schedule", "it says when the function runs")?;
+    let text = settings.resolve(text).map_err(|name| {
+        trigger.error("schedule", &format!("names the setting {name}, which does not exist"))
+    })?;
+    let schedule = Schedule::parse(&text).map_err(|fault| trigger.error("schedule", &fault))?;
+    Ok(TimerTrigger {
+        schedule,
+        run_on_startup: trigger.boolean("runOnStartup")?.unwrap_or(false),
+        use_monitor: trigger.boolean("useMonitor")?.unwrap_or(true),
+        last_run: LastRun::default(),
+    })
+}
+
+fn read_retry(node: &Node<'_>) -> Result<RetryPolicy, ConfigError> {
+    let max_retry_count = node
+        .integer("maxRetryCount")?
+        .ok_or_else(|| node.error("maxRetryCount", "is missing: -1 tries for ever"))?;
+    let span = |field: &str| {
+        let text = node.required(field, "it is the pause between two attempts, as hh:mm:ss")?;
+        parse_time_span(text).ok_or_else(|| node.error(field, "must be a time span hh:mm:ss"))
+    };
+    let (minimum, maximum) = match node.required("strategy", "it says how long to wait")? {
+        "exponentialBackoff" => (span("minimumInterval")?, span("maximumInterval")?),
+        "fixedDelay" => (span("delayInterval")?, span("delayInterval")?),
+        _ => return Err(node.error("strategy", "must be exponentialBackoff or fixedDelay")),
+    };
+    if minimum > maximum {
+        return Err(node.error("minimumInterval", "must not be longer than maximumInterval"));
+    }
+    Ok(RetryPolicy { max_retry_count: max_retry_count.max(-1), minimum, maximum })
+}
+
+fn positive(node: &Node<'_>, field: &str, default: u32) -> Result<u32, ConfigError> {
+    match node.integer(field)? {
+        None => Ok(default),
+        Some(number) => u32::try_from(number)
+            .ok()
+            .filter(|number| *number > 0)
+            .ok_or_else(|| node.error(field, "must be a positive integer")),
     }
 }

@@ -20,9 +20,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::Instant;
 
-use super::feed::FeedError;
+use super::feed::{FeedError, epk_range, feed_range, feed_ranges};
 use super::function::CosmosTrigger;
-use super::monitored::{epk_range, feed_range, feed_ranges};
 
 /// The number of attempts to acquire a lease that another host has written meanwhile.
 const MAX_ACQUIRE_ATTEMPTS: u32 = 10;

@@ -49,40 +49,30 @@
 //! - `functionTimeout` for HTTP functions, whose limit is the 240 s until an answer begins.
 //! - The back-off's jitter.
 
-mod admin;
 mod app;
-mod built_app;
-mod connection;
 mod console;
 mod disturbance;
 mod feed;
 mod front;
 mod function;
-mod function_json;
 mod invoke;
 mod json;
 mod lease;
-mod listener;
 mod local_admin;
-mod monitored;
 pub mod ncrontab;
 pub mod newtonsoft;
 mod process;
 mod proxy;
-mod request_body;
-mod request_host;
 mod request_path;
 pub mod routes;
-mod served;
 mod server;
 mod settings;
 mod timer;
 pub mod wire;
 mod worker;
 
+pub use app::{BuiltApp, BuiltAppError};
 pub use app::{FunctionApp, HostJson};
-pub use built_app::{BuiltApp, BuiltAppError};
-pub use connection::connect;
 pub use console::Console;
 pub use console::TaskProgress;
 pub use feed::FeedError;
@@ -103,3 +93,4 @@ pub use proxy::repeating;
 pub use server::HostOptions;
 pub use server::{Host, HostError};
 pub use settings::Settings;
+pub use settings::connect;

@@ -1,6 +1,6 @@
 //! The running host: the handler, the HTTP functions, the pumps and the timers of one app.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use azure_data_cosmos::CosmosClient;
 use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -20,16 +21,15 @@ use tokio_util::task::AbortOnDropHandle;
 use super::app::FunctionApp;
 use super::console::Console;
 use super::feed::{FeedError, FeedOptions, FeedPump};
-use super::front::{Front, Keys, serve};
+use super::front::{Front, HostListener, Keys, serve};
 use super::function::{CosmosTrigger, FunctionTrigger};
 use super::invoke::{
     HandlerClient, HttpInvoker, InvocationFailure, InvocationResult, Invoker, handler_client,
 };
 use super::json::ConfigError;
-use super::listener::HostListener;
 use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};
-use super::settings::Settings;
-use super::{connection, served, timer};
+use super::settings::{self, Settings};
+use super::timer;
 use crate::chaos::{Chaos, ChaosKind};
 
 /// The time in which connections have to end when the host stops. Their handlers have ended before.
@@ -95,10 +95,9 @@ impl Host {
         for (function, trigger) in cosmos_functions(&app) {
             for connection in [&trigger.connection, &trigger.lease_connection] {
                 if !clients.contains_key(connection) {
-                    let client =
-                        connection::client(settings, connection).await.map_err(|text| {
-                            HostError::Connection(format!("{connection} of {function}"), text)
-                        })?;
+                    let client = settings::client(settings, connection).await.map_err(|text| {
+                        HostError::Connection(format!("{connection} of {function}"), text)
+                    })?;
                     clients.insert(connection.clone(), client);
                 }
             }
@@ -166,7 +165,7 @@ impl Host {
     /// Returns the OpenAPI document that a function of the app serves, if one does.
     pub async fn openapi(&self) -> Option<Value> {
         let url = self.watches.first()?.url().await.ok()?;
-        served::openapi(&handler_client(), &url, &self.app).await
+        openapi(&handler_client(), &url, &self.app).await
     }
 
     /// Waits until a handler has failed for good.
@@ -224,9 +223,9 @@ async fn warn_of_mismatches(
     console: &Console,
 ) {
     if let Some(url) = handlers.first()
-        && let Some(served) = served::ask(client, url).await
+        && let Some(served) = ask(client, url).await
     {
-        for mismatch in served::mismatches(app, &served) {
+        for mismatch in mismatches(app, &served) {
             console.warn(&mismatch);
         }
     }
@@ -394,4 +393,50 @@ impl HostOptions {
             chaos: None,
         }
     }
+}
+
+/// The header with the names of the functions, separated by commas.
+const FUNCTIONS_HEADER: &str = "x-custom-handler-functions";
+
+/// The end of the route of the function that serves the OpenAPI document.
+const OPENAPI_FILE: &str = "openapi.json";
+
+/// Asks the handler; returns `None` if its answer lacks the header.
+pub(super) async fn ask(client: &HandlerClient, url: &str) -> Option<BTreeSet<String>> {
+    let response = client.get(url.parse().ok()?).await.ok()?;
+    let names = response.headers().get(FUNCTIONS_HEADER)?.to_str().ok()?;
+    Some(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+/// Asks the handler for the OpenAPI document that one of its functions serves; returns `None` if it
+/// has none.
+pub(super) async fn openapi(client: &HandlerClient, url: &str, app: &FunctionApp) -> Option<Value> {
+    let mut functions = app.functions().iter();
+    let route = functions.find_map(|function| match &function.trigger {
+        FunctionTrigger::Http(http) if http.route.ends_with(OPENAPI_FILE) => Some(&http.route),
+        _ => None,
+    })?;
+    let url = format!("{url}/{}", app.host().full_route(route)).parse().ok()?;
+    let body = client.get(url).await.ok()?.into_body().collect().await.ok()?;
+    serde_json::from_slice(&body.to_bytes()).ok()
+}
+
+/// Returns the differences, a sentence each: functions that the host never calls, and functions that
+/// the handler does not serve.
+pub(super) fn mismatches(app: &FunctionApp, served: &BTreeSet<String>) -> Vec<String> {
+    let enabled = app.functions().iter().map(|function| &function.name);
+    let folders: BTreeSet<&String> = enabled.chain(app.disabled()).collect();
+    let without_folder = served.iter().filter(|name| !folders.contains(name)).map(|name| {
+        format!(
+            "{name} has no folder: the handler serves it, and the host never calls it. Add \
+             functions/{name}/function.json"
+        )
+    });
+    let without_function = folders.iter().filter(|name| !served.contains(**name)).map(|name| {
+        format!(
+            "{name} has a folder, and the handler does not serve it: add it to the app, or remove \
+             functions/{name}"
+        )
+    });
+    without_folder.chain(without_function).collect()
 }

@@ -11,13 +11,12 @@ use futures::StreamExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::disturbance::{Crashing, Disturbance};
-use super::feed::{FeedError, FeedOptions};
+use super::disturbance::{self, Crashing, Disturbance};
+use super::feed::{FeedError, FeedOptions, Pages, feed_ranges, pages};
 use super::function::{CosmosTrigger, Function};
-use super::invoke::{InvocationOutcome, Invoker, Retrying};
+use super::invoke::{self, InvocationOutcome, Invoker, Retrying};
 use super::lease::{Lease, Leases};
-use super::monitored::{Pages, feed_ranges, pages};
-use super::{disturbance, invoke, wire};
+use super::wire;
 
 /// The share of the time that empty reads may take, as 1 in 10: the in-memory store scans the whole
 /// container for each.

@@ -1,11 +1,9 @@
 use std::collections::BTreeSet;
 
-use azure_data_cosmos::{
-    FeedScope,
-    clients::ContainerClient,
-    feed::ContinuationToken,
-    options::{ChangeFeedOptions, ChangeFeedStartFrom},
-};
+use azure_data_cosmos::FeedScope;
+use azure_data_cosmos::clients::ContainerClient;
+use azure_data_cosmos::feed::ContinuationToken;
+use azure_data_cosmos::options::{ChangeFeedOptions, ChangeFeedStartFrom};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::EndpointOptions;

@@ -1,19 +1,17 @@
 use std::num::NonZeroU32;
 
-use azure_data_cosmos::{
-    CosmosError, FeedScope, Query, TransactionalBatch,
-    clients::ContainerClient,
-    models::ResponseHeaders,
-    options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, QueryOptions},
+use azure_data_cosmos::clients::ContainerClient;
+use azure_data_cosmos::models::ResponseHeaders;
+use azure_data_cosmos::options::{
+    ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, QueryOptions,
 };
+use azure_data_cosmos::{CosmosError, FeedScope, Query, TransactionalBatch};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{EndpointOptions, StoreRequest};
 
-use crate::{
-    raw,
-    world::{World, options},
-};
+use crate::raw;
+use crate::world::{World, options};
 
 #[tokio::test]
 async fn a_write_costs_by_what_the_container_indexes() {

@@ -6,10 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions, RunningServer};
 
-use crate::{
-    raw::{Answer, send, send_by_rid},
-    world::options,
-};
+use crate::raw::{Answer, send, send_by_rid};
+use crate::world::options;
 
 /// The SDK's requests to servers that it worked with, and their answers.
 const RECORDED: &str = include_str!("../recorded/dotnet.json");

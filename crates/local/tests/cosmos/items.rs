@@ -1,8 +1,6 @@
-use azure_data_cosmos::{
-    TransactionalBatch,
-    models::{BatchResponse, TransactionalBatchOperationResult},
-    options::{BatchReplaceOptions, ItemWriteOptions, Precondition},
-};
+use azure_data_cosmos::TransactionalBatch;
+use azure_data_cosmos::models::{BatchResponse, TransactionalBatchOperationResult};
+use azure_data_cosmos::options::{BatchReplaceOptions, ItemWriteOptions, Precondition};
 use serde_json::{Value, json};
 
 use crate::world::{World, comment, etag, options, status};

@@ -1,10 +1,8 @@
 use std::num::NonZeroU32;
 
-use azure_data_cosmos::{
-    FeedScope, Query,
-    feed::QueryFeedPage,
-    options::{MaxItemCountHint, QueryOptions},
-};
+use azure_data_cosmos::feed::QueryFeedPage;
+use azure_data_cosmos::options::{MaxItemCountHint, QueryOptions};
+use azure_data_cosmos::{FeedScope, Query};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::EndpointOptions;

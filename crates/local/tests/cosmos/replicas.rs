@@ -1,19 +1,15 @@
 //! Reads of a replica that lags.
 
-use azure_data_cosmos::{
-    FeedScope, Query, TransactionalBatch,
-    clients::ContainerClient,
-    options::{
-        BatchReplaceOptions, ItemReadOptions, ItemWriteOptions, OperationOptions, Precondition,
-        ReadConsistencyStrategy,
-    },
+use azure_data_cosmos::clients::ContainerClient;
+use azure_data_cosmos::options::{
+    BatchReplaceOptions, ItemReadOptions, ItemWriteOptions, OperationOptions, Precondition,
+    ReadConsistencyStrategy,
 };
+use azure_data_cosmos::{FeedScope, Query, TransactionalBatch};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
-use tributary_local::{
-    chaos::{Chaos, ChaosKind},
-    cosmos::{EndpointOptions, Fault, RequestKind},
-};
+use tributary_local::chaos::{Chaos, ChaosKind};
+use tributary_local::cosmos::{EndpointOptions, Fault, RequestKind};
 
 use crate::world::{World, comment, etag, options, status};
 

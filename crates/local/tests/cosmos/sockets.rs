@@ -1,15 +1,11 @@
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    time::timeout,
-};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tributary_local::cosmos::{CosmosEndpoint, EndpointError, RunningServer, WELL_KNOWN_KEY};
 
-use crate::{
-    raw::{self, DEADLINE, address, exchange, token},
-    world::{client_of, options},
-};
+use crate::raw::{self, DEADLINE, address, exchange, token};
+use crate::world::{client_of, options};
 
 #[tokio::test]
 async fn a_port_in_use_is_one_clear_error() {

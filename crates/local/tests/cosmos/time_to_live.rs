@@ -1,11 +1,9 @@
 use std::time::{Duration, Instant, SystemTime};
 
-use azure_data_cosmos::{
-    FeedScope, PartitionKey, TransactionalBatch,
-    clients::ContainerClient,
-    models::{ContainerProperties, TimeToLive},
-    options::ChangeFeedStartFrom,
-};
+use azure_data_cosmos::clients::ContainerClient;
+use azure_data_cosmos::models::{ContainerProperties, TimeToLive};
+use azure_data_cosmos::options::ChangeFeedStartFrom;
+use azure_data_cosmos::{FeedScope, PartitionKey, TransactionalBatch};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::EndpointOptions;

@@ -1,31 +1,23 @@
 //! The charge of each request, computed from reads around the request.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use azure_core::http::{Method, Request, headers::HeaderName};
+use azure_core::http::headers::HeaderName;
+use azure_core::http::{Method, Request};
 use azure_data_cosmos::CosmosError;
-use cosmos_model::charges::{
-    items::ItemVersion,
-    policy::IndexingPolicy,
-    rates::{self, LOOKUP_RU},
-    reads,
-};
+use cosmos_model::charges::items::ItemVersion;
+use cosmos_model::charges::policy::IndexingPolicy;
+use cosmos_model::charges::rates::{self, LOOKUP_RU};
+use cosmos_model::charges::reads;
 use serde::Deserialize;
 
-use super::{
-    super::{
-        account::Account,
-        backend::Response,
-        operation::body_of,
-        operation::{ContainerPath, PARTITION_KEY, RequestKind},
-        replicas,
-    },
-    queries,
-    writes::Write,
-};
+use super::super::account::Account;
+use super::super::backend::Response;
+use super::super::operation::{ContainerPath, PARTITION_KEY, RequestKind, body_of};
+use super::super::replicas;
+use super::queries;
+use super::writes::Write;
 
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 

@@ -1,20 +1,16 @@
 //! The work of a query, computed from its text and its answer. If the answer lacks the items of its
 //! result, a second query reads them.
 
-use azure_core::http::{Request, headers::HeaderName};
-use cosmos_model::charges::{
-    reads::QueryWork,
-    sql::{QueryShape, shape},
-};
+use azure_core::http::Request;
+use azure_core::http::headers::HeaderName;
+use cosmos_model::charges::reads::QueryWork;
+use cosmos_model::charges::sql::{QueryShape, shape};
 use serde_json::{Value, json};
 
-use super::super::{
-    account::Account,
-    backend::Response,
-    operation::parse,
-    operation::{ContainerPath, names_partition_key},
-    slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START},
-};
+use super::super::account::Account;
+use super::super::backend::Response;
+use super::super::operation::{ContainerPath, names_partition_key, parse};
+use super::super::slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START};
 
 /// Returns the work of the query of `request`, or of this page of it, for `response`.
 pub(super) async fn work(

@@ -1,18 +1,13 @@
 //! The writes of a request: one, or those of a transactional batch.
 
 use azure_core::http::Request;
-use cosmos_model::charges::{
-    items::{self, ItemVersion, WriteScope},
-    policy::IndexingPolicy,
-    rates,
-};
+use cosmos_model::charges::items::{self, ItemVersion, WriteScope};
+use cosmos_model::charges::policy::IndexingPolicy;
+use cosmos_model::charges::rates;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::{
-    operation::RequestKind,
-    operation::{body_of, parse},
-};
+use super::super::operation::{RequestKind, body_of, parse};
 
 /// An operation on an item. In a batch it may be a read.
 #[derive(Debug)]
