@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::{report::CandidateReport, request::RequestKind};
 
 mod alternatives;
+mod certainty;
 mod change;
 mod container;
 mod explanation;
@@ -26,6 +27,7 @@ mod sections;
 mod unique;
 
 pub use alternatives::{CopyUpkeep, SecondCopy};
+pub use certainty::RankCertainty;
 pub use change::KeyChange;
 pub use container::ContainerDefinition;
 pub use indexes::IndexedQuery;
@@ -49,6 +51,8 @@ pub struct Advice {
     pub ranked: Vec<RankedCandidate>,
     /// The key that the container has.
     pub current: Option<KeyStrategy>,
+    /// The certainty of the first place, where the items are a sample.
+    pub certainty: Option<RankCertainty>,
     /// The reasons for the first place, as sentences.
     pub why: Vec<String>,
     /// Second copies for the requests that do not fit the best key.
@@ -76,6 +80,8 @@ pub struct AdviceQuestion {
     pub container: String,
     /// Items of the container, where the items are a sample of it.
     pub items_in_container: Option<u64>,
+    /// The reports of the candidates for each half of the items, where they are a sample.
+    pub halves: Vec<Vec<CandidateReport>>,
     /// The properties whose values must be unique.
     pub unique: Vec<UniqueProperties>,
 }
@@ -105,7 +111,8 @@ impl Advice {
         let AdviceQuestion { requests, items_in_container: items, .. } = question;
         let strategy = &best.report.estimates.strategy;
         let alternatives = alternatives::alternatives(&best.report.estimates, &copies, requests);
-        let why = explanation::why(&ranked, &alternatives, question);
+        let certainty = RankCertainty::new(best, &question.halves);
+        let why = explanation::why(&ranked, &alternatives, certainty.as_ref(), question);
         let unique = question.unique.iter().map(|unique| unique.plan(strategy, requests));
         let unique: Vec<_> = unique.collect();
         let container = ContainerDefinition::new(&question.container, strategy, requests, &unique);
@@ -116,6 +123,7 @@ impl Advice {
         Some(Self {
             items: best.report.estimates.items,
             bytes: best.report.estimates.bytes,
+            certainty,
             why,
             alternatives,
             change: current
@@ -127,6 +135,11 @@ impl Advice {
             current: question.current.clone(),
             ranked,
         })
+    }
+
+    /// Returns false when the items are a sample that is too small to choose the key.
+    pub fn is_decided(&self) -> bool {
+        self.certainty.as_ref().is_none_or(|certainty| certainty.cheaper.is_none())
     }
 
     /// Returns the standing of the key that the container has.

@@ -31,6 +31,9 @@ pub struct SampleCounts {
     /// The property with the time of creation.
     pub(crate) time: PropertyPath,
     pub(crate) n_items: u64,
+    /// The half of the items that is counted; all are without one.
+    half: Option<u64>,
+    n_seen: u64,
 }
 
 /// An item and its properties that depend on no candidate.
@@ -48,6 +51,8 @@ pub(crate) struct PreparedItem<'a> {
     pub(crate) time: Option<i64>,
     /// A hash that items share that were drawn together.
     pub(crate) cluster: u32,
+    /// The half of the sample that it is in, 0 or 1. Items that were drawn together are in the same half.
+    half: u64,
     /// Request units of its point read.
     pub(crate) read: f64,
     /// Request units of its write without the index.
@@ -66,12 +71,17 @@ impl SampleCounts {
         let time = options.time.clone().unwrap_or_else(|| PropertyPath::from_name("_ts"));
         let candidates = candidates.into_iter().map(CandidateCounts::new).collect();
         let kinds = requests.into_iter().map(RequestCounts::new).collect();
-        Self { candidates, kinds, options, time, n_items: 0 }
+        Self { candidates, kinds, options, time, n_items: 0, half: None, n_seen: 0 }
+    }
+
+    /// Returns these counts for a half of the items only, 0 or 1.
+    pub fn of_half(self, half: u64) -> Self {
+        Self { half: Some(half), ..self }
     }
 
     /// Counts items, on all cores.
     pub fn add(&mut self, items: &[SampleItem]) {
-        let first = self.n_items;
+        let first = self.n_seen;
         let this = &*self;
         let numbers = (first..).take(items.len()).collect::<Vec<_>>();
         let prepared: Vec<_> = items
@@ -79,8 +89,10 @@ impl SampleCounts {
             .zip(numbers)
             .with_min_len(64)
             .map(|(item, number)| this.prepared(item, number))
+            .filter(|item| this.half.is_none_or(|half| item.half == half))
             .collect();
-        self.n_items += items.len() as u64;
+        self.n_seen += items.len() as u64;
+        self.n_items += prepared.len() as u64;
         let kinds = &mut self.kinds;
         let candidates = &mut self.candidates;
         rayon::join(
@@ -100,11 +112,14 @@ impl SampleCounts {
         let write = rates::write(size(body_bytes));
         let cluster = self.options.whole_keys.as_ref().map_or(0, |key| hash(&key.key(value).ok()));
         let time = seconds(value, &self.time);
+        let draw = hash(&(id(value), value.get("id").is_none().then_some(number), time));
+        let half = if self.options.whole_keys.is_some() { cluster } else { draw };
         PreparedItem {
             value,
             bytes,
             stored_bytes,
-            draw: hash(&(id(value), value.get("id").is_none().then_some(number), time)),
+            draw,
+            half: hash(&half) & 1,
             time,
             #[expect(clippy::cast_possible_truncation, reason = "a part of a hash is one")]
             cluster: cluster as u32,

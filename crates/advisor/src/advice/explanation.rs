@@ -1,6 +1,6 @@
 //! The reasons for the first place, in plain sentences.
 
-use super::{AdviceQuestion, RankedCandidate, SAME_COST_FACTOR, SecondCopy};
+use super::{AdviceQuestion, RankCertainty, RankedCandidate, SAME_COST_FACTOR, SecondCopy};
 use crate::checks::{MAX_CROSS_PARTITION_SHARE, MIN_ALIGNED_SHARE};
 use crate::report::{CreationTimes, KeyRisk};
 use crate::words::{about, counted, float, percent, thousands, whole};
@@ -14,12 +14,17 @@ const CENTURY_DAYS: f64 = 36_500.0;
 pub(super) fn why(
     ranked: &[RankedCandidate],
     alternatives: &[SecondCopy],
+    certainty: Option<&RankCertainty>,
     question: &AdviceQuestion,
 ) -> Vec<String> {
     let Some((best, others)) = ranked.split_first() else { return Vec::new() };
     let mut why = vec![headline(best, ranked.len())];
     if let Some(sentence) = no_key(ranked, alternatives) {
         why.insert(0, sentence);
+    }
+    if let Some(certainty) = certainty {
+        let position = if certainty.cheaper.is_some() { 0 } else { why.len() };
+        why.insert(position, certainty.sentence(&best.report.estimates.strategy));
     }
     why.extend(risks(best));
     why.push(partitions(best));

@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &AdviseArguments) -> anyhow::Result<ExitCode> {
         let title = format!("Partition key: {}", best.unwrap_or_default());
         write(path, &output::html(&title, &sections))?;
     }
-    Ok(ExitCode::from(u8::from(advice.warns_of_current())))
+    let code = if advice.is_decided() { u8::from(advice.warns_of_current()) } else { 3 };
+    Ok(ExitCode::from(code))
 }
 
 fn characteristics(path: &Path, as_json: bool) -> anyhow::Result<ExitCode> {

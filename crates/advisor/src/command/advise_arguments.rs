@@ -134,7 +134,8 @@ posts.toml may have
 Exit codes
   0  advice was given
   1  --current has a warning
-  2  the input cannot be used";
+  2  the input cannot be used
+  3  the sample does not decide";
 
 /// The draw of the items from the container.
 #[derive(Clone, Debug, PartialEq)]

@@ -58,9 +58,16 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     candidates.extend(copies(input).into_iter().filter(|copy| seen.insert(copy.clone())));
 
     let mut properties = named(input, arguments);
+    let n_halves = if options.items_in_container.is_some() { 2 } else { 0 };
+    let half = |half| {
+        let candidates = candidates[..n_candidates].to_vec();
+        SampleCounts::new(candidates, input.requests.clone(), options.clone()).of_half(half)
+    };
+    let mut halves: Vec<_> = (0..n_halves).map(half).collect();
     let mut counts = SampleCounts::new(candidates, input.requests.clone(), options);
     let n_items = read(files, |items| {
         counts.add(items);
+        halves.iter_mut().for_each(|half| half.add(items));
         properties.count(items);
     })?;
     ensure!(n_items > 0, "the sample has no items: write one JSON object a line");
@@ -82,6 +89,11 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
         current: input.current.clone(),
         container: arguments.container.clone().unwrap_or_else(|| "items".to_owned()),
         items_in_container: arguments.items_in_container,
+        halves: if arguments.items_in_container > Some(n_items) {
+            halves.iter().map(|half| findings::find(Estimates::new(half))).collect()
+        } else {
+            Vec::new()
+        },
         unique: arguments.unique.clone(),
     };
     let mut advice = Advice::new(reports, &others, &question).context("there is no candidate")?;

@@ -1,6 +1,6 @@
 //! Candidates are ranked by the costs of requests and risks, and the best is explained.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{posts, support::Folder};
 
@@ -93,6 +93,38 @@ fn a_warning_about_the_current_key_is_exit_code_1() {
     ]);
     assert_eq!(good.code, 0, "{}", good.out);
     assert!(good.out.contains("keep it"), "{}", good.out);
+}
+
+/// Of forty items, chance says which of two values is the one that many items have.
+#[test]
+fn a_sample_that_is_too_small_to_decide_is_exit_code_3() {
+    let random = |n: u64| {
+        let z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (z ^ (z >> 27)) % 150
+    };
+    let items = |n_items: u64| -> String {
+        let item = |n: u64| json!({"id": n.to_string(), "a": random(n), "b": random(n + 99_999)});
+        (0..n_items).map(|n| format!("{}\n", item(n))).collect()
+    };
+    let query = |by: &str| {
+        json!({"kind": by, "operation": "query", "filters": {by: "?"}, "limit": 20,
+            "orderBy": "/id asc", "frequency": {"perDay": 100_000}})
+    };
+    let requests = format!("{}\n{}\n", query("/a"), query("/b"));
+    let run = |n_items: u64| {
+        let folder = Folder::new().with("items.jsonl", &items(n_items));
+        let arguments = "--items items.jsonl --requests requests.jsonl --candidate /a --candidate /b \
+                         --items-in-container 60000 --sampled items --physical-partitions 8";
+        let arguments: Vec<_> = arguments.split_whitespace().collect();
+        folder.with("requests.jsonl", &requests).advise(&arguments)
+    };
+    let small = run(40);
+    assert!(small.out.contains("The sample does not decide: in a half of it, /"), "{}", small.out);
+    assert_eq!(small.code, 3);
+    let large = run(20_000);
+    assert!(large.out.contains("half of the sample"), "{}", large.out);
+    assert_eq!(large.code, 0);
 }
 
 #[test]
