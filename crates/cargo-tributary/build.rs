@@ -10,15 +10,13 @@ use std::{
 };
 
 /// The files of the template that the example `rooms` has, too.
-const SHARED: [&str; 11] = [
+const SHARED: [&str; 9] = [
     ".cargo/config.toml",
     ".github/workflows/ci.yml",
     "Cargo.toml.in",
     "examples/local.rs",
     "gitignore.in",
-    "host.json",
     "infra/main.bicep",
-    "local.settings.json.example",
     "rustfmt.toml",
     "src/main.rs",
     "tests/it/secrets.rs",
@@ -50,10 +48,6 @@ fn main() -> Outcome {
         copy(&Path::new("template").join(file), &rooms.join(file))?;
     }
     copy(Path::new("rooms"), &rooms)?;
-    write(&rooms.join(SETTINGS), &settings.replace("AuditNotes", "AuditBookings"))?;
-    let own = fs::read_to_string(rooms.join(CONTAINERS))?;
-    let own = own.strip_suffix("\n  ]\n}\n").ok_or("another end of the containers")?;
-    write(&rooms.join(CONTAINERS), &format!("{own},\n{of_framework}"))?;
     write_functions(&rooms)?;
 
     write(&garden.join(SETTINGS), &settings)?;

@@ -48,7 +48,7 @@ pub(crate) enum Example {
     /// Notes of owners, and their number: the smallest app.
     #[default]
     Notes,
-    /// Meeting rooms: bookings that exclude each other, copies, counts, and names that follow a rename.
+    /// Meeting rooms: counted bookings, copies, counts, the newest rooms, and names that follow a rename.
     Rooms,
 }
 

@@ -1,11 +1,8 @@
-//! Stories of the framework, on a small domain of their own: its promises to every app.
+//! Stories of the framework, on the app that `cargo tributary new --example rooms` creates: its promises to
+//! every app.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
-#![expect(
-    clippy::struct_field_names,
-    clippy::unnecessary_wraps,
-    reason = "a partition key has the name of its item, and every domain may find its settings wrong"
-)]
+#![expect(clippy::unnecessary_wraps, reason = "every domain may find its settings wrong")]
 
 mod dead_letters;
 mod given;
@@ -13,8 +10,10 @@ mod http;
 mod interleavings;
 mod operator;
 mod projections;
-mod proofs;
-mod rooms;
+
+#[allow(missing_docs, reason = "an app's own code")]
+#[path = "../../../cargo-tributary/rooms/src/rooms/mod.rs"]
+pub mod rooms;
 
 use tributary_functions::program::Program;
 use tributary_testing::AppUnderTest;
@@ -23,7 +22,7 @@ use tributary_testing::AppUnderTest;
 struct Rooms;
 
 impl AppUnderTest for Rooms {
-    const ROOT: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rooms");
+    const ROOT: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cargo-tributary/rooms");
 
     fn program() -> Program {
         Program::new("tributary", env!("CARGO_PKG_VERSION")).domain(rooms::domain)

@@ -1,50 +1,115 @@
-//! Meeting rooms and their bookings, of which no two are in one room at one time.
+//! Meeting rooms, each of a person, and their bookings.
 //!
 //! | container | logical partition | items |
 //! | --- | --- | --- |
-//! | `rooms` | a room | the room with the times of its coming bookings; the bookings, and tombstones of cancelled ones |
-//! | `people` | a person | copies of the person's bookings with the names of their rooms, by the change feed |
-//! | `booking-counts` | a person | the number of bookings, by the change feed |
+//! | `rooms` | a room | the room, or the tombstone of a deleted one; its bookings, which the room counts |
+//! | `people` | a person | the person, and copies of the person's rooms, by the change feed |
+//! | `room-counts` | a person | the number of the person's rooms, by the change feed |
+//! | `newest-rooms` | `room` | the 10 newest rooms, by the change feed |
 
 mod functions;
-pub mod model;
-pub mod projections;
+mod model;
+mod projections;
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
-use tributary_functions::prelude::*;
+use tributary_functions::{prelude::*, projection::window::WindowProjection};
 
-use self::{
-    model::RoomFamily,
-    projections::{BookingCopies, BookingCounts, RoomNames},
+pub use self::{
+    model::{
+        Booking, BookingId, DeletedRoom, Name, PeopleItem, Person, PersonId, Room, RoomId,
+        RoomText, RoomsItem, Text,
+    },
+    projections::{NamesInRooms, NewestRooms, RoomCopies, RoomCounts, RoomsIntegrity},
 };
 
-/// The containers of the rooms. Cloning is cheap.
+/// The containers of the rooms in a database. Cloning is cheap.
 #[derive(Clone)]
-struct Stores {
+pub struct Stores {
     rooms: Container,
     people: Container,
     counts: Container,
+    newest: Container,
     bookings: CountedChildren<RoomFamily>,
+    reads: Reads,
+}
+
+containers!(Stores: rooms, people, counts, newest);
+
+impl Stores {
+    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
+        let rooms = cosmos.container("rooms");
+        Self {
+            people: cosmos.container("people"),
+            counts: cosmos.container("room-counts"),
+            newest: cosmos.container("newest-rooms"),
+            bookings: CountedChildren::new(rooms.clone()),
+            rooms,
+            reads: Reads::Session,
+        }
+    }
+
+    pub async fn person(&self, id: &PersonId) -> ReadResult<Person> {
+        let stored = self.people.read::<PeopleItem>(id.as_str(), id.as_str()).await?;
+        Ok(stored.and_then(Stored::of_type))
+    }
+
+    async fn room(&self, id: &RoomId) -> Result<ItemSlot<Room, DeletedRoom>, StoreError> {
+        Ok(ItemSlot::from_item(self.rooms.read::<RoomsItem>(id.as_str(), id.as_str()).await?))
+    }
+
+    async fn booking(&self, room_id: &RoomId, id: &BookingId) -> ReadResult<Booking> {
+        let stored = self.rooms.read::<RoomsItem>(room_id.as_str(), id.as_str()).await?;
+        Ok(stored.and_then(Stored::of_type))
+    }
+}
+
+/// A room with its bookings.
+struct RoomFamily;
+
+impl Family for RoomFamily {
+    const PARENT: &'static str = "room";
+    const CHILD: &'static str = "booking";
+    type Key = RoomId;
+    type Item = RoomsItem;
+    type Parent = Room;
+    type Child = Booking;
+    type ChildId = BookingId;
+    type Edit = Infallible;
+    type Refused = Infallible;
+
+    fn child_item(booking: &Booking, room: &Room) -> RoomsItem {
+        Booking { room_version: room.version, ..booking.clone() }.into()
+    }
+
+    fn child_id(booking: &Booking) -> BookingId {
+        booking.public.id.clone()
+    }
+
+    fn after(room: &Room, changes: &Changes<'_, Self>) -> Room {
+        room.counting(changes.count(room.public.booking_count, |_| true))
+    }
+
+    fn is_created_once(_id: &BookingId) -> bool {
+        true
+    }
 }
 
 /// Returns the rooms as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
-    let [rooms, people, counts] =
-        ["rooms", "people", "booking-counts"].map(|id| context.cosmos.container(id));
-    let bookings = CountedChildren::new(rooms.clone());
-    let function = "AuditBookings";
-    let sundays = "0 0 3 * * 0";
+    let stores = Stores::new(context.cosmos);
+    let Stores { rooms, people, counts, newest, .. } = stores.clone();
+    let background = context.background;
     Ok(Domain {
+        http_functions: bind(functions::all(), &stores),
         projections: vec![
-            Arc::new(CopyProjection::<BookingCopies>::new(&rooms, &people)),
-            Arc::new(AggregateProjection::<BookingCounts>::new(&rooms, &counts)),
-            Arc::new(FanOutProjection::new(RoomNames, &rooms, &people, context.background)),
-            Arc::new(RepairProjection::<RoomNames>::new(&rooms, &people)),
+            Arc::new(CopyProjection::<RoomCopies>::new(&rooms, &people)),
+            Arc::new(AggregateProjection::<RoomCounts>::new(&rooms, &counts)),
+            Arc::new(WindowProjection::<NewestRooms>::new(&rooms, &newest)),
+            Arc::new(FanOutProjection::new(NamesInRooms, &people, &rooms, background)),
+            Arc::new(RoomsIntegrity::new(&stores, background)),
         ],
-        audit: Some(Audit::of_aggregate::<BookingCounts>(function, sundays, &rooms, &counts)),
-        containers: vec![rooms.clone(), people.clone(), counts.clone()],
-        http_functions: bind(functions::all(), &Stores { rooms, people, counts, bookings }),
+        containers: vec![rooms, people, counts, newest],
         ..Domain::new("rooms")
     })
 }

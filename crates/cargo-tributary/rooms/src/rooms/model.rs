@@ -1,207 +1,277 @@
-//! Rooms and bookings as they are stored, and what a room decides.
+//! Rooms, bookings and people as they are stored.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_functions::prelude::*;
-
-/// The most coming bookings of a room, which keeps the times of each: some 150 bytes.
-const MAX_COMING: usize = 200;
+use tributary_functions::{
+    engines::tombstone::{FormerOwners, TTL_SECONDS},
+    prelude::*,
+};
 
 checked_text!(
     /// The id of a room.
     RoomId, "blue", id_rule;
 
+    /// The id of a booking.
+    BookingId, "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10", id_rule;
+
     /// The id of a person.
     PersonId, "ann", id_rule;
 
-    /// The id of a booking.
-    BookingId, "b1", id_rule;
+    /// A title or a name: 1 to 100 characters.
+    Text, "The blue room", length_rule(1..=100);
 
-    /// The name of a room: 1 to 100 characters.
-    RoomName, "The blue room", length_rule(1..=100);
+    /// The purpose of a booking: 1 to 10,000 characters.
+    Purpose, "The weekly meeting", length_rule(1..=10_000)
 );
 
-/// An item of `rooms`.
+/// The person in a request.
+pub struct Name(pub Text);
+
+from_form!(Name(text("name", Text::parse)));
+
+/// The room in a request.
+pub struct RoomText {
+    pub person_id: PersonId,
+    pub title: Text,
+}
+
+from_form!(RoomText {
+    person_id: text("personId", PersonId::parse),
+    title: text("title", Text::parse),
+});
+
+/// The booking in a request.
+pub struct BookingText {
+    pub person_id: PersonId,
+    pub purpose: Purpose,
+}
+
+from_form!(BookingText {
+    person_id: text("personId", PersonId::parse),
+    purpose: text("purpose", Purpose::parse),
+});
+
+/// An item of the container `rooms`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum RoomsItem {
-    /// A room.
     Room(Room),
-    /// A booking.
+    DeletedRoom(DeletedRoom),
     Booking(Booking),
-    /// The tombstone of a booking.
-    CancelledBooking(Booking),
-    /// The continuation of a rename.
-    Renaming(Continuation),
-}
-
-/// An item of `people`: the copy of a booking or of its tombstone.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-pub enum PeopleItem {
-    /// A booking.
-    Booking(Booking),
-    /// The tombstone of a booking.
-    CancelledBooking(Booking),
 }
 
 /// A room.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Room {
-    id: RoomId,
-    /// The part that callers see.
     #[serde(flatten)]
     pub public: PublicRoom,
-    /// Raised by each other name.
-    pub name_version: u64,
-    /// The times of the coming bookings.
-    coming: Vec<(BookingId, Timestamp, Timestamp)>,
-    /// The creation, under the name of the date by which bookings are sorted: a list begins with the room.
-    starts_at: Timestamp,
+    /// The version of the person that `personName` was taken from.
+    pub person_version: u64,
+    /// Raised by each write.
+    pub version: u64,
+    pub created_by: CommandId,
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    recent: RecentCommands,
+    pub recent: RecentCommands,
+    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
+    pub former: FormerOwners,
 }
 
-remembers!(Room);
-item_types!(RoomsItem: Room(Room), Booking(Booking), Renaming(Continuation));
-
-/// A room as callers see it.
+/// A room as the API shows it, with the name of its person.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Room")]
 pub struct PublicRoom {
-    /// The partition key.
+    /// Equal to `roomId`, but in copies, which may need an id of their own.
+    #[schemars(with = "RoomId")]
+    pub id: String,
     pub room_id: RoomId,
-    /// The name.
-    pub name: RoomName,
-    /// The number of bookings.
+    pub person_id: PersonId,
+    pub person_name: Text,
+    pub title: Text,
     pub booking_count: u64,
+    pub creation_date: Timestamp,
 }
 
-/// A booking.
+/// The tombstone of a room, or of the copy of one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedRoom {
+    pub id: String,
+    pub room_id: RoomId,
+    pub person_id: PersonId,
+    pub version: u64,
+    /// The creation date of the deleted room: a room in its place is newer.
+    pub room_date: Timestamp,
+    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
+    pub recent: RecentCommands,
+    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
+    pub former: FormerOwners,
+    pub ttl: u32,
+}
+
+remembers!(DeletedRoom);
+remembers!(created_by: Room);
+item_types!(RoomsItem: Room(Room), DeletedRoom(DeletedRoom), Booking(Booking));
+item_types!(PeopleItem: Person(Person), Renaming(Continuation));
+
+/// A booking of a room.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Booking {
-    /// The part that callers see.
     #[serde(flatten)]
     pub public: PublicBooking,
-    /// The name that the room had when it counted the booking; in a copy, the name that it has.
-    pub room_name: Option<RoomName>,
-    /// The version of this name.
-    pub name_version: u64,
-    /// 1, and 2 in the tombstone.
-    pub version: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ttl: Option<u32>,
+    /// The version of the room that counted the booking first; 0 until one has.
+    pub room_version: u64,
 }
 
-/// A booking as callers see it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// A booking as the API shows it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Booking")]
 pub struct PublicBooking {
-    /// The id.
     pub id: BookingId,
-    /// The partition key.
     pub room_id: RoomId,
-    /// The person of the booking.
     pub person_id: PersonId,
-    /// The begin.
-    pub starts_at: Timestamp,
-    /// The end.
-    pub ends_at: Timestamp,
+    pub purpose: Purpose,
+    pub creation_date: Timestamp,
+}
+
+/// An item of the container `people`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum PeopleItem {
+    Person(Person),
+    Renaming(Continuation),
+    Room(RoomCopy),
+    DeletedRoom(DeletedRoom),
+}
+
+/// The copy of a room.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomCopy {
+    #[serde(flatten)]
+    pub public: PublicRoom,
+    /// The version of the room.
+    pub version: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Person {
+    pub id: PersonId,
+    pub person_id: PersonId,
+    pub name: Text,
+    /// Raised by each write.
+    pub version: u64,
+    pub creation_date: Timestamp,
+}
+
+impl Person {
+    pub fn new(id: PersonId, name: Text, before: Option<&Self>) -> Self {
+        let version = before.map_or(0, |before| before.version) + 1;
+        let creation_date = before.map_or_else(Timestamp::now, |before| before.creation_date);
+        Self { id: id.clone(), person_id: id, name, version, creation_date }
+    }
 }
 
 impl Room {
-    /// Creates a room.
-    pub fn new(room_id: RoomId, name: RoomName) -> Self {
-        let public = PublicRoom { room_id: room_id.clone(), name, booking_count: 0 };
-        let starts_at = Timestamp::now();
-        let recent = RecentCommands::default();
-        Self { id: room_id, public, name_version: 1, coming: Vec::new(), starts_at, recent }
+    /// Returns a new room, in the place of a deleted one if there was one.
+    pub fn new(
+        room_id: RoomId,
+        title: &Text,
+        person: &Person,
+        before: Option<&DeletedRoom>,
+        command: &CommandId,
+    ) -> Self {
+        let now = Timestamp::now();
+        let owner = person.person_id.as_str();
+        Self {
+            public: PublicRoom {
+                id: room_id.to_string(),
+                room_id,
+                person_id: person.person_id.clone(),
+                person_name: person.name.clone(),
+                title: title.clone(),
+                booking_count: 0,
+                creation_date: before.map_or(now, |before| now.max(before.room_date.next())),
+            },
+            person_version: person.version,
+            version: before.map_or(0, |before| before.version) + 1,
+            created_by: command.clone(),
+            recent: before.map_or_else(RecentCommands::default, |before| before.recent.clone()),
+            former: before.map_or_else(FormerOwners::default, |before| {
+                before.former.followed_by(before.person_id.as_str(), before.version, owner)
+            }),
+        }
     }
 
-    /// Returns the room with another name.
-    #[must_use]
-    pub fn renamed(mut self, name: RoomName) -> Self {
-        self.public.name = name;
-        Self { name_version: self.name_version + 1, ..self }
+    pub fn edited(&self, title: &Text, command: &CommandId) -> Self {
+        let mut room = self.next();
+        room.public.title = title.clone();
+        room.recent.remember([command.clone()], Timestamp::now());
+        room
+    }
+
+    pub fn renamed(&self, person: &Person) -> Self {
+        let mut room = self.next();
+        room.public.person_name = person.name.clone();
+        room.person_version = person.version;
+        room
+    }
+
+    pub fn counting(&self, booking_count: u64) -> Self {
+        let mut room = self.next();
+        room.public.booking_count = booking_count;
+        room
+    }
+
+    pub fn deleted(&self) -> DeletedRoom {
+        DeletedRoom {
+            id: self.public.id.clone(),
+            room_id: self.public.room_id.clone(),
+            person_id: self.public.person_id.clone(),
+            version: self.version + 1,
+            room_date: self.public.creation_date,
+            recent: self.recent.clone(),
+            former: self.former.clone(),
+            ttl: TTL_SECONDS,
+        }
+    }
+
+    fn next(&self) -> Self {
+        Self { version: self.version + 1, ..self.clone() }
+    }
+
+    /// Returns the copy of the room under this id.
+    pub fn copy(&self, id: String) -> RoomCopy {
+        RoomCopy { public: PublicRoom { id, ..self.public.clone() }, version: self.version }
     }
 }
 
-impl DesiredItem<Self> for Room {
-    fn has_created(&self, room: &Self) -> bool {
-        room.starts_at == self.starts_at
-    }
-
-    fn is_satisfied_by(&self, room: &Self) -> bool {
-        room.public.name == self.public.name
+impl DeletedRoom {
+    /// Returns the tombstone of the copy beside a person.
+    pub fn copy(&self, id: String, person_id: PersonId, version: u64) -> Self {
+        let recent = RecentCommands::default();
+        let former = FormerOwners::default();
+        Self { id, person_id, version, recent, former, ..self.clone() }
     }
 }
 
 impl Booking {
-    /// Creates a booking that is still to be counted.
-    pub fn new(public: PublicBooking) -> Self {
-        Self { public, room_name: None, name_version: 0, version: 1, ttl: None }
+    /// Returns a booking that is still to be counted.
+    pub fn new(room_id: &RoomId, id: BookingId, text: BookingText) -> Self {
+        let BookingText { person_id, purpose } = text;
+        let room_id = room_id.clone();
+        let creation_date = Timestamp::now();
+        let public = PublicBooking { id, room_id, person_id, purpose, creation_date };
+        Self { public, room_version: 0 }
     }
 
-    /// Returns the tombstone.
-    #[must_use]
-    pub fn cancelled(self) -> Self {
-        Self { version: self.version + 1, ttl: Some(tombstone::TTL_SECONDS), ..self }
-    }
-
-    /// Returns the booking with the name of its room.
-    #[must_use]
-    pub fn named(&self, room: &Room) -> Self {
-        let room_name = Some(room.public.name.clone());
-        Self { room_name, name_version: room.name_version, ..self.clone() }
-    }
-}
-
-/// A room and its bookings. Another name is an edit of the room.
-pub struct RoomFamily;
-
-impl Family for RoomFamily {
-    const PARENT: &'static str = "room";
-    const CHILD: &'static str = "booking";
-    const TOMBSTONE: Option<fn(Booking) -> RoomsItem> =
-        Some(|booking| RoomsItem::CancelledBooking(booking.cancelled()));
-    type Key = RoomId;
-    type Item = RoomsItem;
-    type Parent = Room;
-    type Child = Booking;
-    type ChildId = BookingId;
-    type Edit = RoomName;
-    type Refused = ApiError;
-
-    fn child_item(booking: &Booking, room: &Room) -> RoomsItem {
-        booking.named(room).into()
-    }
-
-    fn child_id(booking: &Booking) -> BookingId {
-        booking.public.id.clone()
-    }
-
-    fn after(room: &Room, changes: &Changes<'_, Self>) -> Room {
-        let mut room = room.clone();
-        room.public.booking_count = changes.count(room.public.booking_count, |_| true);
-        room.coming.retain(|(id, _, end)| *end > changes.now && !changes.deletes(id));
-        let times = |it: &PublicBooking| (it.id.clone(), it.starts_at, it.ends_at);
-        room.coming.extend(changes.created().map(|new| times(&new.public)));
-        if let Some(name) = changes.edit { room.renamed(name.clone()) } else { room }
-    }
-
-    fn refuses(room: impl FnOnce() -> Room, new: &Booking) -> Option<ApiError> {
-        let PublicBooking { id: own, starts_at, ends_at, .. } = &new.public;
-        let mut others = room().coming;
-        others.retain(|(id, ..)| id != own);
-        if others.iter().any(|(_, start, end)| start < ends_at && starts_at < end) {
-            let taken = "The room is booked at this time. Choose another time.";
-            return Some(ApiError::Conflict(taken));
-        }
-        let full = "The room has too many coming bookings. Choose another room.";
-        (others.len() >= MAX_COMING).then_some(ApiError::Conflict(full))
+    pub fn has_text_of(&self, other: &Self) -> bool {
+        let text =
+            |booking: &Self| (booking.public.person_id.clone(), booking.public.purpose.clone());
+        text(self) == text(other)
     }
 }

@@ -1,5 +1,6 @@
 //! Checks of the framework's promises for the functions of this app.
 
+use serde_json::json;
 use tributary_testing::checks;
 
 use crate::{App, World};
@@ -18,5 +19,13 @@ async fn no_answer_and_no_copy_has_a_secret() {
 async fn an_index_serves_each_query_and_each_index_serves_a_query() {
     let world = World::new().await;
     checks::send_examples(&world).await;
+    // The newest rooms are queried where the window has lost one of them.
+    for n in 0..=10 {
+        let room = json!({"personId": "ann", "title": "A room"});
+        world.put(&format!("/api/rooms/r{n}"), room).await.expect(201);
+    }
+    world.settle().await;
+    world.delete("/api/rooms/r10").await.expect(204);
+    world.settle().await;
     checks::indexes::every_query_has_an_index(&world);
 }

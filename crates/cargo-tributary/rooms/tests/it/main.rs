@@ -4,8 +4,6 @@
 
 mod bookings;
 mod checks;
-mod overlaps;
-mod people;
 mod proofs;
 mod secrets;
 

@@ -1,126 +1,176 @@
 //! The projections under the proof: late, duplicate and out-of-order deliveries, to two instances, one of
-//! which is killed.
+//! which is killed. And what the proof finds.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
-use serde_json::{Value, json};
-use tributary_functions::prelude::*;
+use serde_json::Value;
+use tributary_functions::{
+    cosmos::{Container, Cosmos, StoreError},
+    projection::{AnyProjection, Background, Effect, Projection, fan_out::FanOutProjection},
+    values::CommandId,
+};
 use tributary_testing::proof::{self, Sources, Targets};
 
 use my_app::rooms::{
-    model::{
-        Booking, BookingId, PeopleItem, PersonId, PublicBooking, Room, RoomId, RoomName, RoomsItem,
-    },
-    projections::{BookingCopies, BookingCounts, RoomNames},
+    DeletedRoom, NamesInRooms, NewestRooms, PeopleItem, Person, PersonId, Room, RoomCopies,
+    RoomCounts, RoomId, RoomsIntegrity, RoomsItem, Stores, Text,
 };
 
 use crate::App;
 
-fn room(number: u8) -> Room {
-    let name = RoomName::parse("Room 1".to_owned()).unwrap();
-    Room::new(RoomId::parse(format!("r{number}")).unwrap(), name)
+fn text(text: &str) -> Text {
+    Text::parse(text.to_owned()).unwrap()
 }
 
-/// A booking of a room, as the command writes it.
-fn booking(number: u8, person: u8, room: &Room) -> Booking {
-    let now = Timestamp::now();
-    let public = PublicBooking {
-        id: BookingId::parse(format!("b{number}")).unwrap(),
-        room_id: room.public.room_id.clone(),
-        person_id: PersonId::parse(format!("p{person}")).unwrap(),
-        starts_at: now,
-        ends_at: now.next(),
-    };
-    Booking::new(public).named(room)
+fn person(number: u8, before: Option<&Person>) -> Person {
+    let version = before.map_or(0, |before| before.version) + 1;
+    let id = PersonId::parse(format!("person{number}")).unwrap();
+    Person::new(id, text(&format!("Person {version}")), before)
 }
 
-/// Bookings: each is made once, and may be cancelled.
+fn new_room(id: RoomId, owner: &Person, before: Option<&DeletedRoom>) -> Room {
+    Room::new(id, &text("T"), owner, before, &CommandId::fresh())
+}
+
+fn edited(room: &Room) -> Room {
+    room.edited(&text(&format!("Title {}", room.version)), &CommandId::fresh())
+}
+
+/// Rooms, as the commands write them.
 #[derive(Default)]
-struct Bookings(BTreeMap<u8, RoomsItem>);
+struct RoomWriter(HashMap<u8, RoomsItem>);
 
-impl Sources for Bookings {
+impl Sources for RoomWriter {
     type App = App;
+
     const CONTAINER: &'static str = "rooms";
     const PARTITION_KEY: &'static str = "roomId";
 
     fn write(&mut self, source: u8, owner: u8) -> Value {
-        let new = || booking(source, owner, &room(source)).into();
-        json!(self.0.entry(source).or_insert_with(new))
+        let id = RoomId::parse(format!("room{source}")).unwrap();
+        let owner = person(owner, None);
+        let room = match self.0.get(&source) {
+            Some(RoomsItem::Room(room)) => edited(room),
+            Some(RoomsItem::DeletedRoom(before)) => new_room(id, &owner, Some(before)),
+            _ => new_room(id, &owner, None),
+        };
+        self.set(source, RoomsItem::Room(room))
     }
 
     fn delete(&mut self, source: u8) -> Option<Value> {
-        let item = self.0.get_mut(&source)?;
-        let RoomsItem::Booking(booking) = item else { return None };
-        *item = RoomsItem::CancelledBooking(booking.clone().cancelled());
-        Some(json!(item))
+        let Some(RoomsItem::Room(room)) = self.0.get(&source) else { return None };
+        let tombstone = room.deleted();
+        Some(self.set(source, RoomsItem::DeletedRoom(tombstone)))
     }
 }
 
-#[test]
-fn the_copies_are_true_whatever_is_delivered() {
-    proof::copies::<Bookings, BookingCopies>("people").unwrap();
+impl RoomWriter {
+    fn set(&mut self, source: u8, item: RoomsItem) -> Value {
+        let state = serde_json::to_value(&item).unwrap();
+        self.0.insert(source, item);
+        state
+    }
 }
 
-#[test]
-fn the_counts_are_true_whatever_is_delivered() {
-    proof::aggregate::<Bookings, BookingCounts>("booking-counts").unwrap();
-}
-
-/// Rooms that get other names.
+/// People, as the commands rename them.
 #[derive(Default)]
-struct Names(BTreeMap<u8, Room>);
+struct People(HashMap<u8, Person>);
 
-impl Sources for Names {
+impl Sources for People {
     type App = App;
-    const CONTAINER: &'static str = "rooms";
-    const PARTITION_KEY: &'static str = "roomId";
 
-    fn write(&mut self, source: u8, _owner: u8) -> Value {
-        let room = match self.0.get(&source) {
-            None => room(source),
-            Some(room) => {
-                let name = RoomName::parse(format!("Room {}", room.name_version + 1)).unwrap();
-                room.clone().renamed(name)
-            }
-        };
-        self.0.insert(source, room.clone());
-        json!(RoomsItem::Room(room))
-    }
-}
-
-/// The copies of bookings of these rooms.
-struct Copies;
-
-impl Targets for Copies {
-    type Sources = Names;
     const CONTAINER: &'static str = "people";
     const PARTITION_KEY: &'static str = "personId";
-    const COPIED: &'static [&'static str] = &["roomName", "nameVersion"];
 
-    fn create(target: u8, source: &Value, _tombstone: Option<&Value>) -> Value {
-        let Ok(RoomsItem::Room(room)) = serde_json::from_value(source.clone()) else {
-            unreachable!("the sources are rooms")
-        };
-        json!(PeopleItem::Booking(booking(target, target, &room)))
+    fn write(&mut self, source: u8, _owner: u8) -> Value {
+        let person = person(source, self.0.get(&source));
+        self.0.insert(source, person.clone());
+        serde_json::to_value(PeopleItem::Person(person)).unwrap()
+    }
+}
+
+/// The rooms of the people.
+struct RoomsOfPeople;
+
+impl Targets for RoomsOfPeople {
+    type Sources = People;
+
+    const CONTAINER: &'static str = "rooms";
+    const PARTITION_KEY: &'static str = "roomId";
+    const COPIED: &'static [&'static str] = &["personName", "personVersion"];
+
+    fn create(target: u8, source: &Value, tombstone: Option<&Value>) -> Value {
+        let person: Person = serde_json::from_value(source.clone()).unwrap();
+        let id = RoomId::parse(format!("room{target}")).unwrap();
+        let tombstone = tombstone.map(|it| serde_json::from_value(it.clone()).unwrap());
+        let room = new_room(id, &person, tombstone.as_ref());
+        serde_json::to_value(RoomsItem::Room(room)).unwrap()
     }
 
     fn version(target: &Value) -> u64 {
-        target["nameVersion"].as_u64().unwrap()
+        target["personVersion"].as_u64().unwrap()
+    }
+
+    fn edit(target: &Value) -> Option<Value> {
+        let room: Room = serde_json::from_value(target.clone()).unwrap();
+        Some(serde_json::to_value(RoomsItem::Room(edited(&room))).unwrap())
+    }
+
+    fn tombstone(target: &Value) -> Option<Value> {
+        let room: Room = serde_json::from_value(target.clone()).unwrap();
+        Some(serde_json::to_value(RoomsItem::DeletedRoom(room.deleted())).unwrap())
+    }
+}
+
+fn names(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {
+    let [people, rooms] = ["people", "rooms"].map(|id| cosmos.container(id));
+    Arc::new(FanOutProjection::new(NamesInRooms, &people, &rooms, background))
+}
+
+#[test]
+fn copies_end_as_their_definition_says() {
+    proof::copies::<RoomWriter, RoomCopies>("people").unwrap();
+}
+
+#[test]
+fn counts_end_as_their_definition_says() {
+    proof::aggregate::<RoomWriter, RoomCounts>("room-counts").unwrap();
+}
+
+#[test]
+fn the_newest_rooms_end_as_their_definition_says() {
+    proof::window::<RoomWriter, NewestRooms>("newest-rooms").unwrap();
+}
+
+#[test]
+fn names_end_as_the_people_have_them() {
+    let repairs = |cosmos: &_, background: &_| -> Arc<dyn AnyProjection> {
+        Arc::new(RoomsIntegrity::new(&Stores::new(cosmos), background))
+    };
+    proof::fan_out::<RoomsOfPeople>(names, repairs).unwrap();
+}
+
+/// A projection of `rooms` that repairs nothing.
+struct NoRepairs(Container);
+
+impl Projection for NoRepairs {
+    const FUNCTION: &'static str = "NoRepairs";
+    type Change = RoomsItem;
+
+    fn container(&self) -> &Container {
+        &self.0
+    }
+
+    async fn apply(&self, _change: &RoomsItem) -> Result<Effect, StoreError> {
+        Ok(Effect::Unchanged)
     }
 }
 
 #[test]
-fn every_copy_has_the_name_of_its_room_in_the_end() {
-    let containers = |cosmos: &Arc<Cosmos>| ["rooms", "people"].map(|id| cosmos.container(id));
-    proof::fan_out::<Copies>(
-        |cosmos, background| {
-            let [rooms, people] = containers(cosmos);
-            Arc::new(FanOutProjection::new(RoomNames, &rooms, &people, background))
-        },
-        |cosmos, _| {
-            let [rooms, people] = containers(cosmos);
-            Arc::new(RepairProjection::<RoomNames>::new(&rooms, &people))
-        },
-    )
-    .unwrap();
+fn the_proof_finds_a_name_that_no_projection_repairs() {
+    let no_repairs = |cosmos: &Arc<Cosmos>, _: &_| -> Arc<dyn AnyProjection> {
+        Arc::new(NoRepairs(cosmos.container("rooms")))
+    };
+    let error = proof::fan_out::<RoomsOfPeople>(names, no_repairs).unwrap_err();
+    assert!(error.contains("has not the value of"), "{error}");
 }
