@@ -10,8 +10,8 @@
 //! - [`engines`]: the shared parts of the commands and lists of every domain;
 //! - [`projection`]: the updates of copies from the change feed;
 //! - [`audit`]: the comparison and repair of values that are stored more than once;
-//! - [`dead_letters`]: the functions for changes that could not be applied;
-//! - [`operator`]: the functions and the command for the states of projections;
+//! - `dead_letters`: the functions for changes that could not be applied;
+//! - `operator`: the functions and the command for the states of projections;
 //! - [`page`]: a web page of the app;
 //! - [`cosmos`], [`http`]: the store, and the functions;
 //! - [`telemetry`]: logs, traces and metrics;

@@ -33,7 +33,7 @@ pub(crate) struct Replayed {
 /// - *A crash, or a lost answer, between applying and deleting*: the dead letter is still there, or was
 ///   deleted without an answer. The next replay changes no copy and deletes it, or is a 404. The host's
 ///   repetition of the same replay is answered from the
-///   [settlement](crate::projection::Settlement) of the first.
+///   settlement of the first.
 /// - *The change fails again meanwhile, in a delivery*: the delivery stores the dead letter anew, so it is
 ///   not deleted. The replay starts over with the newer one.
 pub(crate) async fn replay_dead_letter(

@@ -1,7 +1,7 @@
 //! A command that puts or deletes one item: the content of the slot under the id, and the next step.
 //!
 //! A command may find its own write: the response of the store was lost and the command retries, or
-//! the host has repeated the request. [`ItemSlot::put`] and [`ItemSlot::delete`] recognise such a write
+//! the host has repeated the request. [`ItemSlot::put`] and `ItemSlot::delete` recognise such a write
 //! before any condition is checked, since the condition of a command that was carried out holds no longer.
 //!
 //! 1. *The item, or its tombstone, remembers the command*

@@ -34,7 +34,7 @@ impl<S: Sync> FromRequestParts<S> for CommandId {
 }
 
 /// Returns the id of a new item: the one that its caller's key stands for in a
-/// [scope](IdempotencyKey::derived_id), or a fresh one.
+/// scope, or a fresh one.
 pub fn new_id<T: TryFrom<String>>(
     key: Option<&IdempotencyKey>,
     scope: &str,

@@ -11,7 +11,7 @@
 //! [`COPIES_BEHIND`].
 //!
 //! A command that has succeeded applies its changes to the copies of eager projections before its answer goes
-//! out ([`EagerProjections`](crate::projection::EagerProjections)).
+//! out (`EagerProjections`).
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@
 //! Where eager projections have applied some of the writes, the text is `2,<seconds since 1970>,<projections>`,
 //! and positions may have two more numbers ([`SessionPosition`]): `/<unapplied>`, or `/<unapplied>/<written>`
 //! where the second is not that of the position. `<projections>` is the number of the set for which they hold
-//! ([`EagerProjections::tag`](crate::projection::EagerProjections::tag)): an instance with another set, as in a
+//! (`EagerProjections::tag`): an instance with another set, as in a
 //! rolling deployment, takes all writes for unapplied. A token that would be too long has the first form, so
 //! that no write of its caller has to make room for the position of a copy.
 //!

@@ -1,6 +1,6 @@
 //! Commands on one item: the steps that all of them share.
 //!
-//! A handler takes an [`ItemCommand`]. Within [`retry`](crate::cosmos::retry) it reads the slot under the id
+//! A handler takes an [`ItemCommand`]. Within [`retry`] it reads the slot under the id
 //! of the item, and asks the command for the next step:
 //!
 //! | command | method | next step |

@@ -9,11 +9,11 @@
 //! 3. [`AggregateProjection`] of it, with the containers, is a line among the projections of the domain.
 //! 4. A query reads the number by [`total`]: one point read. [`totals`] reads those of many keys.
 //! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
-//!    it from the same definition ([`AggregateChecks`](crate::audit::AggregateChecks)).
+//!    it from the same definition (`AggregateChecks`).
 //!
 //! | item of the container | logical partition | content |
 //! | --- | --- | --- |
-//! | [`Holder`] | `source:<source>` | the version of the source, its contribution, the keys that may not have it yet |
+//! | `Holder` | `source:<source>` | the version of the source, its contribution, the keys that may not have it yet |
 //! | [`Share`] | the key | the contribution of one source to this key, and of which version |
 //! | [`Total`] | the key | the sum of the shares of the partition |
 //!

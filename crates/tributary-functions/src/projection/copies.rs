@@ -43,7 +43,7 @@ pub trait Copies: Send + Sync + 'static {
     }
 }
 
-/// Copies that the audit checks by their definition ([`CopiesChecks`](crate::audit::CopiesChecks)). Their
+/// Copies that the audit checks by their definition (`CopiesChecks`). Their
 /// container has no other items.
 pub trait AuditedCopies: Copies {
     /// The property that is the partition key of the copies.

@@ -65,8 +65,8 @@
 //!
 //! | read | may it be stale? |
 //! | --- | --- |
-//! | a copy that is to be written ([`StoredCopy::read`]) | yes: versions never fall, so a newer or equal version stays true; otherwise the copy is written, and the store refuses the older ETag, or an item that exists |
-//! | the source of a delivered change ([`DeliveredVersion`]) | no: a version below the delivered one is a lost race, after a second read of the latest committed state |
+//! | a copy that is to be written (`StoredCopy::read`) | yes: versions never fall, so a newer or equal version stays true; otherwise the copy is written, and the store refuses the older ETag, or an item that exists |
+//! | the source of a delivered change (`DeliveredVersion`) | no: a version below the delivered one is a lost race, after a second read of the latest committed state |
 //! | the targets of a [`fan_out`]; the source of a new target | no, both are latest committed |
 //! | the children of a deleted item ([`removal`]) | no, latest committed: none is written after the tombstone, so an empty answer is final |
 //! | the head of a window, the newest sources of a refill | no, latest committed: [`window`] has the argument |

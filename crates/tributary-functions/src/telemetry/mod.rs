@@ -98,7 +98,7 @@ pub(crate) fn start<'a>(
 }
 
 impl Telemetry {
-    /// Waits for the tasks of [`report_later`], and exports the remaining records. If the Functions host kills
+    /// Waits for the tasks of `report_later`, and exports the remaining records. If the Functions host kills
     /// the process instead, the spans of the last second and the metrics of the last ten seconds are lost.
     pub async fn stop(self) {
         LATER_REPORTS.close();

@@ -13,7 +13,7 @@ use crate::{
     model::{DeletedLabel, Label, LabelCopy, LabelItem, LabelKind, ProductItem},
 };
 
-/// The projection that brings new names to the products ([`NamesInProducts`]), and restores a
+/// The projection that brings new names to the products (`NamesInProducts`), and restores a
 /// deleted label that a product uses.
 ///
 /// Both kinds of labels share one trigger, since a trigger costs request units at rest

@@ -3,7 +3,7 @@
 //! Parent and children share one logical partition, and the parent has the partition key for its id.
 //! One transaction creates or deletes children and replaces the parent with their new count, under
 //! the ETag of the parent that was read. Operations on one parent that come at the same time go
-//! together, in one such transaction ([group commit](crate::cosmos::Combiner)).
+//! together, in one such transaction (group commit).
 //!
 //! # How a domain uses it
 //!

@@ -1,9 +1,9 @@
 //! The control of projections by operators: a state for each projection, which every instance follows.
 //!
 //! The container `projections` has an item for each projection that an operator has ever paused
-//! ([`ProjectionState`], [`ProjectionStates`]); a projection without one runs. It is written under its
+//! (`ProjectionState`, `ProjectionStates`); a projection without one runs. It is written under its
 //! ETag only. An instance reads the item when a batch arrives and its last read is older than
-//! [`STATE_MAX_AGE`] ([`ProjectionGate`]). So an idle app reads nothing, and a busy one a point read in that
+//! `STATE_MAX_AGE` (`ProjectionGate`). So an idle app reads nothing, and a busy one a point read in that
 //! time for each projection.
 //!
 //! # Why a pause loses nothing

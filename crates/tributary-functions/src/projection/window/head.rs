@@ -94,7 +94,7 @@ impl WindowHead {
     }
 }
 
-/// An item of a window as it is stored: a copy, a [`WindowTombstone`] or the [`WindowHead`], with the
+/// An item of a window as it is stored: a copy, a `WindowTombstone` or the [`WindowHead`], with the
 /// partition key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WindowItem<T> {

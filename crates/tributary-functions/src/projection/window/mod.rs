@@ -19,7 +19,7 @@
 //! | --- | --- |
 //! | [`WindowHead`] | the members, newest first; the flag of a due refill |
 //! | a copy, under the name of its source ([`Origin::name`](super::Origin::name)) | the part of the source that readers see, and its version |
-//! | [`WindowTombstone`], under the same id | the version of the tombstone of a deleted source |
+//! | `WindowTombstone`, under the same id | the version of the tombstone of a deleted source |
 //!
 //! # Why the window ends right
 //!
