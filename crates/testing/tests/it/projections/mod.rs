@@ -5,6 +5,7 @@ mod eager;
 mod failure_contract;
 mod late_deliveries;
 mod poisoned;
+mod shape_change;
 mod stale_reads;
 mod texts;
 mod window;
