@@ -250,9 +250,9 @@ impl App {
         });
         let projections = self.domains.iter().flat_map(|domain| {
             let options = domain.feeds;
-            domain.projections.iter().map(move |one| {
-                let trigger = Trigger::ChangeFeed { container: one.container_id(), options };
-                Declaration { name: one.function(), trigger }
+            domain.projections.iter().map(move |projection| {
+                let trigger = Trigger::ChangeFeed { container: projection.container_id(), options };
+                Declaration { name: projection.function(), trigger }
             })
         });
         let timers = self.timers().map(|Timer { function, schedule, .. }| Declaration {
@@ -261,7 +261,7 @@ impl App {
         });
         let all = http.chain(pages).chain(projections).chain(timers).chain([unmatched()]);
         let mut all: Vec<_> = all.collect();
-        all.sort_by_key(|one| one.name);
+        all.sort_by_key(|declaration| declaration.name);
         all
     }
 
@@ -368,7 +368,8 @@ fn projections_of(
 fn eager_projections(domains: &[Domain]) -> Result<Vec<&'static str>, ConfigError> {
     let eager = domains.iter().flat_map(|domain| {
         domain.eager.iter().map(|name| {
-            let is_known = domain.projections.iter().any(|one| one.function() == *name);
+            let is_known =
+                domain.projections.iter().any(|projection| projection.function() == *name);
             let error = || ConfigError::new(format!("{name} is no projection of {}.", domain.name));
             is_known.then_some(*name).ok_or_else(error)
         })

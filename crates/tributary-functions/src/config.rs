@@ -262,26 +262,6 @@ mod tests {
     }
 
     #[test]
-    fn telemetry_is_exported_only_to_an_endpoint_that_is_set() {
-        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
-        let export = |settings: &[_]| read(settings).unwrap().telemetry.export;
-        assert_eq!(export(&[store]), Ok(false));
-        assert_eq!(export(&[store, endpoint]), Ok(true));
-        assert_eq!(export(&[store, endpoint, ("OTEL_SDK_DISABLED", "true")]), Ok(false));
-        for (bad, named) in [
-            (
-                &[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4317")][..],
-                "OTEL_EXPORTER_OTLP_ENDPOINT",
-            ),
-            (&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "OTEL_EXPORTER_OTLP_PROTOCOL"),
-        ] {
-            let message = export(&[&[store], bad].concat()).unwrap_err();
-            assert!(message.contains(named), "{message}");
-        }
-    }
-
-    #[test]
     fn callers_are_believed_only_where_the_platform_vouches_for_them() {
         let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
         let mode = |settings: &[(&str, &str)]| {

@@ -254,7 +254,7 @@ fn write_functions(
     arguments: &FunctionsArguments,
 ) -> Vec<Difference> {
     let FunctionsArguments { check, folder } = arguments;
-    let names: BTreeSet<&str> = declarations.iter().map(|one| one.name).collect();
+    let names: BTreeSet<&str> = declarations.iter().map(|declaration| declaration.name).collect();
     let declared = declarations.iter().map(|declaration| declared(declaration, folder, *check));
     let superfluous = match superfluous(folder, &names) {
         Ok(folders) => folders,

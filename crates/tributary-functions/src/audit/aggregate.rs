@@ -125,7 +125,7 @@ impl<A: Aggregate> AggregateChecks<A> {
         let version = source.as_ref().and_then(|source| source.item.origin());
         let version = version.map_or(0, |origin| origin.version);
         let contribution = source.and_then(|source| A::contribution(&source.item));
-        let amount = contribution.filter(|one| one.key == key).map_or(0, |one| one.amount);
+        let amount = contribution.filter(|share| share.key == key).map_or(0, |share| share.amount);
         repair_share(self.totals(), (key, id), version, amount).await?;
         Ok("wrote the share and its total")
     }

@@ -98,7 +98,8 @@ pub(super) fn summary_line(summary: &AuditSummary) -> String {
 
 /// Returns the findings as an aligned table. The column of repairs is left out if there are none.
 fn findings_table(findings: &[Finding], has_colours: bool) -> String {
-    let n_columns = COLUMNS.len() - usize::from(findings.iter().all(|one| one.repair.is_none()));
+    let n_columns =
+        COLUMNS.len() - usize::from(findings.iter().all(|finding| finding.repair.is_none()));
     let row = |finding: &Finding| {
         let repaired = finding.repair.as_ref().is_some_and(|repair| repair.repaired);
         (Some(if repaired { Colour::Green } else { Colour::Red }), cells(finding).into())
@@ -201,21 +202,5 @@ mod tests {
              count-differs  rooms      p1             p1           2 bookings, 0 votes  no\u{fffd}[31m  wrote the counts\n\
              orphan         rooms      p1             a longer id  2 bookings, 0 votes  no\u{fffd}[31m\n"
         );
-    }
-
-    #[test]
-    fn a_report_to_a_closed_pipe_is_a_failure() {
-        struct Closed;
-        impl Write for Closed {
-            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::BrokenPipe.into())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let mut report = Report::new(Closed, Vec::new(), OutputFormat::Json);
-        report.findings(&findings());
-        assert!(report.end(&AuditSummary::default()).is_err());
     }
 }

@@ -89,8 +89,9 @@ impl<'a> Suspects<'a> {
             Ok::<_, StoreError>(
                 now.into_iter()
                     .filter(|suspect| {
-                        let stays =
-                            |one: &Finding| !one.is_repaired() && one.is_same(&suspect.finding);
+                        let stays = |finding: &Finding| {
+                            !finding.is_repaired() && finding.is_same(&suspect.finding)
+                        };
                         !reported.iter().any(stays)
                     })
                     .map(move |suspect| {

@@ -134,7 +134,7 @@ mod tests {
         let who = |settings: &[(&str, &str)]| {
             identity(Settings::new(&|name| {
                 let mut settings = settings.iter();
-                settings.find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned())
+                settings.find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
             }))
         };
         let named = (CREDENTIAL, "ManagedIdentity");
@@ -171,22 +171,5 @@ mod tests {
             assert!(message.contains("CosmosConnection__accountEndpoint"), "{message}");
             assert!(!message.contains("a2V5"), "{message}");
         }
-    }
-
-    #[test]
-    fn preferred_regions_are_those_of_the_setting_or_else_the_nearest() {
-        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-        let here = ("REGION_NAME", "North Europe");
-        let preferred = ("Cosmos__PreferredRegions", "West Europe, northeurope,");
-        let routing = |settings: &[_]| format!("{:?}", read(settings).unwrap().cosmos.routing);
-        let told = format!(
-            "{:?}",
-            RoutingStrategy::PreferredRegions(vec![Region::WEST_EUROPE, Region::NORTH_EUROPE])
-        );
-        assert_eq!(routing(&[store, here, preferred]), told);
-        let near = format!("{:?}", RoutingStrategy::ProximityTo(Region::NORTH_EUROPE));
-        assert_eq!(routing(&[store, here]), near);
-        let any = format!("{:?}", RoutingStrategy::PreferredRegions(Vec::new()));
-        assert_eq!(routing(&[store]), any);
     }
 }

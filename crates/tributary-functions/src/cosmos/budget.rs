@@ -147,12 +147,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_budget_is_spent_when_its_time_is_over() {
-        assert!(!Budget::start(LIMITS).is_spent());
-        assert!(Budget::start(Limits { time: Duration::ZERO, ..LIMITS }).is_spent());
-    }
-
-    #[tokio::test]
     async fn work_beyond_its_limits_is_refused_a_store_request() {
         let work = within(LIMITS, async {
             check_request_budget().unwrap();

@@ -226,10 +226,13 @@ impl<C: Combine> Shared<C> {
         group: Vec<QueuedOperation<C>>,
         memory: &mut C::Memory,
     ) -> Vec<MemberOutcome<C>> {
-        let captures = group.iter().map(|one| &one.captures).find(|one| !one.is_empty());
+        let captures =
+            group.iter().map(|queued| &queued.captures).find(|queued| !queued.is_empty());
         let captures = captures.cloned().unwrap_or_default();
-        let (operations, members): (Vec<_>, Vec<_>) =
-            group.into_iter().map(|one| (one.operation, (one.scope, one.answer))).unzip();
+        let (operations, members): (Vec<_>, Vec<_>) = group
+            .into_iter()
+            .map(|queued| (queued.operation, (queued.scope, queued.answer)))
+            .unzip();
         let Some((scope, _)) = members.first() else {
             return Vec::new();
         };
@@ -261,7 +264,7 @@ impl<C: Combine> Shared<C> {
         let mut targets = HashSet::new();
         let mut size = 0;
         let mut full = false;
-        let waiting_callers = queue.drain(..).filter(|one| !one.answer.is_closed());
+        let waiting_callers = queue.drain(..).filter(|queued| !queued.answer.is_closed());
         for waiting in waiting_callers {
             let larger = size + C::size(&waiting.operation);
             // Once it is full, all others wait: nothing overtakes.
@@ -313,7 +316,7 @@ mod tests {
         }
 
         async fn carry_out(&self, _: &u8, group: Vec<i32>, sum: &mut i32) -> Vec<(usize, i32)> {
-            assert!(group.iter().all(|one| *one >= 0), "a bug");
+            assert!(group.iter().all(|operation| *operation >= 0), "a bug");
             // The others come meanwhile.
             tokio::task::yield_now().await;
             *sum += group.iter().sum::<i32>();

@@ -166,13 +166,6 @@ mod tests {
         let cause = error.source().unwrap();
         assert!(!format!("{error:?} {cause}").contains("secret"), "{error:?} {cause}");
     }
-}
-
-#[cfg(test)]
-mod stored_tests {
-    use serde_json::json;
-
-    use super::*;
 
     #[test]
     fn a_row_of_a_query_has_its_etag_and_its_state() {

@@ -206,7 +206,8 @@ pub(super) struct MeterHandler(pub(super) Arc<InstanceSession>);
 impl DiagnosticsHandler for MeterHandler {
     fn handle(&self, diagnostics: &DiagnosticsContext, context: &Context<'_>) {
         let requests = diagnostics.requests();
-        let throttled = requests.iter().filter(|one| u16::from(*one.status()) == 429).count();
+        let throttled =
+            requests.iter().filter(|request| u16::from(*request.status()) == 429).count();
         let names = context.value::<CosmosOperationContext>();
         StoreOperation {
             name: names.and_then(CosmosOperationContext::operation_name).unwrap_or("operation"),
@@ -220,7 +221,7 @@ impl DiagnosticsHandler for MeterHandler {
         .record();
         if let Some(container) = names.and_then(CosmosOperationContext::container_name) {
             let answers =
-                requests.iter().filter(|one| !one.status().is_read_session_not_available());
+                requests.iter().filter(|request| !request.status().is_read_session_not_available());
             let answers =
                 answers.map(|answer| (u16::from(*answer.status()), answer.session_token()));
             let operation = names.and_then(CosmosOperationContext::operation_name);
@@ -249,23 +250,6 @@ mod tests {
 
     fn share(hundredths_of_ru: u64) -> CostShare {
         CostShare { nanoseconds: 1_000, ..CostShare::for_request(hundredths_of_ru) }
-    }
-
-    #[tokio::test]
-    async fn an_outer_meter_counts_the_requests_of_inner_meters() {
-        let ((first, second), parent) = metered(async {
-            share(100).charge();
-            let part = async |hundredths| metered(async { share(hundredths).charge() }).await.1;
-            (part(25).await, part(50).await)
-        })
-        .await;
-        let units = [&first, &second, &parent].map(|meter| meter.request_units());
-        assert!(units.iter().zip([0.25, 0.5, 1.75]).all(|(unit, sum)| (unit - sum).abs() < 1e-9));
-        let made_before = metered(async { share(10).charge() });
-        let (_, outer) = metered(made_before).await;
-        assert_eq!(outer.requests(), 1);
-        assert_eq!((first.requests(), parent.requests()), (1, 3));
-        assert_eq!((first.duration().as_micros(), parent.duration().as_micros()), (1, 3));
     }
 
     #[tokio::test]

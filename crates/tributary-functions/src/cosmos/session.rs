@@ -49,13 +49,13 @@ impl Session {
 
     pub(crate) fn of_container(&self, container: &str) -> impl Iterator<Item = &SessionPosition> {
         let tag = ContainerTag::of(container);
-        self.positions().filter(move |one| one.container == tag)
+        self.positions().filter(move |position| position.container == tag)
     }
 
     pub(crate) fn add(&mut self, added: SessionPosition) {
-        let same = |one: &&mut SessionPosition| {
-            one.container == added.container
-                && one.position.partition() == added.position.partition()
+        let same = |known: &&mut SessionPosition| {
+            known.container == added.container
+                && known.position.partition() == added.position.partition()
         };
         match self.0.iter_mut().find(same) {
             Some(known) => {
@@ -80,7 +80,7 @@ impl Session {
     #[must_use]
     pub(crate) fn applied_in(mut self, container: &str) -> Self {
         let tag = ContainerTag::of(container);
-        for position in self.0.iter_mut().filter(|one| one.container == tag) {
+        for position in self.0.iter_mut().filter(|known| known.container == tag) {
             position.unapplied = 0;
         }
         self
@@ -167,7 +167,7 @@ impl SeenPositions {
         let nothing_is_written = self.written.is_empty();
         let reads = self.read.positions();
         let reads =
-            reads.filter(|one| nothing_is_written || self.uncertain.contains(&one.container));
+            reads.filter(|read| nothing_is_written || self.uncertain.contains(&read.container));
         let mut session = self.written.clone();
         for position in reads {
             session.add(position.clone());
@@ -207,12 +207,13 @@ impl SeenPositions {
         self.written = std::mem::take(&mut self.written).and(&other.written);
         self.read = std::mem::take(&mut self.read).and(&other.read);
         self.uncertain.extend(&other.uncertain);
-        let documents = other.documents.iter().filter(|one| captures.0.contains(&one.container));
+        let documents =
+            other.documents.iter().filter(|document| captures.0.contains(&document.container));
         self.add_documents(documents.cloned());
     }
 
     fn add_documents(&mut self, documents: impl Iterator<Item = WrittenDocument>) {
-        let mut bytes: usize = self.documents.iter().map(|one| one.text.len()).sum();
+        let mut bytes: usize = self.documents.iter().map(|document| document.text.len()).sum();
         for document in documents {
             bytes += document.text.len();
             if bytes > MAX_DOCUMENT_BYTES {
@@ -331,7 +332,7 @@ impl InstanceSession {
                 all.add(SessionPosition::written(tag, position.clone()));
             }
         }
-        let segments: Vec<&str> = all.positions().map(|one| one.position.as_ref()).collect();
+        let segments: Vec<&str> = all.positions().map(|known| known.position.as_ref()).collect();
         Some(SessionToken::new(segments.join(",")))
     }
 
@@ -365,8 +366,9 @@ impl InstanceSession {
         // The change feed has no change for a delete.
         let is_change = !operation.contains("delete");
         for (positions, is_change) in [(&seen.written, is_change), (&seen.read, false)] {
-            let positions =
-                positions.positions().map(|one| (one.position.partition(), one.position.lsn()));
+            let positions = positions
+                .positions()
+                .map(|known| (known.position.partition(), known.position.lsn()));
             telemetry::note_positions(container, is_change, positions);
         }
         seen.note();
@@ -414,8 +416,8 @@ mod tests {
                 },
             ));
             let latest = |writes: bool, partition: u8| {
-                let of = answers.iter().filter(|one| one.0 == writes && one.1 == partition);
-                of.map(|one| one.2).max()
+                let of = answers.iter().filter(|answer| answer.0 == writes && answer.1 == partition);
+                of.map(|answer| answer.2).max()
             };
             for partition in [0, 1] {
                 let known = lock(&instance.0);
@@ -423,8 +425,8 @@ mod tests {
                 let expected = latest(true, partition).max(latest(false, partition));
                 prop_assert_eq!(known.map(Position::lsn), expected);
                 for (session, writes) in [(&seen.written, true), (&seen.read, false)] {
-                    let mut positions = session.positions().map(|one| &one.position);
-                    let of = positions.find(|one| one.partition() == partition.to_string());
+                    let mut positions = session.positions().map(|known| &known.position);
+                    let of = positions.find(|position| position.partition() == partition.to_string());
                     prop_assert_eq!(of.map(Position::lsn), latest(writes, partition));
                 }
             }

@@ -49,7 +49,7 @@ impl FunctionNames {
 
     fn find(&self, method: &Method, route: &str) -> &'static str {
         let mut names = self.names.iter();
-        let found = names.find(|(one, path, _)| one == method && *path == route);
+        let found = names.find(|(known, path, _)| known == method && *path == route);
         found.map_or(self.unmatched, |(_, _, name)| name)
     }
 }

@@ -195,7 +195,8 @@ fn refused() -> ApiError {
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|one| one.split_once('='));
+    let mut pairs =
+        values.flat_map(|value| value.split(';')).filter_map(|pair| pair.split_once('='));
     pairs.find(|(name, _)| name.trim() == COOKIE).map(|(_, value)| value.trim())
 }
 
@@ -227,29 +228,5 @@ impl Preferences {
             }
         }
         preferences
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn known_preferences_are_read_and_others_ignored() {
-        let read = |values: &[&str]| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append("prefer", value.parse().unwrap());
-            }
-            let Preferences { wait, cookie } = Preferences::of(&headers);
-            (wait.map(|wait| wait.as_secs()), cookie)
-        };
-        assert_eq!(read(&[]), (None, false));
-        assert_eq!(read(&["wait=5"]), (Some(5), false));
-        assert_eq!(read(&["respond-async, Wait = \"7\"; foo=1"]), (Some(7), false));
-        assert_eq!(read(&["consistency-cookie", "wait=0, wait=9"]), (Some(0), true));
-        for bad in ["wait", "wait=", "wait=-1", "wait=1.5", "wait=soon", "=", ",;,"] {
-            assert_eq!(read(&[bad]), (None, false), "{bad}");
-        }
     }
 }

@@ -47,14 +47,14 @@ pub(super) fn write(session: &Session, eager: u32, now: Timestamp) -> String {
     let seconds = now.unix_seconds();
     let full = session.positions().map(entry);
     let is_plain = session.clone().unapplied() == *session
-        && session.positions().all(|one| one.written == one.position.lsn());
+        && session.positions().all(|position| position.written == position.position.lsn());
     let full = full.fold(format!("2,{seconds},{eager:x}"), |text, entry| text + &entry);
     if !is_plain && full.len() <= MAX_TEXT_BYTES {
         return BASE64_URL_SAFE_NO_PAD.encode(full);
     }
     let mut text = format!("1,{seconds}");
     // The position of a copy takes no place of a write.
-    let writes = session.positions().filter(|one| one.written > 0);
+    let writes = session.positions().filter(|position| position.written > 0);
     for position in writes {
         let entry = plain_entry(position);
         if text.len() + entry.len() > MAX_TEXT_BYTES {
@@ -190,7 +190,7 @@ mod tests {
                 return Ok(());
             }
             // Each wait of the newest writes is there, and nothing is taken for applied.
-            let writes: Vec<_> = session.positions().filter(|one| one.written > 0).collect();
+            let writes: Vec<_> = session.positions().filter(|position| position.written > 0).collect();
             let kept = read.positions().count();
             prop_assert!(kept >= writes.len().min(12));
             for (read, write) in read.positions().zip(writes) {

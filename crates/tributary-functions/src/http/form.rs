@@ -379,7 +379,6 @@ mod tests {
         raw_json::{Checked, check},
         *,
     };
-    use crate::values::check_length;
 
     #[derive(Debug, PartialEq, JsonSchema)]
     #[schemars(with = "f64", example = 1.1)]
@@ -416,47 +415,6 @@ mod tests {
         let lines: Vec<_> = lines.iter().map(|Line(name, price)| (&**name, &*price.0)).collect();
         assert_eq!(lines, [("a", "1.10"), ("b", "1e2")]);
         assert_eq!(form.into_errors(), []);
-    }
-
-    #[test]
-    fn a_schema_has_each_field_with_the_rule_of_its_parser() {
-        struct Order;
-
-        impl FromForm for Order {
-            fn from_form(form: &mut Form) -> Option<Self> {
-                let note =
-                    form.optional_text("note", |text| check_length(&text, 0, 9).map(|()| text));
-                let tags = form.optional_texts("tags", 0..=2, Ok);
-                let lines = form.objects::<Line>("lines", 1..=3);
-                note?;
-                tags?;
-                lines.map(|_| Self)
-            }
-        }
-
-        let price = json!({"type": "number", "format": "double", "examples": [1.1]});
-        let line = json!({
-            "type": "object",
-            "properties": {"name": {"type": "string"}, "price": price},
-            "required": ["name", "price"],
-        });
-        let tags = json!({
-            "type": ["array", "null"],
-            "minItems": 0,
-            "maxItems": 2,
-            "items": {"type": "string"},
-        });
-        let rule = "must be 0 to 9 characters long";
-        let expected = json!({
-            "type": "object",
-            "properties": {
-                "note": {"type": ["string", "null"], "description": rule},
-                "tags": tags,
-                "lines": {"type": "array", "minItems": 1, "maxItems": 3, "items": line},
-            },
-            "required": ["lines"],
-        });
-        assert_eq!(Form::schema_of::<Order>(), expected);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(super) async fn release(
     let function = projection.function();
     let leases = projections.leases().of(function, projection.sources()).await?;
     let leases: Vec<Lease> = leases.into_iter().filter_map(Result::ok).collect();
-    let Some(found) = leases.iter().find(|one| one.token == lease.as_str()) else {
+    let Some(found) = leases.iter().find(|known| known.token == lease.as_str()) else {
         return Err(unknown(&leases));
     };
     let expiration = projections.lease_terms(function).expiration;

@@ -158,7 +158,8 @@ pub(super) async fn cancel(
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
     let cancelled = |state: &ProjectionState| {
-        let rebuild = state.rebuild.as_ref().and_then(|one| one.cancelled(Timestamp::now()));
+        let rebuild =
+            state.rebuild.as_ref().and_then(|rebuild| rebuild.cancelled(Timestamp::now()));
         Ok(rebuild.map(|rebuild| state.with_rebuild(rebuild)))
     };
     let updated = update(projections, projection, conditions, &cancelled).await?;

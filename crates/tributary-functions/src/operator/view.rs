@@ -269,7 +269,7 @@ impl ProjectionView {
     ) -> Self {
         let terms = projections.lease_terms(self.name);
         let is_paused = self.status.refuses_batches();
-        let view = |one| LeaseView::new(one, terms, is_paused);
+        let view = |measured| LeaseView::new(measured, terms, is_paused);
         let leases = lag.map(|lag| lag.leases.iter().take(MAX_MEASURED_LEASES).map(view).collect());
         Self { leases, ..self.with_lag(projections, lag) }
     }

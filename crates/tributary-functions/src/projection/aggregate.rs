@@ -190,7 +190,8 @@ impl Holder {
         let mut pending = before.map(|before| before.pending.clone()).unwrap_or_default();
         let earlier = before.and_then(|before| before.contribution.clone());
         if earlier != contribution {
-            let keys = [&earlier, &contribution].into_iter().flatten().map(|one| one.key.clone());
+            let keys =
+                [&earlier, &contribution].into_iter().flatten().map(|share| share.key.clone());
             pending.extend(keys);
         }
         let ttl = contribution.is_none().then_some(tombstone::TTL_SECONDS);
@@ -198,8 +199,8 @@ impl Holder {
     }
 
     fn amount(&self, key: &str) -> i64 {
-        let contribution = self.contribution.iter().find(|one| one.key == key);
-        contribution.map_or(0, |one| one.amount)
+        let contribution = self.contribution.iter().find(|share| share.key == key);
+        contribution.map_or(0, |share| share.amount)
     }
 }
 
@@ -269,7 +270,7 @@ impl<A: Aggregate> AggregateProjection<A> {
         change: &A::Change,
     ) -> Result<Option<(u64, Option<Contribution>)>, StoreError> {
         let contribution = A::contribution(change);
-        if !contribution.as_ref().is_some_and(|one| may_be_rewritten_by_host(&one.key)) {
+        if !contribution.as_ref().is_some_and(|share| may_be_rewritten_by_host(&share.key)) {
             return Ok(Some((origin.version, contribution)));
         }
         let stored: Option<A::Change> = origin.read_again(&self.sources).await?;

@@ -79,7 +79,7 @@ pub(super) struct MonitoredFeed<'a> {
 
 impl MonitoredFeed<'_> {
     fn writes<'a>(&self, session: &'a Session) -> Vec<&'a SessionPosition> {
-        session.of_container(self.monitored.id()).filter(|one| one.written > 0).collect()
+        session.of_container(self.monitored.id()).filter(|write| write.written > 0).collect()
     }
 
     /// Returns the number of the last of these writes that the projection is to be waited for; 0 if none.

@@ -283,6 +283,6 @@ impl DeadLetters {
             return Ok(None);
         };
         let settlement = self.0.read::<Settlement>(function, &Settlement::id(id)).await?;
-        Ok(settlement.map(|stored| stored.item).filter(|one| one.command == *command))
+        Ok(settlement.map(|stored| stored.item).filter(|settlement| settlement.command == *command))
     }
 }

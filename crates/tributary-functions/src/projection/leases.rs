@@ -201,7 +201,7 @@ impl ProjectionLeases {
         };
         let mut leases: Vec<RowResult<Lease>> =
             rows.into_iter().map(|row| row.map(Lease::from)).collect();
-        leases.sort_by(|one, other| order(one).cmp(&order(other)));
+        leases.sort_by(|lease, other| order(lease).cmp(&order(other)));
         Ok(leases)
     }
 }

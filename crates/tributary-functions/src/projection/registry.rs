@@ -206,7 +206,7 @@ impl Projections {
     pub fn with_eager(self, functions: &[&str]) -> Self {
         let EagerOptions { time, projections } = self.options.eager;
         let functions = projections.unwrap_or(functions).iter().filter(|_| !time.is_zero());
-        let find = |name: &&str| self.all.iter().find(|one| one.function() == *name);
+        let find = |name: &&str| self.all.iter().find(|projection| projection.function() == *name);
         let eager = functions.filter_map(find).map(|projection| {
             let gate = Arc::new(self.gate(projection.function()));
             Arc::new(EagerProjection { gate, projection: Arc::clone(projection) })
@@ -292,10 +292,10 @@ impl Projections {
         limit: Duration,
     ) -> CopyFreshness {
         let found = chain.iter().filter_map(|name| self.by_function(name));
-        let feeds = found.map(|one| MonitoredFeed {
-            function: one.function(),
-            monitored: one.sources(),
-            is_eager: self.eager.of(one.function()).is_some(),
+        let feeds = found.map(|projection| MonitoredFeed {
+            function: projection.function(),
+            monitored: projection.sources(),
+            is_eager: self.eager.of(projection.function()).is_some(),
         });
         let chain: Vec<_> = feeds.collect();
         telemetry::followed_apart(self.catch_up.wait(&chain, session, limit)).await

@@ -33,8 +33,10 @@ pub(super) fn defect<T: DeserializeOwned>(
     // No document can be read without its type, so the type is bad only if no other field is.
     let candidates =
         fields.keys().filter(|field| *field != TYPE_FIELD && fields.len() <= MAX_TESTED_FIELDS);
-    let mut bad: Vec<(&String, Option<String>)> =
-        candidates.map(|field| (field, without(field))).filter(|one| one.1 != original).collect();
+    let mut bad: Vec<(&String, Option<String>)> = candidates
+        .map(|field| (field, without(field)))
+        .filter(|candidate| candidate.1 != original)
+        .collect();
     // Without another required field, the parser stops earlier. Without a bad optional field, it does not
     // stop.
     if bad.iter().any(|(_, message)| message.is_none()) {

@@ -151,7 +151,8 @@ impl Rebuilds {
             if stored.id != rebuild.id || !stored.is_under_way() {
                 return Ok(Err(RunResult::NoRebuild));
             }
-            let worker = |rebuild: &Rebuild| rebuild.worker.as_ref().map(|one| one.id.clone());
+            let worker =
+                |rebuild: &Rebuild| rebuild.worker.as_ref().map(|worker| worker.id.clone());
             if worker(stored) != worker(rebuild) {
                 return Ok(Err(RunResult::OtherWorker));
             }
@@ -250,7 +251,7 @@ impl Run<'_> {
         progress: &mut RebuildProgress,
     ) -> Result<(), Stop> {
         let documents =
-            page.into_iter().filter_map(|one| Document::from_json(one.into_text()).ok());
+            page.into_iter().filter_map(|item| Document::from_json(item.into_text()).ok());
         let documents = Documents(documents.collect());
         let projections = &self.rebuilds.projections;
         let invocation = InvocationId(format!("rebuild-{}", self.rebuild.id));

@@ -377,7 +377,7 @@ impl RecentWork {
 
     fn behind(&self, after: u64) -> RecentRecords {
         let records = lock(&self.records);
-        let kept = records.kept.iter().filter(|one| one.sequence > after).cloned().collect();
+        let kept = records.kept.iter().filter(|record| record.sequence > after).cloned().collect();
         RecentRecords { instance: self.instance.clone(), last: records.last, records: kept }
     }
 }
@@ -412,8 +412,11 @@ mod tests {
         let group = lock(detail.as_ref().unwrap()).clone();
         assert_eq!((group.partitions.len(), group.further_uses), (MAX_PARTITIONS, 1));
         assert_eq!(group.partitions[0].store_requests, 2);
-        let written: Vec<_> =
-            group.written.iter().map(|one| (one.partition.as_str(), one.lsn)).collect();
+        let written: Vec<_> = group
+            .written
+            .iter()
+            .map(|position| (position.partition.as_str(), position.lsn))
+            .collect();
         assert_eq!((written, group.physical.len()), (vec![("0", 9), ("1", 2)], 2));
         let member = Some(SharedDetail::default());
         DETAIL.scope(member.clone(), async { group.note_share(2) }).await;

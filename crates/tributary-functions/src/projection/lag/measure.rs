@@ -61,8 +61,10 @@ impl Projections {
         waiting: &'a WaitingPositions,
     ) -> BoxFuture<'a, Result<Vec<ProjectionLag>, StoreError>> {
         let measure = async move {
-            let triggers: Vec<_> =
-                self.all().map(|one| (one.function(), one.sources().clone())).collect();
+            let triggers: Vec<_> = self
+                .all()
+                .map(|projection| (projection.function(), projection.sources().clone()))
+                .collect();
             let leases = self.leases().of_each(&triggers).await?;
             self.measure(self.all().zip(leases).collect(), waiting).await
         };
@@ -169,8 +171,8 @@ pub(crate) async fn measure_lag(
 }
 
 /// Returns a lease, and true if changes wait for it; none if that is unknown.
-fn is_waiting(one: &MeasuredLease) -> (&Lease, Option<bool>) {
-    (&one.lease, one.lag.map(|lag| lag.changes > 0))
+fn is_waiting(measured: &MeasuredLease) -> (&Lease, Option<bool>) {
+    (&measured.lease, measured.lag.map(|lag| lag.changes > 0))
 }
 
 fn report(
@@ -181,12 +183,12 @@ fn report(
     now: Timestamp,
 ) {
     let terms = projections.lease_terms(function);
-    for one in &lag.leases {
-        let status = one.status(terms, is_paused, now);
+    for measured in &lag.leases {
+        let status = measured.status(terms, is_paused, now);
         if let Some(advice) = status.advice() {
             let status = LeaseStatus::as_str(status);
-            let lease = &one.lease.token;
-            let waiting_s = one.lag.unwrap_or_default().seconds(now);
+            let lease = &measured.lease.token;
+            let waiting_s = measured.lag.unwrap_or_default().seconds(now);
             tracing::warn!(
                 projection = function,
                 lease,

@@ -77,7 +77,7 @@ impl ProjectionLag {
     /// Returns the lag of the lease that is the farthest behind: the most changes, and the longest wait. None
     /// if no lease was measured.
     pub(crate) fn worst(&self) -> Option<Lag> {
-        let measured = self.leases.iter().filter_map(|one| one.lag);
+        let measured = self.leases.iter().filter_map(|lease| lease.lag);
         measured.reduce(|one, other| Lag {
             changes: one.changes.max(other.changes),
             waits_since: one.waits_since.into_iter().chain(other.waits_since).min(),
@@ -175,7 +175,7 @@ pub(crate) struct LagSummary {
 impl ProjectionLag {
     pub(crate) fn summary(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LagSummary {
         let worst = self.worst().unwrap_or_default();
-        let is_stopped = |one: &&MeasuredLease| one.status(terms, is_paused, now).is_stopped();
+        let is_stopped = |lease: &&MeasuredLease| lease.status(terms, is_paused, now).is_stopped();
         LagSummary {
             changes: worst.changes,
             seconds: worst.seconds(now),
@@ -187,62 +187,13 @@ impl ProjectionLag {
 }
 
 #[cfg(test)]
-mod measured_tests {
-    use super::*;
-    use crate::cosmos::NextChange;
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_unix_seconds(seconds).unwrap()
-    }
-
-    fn lag(last_lsn: u64, next: Option<(u64, i64)>) -> Lag {
-        let next = next.map(|(lsn, written)| NextChange { lsn, written_at: at(written) });
-        Lag::from(&FeedHead { last_lsn, next })
-    }
-
-    #[test]
-    fn the_lag_is_the_distance_from_the_first_waiting_change_to_the_last_write() {
-        assert_eq!(lag(120, None), Lag::default(), "deletes raise the LSN and bring no change");
-        assert_eq!(lag(120, Some((120, 5))).changes, 1);
-        let behind = lag(120, Some((111, 5)));
-        assert_eq!((behind.changes, behind.seconds(at(9)), behind.seconds(at(2))), (10, 4, 0));
-        assert_eq!(lag(0, Some((7, 5))).changes, 1, "a replica that is behind");
-        assert_eq!(lag(u64::MAX, Some((0, 5))).changes, u64::MAX);
-    }
-
-    #[test]
-    fn the_parts_of_a_lease_are_added_and_the_worst_lease_counts() {
-        let (one, other) = (lag(20, Some((11, 7))), lag(9, Some((9, 3))));
-        assert_eq!(one.and(other), Lag { changes: 11, waits_since: Some(at(3)) });
-        assert_eq!(one.and(Lag::default()), one);
-        let lease = |lag| MeasuredLease {
-            lease: Lease {
-                id: "l".into(),
-                token: "0".into(),
-                range: None,
-                continuation: None,
-                owner: None,
-                written_at: at(0),
-            },
-            lag,
-            unmoved_since: None,
-        };
-        let leases = [Some(one), None, Some(other)].map(lease).into();
-        let projection = ProjectionLag { leases, unreadable: 1 };
-        assert_eq!(projection.worst(), Some(Lag { changes: 10, waits_since: Some(at(3)) }));
-        assert_eq!(projection.unmeasured(), 2);
-        assert_eq!(ProjectionLag::default().worst(), None);
-    }
-}
-
-#[cfg(test)]
-mod status_tests {
+mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::projection::{
-        lag::Lag,
-        leases::{Lease, STOPPED_AFTER},
+    use crate::{
+        cosmos::NextChange,
+        projection::leases::{Lease, STOPPED_AFTER},
     };
 
     const TERMS: LeaseTerms =
@@ -291,5 +242,20 @@ mod status_tests {
         assert_eq!(status(&nothing_waits), Current);
         let unmeasured = MeasuredLease { lag: None, ..nothing_waits };
         assert_eq!(status(&unmeasured), Unmeasured);
+    }
+
+    fn lag(last_lsn: u64, next: Option<(u64, i64)>) -> Lag {
+        let next = next.map(|(lsn, age)| NextChange { lsn, written_at: ago(age) });
+        Lag::from(&FeedHead { last_lsn, next })
+    }
+
+    #[test]
+    fn the_lag_is_the_distance_from_the_first_waiting_change_to_the_last_write() {
+        assert_eq!(lag(120, None), Lag::default(), "deletes raise the LSN and bring no change");
+        assert_eq!(lag(120, Some((120, 5))).changes, 1);
+        let behind = lag(120, Some((111, 4)));
+        assert_eq!((behind.changes, behind.seconds(ago(0)), behind.seconds(ago(7))), (10, 4, 0));
+        assert_eq!(lag(0, Some((7, 5))).changes, 1, "a replica that is behind");
+        assert_eq!(lag(u64::MAX, Some((0, 5))).changes, u64::MAX);
     }
 }

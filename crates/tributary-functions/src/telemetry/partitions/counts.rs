@@ -194,8 +194,6 @@ mod tests {
         Cost { request_units, requests: 1, throttled: 0 }
     }
 
-    impl PartitionSummary {}
-
     /// The error that the sketch promises.
     fn most(total: f64) -> f64 {
         total * FrequentItemsSketch::<String>::epsilon_for_max_map_size(SKETCH_ENTRIES).unwrap()
@@ -208,18 +206,6 @@ mod tests {
             counts.add(Some(&format!("p{partition}")), false, cost(units));
         }
         counts
-    }
-
-    #[test]
-    fn a_cross_partition_query_counts_for_no_partition() {
-        let mut counts = counts([(1, 100)]);
-        for (partition, begins) in [(None, true), (None, false), (Some("p1"), true)] {
-            counts.add(partition, begins, cost(10.0));
-        }
-        let summary = counts.summary();
-        assert_eq!((summary.queries, summary.cross_partition_queries), (2, 1));
-        assert_eq!((summary.partitions, summary.top[0].requests), (1, 2));
-        assert!((summary.request_units - 31.0).abs() < 1e-9);
     }
 
     #[test]
@@ -265,13 +251,6 @@ mod tests {
             }
         }
     }
-}
-
-#[cfg(test)]
-mod skew_tests {
-    use proptest::prelude::*;
-
-    use super::*;
 
     /// By the definition: the mean difference of all pairs, over twice the mean.
     fn by_pairs(loads: &[f64]) -> f64 {
@@ -280,16 +259,6 @@ mod skew_tests {
             loads.iter().flat_map(|load| loads.iter().map(move |other| (load - other).abs()));
         let count = u32::try_from(loads.len()).map_or(f64::INFINITY, f64::from);
         pairs.sum::<f64>() / (2.0 * count * sum)
-    }
-
-    #[test]
-    fn the_gini_coefficient_is_zero_for_even_loads_and_almost_one_for_a_single_load() {
-        assert_eq!(gini(&mut [], 0.0, 0), None);
-        assert_eq!(gini(&mut [], 5.0, 3), Some(0.0));
-        assert!(gini(&mut [3.0; 10], 0.0, 0).unwrap() < 1e-9);
-        let mut one_of_a_hundred = [0.0; 100];
-        one_of_a_hundred[17] = 5.0;
-        assert!((gini(&mut one_of_a_hundred, 0.0, 0).unwrap() - 0.99).abs() < 1e-9);
     }
 
     proptest! {
