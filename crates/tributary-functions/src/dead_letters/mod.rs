@@ -6,8 +6,7 @@
 mod replay_dead_letter;
 
 use axum::{Json, extract::State, http::StatusCode};
-pub(crate) use replay_dead_letter::replay_dead_letter;
-pub(crate) use replay_dead_letter::{ReplayCounts, replay_many};
+pub(crate) use replay_dead_letter::{ReplayCounts, replay_dead_letter, replay_many};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -17,7 +17,7 @@
 use std::convert::Infallible;
 
 use axum::{
-    extract::FromRequestParts,
+    extract::{FromRequestParts, OptionalFromRequestParts},
     http::{StatusCode, request::Parts},
 };
 use serde::Serialize;
@@ -28,9 +28,9 @@ use crate::{
     engines::{
         command::{DeleteStep, DesiredItem, ItemSlot, PutStep, WrittenItem},
         counted_children::{CountedChildren, CreateOutcome, DeleteOutcome, Family, FamilyRequest},
-        idempotency::RemembersCommands,
+        idempotency::{IdempotencyKey, RemembersCommands},
     },
-    values::CommandId,
+    values::{CommandId, fresh_id},
 };
 
 /// The answer to an `Idempotency-Key` that comes again with another body.
@@ -231,5 +231,46 @@ impl<S: Sync> FromRequestParts<S> for ItemCommand {
         let id = CommandId::from_request_parts(parts, state).await?;
         let conditions = Conditions::from_request_parts(parts, state).await?;
         Ok(Self { id, conditions })
+    }
+}
+
+/// The header that the host sets, replacing one that a client sends. Without a host, the client is
+/// responsible for the value.
+pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
+
+/// The id comes from the invocation id. The host repeats a request without a body up to 40 times when the
+/// handler or its connection ends, always with the same invocation id.
+impl<S: Sync> FromRequestParts<S> for CommandId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let invocation = parts.headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok());
+        Ok(match invocation.filter(|id| !id.is_empty()) {
+            // An invocation is one request; method and path guard against a reused id.
+            Some(id) => Self::from_text(&format!("{id} {} {}", parts.method, parts.uri.path())),
+            None => Self::fresh(),
+        })
+    }
+}
+
+/// Returns the id of a new item: the one that its caller's key stands for in a scope, or a fresh one.
+pub fn new_id<T: TryFrom<String>>(
+    key: Option<&IdempotencyKey>,
+    scope: &str,
+) -> Result<T, ApiError> {
+    let id = key.map_or_else(fresh_id, |key| key.derived_id(scope));
+    T::try_from(id).map_err(|_| ApiError::Internal)
+}
+
+impl<S: Sync> OptionalFromRequestParts<S> for IdempotencyKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, ApiError> {
+        let Some(value) = parts.headers.get("idempotency-key") else {
+            return Ok(None);
+        };
+        // The rule refuses a value that is no ASCII text, too.
+        let key = IdempotencyKey::parse(value.to_str().unwrap_or_default());
+        key.map(Some).map_err(|error| ApiError::invalid("Idempotency-Key", error.to_string()))
     }
 }

@@ -4,7 +4,6 @@
 mod admission;
 mod answered;
 mod body;
-mod command;
 mod conditions;
 mod consistency;
 mod consistency_token;
@@ -19,13 +18,11 @@ mod query;
 mod raw_json;
 mod reply;
 mod signature;
-mod takes;
 mod work_queue;
 
 pub use admission::{Admission, AdmissionOptions, AdmissionTerms, Footprint, admit};
 pub(crate) use answered::{COSTS_ROUTE, FunctionNames, answered, catch_panics};
 pub use body::JsonBody;
-pub use command::{INVOCATION_ID, new_id};
 pub use conditions::Conditions;
 pub use consistency::{CONSISTENCY_TOKEN, Consistency, ConsistencyOptions, consistent};
 pub use cpu_bound::{CpuBoundError, CpuBoundWork};
@@ -33,12 +30,13 @@ pub use error::{ApiError, DomainProblem, FieldError, Problem};
 pub(crate) use error::{method_not_allowed, no_such_route};
 pub use form::{Form, FromForm, from_form};
 pub use function::{AuthLevel, HttpFunction, delete, get, post, put};
-pub use item_command::{ItemCommand, KEY_USED};
+pub use item_command::{INVOCATION_ID, ItemCommand, KEY_USED, new_id};
 pub use list::{Filter, List, PageRequest, refused_cursor};
 pub use principal::{Actor, Authentication};
 pub(crate) use query::path_parameters;
 pub use query::{Params, QueryParameter, limit_of, moment_from, parameter_of, values_of};
 pub use reply::{ItemResponse, StoredItems, created, found, item};
-pub use signature::{AnswerShape, DescribedAnswer, DescribedHandler, Signature};
-pub use takes::{HandlerArgument, RequestShape};
+pub use signature::{
+    AnswerShape, DescribedAnswer, DescribedHandler, HandlerArgument, RequestShape, Signature,
+};
 pub use work_queue::WorkQueue;

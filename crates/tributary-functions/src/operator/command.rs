@@ -12,8 +12,8 @@ use clap::{Args, Subcommand};
 use super::{
     LeaseName, PauseReason, ProjectionList, ProjectionName, ProjectionView, RebuildView,
     output::{PROGRESS_INTERVAL, closed, print, print_released, print_status, sentence, write},
-    release_lease::release,
     update,
+    update::release,
     view::{find, read},
 };
 use crate::{

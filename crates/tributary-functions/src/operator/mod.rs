@@ -9,15 +9,14 @@
 pub(crate) mod command;
 mod list_costs;
 mod output;
-mod release_lease;
 mod update;
 mod view;
 
 pub(crate) use self::{
     list_costs::{AFTER, list_costs},
-    release_lease::{FORCE, ReleasedLease, release_lease},
     update::{
-        PauseReason, cancel_rebuild, pause_projection, rebuild_projection, resume_projection,
+        FORCE, PauseReason, ReleasedLease, cancel_rebuild, pause_projection, rebuild_projection,
+        release_lease, resume_projection,
     },
     view::{
         LeaseName, LeaseView, ProjectionList, ProjectionName, ProjectionView, RebuildView,

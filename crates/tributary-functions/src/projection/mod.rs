@@ -84,31 +84,29 @@ mod batch;
 mod catch_up;
 pub mod control;
 pub mod copies;
-mod copy;
 mod dead_letter;
 mod eager;
 pub mod fan_out;
 pub mod lag;
 pub mod leases;
-mod noted_errors;
 mod origin;
 mod registry;
 pub mod removal;
 mod unreadable;
 pub mod window;
 
+pub(crate) use self::{
+    apply::NotedErrors, catch_up::CopyFreshness, copies::StoredCopy, dead_letter::DeadLetterId,
+    eager::EAGER_TIME, origin::DeliveredVersion,
+};
 pub use self::{
     apply::ReplayError,
     batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, SourceChange, run},
-    copy::{CopySlot, VersionedCopy},
+    copies::{CopySlot, VersionedCopy},
     dead_letter::{DeadLetter, DeadLetters, ReplayOutcome, function_of},
     eager::{EagerError, EagerOptions, apply_eagerly},
     origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
-};
-pub(crate) use self::{
-    catch_up::CopyFreshness, copy::StoredCopy, dead_letter::DeadLetterId, eager::EAGER_TIME,
-    noted_errors::NotedErrors, origin::DeliveredVersion,
 };
 pub use crate::cosmos::{Background, BackgroundOptions};
 use crate::cosmos::{Container, StoreError};
