@@ -69,7 +69,6 @@ fn shared_functions() -> Vec<HttpFunction<Projections>> {
     ]
 }
 
-/// The page that shows the OpenAPI document, which its viewer reads: Swagger UI.
 static API_DOCS: PlacedPage = PlacedPage { page: &API_PAGE, place: &OF_API };
 
 /// Its files; the build script takes those of the viewer out of their archive.
@@ -133,7 +132,6 @@ pub struct App {
     options: AppOptions,
 }
 
-/// Returns the names of the functions of a domain that the change feed or a schedule starts.
 fn functions_without_request(domain: &Domain) -> Vec<&'static str> {
     let projections = domain.projections.iter().map(|projection| projection.function());
     let audit = domain.audit.as_ref().map(|audit| audit.function);

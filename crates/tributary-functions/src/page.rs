@@ -79,10 +79,8 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 const REVALIDATED: HeaderValue = HeaderValue::from_static("no-cache");
-/// A file whose path has its version.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// The text in `index.html` that the version replaces.
 const VERSION: &str = "{version}";
 
 /// The end of the name of a file that is compressed already. The page has it without this end.
@@ -257,7 +255,6 @@ async fn get_page_file(
     page.answer(&file, (&conditions, &headers), cache)
 }
 
-/// Returns the answer with a file: compressed, unless the caller does not take that.
 fn content(file: &'static ServedFile, headers: &HeaderMap) -> Result<Response, ApiError> {
     let media_type = [(header::CONTENT_TYPE, media_type(file.name))];
     if takes_gzip(headers) {

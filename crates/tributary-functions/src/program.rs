@@ -139,7 +139,6 @@ impl Program {
         ExitCode::FAILURE
     }
 
-    /// Reads the settings, builds the app and serves the host until it ends the process.
     async fn start(&self) -> Result<Shutdown, Box<dyn Error>> {
         let settings = Settings::ENVIRONMENT;
         let Config {
@@ -211,7 +210,6 @@ impl Program {
         }
     }
 
-    /// Builds the app on the account of the settings, for a command of an operator.
     fn app_of_settings(&self) -> Result<App, ConfigError> {
         let settings = Settings::ENVIRONMENT;
         let Config { cosmos, background, clock, .. } = Config::read(settings)?;

@@ -60,7 +60,6 @@ pub fn fresh_id() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// The longest id of an item in the store, in bytes (service limit).
 const MAX_STORED_ID_BYTES: usize = 1_023;
 
 /// The reason for which a text is no value of a type, in words for the caller: "must be …".

@@ -1,7 +1,7 @@
 //! The functions as the Functions host reads them: `function.json` of each, from the tables of the app.
 
 use axum::http::Method;
-use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     domain::{FeedOptions, LeaseIntervals},
@@ -44,81 +44,14 @@ pub enum Trigger {
     },
 }
 
-/// The file of a function. The order of the fields is that of the text.
-#[derive(Serialize)]
-struct FunctionJson {
-    bindings: Vec<Binding>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry: Option<Retry>,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Binding {
-    HttpTrigger {
-        direction: &'static str,
-        name: &'static str,
-        methods: Vec<String>,
-        route: &'static str,
-        auth_level: AuthLevel,
-    },
-    Http {
-        direction: &'static str,
-        name: &'static str,
-    },
-    #[serde(rename = "cosmosDBTrigger")]
-    ChangeFeed {
-        direction: &'static str,
-        name: &'static str,
-        connection: &'static str,
-        database_name: &'static str,
-        container_name: &'static str,
-        lease_container_name: &'static str,
-        lease_container_prefix: String,
-        create_lease_container_if_not_exists: bool,
-        start_from_beginning: bool,
-        max_items_per_invocation: u32,
-        feed_poll_delay: u32,
-        #[serde(flatten)]
-        leases: Option<Leases>,
-    },
-    TimerTrigger {
-        direction: &'static str,
-        name: &'static str,
-        schedule: &'static str,
-        run_on_startup: bool,
-        use_monitor: bool,
-    },
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Retry {
-    strategy: &'static str,
-    max_retry_count: i32,
-    minimum_interval: &'static str,
-    maximum_interval: &'static str,
-}
-
-#[derive(Serialize)]
-struct Leases {
-    #[serde(rename = "leaseExpirationInterval")]
-    expiration: u32,
-    #[serde(rename = "leaseRenewInterval")]
-    renew: u32,
-    #[serde(rename = "leaseAcquireInterval")]
-    acquire: u32,
-}
-
-impl From<LeaseIntervals> for Leases {
-    fn from(intervals: LeaseIntervals) -> Self {
-        Self {
-            expiration: intervals.expiration_ms,
-            renew: intervals.renew_ms,
-            acquire: intervals.acquire_ms,
-        }
-    }
-}
+/// An endless retry: otherwise the host would drop a batch that failed.
+const RETRY: &str = r#",
+  "retry": {
+    "strategy": "exponentialBackoff",
+    "maxRetryCount": -1,
+    "minimumInterval": "00:00:02",
+    "maximumInterval": "00:01:00"
+  }"#;
 
 impl From<&HttpFunction> for Declaration {
     fn from(function: &HttpFunction) -> Self {
@@ -131,65 +64,75 @@ impl From<&HttpFunction> for Declaration {
 impl Declaration {
     /// Returns the text of `function.json`.
     pub fn function_json(&self) -> serde_json::Result<String> {
-        let json = match &self.trigger {
-            Trigger::Http { methods, route, auth_level } => http(methods, route, *auth_level),
-            Trigger::ChangeFeed { container, options } => {
-                change_feed(self.name, container, *options)
+        let (bindings, retry) = match &self.trigger {
+            Trigger::Http { methods, route, auth_level } => {
+                let methods = methods.iter().map(|method| method.as_str().to_lowercase());
+                let request = binding(&[
+                    ("type", "httpTrigger".into()),
+                    ("direction", "in".into()),
+                    ("name", "req".into()),
+                    ("methods", methods.collect()),
+                    ("route", route.trim_start_matches('/').into()),
+                    ("authLevel", serde_json::to_value(auth_level)?),
+                ]);
+                let answer = [("type", "http"), ("direction", "out"), ("name", "res")];
+                let answer = binding(&answer.map(|(name, value)| (name, value.into())));
+                (format!("{request},\n{answer}"), "")
             }
-            Trigger::Timer { schedule } => timer(schedule),
+            Trigger::ChangeFeed { container, options } => {
+                (change_feed(self.name, container, *options), RETRY)
+            }
+            Trigger::Timer { schedule } => {
+                let timer = binding(&[
+                    ("type", "timerTrigger".into()),
+                    ("direction", "in".into()),
+                    ("name", "timer".into()),
+                    ("schedule", (*schedule).into()),
+                    ("runOnStartup", false.into()),
+                    ("useMonitor", true.into()),
+                ]);
+                (timer, "")
+            }
         };
-        Ok(serde_json::to_string_pretty(&json)? + "\n")
+        Ok(format!("{{\n  \"bindings\": [\n{bindings}\n  ]{retry}\n}}\n"))
     }
 }
 
-fn http(methods: &[Method], route: &'static str, auth_level: AuthLevel) -> FunctionJson {
-    let trigger = Binding::HttpTrigger {
-        direction: "in",
-        name: "req",
-        methods: methods.iter().map(|method| method.as_str().to_lowercase()).collect(),
-        route: route.trim_start_matches('/'),
-        auth_level,
-    };
-    let answer = Binding::Http { direction: "out", name: "res" };
-    FunctionJson { bindings: vec![trigger, answer], retry: None }
-}
-
-/// A trigger of the change feed begins with the oldest change, since a copy is made of each item, and
-/// has leases of its own. It retries without end: otherwise the host would drop a batch that failed.
-fn change_feed(function: &str, container: &'static str, options: FeedOptions) -> FunctionJson {
+/// Returns a trigger of the change feed. It begins with the oldest change, since a copy is made of each item,
+/// and has leases of its own.
+fn change_feed(function: &str, container: &str, options: FeedOptions) -> String {
     let FeedOptions { poll_delay_ms, max_batch_items, leases } = options;
-    let trigger = Binding::ChangeFeed {
-        direction: "in",
-        name: "documents",
-        connection: "CosmosConnection",
-        database_name: "%CosmosDatabase%",
-        container_name: container,
-        lease_container_name: LEASE_CONTAINER,
-        lease_container_prefix: lease_container_prefix(function),
-        create_lease_container_if_not_exists: false,
-        start_from_beginning: true,
-        max_items_per_invocation: max_batch_items,
-        feed_poll_delay: poll_delay_ms,
-        leases: leases.map(Leases::from),
-    };
-    let retry = Retry {
-        strategy: "exponentialBackoff",
-        max_retry_count: -1,
-        minimum_interval: "00:00:02",
-        maximum_interval: "00:01:00",
-    };
-    FunctionJson { bindings: vec![trigger], retry: Some(retry) }
+    let mut properties = vec![
+        ("type", "cosmosDBTrigger".into()),
+        ("direction", "in".into()),
+        ("name", "documents".into()),
+        ("connection", "CosmosConnection".into()),
+        ("databaseName", "%CosmosDatabase%".into()),
+        ("containerName", container.into()),
+        ("leaseContainerName", LEASE_CONTAINER.into()),
+        ("leaseContainerPrefix", lease_container_prefix(function).into()),
+        ("createLeaseContainerIfNotExists", false.into()),
+        ("startFromBeginning", true.into()),
+        ("maxItemsPerInvocation", max_batch_items.into()),
+        ("feedPollDelay", poll_delay_ms.into()),
+    ];
+    if let Some(LeaseIntervals { expiration_ms, renew_ms, acquire_ms }) = leases {
+        properties.extend([
+            ("leaseExpirationInterval", expiration_ms.into()),
+            ("leaseRenewInterval", renew_ms.into()),
+            ("leaseAcquireInterval", acquire_ms.into()),
+        ]);
+    }
+    binding(&properties)
 }
 
-fn timer(schedule: &'static str) -> FunctionJson {
-    let trigger = Binding::TimerTrigger {
-        direction: "in",
-        name: "timer",
-        schedule,
-        run_on_startup: false,
-        use_monitor: true,
-    };
-    FunctionJson { bindings: vec![trigger], retry: None }
+/// Returns a binding with its properties in this order, as people write them.
+fn binding(properties: &[(&str, Value)]) -> String {
+    let lines = properties.iter().map(|(name, value)| {
+        let value = format!("{value:#}").replace('\n', "\n      ");
+        format!("      \"{name}\": {value}")
+    });
+    format!("    {{\n{}\n    }}", lines.collect::<Vec<_>>().join(",\n"))
 }
 
 #[cfg(test)]

@@ -42,7 +42,6 @@ struct OpenApiDocument {
 
 pub(super) type DomainFunctions = (&'static str, Vec<&'static str>);
 
-/// An HTTP function, as callers know it.
 struct ApiOperation {
     tag: &'static str,
     name: &'static str,
@@ -63,7 +62,6 @@ struct OperationCost {
     request_units: f64,
 }
 
-/// The refusals that have names: the status, the name, and what it means.
 const REFUSALS: [(&str, &str, &str); 8] = [
     ("400", "Invalid", "The request is not valid. `errors` names each value that is not."),
     ("401", "NoKey", "The function key is missing or wrong."),
@@ -324,7 +322,6 @@ fn security(auth_level: AuthLevel) -> Value {
     }
 }
 
-/// The request's name and its cost, in a line.
 fn summary(cost: &OperationCost) -> String {
     let OperationCost { request, store_requests, request_units, .. } = cost;
     let s = if *store_requests == 1 { "" } else { "s" };

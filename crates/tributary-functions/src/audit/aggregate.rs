@@ -101,7 +101,6 @@ impl<A: Aggregate> AggregateChecks<A> {
         Ok(vec![audited.suspect(FindingKind::COUNT_DIFFERS, words, evidence)])
     }
 
-    /// Returns the version and the contribution of a source in its latest committed state.
     async fn contribution(
         &self,
         (partition, id): (&str, &str),

@@ -167,19 +167,16 @@ impl Finding {
         self.repair.as_ref().is_some_and(|repair| repair.repaired)
     }
 
-    /// Returns true if `other` is a divergence of the same kind in the same item.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.kind == other.kind && self.item_key() == other.item_key()
     }
 
-    /// Returns container, partition key and id of the item.
     fn item_key(&self) -> (&str, &str, &str) {
         (self.container, &self.partition_key, &self.id)
     }
 }
 
 impl Suspect {
-    /// Returns true if `other` is the same divergence in the same state.
     pub(super) fn is_unchanged_from(&self, other: &Self) -> bool {
         self.finding.is_same(&other.finding) && self.evidence == other.evidence
     }

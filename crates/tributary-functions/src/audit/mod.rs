@@ -123,7 +123,6 @@ pub struct AuditOptions {
     pub repair: bool,
 }
 
-/// A slice of an audit: where it begins, and when it ends.
 #[derive(Debug, Clone)]
 pub(crate) struct AuditSlice<P> {
     /// The position at which the slice before it ended; `None` at the beginning.

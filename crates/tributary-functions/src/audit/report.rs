@@ -137,7 +137,6 @@ impl Audit {
         Ok(())
     }
 
-    /// Audits the domain for a slice of time, and logs each finding as a warning.
     pub(crate) async fn run_slice_into_log(
         &self,
         options: AuditOptions,

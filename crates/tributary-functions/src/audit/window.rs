@@ -320,7 +320,6 @@ where
         })
     }
 
-    /// Reads the item under the id of a source: the source, its tombstone, or nothing.
     async fn read_source(&self, name: &str) -> Result<Option<W::Change>, Obstacle> {
         let (partition, id) = Origin::split_name(name);
         match read_slot(self.sources(), partition, id).await? {

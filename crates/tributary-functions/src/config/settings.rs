@@ -47,7 +47,6 @@ impl<'a> Settings<'a> {
         (self.0)(name).filter(|value| !value.trim().is_empty())
     }
 
-    /// Returns true where Core Tools or `cargo local` runs the handler.
     pub(crate) fn is_development(self) -> bool {
         let environment = self.text("AZURE_FUNCTIONS_ENVIRONMENT");
         environment.is_some_and(|name| name.eq_ignore_ascii_case("Development"))

@@ -43,12 +43,10 @@ use super::{
 };
 use crate::telemetry::{TraceScope, WorkDetail, followed};
 
-/// The code that carries out groups of operations.
 pub(crate) trait Combine: Sized + Send + Sync + 'static {
     type Key: Clone + Eq + Hash + Send + Sync;
     type Operation: Send;
     type Outcome: Send;
-    /// The state that a run keeps from group to group.
     type Memory: Default + Send;
 
     const MAX_GROUP_OPERATIONS: usize;
@@ -67,7 +65,6 @@ pub(crate) trait Combine: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Vec<Self::Outcome>> + Send;
 }
 
-/// Combines operations into groups, for all holders of a clone.
 pub(crate) struct Combiner<C: Combine>(Arc<Shared<C>>);
 
 struct Shared<C: Combine> {
@@ -91,7 +88,6 @@ struct SharedWork {
     members: usize,
 }
 
-/// The outcome for a member of a group, its share of the costs, and the positions of the group's writes.
 struct MemberOutcome<C: Combine> {
     member: oneshot::Sender<Answered<C>>,
     outcome: Answered<C>,
@@ -196,7 +192,6 @@ impl<C: Combine> Shared<C> {
         }
     }
 
-    /// Carries out group after group until nothing waits.
     async fn run(self: Arc<Self>, key: C::Key) {
         let mut memory = C::Memory::default();
         let mut next = self.next_group(&key);

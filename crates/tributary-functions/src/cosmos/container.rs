@@ -43,7 +43,6 @@ pub struct Container {
     pub(super) options: Arc<OperationOptions>,
 }
 
-/// The names that the leases of a container's change feed begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeedIdentity {
     pub host: String,
@@ -111,7 +110,6 @@ impl Container {
         }
     }
 
-    /// Looks up the container, so that the first request need not.
     pub(crate) async fn warm_up(&self) -> Result<(), StoreError> {
         self.client().await.map(drop)
     }
@@ -343,14 +341,12 @@ impl Container {
         ItemWriteOptions::default().with_operation_options((*self.options).clone())
     }
 
-    /// Returns the client for one operation, if the budget of the request allows it.
     pub(super) async fn client(&self) -> Result<&ContainerClient, StoreError> {
         check_request_budget()?;
         self.client.get_or_try_init(|| self.cosmos.container_client(self.id).boxed()).await
     }
 }
 
-/// Waits for a call, and records its cost for the logical partition.
 pub(super) async fn measured<F: Future>(
     container: &'static str,
     partition: Option<&str>,

@@ -154,7 +154,6 @@ fn keep_inner(stored: &Value, known: &Value, new: &mut Value) -> bool {
     }
 }
 
-/// Returns true if both are one thing: they are equal, or have the same `id`.
 fn is_same(known: &Value, new: &Value) -> bool {
     let id = known.get("id");
     id.is_some() && id == new.get("id") || known == new

@@ -221,7 +221,6 @@ impl Container {
         Ok(pages.boxed())
     }
 
-    /// Sends a query whose pages are read later.
     async fn begin(
         &self,
         query: Query,

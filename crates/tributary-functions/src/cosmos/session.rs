@@ -76,7 +76,6 @@ impl Session {
         self
     }
 
-    /// Returns the session after eager projections have applied all of its writes in a container.
     #[must_use]
     pub(crate) fn applied_in(mut self, container: &str) -> Self {
         let tag = ContainerTag::of(container);
@@ -107,7 +106,6 @@ impl FromIterator<&'static str> for Captures {
 }
 
 impl Captures {
-    /// Returns those of the current task's request.
     pub(super) fn current() -> Self {
         REQUEST_SESSION.try_with(|session| session.captures.clone()).unwrap_or_default()
     }
@@ -224,7 +222,6 @@ impl SeenPositions {
         }
     }
 
-    /// Adds these positions to those of the current task's request.
     pub(super) fn note(&self) {
         let note = |session: &Arc<RequestSession>| lock(&session.seen).add(self, &session.captures);
         let _ = REQUEST_SESSION.try_with(note);

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::{ETag, StoreError, meter::timed_sync, session::Captures};
 
-/// The most operations of a transaction (service limit).
 const MAX_OPERATIONS: usize = 100;
 
 /// The most bytes of items in a transaction, as text: the service limit is 2 MB, envelopes of the items

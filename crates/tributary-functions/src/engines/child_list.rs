@@ -117,7 +117,6 @@ struct ListRow<P, C> {
     child: Option<C>,
 }
 
-/// A child that is unreadable as the type of the list: its properties, to find its position.
 #[derive(Deserialize)]
 struct UnreadableChild {
     child: BTreeMap<String, Value>,

@@ -135,7 +135,6 @@ impl Footprint {
         COPIES_IN_MEMORY * (answer + body.unwrap_or(largest).min(largest))
     }
 
-    /// Returns the most bytes of a request's body.
     fn largest_body(self) -> usize {
         if let Self::Batch { body, .. } = self { body } else { MAX_BODY_BYTES }
     }
@@ -162,7 +161,6 @@ pub struct Admission {
     wait: Duration,
 }
 
-/// The permit, turn and memory of an admitted request.
 struct Admitted {
     permit: OwnedSemaphorePermit,
     turn: Option<Turn>,
@@ -195,7 +193,6 @@ impl Admission {
         }
     }
 
-    /// Waits for the turn of a request, and for its body.
     async fn admit(
         &self,
         AdmissionTerms { footprint, queue, .. }: &AdmissionTerms,

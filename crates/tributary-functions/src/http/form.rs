@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use super::{FieldError, raw_json};
 use crate::values::{Invalid, Timestamp};
 
-/// The most bad values that a form names.
 const MAX_ERRORS: usize = 100;
 
 /// The most bad values that are named of each element of a list whose elements are checked on their own.
@@ -110,7 +109,6 @@ pub struct Form<'a> {
     prefix: String,
     errors: Vec<FieldError>,
     max_errors: usize,
-    /// The schema, if the form describes fields instead of reading them.
     schema: Option<Schema>,
 }
 
@@ -314,7 +312,6 @@ impl<'a> Form<'a> {
         self.find(field).ok_or_else(|| "is missing".into())
     }
 
-    /// Returns the text of a field that is neither missing nor null.
     fn given(&self, field: &str) -> Option<&'a str> {
         self.find(field).filter(|raw| *raw != "null")
     }

@@ -65,7 +65,6 @@ impl<S: Sync> FromRequestParts<S> for Actor {
     }
 }
 
-/// The used part of the content of `X-MS-CLIENT-PRINCIPAL`.
 #[derive(Deserialize)]
 struct Principal {
     auth_typ: Option<String>,
@@ -87,7 +86,6 @@ const OBJECT_ID: [&str; 2] =
 const SUBJECT: [&str; 2] =
     ["http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier", "sub"];
 
-/// The name of Microsoft Entra among the providers.
 const ENTRA: &str = "aad";
 
 /// The most bytes of a header: more than the platform lets through.

@@ -18,7 +18,6 @@ use url::form_urlencoded;
 use super::{ApiError, FieldError};
 use crate::values::{Invalid, Timestamp, check_id, check_length};
 
-/// The most characters of a parameter's name that an error repeats.
 const MAX_NAME_CHARACTERS: usize = 100;
 
 /// A parameter of a query string.

@@ -10,7 +10,6 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// The kind of a JSON text that was read through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checked {
     Object,

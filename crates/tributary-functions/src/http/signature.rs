@@ -21,7 +21,6 @@ use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 pub struct Signature {
     takes: fn() -> RequestShape,
     gives: fn(&mut SchemaGenerator) -> AnswerShape,
-    /// The parameters of the query string that the handler parses itself.
     query: &'static [QueryParameter],
     /// An example of the body, where those of its fields do not go together.
     example: Option<fn() -> Value>,

@@ -133,7 +133,6 @@ fn cells(view: &ProjectionView, now: Timestamp) -> [String; 6] {
     ]
 }
 
-/// Returns a duration in its two largest units.
 fn age(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),

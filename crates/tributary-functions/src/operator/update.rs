@@ -17,7 +17,7 @@ use crate::{
         parameter_of,
     },
     projection::{
-        AnyProjection, Projections,
+        Projections,
         control::{Pause, ProjectionState},
         leases::{Lease, ReleaseOutcome},
     },
@@ -27,18 +27,17 @@ use crate::{
 
 /// The decision on a state: the next one, or `None` if it stays as it is. It has no type parameter, so that the
 /// update is compiled once.
-pub(super) type Decide<'a> =
+type Decide<'a> =
     &'a (dyn Fn(&ProjectionState) -> Result<Option<ProjectionState>, ApiError> + Sync);
 
 /// A projection after a change of its state, and the ETag of the state if one is stored.
 pub(crate) struct UpdatedProjection {
     pub view: ProjectionView,
     etag: Option<ETag>,
-    pub(super) is_changed: bool,
 }
 
 impl From<UpdatedProjection> for ItemResponse<ProjectionView> {
-    fn from(UpdatedProjection { view, etag, .. }: UpdatedProjection) -> Self {
+    fn from(UpdatedProjection { view, etag }: UpdatedProjection) -> Self {
         match etag {
             Some(etag) => item(StatusCode::OK, &view, &etag),
             None => Json(view).into(),
@@ -122,13 +121,9 @@ pub(super) async fn pause(
     conditions: &Conditions,
     pause: &Pause,
 ) -> Result<UpdatedProjection, ApiError> {
-    let projection = find(projections, name)?;
     let paused = |state: &ProjectionState| Ok(state.paused(pause.clone()));
-    let updated = update(projections, projection, conditions, &paused).await?;
-    if updated.is_changed {
-        tracing::info!(projection = projection.function(), by = pause.by, "Paused a projection");
-    }
-    Ok(updated)
+    let logged = ("Paused a projection", pause.by.as_deref());
+    update(projections, name, conditions, &paused, logged).await
 }
 
 pub(super) async fn resume(
@@ -136,13 +131,8 @@ pub(super) async fn resume(
     name: &ProjectionName,
     conditions: &Conditions,
 ) -> Result<UpdatedProjection, ApiError> {
-    let projection = find(projections, name)?;
     let resumed = |state: &ProjectionState| Ok(state.resumed(Timestamp::now()));
-    let updated = update(projections, projection, conditions, &resumed).await?;
-    if updated.is_changed {
-        tracing::info!(projection = projection.function(), "Resumed a projection");
-    }
-    Ok(updated)
+    update(projections, name, conditions, &resumed, ("Resumed a projection", None)).await
 }
 
 /// Asks for a rebuild of a projection. A worker begins it later.
@@ -152,13 +142,8 @@ pub(super) async fn rebuild(
     conditions: &Conditions,
     request: &RebuildRequest,
 ) -> Result<UpdatedProjection, ApiError> {
-    let projection = find(projections, name)?;
     let decide = |state: &ProjectionState| request.decide(state);
-    let updated = update(projections, projection, conditions, &decide).await?;
-    if updated.is_changed {
-        tracing::info!(projection = projection.function(), "A rebuild was asked for");
-    }
-    Ok(updated)
+    update(projections, name, conditions, &decide, ("A rebuild was asked for", None)).await
 }
 
 pub(super) async fn cancel(
@@ -166,29 +151,27 @@ pub(super) async fn cancel(
     name: &ProjectionName,
     conditions: &Conditions,
 ) -> Result<UpdatedProjection, ApiError> {
-    let projection = find(projections, name)?;
     let cancelled = |state: &ProjectionState| {
         let rebuild =
             state.rebuild.as_ref().and_then(|rebuild| rebuild.cancelled(Timestamp::now()));
         Ok(rebuild.map(|rebuild| state.with_rebuild(rebuild)))
     };
-    let updated = update(projections, projection, conditions, &cancelled).await?;
-    if updated.is_changed {
-        tracing::info!(projection = projection.function(), "Cancelled a rebuild");
-    }
-    Ok(updated)
+    update(projections, name, conditions, &cancelled, ("Cancelled a rebuild", None)).await
 }
 
-/// Writes the state that `decide` returns; `None`: the state stays as it is.
-pub(super) async fn update(
+/// Writes the state that `decide` returns, and logs that; `None`: the state stays as it is.
+async fn update(
     projections: &Projections,
-    projection: &dyn AnyProjection,
+    name: &ProjectionName,
     conditions: &Conditions,
     decide: Decide<'_>,
+    (message, by): (&str, Option<&str>),
 ) -> Result<UpdatedProjection, ApiError> {
+    let projection = find(projections, name)?;
+    let function = projection.function();
     let attempt = async |attempt: Attempt| {
         let states = projections.states().reading(attempt.reads);
-        let (state, etag) = states.read(projection.function()).await?;
+        let (state, etag) = states.read(function).await?;
         conditions.check(etag.as_ref())?;
         let Some(next) = decide(&state)? else {
             Reads::confirmed(attempt.reads)?;
@@ -198,8 +181,10 @@ pub(super) async fn update(
         Ok::<_, ApiError>((next, Some(etag), true))
     };
     let (state, etag, is_changed) = retry(attempt).await?;
-    let view = ProjectionView::new(projections, projection, state);
-    Ok(UpdatedProjection { view, etag, is_changed })
+    if is_changed {
+        tracing::info!(projection = function, by, "{message}");
+    }
+    Ok(UpdatedProjection { view: ProjectionView::new(projections, projection, state), etag })
 }
 
 pub(crate) const FORCE: [QueryParameter; 1] = [QueryParameter::new(

@@ -164,7 +164,6 @@ impl ProjectionView {
         }
     }
 
-    /// Returns a projection whose state cannot be read.
     pub(crate) fn unreadable(projection: &dyn AnyProjection) -> Self {
         Self {
             name: projection.function(),

@@ -123,7 +123,6 @@ pub(crate) struct Holder {
     key: String,
     version: u64,
     contribution: Option<Contribution>,
-    /// The keys whose shares may be of an older version.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pending: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

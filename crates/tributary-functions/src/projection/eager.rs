@@ -126,7 +126,6 @@ impl EagerProjections {
         Self(Arc::new(Eager { all, time, permits: Semaphore::new(MAX_COMMANDS), tag }))
     }
 
-    /// Returns the number of this set of projections, which is the same at each instance that has it.
     pub(crate) fn tag(&self) -> u32 {
         self.0.tag
     }

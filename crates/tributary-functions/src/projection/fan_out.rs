@@ -137,7 +137,6 @@ pub struct Continuation {
     /// The version of the source whose value is brought to its targets.
     version: u64,
     ttl: u32,
-    /// The partition key, under the name that it has in the container.
     #[serde(flatten, skip_deserializing)]
     key: BTreeMap<&'static str, String>,
 }

@@ -73,7 +73,6 @@ pub(crate) struct LeaseTerms {
     pub stopped_after: Duration,
 }
 
-/// A lease as it is stored, with the store's time of the last write.
 #[derive(Deserialize)]
 struct StoredLease {
     #[serde(flatten)]
@@ -213,7 +212,6 @@ fn order(lease: &RowResult<Lease>) -> (bool, Option<u64>, &str) {
     }
 }
 
-/// Returns the beginning of the ids of a function's leases, up to their tokens.
 async fn prefix_of(function: &str, monitored: &Container) -> Result<String, StoreError> {
     let FeedIdentity { host, rid } = monitored.feed_identity().await?;
     let prefix = lease_prefix(&lease_container_prefix(function), host, rid);

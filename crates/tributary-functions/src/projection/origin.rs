@@ -55,7 +55,6 @@ impl Origin {
         if partition == id { id.clone() } else { format!("{partition} {id}") }
     }
 
-    /// Splits a [name](Self::name) into partition key and id.
     pub(crate) fn split_name(name: &str) -> (&str, &str) {
         name.split_once(' ').unwrap_or((name, name))
     }

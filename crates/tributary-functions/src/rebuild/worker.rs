@@ -303,7 +303,6 @@ impl Run<'_> {
         self.advance(step, progress).await
     }
 
-    /// Begins the step again, whose position the store has refused.
     async fn begin_again(&mut self, error: &StoreError) -> Result<(), Stop> {
         let projection = self.projection.function();
         tracing::warn!(projection, %error, "A step of a rebuild begins again");

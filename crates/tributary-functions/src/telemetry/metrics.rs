@@ -244,7 +244,6 @@ impl StoreOperation<'_> {
         }
     }
 
-    /// Returns the attributes, with few enough combinations for a metric.
     fn attributes(&self) -> Vec<KeyValue> {
         let mut attributes = vec![
             KeyValue::new("db.system.name", "azure.cosmosdb"),

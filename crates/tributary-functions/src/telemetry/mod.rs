@@ -49,8 +49,6 @@ const VERBOSE_CRATES: [&str; 2] = ["tributary_functions", "custom_handler"];
 
 static LATER_REPORTS: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
 
-/// Runs a report of a request in a task of its own, after the answer: the caller does not wait for the
-/// formatting of the line and the write to the pipe. [`Telemetry::stop`] waits for the task.
 pub(crate) fn report_later(report: impl FnOnce() + Send + 'static) {
     LATER_REPORTS.spawn(async { report() }.in_current_span());
 }

@@ -22,10 +22,8 @@ const MAX_RECORDS: usize = 300;
 
 const MAX_PARTITIONS: usize = 16;
 
-/// The number of positions of writes that a record names.
 const MAX_POSITIONS: usize = 16;
 
-/// The longest partition key that a record shows, in characters.
 const MAX_KEY_CHARACTERS: usize = 100;
 
 tokio::task_local! {

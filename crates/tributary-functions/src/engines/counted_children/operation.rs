@@ -18,7 +18,6 @@ pub(super) enum ChildWrite<I> {
     Create(I),
     /// By its id; with an ETag only where it has not changed since.
     Delete(String, Option<ETag>),
-    /// By its id, under its ETag: its tombstone takes its place.
     Replace(String, I, ETag),
 }
 
@@ -142,9 +141,7 @@ pub(super) enum OperationOutcome<F: Family> {
     InTheWay(Stored<F::Item>),
     /// The child that was to be created was created before, and has been deleted since.
     Deleted,
-    /// The parent cannot have the child that was to be created.
     Refused(F::Refused),
-    /// The child that was to be deleted does not exist.
     Missing,
     NoParent,
 }

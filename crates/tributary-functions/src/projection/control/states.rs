@@ -135,7 +135,6 @@ impl WaitingPositions {
     /// The id of the item. No function has it as its name, which begins with a capital.
     pub(crate) const ID: &str = "waiting-leases";
 
-    /// Returns the time since which a lease has been seen at its position while changes waited.
     pub(crate) fn since(&self, lease: &Lease) -> Option<Timestamp> {
         let seen = self.positions.iter().find(|seen| seen.lease == lease.id)?;
         (seen.continuation == lease.continuation).then_some(seen.since)

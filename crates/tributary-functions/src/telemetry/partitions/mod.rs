@@ -68,14 +68,12 @@ impl PartitionUse<'_> {
 
 static PARTITIONS: OnceLock<PartitionCounter> = OnceLock::new();
 
-/// Starts measuring, unless the setting is off.
 pub(super) fn start(names: PartitionNames) {
     if names != PartitionNames::Off {
         PARTITIONS.get_or_init(|| PartitionCounter::new(names));
     }
 }
 
-/// Writes the lines of the minute that has not ended.
 pub(super) fn stop() {
     if let Some(partitions) = PARTITIONS.get() {
         partitions.report();
