@@ -113,6 +113,40 @@ proptest! {
         prop_assert_eq!(visited.into_iter().collect::<HashSet<_>>(), held);
     }
 
+    /// The same with a class: some devices by day, one of them since a day within the time.
+    #[test]
+    fn a_range_visits_exactly_the_partitions_of_a_device_that_changed_its_class(
+        (from, to) in any_range(),
+        others in select(&[Granularity::Month, Granularity::Quarter, Granularity::Year, Granularity::Week]),
+        of_class in select(&[Granularity::Day, Granularity::Month]),
+        days in -20..420_i64,
+        devices in prop::collection::hash_set(select(&["ever", "since", "a b_c", "never"]), 0..4),
+    ) {
+        let since = (from + Duration::days(days)).to_offset(UtcOffset::UTC).date();
+        prop_assume!((1601..2400).contains(&since.year()));
+        let notation = format!(
+            "/device+/at by {others}; by {of_class} where /device is ever or since since {since} or \"a b_c\" since {since}"
+        ).replace("or since since", "or \"since\" since");
+        let strategy = strategy(&notation);
+        let devices: Vec<_> = devices.into_iter().collect();
+        let visited = keys(strategy.visit(&filter(json!({"/device": devices, "/at": range(from, to)}))));
+        let start = since.midnight().assume_utc();
+        let mut held = HashSet::new();
+        let mut moments = moments_of(from, to, others);
+        moments.extend(moments_of(from, to, of_class));
+        moments.extend([start, start - Duration::milliseconds(1)]);
+        moments.retain(|at| (from..to).contains(at));
+        for at in moments {
+            for device in &devices {
+                let item = json!({"device": device, "at": at.format(&Rfc3339).unwrap()});
+                held.insert(strategy.key(&item).unwrap());
+            }
+        }
+        prop_assert_eq!(visited.len(), visited.iter().collect::<HashSet<_>>().len(), "each once");
+        prop_assert_eq!(visited.into_iter().collect::<HashSet<_>>(), held);
+        prop_assert_eq!(strategy.to_string().parse(), Ok(strategy));
+    }
+
     /// The parts come back, and the period holds the time.
     #[test]
     fn a_joined_key_splits_into_its_parts(
@@ -167,4 +201,53 @@ fn the_ends_of_years_are_in_the_weeks_of_iso_8601() {
             "{day}"
         );
     }
+}
+
+/// The guide's devices: above 1,000 readings a day by day, the others by month; `d1` became frequent.
+#[test]
+fn a_device_that_became_frequent_keeps_its_old_keys() {
+    let readings =
+        strategy("/deviceId+/at by month; by day where /deviceId is d1 since 2026-11-20");
+    let key = |device: &str, at: &str| {
+        readings.key(&json!({"deviceId": device, "at": at})).unwrap().to_string()
+    };
+    assert_eq!(key("d1", "2026-11-19T23:59:59.999Z"), r#"["d1_2026-11"]"#);
+    assert_eq!(key("d1", "2026-11-20"), r#"["d1_2026-11-20"]"#);
+    assert_eq!(key("d2", "2026-11-20"), r#"["d2_2026-11"]"#);
+    let visited =
+        |json| keys(readings.visit(&filter(json))).iter().map(Key::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        visited(json!({"/deviceId": "d1", "/at": {"from": "2026-10-30", "to": "2026-11-22"}})),
+        [r#"["d1_2026-10"]"#, r#"["d1_2026-11"]"#, r#"["d1_2026-11-20"]"#, r#"["d1_2026-11-21"]"#]
+    );
+    assert_eq!(
+        visited(json!({"/deviceId": ["d1", "d2"], "/at": "2026-11-20"})),
+        [r#"["d1_2026-11-20"]"#, r#"["d2_2026-11"]"#]
+    );
+    // A filter without the device visits all partitions, as without a class.
+    assert_eq!(readings.visit(&filter(json!({"/at": "2026-11-20"}))), FilterVisit::All);
+}
+
+#[test]
+fn an_incomplete_class_is_refused_with_a_remedy() {
+    let error = |text: &str| text.parse::<KeyStrategy>().unwrap_err().to_string();
+    assert!(error("/a; by day where /a is b").contains("exactly one"));
+    assert!(error("/a by day+/b by month; by year where /c is d").contains("exactly one"));
+    for text in [
+        "/a by month;",
+        "/a by month; by day",
+        "/a by month; by day where /a is",
+        "/a by month; by day where /a is b or",
+        "/a by month; by day where /a is b since",
+        "/a by month; by day where /a is b since soon",
+        "/a by month; by day where /a is b c",
+        "/a by month; day where /a is b",
+        "/a by month; by day where /a is \"b",
+    ] {
+        assert!(
+            error(text).contains("; by day where /deviceId is a or b since 2026-10-01"),
+            "{text}"
+        );
+    }
+    assert!(error("/a by month; by day where a is b").contains("is not a path"));
 }

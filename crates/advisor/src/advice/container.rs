@@ -60,7 +60,11 @@ impl ContainerDefinition {
                 _ => PropertyPath::from_name(&format!("partitionKey{}", n + 1)),
             };
             let made_of: Vec<_> = level.iter().map(ToString::to_string).collect();
-            computed.push(ComputedProperty { path: path.to_string(), made_of: made_of.join("+") });
+            let made_of = match strategy.levels().len() {
+                1 => strategy.to_string(),
+                _ => made_of.join("+"),
+            };
+            computed.push(ComputedProperty { path: path.to_string(), made_of });
             paths.push(path);
         }
         let kind = if paths.len() > 1 { "MultiHash" } else { "Hash" };

@@ -49,12 +49,11 @@ impl UniqueProperties {
 
     /// Returns the means of a container with this key to keep these values unique, and their costs.
     pub(super) fn plan(&self, strategy: &KeyStrategy, requests: &[RequestKind]) -> UniquenessPlan {
-        let parts = || strategy.levels().iter().flatten();
         let is_level = |path: &PropertyPath| {
             strategy.levels().iter().any(|level| *level == [KeyPart::Value(path.clone())])
         };
         let rest: Vec<_> = self.0.iter().filter(|path| !is_level(path)).cloned().collect();
-        let (unique_key, sentence) = if !parts().all(|part| self.0.contains(part.path())) {
+        let (unique_key, sentence) = if !strategy.paths().all(|path| self.0.contains(path)) {
             (None, self.reservation(strategy, requests))
         } else if rest == [PropertyPath::from_name("id")] {
             (None, format!("{self} is unique by itself: an id comes once in a logical partition."))

@@ -44,8 +44,8 @@ impl NamedProperties {
 
     /// Adds the properties of a key.
     pub(crate) fn name_in_key(&mut self, key: &KeyStrategy) {
-        for part in key.levels().iter().flatten() {
-            self.add_name(part.path(), &format!("the key {key}"), true);
+        for path in key.paths() {
+            self.add_name(path, &format!("the key {key}"), true);
         }
     }
 

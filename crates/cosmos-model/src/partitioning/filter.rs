@@ -48,6 +48,13 @@ impl Filter {
         self.0.get(path)
     }
 
+    /// Returns this filter with another condition on the property at `path`.
+    pub(crate) fn with(&self, path: &PropertyPath, condition: FilterCondition) -> Self {
+        let mut conditions = self.0.clone();
+        conditions.insert(path.clone(), condition);
+        Self(conditions)
+    }
+
     /// Returns true for a filter without conditions, which all items meet.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

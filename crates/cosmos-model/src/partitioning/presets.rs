@@ -57,7 +57,8 @@ pub fn sensor_readings() -> KeyStrategy {
 /// `/deviceId+/timestamp by day`.
 ///
 /// The same as [`sensor_readings`], in partitions that stay small at high rates. A query over a month visits
-/// up to 31.
+/// up to 31. A device that changes from months to days is in a class since a day:
+/// `/deviceId+/timestamp by month; by day where /deviceId is d1 since 2026-11-20`.
 pub fn frequent_sensor_readings() -> KeyStrategy {
     KeyStrategy::from_parts([value("deviceId"), by("timestamp", Granularity::Day)])
 }

@@ -12,6 +12,8 @@
 //! 3. The values of a joined level are all combinations. With an open part the level is open.
 //! 4. The levels before the first open level give prefixes of keys. So the filter visits the key of each
 //!    matching item.
+//!
+//! A strategy may have a class of values whose periods are shorter or longer (`strategy/class.rs`).
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -22,6 +24,7 @@ use crate::partitioning::{
     period::Granularity,
 };
 
+mod class;
 mod item;
 mod notation;
 #[cfg(test)]
@@ -41,6 +44,7 @@ pub const MAX_KEY_LEVELS: usize = 3;
 #[serde(try_from = "String", into = "String")]
 pub struct KeyStrategy {
     levels: Vec<Vec<KeyPart>>,
+    class: Option<Box<class::KeyClass>>,
 }
 
 /// A part of the key of a level, computed from one property.
@@ -66,9 +70,14 @@ pub enum StrategyError {
     /// A text where a path is expected.
     #[error(transparent)]
     Path(#[from] ParsePathError),
+    /// A class of a strategy that has no period, or several.
+    #[error(
+        "a class says how long a period is: the key must have exactly one, such as /date by month"
+    )]
+    KeyClass,
     /// Words after a path that this notation does not have.
     #[error(
-        "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`"
+        "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`, and for a class `; by day where /deviceId is a or b since 2026-10-01`"
     )]
     Words(String),
 }
@@ -82,18 +91,24 @@ impl KeyStrategy {
         if levels.iter().any(Vec::is_empty) {
             return Err(StrategyError::NoParts);
         }
-        Ok(Self { levels })
+        Ok(Self { levels, class: None })
     }
 
     /// Returns the strategy of one level with a first part and others.
     pub(crate) fn from_parts<const N: usize>(parts: [KeyPart; N]) -> Self {
         const { assert!(N > 0, "a level has at least one part") };
-        Self { levels: vec![parts.into()] }
+        Self { levels: vec![parts.into()], class: None }
     }
 
-    /// Returns the levels, each with its parts.
+    /// Returns the levels, each with its parts, of the items outside of the class.
     pub fn levels(&self) -> &[Vec<KeyPart>] {
         &self.levels
+    }
+
+    /// Returns the paths of all properties that the key depends on.
+    pub fn paths(&self) -> impl Iterator<Item = &PropertyPath> {
+        let by = self.class.iter().map(|class| &class.by);
+        self.levels.iter().flatten().map(KeyPart::path).chain(by)
     }
 }
 

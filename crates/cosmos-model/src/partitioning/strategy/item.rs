@@ -33,7 +33,9 @@ pub enum KeyError {
 impl KeyStrategy {
     /// Returns the key of `item`.
     pub fn key(&self, item: &Value) -> Result<Key, KeyError> {
-        self.levels
+        let of_class = self.class.as_ref().and_then(|class| class.levels(item));
+        of_class
+            .unwrap_or(&self.levels)
             .iter()
             .map(|level| match level.as_slice() {
                 [KeyPart::Value(path)] => value(path, item),

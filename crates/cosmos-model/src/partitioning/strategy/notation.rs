@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::{KeyPart, KeyStrategy, StrategyError};
+use super::{KeyPart, KeyStrategy, StrategyError, class::KeyClass};
 use crate::partitioning::{buckets::Buckets, path::PropertyPath};
 
 impl FromStr for KeyStrategy {
@@ -13,7 +13,7 @@ impl FromStr for KeyStrategy {
         let mut rest = text;
         loop {
             let (path, after) = PropertyPath::read(rest.trim_start())?;
-            let (words, separator) = match after.find([',', '+']) {
+            let (words, separator) = match after.find([',', '+', ';']) {
                 Some(end) => (&after[..end], Some(after.split_at(end).1)),
                 None => (after, None),
             };
@@ -24,6 +24,10 @@ impl FromStr for KeyStrategy {
             let Some(separator) = separator else { return Self::new(levels) };
             if separator.starts_with(',') {
                 levels.push(Vec::new());
+            }
+            if let Some(class) = separator.strip_prefix(';') {
+                let class = KeyClass::read(class, levels.clone())?;
+                return Ok(Self { class: Some(Box::new(class)), ..Self::new(levels)? });
             }
             rest = &separator[1..];
         }
@@ -55,7 +59,10 @@ impl fmt::Display for KeyStrategy {
                 write!(f, "{part}")?;
             }
         }
-        Ok(())
+        match &self.class {
+            Some(class) => write!(f, "; {class}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -29,21 +29,29 @@ pub enum FilterVisit {
 impl KeyStrategy {
     /// Returns the logical partitions that hold all items which match `filter`.
     pub fn visit(&self, filter: &Filter) -> FilterVisit {
-        let mut keys = vec![Key::default()];
-        for (n_levels, level) in self.levels.iter().enumerate() {
-            match values(level, filter, MAX_VISITED_KEYS / keys.len().max(1)) {
-                Some(values) => {
-                    keys = keys
-                        .iter()
-                        .flat_map(|key| values.iter().map(|value| key.with(value.clone())))
-                        .collect();
-                }
-                None if n_levels == 0 => return FilterVisit::All,
-                None => return FilterVisit::Prefixes(keys),
-            }
+        match &self.class {
+            Some(class) => class.visit(&self.levels, filter),
+            None => visit(&self.levels, filter),
         }
-        FilterVisit::Partitions(keys)
     }
+}
+
+/// Returns the logical partitions that hold all items which match `filter` and have keys of these levels.
+pub(super) fn visit(levels: &[Vec<KeyPart>], filter: &Filter) -> FilterVisit {
+    let mut keys = vec![Key::default()];
+    for (n_levels, level) in levels.iter().enumerate() {
+        match values(level, filter, MAX_VISITED_KEYS / keys.len().max(1)) {
+            Some(values) => {
+                keys = keys
+                    .iter()
+                    .flat_map(|key| values.iter().map(|value| key.with(value.clone())))
+                    .collect();
+            }
+            None if n_levels == 0 => return FilterVisit::All,
+            None => return FilterVisit::Prefixes(keys),
+        }
+    }
+    FilterVisit::Partitions(keys)
 }
 
 impl FilterVisit {
@@ -120,7 +128,9 @@ fn periods(granularity: Granularity, range: &ValueRange) -> Option<Periods> {
     Some(granularity.periods(moment(range.from.as_ref()?)?..moment(range.to.as_ref()?)?))
 }
 
-fn each_once<T: Clone + Eq + std::hash::Hash>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+pub(super) fn each_once<T: Clone + Eq + std::hash::Hash>(
+    values: impl IntoIterator<Item = T>,
+) -> Vec<T> {
     let mut seen = HashSet::new();
     values.into_iter().filter(|value| seen.insert(value.clone())).collect()
 }
