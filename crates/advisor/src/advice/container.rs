@@ -133,7 +133,8 @@ fn bicep(value: &Value, depth: usize) -> String {
         return format!("{open}{space}{one_line}{space}{close}");
     }
     let indent = "  ".repeat(depth);
-    let lines: String = parts.iter().map(|part| format!("{indent}  {part}\n")).collect();
+    let line = |part: &String| format!("{indent}  {part}\n");
+    let lines: String = parts.iter().map(line).collect();
     format!("{open}\n{lines}{indent}{close}")
 }
 

@@ -11,7 +11,7 @@ use anyhow::{Context, bail, ensure};
 use cosmos_model::partitioning::{FilterCondition, KeyStrategy, strategy::MAX_KEY_LEVELS};
 use tributary_partition::{
     CandidateReport, Estimates, SampleCounts, ValidationOptions,
-    advice::{Advice, AdviceQuestion},
+    advice::{Advice, AdviceQuestion, UniqueProperties},
     findings,
     propose::{ItemProfile, part_of_file, propose, time_of_creation},
     request::{RequestFilter, RequestOperation},
@@ -67,7 +67,9 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     let mut counts = SampleCounts::new(candidates, input.requests.clone(), options);
     let n_items = read(files, |items| {
         counts.add(items);
-        halves.iter_mut().for_each(|half| half.add(items));
+        for half in &mut halves {
+            half.add(items);
+        }
         properties.count(items);
     })?;
     ensure!(n_items > 0, "the sample has no items: write one JSON object a line");
@@ -147,7 +149,7 @@ fn named(input: &AdviseInput, arguments: &AdviseArguments) -> NamedProperties {
     for key in arguments.candidate.iter().chain(&input.current) {
         properties.name_in_key(key);
     }
-    for path in arguments.unique.iter().flat_map(|unique| unique.paths()) {
+    for path in arguments.unique.iter().flat_map(UniqueProperties::paths) {
         properties.add_name(path, "--unique", true);
     }
     if let Some(time) = &arguments.time {

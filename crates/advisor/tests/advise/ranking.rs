@@ -104,8 +104,11 @@ fn a_sample_that_is_too_small_to_decide_is_exit_code_3() {
         (z ^ (z >> 27)) % 150
     };
     let items = |n_items: u64| -> String {
-        let item = |n: u64| json!({"id": n.to_string(), "a": random(n), "b": random(n + 99_999)});
-        (0..n_items).map(|n| format!("{}\n", item(n))).collect()
+        let line = |n: u64| {
+            let item = json!({"id": n.to_string(), "a": random(n), "b": random(n + 99_999)});
+            format!("{item}\n")
+        };
+        (0..n_items).map(line).collect()
     };
     let query = |by: &str| {
         json!({"kind": by, "operation": "query", "filters": {by: "?"}, "limit": 20,

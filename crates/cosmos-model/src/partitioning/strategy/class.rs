@@ -88,8 +88,8 @@ impl KeyClass {
         Ok(Self { by, granularity, members, time, levels })
     }
 
-    fn member(&self, value: &KeyValue) -> Option<Option<Date>> {
-        self.members.get(&value.text()?).copied()
+    fn member(&self, value: &KeyValue) -> Option<&Option<Date>> {
+        self.members.get(&value.text()?)
     }
 
     /// Returns the levels of an item of the class, or `None` for another item.
@@ -173,9 +173,10 @@ impl KeyClass {
             ),
             Some(FilterCondition::Range(ValueRange { from, to })) => {
                 let bound = |bound: &Option<KeyValue>| bound.clone().filter(is_here).or_else(day);
-                FilterCondition::Range(match is_since {
-                    true => ValueRange { from: bound(from), to: to.clone() },
-                    false => ValueRange { from: from.clone(), to: bound(to) },
+                FilterCondition::Range(if is_since {
+                    ValueRange { from: bound(from), to: to.clone() }
+                } else {
+                    ValueRange { from: from.clone(), to: bound(to) }
                 })
             }
         };
