@@ -16,11 +16,10 @@ mod trace;
 
 pub mod logs;
 
-pub use arguments::{Document, Documents};
-pub use arguments::{InvocationId, RetryContext, SystemMetadata};
-pub use arguments::{ScheduleStatus, TimerInfo};
-pub use builder::CustomHandler;
-pub use builder::{ROUTE_PREFIX, RegistrationError};
+pub use arguments::{
+    Document, Documents, InvocationId, RetryContext, ScheduleStatus, SystemMetadata, TimerInfo,
+};
+pub use builder::{CustomHandler, ROUTE_PREFIX, RegistrationError};
 pub use early::answer_after_body;
 pub use invocation::{FromInvocation, Invocation, InvocationError};
 pub use invoke::MAX_BODY_BYTES;

@@ -7,16 +7,12 @@
 )]
 
 mod arbitrary_bytes;
-mod bodies;
-mod documents;
+mod arguments;
 mod early_answers;
 mod failures;
 mod handlers;
 mod http_functions;
 mod log_lines;
-mod metadata;
 mod process;
-mod registration;
-mod timers;
 mod wire;
 mod world;

@@ -76,7 +76,7 @@ impl DataFolder {
                 return Err(error).with_context(|| format!("--data {shown}"));
             }
         }
-        let kept = containers.iter().filter(|one| !leases.contains(one.id.as_ref()));
+        let kept = containers.iter().filter(|container| !leases.contains(container.id.as_ref()));
         let snapshots = Snapshots::new(endpoint, database, kept.cloned().collect()).await?;
         let file = folder.join(FILE);
         let n_loaded = load(&file, &snapshots).await?;

@@ -112,9 +112,9 @@ impl Overview {
                 let function = self.app.function(operation.name());
                 operation.method == Method::GET && function.is_some_and(is_anonymous_query)
             });
-            let best = queries.min_by_key(|one| {
-                let domain = one.domain().and_then(rank).unwrap_or(usize::MAX);
-                (domain, one.route.matches('{').count(), one.route.len())
+            let best = queries.min_by_key(|operation| {
+                let domain = operation.domain().and_then(rank).unwrap_or(usize::MAX);
+                (domain, operation.route.matches('{').count(), operation.route.len())
             })?;
             Some((best.name().to_owned(), best.example_path()))
         });
@@ -132,7 +132,8 @@ impl Overview {
     fn has_page(&self) -> bool {
         self.app.functions().iter().filter_map(http).any(|http| {
             let route = self.app.host().full_route(&http.route);
-            takes(http, &Method::GET) && Template::parse(&route).is_ok_and(|one| one.matches("/"))
+            takes(http, &Method::GET)
+                && Template::parse(&route).is_ok_and(|template| template.matches("/"))
         })
     }
 
@@ -194,7 +195,8 @@ impl<'a> DomainFunctions<'a> {
                 self.n_http += 1;
                 let route = app.host().full_route(&http.route);
                 let fixed = route.split('/').take_while(|segment| !segment.starts_with('{'));
-                self.routes.insert(fixed.take(2).fold(String::new(), |all, one| all + "/" + one));
+                self.routes
+                    .insert(fixed.take(2).fold(String::new(), |all, segment| all + "/" + segment));
             }
             FunctionTrigger::Cosmos(_) => self.feeds.push(&function.name),
             FunctionTrigger::Timer(_) => self.timers.push(&function.name),

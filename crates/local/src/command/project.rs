@@ -78,7 +78,7 @@ struct CargoTarget {
 
 impl CargoTarget {
     fn is(&self, kind: &str) -> bool {
-        self.kind.iter().any(|one| one == kind)
+        self.kind.iter().any(|name| name == kind)
     }
 }
 
@@ -86,8 +86,8 @@ impl CargoPackage {
     /// Returns the programs that may be linked dynamically, each with its feature for that.
     fn dynamic(&self) -> impl Iterator<Item = (String, String)> {
         let has_feature = self.features.contains_key(DYNAMIC_LINKING);
-        let programs = self.targets.iter().filter(move |one| has_feature && one.is("bin"));
-        programs.map(|one| (one.name.clone(), format!("{}/{DYNAMIC_LINKING}", self.name)))
+        let programs = self.targets.iter().filter(move |target| has_feature && target.is("bin"));
+        programs.map(|target| (target.name.clone(), format!("{}/{DYNAMIC_LINKING}", self.name)))
     }
 }
 
@@ -128,7 +128,7 @@ impl Project {
         let dynamic = metadata.packages.iter().flat_map(CargoPackage::dynamic).collect();
         let mut targets = metadata.packages.into_iter().flat_map(|package| package.targets);
         let this = this().and_then(|name| {
-            targets.find(|one| one.name == name && (one.is("bin") || one.is("example")))
+            targets.find(|target| target.name == name && (target.is("bin") || target.is("example")))
         });
         Ok(Self {
             root: root.to_owned(),

@@ -76,9 +76,9 @@ impl Faults {
     fn asked_for(&self, kind: RequestKind, container: &str) -> Option<RequestFault> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         if self.chaos.as_ref().is_some_and(Chaos::is_stopped) {
-            pending.retain(|one| !one.by_chance);
+            pending.retain(|fault| !fault.by_chance);
         }
-        let meets = |one: &Pending| one.kind == kind && one.container == container;
+        let meets = |fault: &Pending| fault.kind == kind && fault.container == container;
         let place = pending.iter().position(meets)?;
         let one = &mut pending[place];
         let met = one.met;
@@ -213,7 +213,7 @@ impl Holds {
     fn take(&self, kind: RequestKind, container: &str) -> Option<PendingHold> {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place =
-            pending.iter().position(|one| one.kind == kind && one.container == container)?;
+            pending.iter().position(|hold| hold.kind == kind && hold.container == container)?;
         Some(pending.remove(place))
     }
 }

@@ -218,7 +218,7 @@ async fn names(account: &Account, request: &CoreRequest) -> Option<Vec<String>> 
 
 fn decoded(url: &Url) -> Vec<String> {
     let segments = url.path().split('/').filter(|segment| !segment.is_empty());
-    segments.map(|one| percent_decode_str(one).decode_utf8_lossy().into_owned()).collect()
+    segments.map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned()).collect()
 }
 
 /// Finds the name of the database or container with this `_rid`.
@@ -232,7 +232,7 @@ async fn name(account: &Account, all: &[&str], list: &str, rid: &str) -> Option<
     let response = account.send(&account.request(Method::Get, all)).await.ok()?;
     let mut body: Value = serde_json::from_slice(&response.body).ok()?;
     let all: Vec<NamedResource> = serde_json::from_value(body.get_mut(list)?.take()).ok()?;
-    all.into_iter().find(|one| one.rid == rid).map(|one| one.id)
+    all.into_iter().find(|resource| resource.rid == rid).map(|resource| resource.id)
 }
 
 /// Finds the id of the item with this `_rid` in the logical partition of the request.
@@ -249,20 +249,4 @@ async fn item(account: &Account, segments: &[String], request: &CoreRequest) -> 
     let response = account.send(&query).await.ok()?;
     let body: Value = serde_json::from_slice(&response.body).ok()?;
     body["Documents"].get(0)?.as_str().map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_rid;
-
-    #[test]
-    fn only_an_id_of_the_stores_form_is_a_rid() {
-        for rid in ["AAAAAg==", "qr0OAA==", "AAAAEIAAAAE=", "AAAAAYAAADQWAAAAAAAAAA==", "-r0OAA=="]
-        {
-            assert!(is_rid(rid), "{rid}");
-        }
-        for name in ["", "blog", "posts", "AAAA", "AAAAAg", "tributary=", "dead-letters"] {
-            assert!(!is_rid(name), "{name}");
-        }
-    }
 }

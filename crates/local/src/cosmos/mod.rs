@@ -53,13 +53,9 @@ mod snapshot;
 mod store;
 
 pub use charge::Charges;
-pub use containers_file::ContainersFile;
-pub use containers_file::provision;
-pub use endpoint::EndpointError;
-pub use endpoint::RunningServer;
-pub use endpoint::{CosmosEndpoint, EndpointOptions};
-pub use faults::Fault;
-pub use faults::Hold;
+pub use containers_file::{ContainersFile, provision};
+pub use endpoint::{CosmosEndpoint, EndpointError, EndpointOptions, RunningServer};
+pub use faults::{Fault, Hold};
 pub use operation::RequestKind;
 pub use replicas::FrozenReplica;
 pub use requests::{StoreAnswer, StoreRequest};

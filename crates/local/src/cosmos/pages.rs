@@ -83,16 +83,3 @@ fn sizes(body: &[u8]) -> Option<Vec<usize>> {
     let page: Page<'_> = serde_json::from_slice(body).ok()?;
     Some(page.documents.iter().map(|item| item.get().len()).collect())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{MAX_PAGE_BYTES, count_fitting};
-
-    #[test]
-    fn a_page_has_as_much_as_fits_and_one_item_at_least() {
-        assert_eq!(count_fitting(&[MAX_PAGE_BYTES, 1]), 1);
-        assert_eq!(count_fitting(&[MAX_PAGE_BYTES + 1, 1]), 1);
-        assert_eq!(count_fitting(&[MAX_PAGE_BYTES - 1, 1, 1]), 2);
-        assert_eq!(count_fitting(&[1, MAX_PAGE_BYTES]), 1);
-    }
-}

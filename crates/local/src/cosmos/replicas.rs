@@ -122,8 +122,8 @@ impl Replicas {
         let frozen: Vec<_> = self
             .frozen()
             .iter()
-            .filter(|one| one.container == container)
-            .map(|one| one.replica.clone())
+            .filter(|frozen| frozen.container == container)
+            .map(|frozen| frozen.replica.clone())
             .collect();
         if !frozen.is_empty() {
             return Candidates { replicas: frozen, by_chance: None };
@@ -154,7 +154,7 @@ impl Replicas {
     }
 
     fn thaw(&self, replica: &Region) {
-        self.frozen().retain(|one| one.replica.name != replica.name);
+        self.frozen().retain(|frozen| frozen.replica.name != replica.name);
         if let Err(error) = self.account.backend.remove_region(&replica.name) {
             tracing::warn!(%error, "a frozen replica could not be removed");
         }
@@ -209,7 +209,7 @@ pub(super) struct Candidates<'a> {
 pub(super) fn demands_newest(request: &Request) -> bool {
     let is = |name: &HeaderName, wanted: &[&str]| {
         let value = request.headers().get_optional_str(name);
-        value.is_some_and(|value| wanted.iter().any(|one| value.eq_ignore_ascii_case(one)))
+        value.is_some_and(|value| wanted.iter().any(|name| value.eq_ignore_ascii_case(name)))
     };
     is(&CONSISTENCY_STRATEGY, &["LatestCommitted", "GlobalStrong"])
         || is(&CONSISTENCY_LEVEL, &["Strong", "BoundedStaleness"])
@@ -327,8 +327,12 @@ impl Lagging {
             return Vec::new();
         }
         let moments = self.moments();
-        let mut order: Vec<_> =
-            moments.of.iter().zip(self.replicas()).map(|((since, _), one)| (*since, one)).collect();
+        let mut order: Vec<_> = moments
+            .of
+            .iter()
+            .zip(self.replicas())
+            .map(|((since, _), replica)| (*since, replica))
+            .collect();
         order.sort_by_key(|(since, _)| *since);
         order.into_iter().map(|(_, replica)| replica.clone()).collect()
     }

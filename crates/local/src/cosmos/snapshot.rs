@@ -49,7 +49,7 @@ impl Snapshots {
 
     /// Returns the number of writes to the containers since the start.
     pub(crate) fn writes(&self) -> u64 {
-        let paths = self.containers.iter().map(|one| self.path(one));
+        let paths = self.containers.iter().map(|container| self.path(container));
         paths.map(|path| self.store.writes_to(&path)).sum()
     }
 

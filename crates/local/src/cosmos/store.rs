@@ -271,13 +271,13 @@ impl EndpointStore {
                 }
                 if let Some(container) = written_id(request) {
                     let path = ContainerPath { database, container };
-                    self.containers.forget(|one| *one == path);
+                    self.containers.forget(|container| *container == path);
                     self.containers.name(&path, &mut response).await;
                 }
             }
-            ContainersChange::Delete(path) => self.forget(|one| *one == path),
+            ContainersChange::Delete(path) => self.forget(|container| *container == path),
             ContainersChange::DeleteDatabase { database } => {
-                self.forget(|one| one.database == database);
+                self.forget(|container| container.database == database);
             }
         }
         Ok(response)

@@ -18,7 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::local_admin::{EndedInvocation, HostEvent, HostEvents};
+use super::admin::{EndedInvocation, HostEvent, HostEvents};
 
 /// The output of the host's lines: stderr, in colours only on a terminal and without `NO_COLOR`, or
 /// memory.

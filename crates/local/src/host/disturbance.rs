@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(after.len(), 60);
         for partition in 0..6 {
             let of = |list: &[Value]| -> Vec<Value> {
-                list.iter().filter(|one| one["key"]["of"] == partition).cloned().collect()
+                list.iter().filter(|document| document["key"]["of"] == partition).cloned().collect()
             };
             assert_eq!(of(&after), of(&documents));
         }

@@ -19,12 +19,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
+use super::admin::{self, HostStatus, HostedFunction, ManualRun};
 use super::app::FunctionApp;
 use super::console::Console;
 use super::function::{AuthLevel, Function, FunctionTrigger};
 use super::invoke::{HandlerClient, Invoker};
 use super::json::ConfigError;
-use super::local_admin::{self, HostStatus, HostedFunction, ManualRun};
 use super::process::HandlerWatch;
 use super::proxy::Proxy;
 use super::request_path;
@@ -146,7 +146,7 @@ impl Front {
             }
             AdminRoute::RunAndWait(name) => match self.manual_run(name, request).await {
                 Ok(run) => {
-                    let run = local_admin::run(run, self.invoker.as_ref(), &self.console);
+                    let run = admin::run(run, self.invoker.as_ref(), &self.console);
                     Json(run.await).into_response()
                 }
                 Err(refusal) => refusal.into_response(),
@@ -173,7 +173,7 @@ impl Front {
             return Err(refused(StatusCode::METHOD_NOT_ALLOWED));
         }
         let body = to_bytes(request.into_body(), MAX_ADMIN_BODY_BYTES).await;
-        local_admin::read(function, &body.map_err(|_| refused(StatusCode::PAYLOAD_TOO_LARGE))?)
+        admin::read(function, &body.map_err(|_| refused(StatusCode::PAYLOAD_TOO_LARGE))?)
     }
 
     fn homepage(&self) -> Response {

@@ -49,6 +49,7 @@
 //! - `functionTimeout` for HTTP functions, whose limit is the 240 s until an answer begins.
 //! - The back-off's jitter.
 
+mod admin;
 mod app;
 mod console;
 mod disturbance;
@@ -58,7 +59,6 @@ mod function;
 mod invoke;
 mod json;
 mod lease;
-mod local_admin;
 pub mod ncrontab;
 pub mod newtonsoft;
 mod process;
@@ -71,26 +71,18 @@ mod timer;
 pub mod wire;
 mod worker;
 
-pub use app::{BuiltApp, BuiltAppError};
-pub use app::{FunctionApp, HostJson};
-pub use console::Console;
-pub use console::TaskProgress;
-pub use feed::FeedError;
-pub use feed::FeedOptions;
-pub use feed::FeedPump;
+pub use admin::{EndedInvocation, HostEvent, HostedFunction, HostedTrigger, ManualResult};
+pub use app::{BuiltApp, BuiltAppError, FunctionApp, HostJson};
+pub use console::{Console, TaskProgress};
+pub use feed::{FeedError, FeedOptions, FeedPump};
 pub use front::Keys;
 pub use function::{
     AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, LastBatch,
     RetryPolicy, TimerTrigger,
 };
-pub use invoke::InvocationFailure;
-pub use invoke::{HttpInvoker, InvocationResult, Invoker, RouterInvoker};
+pub use invoke::{HttpInvoker, InvocationFailure, InvocationResult, Invoker, RouterInvoker};
 pub use json::ConfigError;
-pub use local_admin::{EndedInvocation, HostEvent};
-pub use local_admin::{HostedFunction, HostedTrigger, ManualResult};
 pub use process::{HandlerError, HandlerOptions, HandlerProcess, HandlerState, HandlerWatch};
 pub use proxy::repeating;
-pub use server::HostOptions;
-pub use server::{Host, HostError};
-pub use settings::Settings;
-pub use settings::connect;
+pub use server::{Host, HostError, HostOptions};
+pub use settings::{Settings, connect};

@@ -417,14 +417,3 @@ fn status_text(status: ExitStatus) -> String {
     }
     format!("exit code {}", status.code().unwrap_or(-1))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_outgoing_connection_can_take_the_port_of_a_restarted_handler() {
-        let port = free_port().unwrap();
-        assert!(HANDLER_PORTS.contains(&port), "{port}");
-    }
-}

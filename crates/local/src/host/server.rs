@@ -298,7 +298,8 @@ fn start_triggers(
                     ..FeedOptions::default()
                 };
                 let apart = invokers.apart.as_ref();
-                let apart = apart.filter(|_| random.as_mut().is_some_and(|one| one.chance(0.5)));
+                let apart =
+                    apart.filter(|_| random.as_mut().is_some_and(|random| random.chance(0.5)));
                 let invoker = apart.unwrap_or(&invokers.first).clone();
                 let pump = FeedPump::new(client.clone(), function, invoker, feed)?;
                 let stop = stop.clone();

@@ -39,8 +39,7 @@ async fn a_write_costs_by_what_the_container_indexes() {
 
 #[tokio::test]
 async fn a_replacement_pays_for_both_versions_and_the_terms_that_differ() {
-    for world in World::both_ways(options()).await {
-        let posts = world.container("posts").await;
+    for (world, posts) in World::with_posts(options()).await {
         let item = |user: &str, likes: u32| json!({ "id": "1", "postId": "1", "type": "post", "userId": user, "likes": likes });
         let created = posts.upsert_item("1", "1", item("ann", 1), None).await.unwrap();
         assert_eq!(said(created.headers()), "7.15", "{}", world.way);
@@ -54,8 +53,7 @@ async fn a_replacement_pays_for_both_versions_and_the_terms_that_differ() {
 
 #[tokio::test]
 async fn a_batch_costs_the_sum_of_its_operations() {
-    for world in World::both_ways(options()).await {
-        let posts = world.container("posts").await;
+    for (world, posts) in World::with_posts(options()).await {
         let item = |id: &str, likes: u32| json!({ "id": id, "postId": "1", "likes": likes });
         posts.create_item("1", "1", item("1", 0), None).await.unwrap();
         let batch = || {
@@ -151,7 +149,7 @@ async fn the_first_items_in_an_order_cost_each_physical_partition_its_own_first_
 
     assert_eq!((by_each.len(), at_once.len()), (4, 1));
     let answers = |sent: &[StoreRequest]| {
-        let answers = sent.iter().map(|one| one.answer.clone().unwrap());
+        let answers = sent.iter().map(|request| request.answer.clone().unwrap());
         answers.fold((0, 0.0), |(items, units), answer| {
             (items + answer.items_loaded.unwrap(), units + answer.request_units)
         })

@@ -1,15 +1,18 @@
 use serde_json::{Value, json};
-use tributary_local::cosmos::ContainersFile;
+use tributary_local::cosmos::{
+    ContainersFile, CosmosEndpoint, EndpointError, EndpointOptions, provision,
+};
 
-use crate::world::CONTAINERS;
+use crate::world::{CONTAINERS, DATABASE, World, comment, options};
 
 #[test]
 fn the_projects_own_file_is_accepted_in_its_order() {
     let file = ContainersFile::parse(CONTAINERS).unwrap();
-    let ids: Vec<&str> = file.containers().iter().map(|one| &*one.id).collect();
+    let ids: Vec<&str> = file.containers().iter().map(|container| &*container.id).collect();
     let expected: Value = serde_json::from_str(CONTAINERS).unwrap();
     let expected = expected["containers"].as_array().unwrap();
-    let expected: Vec<&str> = expected.iter().map(|one| one["id"].as_str().unwrap()).collect();
+    let expected: Vec<&str> =
+        expected.iter().map(|container| container["id"].as_str().unwrap()).collect();
     assert_eq!(ids, expected);
 }
 
@@ -89,4 +92,44 @@ fn container() -> Value {
             ]]
         }
     })
+}
+
+#[tokio::test]
+async fn a_second_provisioning_keeps_the_items() {
+    let containers = ContainersFile::parse(CONTAINERS).unwrap();
+    for (world, posts) in World::with_posts(options()).await {
+        posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
+
+        provision(&world.client, DATABASE, &containers).await.unwrap();
+
+        posts.read_item("p1", "c1", None).await.unwrap();
+        for expected in containers.containers() {
+            let container = world.container(&expected.id).await;
+            let found = container.read(None).await.unwrap().into_model().unwrap();
+            assert_eq!(found.indexing_policy, expected.indexing_policy);
+            assert_eq!(found.default_ttl, expected.default_ttl, "{}", world.way);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_existing_container_with_another_partition_key_is_an_error() {
+    let other = r#"{ "containers": [{ "id": "posts",
+        "partitionKey": { "paths": ["/blogId"], "kind": "Hash", "version": 2 } }] }"#;
+    let other = ContainersFile::parse(other).unwrap();
+    for world in World::both_ways(options()).await {
+        let error = provision(&world.client, DATABASE, &other).await.unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("'posts'") && text.contains("/postId") && text.contains("/blogId"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_container_has_at_least_one_physical_partition() {
+    let options = EndpointOptions { partitions: 0, ..EndpointOptions::default() };
+    let error = CosmosEndpoint::in_process(options).unwrap_err();
+    assert!(matches!(error, EndpointError::Option(_)), "{error}");
 }

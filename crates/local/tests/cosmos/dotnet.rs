@@ -198,7 +198,7 @@ fn has(name: &str, ours: &Value, theirs: &Value) {
         let ours = ours.get(key);
         assert!(ours.is_some(), "{name}: no {key}");
         if let Some(first) =
-            value.as_array().and_then(|list| list.first()).filter(|one| one.is_object())
+            value.as_array().and_then(|list| list.first()).filter(|first| first.is_object())
         {
             has(name, &ours.unwrap()[0], first);
         }

@@ -6,16 +6,13 @@
     reason = "helpers of tests fail the test as the tests themselves do"
 )]
 
-mod change_feed;
 mod charges;
 mod containers_file;
 mod dotnet;
 mod items;
-mod provisioning;
 mod queries;
 mod raw;
 mod replicas;
-mod requests;
 mod sockets;
 mod time_to_live;
 mod world;

@@ -3,17 +3,16 @@ use std::time::{Duration, Instant, SystemTime};
 use azure_data_cosmos::clients::ContainerClient;
 use azure_data_cosmos::models::{ContainerProperties, TimeToLive};
 use azure_data_cosmos::options::ChangeFeedStartFrom;
-use azure_data_cosmos::{FeedScope, PartitionKey, TransactionalBatch};
+use azure_data_cosmos::{FeedScope, TransactionalBatch};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::EndpointOptions;
 
-use crate::world::{DATABASE, World, etag, options, status};
+use crate::world::{DATABASE, World, etag, found, options, status};
 
 #[tokio::test]
 async fn an_item_lives_as_long_as_its_ttl() {
-    for world in World::both_ways(options()).await {
-        let posts = world.container("posts").await;
+    for (world, posts) in World::with_posts(options()).await {
         create(&posts, "short", Some(10)).await;
         create(&posts, "long", Some(1_000)).await;
         create(&posts, "for-ever", Some(-1)).await;
@@ -55,8 +54,7 @@ async fn an_item_without_ttl_follows_the_container() {
 
 #[tokio::test]
 async fn a_write_restarts_the_time_of_an_item_or_removes_its_ttl() {
-    for world in World::both_ways(options()).await {
-        let posts = world.container("posts").await;
+    for (world, posts) in World::with_posts(options()).await {
         create(&posts, "kept", Some(5)).await;
         create(&posts, "longer", Some(5)).await;
         posts.replace_item("p1", "kept", item("kept", None), None).await.unwrap();
@@ -72,8 +70,7 @@ async fn a_write_restarts_the_time_of_an_item_or_removes_its_ttl() {
 
 #[tokio::test]
 async fn a_batch_gives_items_a_ttl_too() {
-    for world in World::both_ways(options()).await {
-        let posts = world.container("posts").await;
+    for (world, posts) in World::with_posts(options()).await {
         create(&posts, "replaced", None).await;
         let batch = TransactionalBatch::new("p1")
             .create_item(item("created", Some(5)))
@@ -92,8 +89,7 @@ async fn a_batch_gives_items_a_ttl_too() {
 #[tokio::test]
 async fn expired_items_are_removed_without_a_request() {
     let options = EndpointOptions { expiry_interval: Some(Duration::from_millis(50)), ..options() };
-    for world in World::both_ways(options).await {
-        let posts = world.container("posts").await;
+    for (world, posts) in World::with_posts(options).await {
         create(&posts, "short", Some(1)).await;
         create(&posts, "for-ever", None).await;
 
@@ -124,17 +120,8 @@ async fn create(container: &ContainerClient, id: &str, ttl: Option<i64>) -> Stri
 }
 
 async fn present(container: &ContainerClient) -> Vec<String> {
-    container
-        .query_items(
-            "SELECT VALUE c.id FROM c ORDER BY c.id",
-            FeedScope::partition(PartitionKey::from("p1")),
-            None,
-        )
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap()
+    let query = "SELECT VALUE c.id FROM c ORDER BY c.id";
+    found(container, query, FeedScope::partition("p1")).await
 }
 
 async fn changed(container: &ContainerClient) -> Vec<String> {

@@ -1,8 +1,10 @@
 //! The account and the client of each test.
 
-use azure_data_cosmos::{
-    CosmosClient, CosmosError, RoutingStrategy, clients::ContainerClient, models::ItemResponse,
-};
+use azure_data_cosmos::clients::ContainerClient;
+use azure_data_cosmos::models::ItemResponse;
+use azure_data_cosmos::{CosmosClient, CosmosError, FeedScope, Query, RoutingStrategy};
+use futures::TryStreamExt as _;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer};
 
@@ -36,6 +38,14 @@ impl World {
             server: Some(server),
         };
         [in_process, over_tcp]
+    }
+
+    /// Creates both worlds, each with its container `posts`.
+    pub(crate) async fn with_posts(options: EndpointOptions) -> [(Self, ContainerClient); 2] {
+        let [in_process, over_tcp] = Self::both_ways(options).await;
+        let posts = in_process.container("posts").await;
+        let posts_over_tcp = over_tcp.container("posts").await;
+        [(in_process, posts), (over_tcp, posts_over_tcp)]
     }
 
     pub(crate) async fn container(&self, id: &str) -> ContainerClient {
@@ -73,6 +83,18 @@ pub(crate) async fn client_of(server: &RunningServer) -> CosmosClient {
         .build(server.account().unwrap(), RoutingStrategy::PreferredRegions(Vec::new()))
         .await
         .unwrap()
+}
+
+/// Returns all results of a query.
+pub(crate) async fn found<T>(
+    container: &ContainerClient,
+    query: impl Into<Query>,
+    scope: FeedScope,
+) -> Vec<T>
+where
+    T: DeserializeOwned + Send + 'static,
+{
+    container.query_items(query, scope, None).await.unwrap().try_collect().await.unwrap()
 }
 
 /// Returns a comment of the post `p1` in the container `posts`.

@@ -84,7 +84,7 @@ pub(crate) fn app() -> Folder {
     staged(&[("Rest", http_function("api/{*path}", &[], "anonymous"))])
 }
 
-fn is_running(process: &str) -> bool {
+pub(crate) fn is_running(process: &str) -> bool {
     Command::new("ps").args(["-o", "stat=", "-p", process]).output().is_ok_and(|output| {
         let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         !state.is_empty() && !state.starts_with('Z')
@@ -340,17 +340,41 @@ async fn a_function_that_only_the_handler_or_only_the_host_has_is_warned_of() {
 
 #[tokio::test]
 async fn the_faults_of_chaos_are_summed_up_at_the_end() {
-    let app = app();
-    let mut child = command(&app, &FREE_PORTS)
-        .args(["--chaos", "throttle=0.5,split=1", "--seed", "7"])
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let chaos = ["--chaos", "throttle=0.5,split=1", "--seed", "7"];
+    let mut running = Running::start(&app(), &[&FREE_PORTS[..], &chaos].concat());
+    running.ready();
+    let (_, stderr) = running.ended_by("-INT");
     assert!(stderr.contains("Chaos, injected:"), "{stderr}");
     assert!(stderr.contains("lost-answer"), "{stderr}");
+}
+
+/// Returns what bash offers for the last of `words`.
+fn offered(words: &str) -> Vec<String> {
+    let script = format!(
+        r#"
+        _cargo() {{ COMPREPLY=(of-cargo); }}
+        complete -F _cargo cargo
+        # Twice, as in a shell that reads its settings again.
+        source <("{program}" completions bash)
+        source <("{program}" completions bash)
+        COMP_WORDS=({words})
+        COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
+        complete=$(complete -p cargo | sed -n 's/.*-F \([^ ]*\) .*/\1/p')
+        "$complete" cargo "${{COMP_WORDS[$COMP_CWORD]}}" "${{COMP_WORDS[$COMP_CWORD - 1]}}"
+        printf '%s\n' "${{COMPREPLY[@]}}"
+        "#,
+        program = env!("CARGO_BIN_EXE_tributary-local"),
+    );
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bash_completes_the_options_and_the_commands_behind_cargo_local() {
+    assert_eq!(offered("cargo local --cosmos-p"), ["--cosmos-port"]);
+    assert_eq!(offered("cargo local completions po"), ["powershell"]);
+    assert_eq!(offered("cargo local comp"), ["completions"]);
+    assert_eq!(offered("cargo c"), ["of-cargo"], "the rest stays with cargo's own completion");
 }

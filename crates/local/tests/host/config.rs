@@ -261,7 +261,7 @@ fn a_staged_folder_and_a_project_are_the_same_app() {
                 &http_function("api/feed", &[], "function"),
             );
         let app = FunctionApp::load(folder.path(), &settings()).unwrap();
-        let names: Vec<_> = app.functions().iter().map(|one| one.name.as_str()).collect();
+        let names: Vec<_> = app.functions().iter().map(|function| function.name.as_str()).collect();
         assert_eq!(names, ["Copies", "Feed"]);
     }
 }

@@ -4,10 +4,7 @@
 
 mod support;
 
-#[cfg(unix)]
-mod chaos;
 mod command;
-mod completions;
 mod config;
 mod data;
 mod feed;
@@ -15,7 +12,6 @@ mod http;
 mod invoke;
 mod leases;
 mod newtonsoft;
-mod odd_requests;
 mod process;
 mod projects;
 mod recorded;
@@ -23,6 +19,4 @@ mod recorded_http;
 mod recorder;
 mod repeats;
 mod routes;
-mod split;
 mod timer;
-mod wire;

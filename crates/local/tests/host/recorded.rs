@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use tributary_local::host::{Console, Function, FunctionApp, Host, HostOptions};
+use tributary_local::host::wire::read_answer;
+use tributary_local::host::{Console, Function, FunctionApp, Host, HostOptions, InvocationFailure};
 
 use crate::http::{get, post};
 use crate::support::{
@@ -107,6 +108,8 @@ async fn invocations() -> Vec<Value> {
     sent(5).await;
     post(&format!("{}/admin/functions/Tick", host.url()), &json!({ "input": "" })).await;
     let sent = sent(6).await;
+    let by_hand = post(&format!("{}/admin/functions/Feed", host.url()), &json!({ "input": "[" }));
+    assert_eq!(by_hand.await.status, 400);
     host.stop().await;
     server.stop().await;
     sent
@@ -201,11 +204,39 @@ async fn every_invocation_has_the_headers_and_the_body_that_the_real_host_sent()
         assert!(exception.is_null() || exception["InstanceId"] == sent["id"]);
     }
     // A retry has the id and the batch of the first attempt, and an exception of several KB.
-    let feed: Vec<_> = sent.iter().filter(|one| one["function"] == "Feed").collect();
-    let data = |one: &Value| one["body"]["Data"].clone();
-    assert!(feed.iter().all(|one| (&one["id"], data(one)) == (&feed[0]["id"], data(feed[0]))));
+    let feed: Vec<_> = sent.iter().filter(|invocation| invocation["function"] == "Feed").collect();
+    let data = |invocation: &Value| invocation["body"]["Data"].clone();
+    assert!(
+        feed.iter()
+            .all(|invocation| (&invocation["id"], data(invocation))
+                == (&feed[0]["id"], data(feed[0])))
+    );
     let length = |headers: &Value| headers["content-length"].as_str().unwrap().parse::<f64>();
     let growth = length(&feed[1]["headers"]).unwrap() - length(&feed[0]["headers"]).unwrap();
     let [first, second] = [1, 2].map(|n| recorded[n]["body_length"].as_f64().unwrap());
     assert!((growth / (second - first) - 1.0).abs() < 0.1, "{growth} and {}", second - first);
+}
+
+#[test]
+fn only_a_2xx_with_a_json_object_is_a_success() {
+    let json = "application/json";
+    let good = br#"{"Outputs":{},"Logs":["a",1],"ReturnValue":null}"#;
+    let answer = read_answer(200, "application/json; charset=utf-8", good).unwrap();
+    assert_eq!(answer.logs, ["a", "1"]);
+    assert_eq!(read_answer(202, json, b"{}").unwrap().logs.len(), 0);
+
+    assert_eq!(read_answer(500, json, good), Err(InvocationFailure::Status(500)));
+    assert_eq!(read_answer(302, json, good), Err(InvocationFailure::Status(302)));
+    for empty in [&b""[..], b" \n", b"null", b" null "] {
+        assert_eq!(read_answer(200, json, empty), Err(InvocationFailure::Hang(200)));
+    }
+    assert_eq!(read_answer(204, "", b""), Err(InvocationFailure::Hang(204)));
+    let text = "text/plain".to_owned();
+    assert_eq!(
+        read_answer(200, "text/plain", good),
+        Err(InvocationFailure::ContentType(200, text))
+    );
+    for bad in [&b"[]"[..], b"{", b"\"x\"", br#"{"Outputs":1}"#, br#"{"Logs":"x"}"#] {
+        assert!(matches!(read_answer(200, json, bad), Err(InvocationFailure::Body(200, _))));
+    }
 }

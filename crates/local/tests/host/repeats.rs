@@ -20,7 +20,7 @@ async fn recorder() -> Recorder {
 }
 
 fn ids(deliveries: &[Delivery]) -> BTreeSet<&str> {
-    deliveries.iter().map(|one| one.header("x-azure-functions-invocationid")).collect()
+    deliveries.iter().map(|delivery| delivery.header("x-azure-functions-invocationid")).collect()
 }
 
 #[tokio::test]
@@ -46,7 +46,8 @@ async fn a_request_without_a_body_is_repeated_under_one_invocation_id_and_one_wi
     let deliveries = recorder.deliveries();
     for (n, (method, body, expected)) in cases.into_iter().enumerate() {
         let line = format!("{method} /api/{n}");
-        let of: Vec<_> = deliveries.iter().filter(|one| one.line == line).cloned().collect();
+        let of: Vec<_> =
+            deliveries.iter().filter(|delivery| delivery.line == line).cloned().collect();
         assert_eq!(of.len(), expected, "{line} with {body:?}");
         assert_eq!(ids(&of).len(), 1, "{line}");
     }
@@ -107,7 +108,8 @@ async fn chaos_repeats_requests_without_a_body_and_answers_once() {
     assert!(n_deliveries.iter().all(|n| (2..=40).contains(n)), "{n_deliveries:?}");
     assert!(n_deliveries.len() > 2, "{n_deliveries:?}");
     recorder.send("POST /api/body", &[], "{}").await;
-    let bodies: Vec<String> = recorder.deliveries().into_iter().map(|one| one.body).collect();
+    let bodies: Vec<String> =
+        recorder.deliveries().into_iter().map(|delivery| delivery.body).collect();
     assert_eq!(bodies, ["{}"]);
     let repeated = chaos.injected().into_iter().find(|(kind, _)| *kind == ChaosKind::Repeat);
     assert_eq!(repeated, Some((ChaosKind::Repeat, 30)));

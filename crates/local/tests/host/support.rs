@@ -11,6 +11,8 @@ use axum::routing::post;
 use axum::{Json, Router};
 use azure_data_cosmos::{ContainerClient, CosmosClient};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
 use tributary_local::host::{
     Console, FeedOptions, FeedPump, Function, FunctionApp, RouterInvoker, Settings,
@@ -125,6 +127,13 @@ impl Store {
         self.posts.upsert_item(id.to_owned(), id, &post, None).await.unwrap();
     }
 
+    /// Creates posts whose ids are `prefix` and a number.
+    pub(crate) async fn fill(&self, prefix: &str, n_posts: usize) {
+        for number in 0..n_posts {
+            self.put(&format!("{prefix}{number}"), json!({})).await;
+        }
+    }
+
     pub(crate) fn pump(
         &self,
         function: &Function,
@@ -133,6 +142,25 @@ impl Store {
     ) -> FeedPump {
         let invoker = Arc::new(RouterInvoker(handler.router()));
         FeedPump::new(self.client.clone(), function, invoker, options).unwrap()
+    }
+}
+
+/// A trigger that runs until it is told to end.
+pub(crate) struct RunningPump {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl RunningPump {
+    pub(crate) fn start(pump: FeedPump) -> Self {
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        Self { stop, task: tokio::spawn(async move { pump.run(stopped).await }) }
+    }
+
+    pub(crate) async fn end(self) {
+        self.stop.cancel();
+        tokio::time::timeout(Duration::from_secs(10), self.task).await.unwrap().unwrap();
     }
 }
 

@@ -1,4 +1,6 @@
-//! `/admin/local`: what `cargo local invoke` and `cargo local tail` ask a running host. The Functions host
+//! `/admin`: the status of the host, and manual runs of functions.
+//!
+//! `/admin/local` is what `cargo local invoke` and `cargo local tail` ask a running host. The Functions host
 //! has nothing like it.
 
 use std::sync::Arc;

@@ -1,0 +1,207 @@
+//! The arguments of handlers: documents in every encoding, the status of a timer, metadata.
+
+use axum::body::Body;
+use axum::http::Request;
+use custom_handler::{
+    CustomHandler, Document, InvocationId, InvocationOutcome, RetryContext, SystemMetadata,
+    TimerInfo,
+};
+use serde_json::{Value, json};
+
+use crate::world::{ID, TestApp, encoded};
+
+#[tokio::test]
+async fn every_encoding_gives_the_same_documents_in_order() {
+    let app = TestApp::echoing_documents();
+    let batch = r#"[{"id":"b"},{"id":"a"},{"id":"c"}]"#;
+    let plain: Value = serde_json::from_str(batch).unwrap();
+    let expected = json!([r#"{"id":"b"}"#, r#"{"id":"a"}"#, r#"{"id":"c"}"#]);
+    for data in [plain, json!(batch), json!(encoded(batch))] {
+        assert_eq!(app.changes(&data).await.output("raw"), expected, "{data}");
+    }
+}
+
+#[tokio::test]
+async fn escapes_and_unicode_survive_every_encoding() {
+    let app = TestApp::echoing_documents();
+    let text =
+        "quote \" backslash \\ slash / newline \n tab \t nul \u{0} é 漢字 😀 \u{2028} \\u0041";
+    let batch = json!([{"id": text}]).to_string();
+    let escaped = r#"[{"id":"\ud83d\ude00 \u00e9 \/"}]"#;
+    for data in [json!(batch), json!(encoded(&batch))] {
+        let raw = app.changes(&data).await.output("raw");
+        let document: Value = serde_json::from_str(raw[0].as_str().unwrap()).unwrap();
+        assert_eq!(document["id"], text);
+    }
+    let raw = app.changes(&json!(encoded(escaped))).await.output("raw");
+    let document: Value = serde_json::from_str(raw[0].as_str().unwrap()).unwrap();
+    assert_eq!(document["id"], "😀 é /");
+}
+
+#[tokio::test]
+async fn a_document_keeps_its_text_as_the_host_wrote_it() {
+    let app = TestApp::echoing_documents();
+    let document =
+        r#"{"n":1E+20,"big":12345678901234567890123,"t":"2026-05-01T12:00:00.12Z","n":2}"#;
+    let reply = app.changes(&json!(encoded(&format!("[ {document} ]")))).await;
+    assert_eq!(reply.output("raw"), json!([document]));
+}
+
+#[tokio::test]
+async fn a_document_that_is_no_object_reaches_the_handler_for_the_dead_letters() {
+    let app = TestApp::echoing_documents();
+    let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+    let lone_surrogate = r#""\ud800""#;
+    let batch = format!(r#"[null, 7, "text", {lone_surrogate}, {deep}]"#);
+    let reply = app.changes(&json!(encoded(&batch))).await;
+    assert_eq!(reply.output("raw"), json!(["null", "7", r#""text""#, lone_surrogate, deep]));
+}
+
+#[tokio::test]
+async fn data_that_is_no_array_fails_without_a_quotation() {
+    let app = TestApp::echoing_documents();
+    let secret = "se-cr-et";
+    let thrice = encoded(&encoded(&encoded("[]")));
+    for data in [
+        json!(secret),
+        json!(encoded(secret)),
+        json!({ secret: secret }),
+        json!([{ "id": secret }]).to_string().replace(']', "").into(),
+        json!(4711),
+        json!(null),
+        json!(true),
+        json!(""),
+        json!("\"\""),
+        json!("\"[\""),
+        json!("[] []"),
+        json!(thrice),
+    ] {
+        let reply = app.changes(&data).await;
+        let reason = reply.failure(400);
+        assert!(reason.contains("the batch of documents"), "{data}: {reason}");
+        assert!(!reason.contains(secret) && !reason.contains("4711"), "{data}: {reason}");
+    }
+}
+
+#[test]
+fn a_documents_debug_form_hides_its_content() {
+    let document = Document::from_json(r#"{"email":"ada@example.org"}"#).unwrap();
+    assert_eq!(format!("{document:?}"), "Document { n_bytes: 27 }");
+    assert!(Document::from_json("{").is_err());
+}
+
+fn app() -> TestApp {
+    TestApp::new(CustomHandler::new().trigger("Nightly", async |timer: TimerInfo| {
+        let status = timer.schedule_status;
+        InvocationOutcome::new()
+            .output("past_due", timer.is_past_due)
+            .output("dst", timer.adjust_for_dst)
+            .output(
+                "times",
+                status.map_or(json!(null), |s| json!([s.last, s.next, s.last_updated])),
+            )
+    }))
+}
+
+async fn outputs(timer: Value) -> Value {
+    let body = json!({"Data": {"myTimer": timer}, "Metadata": {}}).to_string();
+    app().invoke("Nightly", body).await.answer()["Outputs"].take()
+}
+
+#[tokio::test]
+async fn a_timer_has_its_status() {
+    let timer = json!({
+        "Schedule": {"AdjustForDST": true},
+        "ScheduleStatus": {
+            "Last": "2026-05-01T11:55:00+00:00",
+            "Next": "2026-05-01T12:00:00+00:00",
+            "LastUpdated": "2026-05-01T11:55:00+00:00"
+        },
+        "IsPastDue": true
+    });
+    let expected = json!({
+        "past_due": true,
+        "dst": true,
+        "times": [
+            "2026-05-01T11:55:00+00:00",
+            "2026-05-01T12:00:00+00:00",
+            "2026-05-01T11:55:00+00:00"
+        ]
+    });
+    assert_eq!(outputs(timer.clone()).await, expected);
+    assert_eq!(outputs(json!(encoded(&timer.to_string()))).await, expected);
+}
+
+#[tokio::test]
+async fn a_timer_without_a_monitor_has_no_status() {
+    let timer = json!({
+        "Schedule": {"AdjustForDST": false},
+        "ScheduleStatus": null,
+        "IsPastDue": false
+    });
+    let expected = json!({"past_due": false, "dst": false, "times": null});
+    assert_eq!(outputs(timer).await, expected);
+}
+
+#[tokio::test]
+async fn data_that_is_no_timer_fails() {
+    for data in [json!([]), json!({}), json!("soon"), json!({"IsPastDue": "no"})] {
+        let body = json!({"Data": {"myTimer": data}}).to_string();
+        let reply = app().invoke("Nightly", body).await;
+        assert!(reply.failure(400).contains("the timer's status"), "{}", reply.text);
+    }
+}
+
+fn retry_app() -> TestApp {
+    TestApp::new(CustomHandler::new().trigger("Changes", async |retry: Option<RetryContext>| {
+        let retry = retry.map(|r| json!([r.retry_count, r.max_retry_count, r.exception]));
+        InvocationOutcome::new().output("retry", json!(retry))
+    }))
+}
+
+async fn retry(context: Value) -> Value {
+    let body = json!({"Data": {}, "Metadata": {"RetryContext": context}}).to_string();
+    retry_app().invoke("Changes", body).await.output("retry")
+}
+
+#[tokio::test]
+async fn a_retry_is_counted() {
+    let exception = |e: Value| json!({"RetryCount": 3, "MaxRetryCount": -1, "Exception": e});
+    assert_eq!(retry(exception(json!("no luck"))).await, json!([3, -1, "no luck"]));
+    assert_eq!(retry(exception(json!(null))).await, json!([3, -1, null]));
+    let object = json!({"ClassName": "System.Exception", "Message": "no luck"});
+    assert_eq!(retry(exception(object)).await, json!([3, -1, "no luck"]));
+    let text = exception(json!("no luck")).to_string();
+    assert_eq!(retry(json!(text)).await, json!([3, -1, "no luck"]));
+    assert_eq!(retry(json!({"RetryCount": 0, "MaxRetryCount": 5})).await, json!([0, 5, null]));
+}
+
+#[tokio::test]
+async fn without_a_retry_policy_there_is_no_retry_context() {
+    let app = retry_app();
+    assert_eq!(app.invoke("Changes", "{}").await.output("retry"), json!(null));
+    assert_eq!(retry(json!(null)).await, json!(null));
+
+    let app = TestApp::new(CustomHandler::new().trigger("Changes", async |_: RetryContext| {}));
+    assert!(app.invoke("Changes", "{}").await.failure(400).contains("`retry` policy"));
+}
+
+#[tokio::test]
+async fn the_id_and_the_system_metadata_come_from_the_host() {
+    let handler = async |id: InvocationId, sys: SystemMetadata| {
+        InvocationOutcome::new()
+            .output("all", json!([id.0, sys.method_name, sys.utc_now, sys.rand_guid]))
+    };
+    let app = TestApp::new(CustomHandler::new().trigger("Changes", handler));
+    let sys = json!({"MethodName": "Changes", "UtcNow": "2026-05-01T12:00:00Z", "RandGuid": "g"});
+    let body = json!({"Data": {}, "Metadata": {"sys": sys}}).to_string();
+    let all = app.invoke("Changes", body.clone()).await.output("all");
+    assert_eq!(all, json!([ID, "Changes", "2026-05-01T12:00:00Z", "g"]));
+
+    let reply = app.invoke("Changes", r#"{"Data": {}}"#).await;
+    assert!(reply.failure(400).contains("`Metadata.sys` is missing"));
+
+    let without_id = Request::post("/Changes").body(Body::from(body)).unwrap();
+    let reply = app.send(without_id).await;
+    assert!(reply.failure(400).contains("X-Azure-Functions-InvocationId is missing"));
+}
