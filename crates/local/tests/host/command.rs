@@ -5,7 +5,6 @@ use std::process::{Child, Command, Stdio};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
 
 use crate::http::get;

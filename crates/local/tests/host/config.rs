@@ -25,111 +25,54 @@ fn changed(mut json: Value, path: &str, value: Value) -> Value {
     json
 }
 
+/// A field with a value, of the function of a trigger, and the message about it.
+const FAULTS: &str = r#"
+cosmos | leaseContainerPrefix | null | bindings[0].leaseContainerPrefix is missing: two functions with one prefix steal each other's changes
+cosmos | connection | null | bindings[0].connection is missing: it is the setting that names the account
+cosmos | collectionName | "posts" | bindings[0].collectionName is a name of version 3 and does not work: write containerName
+cosmos | databaseName | "%Nowhere%" | bindings[0].databaseName names the setting Nowhere, which does not exist
+cosmos | maxItemsPerInvocation | 0 | bindings[0].maxItemsPerInvocation must be a positive integer
+cosmos | maxItemsPerInvocation | "9" | bindings[0].maxItemsPerInvocation must be an integer
+cosmos | startFromTime | "2026-01-01T00:00:00Z" | bindings[0].startFromTime excludes startFromBeginning: keep one of them
+cosmos | startFromBeginning | "yes" | bindings[0].startFromBeginning must be true or false
+cosmos | changeFeedMode | "AllVersionsAndDeletes" | bindings[0].changeFeedMode must be LatestVersion in this stand-in
+cosmos | name | null | bindings[0].name is missing: the data of an invocation come under it
+cosmos | /retry/strategy | "often" | retry.strategy must be exponentialBackoff or fixedDelay
+cosmos | /retry/maxRetryCount | null | retry.maxRetryCount is missing: -1 tries for ever
+cosmos | /retry/minimumInterval | "2s" | retry.minimumInterval must be a time span hh:mm:ss
+cosmos | /retry/minimumInterval | "00:02:00" | retry.minimumInterval must not be longer than maximumInterval
+http | authLevel | "user" | bindings[0].authLevel is "user": it must be anonymous, function or admin
+http | route | "/api/feed" | bindings[0].route is "/api/feed": a route must not begin with / or ~
+http | methods | "get" | bindings[0].methods must be a list
+http | /bindings | [] | bindings must hold exactly one trigger, and there are 0
+http | /bindings | [1] | bindings[0] must be an object
+http | type | "queueTrigger" | bindings[0].type is "queueTrigger", which this stand-in does not have: it runs httpTrigger, cosmosDBTrigger and timerTrigger
+timer | schedule | "00:05:00" | bindings[0].schedule is "00:05:00", a time span: only the Dedicated plan runs those, so write an NCRONTAB expression such as "0 */5 * * * *"
+timer | schedule | "* * * *" | bindings[0].schedule is "* * * *" with 4 fields: NCRONTAB has six, seconds first
+timer | schedule | "0 0 24 * * *" | bindings[0].schedule has "24" for the hours, which go from 0 to 23
+"#;
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "one table, read row by row")]
 fn a_fault_names_file_and_field() {
-    let http = || http_function("api/feed", &["get"], "anonymous");
-    let cosmos = cosmos_function;
-    let timer = |schedule: &str| {
-        json!({ "bindings": [{ "type": "timerTrigger", "direction": "in", "name": "timer",
-                               "schedule": schedule }] })
-    };
-    let cases = [
-        (
-            changed(cosmos(), "leaseContainerPrefix", Value::Null),
-            "bindings[0].leaseContainerPrefix is missing: two functions with one prefix steal each other's changes",
-        ),
-        (
-            changed(cosmos(), "connection", Value::Null),
-            "bindings[0].connection is missing: it is the setting that names the account",
-        ),
-        (
-            changed(cosmos(), "collectionName", json!("posts")),
-            "bindings[0].collectionName is a name of version 3 and does not work: write containerName",
-        ),
-        (
-            changed(cosmos(), "databaseName", json!("%Nowhere%")),
-            "bindings[0].databaseName names the setting Nowhere, which does not exist",
-        ),
-        (
-            changed(cosmos(), "maxItemsPerInvocation", json!(0)),
-            "bindings[0].maxItemsPerInvocation must be a positive integer",
-        ),
-        (
-            changed(cosmos(), "maxItemsPerInvocation", json!("9")),
-            "bindings[0].maxItemsPerInvocation must be an integer",
-        ),
-        (
-            changed(cosmos(), "startFromTime", json!("2026-01-01T00:00:00Z")),
-            "bindings[0].startFromTime excludes startFromBeginning: keep one of them",
-        ),
-        (
-            changed(cosmos(), "startFromBeginning", json!("yes")),
-            "bindings[0].startFromBeginning must be true or false",
-        ),
-        (
-            changed(cosmos(), "changeFeedMode", json!("AllVersionsAndDeletes")),
-            "bindings[0].changeFeedMode must be LatestVersion in this stand-in",
-        ),
-        (
-            changed(cosmos(), "name", Value::Null),
-            "bindings[0].name is missing: the data of an invocation come under it",
-        ),
-        (
-            changed(cosmos(), "/retry/strategy", json!("often")),
-            "retry.strategy must be exponentialBackoff or fixedDelay",
-        ),
-        (
-            changed(cosmos(), "/retry/maxRetryCount", Value::Null),
-            "retry.maxRetryCount is missing: -1 tries for ever",
-        ),
-        (
-            changed(cosmos(), "/retry/minimumInterval", json!("2s")),
-            "retry.minimumInterval must be a time span hh:mm:ss",
-        ),
-        (
-            changed(cosmos(), "/retry/minimumInterval", json!("00:02:00")),
-            "retry.minimumInterval must not be longer than maximumInterval",
-        ),
-        (
-            changed(http(), "authLevel", json!("user")),
-            "bindings[0].authLevel is \"user\": it must be anonymous, function or admin",
-        ),
-        (
-            changed(http(), "route", json!("/api/feed")),
-            "bindings[0].route is \"/api/feed\": a route must not begin with / or ~",
-        ),
-        (changed(http(), "methods", json!("get")), "bindings[0].methods must be a list"),
-        (
-            changed(http(), "/bindings", json!([http()["bindings"][0]])),
-            "bindings[0].type is httpTrigger, which the host hands through only beside exactly one other binding, an `http` out",
-        ),
-        (
-            changed(http(), "/bindings", json!([])),
-            "bindings must hold exactly one trigger, and there are 0",
-        ),
-        (changed(http(), "/bindings", json!([1])), "bindings[0] must be an object"),
-        (
-            changed(http(), "type", json!("queueTrigger")),
-            "bindings[0].type is \"queueTrigger\", which this stand-in does not have: it runs httpTrigger, cosmosDBTrigger and timerTrigger",
-        ),
-        (
-            timer("00:05:00"),
-            "bindings[0].schedule is \"00:05:00\", a time span: only the Dedicated plan runs those, so write an NCRONTAB expression such as \"0 */5 * * * *\"",
-        ),
-        (
-            timer("* * * *"),
-            "bindings[0].schedule is \"* * * *\" with 4 fields: NCRONTAB has six, seconds first",
-        ),
-        (
-            timer("0 0 24 * * *"),
-            "bindings[0].schedule has \"24\" for the hours, which go from 0 to 23",
-        ),
-    ];
-    for (function, fault) in cases {
-        let error = load(&host_json(), "Some", &function).unwrap_err();
-        assert_eq!(error, format!("functions/Some/function.json: {fault}"));
+    let http = http_function("api/feed", &["get"], "anonymous");
+    let timer =
+        json!({ "bindings": [{ "type": "timerTrigger", "direction": "in", "name": "timer" }] });
+    let message = |function: &Value| load(&host_json(), "Some", function).unwrap_err();
+    for row in FAULTS.trim().lines() {
+        let [trigger, path, value, fault] = row.splitn(4, " | ").collect::<Vec<_>>()[..] else {
+            panic!("{row}")
+        };
+        let function = match trigger {
+            "cosmos" => cosmos_function(),
+            "http" => http.clone(),
+            _ => timer.clone(),
+        };
+        let function = changed(function, path, serde_json::from_str(value).unwrap());
+        assert_eq!(message(&function), format!("functions/Some/function.json: {fault}"));
     }
+    let alone = changed(http.clone(), "/bindings", json!([http["bindings"][0]]));
+    let fault = "bindings[0].type is httpTrigger, which the host hands through only beside exactly one other binding, an `http` out";
+    assert_eq!(message(&alone), format!("functions/Some/function.json: {fault}"));
 }
 
 /// Returns the settings of the Cosmos DB extension with a `dateParseHandling`.
@@ -162,39 +105,24 @@ fn host_json_and_its_override_say_how_dates_are_read() {
     assert_eq!(parsing(None, Some("None")), DateParsing::None);
 }
 
+/// A field of `host.json` with a value, and the message about it.
+const HOST_FAULTS: &str = r#"
+/version | "1.0" | version must be "2.0"
+/customHandler | null | customHandler.description.defaultExecutablePath is missing: it names the handler
+/customHandler/enableProxyingHttpRequest | null | customHandler.enableProxyingHttpRequest must be true: forwarding rebuilds requests and loses chunked bodies, so this stand-in only hands requests through
+/functionTimeout | "soon" | functionTimeout must be a time span such as 00:10:00
+/extensions/cosmosDB | {"serializerSettings":{"dateParseHandling":"DateTimeOffset"}} | extensions.cosmosDB.serializerSettings.dateParseHandling must be None or DateTime: this stand-in writes no other dates
+/customHandler/description/defaultExecutablePath | "" | customHandler.description.defaultExecutablePath is missing: it names the handler
+/customHandler/description/defaultExecutablePath | "./app" | customHandler.description.defaultExecutablePath must not begin with ./: Core Tools makes only a file of exactly that name executable
+"#;
+
 #[test]
 fn a_fault_of_host_json_names_the_field() {
-    let description = |path: &str| {
-        changed(host_json(), "/customHandler/description", json!({ "defaultExecutablePath": path }))
-    };
-    let cases = [
-        (changed(host_json(), "/version", json!("1.0")), "version must be \"2.0\""),
-        (
-            changed(host_json(), "/customHandler", Value::Null),
-            "customHandler.description.defaultExecutablePath is missing: it names the handler",
-        ),
-        (
-            description(""),
-            "customHandler.description.defaultExecutablePath is missing: it names the handler",
-        ),
-        (
-            description("./app"),
-            "customHandler.description.defaultExecutablePath must not begin with ./: Core Tools makes only a file of exactly that name executable",
-        ),
-        (
-            changed(host_json(), "/customHandler/enableProxyingHttpRequest", Value::Null),
-            "customHandler.enableProxyingHttpRequest must be true: forwarding rebuilds requests and loses chunked bodies, so this stand-in only hands requests through",
-        ),
-        (
-            changed(host_json(), "/functionTimeout", json!("soon")),
-            "functionTimeout must be a time span such as 00:10:00",
-        ),
-        (
-            changed(host_json(), "/extensions/cosmosDB", dates("DateTimeOffset")),
-            "extensions.cosmosDB.serializerSettings.dateParseHandling must be None or DateTime: this stand-in writes no other dates",
-        ),
-    ];
-    for (host, fault) in cases {
+    for row in HOST_FAULTS.trim().lines() {
+        let [path, value, fault] = row.splitn(3, " | ").collect::<Vec<_>>()[..] else {
+            panic!("{row}")
+        };
+        let host = changed(host_json(), path, serde_json::from_str(value).unwrap());
         let error = load(&host, "Some", &cosmos_function()).unwrap_err();
         assert_eq!(error, format!("host.json: {fault}"));
     }

@@ -5,12 +5,11 @@ use std::fs;
 use azure_data_cosmos::{DatabaseClient, FeedScope, Query};
 use futures::TryStreamExt as _;
 use serde_json::{Value, json};
-use tributary_local::{cosmos::WELL_KNOWN_KEY, host::connect};
+use tributary_local::cosmos::WELL_KNOWN_KEY;
+use tributary_local::host::connect;
 
-use crate::{
-    command::{Running, finished},
-    support::{Folder, cosmos_function, eventually, staged},
-};
+use crate::command::{Running, finished};
+use crate::support::{Folder, cosmos_function, eventually, staged};
 
 const LEASES: &str = "leases";
 

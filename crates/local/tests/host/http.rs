@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tributary_local::client::{Call, Client, Reply};
 use tributary_local::host::{Console, FunctionApp, Host, HostOptions, Keys, Settings};
 
-use crate::support::{Folder, cosmos_function, eventually, http_function, settings, staged};
+use crate::support::{Folder, eventually, http_function, settings, staged};
 
 /// Sends a request to an absolute address.
 pub(crate) async fn send(method: Method, url: &str, headers: &[(&str, &str)], body: &str) -> Reply {

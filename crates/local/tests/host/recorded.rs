@@ -108,8 +108,8 @@ async fn invocations() -> Vec<Value> {
     sent(5).await;
     post(&format!("{}/admin/functions/Tick", host.url()), &json!({ "input": "" })).await;
     let sent = sent(6).await;
-    let by_hand = post(&format!("{}/admin/functions/Feed", host.url()), &json!({ "input": "[" }));
-    assert_eq!(by_hand.await.status, 400);
+    let feed = format!("{}/admin/functions/Feed", host.url());
+    assert_eq!(post(&feed, &json!({ "input": "[" })).await.status, 400);
     host.stop().await;
     server.stop().await;
     sent
