@@ -44,7 +44,9 @@ async fn every_document_is_delivered_once_over_all_partitions() {
     let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
 
     assert_eq!(pump.drain().await.unwrap(), 40);
-    let ids = all_ids(&handler.received());
+    let received = handler.received();
+    assert!(received.iter().all(|batch| batch.function == "Copies"));
+    let ids = all_ids(&received);
     assert_eq!(ids.len(), 40);
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 40);
     assert_eq!(leases(&store).await.len(), 4);
@@ -72,6 +74,8 @@ async fn only_a_successful_batch_is_checkpointed() {
     let error = store.pump(&function, &handler, feed_options()).drain().await.unwrap_err();
 
     assert!(error.to_string().contains("failed 5 times"), "{error}");
+    let received = handler.received();
+    assert!(received.iter().all(|retry| retry.id == received[0].id), "{received:?}");
     assert_eq!(leases(&store).await[0]["ContinuationToken"], Value::Null);
     // Another host starts where this one stopped.
     assert_eq!(store.pump(&function, &handler, feed_options()).drain().await.unwrap(), 1);
