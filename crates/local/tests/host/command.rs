@@ -340,7 +340,8 @@ async fn a_function_that_only_the_handler_or_only_the_host_has_is_warned_of() {
 #[tokio::test]
 async fn the_faults_of_chaos_are_summed_up_at_the_end() {
     let chaos = ["--chaos", "throttle=0.5,split=1", "--seed", "7"];
-    let mut running = Running::start(&app(), &[&FREE_PORTS[..], &chaos].concat());
+    let app = app();
+    let mut running = Running::start(&app, &[&FREE_PORTS[..], &chaos].concat());
     running.ready();
     let (_, stderr) = running.ended_by("-INT");
     assert!(stderr.contains("Chaos, injected:"), "{stderr}");
