@@ -161,8 +161,5 @@ fn may_create(name: &str) -> bool {
 fn the_alert_of_the_handlers_alarm_searches_for_its_words() {
     let query = text("infra/kql/host-rewrites-dates.kql");
     let words = query.split('"').nth(1).unwrap();
-    assert!(
-        text("crates/tributary-functions/src/projection/host_dates.rs").contains(words),
-        "{words}"
-    );
+    assert!(text("crates/tributary-functions/src/projection/origin.rs").contains(words), "{words}");
 }

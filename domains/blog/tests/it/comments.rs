@@ -6,6 +6,7 @@ use serde_json::json;
 use super::given::{self, comment, comment_once};
 use crate::{
     at_once::one_delete_succeeds,
+    budgets::budget,
     expect::{bad_fields, charged, created, date, new_id, problem},
 };
 
@@ -225,4 +226,13 @@ async fn of_many_deletes_of_one_comment_at_once_exactly_one_succeeds() {
         one_delete_succeeds(&instances, comment.header("location")).await;
     }
     assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test]
+async fn a_delete_costs_its_budget() {
+    let world = given::blog().await;
+    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
+    let path = format!("/api/posts/p1/comments/{}", comment["id"].as_str().unwrap());
+    let request = ("DELETE", path.as_str(), None);
+    budget(&world, request, "2 requests, 13.90 RU: read posts, batch posts").await;
 }
