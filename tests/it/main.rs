@@ -19,9 +19,6 @@ mod blog;
 #[path = "../../domains/news/tests/it/given.rs"]
 #[allow(dead_code, reason = "the stories of the app use a part")]
 mod news;
-#[path = "../../domains/webstore/tests/it/shop.rs"]
-#[allow(dead_code, reason = "the stories of the app use a part")]
-mod shop;
 #[path = "../../domains/webstore/tests/it/given.rs"]
 #[allow(dead_code, reason = "the stories of the app use a part")]
 mod webstore;

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Example, PARTITIONS, Way, batch, create, popular, query, read, replace, text, way};
 use crate::{
-    shop::{self, label},
-    webstore::{details, line, order_of},
+    webstore::{self as given, details, label, line, order_of},
     world::World,
 };
 
@@ -33,7 +32,7 @@ const OF_PRODUCTS: [Way; 4] = [
     }),
     way("create a product", create, |product, n| {
         let id = format!("new-{n}");
-        ("PUT", shop::path(text(product, "categoryId"), &id), Some(a_product(n)))
+        ("PUT", given::path(text(product, "categoryId"), &id), Some(a_product(n)))
     }),
     way("edit the price of a product", replace, |product, n| {
         let mut edited = product.clone();
@@ -57,7 +56,7 @@ const OF_CUSTOMERS: [Way; 4] = [
 ];
 
 fn path(product: &Value) -> String {
-    shop::path(text(product, "categoryId"), text(product, "id"))
+    given::path(text(product, "categoryId"), text(product, "id"))
 }
 
 fn of(item: &Value, rest: &str) -> String {
@@ -74,7 +73,7 @@ async fn webstore() -> World {
         label(&world, &format!("tags/{}", tag(n)), "A tag").await.expect(201);
     }
     for n in 0..PRODUCTS {
-        let path = shop::path(&category(popular(n, CATEGORIES)), &product(n));
+        let path = given::path(&category(popular(n, CATEGORIES)), &product(n));
         world.put(&path, a_product(n)).await.expect(201);
     }
     for n in 0..CUSTOMERS {

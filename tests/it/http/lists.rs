@@ -10,8 +10,7 @@ use tributary_testing::{
 use crate::{
     blog::{comment, like, post, user},
     news::{HYBRID, Newsroom},
-    shop::label,
-    webstore::{line, order_of, product, shop_in},
+    webstore::{label, line, order_of, product, shop_in},
     world::World,
 };
 
@@ -68,7 +67,7 @@ async fn world() -> World {
         like(&world, "p0", &user).await.expect(201);
         label(&world, &format!("tags/t{n}"), &format!("Tag {n}")).await.expect(201);
         label(&world, &format!("categories/k{n}"), &format!("Category {n}")).await.expect(201);
-        product(&world, "c1", &format!("q{n}"), 1.0).await.expect(201);
+        product(&world, "c1", &format!("q{n}"), 1, &[]).await.expect(201);
         order_of(&world, "ann", &[line("c1", "p1", 1)]).await.expect(201);
         let letter = json!({
             "id": format!("HomeFeed.{n}"), "function": "HomeFeed", "raw": "", "rawTruncated": false,

@@ -9,8 +9,7 @@ use tributary_testing::checks::shapes::StoredShapes;
 use crate::{
     budgets::document,
     news::{self, HYBRID, Newsroom},
-    shop,
-    webstore::verify,
+    webstore::{self as given, verify},
     world::{TestApp, World},
 };
 
@@ -121,7 +120,7 @@ async fn webstore(world: &World) {
             of_type(world, "customer", "customer").await.len()
         );
     }
-    for (list, kind) in shop::KINDS {
+    for (list, kind) in given::KINDS {
         let labels = of_type(world, "productMeta", kind).await;
         let live: Vec<_> = labels.iter().filter(|label| label["state"] == "live").collect();
         assert_eq!(world.list(&format!("/api/{list}")).await.len(), live.len());
@@ -131,7 +130,7 @@ async fn webstore(world: &World) {
     }
     for product in of_type(world, "product", "product").await {
         let [category, id] = ["categoryId", "id"].map(|name| text(&product, name));
-        ok(world, &shop::path(category, id)).await;
+        ok(world, &given::path(category, id)).await;
         assert!(!world.list(&format!("/api/categories/{category}/products")).await.is_empty());
     }
 }

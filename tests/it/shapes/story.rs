@@ -13,7 +13,6 @@ use tributary_testing::interleavings::held;
 use crate::{
     blog::{comment, comment_once, like, post, user},
     news::{HYBRID, Newsroom},
-    shop,
     webstore::{self as given},
     world::World,
 };
@@ -67,7 +66,7 @@ async fn write_blog(world: &World) {
 }
 
 async fn run_shop(world: &World) {
-    shop::stocked(world.clone()).await;
+    given::catalog_in(world.clone()).await;
     for id in ["cat", "dan"] {
         given::customer(world, id).await.expect(201);
     }
@@ -81,21 +80,21 @@ async fn run_shop(world: &World) {
     let path = format!("/api/customers/dan/orders/{}", order.json()["id"].as_str().unwrap());
     world.delete(&path).await.expect(204);
     for id in ["b2", "b3", "b4", "b5"] {
-        shop::product(world, "bikes", id, 10, &["red"]).await.expect(201);
+        given::product(world, "bikes", id, 10, &["red"]).await.expect(201);
     }
-    let mut described = shop::body("b2", 12, &["red"]);
+    let mut described = given::body("b2", 12, &["red"]);
     described["description"] = json!("A bike.");
-    world.put(&shop::path("bikes", "b2"), described).await.expect(200);
-    shop::moved(world, "bikes", "b3", "parts").await.expect(200);
-    world.delete(&shop::path("bikes", "b4")).await.expect(204);
+    world.put(&given::path("bikes", "b2"), described).await.expect(200);
+    given::moved(world, "bikes", "b3", "parts").await.expect(200);
+    world.delete(&given::path("bikes", "b4")).await.expect(204);
     // The category is full: the move is taken back.
     world.endpoint.inject(Fault::RefusedWith(403, 1014), Create, "product", 1);
-    shop::moved(world, "bikes", "b5", "parts").await.expect(507);
+    given::moved(world, "bikes", "b5", "parts").await.expect(507);
     for path in ["categories/none", "tags/none"] {
-        shop::label(world, path, "None").await.expect(201);
+        given::label(world, path, "None").await.expect(201);
         world.delete(&format!("/api/{path}")).await.expect(204);
     }
-    shop::label(world, "tags/red", "Crimson").await.expect(200);
+    given::label(world, "tags/red", "Crimson").await.expect(200);
 }
 
 /// Items in each container, edited, moved, migrated and archived.
@@ -134,13 +133,13 @@ fn seen_by(mut room: Newsroom, seen: &impl Fn(&World) -> World) -> Newsroom {
 /// What a crash or an operator leaves: moves and renames that have begun, dead letters, a paused projection.
 async fn leave_unfinished(world: &World, seen: &impl Fn(&World) -> World) {
     let moving = async {
-        shop::moved(world, "bikes", "b2", "parts").await;
+        given::moved(world, "bikes", "b2", "parts").await;
     };
     drop(held((world, Create, "product"), moving).await);
     user(world, "bob", "Bobby").await.expect(200);
     let background = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
     let hasty = seen(&world.with_app(AppOptions { background, ..World::options() }).await);
-    shop::label(world, "tags/red", "Scarlet").await.expect(200);
+    given::label(world, "tags/red", "Scarlet").await.expect(200);
     for (function, container) in [("UsernamesInPosts", "users"), ("LabelNames", "productMeta")] {
         hasty.deliver(function, &world.items(container).await).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! `AuditWebStore`: its findings in the catalog, and its repairs.
+//! `AuditWebStore`: its findings, and its repairs.
 
 use std::time::Duration;
 
@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 use tributary_functions::audit::{AuditOptions, Finding};
 use tributary_webstore::{Catalog, Customers};
 
-use super::shop::{self, item, names, path};
+use super::{
+    given::{self, names, path},
+    reports::ranking,
+};
 use crate::world::World;
 
-pub(super) async fn audit(world: &World, repair: bool) -> Vec<String> {
+async fn audit(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
     let catalog = Catalog::new(&cosmos);
     let customers = Customers::new(&cosmos);
@@ -20,13 +23,21 @@ pub(super) async fn audit(world: &World, repair: bool) -> Vec<String> {
         .await
         .unwrap();
     assert_eq!(summary.repaired, if repair { summary.findings } else { 0 }, "{kept:?}");
-    let in_short = |one: &Finding| format!("{} {} {}", one.kind, one.partition_key, one.id);
-    kept.iter().map(in_short).collect()
+    let in_short = |found: &Finding| format!("{} {} {}", found.kind, found.partition_key, found.id);
+    let mut found: Vec<_> = kept.iter().map(in_short).collect();
+    found.sort_unstable();
+    found
 }
 
+/// The container, the partition key and the id of an item.
+type Place = (&'static str, &'static str, &'static str);
+
+const BIKE: Place = ("product", "bikes", "b1");
+
 /// Changes an item past the app.
-async fn change(world: &World, container: &str, partition: &str, id: &str, fields: Value) {
-    let mut changed = item(world, container, partition, id).await;
+async fn change(world: &World, (container, partition, id): Place, fields: Value) {
+    let items = world.items(container).await;
+    let mut changed = items.into_iter().find(|item| item["id"] == id).unwrap();
     for (field, value) in fields.as_object().unwrap() {
         changed[field] = value.clone();
     }
@@ -36,12 +47,13 @@ async fn change(world: &World, container: &str, partition: &str, id: &str, field
 
 #[tokio::test]
 async fn a_shop_at_rest_has_no_finding() {
-    let world = shop::shop().await;
-    shop::label(&world, "tags/red", "Crimson").await.expect(200);
-    shop::moved(&world, "bikes", "b1", "parts").await.expect(200);
+    let world = given::catalog().await;
+    given::label(&world, "tags/red", "Crimson").await.expect(200);
+    given::moved(&world, "bikes", "b1", "parts").await.expect(200);
     world.settle().await;
     world.delete("/api/categories/bikes").await.expect(204);
     assert_eq!(audit(&world, false).await, [""; 0]);
+    assert_eq!(audit(&customers().await, false).await, [""; 0]);
 }
 
 #[tokio::test]
@@ -52,9 +64,9 @@ async fn every_divergence_of_a_product_is_found_and_repaired() {
         {"id": "new", "name": "Novel", "version": 1}, {"id": "red", "name": "Red", "version": 0},
     ]});
     for fields in [older, newer, tag] {
-        let world = shop::shop().await;
+        let world = given::catalog().await;
         world.settle().await;
-        change(&world, "product", "bikes", "b1", fields).await;
+        change(&world, BIKE, fields).await;
         for repair in [false, true] {
             assert_eq!(audit(&world, repair).await, ["name-differs bikes b1"]);
         }
@@ -65,7 +77,7 @@ async fn every_divergence_of_a_product_is_found_and_repaired() {
 
 #[tokio::test]
 async fn a_missing_category_or_tag_in_use_is_restored() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     world.settle().await;
     let labels = world.container("productMeta").await;
     for (kind, id) in [("category", "bikes"), ("tag", "red")] {
@@ -82,15 +94,75 @@ async fn a_missing_category_or_tag_in_use_is_restored() {
 
 #[tokio::test]
 async fn a_pending_move_is_ended() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     world.settle().await;
     let departure = json!({
         "departure": {"moveId": "m", "to": "parts", "categoryName": "Parts", "categoryVersion": 1},
     });
-    change(&world, "product", "bikes", "b1", departure).await;
+    change(&world, BIKE, departure).await;
     for repair in [false, true] {
         assert_eq!(audit(&world, repair).await, ["move-pending bikes b1"]);
     }
     assert_eq!(world.get(&path("parts", "b1")).await.expect(200).json()["price"], 1_000);
     assert_eq!(audit(&world, true).await, [""; 0]);
+}
+
+/// The customers Ann, with a password and two orders, and Bob.
+async fn customers() -> World {
+    let world = given::shop().await;
+    given::set_password(&world, "ann", "correct horse battery").await.expect(204);
+    given::order(&world, "ann").await.expect(201);
+    given::order(&world, "ann").await.expect(201);
+    world.settle().await;
+    world
+}
+
+#[tokio::test]
+async fn every_divergence_of_a_customer_is_found_and_repaired() {
+    let customer = ("customer", "ann", "ann");
+    let copy = ("leaderboard", "customer", "ann");
+    for (place, fields, findings) in [
+        (
+            customer,
+            json!({"salesOrderCount": 5}),
+            vec!["copy-different customer ann", "count-differs ann ann"],
+        ),
+        (copy, json!({"version": 1}), vec!["copy-older customer ann"]),
+        (copy, json!({"version": 99}), vec!["copy-newer customer ann"]),
+        (copy, json!({"firstName": "Eve"}), vec!["copy-different customer ann"]),
+    ] {
+        let world = customers().await;
+        change(&world, place, fields).await;
+        assert_eq!(audit(&world, false).await, findings);
+        audit(&world, true).await;
+        world.settle().await;
+        assert_eq!(audit(&world, false).await, [""; 0]);
+        assert_eq!(given::counts(&world, "ann").await, (2, 2));
+        assert_eq!(ranking(&world, "leaderboard").await, ranking(&world, "query").await);
+        assert_eq!(given::verify(&world, "ann", "correct horse battery").await, 204);
+    }
+}
+
+#[tokio::test]
+async fn a_missing_copy_is_written_and_one_without_a_customer_is_deleted() {
+    let world = customers().await;
+    let leaderboard = world.container("leaderboard").await;
+    leaderboard.delete_item("customer", "ann", None).await.unwrap();
+    world.container("customer").await.delete_item("bob", "bob", None).await.unwrap();
+    let found = audit(&world, true).await;
+    assert_eq!(found, ["copy-extra customer bob", "copy-missing customer ann"]);
+    assert_eq!(audit(&world, false).await, [""; 0]);
+    assert_eq!(ranking(&world, "leaderboard").await, [("ann".to_owned(), 2)]);
+}
+
+#[tokio::test]
+async fn an_order_without_a_customer_is_for_an_operator() {
+    let world = customers().await;
+    world.container("customer").await.delete_item("ann", "ann", None).await.unwrap();
+    world.container("leaderboard").await.delete_item("customer", "ann", None).await.unwrap();
+    let found = audit(&world, false).await;
+    assert!(
+        found.len() == 2 && found.iter().all(|found| found.starts_with("orphan ann ")),
+        "{found:?}"
+    );
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::RequestKind::{Create, Replace};
 use tributary_testing::interleavings::amid;
 
-use super::shop::{self, KINDS, deliver, item, label, names, product};
+use super::given::{self, KINDS, deliver, item, label, names, product};
 use crate::{
     expect::{bad_fields, created, members, problem},
     world::World,
@@ -74,7 +74,7 @@ async fn a_category_that_no_product_uses_is_deleted() {
 
 #[tokio::test]
 async fn the_delete_of_a_category_in_use_is_a_409_with_the_number_of_products() {
-    let world = shop::stocked(World::with_partitions(3).await).await;
+    let world = given::catalog_in(World::with_partitions(3).await).await;
     let paths = ["/api/categories/bikes", "/api/tags/red"];
     for path in paths {
         let detail = problem(&world.delete(path).await, 409)["detail"].clone();
@@ -91,9 +91,9 @@ async fn the_delete_of_a_category_in_use_is_a_409_with_the_number_of_products() 
         assert!(detail.as_str().unwrap().starts_with("13 products use this"), "{detail}");
     }
     // Deleted and moved products do not count, nor do edited ones that have the tag no more.
-    world.delete(&shop::path("bikes", "b1")).await.expect(204);
+    world.delete(&given::path("bikes", "b1")).await.expect(204);
     for n in 0..12 {
-        shop::moved(&world, "bikes", &format!("n{n}"), "parts").await.expect(200);
+        given::moved(&world, "bikes", &format!("n{n}"), "parts").await.expect(200);
         product(&world, &format!("c{n}"), "p", n, &["new"]).await.expect(200);
     }
     for path in paths {
@@ -103,7 +103,7 @@ async fn the_delete_of_a_category_in_use_is_a_409_with_the_number_of_products() 
 
 #[tokio::test]
 async fn the_products_of_a_category_in_use_are_counted_to_a_hundred_only() {
-    let world = shop::stocked(World::with_partitions(3).await).await;
+    let world = given::catalog_in(World::with_partitions(3).await).await;
     let products = world.container("product").await;
     let mut copy = item(&world, "product", "bikes", "b1").await;
     for n in 0..250 {
@@ -131,7 +131,7 @@ async fn a_category_that_gets_a_product_during_its_deletion_is_restored() {
     {
         // The first projection is the one that reads the tombstone, or the one of the product.
         for product_first in [true, false] {
-            let world = shop::shop().await;
+            let world = given::catalog().await;
             product(&world, "bikes", "b1", 1, &[]).await.expect(200);
             let create = async {
                 product(&world, "parts", "p1", 1, &["new"]).await.expect(201);
@@ -158,7 +158,7 @@ async fn a_category_that_gets_a_product_during_its_deletion_is_restored() {
 async fn a_category_deleted_while_a_product_is_written_is_restored() {
     for (path, kind, id) in [("categories/parts", "category", "parts"), ("tags/new", "tag", "new")]
     {
-        let world = shop::shop().await;
+        let world = given::catalog().await;
         product(&world, "bikes", "b1", 1, &[]).await.expect(200);
         let path = format!("/api/{path}");
         let delete = async {
@@ -176,7 +176,7 @@ async fn a_category_deleted_while_a_product_is_written_is_restored() {
 
 #[tokio::test]
 async fn a_late_change_of_a_product_restores_no_label_that_it_no_longer_uses() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let change = item(&world, "product", "bikes", "b1").await;
     product(&world, "bikes", "b1", 1, &[]).await.expect(200);
     for id in ["new", "red"] {
@@ -184,7 +184,7 @@ async fn a_late_change_of_a_product_restores_no_label_that_it_no_longer_uses() {
     }
     world.deliver("ProductsIntegrity", std::slice::from_ref(&change)).await.unwrap();
     assert!(world.list("/api/tags").await.is_empty());
-    world.delete(&shop::path("bikes", "b1")).await.expect(204);
+    world.delete(&given::path("bikes", "b1")).await.expect(204);
     world.delete("/api/categories/bikes").await.expect(204);
     world.deliver("ProductsIntegrity", &[change]).await.unwrap();
     problem(&world.get("/api/categories/bikes").await, 404);
@@ -192,7 +192,7 @@ async fn a_late_change_of_a_product_restores_no_label_that_it_no_longer_uses() {
 
 #[tokio::test]
 async fn a_product_restores_a_category_without_a_tombstone() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let labels = world.container("productMeta").await;
     labels.delete_item("category", "bikes", None).await.unwrap();
     deliver(&world, "product", "bikes", "b1").await;

@@ -12,10 +12,7 @@ mod common;
 use common::{budgets, expect};
 
 mod audit;
-mod audit_customers;
 mod costs;
-mod counts;
-mod customer_costs;
 mod customers;
 mod given;
 mod labels;
@@ -26,5 +23,4 @@ mod products;
 mod proofs;
 mod renames;
 mod reports;
-mod shop;
 mod world;

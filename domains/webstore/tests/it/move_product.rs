@@ -7,7 +7,7 @@ use tributary_local::cosmos::{
     RequestKind::{self, Create, Replace},
 };
 
-use super::shop::{self, deliver, item, label, moved, path, product};
+use super::given::{self, deliver, item, label, moved, path, product};
 use tributary_testing::interleavings::{amid, held};
 
 use crate::{
@@ -34,7 +34,7 @@ fn at(category: &str, price: u64) -> Vec<(String, u64)> {
 
 #[tokio::test]
 async fn a_moved_product_is_in_its_new_category_only() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let before = world.get(&path("bikes", "b1")).await.expect(200).json();
     let requests_before = world.endpoint.request_count();
     let answer = moved(&world, "bikes", "b1", "parts").await.expect(200);
@@ -51,7 +51,7 @@ async fn a_moved_product_is_in_its_new_category_only() {
 
 #[tokio::test]
 async fn a_move_can_be_repeated_and_goes_nowhere_when_the_product_is_there() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     for _ in 0..2 {
         moved(&world, "bikes", "b1", "bikes").await.expect(200);
     }
@@ -75,7 +75,7 @@ async fn a_move_can_be_repeated_and_goes_nowhere_when_the_product_is_there() {
 
 #[tokio::test]
 async fn an_impossible_move_is_refused() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let to = async |body: Value| world.post(&format!("{}/move", path("bikes", "b1")), body).await;
     assert_eq!(bad_fields(&to(json!({})).await), ["categoryId"]);
     assert_eq!(bad_fields(&to(json!({"categoryId": "-"})).await), ["categoryId"]);
@@ -88,31 +88,25 @@ async fn an_impossible_move_is_refused() {
     moved(&world, "bikes", "b1", "parts").await.expect(200);
 }
 
-/// Runs an operation until its `nth` write to `product` is on its way, and drops it there.
-async fn killed_at_write(
-    world: &World,
-    kinds: &[RequestKind],
-    operation: impl Future<Output = ()>,
-) {
+/// Moves a product from `bikes` to `parts` until the last of these writes to `product` is on its way, and
+/// drops the move there.
+async fn killed_at_write(world: &World, id: &str, kinds: &[RequestKind]) {
     let (last, before) = kinds.split_last().unwrap();
-    let mut operation = operation.boxed_local();
+    let mut moving = moved(world, "bikes", id, "parts").boxed_local();
     for kind in before {
-        let (hold, going) = held((world, *kind, "product"), operation).await;
+        let (hold, going) = held((world, *kind, "product"), moving).await;
         hold.release();
-        operation = going;
+        moving = going;
     }
-    drop(held((world, *last, "product"), operation).await);
+    drop(held((world, *last, "product"), moving).await);
 }
 
 #[tokio::test]
 async fn a_move_that_was_cut_off_is_finished_by_the_change_feed() {
     for kinds in [&[Replace][..], &[Replace, Create], &[Replace, Create, Replace]] {
         for by_feed in [true, false] {
-            let world = shop::shop().await;
-            let cut_off = async {
-                moved(&world, "bikes", "b1", "parts").await;
-            };
-            killed_at_write(&world, kinds, cut_off).await;
+            let world = given::catalog().await;
+            killed_at_write(&world, "b1", kinds).await;
             let has_begun = kinds.len() > 1;
             // Until then, readers find it.
             world.get(&path("bikes", "b1")).await.expect(200);
@@ -131,7 +125,7 @@ async fn a_move_that_was_cut_off_is_finished_by_the_change_feed() {
 #[tokio::test]
 async fn a_move_whose_answers_are_lost_is_carried_out_once() {
     for (kind, times) in [(Replace, 1), (Replace, 2), (Create, 1)] {
-        let world = shop::shop().await;
+        let world = given::catalog().await;
         world.endpoint.inject(Fault::AnswerLost, kind, "product", times);
         moved(&world, "bikes", "b1", "parts").await.expect(200);
         world.settle().await;
@@ -142,7 +136,7 @@ async fn a_move_whose_answers_are_lost_is_carried_out_once() {
 #[tokio::test]
 async fn a_price_that_is_edited_while_its_product_moves_moves_along() {
     for kinds in [&[Replace][..], &[Replace, Create], &[Replace, Create, Replace]] {
-        let world = shop::shop().await;
+        let world = given::catalog().await;
         let edit = async || {
             product(&world, "bikes", "b1", 7, &["red"]).await.expect(200);
         };
@@ -159,7 +153,7 @@ async fn a_price_that_is_edited_while_its_product_moves_moves_along() {
         assert_eq!(places(&world, "b1").await, at("parts", 7), "{kinds:?}");
     }
     // The edit has read the product before the move, and writes after it.
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let moving = async {
         moved(&world, "bikes", "b1", "parts").await.expect(200);
     };
@@ -178,13 +172,13 @@ async fn a_price_that_is_edited_while_its_product_moves_moves_along() {
 #[tokio::test]
 async fn an_edit_overtaken_by_a_move_and_a_delete_brings_nothing_back_elsewhere() {
     for header in [None, Some(("if-match", "*"))] {
-        let world = shop::shop().await;
+        let world = given::catalog().await;
         let meanwhile = async {
             moved(&world, "bikes", "b1", "parts").await.expect(200);
             world.delete(&path("parts", "b1")).await.expect(204);
         };
         let at_bikes = path("bikes", "b1");
-        let body = Some(shop::body("b1", 7, &["red"]));
+        let body = Some(given::body("b1", 7, &["red"]));
         let edit = world.call("PUT", &at_bikes, header.as_slice(), body);
         let answer = amid((&world, Replace, "product"), edit, meanwhile).await;
         let expected = if header.is_some() {
@@ -203,18 +197,18 @@ async fn an_edit_overtaken_by_a_move_and_a_delete_brings_nothing_back_elsewhere(
 #[tokio::test]
 async fn a_move_to_a_full_category_is_taken_back() {
     let full = Fault::RefusedWith(403, 1014);
-    for (command, status, price) in [("PUT", 200, Some(7)), ("DELETE", 204, None)] {
-        let world = shop::shop().await;
+    for (command, status, price) in [("PUT", 200, Some(7_u64)), ("DELETE", 204, None)] {
+        let world = given::catalog().await;
         world.endpoint.inject(full, Create, "product", 1_000);
         let answer = moved(&world, "bikes", "b1", "parts").await;
         assert_eq!(answer.expect(507).json()["type"], "urn:tributary:problem:partition-full");
         assert_eq!(places(&world, "b1").await, at("bikes", 1_000));
         moved(&world, "bikes", "b1", "parts").await.expect(507);
         moved(&world, "bikes", "b1", "bikes").await.expect(200);
-        let body = price.map(|price| shop::body("b1", price, &[]));
+        let body = price.map(|price| given::body("b1", price, &[]));
         world.call(command, &path("bikes", "b1"), &[], body).await.expect(status);
         world.settle().await;
-        let expected = price.map_or(Vec::new(), |price| at("bikes", price.into()));
+        let expected = price.map_or(Vec::new(), |price| at("bikes", price));
         assert_eq!(places(&world, "b1").await, expected);
         assert!(world.list("/api/dead-letters").await.is_empty());
     }
@@ -223,11 +217,8 @@ async fn a_move_to_a_full_category_is_taken_back() {
 /// The writer of an outcome is slow, and a deletion makes room before its write arrives.
 #[tokio::test]
 async fn a_late_arrival_of_a_move_that_was_taken_back_is_withdrawn() {
-    let world = shop::shop().await;
-    let cut_off = async {
-        moved(&world, "bikes", "b1", "parts").await;
-    };
-    killed_at_write(&world, &[Replace, Create], cut_off).await;
+    let world = given::catalog().await;
+    killed_at_write(&world, "b1", &[Replace, Create]).await;
     let departing = item(&world, "product", "bikes", "b1").await;
     let (hold, slow) = held(
         (&world, Create, "product"),
@@ -250,11 +241,8 @@ async fn a_late_arrival_of_a_move_that_was_taken_back_is_withdrawn() {
 #[tokio::test]
 async fn a_departure_to_a_full_category_locks_nothing() {
     for by_feed in [true, false] {
-        let world = shop::shop().await;
-        let cut_off = async {
-            moved(&world, "bikes", "b1", "parts").await;
-        };
-        killed_at_write(&world, &[Replace, Create], cut_off).await;
+        let world = given::catalog().await;
+        killed_at_write(&world, "b1", &[Replace, Create]).await;
         world.endpoint.inject(Fault::RefusedWith(403, 1014), Create, "product", 1_000);
         if by_feed {
             world.settle().await;
@@ -269,7 +257,7 @@ async fn a_departure_to_a_full_category_locks_nothing() {
 
 #[tokio::test]
 async fn a_category_that_gets_the_id_during_a_move_refuses_the_product() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let taken = async {
         product(&world, "parts", "b1", 7, &[]).await.expect(201);
     };
@@ -287,11 +275,8 @@ async fn a_category_that_gets_the_id_during_a_move_refuses_the_product() {
 
 #[tokio::test]
 async fn a_late_change_of_a_departing_product_brings_nothing_back() {
-    let world = shop::shop().await;
-    let cut_off = async {
-        moved(&world, "bikes", "b1", "parts").await;
-    };
-    killed_at_write(&world, &[Replace, Create], cut_off).await;
+    let world = given::catalog().await;
+    killed_at_write(&world, "b1", &[Replace, Create]).await;
     let departing = item(&world, "product", "bikes", "b1").await;
     let late = async || {
         let change = std::slice::from_ref(&departing);
@@ -313,11 +298,8 @@ async fn a_late_change_of_a_departing_product_brings_nothing_back() {
 async fn two_callers_that_end_a_move_at_once_end_it_once() {
     for (kinds, kind) in [(&[Replace, Create][..], Create), (&[Replace, Create, Replace], Replace)]
     {
-        let world = shop::shop().await;
-        let cut_off = async {
-            moved(&world, "bikes", "b1", "parts").await;
-        };
-        killed_at_write(&world, kinds, cut_off).await;
+        let world = given::catalog().await;
+        killed_at_write(&world, "b1", kinds).await;
         let departing = item(&world, "product", "bikes", "b1").await;
         let change = std::slice::from_ref(&departing);
         let other = async {
@@ -336,14 +318,11 @@ async fn two_callers_that_end_a_move_at_once_end_it_once() {
 
 #[tokio::test]
 async fn of_two_moves_to_two_categories_one_comes_first() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     label(&world, "categories/tools", "Tools").await.expect(201);
     for kinds in [&[Replace][..], &[Replace, Create]] {
         product(&world, "bikes", "b2", 1, &[]).await.expect(201);
-        let cut_off = async {
-            moved(&world, "bikes", "b2", "parts").await;
-        };
-        killed_at_write(&world, kinds, cut_off).await;
+        killed_at_write(&world, "b2", kinds).await;
         let second = moved(&world, "bikes", "b2", "tools").await;
         let place = if kinds.len() > 1 {
             problem(&second, 404);
@@ -360,18 +339,15 @@ async fn of_two_moves_to_two_categories_one_comes_first() {
 
 #[tokio::test]
 async fn a_delete_that_meets_a_move_comes_after_it() {
-    let world = shop::shop().await;
-    let cut_off = async {
-        moved(&world, "bikes", "b1", "parts").await;
-    };
-    killed_at_write(&world, &[Replace, Create], cut_off).await;
+    let world = given::catalog().await;
+    killed_at_write(&world, "b1", &[Replace, Create]).await;
     problem(&world.delete(&path("bikes", "b1")).await, 404);
     assert_eq!(places(&world, "b1").await, at("parts", 1_000));
 }
 
 #[tokio::test]
 async fn a_category_deleted_while_a_product_moves_there_is_restored() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let delete = async {
         world.delete("/api/categories/parts").await.expect(204);
         deliver(&world, "productMeta", "category", "parts").await;
@@ -386,11 +362,8 @@ async fn a_category_deleted_while_a_product_moves_there_is_restored() {
 /// The target keeps the outcome of the move, in its tombstone too.
 #[tokio::test]
 async fn a_product_deleted_where_it_has_just_arrived_stays_deleted() {
-    let world = shop::shop().await;
-    let cut_off = async {
-        moved(&world, "bikes", "b1", "parts").await;
-    };
-    killed_at_write(&world, &[Replace, Create, Replace], cut_off).await;
+    let world = given::catalog().await;
+    killed_at_write(&world, "b1", &[Replace, Create, Replace]).await;
     world.delete(&path("parts", "b1")).await.expect(204);
     world.settle().await;
     assert!(places(&world, "b1").await.is_empty());
@@ -400,13 +373,10 @@ async fn a_product_deleted_where_it_has_just_arrived_stays_deleted() {
 #[tokio::test]
 async fn an_outcome_is_replaced_only_when_its_move_has_ended() {
     for again in [false, true] {
-        let world = shop::shop().await;
+        let world = given::catalog().await;
         label(&world, "categories/tools", "Tools").await.expect(201);
         product(&world, "tools", "b1", 3, &[]).await.expect(201);
-        let cut_off = async {
-            moved(&world, "bikes", "b1", "parts").await;
-        };
-        killed_at_write(&world, &[Replace, Create, Replace], cut_off).await;
+        killed_at_write(&world, "b1", &[Replace, Create, Replace]).await;
         world.delete(&path("parts", "b1")).await.expect(204);
         if again {
             product(&world, "parts", "b1", 4, &[]).await.expect(201);

@@ -2,12 +2,12 @@
 
 use futures::future::join_all;
 use serde_json::json;
-use tributary_local::cosmos::RequestKind::{Batch, Query, Read};
-
-use super::{
-    given::{self, counts, line, order_of, order_once},
-    shop,
+use tributary_local::cosmos::{
+    Fault,
+    RequestKind::{Batch, Query, Read},
 };
+
+use super::given::{self, counts, line, order_of, order_once};
 use crate::expect::{bad_fields, created, date, new_id, problem};
 
 #[tokio::test]
@@ -67,8 +67,8 @@ async fn an_order_has_the_names_and_prices_of_its_products_and_their_sum() {
 async fn an_order_keeps_the_names_and_prices_of_its_creation() {
     let world = given::shop().await;
     let order = given::order(&world, "ann").await.expect(201);
-    given::product(&world, "c1", "p1", 25.0).await.expect(200);
-    world.delete(&shop::path("c1", "p2")).await.expect(204);
+    given::product(&world, "c1", "p1", 25, &[]).await.expect(200);
+    world.delete(&given::path("c1", "p2")).await.expect(204);
     world.settle().await;
     let there = world.get(order.header("location")).await.expect(200).json();
     assert_eq!(there, order.json());
@@ -125,7 +125,7 @@ async fn all_bad_lines_are_named_at_once() {
 #[tokio::test]
 async fn an_unknown_product_or_customer_is_a_404_and_nothing_is_counted() {
     let world = given::shop().await;
-    world.delete(&shop::path("c1", "p2")).await.expect(204);
+    world.delete(&given::path("c1", "p2")).await.expect(204);
     for lines in [
         vec![line("c1", "p3", 1)],
         vec![line("c2", "p2", 1)],
@@ -147,9 +147,9 @@ async fn the_same_key_and_body_is_the_same_order() {
     let lines = [line("c1", "p1", 2), line("c1", "p2", 1)];
     let first = order_once(&world, "k", "ann", &lines).await.expect(201);
     // By now a price has changed, and a product is gone.
-    given::product(&world, "c1", "p1", 25.0).await.expect(200);
+    given::product(&world, "c1", "p1", 25, &[]).await.expect(200);
     let again = order_once(&world, "k", "ann", &lines).await.expect(201);
-    world.delete(&shop::path("c1", "p2")).await.expect(204);
+    world.delete(&given::path("c1", "p2")).await.expect(204);
     let without = order_once(&world, "k", "ann", &lines).await.expect(201);
     for again in [again, without] {
         assert_eq!((again.json(), again.header("etag")), (first.json(), first.header("etag")));
@@ -242,4 +242,32 @@ async fn an_item_that_is_no_order_is_not_deleted() {
     let path = bobs.header("location").replace("bob", "ann");
     problem(&world.delete(&path).await, 404);
     assert_eq!(counts(&world, "bob").await, (1, 1));
+}
+
+#[tokio::test]
+async fn a_customer_has_as_many_orders_as_it_says_amid_faults_edits_and_deletes() {
+    let world = given::shop().await;
+    let worlds = [world.clone(), world.second_instance().await];
+    let lines = [line("c1", "p1", 1)];
+    for round in 0..4 {
+        let old = given::order(&world, "ann").await.expect(201);
+        for fault in [Fault::AnswerLost, Fault::Refused(412)] {
+            world.endpoint.inject(fault, Batch, "customer", 1);
+        }
+        let commands = (0..10).map(async |n| {
+            let world = &worlds[n % 2];
+            match n / 2 {
+                0 => given::order(world, "ann").await.expect(201),
+                // Both commands are one order.
+                1 => order_once(world, &format!("k{round}"), "ann", &lines).await.expect(201),
+                2 => world.delete(old.header("location")).await,
+                3 => given::order(world, "bob").await.expect(201),
+                _ => world.put("/api/customers/ann", given::details("Anna")).await,
+            };
+        });
+        join_all(commands).await;
+        let expected = 3 * (round + 1);
+        assert_eq!(counts(&world, "ann").await, (expected, expected));
+    }
+    assert_eq!(counts(&world, "bob").await, (8, 8));
 }

@@ -6,7 +6,7 @@ use tributary_local::cosmos::{
     RequestKind::{Create, Replace},
 };
 
-use super::shop::{self, item, label, path, product};
+use super::given::{self, item, label, path, product};
 use crate::{
     expect::{bad_fields, created, problem},
     world::World,
@@ -14,7 +14,7 @@ use crate::{
 
 #[tokio::test]
 async fn a_product_has_the_names_of_its_category_and_its_tags() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let body = json!({
         "sku": "S-1", "name": "A bell", "description": "It rings.", "price": 19.99,
         "tagIds": ["red", "new", "red"], "categoryName": "Mine", "version": 9,
@@ -36,7 +36,7 @@ async fn a_product_has_the_names_of_its_category_and_its_tags() {
 
 #[tokio::test]
 async fn an_edit_keeps_what_it_does_not_change_and_reads_new_tags_only() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     label(&world, "tags/blue", "Blue").await.expect(201);
     let first = world.get(&path("bikes", "b1")).await.expect(200);
     for (price, tags, requests) in [(900, &["new", "red"][..], 2), (900, &["red", "blue"], 3)] {
@@ -58,7 +58,7 @@ async fn an_edit_keeps_what_it_does_not_change_and_reads_new_tags_only() {
 
 #[tokio::test]
 async fn an_unknown_category_or_tag_is_a_404() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     for (category, tags) in [("none", &[][..]), ("bikes", &["none"]), ("bikes", &["red", "none"])] {
         problem(&product(&world, category, "new", 1, tags).await, 404);
         problem(&product(&world, category, "b1", 1, tags).await, 404).get("detail").unwrap();
@@ -70,7 +70,7 @@ async fn an_unknown_category_or_tag_is_a_404() {
 
 #[tokio::test]
 async fn every_bad_field_is_named() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let put = async |body: Value| world.put(&path("bikes", "b2"), body).await;
     assert_eq!(bad_fields(&put(json!({})).await), ["name", "price", "sku", "tagIds"]);
     let bad = json!({
@@ -116,7 +116,7 @@ async fn every_bad_field_is_named() {
 
 #[tokio::test]
 async fn a_put_whose_answer_was_lost_is_carried_out_once() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     world.endpoint.inject(Fault::AnswerLost, Create, "product", 1);
     product(&world, "bikes", "b2", 1, &["red"]).await.expect(201);
     world.endpoint.inject(Fault::AnswerLost, Replace, "product", 1);
@@ -126,7 +126,7 @@ async fn a_put_whose_answer_was_lost_is_carried_out_once() {
 
 #[tokio::test]
 async fn labels_that_another_instance_has_just_created_are_found() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let _frozen = ["product", "productMeta"].map(|one| world.stale_reads(one));
     label(&world, "categories/new", "New").await.expect(201);
     label(&world, "tags/blue", "Blue").await.expect(201);
@@ -135,7 +135,7 @@ async fn labels_that_another_instance_has_just_created_are_found() {
     product(&other().await, "new", "p1", 1, &["blue"]).await.expect(201);
     other().await.get(&path("new", "p1")).await.expect(200);
     product(&other().await, "new", "p1", 2, &["blue"]).await.expect(200);
-    shop::moved(&other().await, "new", "p1", "parts").await.expect(200);
+    given::moved(&other().await, "new", "p1", "parts").await.expect(200);
     product(&other().await, "parts", "p1", 3, &["blue"]).await.expect(200);
     problem(&other().await.delete("/api/tags/blue").await, 409);
     other().await.delete(&path("parts", "p1")).await.expect(204);
@@ -144,7 +144,7 @@ async fn labels_that_another_instance_has_just_created_are_found() {
 
 #[tokio::test]
 async fn products_are_listed_by_name_page_by_page_and_each_page_is_one_request() {
-    let world = shop::stocked(World::with_partitions(3).await).await;
+    let world = given::catalog_in(World::with_partitions(3).await).await;
     let names = ["B", "Z", "a", "a", "ab", "é", "Ｂ", "🚲"];
     for (n, name) in names.iter().enumerate().rev() {
         let body = json!({"sku": "s", "name": name, "price": n, "tagIds": ["red"]});
@@ -165,12 +165,12 @@ async fn products_are_listed_by_name_page_by_page_and_each_page_is_one_request()
 
 #[tokio::test]
 async fn the_list_of_an_unknown_category_is_a_404_and_that_of_an_empty_category_is_empty() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     problem(&world.get("/api/categories/none/products").await, 404);
     assert!(world.list("/api/categories/parts/products").await.is_empty());
     product(&world, "parts", "p1", 1, &[]).await.expect(201);
     world.delete(&path("parts", "p1")).await.expect(204);
-    shop::moved(&world, "bikes", "b1", "parts").await.expect(200);
+    given::moved(&world, "bikes", "b1", "parts").await.expect(200);
     assert!(world.list("/api/categories/bikes/products").await.is_empty());
     let ids: Vec<_> = world.list("/api/categories/parts/products").await;
     assert_eq!((ids.len(), &ids[0]["id"]), (1, &json!("b1")));
@@ -178,7 +178,7 @@ async fn the_list_of_an_unknown_category_is_a_404_and_that_of_an_empty_category_
 
 #[tokio::test]
 async fn a_deleted_product_is_gone_and_its_id_can_be_used_again() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let bike = path("bikes", "b1");
     problem(&world.call("DELETE", &bike, &[("if-match", "\"x\"")], None).await, 412);
     let requests_before = world.endpoint.request_count();
@@ -187,14 +187,14 @@ async fn a_deleted_product_is_gone_and_its_id_can_be_used_again() {
     problem(&world.get(&bike).await, 404);
     problem(&world.delete(&bike).await, 404);
     problem(&world.call("DELETE", &bike, &[("if-match", "*")], None).await, 412);
-    problem(&shop::moved(&world, "bikes", "b1", "parts").await, 404);
+    problem(&given::moved(&world, "bikes", "b1", "parts").await, 404);
     product(&world, "bikes", "b1", 7, &[]).await.expect(201);
     assert_eq!(item(&world, "product", "bikes", "b1").await["version"], 3);
 }
 
 #[tokio::test]
 async fn a_repeated_delete_deletes_no_newer_product() {
-    let world = shop::shop().await;
+    let world = given::catalog().await;
     let bike = path("bikes", "b1");
     let invoked = [("x-azure-functions-invocationid", "1")];
     world.endpoint.inject(Fault::AnswerLost, Replace, "product", 1);
