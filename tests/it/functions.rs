@@ -92,8 +92,8 @@ async fn the_declared_methods_are_the_ones_that_the_router_takes() {
 #[tokio::test]
 async fn every_trigger_that_is_declared_is_served() {
     let declared = tributary::program().describe().unwrap().declarations().into_iter();
-    let declared = declared.filter(|one| !matches!(one.trigger, Trigger::Http { .. }));
-    let declared: BTreeSet<String> = declared.map(|one| one.name.to_owned()).collect();
+    let declared = declared.filter(|function| !matches!(function.trigger, Trigger::Http { .. }));
+    let declared: BTreeSet<String> = declared.map(|function| function.name.to_owned()).collect();
     let served = World::new().await.triggers().await;
     assert_eq!(served.into_iter().collect::<BTreeSet<_>>(), declared);
 }

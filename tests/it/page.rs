@@ -66,7 +66,7 @@ async fn recent_costs_name_a_command_and_the_batches_that_carry_its_write_on() {
     let (command, feed) = loop {
         let costs: Value = hosted.get(&path).await.expect(200).json();
         let items = costs["items"].as_array().unwrap().clone();
-        let find = |function: &str| items.iter().find(|one| one["function"] == function).cloned();
+        let find = |function: &str| items.iter().find(|item| item["function"] == function).cloned();
         if let (Some(command), Some(feed)) = (find("PutPost"), find("HomeFeed")) {
             break (command, feed);
         }
@@ -76,7 +76,7 @@ async fn recent_costs_name_a_command_and_the_batches_that_carry_its_write_on() {
     let route = json!({"method": "PUT", "route": "/api/posts/{postId}", "status": 201});
     assert_eq!(command["request"], route);
     let keys: Vec<_> =
-        command["partitions"].as_array().unwrap().iter().map(|one| &one["key"]).collect();
+        command["partitions"].as_array().unwrap().iter().map(|item| &item["key"]).collect();
     // The eager projection has read its state, and written the copy of the author.
     assert_eq!((keys.first(), keys.last()), (Some(&&json!("p1")), Some(&&json!("ann"))));
     assert!(command["requestUnits"].as_f64().unwrap() > 5.0, "{command}");

@@ -204,7 +204,7 @@ async fn counts_that_change_whenever_they_are_taken_are_no_divergence() {
         _ = comments => unreachable!("it has no end"),
     };
     // The copies are not kept up to date here.
-    assert!(found.iter().all(|one| one.kind != FindingKind::COUNT_DIFFERS), "{found:?}");
+    assert!(found.iter().all(|finding| finding.kind != FindingKind::COUNT_DIFFERS), "{found:?}");
     assert!(summary.unsettled > 0, "else this test shows nothing");
 }
 

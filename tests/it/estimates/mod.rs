@@ -114,7 +114,8 @@ impl Example {
         let containers = fs::read_to_string(root.join("infra/containers.json")).unwrap();
         let containers: Value = serde_json::from_str(&containers).unwrap();
         let containers = containers["containers"].as_array().unwrap();
-        let container = containers.iter().find(|one| one["id"] == self.container).unwrap();
+        let container =
+            containers.iter().find(|definition| definition["id"] == self.container).unwrap();
         let policy = &container["indexingPolicy"];
         let mut lines = String::new();
         for item in items {

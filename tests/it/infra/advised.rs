@@ -76,7 +76,7 @@ fn every_printed_container_serves_its_queries_and_has_no_index_without_one() {
         let asked = asked(&definition);
         let policy = Policy::from_container(printed);
         let missing = |policy: &Policy| -> Vec<String> {
-            asked.iter().flat_map(|one| policy.unserved(one)).collect()
+            asked.iter().flat_map(|query| policy.unserved(query)).collect()
         };
         assert_eq!(missing(&policy), [""; 0], "{key}");
         // The key has an index in any case: the app may send other queries in its partition.

@@ -66,9 +66,12 @@ fn azds_file_sets_only_parameters_that_exist_and_all_that_are_required() {
     let set = file["parameters"].as_object().unwrap();
     let parameters = parameters();
     for name in set.keys() {
-        assert!(parameters.iter().any(|one| one.name == *name), "main.bicep has no {name}");
+        assert!(
+            parameters.iter().any(|declared| declared.name == *name),
+            "main.bicep has no {name}"
+        );
     }
-    for parameter in parameters.iter().filter(|one| one.default == "required") {
+    for parameter in parameters.iter().filter(|declared| declared.default == "required") {
         assert!(set.contains_key(&parameter.name), "azd would ask for {}", parameter.name);
     }
 }

@@ -37,7 +37,7 @@ async fn each_released_version_has_samples() {
     for section in sections.filter(|section| *section != "Unreleased") {
         let version = section.trim_start_matches('[').split([']', ' ']).next().unwrap();
         assert!(
-            released.iter().any(|one| one == version),
+            released.iter().any(|kept| kept == version),
             "Version {version} has no samples. Run: cp -r tests/shapes/next tests/shapes/{version}"
         );
     }

@@ -133,7 +133,8 @@ async fn the_collector_gets_spans_of_the_hosts_trace_and_metrics() {
         "tributary.change_feed.lag",
         "tributary.change_feed.changes",
     ] {
-        let find = || collector.metrics.lock().unwrap().iter().any(|one| one == name).then_some(());
+        let find =
+            || collector.metrics.lock().unwrap().iter().any(|metric| metric == name).then_some(());
         assert!(wait_for(find).await.is_some(), "no metric {name}");
     }
     let spans = format!("{:?}", collector.spans.lock().unwrap());

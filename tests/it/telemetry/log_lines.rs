@@ -232,7 +232,7 @@ async fn a_host_that_rewrites_dates_is_reported_once_with_the_setting_that_ends_
     {
         posts[0]["creationDate"] = date.into();
         deliver(&handler, "HomeFeed", &posts).await;
-        let count = |text: &str| handler.output().iter().filter(|one| one.contains(text)).count();
+        let count = |text: &str| handler.output().iter().filter(|line| line.contains(text)).count();
         let is_told = || count("Applied a batch of changes") == n + 1 && count(REPORT) >= reports;
         wait_for(|| is_told().then_some(())).await.unwrap();
         assert_eq!(count(REPORT), reports, "{date}");

@@ -46,7 +46,8 @@ fn triggers() -> anyhow::Result<BTreeMap<String, Value>> {
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         let mut function: Value = serde_json::from_str(&text)?;
         let bindings = function["bindings"].as_array_mut().into_iter().flatten();
-        let trigger = bindings.map(Value::take).find(|one| one["type"] == "cosmosDBTrigger");
+        let trigger =
+            bindings.map(Value::take).find(|binding| binding["type"] == "cosmosDBTrigger");
         let name = folder.file_name().to_string_lossy().into_owned();
         triggers.extend(trigger.map(|trigger| (name, trigger)));
     }

@@ -73,8 +73,9 @@ fn rows(document: &Value, tag: &str) -> String {
 /// Returns the parameters of the query string: `?limit=&cursor=`.
 fn query(operation: &Value) -> String {
     let parameters = operation["parameters"].as_array().into_iter().flatten();
-    let names =
-        parameters.filter(|one| one["in"] == "query").filter_map(|one| one["name"].as_str());
+    let names = parameters
+        .filter(|parameter| parameter["in"] == "query")
+        .filter_map(|parameter| parameter["name"].as_str());
     let names: Vec<String> = names.map(|name| format!("{name}=")).collect();
     if names.is_empty() { String::new() } else { format!("?{}", names.join("&")) }
 }
@@ -85,7 +86,8 @@ fn body(operation: &Value) -> String {
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut fields: Vec<String> = required.clone().map(|name| format!("`{name}`")).collect();
     let all = schema["properties"].as_object().into_iter().flatten();
-    let others = all.map(|(name, _)| name).filter(|name| !required.clone().any(|one| one == *name));
+    let others =
+        all.map(|(name, _)| name).filter(|name| !required.clone().any(|known| known == *name));
     fields.extend(others.map(|name| format!("`{name}` (optional)")));
     fields.join(", ")
 }

@@ -144,7 +144,7 @@ async fn a_fault_with_a_sub_status_reaches_the_client() {
             let items = world.container(container).await;
             let error = items.read_item("p1", "c1", None).await.unwrap_err();
             let met = error.status();
-            let sub_status = met.sub_status().map_or(0, |one| one.value());
+            let sub_status = met.sub_status().map_or(0, |status| status.value());
             let met = (u16::from(met.status_code()), sub_status);
             assert_eq!(met, expected, "{}", world.way);
         }

@@ -278,7 +278,7 @@ async fn an_edit_is_written_with_the_crowd_and_loses_no_race() {
         .endpoint
         .requests_since(requests_before)
         .iter()
-        .filter(|one| one.answer.is_some())
+        .filter(|call| call.answer.is_some())
         .count()
         < 2
     {

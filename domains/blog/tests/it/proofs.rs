@@ -300,7 +300,7 @@ async fn the_audit_checks_and_repairs_an_aggregate_from_its_definition() {
     counts.delete_item("bob", "of p2", None).await.unwrap();
     let found = audited(&world, true).await;
     let expected = ["copy-extra ann of p2", "copy-missing bob of p2", "count-differs ann total"];
-    assert!(expected.iter().all(|one| found.iter().any(|found| found == one)), "{found:?}");
+    assert!(expected.iter().all(|wanted| found.iter().any(|found| found == wanted)), "{found:?}");
     // The next audit checks the changes of a repair.
     audited(&world, true).await;
     assert_eq!(audited(&world, false).await, [""; 0]);

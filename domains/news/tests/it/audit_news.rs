@@ -19,7 +19,7 @@ async fn findings(room: &Newsroom, options: AuditOptions) -> Vec<Finding> {
 async fn found(room: &Newsroom) -> Vec<String> {
     let options = AuditOptions { settle: Duration::ZERO, repair: false };
     let found = findings(room, options).await;
-    let mut kinds: Vec<_> = found.iter().map(|one| one.kind.to_string()).collect();
+    let mut kinds: Vec<_> = found.iter().map(|finding| finding.kind.to_string()).collect();
     kinds.sort_unstable();
     kinds
 }
@@ -29,7 +29,7 @@ async fn repaired(room: &Newsroom) -> Vec<String> {
     let options = AuditOptions { settle: Duration::ZERO, repair: true };
     let found = findings(room, options).await;
     assert!(found.iter().all(Finding::is_repaired), "{found:?}");
-    let mut kinds: Vec<_> = found.iter().map(|one| one.kind.to_string()).collect();
+    let mut kinds: Vec<_> = found.iter().map(|finding| finding.kind.to_string()).collect();
     kinds.sort_unstable();
     kinds
 }
@@ -233,7 +233,7 @@ async fn an_undecidable_divergence_is_for_an_operator() {
     remove(&room, "feeds_locations", &location).await;
     let options = AuditOptions { settle: Duration::ZERO, repair: true };
     let found = findings(&room, options).await;
-    let mut kinds: Vec<_> = found.iter().map(|one| one.kind.name).collect();
+    let mut kinds: Vec<_> = found.iter().map(|finding| finding.kind.name).collect();
     kinds.sort_unstable();
     assert_eq!(kinds, ["item-twice", "item-twice", "key-foreign"]);
     assert!(!found.iter().any(Finding::is_repaired), "{found:?}");

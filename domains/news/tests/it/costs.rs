@@ -153,7 +153,7 @@ async fn a_list_of_all_providers_is_one_partition_a_month_with_plain_months() {
         let requests_before = room.world.endpoint.request_count();
         room.world.get(&path).await.expect(200);
         let requests = room.world.endpoint.requests_since(requests_before);
-        let queries: Vec<_> = requests.iter().filter(|one| one.query.is_some()).collect();
+        let queries: Vec<_> = requests.iter().filter(|request| request.query.is_some()).collect();
         assert!(queries.iter().all(|query| query.names_partition_key), "{path} fans out");
         assert!((1..=3).contains(&queries.len()), "{path}: {}", queries.len());
     }

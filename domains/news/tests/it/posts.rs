@@ -88,7 +88,7 @@ async fn an_item_that_comes_late_goes_straight_to_the_container_of_its_age() {
     ] {
         let item = room.post("reuters", url, days).await.expect(201).json();
         let items = room.world.items(container).await;
-        assert!(items.iter().any(|one| one["id"] == item["id"]), "{container}");
+        assert!(items.iter().any(|stored| stored["id"] == item["id"]), "{container}");
         assert_eq!(room.read(&item).await.expect(200).json(), item);
     }
 }
@@ -127,7 +127,7 @@ async fn a_bad_item_is_refused_with_every_field() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| one["field"].as_str().unwrap())
+        .map(|error| error["field"].as_str().unwrap())
         .collect();
     assert_eq!(
         fields,

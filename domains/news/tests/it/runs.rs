@@ -151,9 +151,9 @@ async fn a_run_of_the_archive_does_not_read_items_that_are_not_due() {
         let requests_before = room.world.endpoint.request_count();
         room.world.post(path, json!({})).await.expect(200);
         let requests = room.world.endpoint.requests_since(requests_before);
-        let queries = requests.iter().filter(|one| one.kind == Query);
+        let queries = requests.iter().filter(|request| request.kind == Query);
         let of_dues =
-            queries.filter(|one| one.query.as_deref().unwrap().contains("publishedDate <"));
+            queries.filter(|request| request.query.as_deref().unwrap().contains("publishedDate <"));
         assert_eq!(of_dues.count(), 1, "{path}");
     }
 }

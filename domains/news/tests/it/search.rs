@@ -295,7 +295,7 @@ async fn a_search_that_finds_everything_reads_little_more_than_its_page() {
     assert_eq!(found.items.len(), 5);
     // A page of the store has 4 MB: 66 of these items. One read may have as much too much.
     let requests = room.world.endpoint.requests_since(requests_before);
-    let queries = requests.iter().filter(|one| one.query.is_some()).count();
+    let queries = requests.iter().filter(|request| request.query.is_some()).count();
     assert!(queries <= 4, "{queries}");
 }
 

@@ -215,7 +215,7 @@ async fn a_hash_with_its_salt_is_embedded_in_the_customer() {
     let items = world.items("customer").await;
     let hashes: Vec<_> = items.iter().map(|item| &item["password"]).collect();
     assert!(
-        hashes.iter().all(|one| one["scheme"] == "argon2id$v=19$m=47104,t=1,p=1"),
+        hashes.iter().all(|hash| hash["scheme"] == "argon2id$v=19$m=47104,t=1,p=1"),
         "{hashes:?}"
     );
     assert_ne!(hashes[0]["salt"], hashes[1]["salt"]);

@@ -127,7 +127,7 @@ async fn a_put_whose_answer_was_lost_is_carried_out_once() {
 #[tokio::test]
 async fn labels_that_another_instance_has_just_created_are_found() {
     let world = given::catalog().await;
-    let _frozen = ["product", "productMeta"].map(|one| world.stale_reads(one));
+    let _frozen = ["product", "productMeta"].map(|container| world.stale_reads(container));
     label(&world, "categories/new", "New").await.expect(201);
     label(&world, "tags/blue", "Blue").await.expect(201);
     let other = async || world.second_instance().await;

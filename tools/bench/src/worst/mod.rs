@@ -74,7 +74,7 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
     let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
     let data = Data::make(&world, &executable).await?;
     let mut functions = requests::functions()?;
-    let is_wanted = |name| options.functions.iter().any(|one| one == name);
+    let is_wanted = |name| options.functions.iter().any(|known| known == name);
     functions.retain(|function| options.functions.is_empty() || is_wanted(function.name));
     let mut functions: Vec<_> = functions.into_iter().enumerate().collect();
     // Queries first and parents last, since deletes remove the items of other requests.
@@ -145,7 +145,7 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
 }
 
 fn order(method: &Method) -> usize {
-    [Method::GET, Method::PUT, Method::POST].iter().position(|one| one == method).unwrap_or(3)
+    [Method::GET, Method::PUT, Method::POST].iter().position(|known| known == method).unwrap_or(3)
 }
 
 /// Sends the requests of a function, one after the other, and then those with the cursors of their

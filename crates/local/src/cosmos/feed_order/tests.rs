@@ -180,7 +180,8 @@ impl FeedWorld {
             let all = self.send(self.documents(Method::Get)).await;
             let all: Value = serde_json::from_slice(&all.body).unwrap();
             let n_items = all["Documents"].as_array().unwrap().len();
-            let ordered: usize = order.partitions.values().map(|one| one.items.len()).sum();
+            let ordered: usize =
+                order.partitions.values().map(|partition| partition.items.len()).sum();
             assert_eq!((order.places.len(), ordered), (n_items, n_items));
             self.store().feed_orders.keep(&self.path, order);
             let scanned = self.send(part).await;
