@@ -179,6 +179,18 @@ mod tests {
     }
 
     #[test]
+    fn a_command_is_remembered_until_its_last_repetition_has_read() {
+        let written = Timestamp::now().before(Duration::from_hours(1));
+        let [command, other] = ["command", "other"].map(CommandId::from_text);
+        let mut recent = RecentCommands::default();
+        recent.remember([command.clone()], written);
+        // The host repeats the request for as long as its caller waits. Other commands write the item
+        // meanwhile.
+        recent.remember([other], written.after(Duration::from_secs(230)));
+        assert!(recent.knows(&command));
+    }
+
+    #[test]
     fn a_command_is_remembered_for_a_while_and_the_list_stays_small() {
         let later = Timestamp::now();
         let first = later.before(CommandId::REPEATED_FOR + Duration::from_secs(1));
