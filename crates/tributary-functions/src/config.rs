@@ -235,7 +235,12 @@ fn error(sentence: impl Into<String>) -> ConfigError {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    const STORE: (&str, &str) =
+        ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
 
     pub(super) fn read(settings: &[(&str, &str)]) -> Result<Config, ConfigError> {
         Config::read(Settings::new(&|name| {
@@ -245,16 +250,15 @@ mod tests {
 
     #[test]
     fn the_clock_is_the_real_one_unless_both_of_its_settings_are_good() {
-        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
         let rate = ("Clock__Rate", "300");
         let since = ("Clock__Since", "2026-11-22T20:00:00Z");
-        assert!(!read(&[store]).unwrap().clock.is_simulated());
-        assert!(read(&[store, rate, since]).unwrap().clock.is_simulated());
+        assert!(!read(&[STORE]).unwrap().clock.is_simulated());
+        assert!(read(&[STORE, rate, since]).unwrap().clock.is_simulated());
         for bad in [
-            &[store, rate][..],
-            &[store, since],
-            &[store, ("Clock__Rate", "0"), since],
-            &[store, rate, ("Clock__Since", "today")],
+            &[STORE, rate][..],
+            &[STORE, since],
+            &[STORE, ("Clock__Rate", "0"), since],
+            &[STORE, rate, ("Clock__Since", "today")],
         ] {
             let message = read(bad).unwrap_err().to_string();
             assert!(message.contains("Clock__"), "{message}");
@@ -263,9 +267,8 @@ mod tests {
 
     #[test]
     fn callers_are_believed_only_where_the_platform_vouches_for_them() {
-        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
         let mode = |settings: &[(&str, &str)]| {
-            let config = read(&[&[store], settings].concat());
+            let config = read(&[&[STORE], settings].concat());
             config.map(|config| config.authentication).map_err(|error| error.to_string())
         };
         let easyauth = ("Authentication__Mode", "EasyAuth");
@@ -314,6 +317,153 @@ mod tests {
             let message = read(settings).unwrap_err().to_string();
             assert!(message.contains(named), "{message}");
             assert!(!message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn limits_are_whole_numbers_within_reason() {
+        let limits = |settings: &[(&str, &str)]| {
+            let config = read(&[&[STORE], settings].concat());
+            config.map(|config| (config.admission.requests, config.admission.memory_mib))
+        };
+        let names = ["Admission__Requests", "Admission__MemoryMiB"];
+        assert_eq!(limits(&[]), Ok((128, 32)));
+        assert_eq!(limits(&[(names[0], " 7 "), (names[1], "256")]), Ok((7, 256)));
+        for name in names {
+            for bad in ["0", "-1", "1.5", "many", "10001", "99999999999"] {
+                let message = limits(&[(name, bad)]).unwrap_err().to_string();
+                assert_eq!(message, format!("{name} must be a whole number from 1 to 10000."));
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_live_for_minutes_waits_end_and_cookies_are_for_https() {
+        let options = |settings: &[_]| {
+            let config = read(&[&[STORE], settings].concat());
+            config.map(|config| config.consistency).map_err(|error| error.to_string())
+        };
+        let minutes = |minutes: &'static str| ("Consistency__TokenMinutes", minutes);
+        assert_eq!(options(&[]).unwrap().max_age, Duration::from_mins(15));
+        assert_eq!(options(&[minutes(" 60 ")]).unwrap().max_age, Duration::from_hours(1));
+        assert!(options(&[]).unwrap().secure_cookies);
+        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
+        assert!(!options(&[local]).unwrap().secure_cookies);
+        let wait = |seconds: &'static str| ("Consistency__WaitSeconds", seconds);
+        let max_wait = |seconds: &'static str| ("Consistency__MaxWaitSeconds", seconds);
+        let waits = options(&[wait("0"), max_wait("60")]).unwrap();
+        assert_eq!((waits.wait.as_secs(), waits.max_wait.as_secs()), (0, 60));
+        for bad in [wait("61"), wait("11"), max_wait("1"), max_wait("61"), wait("-1")] {
+            let message = options(&[bad]).unwrap_err();
+            assert!(message.contains(bad.0), "{message}");
+        }
+        for bad in ["0", "-1", "1441", "soon"] {
+            let message = options(&[minutes(bad)]).unwrap_err();
+            assert!(message.contains("Consistency__TokenMinutes"), "{message}");
+        }
+    }
+
+    #[test]
+    fn log_lines_are_text_on_a_laptop_and_json_elsewhere() {
+        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
+        let format = |settings: &[_]| read(settings).unwrap().telemetry.format;
+        assert_eq!(format(&[STORE]), Format::Json);
+        assert_eq!(format(&[STORE, local]), Format::Text);
+        assert_eq!(format(&[STORE, local, ("Log__Format", "JSON")]), Format::Json);
+        assert_eq!(format(&[STORE, ("Log__Format", "text")]), Format::Text);
+        let message = read(&[STORE, ("Log__Format", "xml")]).unwrap_err().to_string();
+        assert!(message.contains("Log__Format"), "{message}");
+    }
+
+    #[test]
+    fn keys_of_partitions_are_shown_only_when_that_is_asked_for() {
+        let names = |value| read(&[STORE, ("Log__PartitionKeys", value)]);
+        for (value, expected) in [
+            ("", PartitionNames::Hashed),
+            ("hashed", PartitionNames::Hashed),
+            ("Plain", PartitionNames::Plain),
+            ("off", PartitionNames::Off),
+        ] {
+            assert_eq!(names(value).unwrap().telemetry.partitions, expected);
+        }
+        let message = names("true").unwrap_err().to_string();
+        assert!(message.contains("Log__PartitionKeys"), "{message}");
+    }
+
+    #[test]
+    fn costs_are_recorded_on_a_laptop_and_elsewhere_only_when_that_is_asked_for() {
+        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
+        let recent = |settings: &[_]| read(settings).unwrap().telemetry.recent;
+        assert!(!recent(&[STORE]) && recent(&[STORE, local]));
+        assert!(!recent(&[STORE, local, ("Costs__Recent", "false")]));
+        assert!(recent(&[STORE, ("Costs__Recent", "True")]));
+        let message = read(&[STORE, ("Costs__Recent", "yes")]).unwrap_err().to_string();
+        assert!(message.contains("Costs__Recent"), "{message}");
+    }
+
+    #[test]
+    fn telemetry_is_exported_only_to_an_endpoint_that_is_set() {
+        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+        let export = |settings: &[_]| read(settings).unwrap().telemetry.export;
+        assert_eq!(export(&[STORE]), Ok(false));
+        assert_eq!(export(&[STORE, endpoint]), Ok(true));
+        assert_eq!(export(&[STORE, endpoint, ("OTEL_SDK_DISABLED", "true")]), Ok(false));
+        for (bad, named) in [
+            (
+                &[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4317")][..],
+                "OTEL_EXPORTER_OTLP_ENDPOINT",
+            ),
+            (&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "OTEL_EXPORTER_OTLP_PROTOCOL"),
+        ] {
+            let message = export(&[&[STORE], bad].concat()).unwrap_err();
+            assert!(message.contains(named), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_audit_repairs_only_when_it_is_told_to() {
+        assert!(!read(&[STORE]).unwrap().audit.repair);
+        assert!(!read(&[STORE, ("Audit__Repair", "False")]).unwrap().audit.repair);
+        assert!(read(&[STORE, ("Audit__Repair", "true")]).unwrap().audit.repair);
+        let message = read(&[STORE, ("Audit__Repair", "yes")]).unwrap_err().to_string();
+        assert!(message.contains("Audit__Repair"), "{message}");
+    }
+
+    #[test]
+    fn the_background_has_a_budget_unless_it_is_told_otherwise() {
+        const NAME: &str = "Background__RequestUnitsPerSecond";
+        const OLD_NAME: &str = "Rename__RequestUnitsPerSecond";
+        let rate = |settings: &[(&str, &str)]| {
+            let config = read(&[&[STORE], settings].concat())?;
+            let rate = config.background.request_units_per_second;
+            Ok::<_, ConfigError>(rate.map_or(0, NonZeroU32::get))
+        };
+        assert_eq!(rate(&[]).unwrap(), 400);
+        assert_eq!(rate(&[(OLD_NAME, "100"), (NAME, " 2500 ")]).unwrap(), 2_500);
+        assert_eq!(rate(&[(OLD_NAME, "100")]).unwrap(), 100);
+        for name in [NAME, OLD_NAME] {
+            assert_eq!(rate(&[(name, "0")]).unwrap(), 0);
+            for bad in ["-1", "1.5", "fast", "99999999999"] {
+                let message = rate(&[(name, bad)]).unwrap_err().to_string();
+                assert!(message.contains(name) && !message.contains(bad), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_core_is_left_to_the_functions_host() {
+        let threads = |text: Option<&str>, cores| {
+            let threads = threads(Settings::new(&|_| text.map(str::to_owned)), cores);
+            threads.map(NonZeroUsize::get).map_err(|error| error.to_string())
+        };
+        for (cores, expected) in [(1, 1), (2, 1), (4, 3)] {
+            assert_eq!(threads(None, cores), Ok(expected));
+            assert_eq!(threads(Some(" "), cores), Ok(expected));
+        }
+        assert_eq!(threads(Some(" 2 "), 1), Ok(2));
+        for bad in ["0", "-1", "many", "1025", "99999999999999999999"] {
+            let message = threads(Some(bad), 2).unwrap_err();
+            assert!(message.contains("TOKIO_WORKER_THREADS"), "{message}");
         }
     }
 }

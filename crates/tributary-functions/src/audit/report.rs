@@ -202,4 +202,20 @@ mod tests {
              orphan         rooms      p1             a longer id  2 bookings, 0 votes  no\u{fffd}[31m\n"
         );
     }
+
+    #[test]
+    fn a_report_to_a_closed_pipe_is_a_failure() {
+        struct Closed;
+        impl Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut report = Report::new(Closed, Vec::new(), OutputFormat::Json);
+        report.findings(&findings());
+        assert!(report.end(&AuditSummary::default()).is_err());
+    }
 }

@@ -172,4 +172,30 @@ mod tests {
             assert!(!message.contains("a2V5"), "{message}");
         }
     }
+
+    #[test]
+    fn preferred_regions_are_those_of_the_setting_or_else_the_nearest() {
+        let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
+        let here = ("REGION_NAME", "North Europe");
+        let preferred = ("Cosmos__PreferredRegions", "West Europe, northeurope,");
+        let routing = |settings: &[_]| format!("{:?}", read(settings).unwrap().cosmos.routing);
+        let told = format!(
+            "{:?}",
+            RoutingStrategy::PreferredRegions(vec![Region::WEST_EUROPE, Region::NORTH_EUROPE])
+        );
+        assert_eq!(routing(&[store, here, preferred]), told);
+        let near = format!("{:?}", RoutingStrategy::ProximityTo(Region::NORTH_EUROPE));
+        assert_eq!(routing(&[store, here]), near);
+        let any = format!("{:?}", RoutingStrategy::PreferredRegions(Vec::new()));
+        assert_eq!(routing(&[store]), any);
+    }
+
+    #[test]
+    fn an_identity_needs_no_key() {
+        let endpoint = ("CosmosConnection__accountEndpoint", "https://a.documents.azure.com/");
+        let identity = (CREDENTIAL, "managedidentity");
+        let client = ("CosmosConnection__clientId", "00000000-0000-0000-0000-000000000001");
+        read(&[endpoint, identity, client]).unwrap();
+        read(&[endpoint]).unwrap();
+    }
 }

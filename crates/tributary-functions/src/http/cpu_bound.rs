@@ -109,4 +109,12 @@ mod tests {
         let of_work = CpuBoundWork::default().run(niceness).await.unwrap();
         assert_eq!(of_work, (niceness().unwrap() + NICENESS).min(19));
     }
+
+    #[tokio::test]
+    async fn work_that_panics_is_an_error_and_gives_its_turn_back() {
+        let cpu_bound = CpuBoundWork::default();
+        let panicked: Result<(), CpuBoundError> = cpu_bound.run(|| panic!("a bug")).await;
+        assert_eq!(panicked, Err(CpuBoundError));
+        assert_eq!(cpu_bound.run(|| Ok::<_, CpuBoundError>(5)).await, Ok(5));
+    }
 }
