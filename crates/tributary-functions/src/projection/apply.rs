@@ -218,3 +218,45 @@ mod tests {
         assert!(NotedErrors::default().into_result().is_ok());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cosmos::Container,
+        projection::{ChangeFeedItem, Origin},
+    };
+
+    #[derive(Clone, serde::Deserialize)]
+    struct Number(u64);
+
+    impl ChangeFeedItem for Number {
+        const PARTITION_KEY: &'static str = "id";
+
+        fn origin(&self) -> Option<Origin> {
+            None
+        }
+    }
+
+    struct Buggy;
+
+    impl Projection for Buggy {
+        const FUNCTION: &'static str = "Buggy";
+        type Change = Number;
+
+        fn container(&self) -> &Container {
+            unreachable!("nothing is read")
+        }
+
+        async fn apply(&self, Number(number): &Number) -> Result<Effect, StoreError> {
+            assert_ne!(*number, 13, "a bug");
+            Ok(Effect::Applied)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_projection_that_panics_fails_for_good() {
+        assert!(matches!(apply(&Buggy, &Number(12)).await, Ok(Effect::Applied)));
+        assert!(matches!(apply(&Buggy, &Number(13)).await, Err(ApplyError::Permanent(_))));
+    }
+}
