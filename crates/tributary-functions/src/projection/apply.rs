@@ -200,7 +200,10 @@ impl NotedErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cosmos::Reason;
+    use crate::{
+        cosmos::{Container, Reason},
+        projection::{ChangeFeedItem, Origin},
+    };
 
     #[test]
     fn an_error_that_may_pass_is_told_before_one_that_stays() {
@@ -217,15 +220,6 @@ mod tests {
         }
         assert!(NotedErrors::default().into_result().is_ok());
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        cosmos::Container,
-        projection::{ChangeFeedItem, Origin},
-    };
 
     #[derive(Clone, serde::Deserialize)]
     struct Number(u64);
