@@ -38,12 +38,12 @@ pub(crate) struct ColdStartOptions {
 const FIRST_REQUESTS: [(&str, &str); 2] = [("Q2", "/api/posts/p0"), ("Q6", "/api/feed")];
 
 /// One start.
-pub(crate) struct Start {
+struct Start {
     /// The time until `GET /` was answered.
-    pub(crate) ready: Duration,
+    ready: Duration,
     /// The time until the first request of the API was answered.
-    pub(crate) answered: Duration,
-    pub(crate) memory: Memory,
+    answered: Duration,
+    memory: Memory,
 }
 
 pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
@@ -97,12 +97,12 @@ fn name_of(build: &Path) -> String {
 }
 
 /// Starts this build, sends it a request for this path, and ends it.
-pub(crate) async fn start(app: &BuiltApp, build: &Path, path: &str) -> anyhow::Result<Start> {
+async fn start(app: &BuiltApp, build: &Path, path: &str) -> anyhow::Result<Start> {
     let begin = Instant::now();
-    let mut handler = MeasuredHandler::start(app, build, |_| ())?;
-    let connection = handler.ready().await?;
+    let mut handler = MeasuredHandler::start(app, build)?;
+    handler.ready().await?;
     let ready = begin.elapsed();
-    let reply = connection.send(&Call::get(path), "first").await?;
+    let reply = handler.connection.send(&Call::get(path), "first").await?;
     let answered = begin.elapsed();
     ensure!(reply.status.is_success(), "{path} was answered {}", reply.status);
     let memory = handler.process.memory()?;
@@ -115,7 +115,8 @@ fn row(name: &str, starts: &[Start]) -> Vec<String> {
         let sorted = Sorted::from(starts.iter().map(of).collect::<Vec<_>>());
         [sorted.percentile(50), sorted.percentile(99), sorted.max()].map(milliseconds)
     };
-    let memory = |of: fn(&Start) -> u64| mebibytes(starts.iter().map(of).max().unwrap_or_default());
+    let memory =
+        |of: fn(&Start) -> usize| mebibytes(starts.iter().map(of).max().unwrap_or_default());
     let mut row = vec![name.to_owned()];
     row.extend(times(|start| start.ready));
     row.extend(times(|start| start.answered));

@@ -8,33 +8,61 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use http::HeaderName;
+use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{Child, Command},
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time::timeout,
 };
-use tributary_local::client::Call;
-use tributary_local::host::BuiltApp;
+use tributary_local::{
+    client::{Call, Client, Reply},
+    host::BuiltApp,
+};
 
-use crate::{http::Connection, process::Process};
+use crate::process::Process;
 
 /// The shortest time that is measured here; Tokio's timer has the same resolution.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
+
+/// The longest wait for a line of the log.
+const LINE_DEADLINE: Duration = Duration::from_secs(20);
+
+const INVOCATION: HeaderName = HeaderName::from_static("x-azure-functions-invocationid");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+/// A trace in the host's form; it adds two fields to each log line.
+const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
 /// A handler without a host; killed on drop.
 pub(crate) struct MeasuredHandler {
     child: Child,
     pub(crate) address: SocketAddr,
     pub(crate) process: Process,
+    pub(crate) connection: Connection,
+    lines: UnboundedReceiver<Vec<u8>>,
+}
+
+/// A client with a connection of its own, which opens at the first request, and is kept open as by the
+/// Functions host.
+pub(crate) struct Connection(Client);
+
+impl Connection {
+    pub(crate) fn new(address: SocketAddr) -> anyhow::Result<Self> {
+        Ok(Self(Client::new(&format!("http://{address}"))?))
+    }
+
+    /// Sends a request with an id for its invocation, and reads the whole answer.
+    pub(crate) async fn send(&self, call: &Call, id: &str) -> anyhow::Result<Reply> {
+        let call = call.clone().header(INVOCATION, id).header(TRACE_PARENT, TRACE);
+        self.0.send(&call).await
+    }
 }
 
 impl MeasuredHandler {
     /// Starts the handler with the app's settings, a port, and its log as in Azure: JSON at level info,
     /// into a pipe that is read.
-    pub(crate) fn start(
-        app: &BuiltApp,
-        executable: &Path,
-        mut on_line: impl FnMut(&[u8]) + Send + 'static,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn start(app: &BuiltApp, executable: &Path) -> anyhow::Result<Self> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let mut child = Command::new(executable)
             .current_dir(&app.root)
@@ -49,30 +77,70 @@ impl MeasuredHandler {
             .with_context(|| format!("the handler {} cannot be started", executable.display()))?;
         let id = child.id().context("the handler ended at once")?;
         let stdout = child.stdout.take().context("the handler has no output")?;
+        let (sender, lines) = unbounded_channel();
         tokio::spawn(async move {
             let mut reader = BufReader::new(stdout);
             let mut line = Vec::new();
             while reader.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
-                on_line(&line);
-                line.clear();
+                // Without a receiver the log is only read.
+                let _ = sender.send(std::mem::take(&mut line));
             }
         });
         let address = (Ipv4Addr::LOCALHOST, port).into();
-        Ok(Self { child, address, process: Process(id) })
+        let connection = Connection::new(address)?;
+        Ok(Self { child, address, process: Process(id), connection, lines })
     }
 
-    /// Waits until `GET /` is answered, and returns the connection.
-    pub(crate) async fn ready(&mut self) -> anyhow::Result<Connection> {
-        let connection = Connection::new(self.address)?;
+    /// Starts this executable of the handler, or the one beside this program, and waits until it answers.
+    pub(crate) async fn ready_on(
+        app: &BuiltApp,
+        executable: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        let beside = app.executable();
+        let mut handler = Self::start(app, executable.unwrap_or(&beside))?;
+        handler.ready().await?;
+        Ok(handler)
+    }
+
+    /// Waits until `GET /` is answered.
+    pub(crate) async fn ready(&mut self) -> anyhow::Result<()> {
         loop {
-            if connection.send(&Call::get("/"), "probe").await.is_ok() {
-                return Ok(connection);
+            if self.connection.send(&Call::get("/"), "probe").await.is_ok() {
+                return Ok(());
             }
             if let Some(status) = self.child.try_wait()? {
                 bail!("the handler ended before it was ready: {status}");
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
+    }
+
+    /// Keeps no lines of the log from now on.
+    pub(crate) fn forget_lines(&mut self) {
+        self.lines.close();
+    }
+
+    /// Waits for the next line of the log with this message that is wanted.
+    pub(crate) async fn line(
+        &mut self,
+        message: &str,
+        is_wanted: impl Fn(&Value) -> bool,
+    ) -> anyhow::Result<Value> {
+        let line = async {
+            loop {
+                let line = self.lines.recv().await.context("the handler has ended")?;
+                let line: Value = serde_json::from_slice(&line).unwrap_or_default();
+                if line["message"] == message && is_wanted(&line) {
+                    return Ok(line);
+                }
+            }
+        };
+        timeout(LINE_DEADLINE, line).await.with_context(|| format!("no line says {message:?}"))?
+    }
+
+    /// Waits for the line of a request that was answered.
+    pub(crate) async fn answered(&mut self, id: &str) -> anyhow::Result<Value> {
+        self.line("Answered a request", |line| line["invocation.id"] == id).await
     }
 
     /// Ends the handler, and waits for its end.

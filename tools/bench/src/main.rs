@@ -8,7 +8,6 @@ mod overhead;
 mod worst;
 
 mod handler;
-mod http;
 mod process;
 mod world;
 

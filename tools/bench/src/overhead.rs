@@ -19,16 +19,12 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 use http::{HeaderName, Method};
-use serde_json::{Value, json};
-use tokio::{
-    runtime,
-    sync::mpsc::{UnboundedReceiver, unbounded_channel},
-};
+use serde_json::json;
+use tokio::runtime;
 use tributary_local::client::Call;
 
 use crate::{
     handler::MeasuredHandler,
-    http::Connection,
     machine,
     report::{Sorted, Table, milliseconds},
     world::{BenchWorld, POSTS, READERS, USERS, author, comment, like, post},
@@ -52,10 +48,8 @@ const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token
 /// Requests of each kind before the measurement: connections, caches and the allocator settle.
 const WARM_UP: usize = 100;
 
-/// A kind of request, and its request with a number.
-pub(crate) type RequestCase = (&'static str, fn(usize) -> Call);
-
-pub(crate) const KINDS: [RequestCase; 10] = [
+/// The kinds of requests, each with its request with a number.
+const KINDS: [(&str, fn(usize) -> Call); 10] = [
     ("Q1 a user", |number| Call::get(format!("/api/users/u{}", number % USERS))),
     ("Q2 a post", |number| Call::get(format!("/api/posts/p{}", number % POSTS))),
     ("Q3 posts of a user", |number| Call::get(format!("/api/users/u{}/posts", number % USERS))),
@@ -76,7 +70,6 @@ pub(crate) const KINDS: [RequestCase; 10] = [
 ];
 
 /// The time of one request.
-#[derive(Debug, Clone, Copy)]
 struct Took {
     /// The time that the client measures.
     whole: Duration,
@@ -84,18 +77,6 @@ struct Took {
     app: Duration,
     /// The time of the SDK's operations within it.
     sdk: Duration,
-}
-
-/// A connection to the handler, and the handler's log lines.
-struct LoggedHandler {
-    connection: Connection,
-    lines: UnboundedReceiver<Vec<u8>>,
-}
-
-/// The times of each kind, and of a request without work.
-struct OverheadTimes {
-    took: Vec<Vec<Took>>,
-    nothing: Vec<Duration>,
 }
 
 /// Measures from the current thread; the endpoint runs in the background.
@@ -107,15 +88,20 @@ pub(crate) async fn run(
     let requests = options.requests;
     ensure!((1..=most).contains(&requests), "--requests must be from 1 to {most}");
     let world = background.spawn(BenchWorld::with_blog()).await??;
-    let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
-    let (sender, lines) = unbounded_channel();
-    let mut handler = MeasuredHandler::start(&world.app, &executable, move |line| {
-        // The receiver is dropped at the end of the measurement.
-        let _ = sender.send(line.to_vec());
-    })?;
-    let connection = handler.ready().await?;
-    let subject = LoggedHandler { connection, lines };
-    let OverheadTimes { took, nothing } = subject.measure_all(requests).await?;
+    let mut handler = MeasuredHandler::ready_on(&world.app, options.handler.as_deref()).await?;
+    let mut took = KINDS.map(|_| Vec::with_capacity(requests));
+    let mut nothing = Vec::with_capacity(requests);
+    for number in 0..WARM_UP + requests {
+        let counts = number >= WARM_UP;
+        // In turns, so that a disturbance of the machine hits all kinds.
+        for ((_, call), took) in KINDS.iter().zip(&mut took) {
+            let one = measure(&mut handler, &call(number), number).await?;
+            took.extend(counts.then_some(one));
+        }
+        let begin = Instant::now();
+        handler.connection.send(&Call::get("/"), "probe").await?;
+        nothing.extend(counts.then(|| begin.elapsed()));
+    }
     println!("{requests} requests of each kind, one at a time; {}\n", machine::line());
     let nothing = Sorted::from(nothing);
     let [p50, p99] = [50, 99].map(|percent| milliseconds(nothing.percentile(percent)));
@@ -131,63 +117,32 @@ async fn charges_of_feed(
     world: &BenchWorld,
     handler: &MeasuredHandler,
 ) -> anyhow::Result<[f64; 2]> {
-    let connection = Connection::new(handler.address)?;
+    let connection = &handler.connection;
     let written = connection.send(&post(0, "A title of its own"), "write").await?;
     let token = written.header(&CONSISTENCY_TOKEN).context("a write has a token")?;
-    world.settle(handler).await?;
+    world.drain(handler, &[]).await?;
     let without = Call::get("/api/feed");
     let with = without.clone().header(CONSISTENCY_TOKEN, token);
     Ok([connection.send(&without, "feed").await?, connection.send(&with, "feed").await?]
         .map(|reply| reply.charge()))
 }
 
-impl LoggedHandler {
-    async fn measure_all(mut self, requests: usize) -> anyhow::Result<OverheadTimes> {
-        let mut took = vec![Vec::with_capacity(requests); KINDS.len()];
-        let mut nothing = Vec::with_capacity(requests);
-        for number in 0..WARM_UP + requests {
-            let counts = number >= WARM_UP;
-            // In turns, so that a disturbance of the machine hits all kinds.
-            for ((_, call), took) in KINDS.iter().zip(&mut took) {
-                let one = self.measure(&call(number), number).await?;
-                took.extend(counts.then_some(one));
-            }
-            let probe = self.probe().await?;
-            nothing.extend(counts.then_some(probe));
-        }
-        Ok(OverheadTimes { took, nothing })
-    }
-
-    async fn probe(&mut self) -> anyhow::Result<Duration> {
-        let begin = Instant::now();
-        self.connection.send(&Call::get("/"), "probe").await?;
-        Ok(begin.elapsed())
-    }
-
-    async fn measure(&mut self, call: &Call, number: usize) -> anyhow::Result<Took> {
-        let id = number.to_string();
-        let begin = Instant::now();
-        let reply = self.connection.send(call, &id).await?;
-        let whole = begin.elapsed();
-        ensure!(reply.status.is_success(), "{call:?} was answered {}", reply.status);
-        loop {
-            let line = self.lines.recv().await.context("the handler has ended")?;
-            if let Some((app, sdk)) = times(&line, &id) {
-                return Ok(Took { whole, app, sdk });
-            }
-        }
-    }
-}
-
-/// Returns the times in a request's log line: that in the app, and that of the SDK within it; `None`
-/// for other lines.
-fn times(line: &[u8], invocation: &str) -> Option<(Duration, Duration)> {
-    let line: Value = serde_json::from_slice(line).ok()?;
-    if line["message"] != "Answered a request" || line["invocation.id"] != invocation {
-        return None;
-    }
-    let time = |name| Duration::try_from_secs_f64(line[name].as_f64()? / 1_000.0).ok();
-    time("duration_ms").zip(time("store.duration_ms"))
+async fn measure(
+    handler: &mut MeasuredHandler,
+    call: &Call,
+    number: usize,
+) -> anyhow::Result<Took> {
+    let begin = Instant::now();
+    let id = number.to_string();
+    let reply = handler.connection.send(call, &id).await?;
+    let whole = begin.elapsed();
+    ensure!(reply.status.is_success(), "{call:?} was answered {}", reply.status);
+    let line = handler.answered(&id).await?;
+    let time = |name| {
+        let seconds = line[name].as_f64().context("a line of a request has its times")? / 1_000.0;
+        anyhow::Ok(Duration::try_from_secs_f64(seconds)?)
+    };
+    Ok(Took { whole, app: time("duration_ms")?, sdk: time("store.duration_ms")? })
 }
 
 fn by_kind(took: &[Vec<Took>]) -> Table {

@@ -12,9 +12,9 @@ pub(crate) struct Process(pub(crate) u32);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
     /// Resident set: shared memory counts whole.
-    pub(crate) resident: u64,
+    pub(crate) resident: usize,
     /// Proportional set: shared memory counts in part.
-    pub(crate) proportional: u64,
+    pub(crate) proportional: usize,
 }
 
 /// A tick of the processor's accounting (`USER_HZ`); the same on every x86-64 and Arm Linux.
@@ -33,7 +33,7 @@ impl Process {
     }
 
     /// Returns the peak of its resident memory, in KiB.
-    pub(crate) fn peak(self) -> anyhow::Result<u64> {
+    pub(crate) fn peak(self) -> anyhow::Result<usize> {
         field(&self.read("status")?, "VmHWM:")
             .context("the system does not report the peak of the memory")
     }
@@ -58,7 +58,7 @@ impl Process {
 }
 
 /// Returns the number after a name in `/proc/<pid>/status`; see `man 5 proc_pid_status`.
-fn field(text: &str, name: &str) -> Option<u64> {
+fn field(text: &str, name: &str) -> Option<usize> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }

@@ -69,7 +69,7 @@ pub(crate) fn milliseconds(duration: Duration) -> String {
 }
 
 /// Returns MiB with one decimal.
-pub(crate) fn mebibytes(kibibytes: u64) -> String {
+pub(crate) fn mebibytes(kibibytes: usize) -> String {
     let tenths = (kibibytes * 10).div_ceil(1_024);
     format!("{}.{}", tenths / 10, tenths % 10)
 }

@@ -1,18 +1,21 @@
 //! The local endpoint with the app's containers, and a small blog in them.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, ensure};
+use azure_data_cosmos::{CosmosClient, clients::ContainerClient};
 use futures::future::try_join_all;
 use http::Method;
-use serde_json::{Value, json};
-use tributary_local::client::Call;
+use serde_json::json;
 use tributary_local::{
+    client::Call,
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
-    host::{BuiltApp, Console, FeedOptions, FeedPump, FunctionTrigger, HttpInvoker},
+    host::{
+        BuiltApp, Console, FeedOptions, FeedPump, Function, FunctionTrigger, HttpInvoker, Invoker,
+    },
 };
 
-use crate::{handler::MeasuredHandler, http::Connection};
+use crate::handler::{Connection, MeasuredHandler};
 
 const DATABASE: &str = "tributary";
 /// Authors `u0`, `u1`, …, which also comment on and like each other's posts.
@@ -34,91 +37,86 @@ pub(crate) struct BenchWorld {
     pub(crate) app: BuiltApp,
     /// It serves until it is dropped.
     _server: RunningServer,
-    endpoint: CosmosEndpoint,
+    client: CosmosClient,
 }
 
 impl BenchWorld {
-    /// Creates an empty account: no user, no post.
-    pub(crate) async fn empty() -> anyhow::Result<Self> {
-        Self::with_partitions(PARTITIONS).await
-    }
-
     /// Creates an empty account whose containers have `partitions` physical partitions.
     pub(crate) async fn with_partitions(partitions: u32) -> anyhow::Result<Self> {
-        let endpoint = CosmosEndpoint::in_process(EndpointOptions {
-            partitions,
-            ..EndpointOptions::default()
-        })?;
+        let options = EndpointOptions { partitions, ..EndpointOptions::default() };
+        let endpoint = CosmosEndpoint::in_process(options)?;
         let server = endpoint.serve(0).await?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let app = BuiltApp::load(&root, &server.connection_string())?;
         let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
         endpoint.provision(DATABASE, &containers).await?;
-        Ok(Self { app, _server: server, endpoint })
+        Ok(Self { app, _server: server, client: endpoint.client().await? })
     }
 
-    /// Creates the blog that this module's constants describe.
+    /// Creates the blog that this module's constants describe, through the API and with all copies.
     pub(crate) async fn with_blog() -> anyhow::Result<Self> {
         eprintln!("Making {POSTS} posts with {REACTIONS} comments and likes each");
-        Self::with(vec![users(), posts(), reactions()]).await
-    }
-
-    /// Creates an account through the API by these steps, one after the other, with all copies.
-    pub(crate) async fn with(steps: Vec<Vec<Call>>) -> anyhow::Result<Self> {
-        let world = Self::empty().await?;
-        let mut handler = MeasuredHandler::start(&world.app, &world.app.executable(), |_| ())?;
-        handler.ready().await?;
-        for step in steps {
+        let world = Self::with_partitions(PARTITIONS).await?;
+        let handler = MeasuredHandler::ready_on(&world.app, None).await?;
+        for step in [users(), posts(), reactions()] {
             send_all(&handler, step).await?;
         }
-        world.settle(&handler).await?;
+        world.drain(&handler, &[]).await?;
         handler.stop().await?;
         Ok(world)
     }
 
-    /// Writes an item past the app.
-    pub(crate) async fn write(
-        &self,
-        container: &str,
-        id: &str,
-        item: &Value,
-    ) -> anyhow::Result<()> {
-        let database = self.endpoint.client().await?.database_client(DATABASE);
-        let container = database.container_client(container, None).await?;
-        container.upsert_item(id.to_owned(), id, item, None).await?;
-        Ok(())
+    /// Returns a container past the app.
+    pub(crate) async fn container(&self, id: &str) -> anyhow::Result<ContainerClient> {
+        Ok(self.client.database_client(DATABASE).container_client(id, None).await?)
     }
 
-    /// Delivers all changes to all triggers, until there are no more.
-    pub(crate) async fn settle(&self, handler: &MeasuredHandler) -> anyhow::Result<()> {
-        let client = self.endpoint.client().await?;
+    /// Returns a pump for a trigger.
+    pub(crate) fn pump(
+        &self,
+        function: &Function,
+        invoker: Arc<dyn Invoker>,
+        poll_delay: Option<Duration>,
+    ) -> anyhow::Result<FeedPump> {
+        let console = Console::silent();
+        let options = FeedOptions { console, poll_delay, ..FeedOptions::default() };
+        Ok(FeedPump::new(self.client.clone(), function, invoker, options)?)
+    }
+
+    /// Delivers all changes to these triggers, or to all, until there are no more. Returns their number.
+    pub(crate) async fn drain(
+        &self,
+        handler: &MeasuredHandler,
+        names: &[&str],
+    ) -> anyhow::Result<usize> {
         let invoker = Arc::new(HttpInvoker::new(format!("http://{}", handler.address)));
-        let options = FeedOptions { console: Console::silent(), ..FeedOptions::default() };
-        let functions = self.app.functions.functions().iter();
-        let pumps: Vec<FeedPump> = functions
-            .filter(|function| matches!(function.trigger, FunctionTrigger::Cosmos(_)))
-            .map(|function| {
-                FeedPump::new(client.clone(), function, invoker.clone(), options.clone())
-            })
-            .collect::<Result<_, _>>()?;
+        let is_drained = |function: &&Function| {
+            let is_trigger = matches!(function.trigger, FunctionTrigger::Cosmos(_));
+            is_trigger && (names.is_empty() || names.contains(&&*function.name))
+        };
+        let functions = self.app.functions.functions().iter().filter(is_drained);
+        let pumps = functions.map(|function| self.pump(function, invoker.clone(), None));
+        let pumps = pumps.collect::<anyhow::Result<Vec<_>>>()?;
+        let mut changes = 0;
         loop {
-            let delivered = try_join_all(pumps.iter().map(FeedPump::drain)).await?;
-            if delivered.iter().sum::<usize>() == 0 {
-                return Ok(());
+            let more: usize = try_join_all(pumps.iter().map(FeedPump::drain)).await?.iter().sum();
+            changes += more;
+            // A write of one projection may be a change for another.
+            if more == 0 {
+                return Ok(changes);
             }
         }
     }
 }
 
 fn users() -> Vec<Call> {
-    let authors = (0..USERS).map(|number| (format!("u{number}"), format!("Author {number}")));
-    let readers = (0..READERS).map(|number| (format!("r{number}"), format!("Reader {number}")));
-    authors
-        .chain(readers)
-        .map(|(id, name)| {
-            Call::new(Method::PUT, format!("/api/users/{id}")).json(json!({"username": name}))
-        })
-        .collect()
+    let authors = (0..USERS).map(|n| user(&format!("u{n}"), format!("Author {n}")));
+    authors.chain((0..READERS).map(|n| user(&format!("r{n}"), format!("Reader {n}")))).collect()
+}
+
+/// Returns the request that creates or renames a user.
+pub(crate) fn user(id: &str, name: String) -> Call {
+    Call::new(Method::PUT, format!("/api/users/{id}")).json(json!({"username": name}))
 }
 
 fn posts() -> Vec<Call> {

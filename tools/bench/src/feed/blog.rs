@@ -1,10 +1,19 @@
-//! Posts and likes, written in the form of the commands, past the app.
+//! An empty account, the handler on it, and posts and likes that are written past the app, in the form of the
+//! commands.
 
-use std::ops::Range;
+use std::{ops::Range, process::Stdio, time::Instant};
 
-use azure_data_cosmos::{DatabaseClient, TransactionalBatch, clients::ContainerClient};
+use anyhow::{Context as _, ensure};
+use azure_data_cosmos::{TransactionalBatch, clients::ContainerClient};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
+use tributary_local::client::Call;
+
+use super::{Drained, OF_POSTS, OF_USERS};
+use crate::{
+    handler::MeasuredHandler,
+    world::{BenchWorld, send_all, user},
+};
 
 /// The users. Each has written as many posts as the others, and liked as many.
 pub(super) const USERS: usize = 20;
@@ -12,11 +21,71 @@ pub(super) const USERS: usize = 20;
 /// The number of posts that are written at a time.
 const N_WRITERS: usize = 16;
 
-pub(super) struct FeedPosts(ContainerClient);
+pub(super) struct FeedApp {
+    pub(super) world: BenchWorld,
+    pub(super) handler: MeasuredHandler,
+    posts: ContainerClient,
+}
 
-impl FeedPosts {
-    pub(super) async fn open(database: &DatabaseClient) -> anyhow::Result<Self> {
-        Ok(Self(database.container_client("posts", None).await?))
+impl FeedApp {
+    /// Starts a handler on an empty account, and creates the users.
+    pub(super) async fn start() -> anyhow::Result<Self> {
+        let mut world = BenchWorld::with_partitions(1).await?;
+        world.app.settings.set("Rename__RequestUnitsPerSecond", "0");
+        let handler = MeasuredHandler::ready_on(&world.app, None).await?;
+        let posts = world.container("posts").await?;
+        let app = Self { world, handler, posts };
+        app.name_users("Author").await?;
+        Ok(app)
+    }
+
+    /// Creates or renames the users.
+    pub(super) async fn name_users(&self, name: &str) -> anyhow::Result<()> {
+        let user = |n| user(&user_id(n), format!("{name}{n}"));
+        send_all(&self.handler, (0..USERS).map(user).collect()).await
+    }
+
+    /// Delivers all changes to the projections.
+    pub(super) async fn drain_all(&self) -> anyhow::Result<usize> {
+        self.world.drain(&self.handler, &[&OF_POSTS[..], &[OF_USERS]].concat()).await
+    }
+
+    /// Delivers all changes to a projection, and returns their number, the time, and the cost by the lines of
+    /// the handler's log.
+    pub(super) async fn drain(&mut self, function: &str) -> anyhow::Result<Drained> {
+        let begin = Instant::now();
+        let changes = self.world.drain(&self.handler, &[function]).await?;
+        let mut drained = Drained { changes, took: begin.elapsed(), ..Drained::default() };
+        let mut delivered = 0;
+        while delivered < changes {
+            let is_of = |line: &Value| line["function"] == function;
+            let line = self.handler.line("Applied a batch of changes", is_of).await?;
+            let figure = |name: &str| line[name].as_f64().unwrap_or_default();
+            delivered += usize::try_from(line["delivered"].as_u64().unwrap_or_default())?;
+            drained.requests += figure("store.requests");
+            drained.request_units += figure("request_charge_ru");
+        }
+        Ok(drained)
+    }
+
+    /// Fails unless all copies are right by `tributary audit`, and there is no dead letter.
+    pub(super) async fn check(&self) -> anyhow::Result<()> {
+        self.drain_all().await?;
+        let letters =
+            self.handler.connection.send(&Call::get("/api/dead-letters"), "check").await?;
+        ensure!(letters.json()["items"] == json!([]), "there are dead letters: {letters:?}");
+        let app = &self.world.app;
+        let output = tokio::process::Command::new(app.executable())
+            .args(["audit", "--settle", "0"])
+            .envs(app.settings.iter())
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("the audit cannot be started")?;
+        let findings = String::from_utf8_lossy(&output.stdout);
+        ensure!(output.status.success(), "the audit fails or has findings: {findings}");
+        Ok(())
     }
 
     pub(super) async fn write_posts(&self, numbers: Range<usize>) -> anyhow::Result<()> {
@@ -51,9 +120,10 @@ impl FeedPosts {
                 let batch = TransactionalBatch::new(post_id(n));
                 let batch =
                     items.iter().try_fold(batch, |batch, item| batch.upsert_item(item, None))?;
-                let answer = self.0.execute_transactional_batch(batch, None).await?.into_model()?;
+                let answer =
+                    self.posts.execute_transactional_batch(batch, None).await?.into_model()?;
                 let refused = answer.results().iter().any(|result| !result.is_success());
-                anyhow::ensure!(!refused, "the items of post {n} were refused");
+                ensure!(!refused, "the items of post {n} were refused");
                 Ok(())
             }
         });

@@ -2,25 +2,30 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, ensure};
 use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time};
 use tokio_util::sync::CancellationToken;
-use tributary_local::host::{HttpInvoker, InvocationResult, Invoker};
+use tributary_local::{
+    client::Call,
+    host::{HttpInvoker, InvocationResult, Invoker},
+};
 
 use super::{
-    ALL, OF_POSTS,
-    app::FeedApp,
-    blog::{USERS, post_id, user_id},
-    drain,
+    OF_POSTS,
+    blog::{FeedApp, USERS, post_id, user_id},
 };
-use crate::report::{Sorted, Table};
+use crate::{
+    handler::Connection,
+    report::{Sorted, Table},
+};
 
 /// The posts that exist before, and get comments and likes.
 const N_POSTS: usize = 200;
@@ -54,140 +59,106 @@ async fn under_load(
     seconds: u32,
     poll_delay: Option<Duration>,
 ) -> anyhow::Result<Vec<Vec<Duration>>> {
-    let app = Arc::new(FeedApp::start().await?);
-    app.users().await?;
-    app.blog.write_posts(0..N_POSTS).await?;
-    drain(&app, &ALL).await?;
+    let app = FeedApp::start().await?;
+    app.write_posts(0..N_POSTS).await?;
+    app.drain_all().await?;
 
     let stop = CancellationToken::new();
     let mut pumps = JoinSet::new();
-    let mut watches = Vec::new();
-    for function in OF_POSTS {
-        let watch = Arc::new(Watch::default());
-        let invoker = Watched { inner: HttpInvoker::new(&*app.url), watch: watch.clone() };
-        let pump = app.pump_into(function, Arc::new(invoker), poll_delay)?;
+    let mut applied = Vec::new();
+    for name in OF_POSTS {
+        let times = Arc::new(Mutex::default());
+        let inner = HttpInvoker::new(format!("http://{}", app.handler.address));
+        let invoker = Arc::new(Watched { inner, applied: Arc::clone(&times) });
+        applied.push(times);
+        let functions = &app.world.app.functions;
+        let function = functions.function(name).context("no such function")?;
+        let pump = app.world.pump(function, invoker, poll_delay)?;
         let stop = stop.clone();
         pumps.spawn(async move { pump.run(stop).await });
-        watches.push(watch);
     }
 
     let mut ticks = time::interval(Duration::from_secs(1) / rate);
+    let connection = Arc::new(Connection::new(app.handler.address)?);
     let mut writes = JoinSet::new();
     for n in 0..(rate * seconds) as usize {
         ticks.tick().await;
-        let app = app.clone();
-        let watches = watches.clone();
-        writes.spawn(async move { write(&app, n, &watches).await });
+        writes.spawn(write(connection.clone(), n));
     }
-    while let Some(written) = writes.join_next().await {
-        written??;
+    let mut written = Vec::new();
+    while let Some(one) = writes.join_next().await {
+        written.extend(one??);
     }
     let deadline = Instant::now() + APPLY_DEADLINE;
-    while watches.iter().any(|watch| watch.lock().waits()) {
-        ensure!(Instant::now() < deadline, "some writes never reached a projection");
-        time::sleep(Duration::from_millis(20)).await;
+    let mut lags = Vec::new();
+    for applied in &applied {
+        lags.push(loop {
+            if let Some(lags) = lags_of(&written, applied) {
+                break lags;
+            }
+            ensure!(Instant::now() < deadline, "some writes never reached a projection");
+            time::sleep(Duration::from_millis(20)).await;
+        });
     }
     stop.cancel();
     while pumps.join_next().await.is_some() {}
-    drain(&app, &ALL).await?;
     app.check().await?;
-    Ok(watches.iter().map(|watch| std::mem::take(&mut watch.lock().lags)).collect())
+    Ok(lags)
 }
 
-/// Writes a post, or a comment or like of an existing one: two of five each.
-async fn write(app: &FeedApp, n: usize, watches: &[Arc<Watch>]) -> anyhow::Result<()> {
+/// The items that a projection has applied, each with the time of the first success.
+type Applied = Mutex<HashMap<ItemKey, Instant>>;
+
+/// Partition key and id of an item.
+type ItemKey = (String, String);
+
+/// Returns the lags of the writes if all were applied. A delivery may be earlier than the answer to the write.
+fn lags_of(written: &[(ItemKey, Instant)], applied: &Applied) -> Option<Vec<Duration>> {
+    let applied = applied.lock().unwrap_or_else(PoisonError::into_inner);
+    let lag = |(key, at): &(ItemKey, Instant)| {
+        applied.get(key).map(|applied| applied.saturating_duration_since(*at))
+    };
+    written.iter().map(lag).collect()
+}
+
+/// Writes a post, or a comment or like of an existing one: two of five each. Returns the new item with the
+/// time of the answer; none for a repeated like.
+async fn write(
+    connection: Arc<Connection>,
+    n: usize,
+) -> anyhow::Result<Option<(ItemKey, Instant)>> {
     let user = user_id(n % USERS);
     let post = post_id(n * 7 % N_POSTS);
-    let user_of_like = user_id(n / 3 % USERS);
-    let (post, answer) = match n % 5 {
-        0 => {
-            let body = json!({"userId": user, "title": "New", "content": "A text."});
-            let post = format!("new-{n}");
-            (post.clone(), app.send("PUT", &format!("/api/posts/{post}"), &body).await?)
-        }
-        1 | 2 => {
-            let body = json!({"userId": user, "content": "A word on this."});
-            let path = format!("/api/posts/{post}/comments");
-            (post, app.send("POST", &path, &body).await?)
-        }
+    let call = match n % 5 {
+        0 => Call::new(Method::PUT, format!("/api/posts/new-{n}"))
+            .json(json!({"userId": user, "title": "New", "content": "A text."})),
+        1 | 2 => Call::new(Method::POST, format!("/api/posts/{post}/comments"))
+            .json(json!({"userId": user, "content": "A word on this."})),
         _ => {
-            let path = format!("/api/posts/{post}/likes/{user_of_like}");
-            (post, app.send("PUT", &path, &Value::Null).await?)
+            let user = user_id(n / 3 % USERS);
+            Call::new(Method::PUT, format!("/api/posts/{post}/likes/{user}"))
         }
     };
-    match answer {
-        (201, _) => {
-            for watch in watches {
-                watch.lock().written(&post, !n.is_multiple_of(5));
-            }
-            Ok(())
-        }
-        // Liked before: no write.
-        (200, _) => Ok(()),
-        (status, answer) => bail!("a write was answered with {status}: {answer}"),
-    }
+    let reply = connection.send(&call, &n.to_string()).await?;
+    let at = Instant::now();
+    ensure!(reply.status.is_success(), "{call:?} was answered with {reply:?}");
+    let item = reply.json();
+    let key = match n % 5 {
+        0 => (text(&item, "id"), text(&item, "id")),
+        1 | 2 => (post, text(&item, "id")),
+        _ => (post, format!("like:{}", user_id(n / 3 % USERS))),
+    };
+    Ok((reply.status == StatusCode::CREATED).then_some((key, at)))
 }
 
-/// The writes, and the changes that one projection has applied.
-#[derive(Default)]
-struct Watch(Mutex<WatchState>);
-
-#[derive(Default)]
-struct WatchState {
-    posts: HashMap<String, PostVersions>,
-    lags: Vec<Duration>,
-}
-
-/// A post, whose versions differ by the sum of their comments and likes.
-#[derive(Default)]
-struct PostVersions {
-    written: u64,
-    applied: Option<u64>,
-    /// The written versions that are not applied yet, and their times.
-    waiting: Vec<(u64, Instant)>,
-}
-
-impl Watch {
-    fn lock(&self) -> MutexGuard<'_, WatchState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl WatchState {
-    fn waits(&self) -> bool {
-        self.posts.values().any(|post| !post.waiting.is_empty())
-    }
-
-    fn written(&mut self, id: &str, is_reaction: bool) {
-        let post = self.posts.entry(id.to_owned()).or_default();
-        post.written += u64::from(is_reaction);
-        // The delivery may have been earlier than the answer.
-        if post.applied.is_some_and(|applied| applied >= post.written) {
-            self.lags.push(Duration::ZERO);
-        } else {
-            post.waiting.push((post.written, Instant::now()));
-        }
-    }
-
-    fn applied(&mut self, id: &str, reactions: u64) {
-        let now = Instant::now();
-        let post = self.posts.entry(id.to_owned()).or_default();
-        post.applied = post.applied.max(Some(reactions));
-        let lags = &mut self.lags;
-        post.waiting.retain(|(written, at)| {
-            let waits = *written > reactions;
-            if !waits {
-                lags.push(now - *at);
-            }
-            waits
-        });
-    }
+fn text(item: &Value, name: &str) -> String {
+    item[name].as_str().unwrap_or_default().to_owned()
 }
 
 /// An invoker that delivers, and records the applied changes.
 struct Watched {
     inner: HttpInvoker,
-    watch: Arc<Watch>,
+    applied: Arc<Applied>,
 }
 
 impl Invoker for Watched {
@@ -200,11 +171,10 @@ impl Invoker for Watched {
         async move {
             let result = self.inner.invoke(function, invocation_id, body.clone()).await;
             if result.is_ok() {
-                let mut seen = self.watch.lock();
-                for document in documents(&body).iter().filter(|item| item["type"] == "post") {
-                    let count = |name: &str| document[name].as_u64().unwrap_or(0);
-                    let id = document["id"].as_str().unwrap_or_default();
-                    seen.applied(id, count("commentCount") + count("likeCount"));
+                let mut applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+                for item in documents(&body) {
+                    let key = (text(&item, "postId"), text(&item, "id"));
+                    applied.entry(key).or_insert_with(Instant::now);
                 }
             }
             result

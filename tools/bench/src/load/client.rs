@@ -11,12 +11,12 @@ use tributary_local::chaos::Random;
 use tributary_local::client::Call;
 
 use crate::{
-    http::Connection,
+    handler::Connection,
     world::{POSTS, READERS, USERS, comment, like, post},
 };
 
 /// The requests of clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Workload {
     /// Queries: 40 % a post (Q2), 20 % a user (Q1), 10 % each of Q3, Q4, Q5 and Q6.
     Reads,
@@ -46,7 +46,6 @@ pub(super) struct LoadTally {
 }
 
 impl LoadTally {
-    /// Adds two counts.
     pub(super) fn plus(mut self, other: Self) -> Self {
         self.durations.extend(other.durations);
         self.charge += other.charge;

@@ -14,7 +14,7 @@ use anyhow::ensure;
 use futures::future::try_join_all;
 
 use self::client::{LoadClient, LoadTally, Workload};
-use crate::report::{Sorted, Table, mebibytes, milliseconds, slope};
+use crate::report::{Sorted, Table, mebibytes, milliseconds, number, rate, slope};
 use crate::{handler::MeasuredHandler, machine, world::BenchWorld};
 
 /// The size of the measurement, and the build.
@@ -27,10 +27,6 @@ pub(crate) struct LoadOptions {
     /// The number of requests over which the memory is sampled.
     #[arg(long, value_name = "N", default_value_t = 96_000)]
     requests: usize,
-
-    /// The requests while the memory is sampled.
-    #[arg(long, default_value = "mixed")]
-    watched: Workload,
 
     /// The handler's executable; without it the one beside this program.
     #[arg(long, value_name = "PATH")]
@@ -51,19 +47,18 @@ pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<()> {
         MEMORY_SAMPLES * WATCHED_CLIENTS
     );
     let world = BenchWorld::with_blog().await?;
-    let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
-    let start = || MeasuredHandler::start(&world.app, &executable, |_| ());
+    let start = || MeasuredHandler::ready_on(&world.app, options.handler.as_deref());
 
-    let mut handler = start()?;
-    handler.ready().await?;
+    let mut handler = start().await?;
+    handler.forget_lines();
     let rates = rates(&handler, Duration::from_secs(options.seconds)).await?;
     handler.stop().await?;
     println!("{} s each; {}\n\n{rates}", options.seconds, machine::line());
 
-    let mut handler = start()?;
-    handler.ready().await?;
-    let (memory, growth) = memory(&handler, options).await?;
-    println!("{WATCHED_CLIENTS} clients, {}\n\n{memory}", options.watched);
+    let mut handler = start().await?;
+    handler.forget_lines();
+    let (memory, growth) = memory(&handler, options.requests).await?;
+    println!("{WATCHED_CLIENTS} clients, {}\n\n{memory}", Workload::Mixed);
     if let Some(growth) = growth {
         println!("Growth after the first tenth: {growth:.1} bytes a request");
     }
@@ -91,14 +86,13 @@ async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<
             let took = begin.elapsed();
             let cpu = handler.process.cpu_time_since(cpu)?;
             let count = tally.durations.len();
-            #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-            let requests = count.max(1) as f64;
+            let requests = number(count.max(1));
             let refused = tally.refused;
             let sorted = Sorted::from(tally.durations);
             table.row([
                 workload.to_string(),
                 clients.to_string(),
-                format!("{:.0}", requests / took.as_secs_f64()),
+                rate(count, took),
                 milliseconds(sorted.percentile(50)),
                 milliseconds(sorted.percentile(99)),
                 format!("{:.2}", tally.charge / requests),
@@ -114,7 +108,7 @@ async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<
 /// first tenth, which fills caches and the allocator's arenas.
 async fn memory(
     handler: &MeasuredHandler,
-    options: &LoadOptions,
+    requests: usize,
 ) -> anyhow::Result<(Table, Option<f64>)> {
     let columns = ["requests", "requests/s", "RSS, MiB", "PSS, MiB", "handler's CPU each, µs"];
     let mut table = Table::new(columns);
@@ -122,24 +116,22 @@ async fn memory(
     for look in 0..=MEMORY_SAMPLES {
         let begin = Instant::now();
         let cpu = handler.process.cpu_time()?;
-        let share = if look == 0 { 0 } else { options.requests / MEMORY_SAMPLES / WATCHED_CLIENTS };
-        let tally = work(handler, options.watched, WATCHED_CLIENTS, |sent| sent < share).await?;
+        let share = if look == 0 { 0 } else { requests / MEMORY_SAMPLES / WATCHED_CLIENTS };
+        let tally = work(handler, Workload::Mixed, WATCHED_CLIENTS, |sent| sent < share).await?;
         let took = begin.elapsed();
         let cpu = handler.process.cpu_time_since(cpu)?;
         let memory = handler.process.memory()?;
         eprintln!("{look}/{MEMORY_SAMPLES}: {} MiB", mebibytes(memory.resident));
         let total = share * WATCHED_CLIENTS * look;
-        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
-        let [count, sent, bytes] =
-            [tally.durations.len() as f64, total as f64, (memory.resident * 1_024) as f64];
+        let count = number(tally.durations.len());
         if look > 0 {
-            points.push((sent, bytes));
+            points.push((number(total), number(memory.resident * 1_024)));
         }
         // The first sample is before the first request.
         let each = (look > 0).then(|| cpu.as_secs_f64() * 1e6 / count.max(1.0));
         table.row([
             total.to_string(),
-            format!("{:.0}", count / took.as_secs_f64()),
+            rate(tally.durations.len(), took),
             mebibytes(memory.resident),
             mebibytes(memory.proportional),
             each.map_or_else(|| "-".to_owned(), |each| format!("{each:.0}")),

@@ -9,8 +9,7 @@ use tributary_functions::values::Timestamp;
 use tributary_local::client::Call;
 
 use crate::{
-    handler::MeasuredHandler,
-    http::Connection,
+    handler::{Connection, MeasuredHandler},
     world::{BenchWorld, send_all},
 };
 
@@ -33,90 +32,83 @@ pub(super) struct Data {
     pub(super) comments: Vec<String>,
     pub(super) orders: Vec<String>,
     /// Partition keys and ids.
-    pub(super) news: Vec<(String, String)>,
+    pub(super) news: Vec<String>,
     pub(super) dead_letters: Vec<String>,
 }
 
 impl Data {
     /// Fills the store through the API, with all copies, and reads the ids.
-    pub(super) async fn make(world: &BenchWorld, executable: &Path) -> anyhow::Result<Self> {
+    pub(super) async fn make(
+        world: &BenchWorld,
+        executable: Option<&Path>,
+    ) -> anyhow::Result<Self> {
         let now = Timestamp::now();
-        let mut handler = MeasuredHandler::start(&world.app, executable, |_| ())?;
-        let connection = handler.ready().await?;
+        let handler = MeasuredHandler::ready_on(&world.app, executable).await?;
+        let connection = &handler.connection;
         for (what, step) in steps(now) {
             eprintln!("Making {what}: {} requests", step.len());
             send_all(&handler, step).await?;
         }
+        let posts = world.container("posts").await?;
         for number in 0..N_POISONED {
             let id = id("poisoned", number);
             let raw = "x".repeat(500_000);
             let item = json!({"id": id, "postId": id, "type": "poem", "raw": raw});
-            world.write("posts", &id, &item).await?;
+            posts.upsert_item(id.clone(), &id, &item, None).await?;
         }
         eprintln!("Delivering the changes");
-        world.settle(&handler).await?;
+        world.drain(&handler, &[]).await?;
         let migrate = Call::new(Method::POST, "/api/news/migrate");
         while connection.send(&migrate, "migrate").await?.json()["migrated"] != 0 {}
-        let large = large_post(0);
+        let comments = format!("{}/comments", post_path(&large_post(0)));
+        let orders = format!("{}/orders", customer_path(0));
         let data = Self {
             now,
-            comments: ids(&connection, &format!("/api/posts/{large}/comments"), "id").await?,
-            orders: ids(&connection, &format!("/api/customers/{}/orders", id("c", 0)), "id")
-                .await?,
-            news: {
-                let path = "/api/news/items?provider=p0";
-                let keys = ids(&connection, path, "partitionKey").await?;
-                keys.into_iter().zip(ids(&connection, path, "id").await?).collect()
-            },
-            dead_letters: ids(&connection, "/api/dead-letters?limit=100", "id").await?,
+            comments: ids(connection, &comments, &["id"]).await?,
+            orders: ids(connection, &orders, &["id"]).await?,
+            news: ids(connection, "/api/news/items?provider=p0", &["partitionKey", "id"]).await?,
+            dead_letters: ids(connection, "/api/dead-letters?limit=100", &["id"]).await?,
         };
         handler.stop().await?;
         Ok(data)
     }
 }
 
-/// Returns a field of each item of a page.
-async fn ids(connection: &Connection, path: &str, field: &str) -> anyhow::Result<Vec<String>> {
+/// Returns the ids of the items of a page, in the form of a path.
+async fn ids(connection: &Connection, path: &str, fields: &[&str]) -> anyhow::Result<Vec<String>> {
     let reply = connection.send(&Call::get(path), "ids").await?;
     ensure!(reply.status.is_success(), "{path} was answered {}", reply.status);
     let list = reply.json();
-    let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
-    Ok(items.iter().filter_map(|item| item[field].as_str().map(str::to_owned)).collect())
+    let items = list["items"].as_array().into_iter().flatten();
+    let part = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
+    let id = |item| fields.iter().map(|field| part(item, field)).collect::<Vec<_>>().join("/");
+    Ok(items.map(id).collect())
 }
 
 fn steps(now: Timestamp) -> Vec<(&'static str, Vec<Call>)> {
-    let numbers = 0..MORE_THAN_A_PAGE;
-    let put = |path: String, body: Value| Call::new(Method::PUT, path).json(body);
-    let product = |category: usize, number: usize| {
-        put(product_path(category, number), product_body(number, "Product"))
-    };
+    let many = |call: &dyn Fn(usize) -> Call| (0..MORE_THAN_A_PAGE).map(call).collect::<Vec<_>>();
+    let product = |category, n| put(product_path(category, n), product_body(n, "Product"));
+    let large = |n| put(post_path(&large_post(n)), large_post_body());
+    let mut products = many(&|n| product(0, n));
+    products.extend((1..MAX_PARTS).map(|n| product(n, n)));
     vec![
-        ("users", numbers.clone().map(|n| put(user_path(n), user_body(n))).collect()),
-        ("posts", numbers.clone().map(|n| put(post_path(&id("post", n)), post_body(n))).collect()),
-        (
-            "posts of 512 KiB",
-            (0..LARGE_POSTS).map(|n| put(post_path(&large_post(n)), large_post_body())).collect(),
-        ),
-        ("comments", numbers.clone().map(|n| comment(0, n)).collect()),
-        ("likes", numbers.clone().map(|n| Call::new(Method::PUT, like_path(0, n))).collect()),
-        (
-            "categories",
-            numbers.clone().map(|n| put(label_path("categories", n), label(n))).collect(),
-        ),
-        ("tags", numbers.clone().map(|n| put(label_path("tags", n), label(n))).collect()),
-        (
-            "products",
-            numbers
-                .clone()
-                .map(|n| product(0, n))
-                .chain((1..MAX_PARTS).map(|n| product(n, n)))
-                .collect(),
-        ),
-        ("customers", numbers.clone().map(|n| put(customer_path(n), customer_body(n))).collect()),
-        ("orders", numbers.clone().map(|n| order(0).key(format!("order {n}"))).collect()),
-        ("large news", numbers.map(|n| post_news(large_news_item(now, n))).collect()),
+        ("users", many(&|n| put(user_path(n), user_body(n)))),
+        ("posts", many(&|n| put(post_path(&id("post", n)), post_body(n)))),
+        ("posts of 512 KiB", (0..LARGE_POSTS).map(large).collect()),
+        ("comments", many(&|n| comment(0, n))),
+        ("likes", many(&|n| Call::new(Method::PUT, like_path(0, n)))),
+        ("categories", many(&|n| put(label_path("categories", n), label(n)))),
+        ("tags", many(&|n| put(label_path("tags", n), label(n)))),
+        ("products", products),
+        ("customers", many(&|n| put(customer_path(n), customer_body(n)))),
+        ("orders", many(&|n| order(0).key(format!("order {n}")))),
+        ("large news", many(&|n| post_news(large_news_item(now, n)))),
         ("months of news", (0..PROVIDERS).map(|n| old_news(now, n)).collect()),
     ]
+}
+
+pub(super) fn put(path: String, body: Value) -> Call {
+    Call::new(Method::PUT, path).json(body)
 }
 
 /// Returns a text of characters that take four bytes each.

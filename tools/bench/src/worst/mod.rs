@@ -11,7 +11,6 @@
 //! A function without requests in the generator is an error, and so is a request above a limit.
 
 mod data;
-mod measured;
 mod requests;
 
 use std::{cmp::Reverse, path::PathBuf};
@@ -19,12 +18,12 @@ use std::{cmp::Reverse, path::PathBuf};
 use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
 
-use self::{
-    data::Data,
-    measured::{Measure, RequestCost},
-    requests::CostlyRequest,
-};
+use serde_json::Value;
+use tributary_local::client::Reply;
+
+use self::{data::Data, requests::CostlyRequest};
 use crate::{
+    handler::MeasuredHandler,
     machine,
     report::{Table, mebibytes},
     world::BenchWorld,
@@ -37,10 +36,6 @@ pub(crate) struct WorstOptions {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     functions: Vec<String>,
 
-    /// Prints every request.
-    #[arg(long)]
-    verbose: bool,
-
     /// The handler's executable; without it the one beside this program.
     #[arg(long, value_name = "PATH")]
     handler: Option<PathBuf>,
@@ -48,7 +43,7 @@ pub(crate) struct WorstOptions {
 
 /// The memory that one request may add to the process, in MiB: the reservation of all large requests
 /// together (`Admission__MemoryMiB`), and as much again for memory that the allocator keeps.
-const MAX_MEMORY_MIB: u64 = 64;
+const MAX_MEMORY_MIB: usize = 64;
 
 /// Cursors of a list that are followed and forged.
 const MAX_CURSORS: usize = 4;
@@ -63,7 +58,7 @@ struct Worst {
     store_requests: u64,
     request_units: f64,
     milliseconds: f64,
-    memory_kib: u64,
+    memory_kib: usize,
     answer_bytes: usize,
     /// The request with the most request units.
     dearest: String,
@@ -71,8 +66,8 @@ struct Worst {
 
 pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
     let world = BenchWorld::with_partitions(4).await?;
-    let executable = options.handler.clone().unwrap_or_else(|| world.app.executable());
-    let data = Data::make(&world, &executable).await?;
+    let executable = options.handler.as_deref();
+    let data = Data::make(&world, executable).await?;
     let mut functions = requests::functions()?;
     let is_wanted = |name| options.functions.iter().any(|known| known == name);
     functions.retain(|function| options.functions.is_empty() || is_wanted(function.name));
@@ -103,9 +98,11 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
         for (name, value) in requests::settings(function.name) {
             app.settings.set(*name, *value);
         }
-        let mut measure = Measure::start(&app, &executable).await?;
-        let mut worst = worst_of(&mut measure, candidates, options.verbose).await?;
-        worst.memory_kib = measure.stop().await?;
+        let mut handler = MeasuredHandler::ready_on(&app, executable).await?;
+        let idle_kib = handler.process.memory()?.resident;
+        let mut worst = worst_of(&mut handler, candidates).await?;
+        worst.memory_kib = handler.process.peak()?.saturating_sub(idle_kib);
+        handler.stop().await?;
         ensure!(
             worst.accepted > 0,
             "no request of {} was accepted: {:?}",
@@ -151,44 +148,46 @@ fn order(method: &Method) -> usize {
 /// Sends the requests of a function, one after the other, and then those with the cursors of their
 /// answers.
 async fn worst_of(
-    measure: &mut Measure,
+    handler: &mut MeasuredHandler,
     mut candidates: Vec<CostlyRequest>,
-    verbose: bool,
 ) -> anyhow::Result<Worst> {
     let mut worst = Worst::default();
     let mut cursors = 0;
     let mut next = 0;
     while let Some(candidate) = candidates.get(next).cloned() {
         next += 1;
-        let measured = measure.request(&candidate.call).await?;
-        if verbose {
-            eprintln!("  {} {}: {measured:?}", measured.status.as_u16(), candidate.what);
-        }
-        if let Some(cursor) = measured.next_cursor.as_deref().filter(|_| cursors < MAX_CURSORS) {
+        let id = format!("worst-{next}");
+        let reply = handler.connection.send(&candidate.call, &id).await?;
+        worst.add(&candidate, &reply, &handler.answered(&id).await?);
+        if let Some(cursor) = reply.json()["nextCursor"].as_str()
+            && cursors < MAX_CURSORS
+        {
             cursors += 1;
             candidates.extend(requests::with_cursors(&candidate, cursor));
         }
-        worst.add(&candidate, &measured);
     }
     Ok(worst)
 }
 
 impl Worst {
-    fn add(&mut self, candidate: &CostlyRequest, measured: &RequestCost) {
-        if measured.status.is_server_error() && measured.status != StatusCode::INSUFFICIENT_STORAGE
-        {
-            self.failed.push(format!("{} was answered {}", candidate.what, measured.status));
-        } else if measured.status.is_client_error() && measured.store_requests == 0 {
+    /// Adds a request with its answer and its line of the handler's log.
+    fn add(&mut self, CostlyRequest { what, .. }: &CostlyRequest, reply: &Reply, line: &Value) {
+        let status = reply.status;
+        let store_requests = line["store.requests"].as_u64().unwrap_or_default();
+        let request_units = line["request_charge_ru"].as_f64().unwrap_or_default();
+        if status.is_server_error() && status != StatusCode::INSUFFICIENT_STORAGE {
+            self.failed.push(format!("{what} was answered {status}"));
+        } else if status.is_client_error() && store_requests == 0 {
             self.refused += 1;
         } else {
             self.accepted += 1;
         }
-        if measured.request_units >= self.request_units {
-            self.dearest.clone_from(&candidate.what);
+        if request_units >= self.request_units {
+            self.dearest.clone_from(what);
         }
-        self.store_requests = self.store_requests.max(measured.store_requests);
-        self.request_units = self.request_units.max(measured.request_units);
-        self.milliseconds = self.milliseconds.max(measured.milliseconds);
-        self.answer_bytes = self.answer_bytes.max(measured.answer_bytes);
+        self.store_requests = self.store_requests.max(store_requests);
+        self.request_units = self.request_units.max(request_units);
+        self.milliseconds = self.milliseconds.max(line["duration_ms"].as_f64().unwrap_or_default());
+        self.answer_bytes = self.answer_bytes.max(reply.body.len());
     }
 }

@@ -35,13 +35,15 @@ pub(super) fn settings(function: &str) -> &'static [(&'static str, &'static str)
     }
 }
 
+/// The values of a list's `limit`; without text it is left out.
+const LIMITS: &[&str] = &["", "1", "100"];
+
 /// Returns the requests of a function, or `None` for a function that is unknown here.
 pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
     let large = post_path(&large_post(0));
     let customer = customer_path(0);
-    let pages = || vec![String::new(), "1".to_owned(), "100".to_owned()];
-    let list = |path: &str| combined(path, &[("limit", pages())]);
-    let ask = |what: &str, path: String| vec![candidate(what, Call::get(path))];
+    let list = |path: &str| combined(path, &[("limit", LIMITS)]);
+    let ask = |what, path: String| vec![candidate(what, Call::get(path))];
     Some(match function {
         "GetUser" => ask("the longest name", user_path(0)),
         "ListUserPosts" => list(&format!("{}/posts", user_path(0))),
@@ -60,24 +62,23 @@ pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<CostlyReques
         "ListTags" => list("/api/tags"),
         "GetProduct" => ask("the longest texts and 50 tags", product_path(0, 1)),
         "ListProducts" => list(&format!("{}/products", label_path("categories", 0))),
-        "GetCustomer" => combined(&customer, &[("include", texts(&["", "orders"]))]),
+        "GetCustomer" => combined(&customer, &[("include", &["", "orders"])]),
         "ListOrders" => list(&format!("{customer}/orders")),
         "GetOrder" => ask("50 products", format!("{customer}/orders/{}", data.orders.last()?)),
         "GetTopCustomers" => combined(
             "/api/reports/top-customers",
-            &[("limit", pages()), ("source", texts(&["", "query", "leaderboard"]))],
+            &[("limit", LIMITS), ("source", &["", "query", "leaderboard"])],
         ),
         "ListNewsItems" => news_lists(data, "/api/news/items", &[""]),
-        "SearchNews" => news_lists(data, "/api/news/search", &["river", "no item has this"]),
+        "SearchNews" => news_lists(data, "/api/news/search", &["river", "no%20item%20has%20this"]),
         "GetNewsItem" => {
-            let path = |(key, id): &(String, String)| format!("/api/news/items/{key}/{id}");
-            let known = data.news.last().map(path)?;
+            let known = format!("/api/news/items/{}", data.news.last()?);
             let far = format!("/api/news/items/p1_2020-01/{}", "0".repeat(32));
             [ask("an item at all limits", known), ask("an unknown item", far)].concat()
         }
         "ListDeadLetters" => combined(
             "/api/dead-letters",
-            &[("limit", pages()), ("function", texts(&["", "HomeFeed", "PostsIntegrity"]))],
+            &[("limit", LIMITS), ("function", &["", "HomeFeed", "PostsIntegrity"])],
         ),
         "GetDeadLetter" => ask("an item of 500 KB", dead_letter(data, 0)?),
         "ListCosts" => ask("all records", "/api/costs".into()),
@@ -86,31 +87,34 @@ pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<CostlyReques
     })
 }
 
+/// The number of an item that is not there.
+const NEW: usize = MORE_THAN_A_PAGE + 1;
+
 fn commands(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
     Some(match function {
-        "CreateUser" => {
-            vec![post("the longest name", "/api/users".into(), user_body(MORE_THAN_A_PAGE + 1))]
-        }
+        "CreateUser" => vec![post("the longest name", "/api/users", user_body(NEW))],
         "PutUser" => {
-            let new =
-                put("a new user", user_path(MORE_THAN_A_PAGE + 2), user_body(MORE_THAN_A_PAGE + 2));
-            let renamed =
-                |n| put("a repeated rename", user_path(0), user_body(MORE_THAN_A_PAGE + n));
+            let new = put("a new user", user_path(NEW + 1), user_body(NEW + 1));
+            let renamed = |n| put("a repeated rename", user_path(0), user_body(NEW + n));
             [vec![new], (10..18).map(renamed).collect()].concat()
         }
-        "CreatePost" => vec![post("a post of 512 KiB", "/api/posts".into(), large_post_body())],
-        "PutPost" => vec![
-            put("a new post of 512 KiB", post_path(&large_post(90)), large_post_body()),
-            put("an edit of 512 KiB", post_path(&large_post(1)), edited_post()),
-        ],
+        "CreatePost" => vec![post("a post of 512 KiB", "/api/posts", large_post_body())],
+        "PutPost" => {
+            let mut edited = large_post_body();
+            edited["title"] = "Edited".into();
+            vec![
+                put("a new post of 512 KiB", post_path(&large_post(90)), large_post_body()),
+                put("an edit of 512 KiB", post_path(&large_post(1)), edited),
+            ]
+        }
         "CreateComment" => {
             let on_large = comment(0, 1);
             let what = "a comment of 10,000 characters on a post of 512 KiB";
             vec![candidate(what, on_large.clone()), candidate(what, on_large.key("key"))]
         }
         "LikePost" => {
-            let like = |what, user| candidate(what, Call::new(Method::PUT, like_path(1, user)));
-            vec![like("a like of a post of 512 KiB", 1), like("the same like again", 1)]
+            let like = |what| candidate(what, Call::new(Method::PUT, like_path(1, 1)));
+            vec![like("a like of a post of 512 KiB"), like("the same like again")]
         }
         "UnlikePost" => vec![delete("a like of a post of 512 KiB", like_path(0, 2))],
         "DeleteComment" => {
@@ -121,72 +125,59 @@ fn commands(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
             delete("a post of 512 KiB", post_path(&large_post(2))),
             delete("a post with 120 comments and likes", post_path(&large_post(0))),
         ],
-        _ => shop_commands(data, function)?,
-    })
-}
-
-fn shop_commands(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
-    Some(match function {
-        "PutCategory" | "PutTag" => {
-            let kind = if function == "PutTag" { "tags" } else { "categories" };
-            let new = put(
-                "a new name",
-                label_path(kind, MORE_THAN_A_PAGE + 1),
-                label(MORE_THAN_A_PAGE + 1),
-            );
-            vec![new, put("a rename", label_path(kind, 0), label(MORE_THAN_A_PAGE + 2))]
-        }
-        "DeleteCategory" | "DeleteTag" => {
-            let kind = if function == "DeleteTag" { "tags" } else { "categories" };
-            let used = delete("in use by 120 products", label_path(kind, 0));
-            vec![used, delete("not in use", label_path(kind, MORE_THAN_A_PAGE - 1))]
-        }
+        "PutCategory" | "PutTag" => vec![
+            put("a new name", label_path(labels(function), NEW), label(NEW)),
+            put("a rename", label_path(labels(function), 0), label(NEW + 1)),
+        ],
+        "DeleteCategory" | "DeleteTag" => vec![
+            delete("in use by 120 products", label_path(labels(function), 0)),
+            delete("not in use", label_path(labels(function), MORE_THAN_A_PAGE - 1)),
+        ],
         "PutProduct" => {
             let all = "the longest texts and 50 tags";
-            let new = put(
-                all,
-                product_path(0, MORE_THAN_A_PAGE + 1),
-                product_body(MORE_THAN_A_PAGE + 1, "New"),
-            );
-            vec![new, put(all, product_path(0, 0), product_body(0, "Edited"))]
+            vec![
+                put(all, product_path(0, NEW), product_body(NEW, "New")),
+                put(all, product_path(0, 0), product_body(0, "Edited")),
+            ]
         }
         "MoveProduct" => {
-            let to = json!({"categoryId": id("l", 1)});
             let path = format!("{}/move", product_path(0, 100));
-            vec![post("the longest texts and 50 tags", path, to)]
+            vec![post("the longest texts and 50 tags", &path, json!({"categoryId": id("l", 1)}))]
         }
-        "DeleteProduct" => {
-            vec![delete("the longest texts and 50 tags", product_path(0, 101))]
-        }
-        "PutCustomer" => {
-            let all = "10 addresses of the longest texts";
-            let new =
-                put(all, customer_path(MORE_THAN_A_PAGE + 1), customer_body(MORE_THAN_A_PAGE + 1));
-            vec![new, put(all, customer_path(0), customer_body(MORE_THAN_A_PAGE + 2))]
-        }
-        "PutPassword" => {
-            let body = json!({"password": wide(128)});
-            vec![put("128 characters", format!("{}/password", customer_path(0)), body)]
-        }
-        "VerifyPassword" => {
-            let body = json!({"password": wide(128)});
-            vec![post("the right password", format!("{}/password/verify", customer_path(0)), body)]
-        }
-        "CreateOrder" => {
-            let what = "50 products of 50 categories";
-            let again = order(0).key("order 0");
-            vec![candidate(what, order(0)), candidate("the same order again", again)]
-        }
-        "DeleteOrder" => {
-            let path = format!("{}/orders/{}", customer_path(0), data.orders.first()?);
-            vec![delete("50 products", path)]
-        }
+        "DeleteProduct" => vec![delete("the longest texts and 50 tags", product_path(0, 101))],
         _ => other_commands(data, function)?,
     })
 }
 
+fn labels(function: &str) -> &'static str {
+    if function.ends_with("Tag") { "tags" } else { "categories" }
+}
+
 fn other_commands(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
+    let password = json!({"password": wide(128)});
     Some(match function {
+        "PutCustomer" => {
+            let all = "10 addresses of the longest texts";
+            vec![
+                put(all, customer_path(NEW), customer_body(NEW)),
+                put(all, customer_path(0), customer_body(NEW + 1)),
+            ]
+        }
+        "PutPassword" => {
+            vec![put("128 characters", format!("{}/password", customer_path(0)), password)]
+        }
+        "VerifyPassword" => {
+            let path = format!("{}/password/verify", customer_path(0));
+            vec![post("the right password", &path, password)]
+        }
+        "CreateOrder" => vec![
+            candidate("50 products of 50 categories", order(0)),
+            candidate("the same order again", order(0).key("order 0")),
+        ],
+        "DeleteOrder" => {
+            let path = format!("{}/orders/{}", customer_path(0), data.orders.first()?);
+            vec![delete("50 products", path)]
+        }
         "PostNewsItem" => {
             let new = post_news(large_news_item(data.now, 100_000));
             let mut moved = large_news_item(data.now, 3);
@@ -226,9 +217,8 @@ pub(super) fn with_cursors(candidate: &CostlyRequest, cursor: &str) -> Vec<Costl
 
 /// Returns cursors with an extreme value in the place of each value of this one.
 fn forged(cursor: &str) -> Vec<String> {
-    let decoded = BASE64_URL_SAFE_NO_PAD.decode(cursor).ok();
-    let decoded = decoded.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-    let Some(decoded) = decoded else {
+    let decoded = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
+    let Ok(decoded) = serde_json::from_slice::<Value>(&decoded) else {
         return Vec::new();
     };
     let extremes = [
@@ -270,6 +260,8 @@ fn leaves(value: &Value, pointer: &str) -> Vec<String> {
 
 /// Returns lists of news with all combinations of window, provider, limit and words.
 fn news_lists(data: &Data, path: &str, words: &[&str]) -> Vec<CostlyRequest> {
+    let since = news_item(data.now, 0, 3, 0);
+    let since = format!("from={}", since["publishedDate"].as_str().unwrap_or_default());
     let windows = [
         "",
         "days=1",
@@ -280,22 +272,15 @@ fn news_lists(data: &Data, path: &str, words: &[&str]) -> Vec<CostlyRequest> {
         "from=0001-01-01&to=9999-12-31",
         "from=2025-11-01&to=2026-02-01",
         "to=2021-01-01",
+        &since,
     ];
-    let since = news_item(data.now, 0, 3, 0);
-    let since = format!("from={}", since["publishedDate"].as_str().unwrap_or_default());
-    let mut lists = Vec::new();
-    for window in windows.into_iter().chain([since.as_str()]) {
-        let parameters = [
-            ("q", texts(words)),
-            ("provider", texts(&["", "p0"])),
-            ("limit", texts(&["1", "100"])),
-        ];
-        for CostlyRequest { call, .. } in combined(path, &parameters) {
-            let separator = if window.is_empty() { "" } else { "&" };
-            lists.push(query(format!("{}{separator}{window}", call.path)));
-        }
-    }
-    lists
+    let parameters: &[(&str, &[&str])] =
+        &[("q", words), ("provider", &["", "p0"]), ("limit", &["1", "100"])];
+    let of_window = |window: &str| {
+        let path = if window.is_empty() { path.to_owned() } else { format!("{path}?{window}") };
+        combined(&path, parameters)
+    };
+    windows.into_iter().flat_map(of_window).collect()
 }
 
 /// Returns batches of 500: of one partition, of as many as possible, of as many bytes as possible, and
@@ -321,12 +306,6 @@ fn batches(data: &Data) -> Vec<CostlyRequest> {
     ]
 }
 
-fn edited_post() -> Value {
-    let mut post = large_post_body();
-    post["title"] = "Edited".into();
-    post
-}
-
 fn dead_letter(data: &Data, number: usize) -> Option<String> {
     Some(format!("/api/dead-letters/{}", data.dead_letters.get(number)?))
 }
@@ -341,7 +320,7 @@ fn put(what: &str, path: String, body: Value) -> CostlyRequest {
     candidate(what, Call::new(Method::PUT, path).json(body))
 }
 
-fn post(what: &str, path: String, body: Value) -> CostlyRequest {
+fn post(what: &str, path: &str, body: Value) -> CostlyRequest {
     candidate(what, Call::new(Method::POST, path).json(body))
 }
 
@@ -353,37 +332,24 @@ fn candidate(what: &str, call: Call) -> CostlyRequest {
     CostlyRequest { what: what.to_owned(), call }
 }
 
-/// Returns a query that its parameters describe.
-fn query(path: String) -> CostlyRequest {
-    let what = path.split_once('?').map_or("without parameters", |(_, query)| query).to_owned();
-    CostlyRequest { what: format!("`{what}`"), call: Call::get(path) }
-}
-
-/// Returns queries with every combination of values. An empty value omits its parameter.
-fn combined(path: &str, parameters: &[(&str, Vec<String>)]) -> Vec<CostlyRequest> {
+/// Returns queries with every combination of values, described by their parameters. An empty value omits its
+/// parameter.
+fn combined(path: &str, parameters: &[(&str, &[&str])]) -> Vec<CostlyRequest> {
     let mut paths = vec![path.to_owned()];
     for (name, values) in parameters {
-        let with = |path: &String| -> Vec<String> {
+        let with = |path: &String| {
             let separator = if path.contains('?') { '&' } else { '?' };
-            let one = |value: &String| match value.as_str() {
+            let one = |value: &&str| match *value {
                 "" => path.clone(),
-                value => format!("{path}{separator}{name}={}", escaped(value)),
+                value => format!("{path}{separator}{name}={value}"),
             };
-            values.iter().map(one).collect()
+            values.iter().map(one).collect::<Vec<_>>()
         };
         paths = paths.iter().flat_map(with).collect();
     }
-    paths.into_iter().map(query).collect()
-}
-
-fn escaped(value: &str) -> String {
-    let escape = |byte: u8| {
-        let is_plain = byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-        if is_plain { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    let query = |path: String| {
+        let what = path.split_once('?').map_or("without parameters", |(_, query)| query);
+        CostlyRequest { what: format!("`{what}`"), call: Call::get(path) }
     };
-    value.bytes().map(escape).collect()
-}
-
-fn texts(values: &[&str]) -> Vec<String> {
-    values.iter().map(|value| (*value).to_owned()).collect()
+    paths.into_iter().map(query).collect()
 }
