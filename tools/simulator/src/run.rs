@@ -132,8 +132,10 @@ pub(crate) async fn run<W: Workload>(
     let client = endpoint.client().await?;
     let database = client.database_client(DATABASE);
     let mut store = QuietStore { endpoint, client, containers, console, bystanders, app };
-    let (explained, mut divergences) =
-        store.compare_all(model, &mut rebuilder, copies.as_mut(), quiet_since).await?;
+    let mut divergences = Vec::new();
+    let explained = store
+        .compare(model, &mut rebuilder, copies.as_mut(), quiet_since, &mut divergences)
+        .await?;
     let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
     divergences.extend(poisoner.without_dead_letter(&letters).await?);
     Ok(SeedOutcome {
@@ -180,71 +182,45 @@ struct QuietHandler {
 }
 
 impl QuietStore {
-    /// Ends the work in the background, and compares all states. Returns the number of findings of the
-    /// audit that the chaos explains, and the differences.
-    async fn compare_all(
+    /// Ends the work in the background, and compares all queries with the model: after quiet, after duplicate
+    /// deliveries, after the repair of an audit, after the expiry of items, and after days, if the items of the
+    /// domain change with their age. Returns the number of findings of the audit that the chaos explains.
+    async fn compare<W: Workload>(
         &mut self,
-        model: impl Workload,
+        mut model: W,
         rebuilder: &mut Rebuilder,
         copies: Option<&mut ManyCopies>,
         quiet_since: Instant,
-    ) -> anyhow::Result<(usize, Vec<String>)> {
+        divergences: &mut Vec<String>,
+    ) -> anyhow::Result<usize> {
         let handler = self.handler().await?;
+        let database = self.client.database_client(DATABASE);
         self.drain(&handler, &self.client).await?;
         rebuilder.complete().await?;
         self.drain(&handler, &self.client).await?;
-        let mut divergences = Vec::new();
         if let Some(copies) = copies {
             copies.complete(&handler.api).await?;
             self.drain(&handler, &self.client).await?;
-            let database = self.client.database_client(DATABASE);
             divergences.extend(copies.check(&database).await?);
         }
-        let (explained, found) = self.compare(&handler, &model, quiet_since).await?;
-        divergences.extend(found);
-        handler.process.stop().await;
-        divergences.extend(self.compare_later(model).await?);
-        Ok((explained, divergences))
-    }
-
-    async fn handler(&self) -> anyhow::Result<QuietHandler> {
-        let process = HandlerProcess::start(self.app.handler(), self.console.clone());
-        let url = process.watch().url().await?;
-        Ok(QuietHandler { process, api: Api::quiet(&url)?, url })
-    }
-
-    /// Compares all queries with the model: after quiet, after duplicate deliveries, after the repair of an
-    /// audit, and after the expiry of items.
-    async fn compare(
-        &self,
-        handler: &QuietHandler,
-        model: &impl Workload,
-        quiet_since: Instant,
-    ) -> anyhow::Result<(usize, Vec<String>)> {
-        let database = self.client.database_client(DATABASE);
-        let mut divergences = self.differences("after quiet", handler, model).await?;
-        if delete_copies(&database, model).await? > 0 {
+        divergences.extend(self.differences("after quiet", &handler, &model).await?);
+        if delete_copies::<W>(&database).await? > 0 {
             // Without leases, all changes are delivered from the beginning.
             let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
             other.provision(DATABASE, &self.containers).await?;
-            self.drain(handler, &other.client().await?).await?;
+            self.drain(&handler, &other.client().await?).await?;
             let when = "after a duplicate delivery";
-            divergences.extend(self.differences(when, handler, model).await?);
+            divergences.extend(self.differences(when, &handler, &model).await?);
         }
-        let (explained, found) = audit(&self.app, &database, model, quiet_since).await?;
+        let (explained, found) = audit(&self.app, &database, &model, quiet_since).await?;
         divergences.extend(found);
         // A repair must keep all acknowledged writes.
-        self.drain(handler, &self.client).await?;
-        divergences.extend(self.differences("after the repair", handler, model).await?);
+        self.drain(&handler, &self.client).await?;
+        divergences.extend(self.differences("after the repair", &handler, &model).await?);
         // All items with a time to live have expired, and no others.
         self.endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
-        divergences.extend(self.differences("after the expiry", handler, model).await?);
-        Ok((explained, divergences))
-    }
-
-    /// Compares again after days, if the items of the domain change with their age.
-    async fn compare_later(&mut self, mut model: impl Workload) -> anyhow::Result<Vec<String>> {
-        let mut divergences = Vec::new();
+        divergences.extend(self.differences("after the expiry", &handler, &model).await?);
+        handler.process.stop().await;
         for days in LATER_DAYS {
             if !model.days_pass(days) {
                 break;
@@ -260,7 +236,13 @@ impl QuietStore {
             divergences.extend(self.differences(&when, &handler, &model).await?);
             handler.process.stop().await;
         }
-        Ok(divergences)
+        Ok(explained)
+    }
+
+    async fn handler(&self) -> anyhow::Result<QuietHandler> {
+        let process = HandlerProcess::start(self.app.handler(), self.console.clone());
+        let url = process.watch().url().await?;
+        Ok(QuietHandler { process, api: Api::quiet(&url)?, url })
     }
 
     async fn differences(
@@ -299,7 +281,7 @@ impl QuietStore {
 }
 
 /// Deletes every tenth copy, as an operator deletes an unreadable one. Returns their number.
-async fn delete_copies<W: Workload>(database: &DatabaseClient, _: &W) -> anyhow::Result<usize> {
+async fn delete_copies<W: Workload>(database: &DatabaseClient) -> anyhow::Result<usize> {
     let mut deleted = 0;
     for &(container, query) in W::COPIES {
         let copies = items(database, container, query).await?;

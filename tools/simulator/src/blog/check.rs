@@ -7,7 +7,11 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Blog, post_id, post_path, reactions::Presence, user_id, user_path};
+use super::{
+    Blog, post_id, post_path,
+    reactions::{Presence, Reaction},
+    user_id, user_path,
+};
 use crate::{
     api::{Api, Comparison, listed, text},
     bystanders::BYSTANDER,
@@ -69,40 +73,22 @@ impl BlogCheck<'_> {
                 self.it.same(&format!("{field} of {what}"), &shown[field], &expected);
             }
             self.name(&what, &shown);
-            self.comments(number, &shown).await;
-            self.likes(number, &shown).await;
+            self.reactions(number, "comments", &shown["commentCount"]).await;
+            self.reactions(number, "likes", &shown["likeCount"]).await;
             all.push(shown);
         }
         all
     }
 
-    async fn comments(&mut self, post: usize, shown: &Value) {
-        let comments = self.model.comments.iter().filter(|comment| comment.post == post);
-        let expected = comments.filter_map(|comment| {
-            let content = Some(comment.content.as_str());
-            Some((comment.id.clone()?, (comment.reaction.presence, comment.user, content)))
-        });
-        let expected = expected.collect();
-        self.reactions(post, "comments", "id", &shown["commentCount"], &expected).await;
-    }
-
-    async fn likes(&mut self, post: usize, shown: &Value) {
-        let likes = self.model.likes.iter().filter(|((of, _), _)| *of == post);
-        let expected =
-            likes.map(|((_, user), like)| (user_id(*user), (like.presence, *user, None)));
-        let expected = expected.collect();
-        self.reactions(post, "likes", "userId", &shown["likeCount"], &expected).await;
-    }
-
     /// Checks that a list has all certain reactions, and only possible ones.
-    async fn reactions(
-        &mut self,
-        post: usize,
-        kind: &str,
-        key: &str,
-        count: &Value,
-        expected: &HashMap<String, (Presence, usize, Option<&str>)>,
-    ) {
+    async fn reactions(&mut self, post: usize, kind: &str, count: &Value) {
+        let (is_comment, key) = if kind == "likes" { (false, "userId") } else { (true, "id") };
+        let of_list =
+            self.model.reactions.iter().filter(|reaction| {
+                reaction.post == post && reaction.content.is_some() == is_comment
+            });
+        let expected: HashMap<&str, &Reaction> =
+            of_list.filter_map(|reaction| Some((reaction.id.as_deref()?, reaction))).collect();
         let what = format!("{kind} of {}", post_id(post));
         let list = self.it.list(&format!("{}/{kind}", post_path(post))).await;
         self.it.same(&format!("count of {what}"), count, &list.len().into());
@@ -117,10 +103,10 @@ impl BlogCheck<'_> {
             let id = text(item, key);
             self.it.is(&format!("{id} is listed once among the {what}"), seen.insert(id));
             match expected.get(id) {
-                None | Some((Presence::Absent, ..)) => {
+                None | Some(Reaction { presence: Presence::Absent, .. }) => {
                     self.it.differs(format!("{id} is among the {what}, but must not"));
                 }
-                Some((_, user, content)) => {
+                Some(Reaction { user, content, .. }) => {
                     self.it.same(&format!("user of {what}"), text(item, "userId"), &user_id(*user));
                     if let Some(content) = content {
                         self.it.same(&format!("content of {what}"), text(item, "content"), content);
@@ -129,8 +115,8 @@ impl BlogCheck<'_> {
                 }
             }
         }
-        for (id, (presence, ..)) in expected {
-            if *presence == Presence::Present && !seen.contains(id.as_str()) {
+        for (id, reaction) in expected {
+            if reaction.presence == Presence::Present && !seen.contains(id) {
                 self.it.differs(format!("{id} was acknowledged, but is not among the {what}"));
             }
         }

@@ -20,7 +20,7 @@ use std::{
 
 use azure_data_cosmos::DatabaseClient;
 use serde_json::Value;
-use tributary_local::chaos::Random;
+use tributary_local::{chaos::Random, client::Call};
 
 use crate::{
     api::{Api, Reply},
@@ -29,8 +29,7 @@ use crate::{
     versions::{Versions, oldest},
     workload::{Operation, Verdict, Workload},
 };
-use reactions::{Comment, Reaction};
-use tributary_local::client::Call;
+use reactions::Reaction;
 
 const CLIENTS: usize = 8;
 /// Users of each client.
@@ -50,9 +49,11 @@ pub(crate) struct Blog {
     clock: u64,
     users: Vec<User>,
     posts: Vec<Post>,
-    comments: Vec<Comment>,
+    reactions: Vec<Reaction>,
+    /// The acknowledged comments of each client, by their numbers.
     comments_of: Vec<Vec<usize>>,
-    likes: HashMap<(usize, usize), Reaction>,
+    /// The likes by post and user.
+    likes: HashMap<(usize, usize), usize>,
     /// The users that ever wanted a name: a name that no other user wanted is free.
     wanted: HashMap<String, HashSet<usize>>,
 }
@@ -109,7 +110,7 @@ impl Blog {
             clock: 0,
             users: vec![User::default(); CLIENTS * USERS],
             posts: vec![Post::default(); CLIENTS * POSTS],
-            comments: Vec::new(),
+            reactions: Vec::new(),
             comments_of: vec![Vec::new(); CLIENTS],
             likes: HashMap::new(),
             wanted: HashMap::new(),
@@ -191,12 +192,18 @@ impl Workload for Blog {
                 self.put_comment(client, comment)
             }
             (55..72, _) => self.like(post, user),
-            (72..78, _) => self.unlike(post, user),
+            (72..78, _) => {
+                let like = self.like_of(post, user);
+                self.delete_reaction(like)
+            }
             (78..81, _) => self.get_user(user),
-            (84..87, _) => self.get_like(post, user),
-            (87..93, Some(comment)) => self.delete_comment(comment),
+            (84..87, _) => {
+                let like = self.like_of(post, user);
+                self.get_reaction(like)
+            }
+            (87..93, Some(comment)) => self.delete_reaction(comment),
             (93..96, Some(comment)) => self.put_comment(client, comment),
-            (96.., Some(comment)) => self.get_comment(comment),
+            (96.., Some(comment)) => self.get_reaction(comment),
             _ => self.get_post(own),
         }
     }
@@ -267,7 +274,10 @@ mod tests {
     fn a_query_may_lag_as_much_as_its_replica_and_no_more() {
         let user: Begin = |blog| blog.get_user(0);
         let post: Begin = |blog| blog.get_post(0);
-        let like: Begin = |blog| blog.get_like(0, 0);
+        let like: Begin = |blog| {
+            let like = blog.like_of(0, 0);
+            blog.get_reaction(like)
+        };
         // The answer, and whether it is right with a lag and without one.
         for (begin, status, body, lagging, newest) in [
             (user, 200, json!({ "username": "Two" }), true, true),
@@ -293,7 +303,10 @@ mod tests {
     #[test]
     fn a_command_may_not_lag() {
         let put: Begin = |blog| blog.put_post(0, 0, 2);
-        let unlike: Begin = |blog| blog.unlike(0, 0);
+        let unlike: Begin = |blog| {
+            let like = blog.like_of(0, 0);
+            blog.delete_reaction(like)
+        };
         let delete: Begin = |blog| blog.delete_post(0);
         for (begin, status, body) in
             [(put, 200, shown_post(2)), (unlike, 200, Value::Null), (delete, 204, Value::Null)]

@@ -107,13 +107,8 @@ impl Blog {
             }
             let is_right = text.was_deleted(reply);
             // A reaction that is older than the deletion is gone.
-            let comments = blog.comments.iter_mut().filter(|comment| comment.post == post);
-            let likes = blog.likes.iter_mut().filter(|((liked, _), _)| *liked == post);
-            let reactions = comments.map(|comment| &mut comment.reaction);
-            reactions
-                .chain(likes.map(|(_, like)| like))
-                .filter(|reaction| reaction.known < *delete_began)
-                .for_each(Reaction::is_gone);
+            let reactions = blog.reactions.iter_mut().filter(|reaction| reaction.post == post);
+            reactions.filter(|it| it.known < *delete_began).for_each(Reaction::is_gone);
             verdict(is_right, &blog.posts[post])
         })
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Named, WebStore, operations::product_id};
+use super::{CLIENTS, CUSTOMERS, LABELS, Named, WebStore, operations::product_id};
 use crate::{
     api::{Api, Comparison, listed, text},
     bystanders::BYSTANDER,
@@ -13,8 +13,8 @@ use crate::{
 /// Sends every query for all items and returns the differences from the model, a sentence each.
 pub(super) async fn check(api: &Api, model: &WebStore) -> Vec<String> {
     let mut check = WebStoreCheck { model, it: Comparison::new(api) };
-    check.labels("categories", (0..model.categories.len()).map(Named::Category)).await;
-    check.labels("tags", (0..model.tags.len()).map(Named::Tag)).await;
+    check.labels("categories", (0..CLIENTS * LABELS).map(Named::Category)).await;
+    check.labels("tags", (0..CLIENTS * LABELS).map(Named::Tag)).await;
     check.products().await;
     check.customers().await;
     check.top_customers().await;
@@ -58,7 +58,7 @@ impl<'a> WebStoreCheck<'a> {
     /// Checks that each product is in its category and in no other, with its text, price, and the
     /// present names of its category and tags.
     async fn products(&mut self) {
-        for category in 0..self.model.categories.len() {
+        for category in 0..CLIENTS * LABELS {
             let label = Named::Category(category);
             let Some(name) = self.name(label) else { continue };
             let list = self.it.list(&format!("{}/products", label.path())).await;
@@ -98,7 +98,7 @@ impl<'a> WebStoreCheck<'a> {
 
     /// Checks that each customer has its name, its orders as acknowledged, and their number.
     async fn customers(&mut self) {
-        for number in 0..self.model.customers.len() {
+        for number in 0..CLIENTS * CUSTOMERS {
             let customer = Named::Customer(number);
             let shown = self.named(customer).await;
             if self.name(customer).is_none() {
@@ -125,7 +125,7 @@ impl<'a> WebStoreCheck<'a> {
     /// counts.
     async fn top_customers(&mut self) {
         let mut expected: Vec<(u64, String)> = Vec::new();
-        for number in 0..self.model.customers.len() {
+        for number in 0..CLIENTS * CUSTOMERS {
             let customer = Named::Customer(number);
             let orders = self.model.orders.iter();
             let own = orders.filter(|it| it.customer == number && it.shown.now().is_some());

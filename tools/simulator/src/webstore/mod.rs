@@ -15,7 +15,7 @@ mod check;
 mod operations;
 mod sources;
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use serde_json::{Value, json};
 use tributary_local::chaos::Random;
@@ -43,17 +43,15 @@ const PRODUCTS: usize = 20;
 pub(crate) struct WebStore {
     /// The longest lag of a read.
     max_lag: Duration,
-    /// The names of the labels and of the customers.
-    categories: Vec<Versions<String>>,
-    tags: Vec<Versions<String>>,
-    customers: Vec<Versions<String>>,
+    /// The names of all labels and customers.
+    names: HashMap<Named, Versions<String>>,
     products: Vec<Versions<ProductText>>,
     orders: Vec<Order>,
     orders_of: Vec<Vec<usize>>,
 }
 
 /// An item that has a name and is never deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Named {
     Category(usize),
     Tag(usize),
@@ -61,21 +59,22 @@ enum Named {
 }
 
 impl Named {
-    fn id(self) -> String {
+    /// Returns its list, the beginning of its id, and its number.
+    fn parts(self) -> (&'static str, &'static str, usize) {
         match self {
-            Self::Category(number) => format!("category-{number}"),
-            Self::Tag(number) => format!("tag-{number}"),
-            Self::Customer(number) => format!("c{number}"),
+            Self::Category(number) => ("categories", "category-", number),
+            Self::Tag(number) => ("tags", "tag-", number),
+            Self::Customer(number) => ("customers", "c", number),
         }
     }
 
+    fn id(self) -> String {
+        let (_, prefix, number) = self.parts();
+        format!("{prefix}{number}")
+    }
+
     fn path(self) -> String {
-        let list = match self {
-            Self::Category(_) => "categories",
-            Self::Tag(_) => "tags",
-            Self::Customer(_) => "customers",
-        };
-        format!("/api/{list}/{}", self.id())
+        format!("/api/{}/{}", self.parts().0, self.id())
     }
 
     /// Returns the field of its name.
@@ -97,11 +96,11 @@ impl Named {
 impl WebStore {
     /// Creates an empty shop whose reads lag up to `max_lag`.
     pub(crate) fn new(max_lag: Duration) -> Self {
+        let labels = (0..CLIENTS * LABELS).flat_map(|n| [Named::Category(n), Named::Tag(n)]);
+        let all = labels.chain((0..CLIENTS * CUSTOMERS).map(Named::Customer));
         Self {
             max_lag,
-            categories: vec![Versions::default(); CLIENTS * LABELS],
-            tags: vec![Versions::default(); CLIENTS * LABELS],
-            customers: vec![Versions::default(); CLIENTS * CUSTOMERS],
+            names: all.map(|named| (named, Versions::default())).collect(),
             products: vec![Versions::default(); CLIENTS * PRODUCTS],
             orders: Vec::new(),
             orders_of: vec![Vec::new(); CLIENTS],
@@ -109,32 +108,20 @@ impl WebStore {
     }
 
     fn named(&self, named: Named) -> &Versions<String> {
-        match named {
-            Named::Category(number) => &self.categories[number],
-            Named::Tag(number) => &self.tags[number],
-            Named::Customer(number) => &self.customers[number],
-        }
+        &self.names[&named]
     }
 
     fn named_mut(&mut self, named: Named) -> &mut Versions<String> {
-        match named {
-            Named::Category(number) => &mut self.categories[number],
-            Named::Tag(number) => &mut self.tags[number],
-            Named::Customer(number) => &mut self.customers[number],
-        }
+        self.names.entry(named).or_default()
     }
 
     /// Returns true if all exist: `None` if that is unknown.
     fn exist(&self, all: impl IntoIterator<Item = Named>) -> Option<bool> {
-        let mut exist = Some(true);
-        for named in all {
-            match self.named(named).exists() {
-                Some(true) => {}
-                None => exist = None,
-                Some(false) => return Some(false),
-            }
+        let exist: Vec<_> = all.into_iter().map(|named| self.named(named).exists()).collect();
+        if exist.contains(&Some(false)) {
+            return Some(false);
         }
-        exist
+        (!exist.contains(&None)).then_some(true)
     }
 
     fn put_named(&mut self, named: Named, name: String) -> Operation<Self> {
