@@ -13,39 +13,28 @@ const MAX_TOP_KEYS: usize = 10;
 /// Points of a curve, besides its start.
 const CURVE_POINTS: usize = 100;
 
-/// The value of a partition, or of several equal ones.
-pub(crate) struct PartitionValue<'a> {
-    pub(crate) key: &'a Key,
-    pub(crate) value: f64,
-    /// The number of partitions that this stands for.
-    pub(crate) keys: f64,
-}
-
-/// Returns the distribution of the values over the partitions.
-pub(crate) fn distribution(mut parts: Vec<PartitionValue<'_>>) -> Distribution {
-    parts.sort_by(|a, b| a.value.total_cmp(&b.value).then_with(|| b.keys.total_cmp(&a.keys)));
-    let total: f64 = parts.iter().map(|part| part.value * part.keys).sum();
-    let n_keys: f64 = parts.iter().map(|part| part.keys).sum();
+/// Returns the distribution over partitions: of each its key, its value, and the number of partitions that it stands
+/// for.
+pub(crate) fn distribution(mut parts: Vec<(&Key, f64, f64)>) -> Distribution {
+    parts.sort_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.2.total_cmp(&a.2)));
+    let total: f64 = parts.iter().map(|(_, value, keys)| value * keys).sum();
+    let n_keys: f64 = parts.iter().map(|(_, _, keys)| keys).sum();
     if total <= 0.0 || n_keys <= 0.0 {
         return Distribution::default();
     }
-    let share = |part: &PartitionValue<'_>| part.value / total;
     // Equal values are sorted by their keys, so that each run gives the same.
-    let least = parts.iter().rev().nth(MAX_TOP_KEYS - 1).map_or(0.0, |part| part.value);
-    let mut top: Vec<_> = parts
-        .iter()
-        .rev()
-        .take_while(|part| part.value >= least)
-        .map(|part| KeyShare { key: part.key.to_string(), share: share(part) })
-        .collect();
+    let least = parts.iter().rev().nth(MAX_TOP_KEYS - 1).map_or(0.0, |(_, value, _)| *value);
+    let top = parts.iter().rev().take_while(|(_, value, _)| *value >= least);
+    let top = top.map(|(key, value, _)| KeyShare { key: key.to_string(), share: value / total });
+    let mut top: Vec<_> = top.collect();
     top.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.key.cmp(&b.key)));
     top.truncate(MAX_TOP_KEYS);
     let mut keys = 0.0;
     let mut sum = 0.0;
     let mut curve = vec![(0.0, 0.0)];
-    for part in &parts {
-        keys += part.keys / n_keys;
-        sum += share(part) * part.keys;
+    for (_, value, of_part) in &parts {
+        keys += of_part / n_keys;
+        sum += value / total * of_part;
         let next = float(curve.len() as u64) / float(CURVE_POINTS as u64);
         if keys >= next && curve.len() < CURVE_POINTS {
             curve.push((keys, sum));
@@ -53,8 +42,8 @@ pub(crate) fn distribution(mut parts: Vec<PartitionValue<'_>>) -> Distribution {
     }
     curve.push((1.0, 1.0));
     Distribution {
-        gini: gini(parts.iter().map(|part| (part.value, part.keys))),
-        largest: parts.last().map_or(0.0, share),
+        gini: gini(parts.iter().map(|(_, value, keys)| (*value, *keys))),
+        largest: top.first().map_or(0.0, |top| top.share),
         mean: total / n_keys,
         top,
         curve,
@@ -87,9 +76,7 @@ mod tests {
 
     fn from_values(values: &[(f64, f64)]) -> Distribution {
         let key = Key::from("k");
-        distribution(
-            values.iter().map(|&(value, keys)| PartitionValue { key: &key, value, keys }).collect(),
-        )
+        distribution(values.iter().map(|&(value, keys)| (&key, value, keys)).collect())
     }
 
     #[test]

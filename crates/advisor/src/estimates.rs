@@ -20,14 +20,10 @@ use cosmos_model::charges::MAX_MODEL_ERROR;
 use rayon::prelude::*;
 
 use crate::{
-    counts::{
-        SampleCounts,
-        candidate::CandidateCounts,
-        request::{MatchedItems, RequestCounts},
-    },
+    counts::{SampleCounts, candidate::CandidateCounts, request::RequestCounts},
     limits::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
     population::Population,
-    report::{CandidateEstimates, EstimatedNumber, NamedLevels, RequestEstimates},
+    report::{CandidateEstimates, EstimatedNumber, RequestEstimates},
     request::RequestOperation,
     words::float,
 };
@@ -39,26 +35,10 @@ pub(crate) mod model;
 mod prefixes;
 mod risks;
 
-use cost::{RequestVisits, cost};
+use cost::{CostBasis, RequestVisits};
 use load::PartitionLoads;
 use model::ContainerModel;
 use prefixes::KeyPrefixes;
-use risks::RiskBasis;
-
-/// The costs of a kind of request under a candidate.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RequestCost {
-    pub(crate) names: NamedLevels,
-    pub(crate) is_query: bool,
-    /// True when some of the drawn requests visit all partitions.
-    pub(crate) fans_out: bool,
-    pub(crate) logical: f64,
-    pub(crate) physical: f64,
-    pub(crate) loaded: f64,
-    pub(crate) charge: f64,
-    /// The part of the charge for each item that is loaded.
-    pub(crate) charge_of_a_load: f64,
-}
 
 /// The estimates of all candidates.
 #[derive(Debug)]
@@ -83,41 +63,31 @@ fn estimate(candidate: &CandidateCounts, model: &ContainerModel<'_>) -> Candidat
     let times = hotness::times(candidate, model.time);
     let hotness = hotness::hotness(candidate, times.as_ref());
     let peak = model.options.peak_over_mean.or(hotness.as_ref().map(|hot| hot.peak_over_mean));
-    let (physical, costs) = costs(candidate, &partitions, peak, model);
-    let kinds = model.kinds.iter().zip(&costs);
-    let requests = kinds.map(|((kind, _), cost)| request_report(kind, cost)).collect();
-    let load = PartitionLoads::new(candidate, &partitions.groups, model, &costs, peak);
-    let growth = load.growth();
-    let risks = RiskBasis {
-        model,
-        costs: &costs,
-        physical,
-        growth: &growth,
-        busiest: load.busiest(),
-        hotness: hotness.as_ref(),
-    }
-    .risks(candidate);
+    let (physical_partitions, requests) = costs(candidate, &partitions, peak, model);
+    let load = PartitionLoads::new(candidate, &partitions.groups, model, &requests, peak);
     let is_read_or_change =
         |kind: &RequestCounts, _: &_| kind.request.operation != RequestOperation::Create;
-    CandidateEstimates {
+    let mut estimates = CandidateEstimates {
         strategy: candidate.strategy.clone(),
         items: candidate.n_items,
         bytes: candidate.bytes,
         cardinality: partitions.cardinality,
-        by_items: load.by_items(),
-        by_bytes: load.by_bytes(),
+        by_items: load.by(|row| row.items),
+        by_bytes: load.by(|row| row.bytes),
         by_request_units: load.by_request_units(),
-        growth,
-        risks,
-        request_units_per_day: EstimatedNumber::within(per_day(model, &costs), MAX_MODEL_ERROR),
-        aligned: share(model, &costs, is_read_or_change, |cost| cost.names.is_one_place()),
-        cross_partition: share(model, &costs, |_, cost| cost.is_query, |cost| cost.fans_out),
+        growth: load.growth(),
+        risks: Vec::new(),
+        request_units_per_day: EstimatedNumber::within(per_day(&requests), MAX_MODEL_ERROR),
+        aligned: share(model, &requests, is_read_or_change, |cost| cost.names.is_one_place()),
+        cross_partition: share(model, &requests, |_, cost| cost.is_query, |cost| cost.fans_out),
         requests,
         times,
         hotness,
         keys: candidate.keys.clone(),
-        physical_partitions: physical,
-    }
+        physical_partitions,
+    };
+    estimates.risks = risks::risks(&estimates, candidate, model);
+    estimates
 }
 
 /// Returns the number of physical partitions, and the costs of the requests in them.
@@ -126,15 +96,16 @@ fn costs(
     partitions: &Population<'_, ()>,
     peak: Option<f64>,
     model: &ContainerModel<'_>,
-) -> (f64, Vec<RequestCost>) {
+) -> (f64, Vec<RequestEstimates>) {
     let prefixes = KeyPrefixes::new(candidate, &partitions.groups);
     let cardinality = partitions.cardinality.value;
-    let costs_with = |physical: f64| -> Vec<RequestCost> {
-        let of = |(kind, matches): &(&RequestCounts, MatchedItems)| {
+    let policy = &model.options.indexing_policy;
+    let costs_with = |physical: f64| -> Vec<RequestEstimates> {
+        let kinds = model.kinds.iter().map(|(kind, matches)| {
             let visits = RequestVisits::new(&candidate.strategy, kind, &prefixes);
-            cost(candidate, kind, matches, visits, physical, cardinality, model)
-        };
-        model.kinds.iter().map(of).collect()
+            CostBasis { candidate, kind, visits, physical, cardinality, policy }.cost(matches)
+        });
+        kinds.collect()
     };
     if let Some(given) = model.options.physical_partitions {
         let given = f64::from(given.max(1));
@@ -144,51 +115,24 @@ fn costs(
     let by_size = (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0);
     let costs = costs_with(by_size);
     // The need of the requests at the peak. More partitions make a fan-out dearer, but one more round is near enough.
-    let per_second = per_day(model, &costs) / SECONDS_OF_A_DAY * peak.unwrap_or(1.0);
+    let per_second = per_day(&costs) / SECONDS_OF_A_DAY * peak.unwrap_or(1.0);
     let by_load = (per_second / PARTITION_REQUEST_UNITS).ceil();
     if by_load > by_size { (by_load, costs_with(by_load)) } else { (by_size, costs) }
 }
 
-fn request_report(kind: &RequestCounts, cost: &RequestCost) -> RequestEstimates {
-    let is_transaction = kind.request.operation == RequestOperation::Transaction;
-    RequestEstimates {
-        kind: kind.request.kind.clone(),
-        per_day: kind.request.per_day(),
-        names: cost.names,
-        logical_partitions: cost.logical,
-        physical_partitions: cost.physical,
-        items_loaded: cost.loaded,
-        request_units: cost.charge,
-        request_units_per_day: kind.request.per_day().map(|per_day| per_day * cost.charge),
-        transaction_fits: is_transaction.then_some(cost.names == NamedLevels::Key),
-    }
-}
-
-fn per_day(model: &ContainerModel<'_>, costs: &[RequestCost]) -> f64 {
-    model
-        .kinds
-        .iter()
-        .zip(costs)
-        .map(|((kind, _), cost)| kind.request.per_day().unwrap_or(0.0) * cost.charge)
-        .sum()
+fn per_day(requests: &[RequestEstimates]) -> f64 {
+    requests.iter().filter_map(|request| request.request_units_per_day).sum()
 }
 
 /// Returns the share of the requests among `of`, weighted by frequency, for which `is` holds. Without
 /// any frequency all kinds weigh the same.
 fn share(
     model: &ContainerModel<'_>,
-    costs: &[RequestCost],
-    of: impl Fn(&RequestCounts, &RequestCost) -> bool,
-    is: impl Fn(&RequestCost) -> bool,
+    costs: &[RequestEstimates],
+    of: impl Fn(&RequestCounts, &RequestEstimates) -> bool,
+    is: impl Fn(&RequestEstimates) -> bool,
 ) -> Option<f64> {
-    let mut sum = 0.0;
-    let mut all = 0.0;
-    for ((kind, _), cost) in model.kinds.iter().zip(costs) {
-        if of(kind, cost) {
-            let weight = model.weight(kind);
-            all += weight;
-            sum += if is(cost) { weight } else { 0.0 };
-        }
-    }
+    let all = model.sum(costs, |kind, cost| if of(kind, cost) { 1.0 } else { 0.0 });
+    let sum = model.sum(costs, |kind, cost| if of(kind, cost) && is(cost) { 1.0 } else { 0.0 });
     (all > 0.0).then(|| sum / all)
 }

@@ -61,6 +61,11 @@ impl CandidateEstimates {
         (!self.requests.is_empty()).then(|| each.sum())
     }
 
+    /// Returns the distribution of the request units; of the items, without requests.
+    pub(crate) fn by_load(&self) -> &Distribution {
+        self.by_request_units.as_ref().unwrap_or(&self.by_items)
+    }
+
     /// Returns the request units of the requests and of the risks.
     pub fn score(&self) -> Option<f64> {
         let risks: f64 = self.risks.iter().map(|risk| risk.request_units).sum();
@@ -189,7 +194,7 @@ impl NamedLevels {
 }
 
 /// The costs of a kind of request.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestEstimates {
     /// Its name.
@@ -211,6 +216,14 @@ pub struct RequestEstimates {
     pub request_units_per_day: Option<f64>,
     /// True when the writes of a transaction are in one logical partition. `None` for other requests.
     pub transaction_fits: Option<bool>,
+    #[serde(skip)]
+    pub(crate) is_query: bool,
+    /// True when some of the drawn requests visit all partitions.
+    #[serde(skip)]
+    pub(crate) fans_out: bool,
+    /// The request units for each item that is loaded.
+    #[serde(skip)]
+    pub(crate) charge_of_a_load: f64,
 }
 
 /// The times of creation of the items.

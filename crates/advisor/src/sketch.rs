@@ -8,14 +8,12 @@
 //!    depend on the counts, so the kept keys are a uniform sample of all keys. Each stands for
 //!    1 / bound keys.
 //! 3. A uniform sample misses the few large keys that matter most. So from [`MAX_EXACT_KEYS`] keys on, the
-//!    sizes go into a sketch of the frequent items, too. After each batch a key with more than
-//!    1 / [`FREQUENT_SHARE`] of the size so far is found, and from then on counted on its own; the
+//!    sizes go into a sketch of the frequent items, too. With the item by which a key passes
+//!    1 / [`FREQUENT_SHARE`] of the size so far, it is found, and from then on counted on its own; the
 //!    sketch knows its earlier size to within 1 / 1,170 of the whole. It stands for itself, and the
 //!    sample for the others.
-//! 4. A key passes that bound only by an item of its own, since the bound only rises and the sketch
-//!    only lowers the others. So the batch in which a key is found has an item of it, which tells its
-//!    name, however late or close together its items come. A key with 0.3 % of the whole passes the
-//!    bound with its last item at the latest: 0.3 % less the error is more than 1 / [`FREQUENT_SHARE`].
+//! 4. A key with 0.3 % of the whole passes that bound with its last item at the latest: 0.3 % less the
+//!    error is more than 1 / [`FREQUENT_SHARE`].
 //! 5. A found key that has become small goes back into the sketch with its size: the found keys
 //!    are those that are frequent now, not those that were once.
 //!
@@ -29,7 +27,7 @@ use std::{
 use cosmos_model::partitioning::Key;
 use datasketches::{
     common::NumStdDev,
-    frequencies::{ErrorType, FrequentItemsSketch},
+    frequencies::FrequentItemsSketch,
     tuple::{SummaryPolicy, SummaryUpdatePolicy, TupleSketch, TupleSketchBuilder},
 };
 use twox_hash::XxHash64;
@@ -144,40 +142,30 @@ impl<S: Default> KeyCounts<S> {
             counts.count(hash, &key, bytes, cluster);
             more(&mut counts.more);
         });
-        match &mut self.frequent {
-            Some(FrequentKeys { found, sizes }) => match found.get_mut(&hash) {
-                Some(counts) => counts.count(hash, &key, bytes, cluster),
-                None => sizes.update_with_count(hash, bytes + EXTRA_ITEM_BYTES),
-            },
-            None if self.kept.num_retained() >= MAX_EXACT_KEYS => {
+        let bound = frequent(self.whole());
+        let Some(FrequentKeys { found, sizes }) = &mut self.frequent else {
+            if self.kept.num_retained() >= MAX_EXACT_KEYS {
                 self.frequent = Some(self.all_so_far());
             }
-            None => {}
+            return;
+        };
+        if let Some(counts) = found.get_mut(&hash) {
+            counts.count(hash, &key, bytes, cluster);
+            return;
         }
-    }
-
-    /// Finds keys that have become frequent. It is called after each batch. `of_batch` returns the key with a
-    /// hash, and its items and bytes in the batch.
-    pub(crate) fn find_frequent(&mut self, of_batch: impl Fn(u64) -> Option<(Key, u64, u64)>) {
-        let whole = self.whole();
-        let Some(FrequentKeys { found, sizes }) = &mut self.frequent else { return };
-        let certain = ErrorType::NoFalsePositives;
-        for row in sizes.frequent_items_with_threshold(certain, frequent(whole)) {
-            let hash = *row.item();
-            if found.contains_key(&hash) {
-                continue;
-            }
-            let Some((key, items, bytes)) = of_batch(hash) else { continue };
-            let size = u64::midpoint(row.lower_bound(), row.upper_bound());
-            // Its items are taken to be as large as those of the batch.
-            let items = size * items / size_of(items, bytes).max(1);
+        sizes.update_with_count(hash, size_of(1, bytes));
+        if sizes.lower_bound(&hash) > bound {
+            let size = u64::midpoint(sizes.lower_bound(&hash), sizes.upper_bound(&hash));
+            // Its items are taken to be as large as this one.
+            let items = size / size_of(1, bytes);
             let bytes = size.saturating_sub(items * EXTRA_ITEM_BYTES);
-            found.insert(hash, KeyCount { key, hash, items, bytes, ..KeyCount::default() });
+            let (key, more, elsewhere) = (key(), (), 0);
+            found.insert(hash, KeyCount { key, hash, items, bytes, cluster, elsewhere, more });
         }
         if found.len() > MAX_FREQUENT_KEYS {
             found.retain(|hash, counts| {
                 let size = size_of(counts.items, counts.bytes);
-                let stays = size > frequent(whole) / 2;
+                let stays = size > bound / 2;
                 if !stays {
                     sizes.update_with_count(*hash, size);
                 }
@@ -232,31 +220,11 @@ impl<S: Default> KeyCounts<S> {
         let mut rows = Vec::with_capacity(self.kept.num_retained() + frequent.len());
         for entry in self.kept.iter() {
             let counts = entry.summary();
-            let KeyCount { key, hash, items, bytes, more, .. } = counts;
-            let is_frequent = frequent.remove(hash).is_some();
-            rows.push(KeyRow {
-                key,
-                hash: *hash,
-                items: float(*items),
-                bytes: float(*bytes),
-                more: Some(more),
-                keys: if is_frequent { 1.0 } else { keys_of_a_row },
-                clusters: counts.clusters(),
-            });
+            let is_frequent = frequent.remove(&counts.hash).is_some();
+            let keys = if is_frequent { 1.0 } else { keys_of_a_row };
+            rows.push(counts.row(Some(&counts.more), keys));
         }
-        for counts in frequent.into_values() {
-            let items = float(counts.items);
-            let bytes = float(counts.bytes);
-            rows.push(KeyRow {
-                key: &counts.key,
-                hash: counts.hash,
-                items,
-                bytes,
-                more: None,
-                keys: 1.0,
-                clusters: counts.clusters(),
-            });
-        }
+        rows.extend(frequent.into_values().map(|counts| counts.row(None, 1.0)));
         rows
     }
 }
@@ -282,20 +250,17 @@ impl<S> KeyCount<S> {
     }
 
     fn without_more(&self) -> KeyCount<()> {
-        KeyCount {
-            key: self.key.clone(),
-            hash: self.hash,
-            items: self.items,
-            bytes: self.bytes,
-            cluster: self.cluster,
-            elsewhere: self.elsewhere,
-            more: (),
-        }
+        let Self { hash, items, bytes, cluster, elsewhere, .. } = *self;
+        KeyCount { key: self.key.clone(), hash, items, bytes, cluster, elsewhere, more: () }
     }
 
-    fn clusters(&self) -> f64 {
+    fn row<'a, T>(&'a self, more: Option<&'a T>, keys: f64) -> KeyRow<'a, T> {
+        let items = float(self.items);
         let here = self.items.saturating_sub(self.elsewhere).max(1);
-        if self.elsewhere == 0 { 1.0 } else { (float(self.items) / float(here)).round().max(2.0) }
+        let clusters =
+            if self.elsewhere == 0 { 1.0 } else { (items / float(here)).round().max(2.0) };
+        let bytes = float(self.bytes);
+        KeyRow { key: &self.key, hash: self.hash, items, bytes, more, keys, clusters }
     }
 }
 

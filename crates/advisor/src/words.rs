@@ -52,3 +52,9 @@ pub(crate) fn bytes(number: f64) -> String {
 pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
+
+/// Returns seconds since 1970 as RFC 3339.
+pub(crate) fn time_text(seconds: i64) -> Option<String> {
+    let time = time::OffsetDateTime::from_unix_timestamp(seconds).ok()?;
+    time.format(&time::format_description::well_known::Rfc3339).ok()
+}

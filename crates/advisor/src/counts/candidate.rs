@@ -1,6 +1,6 @@
 //! The counts of one candidate.
 
-use cosmos_model::partitioning::{Key, KeyPart, KeyStrategy, KeyValue, strategy::KeyError};
+use cosmos_model::partitioning::{KeyPart, KeyStrategy, KeyValue, strategy::KeyError};
 
 use super::{PreparedItem, times};
 use crate::{
@@ -14,7 +14,6 @@ const MAX_WRITE_EVENTS: usize = 1 << 15;
 /// The limit of the service for the value of a partition key, in bytes.
 pub(crate) const MAX_KEY_BYTES: usize = 2_048;
 
-/// A candidate and its counts.
 #[derive(Debug)]
 pub(crate) struct CandidateCounts {
     pub(crate) strategy: KeyStrategy,
@@ -29,7 +28,6 @@ pub(crate) struct CandidateCounts {
     pub(crate) bytes: u64,
 }
 
-/// A write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteEvent {
     /// The time in seconds since 1970.
@@ -55,21 +53,12 @@ impl CandidateCounts {
     }
 
     pub(crate) fn add(&mut self, items: &[PreparedItem<'_>]) {
-        let keys: Vec<_> = items.iter().map(|item| self.add_item(item)).collect();
-        self.partitions.find_frequent(|wanted| {
-            let with_keys = items.iter().zip(&keys);
-            let with_keys = with_keys.filter_map(|(item, key)| Some((item, key.as_ref()?)));
-            let mut of_key = with_keys.filter(|(_, (hash, _))| *hash == wanted).peekable();
-            let (_, (_, key)) = of_key.peek()?;
-            let key = key.clone();
-            let sum = |(n, bytes), (item, _): (&PreparedItem<'_>, _)| (n + 1, bytes + item.bytes);
-            let (n, bytes) = of_key.fold((0, 0), sum);
-            Some((key, n, bytes))
-        });
+        for item in items {
+            self.add_item(item);
+        }
     }
 
-    /// Counts an item, and returns its key with a hash, if it has one.
-    fn add_item(&mut self, item: &PreparedItem<'_>) -> Option<(u64, Key)> {
+    fn add_item(&mut self, item: &PreparedItem<'_>) {
         self.n_items += 1;
         self.bytes += item.bytes;
         let keys = &mut self.keys;
@@ -82,7 +71,7 @@ impl CandidateCounts {
                     KeyError::NotATime(_) => &mut keys.not_a_time,
                     KeyError::NotScalar(_) => &mut keys.not_scalar,
                 } += 1;
-                return None;
+                return;
             }
         };
         let values = key.values();
@@ -94,12 +83,10 @@ impl CandidateCounts {
         let hash = hash(&key);
         self.partitions.add(hash, || key.clone(), item.bytes, item.cluster, |()| {});
         if let Some(time) = item.time {
-            let entity = &self.entity;
-            let entity =
-                || entity.as_ref().map_or(0, |entity| self::hash(&entity.key(item.value).ok()));
+            let entity_of = |entity: &KeyStrategy| self::hash(&entity.key(item.value).ok());
+            let entity = || self.entity.as_ref().map_or(0, entity_of);
             self.events.offer(item.draw, || WriteEvent { time, key: hash, entity: entity() });
         }
-        Some((hash, key))
     }
 
     /// Returns the writes without outliers of the time.

@@ -12,7 +12,9 @@ use twox_hash::XxHash64;
 use super::{PreparedItem, seconds, times};
 use crate::{
     population::{KeyGroup, Population, SampleDraw},
-    request::{QuerySelection, RequestFilter, RequestKind, RequestOperation, compared},
+    request::{
+        QuerySelection, RequestFilter, RequestKind, RequestOperation, TransactionStep, compared,
+    },
     sketch::{KeyCounts, UniformSample},
     words::float,
 };
@@ -26,7 +28,6 @@ const MAX_KEPT_TIMES: usize = 4_096;
 /// The slots in which the time of `{"last": …}` is counted.
 const WINDOW_SLOTS: i64 = 32;
 
-/// A kind of request and the items that it finds.
 #[derive(Debug)]
 pub(crate) struct RequestCounts {
     pub(crate) request: RequestKind,
@@ -39,7 +40,9 @@ pub(crate) struct RequestCounts {
     /// Drawn values, in the order of the paths.
     pub(crate) draws: UniformSample<Vec<KeyValue>>,
     pub(crate) found: FoundItems,
-    /// The same sums of the items of each write of a transaction.
+    /// The writes of a transaction, one create where none is given; of another request, itself.
+    pub(crate) steps: Vec<TransactionStep>,
+    /// The same sums of the items of each step.
     pub(crate) written: Vec<FoundItems>,
     newest: i64,
     /// A sample of the times to which `last` applies.
@@ -82,9 +85,22 @@ impl RequestCounts {
         // An id finds one item, so nothing is counted.
         let groups = request.operation == RequestOperation::Query
             && !drawn.contains(&PropertyPath::from_name("id"));
-        let written = vec![FoundItems::default(); request.writes.len()];
+        let steps = match request.operation {
+            RequestOperation::Transaction if request.writes.is_empty() => {
+                vec![TransactionStep::new(RequestOperation::Create)]
+            }
+            RequestOperation::Transaction => request.writes.clone(),
+            operation => {
+                vec![TransactionStep {
+                    set: request.set.clone(),
+                    ..TransactionStep::new(operation)
+                }]
+            }
+        };
+        let written = vec![FoundItems::default(); steps.len()];
         Self {
             request,
+            steps,
             fixed,
             drawn,
             last,
@@ -105,18 +121,8 @@ impl RequestCounts {
             }
         }
         let newest_allowed = times::newest_allowed(self.times.iter().copied().collect());
-        let hashes = items.iter().zip(times);
-        let hashes: Vec<_> =
-            hashes.map(|(item, time)| self.add_item(item, time, newest_allowed)).collect();
-        if let Some(groups) = &mut self.groups {
-            groups.find_frequent(|wanted| {
-                let of_key = items.iter().zip(&hashes).filter(|(_, hash)| **hash == Some(wanted));
-                let mut of_key = of_key.map(|(item, _)| item).peekable();
-                let key = values(&self.drawn, of_key.peek()?).collect();
-                let add = |(n, bytes), item: &PreparedItem<'_>| (n + 1, bytes + item.stored_bytes);
-                let (n, bytes) = of_key.fold((0, 0), add);
-                Some((key, n, bytes))
-            });
+        for (item, time) in items.iter().zip(times) {
+            self.add_item(item, time, newest_allowed);
         }
     }
 
@@ -126,14 +132,13 @@ impl RequestCounts {
         seconds(item.value, path)
     }
 
-    /// Counts an item that a request may find, and returns the hash of its drawn values. An outlier of the
-    /// times is in no window.
+    /// Counts an item, if a request may find it. An outlier of the times is in no window.
     fn add_item(
         &mut self,
         item: &PreparedItem<'_>,
         time: Option<i64>,
         newest_allowed: i64,
-    ) -> Option<u64> {
+    ) -> Option<()> {
         let meets_all = |(path, condition): &(PropertyPath, FilterCondition)| {
             meets(path.find(item.value), condition)
         };
@@ -149,17 +154,15 @@ impl RequestCounts {
             }
         }
         let hash = hasher.finish();
-        let slot = match &self.last {
-            None => None,
-            Some((_, seconds)) => {
-                let seconds = *seconds;
-                let believed = Some(time?).filter(|time| *time <= newest_allowed);
-                self.newest = self.newest.max(believed.unwrap_or(i64::MIN));
-                believed.map(|time| (time.div_euclid(slot_seconds(seconds)), seconds))
-            }
-        };
+        let mut slot = None;
+        if let Some((_, seconds)) = &self.last
+            && time? <= newest_allowed
+        {
+            self.newest = self.newest.max(time?);
+            slot = Some((time?.div_euclid(slot_seconds(*seconds)), *seconds));
+        }
         self.found.add(item);
-        for (step, written) in self.request.writes.iter().zip(&mut self.written) {
+        for (step, written) in self.steps.iter().zip(&mut self.written) {
             if step.filters.iter().all(|(path, wanted)| meets(path.find(item.value), wanted)) {
                 written.add(item);
             }
@@ -181,7 +184,7 @@ impl RequestCounts {
         }
         let paths = &self.drawn;
         self.draws.offer(item.draw, || values(paths, item).collect());
-        Some(hash)
+        Some(())
     }
 
     /// Returns the newest time at the path of `{"last": …}`.
@@ -236,6 +239,11 @@ impl RequestCounts {
 }
 
 impl FoundItems {
+    /// Returns the mean of a sum over the items.
+    pub(crate) fn mean(&self, sum: f64) -> f64 {
+        sum / float(self.items).max(1.0)
+    }
+
     fn add(&mut self, item: &PreparedItem<'_>) {
         self.items += 1;
         self.stored_bytes += item.stored_bytes;

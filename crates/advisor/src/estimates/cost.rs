@@ -12,17 +12,16 @@ use cosmos_model::partitioning::{
     path::PropertyPath,
 };
 
-use super::model::{ContainerModel, steps};
-use super::{KeyPrefixes, RequestCost, load::period_days};
+use super::{KeyPrefixes, load::period_days};
 use crate::{
     counts::{
         candidate::CandidateCounts,
         request::{FoundItems, MatchedItems, RequestCounts},
     },
     limits::SECONDS_OF_A_DAY,
-    report::NamedLevels,
+    report::{NamedLevels, RequestEstimates},
     request::{QuerySelection, RequestFilter, RequestOperation, TransactionStep},
-    words::float,
+    words::{float, time_text},
 };
 
 /// The most store requests that an application sends for one answer. Beyond, it asks all physical partitions
@@ -46,97 +45,14 @@ pub(super) struct RequestVisits {
     names: NamedLevels,
 }
 
-/// Returns the costs of a kind of request under a candidate.
-pub(super) fn cost(
-    candidate: &CandidateCounts,
-    kind: &RequestCounts,
-    matches: &MatchedItems,
-    visits: RequestVisits,
-    physical: f64,
-    cardinality: f64,
-    model: &ContainerModel<'_>,
-) -> RequestCost {
-    let found = &kind.found;
-    let items = float(found.items).max(1.0);
-    let policy = &model.options.indexing_policy;
-    let query = |matches: &MatchedItems, limit: Option<u32>| {
-        QueryEstimate { strategy: &candidate.strategy, kind, visits, physical, cardinality }
-            .cost(matches, limit)
-    };
-    let find = || query(&MatchedItems::single(), None);
-    let here = |charge: f64| RequestCost {
-        names: NamedLevels::Key,
-        logical: 1.0,
-        physical: 1.0,
-        charge,
-        ..RequestCost::default()
-    };
-    let write = |step: &TransactionStep, found: &FoundItems, alone: bool| -> f64 {
-        let items = float(found.items).max(1.0);
-        let changed = step.set.iter().map(|path| terms_of(path, policy)).sum::<f64>();
-        // The time of the write changes with each: two terms out, two in.
-        let time = if policy.is_on() { f64::from(2 * TERMS_PER_VALUE) * TERM_RU } else { 0.0 };
-        let n_set = f64::from(u32::try_from(step.set.len().max(1)).unwrap_or(u32::MAX));
-        let mean_write = found.write / items;
-        let removal = if alone { mean_write } else { 0.0 };
-        let one = match step.operation {
-            RequestOperation::Create | RequestOperation::Delete => found.create / items,
-            RequestOperation::Patch => {
-                removal + mean_write + time + changed + n_set * PATCH_OPERATION_RU
-            }
-            RequestOperation::Replace | RequestOperation::Upsert => {
-                removal + mean_write + time + changed
-            }
-            RequestOperation::Read => found.read / items,
-            RequestOperation::Query | RequestOperation::Transaction => 0.0,
-        };
-        one * f64::from(step.items)
-    };
-    let operation = kind.request.operation;
-    let names_key = visits.names == NamedLevels::Key;
-    match operation {
-        RequestOperation::Query => query(matches, kind.request.limit),
-        RequestOperation::Create => here(found.create / items),
-        RequestOperation::Read if names_key => {
-            RequestCost { loaded: 1.0, ..here(found.read / items) }
-        }
-        RequestOperation::Read => find(),
-        RequestOperation::Replace
-        | RequestOperation::Upsert
-        | RequestOperation::Patch
-        | RequestOperation::Delete => {
-            let step = TransactionStep {
-                set: kind.request.set.clone(),
-                ..TransactionStep::new(operation)
-            };
-            let charge = write(&step, found, true);
-            if names_key {
-                here(charge)
-            } else {
-                let find = find();
-                RequestCost { charge: find.charge + charge, ..find }
-            }
-        }
-        RequestOperation::Transaction => {
-            let alone = !names_key;
-            let charge = if kind.request.writes.is_empty() {
-                found.create / items
-            } else {
-                let steps = kind.request.writes.iter().zip(&kind.written);
-                steps.map(|(step, found)| write(step, found, alone)).sum()
-            };
-            if names_key {
-                return here(charge);
-            }
-            let items: u32 = steps(kind).iter().map(|step| step.items).sum();
-            RequestCost {
-                names: NamedLevels::No,
-                logical: f64::from(items),
-                physical: f64::from(items),
-                ..here(charge)
-            }
-        }
-    }
+/// A kind of request under a candidate.
+pub(super) struct CostBasis<'a> {
+    pub(super) candidate: &'a CandidateCounts,
+    pub(super) kind: &'a RequestCounts,
+    pub(super) visits: RequestVisits,
+    pub(super) physical: f64,
+    pub(super) cardinality: f64,
+    pub(super) policy: &'a IndexingPolicy,
 }
 
 /// Returns the request units of a changed value: its old terms out of the index, the new ones in.
@@ -213,11 +129,7 @@ fn named(visit: &FilterVisit) -> NamedLevels {
 /// Returns the filter of a drawn request that comes `earlier` seconds before the newest item.
 fn filter(kind: &RequestCounts, values: &[KeyValue], earlier: i64) -> Filter {
     let mut values = kind.drawn.iter().zip(values);
-    let text = |seconds: i64| {
-        let time = time::OffsetDateTime::from_unix_timestamp(seconds).ok()?;
-        let text = time.format(&time::format_description::well_known::Rfc3339).ok()?;
-        Some(KeyValue::Text(text))
-    };
+    let text = |seconds| time_text(seconds).map(KeyValue::Text);
     let conditions = kind.request.filters.iter().filter_map(|(path, wanted)| {
         let condition = match wanted {
             RequestFilter::Drawn => FilterCondition::Equals(values.next()?.1.clone()),
@@ -235,38 +147,96 @@ fn filter(kind: &RequestCounts, values: &[KeyValue], earlier: i64) -> Filter {
     conditions.collect()
 }
 
-/// A query of a kind under a candidate.
-struct QueryEstimate<'a> {
-    strategy: &'a KeyStrategy,
-    kind: &'a RequestCounts,
-    visits: RequestVisits,
-    physical: f64,
-    cardinality: f64,
-}
-
-impl QueryEstimate<'_> {
-    fn cost(&self, matches: &MatchedItems, limit: Option<u32>) -> RequestCost {
+impl CostBasis<'_> {
+    /// Returns the costs of the request.
+    pub(super) fn cost(&self, matches: &MatchedItems) -> RequestEstimates {
+        let request = &self.kind.request;
         let found = &self.kind.found;
-        let items = float(found.items).max(1.0);
-        let kilobytes = |bytes: u64| float(bytes) / items / 1_024.0;
+        let names_key = self.visits.names == NamedLevels::Key;
+        let find = || self.query(&MatchedItems::single(), None);
+        let here = |request_units: f64| RequestEstimates {
+            names: NamedLevels::Key,
+            logical_partitions: 1.0,
+            physical_partitions: 1.0,
+            request_units,
+            ..RequestEstimates::default()
+        };
+        let steps = self.kind.steps.iter().zip(&self.kind.written);
+        let written = |alone: bool| steps.map(|(step, found)| self.write(step, found, alone)).sum();
+        let mut cost = match request.operation {
+            RequestOperation::Query => self.query(matches, request.limit),
+            RequestOperation::Create => here(written(true)),
+            RequestOperation::Read if names_key => {
+                RequestEstimates { items_loaded: 1.0, ..here(found.mean(found.read)) }
+            }
+            RequestOperation::Read => find(),
+            RequestOperation::Transaction => {
+                let mut cost = here(written(!names_key));
+                if !names_key {
+                    let items: u32 = self.kind.steps.iter().map(|step| step.items).sum();
+                    cost.names = NamedLevels::No;
+                    cost.logical_partitions = f64::from(items);
+                    cost.physical_partitions = f64::from(items);
+                }
+                cost.transaction_fits = Some(names_key);
+                cost
+            }
+            _ if names_key => here(written(true)),
+            _ => {
+                let mut cost = find();
+                cost.request_units += written(true);
+                cost
+            }
+        };
+        cost.kind.clone_from(&request.kind);
+        cost.per_day = request.per_day();
+        cost.request_units_per_day = cost.per_day.map(|per_day| per_day * cost.request_units);
+        cost
+    }
+
+    /// Returns the request units of a write. One that is alone removes the old version of its item.
+    fn write(&self, step: &TransactionStep, found: &FoundItems, alone: bool) -> f64 {
+        let write = found.mean(found.write);
+        let change = || {
+            let changed: f64 = step.set.iter().map(|path| terms_of(path, self.policy)).sum();
+            // The time of the write changes with each: two terms out, two in.
+            let time =
+                if self.policy.is_on() { f64::from(2 * TERMS_PER_VALUE) * TERM_RU } else { 0.0 };
+            write * if alone { 2.0 } else { 1.0 } + time + changed
+        };
+        let one = match step.operation {
+            RequestOperation::Create | RequestOperation::Delete => found.mean(found.create),
+            RequestOperation::Patch => {
+                change() + float(step.set.len().max(1) as u64) * PATCH_OPERATION_RU
+            }
+            RequestOperation::Replace | RequestOperation::Upsert => change(),
+            RequestOperation::Read => found.mean(found.read),
+            RequestOperation::Query | RequestOperation::Transaction => 0.0,
+        };
+        one * f64::from(step.items)
+    }
+
+    fn query(&self, matches: &MatchedItems, limit: Option<u32>) -> RequestEstimates {
+        let found = &self.kind.found;
+        let kilobytes = |bytes: u64| found.mean(float(bytes)) / 1_024.0;
         let charge_of_a_load = LOADED_ITEM_RU
             + kilobytes(found.stored_bytes) * LOADED_KB_RU
             + kilobytes(found.returned_bytes) * RETURNED_KB_RU;
         let is_sum = matches!(self.kind.request.select, QuerySelection::Aggregate(_));
         let limit = limit.filter(|_| !is_sum).map_or(f64::INFINITY, f64::from);
-        let mut cost = RequestCost {
+        let mut cost = RequestEstimates {
             names: self.visits.names,
             is_query: true,
             fans_out: self.fans_out(),
             charge_of_a_load,
-            ..RequestCost::default()
+            ..RequestEstimates::default()
         };
         let mut add = |share: f64, logical: f64, physical: f64, loaded: f64, seeks: f64| {
-            cost.logical += share * logical;
-            cost.physical += share * physical;
-            cost.loaded += share * loaded;
+            cost.logical_partitions += share * logical;
+            cost.physical_partitions += share * physical;
+            cost.items_loaded += share * loaded;
             let starts = physical * (QUERY_START_RU + seeks * SEEK_RU);
-            cost.charge += share * (starts + loaded * charge_of_a_load);
+            cost.request_units += share * (starts + loaded * charge_of_a_load);
         };
         let RequestVisits { draws, all, prefixes, partitions, .. } = self.visits;
         let everywhere = |requests: f64| matches.mean(|found| found.min(limit * requests));
@@ -316,7 +286,7 @@ impl QueryEstimate<'_> {
     /// Returns true if the answer is in the order of a period of the key.
     fn in_order_of_period(&self) -> bool {
         self.kind.request.order_by.as_ref().is_some_and(|order| {
-            let mut parts = self.strategy.levels().iter().flatten();
+            let mut parts = self.candidate.strategy.levels().iter().flatten();
             parts.any(|part| matches!(part, KeyPart::Period(path, _) if *path == order.path))
         })
     }
@@ -334,30 +304,23 @@ impl QueryEstimate<'_> {
             }
             _ => 1.0,
         };
-        self.strategy.levels().iter().flatten().map(of_part).product()
+        self.candidate.strategy.levels().iter().flatten().map(of_part).product()
     }
 
     /// Returns the number of look-ups in the index: of the filter, the order, and a named key that is no
     /// property of the filter.
     fn seeks(&self, names_key: bool) -> f64 {
         let request = &self.kind.request;
-        let filter: u32 = request
-            .filters
-            .values()
-            .map(|wanted| match wanted {
-                RequestFilter::Drawn
-                | RequestFilter::Last(_)
-                | RequestFilter::Fixed(FilterCondition::Equals(_)) => 1,
-                RequestFilter::Fixed(FilterCondition::OneOf(values)) => {
-                    u32::try_from(values.len()).unwrap_or(u32::MAX)
-                }
-                RequestFilter::Fixed(FilterCondition::Range(ValueRange { from, to })) => {
-                    u32::from(from.is_some()) + u32::from(to.is_some())
-                }
-            })
-            .fold(0, u32::saturating_add);
-        let is_stored = |level: &Vec<KeyPart>| matches!(level.as_slice(), [KeyPart::Value(_)]);
-        let by_key = names_key && !self.strategy.levels().iter().all(is_stored);
-        f64::from(filter) + f64::from(request.order_by.is_some()) + f64::from(by_key)
+        let filter = request.filters.values().map(|wanted| match wanted {
+            RequestFilter::Drawn | RequestFilter::Last(_) => 1,
+            RequestFilter::Fixed(FilterCondition::Equals(_)) => 1,
+            RequestFilter::Fixed(FilterCondition::OneOf(values)) => values.len() as u64,
+            RequestFilter::Fixed(FilterCondition::Range(ValueRange { from, to })) => {
+                u64::from(from.is_some()) + u64::from(to.is_some())
+            }
+        });
+        let by_key = names_key && self.candidate.is_computed();
+        let others = u64::from(request.order_by.is_some()) + u64::from(by_key);
+        float(filter.sum::<u64>() + others)
     }
 }

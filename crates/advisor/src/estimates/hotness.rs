@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use cosmos_model::partitioning::path::PropertyPath;
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use crate::{
     checks::MIN_WINDOW_WRITES,
     counts::{candidate::CandidateCounts, times},
     report::{CreationTimes, WriteHotness},
-    words::float,
+    words::{float, time_text},
 };
 
 /// The lengths of the windows, in seconds: a minute, an hour, a day.
@@ -93,6 +92,5 @@ fn name(candidate: &CandidateCounts, hash: u64) -> String {
 }
 
 fn text(seconds: i64) -> String {
-    let time = OffsetDateTime::from_unix_timestamp(seconds).ok();
-    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
+    time_text(seconds).unwrap_or_default()
 }

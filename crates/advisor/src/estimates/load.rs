@@ -10,17 +10,16 @@ use std::collections::HashMap;
 
 use cosmos_model::partitioning::{KeyPart, KeyStrategy, period::Granularity};
 
-use super::RequestCost;
-use super::model::{ContainerModel, steps};
+use super::model::ContainerModel;
 use crate::{
     counts::{
         candidate::CandidateCounts,
         request::{MatchedItems, RequestCounts},
     },
-    distribution::{PartitionValue, distribution},
+    distribution::distribution,
     limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     population::KeyGroup,
-    report::{Distribution, NamedLevels, PartitionGrowth},
+    report::{Distribution, NamedLevels, PartitionGrowth, RequestEstimates},
     request::RequestOperation,
     sketch::KeyRow,
     words::float,
@@ -32,21 +31,16 @@ const MIN_RECENT_WRITES: usize = 200;
 /// Load by logical partition.
 pub(crate) struct PartitionLoads<'a> {
     candidate: &'a CandidateCounts,
+    groups: &'a [KeyGroup<'a, ()>],
     model: &'a ContainerModel<'a>,
-    partitions: Vec<LoadedPartition<'a>>,
+    /// The request units a day of each group; `None` where no request has a frequency.
+    request_units: Option<Vec<f64>>,
     /// The shares of the recent writes, by the hash of the key; `None` where they are those of all items.
     recent: Option<HashMap<u64, f64>>,
     /// The shortest period in the key, in days.
     period_days: Option<f64>,
-    has_requests: bool,
     /// Request units a second at the busiest time, over the mean.
     peak: f64,
-}
-
-/// A logical partition, or a sampled one that stands for several, and its request units a day.
-struct LoadedPartition<'a> {
-    row: &'a KeyRow<'a, ()>,
-    request_units: f64,
 }
 
 impl<'a> PartitionLoads<'a> {
@@ -54,28 +48,32 @@ impl<'a> PartitionLoads<'a> {
         candidate: &'a CandidateCounts,
         groups: &'a [KeyGroup<'a, ()>],
         model: &'a ContainerModel<'a>,
-        costs: &[RequestCost],
+        costs: &[RequestEstimates],
         peak: Option<f64>,
     ) -> Self {
-        let partitions =
-            groups.iter().map(|group| LoadedPartition { row: &group.row, request_units: 0.0 });
         let mut loads = Self {
             candidate,
+            groups,
             model,
-            partitions: partitions.collect(),
+            request_units: None,
             recent: recent_writes(candidate, groups),
             period_days: period_days(&candidate.strategy),
-            has_requests: false,
             peak: peak.unwrap_or(1.0).max(1.0),
         };
         for ((kind, matches), cost) in model.kinds.iter().zip(costs) {
-            if let Some(per_day) = kind.request.per_day() {
-                loads.has_requests = true;
-                let weights = loads.weights(kind, matches, cost);
-                loads.divide(per_day * cost.charge, &weights);
+            let Some(per_day) = cost.request_units_per_day else { continue };
+            let weights = loads.weights(kind, matches, cost);
+            let sum: f64 = loads.rows().zip(&weights).map(|(row, weight)| row.keys * weight).sum();
+            let units = loads.request_units.get_or_insert_with(|| vec![0.0; groups.len()]);
+            for (units, weight) in units.iter_mut().zip(weights).filter(|_| sum > 0.0) {
+                *units += per_day * weight / sum;
             }
         }
         loads
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &'a KeyRow<'a, ()>> + Clone + use<'a> {
+        self.groups.iter().map(|group| &group.row)
     }
 
     /// Returns the weight of each partition in the load of a kind of request.
@@ -83,9 +81,9 @@ impl<'a> PartitionLoads<'a> {
         &self,
         kind: &RequestCounts,
         matches: &MatchedItems,
-        cost: &RequestCost,
+        cost: &RequestEstimates,
     ) -> Vec<f64> {
-        let rows = self.partitions.iter().map(|partition| partition.row);
+        let rows = self.rows();
         if let Some(recent) = self.recent.as_ref().filter(|_| self.asks_for_the_newest(kind)) {
             return rows.map(|row| recent.get(&row.hash).copied().unwrap_or(0.0)).collect();
         }
@@ -93,79 +91,33 @@ impl<'a> PartitionLoads<'a> {
             return rows.map(|row| row.items).collect();
         }
         let squares: f64 = rows.clone().map(|row| row.items * row.items * row.keys).sum();
-        let mean_items_of_a_request =
-            (squares / self.total(|partition| partition.row.items).max(1.0)).max(1.0);
+        let items: f64 = rows.clone().map(|row| row.items * row.keys).sum();
+        let mean_items_of_a_request = (squares / items.max(1.0)).max(1.0);
         let found_share = (matches.mean(|found| found) / mean_items_of_a_request).min(1.0);
         let limit = kind.request.limit.map_or(f64::INFINITY, f64::from);
-        let start = (cost.charge - cost.loaded * cost.charge_of_a_load).max(0.0);
+        let start = (cost.request_units - cost.items_loaded * cost.charge_of_a_load).max(0.0);
         let charge = |items: f64| start + (items * found_share).min(limit) * cost.charge_of_a_load;
         rows.map(|row| row.items * charge(row.items)).collect()
     }
 
-    fn divide(&mut self, request_units: f64, weights: &[f64]) {
-        let partitions = self.partitions.iter_mut().zip(weights);
-        let sum: f64 = partitions.map(|(partition, weight)| partition.row.keys * weight).sum();
-        if sum > 0.0 {
-            for (partition, weight) in self.partitions.iter_mut().zip(weights) {
-                partition.request_units += request_units * weight / sum;
-            }
-        }
-    }
-
     /// Returns true if requests of this kind go to the newest items, and not to several periods.
     fn asks_for_the_newest(&self, kind: &RequestCounts) -> bool {
-        let is_create = |operation| operation == RequestOperation::Create;
-        match kind.request.operation {
-            RequestOperation::Transaction => {
-                steps(kind).iter().all(|step| is_create(step.operation))
-            }
-            operation if is_create(operation) => true,
-            _ => kind.last.as_ref().is_some_and(|(_, seconds)| {
+        let creates = kind.steps.iter().all(|step| step.operation == RequestOperation::Create);
+        creates
+            || kind.last.as_ref().is_some_and(|(_, seconds)| {
                 let is_first_page = kind.request.limit.is_some() && kind.request.order_by.is_some();
                 let periods = self.period_days.unwrap_or(0.0) * SECONDS_OF_A_DAY;
                 is_first_page || float(seconds.unsigned_abs()) <= 2.0 * periods
-            }),
-        }
+            })
     }
 
-    pub(crate) fn by_items(&self) -> Distribution {
-        self.by(|partition| partition.row.items)
-    }
-
-    pub(crate) fn by_bytes(&self) -> Distribution {
-        self.by(|partition| partition.row.bytes)
+    pub(crate) fn by(&self, value: impl Fn(&KeyRow<'_, ()>) -> f64) -> Distribution {
+        distribution(self.rows().map(|row| (row.key, value(row), row.keys)).collect())
     }
 
     pub(crate) fn by_request_units(&self) -> Option<Distribution> {
-        self.has_requests.then(|| self.by(|partition| partition.request_units))
-    }
-
-    /// Returns the share of the busiest partition in the load; in the items, without requests.
-    pub(crate) fn busiest(&self) -> f64 {
-        let value: fn(&LoadedPartition<'_>) -> f64 = if self.has_requests {
-            |partition| partition.request_units
-        } else {
-            |partition| partition.row.items
-        };
-        let all = self.total(value);
-        if all > 0.0 { self.most(value) / all } else { 0.0 }
-    }
-
-    fn by(&self, value: impl Fn(&LoadedPartition<'_>) -> f64) -> Distribution {
-        let parts = self.partitions.iter().map(|partition| PartitionValue {
-            key: partition.row.key,
-            value: value(partition),
-            keys: partition.row.keys,
-        });
-        distribution(parts.collect())
-    }
-
-    fn most(&self, value: fn(&LoadedPartition<'_>) -> f64) -> f64 {
-        self.partitions.iter().map(value).fold(0.0, f64::max)
-    }
-
-    fn total(&self, value: fn(&LoadedPartition<'_>) -> f64) -> f64 {
-        self.partitions.iter().map(|partition| value(partition) * partition.row.keys).sum()
+        let rows = self.rows().zip(self.request_units.as_ref()?);
+        Some(distribution(rows.map(|(row, units)| (row.key, *units, row.keys)).collect()))
     }
 
     /// Returns the growth of the largest and the busiest partition.
@@ -176,7 +128,7 @@ impl<'a> PartitionLoads<'a> {
         let model = self.model;
         let items_per_day = model.items_per_day();
         let container_bytes = float(self.candidate.bytes).max(1.0) * model.draw.scale;
-        let largest_bytes = self.most(|partition| partition.row.bytes);
+        let largest_bytes = self.rows().map(|row| row.bytes).fold(0.0, f64::max);
         let share = match &self.recent {
             Some(recent) => recent.values().copied().fold(0.0, f64::max),
             None if self.period_days.is_none() => largest_bytes / container_bytes,
@@ -194,8 +146,10 @@ impl<'a> PartitionLoads<'a> {
             None => largest_bytes + 365.0 * rate,
             Some(period) => largest_bytes.max(period * rate),
         };
-        let busiest = self.most(|partition| partition.request_units) / SECONDS_OF_A_DAY * self.peak;
-        let busiest = self.has_requests.then_some(busiest);
+        let busiest = self
+            .request_units
+            .as_ref()
+            .map(|units| units.iter().copied().fold(0.0, f64::max) / SECONDS_OF_A_DAY * self.peak);
         // With a period in the key, next year's requests go to other partitions, but their number grows the same.
         let in_container = model.options.items_in_container.and(items_per_day);
         let days_to_10_000_ru = busiest.zip(in_container).and_then(|(busiest, items_per_day)| {

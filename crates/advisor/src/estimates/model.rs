@@ -11,6 +11,7 @@ use crate::{
     },
     options::ValidationOptions,
     population::SampleDraw,
+    report::RequestEstimates,
     request::{RequestOperation, TransactionStep},
     words::float,
 };
@@ -41,43 +42,38 @@ impl<'a> ContainerModel<'a> {
         Self { kinds, options, time, n_items, draw }
     }
 
-    /// Returns the requests of a kind a day; 1 where no frequency is known.
-    pub(crate) fn weight(&self, kind: &RequestCounts) -> f64 {
-        let any = self.kinds.iter().any(|(kind, _)| kind.request.frequency.is_some());
-        if any { kind.request.per_day().unwrap_or(0.0) } else { 1.0 }
+    /// Returns the sum of `of` over the requests a day; over one of each kind where no frequency is known.
+    pub(crate) fn sum(
+        &self,
+        costs: &[RequestEstimates],
+        of: impl Fn(&RequestCounts, &RequestEstimates) -> f64,
+    ) -> f64 {
+        let any = costs.iter().any(|cost| cost.per_day.is_some());
+        let of_kind = |((kind, _), cost): (&(&RequestCounts, _), &RequestEstimates)| {
+            of(kind, cost) * if any { cost.per_day.unwrap_or(0.0) } else { 1.0 }
+        };
+        self.kinds.iter().zip(costs).map(of_kind).sum()
     }
 
     /// Returns the growth of the container in items a day, where it is known: creates less deletes.
     pub(crate) fn items_per_day(&self) -> Option<f64> {
-        let created = self.kinds.iter().filter_map(|(kind, _)| {
-            let steps = match kind.request.operation {
-                RequestOperation::Transaction => steps(kind),
-                operation => vec![TransactionStep::new(operation)],
-            };
-            let grows = steps.iter().any(|step| step.operation == RequestOperation::Create);
-            let change: f64 = steps.iter().map(change).sum();
-            Some((grows, change * kind.request.per_day()?))
+        let is_create = |step: &TransactionStep| step.operation == RequestOperation::Create;
+        let kinds = self.kinds.iter().filter_map(|(kind, _)| {
+            Some((kind.steps.iter().any(is_create), change(kind) * kind.request.per_day()?))
         });
         // Deletes alone do not tell the growth.
-        let sum = created.reduce(|(a, sum), (b, change)| (a || b, sum + change));
+        let sum = kinds.reduce(|(a, sum), (b, change)| (a || b, sum + change));
         let stated = sum.filter(|(grows, _)| *grows).map(|(_, sum)| sum.max(0.0));
         self.options.items_per_day.or(stated)
     }
 }
 
-/// Returns the change of the number of items by a step.
-fn change(step: &TransactionStep) -> f64 {
-    match step.operation {
+/// Returns the change of the number of items by a request.
+fn change(kind: &RequestCounts) -> f64 {
+    let change = kind.steps.iter().map(|step| match step.operation {
         RequestOperation::Create => f64::from(step.items),
         RequestOperation::Delete => -f64::from(step.items),
         _ => 0.0,
-    }
-}
-
-/// Returns the writes of a transaction: one create when none is given.
-pub(crate) fn steps(kind: &RequestCounts) -> Vec<TransactionStep> {
-    if kind.request.writes.is_empty() {
-        return vec![TransactionStep::new(RequestOperation::Create)];
-    }
-    kind.request.writes.clone()
+    });
+    change.sum()
 }

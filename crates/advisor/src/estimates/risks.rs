@@ -17,7 +17,8 @@
 //!    without a transaction: its request units count three times.
 //! 5. **Items without a key** (`invalid-key`, `missing-key`): their share, [`UNKEYED_WEIGHT`] times.
 
-use super::RequestCost;
+use cosmos_model::partitioning::KeyPart;
+
 use super::model::ContainerModel;
 use crate::{
     checks::{
@@ -26,7 +27,7 @@ use crate::{
     },
     counts::{candidate::CandidateCounts, request::RequestCounts},
     limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS},
-    report::{KeyRisk, PartitionGrowth, WriteHotness},
+    report::{CandidateEstimates, KeyRisk, RequestEstimates},
     request::RequestOperation,
     words::float,
 };
@@ -37,73 +38,47 @@ const UNKEYED_WEIGHT: f64 = 10.0;
 /// The largest factor of a year's growth, since a straight line into the future is uncertain.
 const MAX_GROWTH_FACTOR: f64 = 2.0;
 
-/// The input of the risks, beside the candidate.
-pub(super) struct RiskBasis<'a> {
-    pub(super) model: &'a ContainerModel<'a>,
-    pub(super) costs: &'a [RequestCost],
-    pub(super) physical: f64,
-    pub(super) growth: &'a PartitionGrowth,
-    /// The share of the busiest logical partition in the load.
-    pub(super) busiest: f64,
-    pub(super) hotness: Option<&'a WriteHotness>,
-}
-
-impl RiskBasis<'_> {
-    /// Returns the risks with costs.
-    pub(super) fn risks(&self, candidate: &CandidateCounts) -> Vec<KeyRisk> {
-        let total = self.sum(|_, _| true);
-        let growth = self.growth;
-        let missing =
-            if candidate.is_computed() { candidate.keys.missing + candidate.keys.null } else { 0 };
-        let keys = &candidate.keys;
-        let share = |n: u64| float(n) / float(candidate.n_items.max(1));
-        let limit = |part: f64| (2.0 * part - 1.0).max(0.0);
-        let risks = [
-            (CROSS_PARTITION_QUERIES, self.fan_out()),
-            (HOT_PARTITION, self.idle_throughput(total)),
-            (LARGE_PARTITION, total * limit(growth.largest_bytes_in_a_year / PARTITION_BYTES)),
-            (THROUGHPUT_LIMIT, total * limit(self.busiest_in_a_year() / PARTITION_REQUEST_UNITS)),
-            (CHANGING_KEY, self.moves(candidate)),
-            (MISSING_KEY, total * UNKEYED_WEIGHT * share(missing)),
-            (
-                INVALID_KEY,
-                total * UNKEYED_WEIGHT * share(keys.not_scalar + keys.not_a_time + keys.too_long),
-            ),
-        ];
-        let risks = risks.map(|(code, request_units)| KeyRisk { code, request_units });
-        risks.into_iter().filter(|risk| risk.request_units > 0.0).collect()
-    }
-
-    fn sum(&self, of: impl Fn(&RequestCounts, &RequestCost) -> bool) -> f64 {
-        let kinds = self.model.kinds.iter().zip(self.costs);
-        let chosen = kinds.filter(|((kind, _), cost)| of(kind, cost));
-        chosen.map(|((kind, _), cost)| self.model.weight(kind) * cost.charge).sum()
-    }
-
-    fn fan_out(&self) -> f64 {
-        self.sum(|_, cost| cost.fans_out) * (1.0 - 1.0 / self.physical.max(1.0))
-    }
-
-    fn idle_throughput(&self, total: f64) -> f64 {
-        // Creates may be concentrated at each time, though they are spread over all times.
-        let creates = self.sum(|kind, _| kind.request.operation == RequestOperation::Create);
-        let hotness = self.hotness.filter(|hotness| hotness.writes >= MIN_WINDOW_WRITES);
-        let hot_creates = hotness.map_or(0.0, |hotness| hotness.share * creates / total.max(1.0));
-        let idle = (self.physical * self.busiest.max(hot_creates) - 1.0).max(0.0);
-        let busy = self.growth.busiest_request_units_per_second.unwrap_or(0.0) / FAR_REQUEST_UNITS;
-        total * idle * busy.min(1.0)
-    }
-
-    fn busiest_in_a_year(&self) -> f64 {
-        let now = self.growth.busiest_request_units_per_second.unwrap_or(0.0);
-        let growth = self.growth.growth_in_a_year.unwrap_or(1.0).min(MAX_GROWTH_FACTOR);
-        now * growth
-    }
-
-    fn moves(&self, candidate: &CandidateCounts) -> f64 {
-        let parts = candidate.strategy.levels().iter().flatten();
-        let paths: Vec<_> = parts.map(cosmos_model::partitioning::KeyPart::path).collect();
-        let changing = self.sum(|kind, _| kind.request.sets_one_of(&paths));
-        2.0 * changing
-    }
+/// Returns the risks with costs.
+pub(super) fn risks(
+    estimates: &CandidateEstimates,
+    candidate: &CandidateCounts,
+    model: &ContainerModel<'_>,
+) -> Vec<KeyRisk> {
+    let sum = |of: &dyn Fn(&RequestCounts, &RequestEstimates) -> bool| {
+        let units = |kind: &_, cost: &RequestEstimates| {
+            if of(kind, cost) { cost.request_units } else { 0.0 }
+        };
+        model.sum(&estimates.requests, units)
+    };
+    let total = sum(&|_, _| true);
+    let physical = estimates.physical_partitions.max(1.0);
+    let fan_out = sum(&|_, cost| cost.fans_out) * (1.0 - 1.0 / physical);
+    let growth = &estimates.growth;
+    let busiest = growth.busiest_request_units_per_second.unwrap_or(0.0);
+    // Creates may be concentrated at each time, though they are spread over all times.
+    let creates = sum(&|kind, _| kind.request.operation == RequestOperation::Create);
+    let hotness = estimates.hotness.as_ref().filter(|hot| hot.writes >= MIN_WINDOW_WRITES);
+    let hot_creates = hotness.map_or(0.0, |hotness| hotness.share * creates / total.max(1.0));
+    let largest = estimates.by_load().largest;
+    let idle = (estimates.physical_partitions * largest.max(hot_creates) - 1.0).max(0.0);
+    let idle_throughput = total * idle * (busiest / FAR_REQUEST_UNITS).min(1.0);
+    let in_a_year = busiest * growth.growth_in_a_year.unwrap_or(1.0).min(MAX_GROWTH_FACTOR);
+    let limit = |part: f64| total * (2.0 * part - 1.0).max(0.0);
+    let parts = candidate.strategy.levels().iter().flatten();
+    let paths: Vec<_> = parts.map(KeyPart::path).collect();
+    let moves = 2.0 * sum(&|kind, _| kind.request.sets_one_of(&paths));
+    let keys = &candidate.keys;
+    let unkeyed = |n: u64| total * UNKEYED_WEIGHT * float(n) / float(candidate.n_items.max(1));
+    let missing = if candidate.is_computed() { keys.missing + keys.null } else { 0 };
+    let risks = [
+        (CROSS_PARTITION_QUERIES, fan_out),
+        (HOT_PARTITION, idle_throughput),
+        (LARGE_PARTITION, limit(growth.largest_bytes_in_a_year / PARTITION_BYTES)),
+        (THROUGHPUT_LIMIT, limit(in_a_year / PARTITION_REQUEST_UNITS)),
+        (CHANGING_KEY, moves),
+        (MISSING_KEY, unkeyed(missing)),
+        (INVALID_KEY, unkeyed(keys.not_scalar + keys.not_a_time + keys.too_long)),
+    ];
+    let risks = risks.map(|(code, request_units)| KeyRisk { code, request_units });
+    risks.into_iter().filter(|risk| risk.request_units > 0.0).collect()
 }
