@@ -13,7 +13,7 @@
 use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 use serde::Serialize;
 
-use crate::{report::CandidateReport, request::RequestKind};
+use crate::{findings::is_computed, report::CandidateReport, request::RequestKind};
 
 mod alternatives;
 mod certainty;
@@ -152,11 +152,6 @@ impl Advice {
     pub fn warns_of_current(&self) -> bool {
         self.current().is_some_and(|standing| !standing.works || !standing.warnings().is_empty())
     }
-}
-
-/// Returns true when the app computes and stores this level: it is more than one value of the item.
-fn is_computed(level: &[KeyPart]) -> bool {
-    !matches!(level, [KeyPart::Value(_)])
 }
 
 /// Returns the number of parts of a strategy. A computed part counts twice.

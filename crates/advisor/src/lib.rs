@@ -30,7 +30,7 @@ mod options;
 mod sketch;
 
 // The estimates and the findings.
-pub mod checks;
+mod checks;
 mod distribution;
 pub mod estimates;
 pub mod findings;

@@ -137,6 +137,13 @@ pub struct Distribution {
     pub curve: Vec<(f64, f64)>,
 }
 
+impl Distribution {
+    /// Returns the key of the partition that has the most.
+    pub(crate) fn largest_key(&self) -> String {
+        self.top.first().map(|top| top.key.clone()).unwrap_or_default()
+    }
+}
+
 /// A logical partition and its share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -307,14 +314,14 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Creates a warning.
     pub(crate) fn new(
         code: &'static str,
-        severity: Severity,
         [threshold, measured]: [f64; 2],
         source: &'static str,
         sentence: String,
     ) -> Self {
-        Self { code, severity, threshold, measured, source, sentence }
+        Self { code, severity: Severity::Warning, threshold, measured, source, sentence }
     }
 }
 

@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 use super::{
     UniquenessPlan,
     indexes::{IndexPaths, IndexedQuery, SortedPath, indexes, queries},
-    is_computed,
 };
-use crate::request::RequestKind;
+use crate::{findings::is_computed, request::RequestKind};
 
 /// The longest value of the Bicep in one line.
 const MAX_LINE_BYTES: usize = 70;

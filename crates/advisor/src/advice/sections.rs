@@ -1,8 +1,9 @@
 //! Advice in sections, for both outputs.
 
-use super::{Advice, ContainerLoad, RankedCandidate, SecondCopy, is_computed};
+use super::{Advice, ContainerLoad, RankedCandidate, SecondCopy};
 use crate::{
     checks::SPANNING_TRANSACTION,
+    findings::is_computed,
     output::{
         Block, NONE, Section, Table,
         charts::{self, COLOURS},

@@ -99,6 +99,6 @@ impl CandidateCounts {
 
     /// Returns true if the app computes and stores the key or a level of it.
     pub(crate) fn is_computed(&self) -> bool {
-        self.strategy.levels().iter().any(|level| !matches!(level.as_slice(), [KeyPart::Value(_)]))
+        self.strategy.levels().iter().any(|level| crate::findings::is_computed(level))
     }
 }
