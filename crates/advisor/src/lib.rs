@@ -56,8 +56,6 @@ pub use options::ValidationOptions;
 pub use report::CandidateReport;
 pub use request::RequestKind;
 
-use sample::SampleError;
-
 /// Reads a sample to its end and returns a report for each candidate, in their order.
 ///
 /// ```
@@ -75,7 +73,7 @@ pub fn validate(
     requests: Vec<RequestKind>,
     candidates: Vec<KeyStrategy>,
     options: ValidationOptions,
-) -> Result<Vec<CandidateReport>, SampleError> {
+) -> anyhow::Result<Vec<CandidateReport>> {
     let mut counts = SampleCounts::new(candidates, requests, options);
     sample::read(sample, |items| counts.add(items))?;
     let estimates = Estimates::new(&counts);

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use anyhow::{Context, anyhow};
 use azure_data_cosmos::{
     ContainerClient, FeedScope, Query,
     feed::QueryPageIterator,
@@ -17,8 +18,9 @@ mod connection;
 mod draw;
 mod endings;
 
-pub use connection::ConnectionError;
 pub use draw::{DrawnSample, MIN_REQUEST_UNITS};
+
+const UNREACHABLE: &str = "the account cannot be reached";
 
 /// A live container.
 pub struct LiveContainer {
@@ -31,21 +33,17 @@ impl LiveContainer {
     /// Azure, and of the signed-in developer elsewhere. Looks the container up and reads its key.
     pub async fn open(account: &str, database: &str, id: &str) -> anyhow::Result<Self> {
         let cosmos = connection::connect(account).await?;
-        let found = |error: azure_data_cosmos::CosmosError| {
-            if error.status().is_not_found() {
-                anyhow::anyhow!("there is no container `{id}` in the database `{database}`")
-            } else {
-                ConnectionError::Store(error).into()
-            }
+        let found = |error: azure_data_cosmos::CosmosError| match error.status().is_not_found() {
+            true => anyhow!("there is no container `{id}` in the database `{database}`"),
+            false => anyhow::Error::new(error).context(UNREACHABLE),
         };
         let client = cosmos.database_client(database).container_client(id, None).await;
         let client = client.map_err(found)?;
         let definition = client.read(None).await.map_err(found)?.into_model()?.partition_key;
         let paths: Vec<String> = definition.paths().iter().map(ToString::to_string).collect();
         let paths = paths.join(",");
-        let key = paths.parse().map_err(|error| {
-            anyhow::anyhow!("the partition key {paths} cannot be read: {error}")
-        })?;
+        let key =
+            paths.parse().with_context(|| format!("the partition key {paths} cannot be read"))?;
         Ok(Self { client, key })
     }
 

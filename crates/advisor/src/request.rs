@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use anyhow::{Context, anyhow};
 use cosmos_model::partitioning::{Filter, FilterCondition, path::PropertyPath};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{Error as _, MapAccess, Visitor},
 };
 use serde_json::Value;
-use thiserror::Error;
 
 mod check;
 
@@ -21,7 +21,7 @@ pub(crate) use check::compared;
 ///  "filters": {"/userId": "?", "/createdAt": {"last": "30 days"}},
 ///  "limit": 20, "orderBy": "/createdAt desc", "frequency": {"perDay": 12000}}
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestKind {
     /// Its name in reports.
@@ -57,12 +57,13 @@ pub struct RequestKind {
 }
 
 /// The operation of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestOperation {
     /// Reads one item by its id.
     Read,
     /// Finds items.
+    #[default]
     Query,
     /// Creates an item.
     Create,
@@ -110,7 +111,7 @@ fn filters_without_repeats<'de, D: Deserializer<'de>>(
 
         fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
             let mut filters = BTreeMap::new();
-            while let Some((path, filter)) = map.next_entry::<PropertyPath, RequestFilter>()? {
+            while let Some((path, filter)) = map.next_entry::<PropertyPath, _>()? {
                 if filters.insert(path.clone(), filter).is_some() {
                     return Err(M::Error::custom(format!(
                         "{path} has two filters, of which one would be ignored; join them to one, such as \
@@ -182,28 +183,6 @@ pub struct OrderBy {
     pub descending: bool,
 }
 
-/// The error of a request that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum RequestError {
-    /// Not a length of time.
-    #[error("`{0}` is no length of time: write such as \"30 days\", \"12 hours\" or \"3 months\"")]
-    Time(String),
-    /// Not an order.
-    #[error("`{0}` is no order: write such as \"/createdAt desc\"")]
-    Order(String),
-    /// Not a condition.
-    #[error(
-        "`{0}` is no condition: write \"?\" for a value of the sample, {{\"last\": \"30 days\"}}, a value, a list of values, or {{\"from\": …, \"to\": …}}"
-    )]
-    FilterCondition(String),
-    /// Not the JSON of a request.
-    #[error("{0}")]
-    Json(String),
-    /// Parts that contradict each other, or that the operation does not have.
-    #[error("{0}")]
-    Meaningless(String),
-}
-
 impl RequestOperation {
     /// Returns true for an operation that changes nothing.
     pub fn is_read(self) -> bool {
@@ -238,22 +217,26 @@ impl RequestKind {
 }
 
 impl TryFrom<Value> for RequestFilter {
-    type Error = RequestError;
+    type Error = anyhow::Error;
 
-    fn try_from(value: Value) -> Result<Self, RequestError> {
+    fn try_from(value: Value) -> anyhow::Result<Self> {
         if value == "?" {
             return Ok(Self::Drawn);
         }
-        if let Some(last) =
-            value.get("last").filter(|_| value.as_object().is_some_and(|o| o.len() == 1))
+        if let Some(last) = value.get("last")
+            && value.as_object().is_some_and(|filter| filter.len() == 1)
         {
-            let text = last.as_str().ok_or_else(|| RequestError::Time(last.to_string()))?;
-            return seconds(text)
-                .map(Self::Last)
-                .ok_or_else(|| RequestError::Time(text.to_owned()));
+            let seconds = last.as_str().and_then(seconds).with_context(|| {
+                format!("`{last}` is no length of time: write such as \"30 days\", \"12 hours\" or \"3 months\"")
+            })?;
+            return Ok(Self::Last(seconds));
         }
-        let condition = FilterCondition::deserialize(&value);
-        condition.map(Self::Fixed).map_err(|_| RequestError::FilterCondition(value.to_string()))
+        FilterCondition::deserialize(&value).map(Self::Fixed).map_err(|_| {
+            anyhow!(
+                "`{value}` is no condition: write \"?\" for a value of the sample, {{\"last\": \"30 days\"}}, a \
+                 value, a list of values, or {{\"from\": …, \"to\": …}}"
+            )
+        })
     }
 }
 
@@ -288,19 +271,20 @@ fn seconds(text: &str) -> Option<i64> {
 }
 
 impl TryFrom<String> for OrderBy {
-    type Error = RequestError;
+    type Error = anyhow::Error;
 
-    fn try_from(text: String) -> Result<Self, RequestError> {
+    fn try_from(text: String) -> anyhow::Result<Self> {
         let trimmed = text.trim();
         let (path, descending) = match trimmed.rsplit_once(' ') {
             Some((path, word)) if word.eq_ignore_ascii_case("desc") => (path, true),
             Some((path, word)) if word.eq_ignore_ascii_case("asc") => (path, false),
             _ => (trimmed, false),
         };
-        match path.trim().parse() {
-            Ok(path) => Ok(Self { path, descending }),
-            Err(_) => Err(RequestError::Order(text)),
-        }
+        let path = path
+            .trim()
+            .parse()
+            .map_err(|_| anyhow!("`{text}` is no order: write such as \"/createdAt desc\""))?;
+        Ok(Self { path, descending })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::BufRead;
 
+use anyhow::{Context, anyhow, ensure};
 use serde_json::Value;
-use thiserror::Error;
 
 /// The bytes of text that are parsed at once, on one core: freeing the memory of another core takes longer than
 /// parsing. A small batch stays in the caches of a core.
@@ -24,45 +24,6 @@ pub struct SampleItem {
     pub bytes: usize,
 }
 
-/// The error of a sample that cannot be used.
-#[derive(Debug, Error)]
-pub enum SampleError {
-    /// It cannot be read.
-    #[error("the sample cannot be read")]
-    Io(#[from] std::io::Error),
-    /// A line is not JSON.
-    #[error("line {line}: not JSON ({error}); write one item a line")]
-    Json {
-        /// The number of the line, from 1.
-        line: u64,
-        /// The message of the parser.
-        error: String,
-    },
-    /// A line is no object.
-    #[error("line {line}: an item is a JSON object, such as {{\"id\": \"1\"}}")]
-    NotAnObject {
-        /// The number of the line, from 1.
-        line: u64,
-    },
-    /// An item is larger than the service stores.
-    #[error(
-        "line {line}: the item has {bytes} bytes, and the service stores items of at most {MAX_ITEM_BYTES}; leave \
-         it out, or split it as the app has to"
-    )]
-    TooLarge {
-        /// The number of the line, from 1.
-        line: u64,
-        /// The bytes of the item as JSON without white space.
-        bytes: usize,
-    },
-    /// A line is longer than any item.
-    #[error("line {line}: longer than {} MB; write one item a line", MAX_LINE_BYTES >> 20)]
-    TooLong {
-        /// The number of the line, from 1.
-        line: u64,
-    },
-}
-
 /// Reads JSON Lines and passes them to `each` in batches, in their order. Empty lines are skipped. One
 /// batch is in memory at a time.
 ///
@@ -71,13 +32,10 @@ pub enum SampleError {
 /// let text = "{\"id\": \"1\"}\n\n{\"id\": \"2\"}\n";
 /// tributary_partition::sample::read(text.as_bytes(), |batch| items += batch.len())?;
 /// assert_eq!(items, 2);
-/// # Ok::<(), tributary_partition::sample::SampleError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read(
-    mut from: impl BufRead,
-    mut each: impl FnMut(&[SampleItem]),
-) -> Result<(), SampleError> {
-    let mut n_lines = 0;
+pub fn read(mut from: impl BufRead, mut each: impl FnMut(&[SampleItem])) -> anyhow::Result<()> {
+    let mut n_lines: u64 = 0;
     let mut text = Vec::with_capacity(BATCH_BYTES);
     loop {
         let mut lines = Vec::new();
@@ -86,20 +44,24 @@ pub fn read(
         while text.len() < BATCH_BYTES {
             let start = text.len();
             let limit = MAX_LINE_BYTES as u64 + 1;
-            let length = std::io::Read::take(&mut from, limit).read_until(b'\n', &mut text)?;
+            let length = std::io::Read::take(&mut from, limit)
+                .read_until(b'\n', &mut text)
+                .context("the sample cannot be read")?;
             if length == 0 {
                 ended = true;
                 break;
             }
             n_lines += 1;
-            if length > MAX_LINE_BYTES {
-                return Err(SampleError::TooLong { line: n_lines });
-            }
+            ensure!(
+                length <= MAX_LINE_BYTES,
+                "line {n_lines}: longer than {} MB; write one item a line",
+                MAX_LINE_BYTES >> 20
+            );
             lines.push((n_lines, start..text.len()));
         }
         let read = lines.into_iter().map(|(line, range)| item(line, &text[range]));
         let items: Vec<SampleItem> =
-            read.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+            read.filter_map(Result::transpose).collect::<anyhow::Result<_>>()?;
         if !items.is_empty() {
             each(&items);
         }
@@ -109,7 +71,7 @@ pub fn read(
     }
 }
 
-fn item(line: u64, text: &[u8]) -> Result<Option<SampleItem>, SampleError> {
+fn item(line: u64, text: &[u8]) -> anyhow::Result<Option<SampleItem>> {
     let text = text.trim_ascii();
     // The byte-order mark of exports from Windows.
     let text = if line == 1 { text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text) } else { text };
@@ -117,17 +79,18 @@ fn item(line: u64, text: &[u8]) -> Result<Option<SampleItem>, SampleError> {
         return Ok(None);
     }
     let value: Value = serde_json::from_slice(text)
-        .map_err(|error| SampleError::Json { line, error: error.to_string() })?;
-    if !value.is_object() {
-        return Err(SampleError::NotAnObject { line });
-    }
+        .map_err(|error| anyhow!("line {line}: not JSON ({error}); write one item a line"))?;
+    ensure!(value.is_object(), "line {line}: an item is a JSON object, such as {{\"id\": \"1\"}}");
     let mut count = ByteCounter(0);
     // Counting cannot fail.
     let _ = serde_json::to_writer(&mut count, &value);
-    if count.0 > MAX_ITEM_BYTES {
-        return Err(SampleError::TooLarge { line, bytes: count.0 });
-    }
-    Ok(Some(SampleItem { value, bytes: count.0 }))
+    let bytes = count.0;
+    ensure!(
+        bytes <= MAX_ITEM_BYTES,
+        "line {line}: the item has {bytes} bytes, and the service stores items of at most {MAX_ITEM_BYTES}; leave \
+         it out, or split it as the app has to"
+    );
+    Ok(Some(SampleItem { value, bytes }))
 }
 
 /// A writer that counts the bytes.

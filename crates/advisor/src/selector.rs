@@ -18,8 +18,7 @@ mod kinds;
 pub use architecture::{ContainerArchitecture, ContainerDecision};
 pub use changes::AnswerChange;
 pub use characteristics::{
-    CharacteristicsError, DataAccess, DataCharacteristics, DataLoad, DataTenants, DataVolume,
-    KeyPaths,
+    DataAccess, DataCharacteristics, DataLoad, DataTenants, DataVolume, KeyPaths,
 };
 pub use decision::KeyDecision;
 pub use kinds::{GuideStatement, StrategyKind};

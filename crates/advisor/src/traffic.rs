@@ -15,9 +15,9 @@
 
 use std::{collections::BTreeSet, io::BufRead};
 
+use anyhow::{Context, bail};
 use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
-use thiserror::Error;
 use time::{Date, OffsetDateTime, Time};
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     limits::GB,
     output::{Block, Section},
     request::{RequestFrequency, RequestKind},
-    words::{counted, percent},
+    words::{counted, float, percent},
 };
 
 mod kinds;
@@ -38,60 +38,18 @@ pub use partitions::PartitionUse;
 use rows::TrafficRow;
 use tables::TrafficTables;
 
-/// The logical partitions, texts and queries that are counted one by one.
-const MAX_COUNTED_ROWS: usize = 100_000;
-
 /// The measured traffic of a container.
 #[derive(Debug, Default)]
 pub struct Traffic {
     rows: u64,
     container: Option<String>,
-    days: Option<f64>,
-    span: TrafficSpan,
-    tables: TrafficTables,
-}
-
-/// The error of a file that is no traffic.
-#[derive(Debug, Error)]
-pub enum TrafficError {
-    /// It cannot be read.
-    #[error("cannot be read")]
-    Io(#[from] std::io::Error),
-    /// Not CSV.
-    #[error("is no CSV: {0}")]
-    Csv(String),
-    /// Not JSON.
-    #[error("is no JSON: {0}; write a JSON array, or one object a line")]
-    Json(String),
-    /// No known row.
-    #[error(
-        "has no row of CDBDataPlaneRequests, CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics, \
-         CDBQueryRuntimeStatistics or of the handler's lines. The first row has the columns {0}. Export them \
-         with their names, such as OperationName and RequestCharge"
-    )]
-    NothingKnown(String),
-    /// No row about the use of this container's partitions.
-    #[error(
-        "no row tells of the container `{0}`: neither a line of the handler nor a row of \
-         CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics or CDBQueryRuntimeStatistics"
-    )]
-    NothingOfContainer(String),
-    /// Several containers.
-    #[error("is about the containers {0}: choose one by --container")]
-    Containers(String),
-    /// No times.
-    #[error("has no times, so the number of its days is unknown: give it by --days")]
-    NoTimes,
-}
-
-/// The first and the last time, and the days.
-#[derive(Debug, Default)]
-struct TrafficSpan {
-    first: Option<OffsetDateTime>,
-    last: Option<OffsetDateTime>,
+    days_of_rows: Option<f64>,
+    /// The first and the last time.
+    span: Option<(OffsetDateTime, OffsetDateTime)>,
     days: BTreeSet<Date>,
     /// True when a time is not the start of a day.
     has_hours: bool,
+    tables: TrafficTables,
 }
 
 /// A summary of measured traffic.
@@ -120,63 +78,60 @@ impl Traffic {
     /// Creates traffic of one container, or of the only one that the rows name. `days` is the time of the
     /// rows, where they have none.
     pub fn new(container: Option<&str>, days: Option<f64>) -> Self {
-        Self { container: container.map(str::to_owned), days, ..Self::default() }
+        Self { container: container.map(str::to_owned), days_of_rows: days, ..Self::default() }
     }
 
     /// Adds the rows of a file.
-    pub fn read(&mut self, from: impl BufRead) -> Result<(), TrafficError> {
+    pub fn read(&mut self, from: impl BufRead) -> anyhow::Result<()> {
         let mut first: Option<String> = None;
         let before = self.rows;
         rows::read(from, |row| {
-            if first.is_none() {
-                first = Some(row.columns());
-            }
+            first.get_or_insert_with(|| row.columns());
             self.add(&row);
         })?;
         if self.rows == before {
-            return Err(TrafficError::NothingKnown(first.unwrap_or_else(|| "(none)".to_owned())));
+            bail!(
+                "has no row of CDBDataPlaneRequests, CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics, \
+                 CDBQueryRuntimeStatistics or of the handler's lines. The first row has the columns {}. Export \
+                 them with their names, such as OperationName and RequestCharge",
+                first.as_deref().unwrap_or("(none)")
+            );
         }
         Ok(())
     }
 
     fn add(&mut self, row: &TrafficRow) {
-        let container = tables::container(row);
-        if let (Some(wanted), Some(found)) = (&self.container, container)
-            && wanted != found
-        {
-            // A known row of another container.
-            self.rows += u64::from(TrafficTables::knows(row));
-            return;
-        }
-        if !self.tables.add(row) {
-            return;
-        }
+        let Some(add) = tables::table(row) else { return };
         self.rows += 1;
+        if let Some(found) = row.text("CollectionName").or_else(|| row.text("container")) {
+            if self.container.as_ref().is_some_and(|wanted| wanted != found) {
+                return;
+            }
+            self.tables.containers.insert(found.to_owned());
+        }
+        add(&mut self.tables, row, row.number(&["Requests", "count_"]).unwrap_or(1.0));
         if let Some(at) = row.time() {
-            self.span.first = self.span.first.map_or(Some(at), |first| Some(first.min(at)));
-            self.span.last = self.span.last.map_or(Some(at), |last| Some(last.max(at)));
-            self.span.days.insert(at.date());
-            self.span.has_hours |= at.time() != Time::MIDNIGHT;
+            let (first, last) = self.span.get_or_insert((at, at));
+            (*first, *last) = (at.min(*first), at.max(*last));
+            self.days.insert(at.date());
+            self.has_hours |= at.time() != Time::MIDNIGHT;
         }
     }
 
     /// Returns the kinds of requests with their frequencies. Requests that stay in one logical partition
     /// name the properties of `current`, the container's key.
-    pub fn requests(
-        &self,
-        current: Option<&KeyStrategy>,
-    ) -> Result<Vec<RequestKind>, TrafficError> {
+    pub fn requests(&self, current: Option<&KeyStrategy>) -> anyhow::Result<Vec<RequestKind>> {
         let containers = &self.tables.containers;
         if self.container.is_none() && containers.len() > 1 {
             let names: Vec<_> = containers.iter().map(String::as_str).collect();
-            return Err(TrafficError::Containers(names.join(", ")));
+            bail!("is about the containers {}: choose one by --container", names.join(", "));
         }
         Ok(kinds::kinds(&self.tables, self.days()?, current))
     }
 
     /// Sets the frequency of each request that has the name of a function, by the calls in the handler's lines.
     /// Returns the functions without a request of their name.
-    pub fn frequencies(&self, requests: &mut [RequestKind]) -> Result<Vec<String>, TrafficError> {
+    pub fn frequencies(&self, requests: &mut [RequestKind]) -> anyhow::Result<Vec<String>> {
         let days = self.days()?;
         let mut others = Vec::new();
         for (function, calls) in &self.tables.functions {
@@ -191,16 +146,16 @@ impl Traffic {
     }
 
     /// Returns the summary of the traffic.
-    pub fn measured(&self) -> Result<TrafficSummary, TrafficError> {
+    pub fn measured(&self) -> anyhow::Result<TrafficSummary> {
         Ok(TrafficSummary { rows: self.rows, days: self.days()?, notes: self.notes() })
     }
 
     /// Returns sentences about the findings and the limits of the rows.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let of_partitions = self.partition_use().unwrap_or_default();
-        if let Some((key, most)) = of_partitions.hottest.first() {
-            let share = most / of_partitions.request_units;
+        let measured = self.partition_use().unwrap_or_default();
+        if let Some((key, most)) = measured.hottest.first() {
+            let share = most / measured.request_units;
             let hot = if share > HOT_SHARE {
                 " That is a hot partition: the guide's alert is at 80 %."
             } else {
@@ -211,7 +166,7 @@ impl Traffic {
                 percent(share)
             ));
         }
-        if let Some((key, size)) = of_partitions.sizes.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
+        if let Some((key, size)) = measured.sizes.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
             let alert = if *size > LARGE_PARTITION_BYTES {
                 " The guide's alert is at 15 GB, and a logical partition ends at 20 GB."
             } else {
@@ -222,9 +177,9 @@ impl Traffic {
                 "The largest logical partition is {key} with {size:.1} GB.{alert} Below 1 GB the service reports none."
             ));
         }
-        if self.tables.throttled > 0.0 {
-            notes
-                .push(format!("{} got 429: throttled.", counted(self.tables.throttled, "request")));
+        let throttled = self.tables.throttled;
+        if throttled > 0.0 {
+            notes.push(format!("{} got 429: throttled.", counted(throttled, "request")));
         }
         if self.tables.texts.is_empty() && self.tables.operations.contains_key("Query") {
             notes.push(
@@ -238,16 +193,15 @@ impl Traffic {
 
     /// Returns the days of the rows: the number of different days, where rows stand for days or for more than
     /// two of them; otherwise the time from the first to the last, at least a minute.
-    fn days(&self) -> Result<f64, TrafficError> {
-        if let Some(days) = self.days.filter(|days| *days > 0.0) {
+    fn days(&self) -> anyhow::Result<f64> {
+        if let Some(days) = self.days_of_rows {
             return Ok(days);
         }
-        let (Some(first), Some(last)) = (self.span.first, self.span.last) else {
-            return Err(TrafficError::NoTimes);
-        };
-        let n_days = crate::words::float(self.span.days.len() as u64);
+        let no_times = "has no times, so the number of its days is unknown: give it by --days";
+        let (first, last) = self.span.context(no_times)?;
+        let n_days = float(self.days.len() as u64);
         let span = (last - first).as_seconds_f64() / 86_400.0;
-        Ok(if n_days > 2.0 || !self.span.has_hours { n_days } else { span.max(1.0 / 1_440.0) })
+        Ok(if n_days > 2.0 || !self.has_hours { n_days } else { span.max(1.0 / 1_440.0) })
     }
 }
 

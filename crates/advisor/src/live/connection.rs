@@ -2,72 +2,54 @@
 
 use std::{env, sync::Arc};
 
+use anyhow::{Context, anyhow, ensure};
 use azure_core::credentials::TokenCredential;
 use azure_data_cosmos::{
-    AccountEndpoint, AccountReference, CosmosClient, CosmosError, RoutingStrategy,
-    options::UserAgentSuffix,
+    AccountEndpoint, AccountReference, CosmosClient, RoutingStrategy, options::UserAgentSuffix,
 };
 use azure_identity::{DeveloperToolsCredential, ManagedIdentityCredential};
-use thiserror::Error;
 
 /// The user agent of our requests in the account's `DataPlaneRequests` log.
 const USER_AGENT: &str = "tributary-partition";
 
-/// The error of a missing connection to an account. No message has a key.
-#[derive(Debug, Error)]
-pub enum ConnectionError {
-    /// Neither a connection string nor an endpoint.
-    #[error(
-        "--cosmos takes AccountEndpoint=https://…;AccountKey=…; or the URL of an account, which is then \
-         reached with the identity that is signed in"
-    )]
-    Format,
-    /// No identity.
-    #[error("no identity is signed in: run `az login`, or give a connection string with a key")]
-    Identity,
-    /// The account does not answer.
-    #[error("the account cannot be reached")]
-    Store(#[from] CosmosError),
-}
+const FORMAT: &str = "--cosmos takes AccountEndpoint=https://…;AccountKey=…; or the URL of an account, which is \
+                      then reached with the identity that is signed in";
+const NO_IDENTITY: &str =
+    "no identity is signed in: run `az login`, or give a connection string with a key";
 
-pub(super) async fn connect(cosmos: &str) -> Result<CosmosClient, ConnectionError> {
+/// Connects to an account. No error message has a key.
+pub(super) async fn connect(cosmos: &str) -> anyhow::Result<CosmosClient> {
     let account = account(cosmos.trim())?;
     let mut builder = CosmosClient::builder();
     if let Ok(suffix) = UserAgentSuffix::try_from(USER_AGENT) {
         builder = builder.with_user_agent_suffix(suffix);
     }
-    Ok(builder.build(account, RoutingStrategy::PreferredRegions(Vec::new())).await?)
+    let client = builder.build(account, RoutingStrategy::PreferredRegions(Vec::new())).await;
+    client.context(super::UNREACHABLE)
 }
 
-fn account(text: &str) -> Result<AccountReference, ConnectionError> {
+fn account(text: &str) -> anyhow::Result<AccountReference> {
     let part = |wanted: &str| {
         let parts = text.split(';').filter_map(|part| part.split_once('='));
         let mut found = parts.filter(|(name, _)| name.trim().eq_ignore_ascii_case(wanted));
         found.next().map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty())
     };
-    match (part("AccountEndpoint"), part("AccountKey")) {
-        (Some(url), Some(key)) => {
-            Ok(AccountReference::with_authentication_key(endpoint(&url)?, key))
-        }
-        (Some(url), None) => Ok(AccountReference::with_credential(endpoint(&url)?, identity()?)),
-        (None, _) => Ok(AccountReference::with_credential(endpoint(text)?, identity()?)),
-    }
+    let url = part("AccountEndpoint");
+    let endpoint: AccountEndpoint =
+        url.as_deref().unwrap_or(text).parse().map_err(|_| anyhow!(FORMAT))?;
+    ensure!(matches!(endpoint.url().scheme(), "https" | "http"), FORMAT);
+    Ok(match part("AccountKey").filter(|_| url.is_some()) {
+        Some(key) => AccountReference::with_authentication_key(endpoint, key),
+        None => AccountReference::with_credential(endpoint, identity()?),
+    })
 }
 
-fn endpoint(url: &str) -> Result<AccountEndpoint, ConnectionError> {
-    let endpoint: AccountEndpoint = url.parse().map_err(|_| ConnectionError::Format)?;
-    match endpoint.url().scheme() {
-        "https" | "http" => Ok(endpoint),
-        _ => Err(ConnectionError::Format),
-    }
-}
-
-fn identity() -> Result<Arc<dyn TokenCredential>, ConnectionError> {
+fn identity() -> anyhow::Result<Arc<dyn TokenCredential>> {
     // App Service and Functions set the variable where an app has an identity.
     if env::var_os("IDENTITY_ENDPOINT").is_some() {
-        return Ok(ManagedIdentityCredential::new(None).map_err(|_| ConnectionError::Identity)?);
+        return Ok(ManagedIdentityCredential::new(None).map_err(|_| anyhow!(NO_IDENTITY))?);
     }
-    Ok(DeveloperToolsCredential::new(None).map_err(|_| ConnectionError::Identity)?)
+    Ok(DeveloperToolsCredential::new(None).map_err(|_| anyhow!(NO_IDENTITY))?)
 }
 
 #[cfg(test)]

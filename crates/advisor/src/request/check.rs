@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
+use anyhow::{bail, ensure};
 use cosmos_model::partitioning::{
     FilterCondition, KeyValue, filter::ValueRange, path::PropertyPath,
 };
 
-use super::{RequestError, RequestFilter, RequestKind, RequestOperation};
+use super::{RequestFilter, RequestKind, RequestOperation};
 
 /// Operations of one transaction: a limit of the service.
 const MAX_TRANSACTION_OPERATIONS: u64 = 100;
@@ -21,95 +22,84 @@ impl RequestKind {
     /// let error = RequestKind::read(line).unwrap_err().to_string();
     /// assert!(error.contains("`from` is not before `to`"), "{error}");
     /// ```
-    pub fn read(line: &str) -> Result<Self, RequestError> {
-        let refused = |error: serde_json::Error| RequestError::Json(error.to_string());
-        let request: Self = serde_json::from_str(line).map_err(refused)?;
+    pub fn read(line: &str) -> anyhow::Result<Self> {
+        let request: Self = serde_json::from_str(line)?;
         request.check()?;
         Ok(request)
     }
 
-    fn check(&self) -> Result<(), RequestError> {
-        let is = |operations: &[RequestOperation]| operations.contains(&self.operation);
-        let refuse = |what: &str| Err(RequestError::Meaningless(what.to_owned()));
-        if self.per_day().is_some_and(|per_day| !per_day.is_finite() || per_day < 0.0) {
-            return refuse("`perDay` is a number from 0 on");
-        }
-        if self.limit == Some(0) {
-            return refuse("`limit` is 1 or more: a request for no items costs nothing");
-        }
+    fn check(&self) -> anyhow::Result<()> {
+        use RequestOperation::{Patch, Query, Replace, Transaction, Upsert};
+        let per_day = self.per_day().unwrap_or_default();
+        ensure!(per_day.is_finite() && per_day >= 0.0, "`perDay` is a number from 0 on");
+        ensure!(
+            self.limit != Some(0),
+            "`limit` is 1 or more: a request for no items costs nothing"
+        );
         let of_a_query = self.limit.is_some() || self.order_by.is_some() || !self.select.is_items();
-        if of_a_query && !is(&[RequestOperation::Query]) {
-            return refuse("only a query has `limit`, `orderBy` and `select`");
-        }
-        let changes =
-            [RequestOperation::Replace, RequestOperation::Upsert, RequestOperation::Patch];
-        if !self.set.is_empty() && !is(&changes) {
-            return refuse(
-                "only a replace, upsert or patch has `set`; in a transaction each of `writes` has it",
-            );
-        }
-        if !self.writes.is_empty() && !is(&[RequestOperation::Transaction]) {
-            return refuse("only a transaction has `writes`");
-        }
-        let windows =
-            self.filters.values().filter(|wanted| matches!(wanted, RequestFilter::Last(_)));
-        if windows.count() > 1 {
-            return refuse("one property may have a `last`; give the others `from` and `to`");
-        }
+        ensure!(
+            !of_a_query || self.operation == Query,
+            "only a query has `limit`, `orderBy` and `select`"
+        );
+        ensure!(
+            self.set.is_empty() || [Replace, Upsert, Patch].contains(&self.operation),
+            "only a replace, upsert or patch has `set`; in a transaction each of `writes` has it"
+        );
+        ensure!(
+            self.writes.is_empty() || self.operation == Transaction,
+            "only a transaction has `writes`"
+        );
+        let is_window = |wanted: &&RequestFilter| matches!(wanted, RequestFilter::Last(_));
+        ensure!(
+            self.filters.values().filter(is_window).count() <= 1,
+            "one property may have a `last`; give the others `from` and `to`"
+        );
         for (path, wanted) in &self.filters {
             if let RequestFilter::Fixed(condition) = wanted {
                 check_condition(path, condition)?;
             }
         }
-        self.check_writes()
-    }
-
-    fn check_writes(&self) -> Result<(), RequestError> {
-        let refuse = |what: String| Err(RequestError::Meaningless(what));
         for step in &self.writes {
-            if matches!(step.operation, RequestOperation::Query | RequestOperation::Transaction) {
-                let what = "a transaction writes items by their ids: create, replace, upsert, patch or delete. \
-                            Write a query as a request of its own";
-                return refuse(what.to_owned());
-            }
-            if step.items == 0 {
-                return refuse("`items` of a write is 1 or more".to_owned());
-            }
+            ensure!(
+                ![Query, Transaction].contains(&step.operation),
+                "a transaction writes items by their ids: create, replace, upsert, patch or delete. \
+                 Write a query as a request of its own"
+            );
+            ensure!(step.items > 0, "`items` of a write is 1 or more");
             for (path, condition) in step.filters.iter() {
                 check_condition(path, condition)?;
             }
         }
         let operations: u64 = self.writes.iter().map(|step| u64::from(step.items)).sum();
-        if operations > MAX_TRANSACTION_OPERATIONS {
-            return refuse(format!(
-                "a transaction has at most {MAX_TRANSACTION_OPERATIONS} operations, and this one has \
-                 {operations}: split it"
-            ));
-        }
+        ensure!(
+            operations <= MAX_TRANSACTION_OPERATIONS,
+            "a transaction has at most {MAX_TRANSACTION_OPERATIONS} operations, and this one has \
+             {operations}: split it"
+        );
         Ok(())
     }
 }
 
-fn check_condition(path: &PropertyPath, condition: &FilterCondition) -> Result<(), RequestError> {
-    let refuse = |what: &str| Err(RequestError::Meaningless(format!("{path}: {what}")));
-    match condition {
+fn check_condition(path: &PropertyPath, condition: &FilterCondition) -> anyhow::Result<()> {
+    let problem = match condition {
         FilterCondition::OneOf(values) if values.is_empty() => {
-            refuse("an empty list finds nothing; name the values")
+            "an empty list finds nothing; name the values"
         }
         FilterCondition::Range(ValueRange { from: None, to: None }) => {
-            refuse("a range has `from`, `to`, or both")
+            "a range has `from`, `to`, or both"
         }
         FilterCondition::Range(ValueRange { from: Some(from), to: Some(to) }) => {
             match compared(from, to) {
-                None => refuse("`from` and `to` are two texts, or two numbers"),
-                Some(Ordering::Less) => Ok(()),
-                Some(_) => refuse(
-                    "`from` is not before `to`, so no item matches; `to` itself is not part of it",
-                ),
+                None => "`from` and `to` are two texts, or two numbers",
+                Some(Ordering::Less) => return Ok(()),
+                Some(_) => {
+                    "`from` is not before `to`, so no item matches; `to` itself is not part of it"
+                }
             }
         }
-        _ => Ok(()),
-    }
+        _ => return Ok(()),
+    };
+    bail!("{path}: {problem}")
 }
 
 /// Compares two values as the service does: texts by their code points, numbers by size.

@@ -1,8 +1,10 @@
 //! The characteristics of data that does not exist yet: the guide's `DataCharacteristics`, as a TOML file.
 
+use anyhow::{anyhow, ensure};
 use cosmos_model::partitioning::path::PropertyPath;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+
+use crate::limits::PARTITION_REQUEST_UNITS;
 
 /// The characteristics. All are optional; the file refuses names that it does not know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -95,55 +97,33 @@ impl Default for KeyPaths {
     }
 }
 
-/// The error of a file that does not describe data.
-#[derive(Debug, Error)]
-pub enum CharacteristicsError {
-    /// It is no TOML, or has names or values that are not known.
-    #[error(
-        "{0}The sections are [volume], [load], [access], [tenants] and [paths]; `tributary-partition advise \
-         --help` shows a whole file"
-    )]
-    Toml(#[from] toml::de::Error),
-    /// It says nothing.
-    #[error(
-        "the file says nothing about the data: write at least one line, such as `items = 5_000_000` under \
-         [volume] or `temporal = true` under [access]"
-    )]
-    Empty,
-    /// A number that cannot be.
-    #[error("{name} is {value}: it must be a number from 0 on")]
-    Number {
-        /// The name in the file.
-        name: &'static str,
-        /// The number in the file.
-        value: f64,
-    },
-}
-
-/// A logical partition takes this many request units a second (service limit).
-const PARTITION_REQUEST_UNITS: f64 = 10_000.0;
-
 /// The request units of a write of 1 to 2 KB with all properties indexed: a round number for this decision alone.
 const WRITE_REQUEST_UNITS: f64 = 10.0;
 
 impl DataCharacteristics {
     /// Reads a file.
-    pub fn read(text: &str) -> Result<Self, CharacteristicsError> {
-        let read: Self = toml::from_str(text)?;
+    pub fn read(text: &str) -> anyhow::Result<Self> {
+        let read: Self = toml::from_str(text).map_err(|error| {
+            anyhow!(
+                "{error}The sections are [volume], [load], [access], [tenants] and [paths]; `tributary-partition \
+                 advise --help` shows a whole file"
+            )
+        })?;
         let blank = Self { paths: read.paths.clone(), ..Self::default() };
-        if read == blank {
-            return Err(CharacteristicsError::Empty);
-        }
-        let numbers = [
+        ensure!(
+            read != blank,
+            "the file says nothing about the data: write at least one line, such as `items = 5_000_000` under \
+             [volume] or `temporal = true` under [access]"
+        );
+        for (name, value) in [
             ("volume.gigabytes", read.volume.gigabytes),
             ("volume.items-per-entity-per-day", read.volume.items_per_entity_per_day),
             ("load.writes-per-second", read.load.writes_per_second),
             ("tenants.largest-gigabytes", read.tenants.largest_gigabytes),
-        ];
-        for (name, value) in numbers {
-            if let Some(value) = value.filter(|value| !value.is_finite() || *value < 0.0) {
-                return Err(CharacteristicsError::Number { name, value });
-            }
+        ] {
+            let value = value.unwrap_or_default();
+            let is_number = value.is_finite() && value >= 0.0;
+            ensure!(is_number, "{name} is {value}: it must be a number from 0 on");
         }
         Ok(read)
     }

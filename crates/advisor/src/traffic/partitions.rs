@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use super::{Traffic, TrafficError, tables::TrafficTables};
-use crate::distribution;
+use anyhow::ensure;
+
+use super::{Traffic, tables::TrafficTables};
+use crate::{distribution, words::float};
 
 /// The hot partitions that are named.
 const MAX_HOT_PARTITIONS: usize = 10;
@@ -38,56 +40,50 @@ pub struct PartitionUse {
 
 impl Traffic {
     /// Returns the use of the partitions of the container.
-    pub fn partition_use(&self) -> Result<PartitionUse, TrafficError> {
+    pub fn partition_use(&self) -> anyhow::Result<PartitionUse> {
         let TrafficTables { keys, sizes, handler, throttled, .. } = &self.tables;
         let (queries, cross_partition_queries) = self.tables.crossing_queries();
-        if keys.is_empty() && sizes.is_empty() && handler.request_units == 0.0 && queries == 0.0 {
-            let container = self.container.clone().unwrap_or_default();
-            return Err(TrafficError::NothingOfContainer(container));
-        }
+        ensure!(
+            !keys.is_empty() || !sizes.is_empty() || handler.request_units > 0.0 || queries > 0.0,
+            "no row tells of the container `{}`: neither a line of the handler nor a row of \
+             CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics or CDBQueryRuntimeStatistics",
+            self.container.as_deref().unwrap_or_default()
+        );
         let by_tables = !keys.is_empty();
-        let loads = if by_tables { keys } else { &handler.by_partition };
-        let mut hottest: Vec<_> =
-            loads.iter().map(|(name, units)| (name.clone(), *units)).collect();
+        let (loads, request_units, partitions, gini) = if by_tables {
+            let gini = distribution::gini(keys.values().map(|units| (*units, 1.0)));
+            (keys, self.tables.request_units_of_keys, float(keys.len() as u64), Some(gini))
+        } else {
+            (&handler.by_partition, handler.request_units, handler.partitions, handler.gini())
+        };
+        let hottest = loads.iter().map(|(name, units)| (name.clone(), *units));
+        let mut hottest: Vec<_> = hottest.collect();
         hottest.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         hottest.truncate(MAX_HOT_PARTITIONS);
-        let gini = by_tables.then(|| distribution::gini(keys.values().map(|units| (*units, 1.0))));
-        let mut unknown = Vec::new();
-        let mut say = |when: bool, sentence: &str| {
-            unknown.extend(when.then(|| sentence.to_owned()));
-        };
-        say(
-            self.tables.is_bounded,
-            "There are more logical partitions or queries than are counted one by one.",
-        );
-        say(
-            !by_tables && handler.request_units > 0.0,
-            "The handler tells the ten hottest partitions of each minute and only of its own requests: shares are \
-             lower bounds.",
-        );
-        say(loads.is_empty(), "Nothing tells the request units of partitions.");
-        say(queries == 0.0, "Nothing tells of queries.");
+        let unknown = [
+            (
+                self.tables.is_bounded,
+                "There are more logical partitions or queries than are counted one by one.",
+            ),
+            (
+                !by_tables && handler.request_units > 0.0,
+                "The handler tells the ten hottest partitions of each minute and only of its own requests: shares \
+                 are lower bounds.",
+            ),
+            (loads.is_empty(), "Nothing tells the request units of partitions."),
+            (queries == 0.0, "Nothing tells of queries."),
+        ];
+        let unknown = unknown.into_iter().filter(|(holds, _)| *holds);
         Ok(PartitionUse {
-            request_units: if by_tables {
-                self.tables.request_units_of_keys
-            } else {
-                handler.request_units
-            },
-            partitions: if by_tables {
-                crate::words::float(keys.len() as u64)
-            } else {
-                handler.partitions
-            },
-            gini: gini.or_else(|| handler.gini()),
+            request_units,
+            partitions,
+            gini,
             queries,
             cross_partition_queries,
             throttled: *throttled,
             hottest,
-            sizes: sizes
-                .iter()
-                .map(|(key, kilobytes)| (key.clone(), kilobytes * 1_024.0))
-                .collect(),
-            unknown,
+            sizes: sizes.iter().map(|(key, kb)| (key.clone(), kb * 1_024.0)).collect(),
+            unknown: unknown.map(|(_, sentence)| sentence.to_owned()).collect(),
         })
     }
 }

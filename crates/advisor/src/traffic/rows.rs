@@ -2,14 +2,14 @@
 
 use std::io::{BufRead, Read};
 
+use anyhow::{Context, anyhow};
+use serde::Deserialize;
 use serde_json::{Deserializer, Map, Value};
 use time::{
     OffsetDateTime, PrimitiveDateTime,
     format_description::{BorrowedFormatItem, well_known::Rfc3339},
     macros::format_description,
 };
-
-use super::TrafficError;
 
 /// The format of times in CSV of the portal: `11/22/2026, 7:30:00.000 PM`.
 const PORTAL_TIME_FORMAT: &[BorrowedFormatItem<'_>] = format_description!(
@@ -67,45 +67,45 @@ impl TrafficRow {
 }
 
 /// Reads rows. An array is read as a whole: Log Analytics gives at most 64 MB.
-pub(crate) fn read(
-    mut from: impl BufRead,
-    mut each: impl FnMut(TrafficRow),
-) -> Result<(), TrafficError> {
+pub(crate) fn read(mut from: impl BufRead, mut each: impl FnMut(TrafficRow)) -> anyhow::Result<()> {
     // The byte-order mark of the portal.
-    if from.fill_buf()?.starts_with(b"\xEF\xBB\xBF") {
+    if from.fill_buf().context("cannot be read")?.starts_with(b"\xEF\xBB\xBF") {
         from.consume(3);
     }
-    match from.fill_buf()?.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'[') => array(from, &mut each),
-        Some(b'{') => lines(from, &mut each),
-        _ => table(from, &mut each),
+    let first = from.fill_buf()?.iter().find(|byte| !byte.is_ascii_whitespace());
+    if !matches!(first, Some(b'[' | b'{')) {
+        return table(from, each);
     }
-}
-
-fn lines(from: impl Read, each: &mut impl FnMut(TrafficRow)) -> Result<(), TrafficError> {
-    for row in Deserializer::from_reader(from).into_iter::<Map<String, Value>>() {
-        each(TrafficRow::new(row.map_err(|error| TrafficError::Json(error.to_string()))?));
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Rows {
+        One(Map<String, Value>),
+        Several(Vec<Map<String, Value>>),
+    }
+    for rows in Deserializer::from_reader(from).into_iter() {
+        match rows.map_err(|error| {
+            anyhow!("is no JSON: {error}; write a JSON array, or one object a line")
+        })? {
+            Rows::One(row) => each(TrafficRow::new(row)),
+            Rows::Several(rows) => rows.into_iter().map(TrafficRow::new).for_each(&mut each),
+        }
     }
     Ok(())
 }
 
-fn array(from: impl Read, each: &mut impl FnMut(TrafficRow)) -> Result<(), TrafficError> {
-    let rows: Vec<Map<String, Value>> =
-        serde_json::from_reader(from).map_err(|error| TrafficError::Json(error.to_string()))?;
-    rows.into_iter().map(TrafficRow::new).for_each(each);
-    Ok(())
-}
-
-fn table(from: impl Read, each: &mut impl FnMut(TrafficRow)) -> Result<(), TrafficError> {
-    let error = |error: csv::Error| TrafficError::Csv(error.to_string());
+fn table(from: impl Read, mut each: impl FnMut(TrafficRow)) -> anyhow::Result<()> {
     let mut reader = csv::Reader::from_reader(from);
     // The portal adds the zone to the names of times: `TimeGenerated [UTC]`.
     let head = |name: &str| name.trim().trim_end_matches(" [UTC]").to_owned();
-    let heads: Vec<String> = reader.headers().map_err(error)?.iter().map(head).collect();
+    let heads: Vec<String> = reader.headers().map_err(no_csv)?.iter().map(head).collect();
     for row in reader.records() {
-        let row = row.map_err(error)?;
+        let row = row.map_err(no_csv)?;
         let columns = heads.iter().cloned().zip(row.iter().map(Value::from));
         each(TrafficRow::new(columns.collect()));
     }
     Ok(())
+}
+
+fn no_csv(error: csv::Error) -> anyhow::Error {
+    anyhow!("is no CSV: {error}")
 }

@@ -2,20 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{MAX_COUNTED_ROWS, rows::TrafficRow};
+use super::rows::TrafficRow;
+use crate::words::float;
 
 /// The handler's line about the keys of a container.
 const USE_LINE_MESSAGE: &str = "Measured the use of logical partitions";
 
-/// The sums of all tables. The maps have at most [`MAX_COUNTED_ROWS`] entries; the rows of other keys, texts and
-/// requests count in the sums alone.
+/// The logical partitions, texts and queries that are counted one by one. The rows of others count in the sums
+/// alone.
+const MAX_COUNTED_ROWS: usize = 100_000;
+
+/// The queries of a text that are counted one by one.
+const MAX_QUERIES_OF_A_TEXT: usize = 100;
+
+/// The sums of all tables.
 #[derive(Debug, Default)]
 pub(super) struct TrafficTables {
     /// Requests by the name of their operation.
     pub(super) operations: BTreeMap<String, f64>,
     /// True when the operations are those of the table of requests, which counts them exactly.
     has_requests: bool,
-    /// The rows of each text of a query, and its queries.
     pub(super) texts: BTreeMap<String, QueryText>,
     /// The logical partitions of each query, and the physical ones.
     partitions_of_queries: HashMap<String, Places>,
@@ -34,7 +40,7 @@ pub(super) struct TrafficTables {
     pub(super) is_bounded: bool,
 }
 
-/// The executions of one text.
+/// The rows of a text, and its queries: a query has a row for each page and each physical partition.
 #[derive(Debug, Default)]
 pub(super) struct QueryText {
     rows: f64,
@@ -63,51 +69,42 @@ pub(super) struct HandlerLines {
     crossing: f64,
 }
 
-/// The known tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TrafficTable {
-    DataPlaneRequests,
-    RequestUnitsByKey,
-    SizesByKey,
-    Queries,
-    Lines,
-    LinesOfUse,
+/// Adds a row, which stands for a number of requests, to its table.
+type AddRow = fn(&mut TrafficTables, &TrafficRow, f64);
+
+/// Returns the table of a row: by its name, or by columns of this table alone.
+pub(super) fn table(row: &TrafficRow) -> Option<AddRow> {
+    let has_charge = row.has("RequestCharge") || row.has("sum_RequestCharge");
+    let message = row.text("message");
+    let add: AddRow = match row.text("Type").or(row.text("$table")) {
+        Some("CDBDataPlaneRequests") => TrafficTables::data_plane,
+        Some("CDBPartitionKeyRUConsumption") => TrafficTables::by_key,
+        Some("CDBPartitionKeyStatistics") => TrafficTables::size,
+        Some("CDBQueryRuntimeStatistics") => TrafficTables::query,
+        _ if message == Some("Answered a request") && row.has("function") => TrafficTables::call,
+        _ if message == Some(USE_LINE_MESSAGE) => TrafficTables::line_of_use,
+        _ if row.has("SizeKb") => TrafficTables::size,
+        _ if row.has("QueryText") => TrafficTables::query,
+        _ if row.has("PartitionKey") && has_charge => TrafficTables::by_key,
+        _ if row.has("OperationName") && has_charge => TrafficTables::data_plane,
+        _ => return None,
+    };
+    Some(add)
 }
 
 impl TrafficTables {
-    /// Returns true when the row is of a known table.
-    pub(super) fn knows(row: &TrafficRow) -> bool {
-        table(row).is_some()
+    fn size(&mut self, row: &TrafficRow, _: f64) {
+        let size = row.number(&["SizeKb"]).unwrap_or_default();
+        if let Some(largest) =
+            row.text("PartitionKey").and_then(|key| bounded(&mut self.sizes, key))
+        {
+            *largest = largest.max(size);
+        }
     }
 
-    /// Adds a row. Returns false when it is of no known table.
-    pub(super) fn add(&mut self, row: &TrafficRow) -> bool {
-        let Some(table) = table(row) else { return false };
-        if let Some(container) = container(row) {
-            self.containers.insert(container.to_owned());
-        }
-        let requests = row.number(&["Requests", "count_"]).unwrap_or(1.0);
-        match table {
-            TrafficTable::DataPlaneRequests => self.data_plane(row, requests),
-            TrafficTable::RequestUnitsByKey => self.by_key(row, requests),
-            TrafficTable::SizesByKey => {
-                let size = row.number(&["SizeKb"]).unwrap_or_default();
-                let largest = row.text("PartitionKey").map(|key| (&mut self.sizes, key));
-                if let Some(Some(largest)) = largest.map(|(sizes, key)| bounded(sizes, key)) {
-                    *largest = largest.max(size);
-                }
-            }
-            TrafficTable::Queries => self.query(row, requests),
-            TrafficTable::Lines => {
-                let function = row.text("function").unwrap_or_default();
-                *self.functions.entry(function.to_owned()).or_default() += requests;
-            }
-            TrafficTable::LinesOfUse => {
-                self.throttled += row.number(&["store.throttled"]).unwrap_or_default();
-                self.handler.add(row);
-            }
-        }
-        true
+    fn call(&mut self, row: &TrafficRow, requests: f64) {
+        let function = row.text("function").unwrap_or_default();
+        *self.functions.entry(function.to_owned()).or_default() += requests;
     }
 
     fn data_plane(&mut self, row: &TrafficRow, requests: f64) {
@@ -160,18 +157,37 @@ impl TrafficTables {
         }
         let text = self.texts.entry(text.to_owned()).or_default();
         text.rows += requests;
-        // A query has a row for each page and each physical partition.
-        if let Some(query) = row.text("CorrelatedActivityId")
-            && text.queries.len() < QueryText::MAX_QUERIES
-        {
-            text.queries.insert(query.to_owned());
+        if text.queries.len() < MAX_QUERIES_OF_A_TEXT {
+            text.queries.extend(row.text("CorrelatedActivityId").map(str::to_owned));
+        }
+    }
+
+    /// Adds the ten hottest partitions of a minute, and the sums of all.
+    fn line_of_use(&mut self, row: &TrafficRow, _: f64) {
+        let number = |column: &str| row.number(&[column]).unwrap_or_default();
+        let handler = &mut self.handler;
+        let units = number("request_charge_ru");
+        self.throttled += number("store.throttled");
+        handler.request_units += units;
+        handler.queries += number("store.queries");
+        handler.crossing += number("store.cross_partition_queries");
+        handler.partitions = handler.partitions.max(number("partitions"));
+        if row.has("partitions.gini") {
+            handler.gini += number("partitions.gini") * units;
+            handler.with_gini += units;
+        }
+        let top = row.text("partitions.top").unwrap_or("[]");
+        let top: Vec<(String, f64, u64)> = serde_json::from_str(top).unwrap_or_default();
+        for (name, request_units, _) in top {
+            if let Some(sum) = bounded(&mut handler.by_partition, &name) {
+                *sum += request_units;
+            }
         }
     }
 
     /// Returns the share of the queries in one logical partition, where rows have it.
     pub(super) fn queries_in_one_partition(&self) -> Option<f64> {
-        let queries = &self.partitions_of_queries;
-        let (all, several) = counts(queries);
+        let (all, several) = counts(&self.partitions_of_queries);
         (all > 0.0).then(|| (all - several) / all)
     }
 
@@ -187,20 +203,16 @@ impl TrafficTables {
 }
 
 fn counts(queries: &HashMap<String, Places>) -> (f64, f64) {
-    let count = |n: usize| crate::words::float(n as u64);
     let several = queries.values().filter(|places| places.are_several).count();
-    (count(queries.len()), count(several))
+    (float(queries.len() as u64), float(several as u64))
 }
 
 impl QueryText {
-    /// The queries of a text that are counted one by one.
-    const MAX_QUERIES: usize = 100;
-
     /// Returns the number of queries of this text, by its rows.
     pub(super) fn executions(&self) -> f64 {
         let queries = self.queries.len();
-        let is_counted = (1..Self::MAX_QUERIES).contains(&queries);
-        if is_counted { crate::words::float(queries as u64) } else { self.rows }
+        let is_counted = (1..MAX_QUERIES_OF_A_TEXT).contains(&queries);
+        if is_counted { float(queries as u64) } else { self.rows }
     }
 }
 
@@ -215,27 +227,6 @@ impl Places {
 }
 
 impl HandlerLines {
-    /// Adds the ten hottest partitions of a minute, and the sums of all.
-    fn add(&mut self, row: &TrafficRow) {
-        let number = |column: &str| row.number(&[column]).unwrap_or_default();
-        let units = number("request_charge_ru");
-        self.request_units += units;
-        self.queries += number("store.queries");
-        self.crossing += number("store.cross_partition_queries");
-        self.partitions = self.partitions.max(number("partitions"));
-        if row.has("partitions.gini") {
-            self.gini += number("partitions.gini") * units;
-            self.with_gini += units;
-        }
-        let top = row.text("partitions.top").unwrap_or("[]");
-        let top: Vec<(String, f64, u64)> = serde_json::from_str(top).unwrap_or_default();
-        for (name, request_units, _) in top {
-            if let Some(sum) = bounded(&mut self.by_partition, &name) {
-                *sum += request_units;
-            }
-        }
-    }
-
     /// Returns the mean of the Gini coefficients of the minutes, weighted by their request units.
     pub(super) fn gini(&self) -> Option<f64> {
         (self.with_gini > 0.0).then(|| self.gini / self.with_gini)
@@ -250,32 +241,4 @@ fn bounded<'a, T: Default>(map: &'a mut HashMap<String, T>, key: &str) -> Option
 
 fn operation(row: &TrafficRow) -> String {
     row.text("OperationName").unwrap_or_default().to_owned()
-}
-
-/// Returns the container of a row.
-pub(super) fn container(row: &TrafficRow) -> Option<&str> {
-    row.text("CollectionName").or_else(|| row.text("container"))
-}
-
-/// Returns the table of a row: by its name, or by columns of this table alone.
-fn table(row: &TrafficRow) -> Option<TrafficTable> {
-    let by_name = match row.text("Type").or(row.text("$table")) {
-        Some("CDBDataPlaneRequests") => Some(TrafficTable::DataPlaneRequests),
-        Some("CDBPartitionKeyRUConsumption") => Some(TrafficTable::RequestUnitsByKey),
-        Some("CDBPartitionKeyStatistics") => Some(TrafficTable::SizesByKey),
-        Some("CDBQueryRuntimeStatistics") => Some(TrafficTable::Queries),
-        _ => None,
-    };
-    let has_charge = || row.has("RequestCharge") || row.has("sum_RequestCharge");
-    by_name.or_else(|| match () {
-        () if row.text("message") == Some("Answered a request") && row.has("function") => {
-            Some(TrafficTable::Lines)
-        }
-        () if row.text("message") == Some(USE_LINE_MESSAGE) => Some(TrafficTable::LinesOfUse),
-        () if row.has("SizeKb") => Some(TrafficTable::SizesByKey),
-        () if row.has("QueryText") => Some(TrafficTable::Queries),
-        () if row.has("PartitionKey") && has_charge() => Some(TrafficTable::RequestUnitsByKey),
-        () if row.has("OperationName") && has_charge() => Some(TrafficTable::DataPlaneRequests),
-        () => None,
-    })
 }
