@@ -44,9 +44,10 @@ pub async fn create_order(
         let customers = customers.reading(reads);
         let products = customers.products_of(&new).await?;
         let Some(order) = new.priced(id.clone(), customer_id.clone(), &products) else {
-            // A product may have been deleted since an earlier request with this key.
+            // A product may have been deleted since an earlier request with this key, and the order as
+            // well: a replica that is behind still has it.
             let known = match &key {
-                Some(_) => customers.order(&customer_id, &id).await?,
+                Some(_) => customers.latest_committed().order(&customer_id, &id).await?,
                 None => None,
             };
             let known = known.ok_or(ApiError::NotFound("product"))?;

@@ -180,6 +180,15 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_order_back() {
     }
     assert_eq!(counts(&world, "ann").await, (0, 0));
     order_once(&world, "another", "ann", &lines).await.expect(201);
+
+    // The product goes as well, and a replica still has the order.
+    let (ordered, other) =
+        (order_once(&world, "j", "ann", &lines).await.expect(201), world.second_instance().await);
+    let _frozen = world.stale_reads("customer");
+    for path in [ordered.header("location"), &given::path("c1", "p1")] {
+        world.delete(path).await.expect(204);
+    }
+    problem(&order_once(&other, "j", "ann", &lines).await, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
