@@ -96,9 +96,9 @@ impl Advice {
     ) -> Option<Self> {
         let ranked = rank(reports);
         let best = ranked.first()?;
-        let reports: Vec<&CandidateReport> =
-            ranked.iter().map(|standing| &standing.report).collect();
-        let copies: Vec<&CandidateReport> = reports.iter().copied().chain(others).collect();
+        let estimates = &best.report.estimates;
+        let copies = ranked.iter().map(|standing| &standing.report).chain(others);
+        let copies: Vec<&CandidateReport> = copies.collect();
         let mut unknown = best.report.unknown.clone();
         if question.requests.is_empty() {
             unknown.insert(
@@ -109,26 +109,23 @@ impl Advice {
             );
         }
         let AdviceQuestion { requests, items_in_container: items, .. } = question;
-        let strategy = &best.report.estimates.strategy;
-        let alternatives = alternatives::alternatives(&best.report.estimates, &copies, requests);
+        let strategy = best.strategy();
+        let alternatives = alternatives::alternatives(estimates, &copies, requests);
         let certainty = RankCertainty::new(best, &question.halves);
-        let why = explanation::why(&ranked, &alternatives, certainty.as_ref(), question);
         let unique = question.unique.iter().map(|unique| unique.plan(strategy, requests));
         let unique: Vec<_> = unique.collect();
         let container = ContainerDefinition::new(&question.container, strategy, requests, &unique);
-        let current = question.current.as_ref();
-        let current =
-            ranked.iter().find(|standing| Some(&standing.report.estimates.strategy) == current);
-        let current = current.filter(|current| current.place > 1);
+        let is_current = |one: &&RankedCandidate| Some(one.strategy()) == question.current.as_ref();
+        let current = ranked.iter().skip(1).find(is_current);
         Some(Self {
-            items: best.report.estimates.items,
-            bytes: best.report.estimates.bytes,
+            items: estimates.items,
+            bytes: estimates.bytes,
+            why: explanation::why(&ranked, &alternatives, certainty.as_ref(), question),
             certainty,
-            why,
             alternatives,
             change: current
                 .map(|current| KeyChange::new(current, best, &container, requests, *items)),
-            load: ContainerLoad::new(&best.report.estimates, requests, *items),
+            load: ContainerLoad::new(estimates, requests, *items),
             unique,
             container,
             unknown,
@@ -144,8 +141,7 @@ impl Advice {
 
     /// Returns the standing of the key that the container has.
     pub fn current(&self) -> Option<&RankedCandidate> {
-        let current = self.current.as_ref()?;
-        self.ranked.iter().find(|standing| standing.report.estimates.strategy == *current)
+        self.ranked.iter().find(|standing| Some(standing.strategy()) == self.current.as_ref())
     }
 
     /// Returns true when the key that the container has got a warning.
@@ -167,7 +163,7 @@ fn complexity(strategy: &KeyStrategy) -> usize {
 impl RankedCandidate {
     /// Returns the complexity of the key as a word: the guide's column "Complexity".
     pub fn complexity(&self) -> &'static str {
-        match complexity(&self.report.estimates.strategy) {
+        match complexity(self.strategy()) {
             0 | 1 => "simple",
             2 => "medium",
             _ => "complex",

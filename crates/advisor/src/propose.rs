@@ -17,7 +17,7 @@ use crate::{
     estimates::Estimates,
     findings,
     options::ValidationOptions,
-    request::{RequestFilter, RequestKind},
+    request::RequestKind,
     sample::SampleItem,
 };
 
@@ -114,33 +114,22 @@ struct RequestedPaths {
 }
 
 fn wishes(requests: &[RequestKind]) -> RequestedPaths {
-    let mut equal: Vec<(PropertyPath, f64)> = Vec::new();
-    let mut ordered: Vec<(PropertyPath, f64)> = Vec::new();
-    let add = |list: &mut Vec<(PropertyPath, f64)>, path: &PropertyPath, weight: f64| match list
-        .iter_mut()
-        .find(|(other, _)| other == path)
-    {
-        Some((_, sum)) => *sum += weight,
-        None => list.push((path.clone(), weight)),
-    };
+    let mut equal: HashMap<&PropertyPath, f64> = HashMap::new();
+    let mut ordered: HashMap<&PropertyPath, f64> = HashMap::new();
     for request in requests {
         let weight = request.per_day().unwrap_or(1.0);
         for (path, wanted) in &request.filters {
-            use cosmos_model::partitioning::FilterCondition::Range;
-            match wanted {
-                RequestFilter::Last(_) | RequestFilter::Fixed(Range(_)) => {
-                    add(&mut ordered, path, weight);
-                }
-                RequestFilter::Drawn | RequestFilter::Fixed(_) => add(&mut equal, path, weight),
-            }
+            let list = if wanted.is_range() { &mut ordered } else { &mut equal };
+            *list.entry(path).or_default() += weight;
         }
         if let Some(order) = &request.order_by {
-            add(&mut ordered, &order.path, weight);
+            *ordered.entry(&order.path).or_default() += weight;
         }
     }
-    let sorted = |mut list: Vec<(PropertyPath, f64)>| {
-        list.sort_by(|a, b| b.1.total_cmp(&a.1));
-        list.into_iter().map(|(path, _)| path).collect()
+    let sorted = |list: HashMap<&PropertyPath, f64>| {
+        let mut list: Vec<_> = list.into_iter().collect();
+        list.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        list.into_iter().map(|(path, _)| path.clone()).collect()
     };
     RequestedPaths { equal: sorted(equal), ordered: sorted(ordered) }
 }

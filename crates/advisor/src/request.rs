@@ -190,6 +190,13 @@ impl RequestOperation {
     }
 }
 
+impl RequestFilter {
+    /// Returns true for a time or a range, whose values the request does not name one by one.
+    pub fn is_range(&self) -> bool {
+        matches!(self, Self::Last(_) | Self::Fixed(FilterCondition::Range(_)))
+    }
+}
+
 impl TransactionStep {
     /// Returns a write of one item, of any of the transaction's.
     pub fn new(operation: RequestOperation) -> Self {

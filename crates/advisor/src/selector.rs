@@ -36,11 +36,11 @@ pub struct StrategySelection {
     /// The guide's statements of "When to Avoid".
     pub when_to_avoid: Vec<GuideStatement>,
     /// The costs of the key.
-    pub trade_offs: Vec<&'static str>,
+    pub trade_offs: [&'static str; 2],
     /// Other characteristics that would lead to another answer.
     pub changes: Vec<AnswerChange>,
     /// The questions that only data can answer.
-    pub unknown: Vec<&'static str>,
+    pub unknown: [&'static str; 3],
 }
 
 /// Returns the strategy for data of these characteristics.
@@ -54,7 +54,7 @@ pub fn select(characteristics: &DataCharacteristics) -> StrategySelection {
         when_to_avoid,
         trade_offs: kind.trade_offs(),
         changes: changes::changes(characteristics),
-        unknown: vec![
+        unknown: [
             "how evenly the values are spread: one customer may have half of all items",
             "which requests do not name the key, and what they cost",
             "items without the property, or in which it changes",

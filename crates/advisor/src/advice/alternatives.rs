@@ -15,8 +15,8 @@ use crate::{
         CHANGING_KEY, HOT_PARTITION, INVALID_KEY, LARGE_PARTITION, LOW_CARDINALITY,
         THROUGHPUT_LIMIT,
     },
-    report::{CandidateEstimates, CandidateReport, RequestEstimates, Severity},
-    request::{RequestKind, RequestOperation},
+    report::{CandidateEstimates, CandidateReport, RequestEstimates},
+    request::RequestKind,
 };
 
 /// The largest share of its request units that a request may take from a copy.
@@ -79,38 +79,35 @@ pub(super) fn alternatives(
     requests: &[RequestKind],
 ) -> Vec<SecondCopy> {
     let misfits = best.requests.iter().zip(requests).filter(|(estimates, request)| {
-        let is_read = matches!(request.operation, RequestOperation::Query | RequestOperation::Read);
-        is_read && !estimates.names.is_one_place()
+        request.operation.is_read() && !estimates.names.is_one_place()
     });
-    let mut alternatives: Vec<_> = misfits
-        .filter_map(|(misfit, _)| {
-            let of = |copy: &CandidateReport| request_of(&copy.estimates, &misfit.kind).cloned();
-            let fits = copies.iter().filter_map(|copy| Some((*copy, of(copy)?)));
-            let fits = fits.filter(|(_, request)| {
-                request.request_units <= misfit.request_units * MAX_COPY_COST_SHARE
-            });
-            // Of the copies with the fewest limits, the cheapest for this request; of equals, the cheapest
-            // to write.
-            let (copy, request) = fits.min_by(|(a, of_a), (b, of_b)| {
-                let by_limits = limits(a).len().cmp(&limits(b).len());
-                let by_request = of_a.request_units.total_cmp(&of_b.request_units);
-                let by_writes = || {
-                    let of = |copy: &CandidateReport| writes(&copy.estimates, requests).0;
-                    of(a).total_cmp(&of(b))
-                };
-                by_limits.then(by_request).then_with(by_writes)
-            })?;
-            Some(SecondCopy {
-                request: misfit.kind.clone(),
-                strategy: copy.estimates.strategy.clone(),
-                now: misfit.request_units,
-                then: request.request_units,
-                per_day: misfit.per_day?,
-                upkeep: upkeep(&copy.estimates, requests),
-                limits: limits(copy),
-            })
+    let copy_for = |misfit: &RequestEstimates| {
+        let fits = copies.iter().filter_map(|copy| {
+            let request = copy.estimates.requests.iter().find(|other| other.kind == misfit.kind)?;
+            let most = misfit.request_units * MAX_COPY_COST_SHARE;
+            (request.request_units <= most).then_some((*copy, request.request_units))
+        });
+        // Of the copies with the fewest limits, the cheapest for this request; of equals, the cheapest
+        // to write.
+        let (copy, then) = fits.min_by(|(a, of_a), (b, of_b)| {
+            let by_writes = || {
+                let [a, b] = [a, b].map(|copy| writes(&copy.estimates, requests).0);
+                a.total_cmp(&b)
+            };
+            let by_limits = limits(a).len().cmp(&limits(b).len());
+            by_limits.then(of_a.total_cmp(of_b)).then_with(by_writes)
+        })?;
+        Some(SecondCopy {
+            request: misfit.kind.clone(),
+            strategy: copy.estimates.strategy.clone(),
+            now: misfit.request_units,
+            then,
+            per_day: misfit.per_day?,
+            upkeep: upkeep(&copy.estimates, requests),
+            limits: limits(copy),
         })
-        .collect();
+    };
+    let mut alternatives: Vec<_> = misfits.filter_map(|(misfit, _)| copy_for(misfit)).collect();
     alternatives.sort_by(|a, b| b.saves().total_cmp(&a.saves()));
     alternatives.truncate(MAX_COPIES);
     alternatives
@@ -127,23 +124,15 @@ fn limits(copy: &CandidateReport) -> Vec<&'static str> {
         INVALID_KEY,
         CHANGING_KEY,
     ];
-    let warnings = copy.findings.iter().filter(|finding| finding.severity == Severity::Warning);
-    warnings.map(|finding| finding.code).filter(|code| codes.contains(code)).collect()
-}
-
-fn request_of<'a>(estimates: &'a CandidateEstimates, kind: &str) -> Option<&'a RequestEstimates> {
-    estimates.requests.iter().find(|request| request.kind == kind)
+    copy.warnings().filter(|code| codes.contains(code)).collect()
 }
 
 fn upkeep(copy: &CandidateEstimates, requests: &[RequestKind]) -> Option<CopyUpkeep> {
     let (request_units, n_writes) = writes(copy, requests);
-    if n_writes == 0.0 {
-        return None;
-    }
     let item = copy.by_bytes.mean.max(0.0) / copy.by_items.mean.max(1.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2 MB")]
     let read = rates::read(item as usize);
-    Some(CopyUpkeep {
+    (n_writes > 0.0).then_some(CopyUpkeep {
         global_secondary_index: request_units,
         projection: request_units + n_writes * read,
     })
@@ -151,13 +140,10 @@ fn upkeep(copy: &CandidateEstimates, requests: &[RequestKind]) -> Option<CopyUpk
 
 /// Returns the request units a day of the writes with this key, and their number.
 fn writes(estimates: &CandidateEstimates, requests: &[RequestKind]) -> (f64, f64) {
-    let writes = estimates.requests.iter().zip(requests).filter(|(_, request)| {
-        !matches!(request.operation, RequestOperation::Query | RequestOperation::Read)
-    });
+    let writes = estimates.requests.iter().zip(requests);
+    let writes = writes.filter(|(_, request)| !request.operation.is_read());
     writes.fold((0.0, 0.0), |(request_units, n), (write, _)| {
-        (
-            request_units + write.request_units_per_day.unwrap_or_default(),
-            n + write.per_day.unwrap_or_default(),
-        )
+        let units = write.request_units_per_day.unwrap_or_default();
+        (request_units + units, n + write.per_day.unwrap_or_default())
     })
 }

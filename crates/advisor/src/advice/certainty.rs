@@ -27,17 +27,16 @@ impl RankCertainty {
     /// Returns the certainty, or `None` without halves or requests.
     pub(super) fn new(best: &RankedCandidate, halves: &[Vec<CandidateReport>]) -> Option<Self> {
         best.request_units?;
-        let key = |standing: &RankedCandidate| standing.report.estimates.strategy.clone();
         let mut certainty = Self { first: Vec::new(), cheaper: None };
         for half in halves {
             let mut ranked = rank(half.clone());
             ranked.retain(|standing| standing.works == best.works);
             let first = ranked.first().filter(|first| first.report.estimates.items > 0)?;
-            certainty.first.push(key(first));
-            let of_best = ranked.iter().find(|standing| key(standing) == key(best))?.score;
+            certainty.first.push(first.strategy().clone());
+            let of_best = ranked.iter().find(|other| other.strategy() == best.strategy())?.score;
             let least = ranked.iter().min_by(|a, b| a.score.total_cmp(&b.score))?;
             if of_best > least.score * MISTAKE_FACTOR {
-                certainty.cheaper = Some(key(least));
+                certainty.cheaper = Some(least.strategy().clone());
             }
         }
         (!halves.is_empty()).then_some(certainty)

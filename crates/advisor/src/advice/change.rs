@@ -56,14 +56,14 @@ impl KeyChange {
         let write_one =
             create.map_or_else(|| written(bytes, container), |(request, _)| request.request_units);
         let saves = current.request_units.zip(best.request_units);
-        let has_frequency = requests.iter().any(|request| request.frequency.is_some());
+        let saves = saves.filter(|_| requests.iter().any(|request| request.frequency.is_some()));
         Self {
-            from: current.report.estimates.strategy.clone(),
+            from: current.strategy().clone(),
             to: estimates.strategy.clone(),
             items,
             read: items * read_one,
             write: items * write_one,
-            saves_per_day: saves.map(|(now, then)| now - then).filter(|_| has_frequency),
+            saves_per_day: saves.map(|(now, then)| now - then),
             can_be_copied: container.computed.is_empty(),
         }
     }
@@ -78,24 +78,22 @@ impl KeyChange {
             about(self.write),
             duration(self.write / PARTITION_REQUEST_UNITS)
         )];
-        if let Some(saves) = self.saves_per_day {
+        sentences.extend(self.saves_per_day.map(|saves| {
             let days = (self.read + self.write) / saves;
-            let late = if days > MAX_PLANNED_DAYS {
-                ": request units alone are no reason for it"
-            } else {
-                ""
-            };
-            sentences.push(if saves > 0.0 {
-                format!(
+            let is_late = days > MAX_PLANNED_DAYS;
+            let late = if is_late { ": request units alone are no reason for it" } else { "" };
+            match saves > 0.0 {
+                true => format!(
                     "The new key saves {} RU a day, so the change has paid for itself in {}{late}.",
                     about(saves),
                     duration(days * SECONDS_OF_A_DAY)
-                )
-            } else {
-                "The new key saves no request units: it is ranked first for its smaller risks."
-                    .to_owned()
-            });
-        }
+                ),
+                false => {
+                    "The new key saves no request units: it is ranked first for its smaller risks."
+                        .to_owned()
+                }
+            }
+        }));
         sentences.push(if self.can_be_copied {
             "A copy job of the service can copy the items (az cosmosdb copy create), or a projection from the change \
              feed. Two items of one id may meet under the new key: count them before."
@@ -121,11 +119,9 @@ fn written(bytes: f64, container: &ContainerDefinition) -> f64 {
 }
 
 fn duration(seconds: f64) -> String {
-    match seconds {
-        _ if seconds < 90.0 => counted(seconds.max(1.0), "second"),
-        _ if seconds < 5_400.0 => counted(seconds / 60.0, "minute"),
-        _ if seconds < 172_800.0 => counted(seconds / 3_600.0, "hour"),
-        _ if seconds < 730.0 * SECONDS_OF_A_DAY => counted(seconds / SECONDS_OF_A_DAY, "day"),
-        _ => counted(seconds / SECONDS_OF_A_DAY / 365.0, "year"),
-    }
+    let units = [(90.0, 1.0, "second"), (5_400.0, 60.0, "minute"), (172_800.0, 3_600.0, "hour")];
+    let days = [(730.0 * SECONDS_OF_A_DAY, SECONDS_OF_A_DAY, "day")];
+    let unit = units.into_iter().chain(days).find(|(below, ..)| seconds < *below);
+    let (_, unit, name) = unit.unwrap_or((f64::INFINITY, 365.0 * SECONDS_OF_A_DAY, "year"));
+    counted((seconds / unit).max(1.0), name)
 }

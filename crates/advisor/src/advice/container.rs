@@ -46,26 +46,21 @@ impl ContainerDefinition {
         requests: &[RequestKind],
         unique: &[UniquenessPlan],
     ) -> Self {
+        let levels = strategy.levels();
+        let n_computed = levels.iter().filter(|level| is_computed(level)).count();
         let mut computed = Vec::new();
-        let n_computed = strategy.levels().iter().filter(|level| is_computed(level)).count();
-        let mut paths = Vec::new();
-        for (n, level) in strategy.levels().iter().enumerate() {
+        let paths = levels.iter().enumerate().map(|(n, level)| {
             if let [KeyPart::Value(path)] = level.as_slice() {
-                paths.push(path.clone());
-                continue;
+                return path.clone();
             }
-            let path = match n_computed {
-                1 => PropertyPath::from_name("partitionKey"),
-                _ => PropertyPath::from_name(&format!("partitionKey{}", n + 1)),
-            };
-            let made_of: Vec<_> = level.iter().map(ToString::to_string).collect();
-            let made_of = match strategy.levels().len() {
-                1 => strategy.to_string(),
-                _ => made_of.join("+"),
-            };
+            let number = if n_computed == 1 { String::new() } else { (n + 1).to_string() };
+            let path = PropertyPath::from_name(&format!("partitionKey{number}"));
+            let parts: Vec<_> = level.iter().map(ToString::to_string).collect();
+            let made_of = if levels.len() == 1 { strategy.to_string() } else { parts.join("+") };
             computed.push(ComputedProperty { path: path.to_string(), made_of });
-            paths.push(path);
-        }
+            path
+        });
+        let paths: Vec<_> = paths.collect();
         let kind = if paths.len() > 1 { "MultiHash" } else { "Hash" };
         let mut entry = json!({
             "id": name,

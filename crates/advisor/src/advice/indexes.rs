@@ -13,9 +13,7 @@
 //! 5. Nothing else is indexed. Where a query has neither filter nor order, nothing is known of it, and
 //!    everything is.
 
-use cosmos_model::partitioning::{
-    FilterCondition, KeyPart, KeyStrategy, filter::ValueRange, path::PropertyPath,
-};
+use cosmos_model::partitioning::{FilterCondition, KeyPart, KeyStrategy, path::PropertyPath};
 use serde::Serialize;
 
 use crate::request::{
@@ -216,17 +214,12 @@ impl<'a> QueryShape<'a> {
 /// Returns true when a request tells this part of the key.
 fn is_named(part: &KeyPart, request: &RequestKind) -> bool {
     let Some(wanted) = request.filters.get(part.path()) else { return false };
-    let is_value =
-        !matches!(wanted, RequestFilter::Last(_) | RequestFilter::Fixed(FilterCondition::Range(_)));
-    let is_bounded = match wanted {
-        RequestFilter::Fixed(FilterCondition::Range(ValueRange { from, to })) => {
-            from.is_some() && to.is_some()
+    match (part, wanted) {
+        (KeyPart::Period(..), RequestFilter::Fixed(FilterCondition::Range(range))) => {
+            range.from.is_some() && range.to.is_some()
         }
-        _ => true,
-    };
-    match part {
-        KeyPart::Period(..) => is_bounded,
-        KeyPart::Value(_) | KeyPart::Bucket(..) => is_value,
+        (KeyPart::Period(..), _) => true,
+        _ => !wanted.is_range(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The ranking of the candidates.
 
+use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
 
 use super::{SAME_COST_FACTOR, complexity};
@@ -33,13 +34,11 @@ pub fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
     });
     let mut ranked: Vec<RankedCandidate> = Vec::with_capacity(rest.len());
     // Candidates that cost the same as the cheapest of the rest are a group. The simplest leads it.
-    while let Some(cheapest) = rest.first() {
-        let ties: Vec<_> = rest.iter().map(|other| cheapest.costs_the_same(other)).collect();
-        let mut group = Vec::new();
-        let mut others = Vec::new();
-        for (n, (standing, is_tie)) in rest.into_iter().zip(ties).enumerate() {
-            if n == 0 || is_tie { group.push(standing) } else { others.push(standing) }
-        }
+    while !rest.is_empty() {
+        let cheapest = rest.remove(0);
+        let (mut group, others): (Vec<_>, _) =
+            rest.into_iter().partition(|other| cheapest.costs_the_same(other));
+        group.push(cheapest);
         rest = others;
         group.sort_by(RankedCandidate::simpler);
         ranked.append(&mut group);
@@ -77,20 +76,19 @@ impl RankedCandidate {
     /// Compares two keys that cost the same: the simpler is less.
     fn simpler(&self, other: &Self) -> std::cmp::Ordering {
         let aligned = |standing: &Self| standing.report.estimates.aligned.unwrap_or(0.0);
-        let complexity = |standing: &Self| complexity(&standing.report.estimates.strategy);
+        let complexity = |standing: &Self| complexity(standing.strategy());
         complexity(self)
             .cmp(&complexity(other))
             .then(self.warnings().len().cmp(&other.warnings().len()))
             .then(self.share().total_cmp(&other.share()))
             .then(aligned(other).total_cmp(&aligned(self)))
             .then(self.report.findings.len().cmp(&other.report.findings.len()))
-            .then_with(|| {
-                self.report
-                    .estimates
-                    .strategy
-                    .to_string()
-                    .cmp(&other.report.estimates.strategy.to_string())
-            })
+            .then_with(|| self.strategy().to_string().cmp(&other.strategy().to_string()))
+    }
+
+    /// Returns the key.
+    pub fn strategy(&self) -> &KeyStrategy {
+        &self.report.estimates.strategy
     }
 
     /// Returns the codes of all warnings.

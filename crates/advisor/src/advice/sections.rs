@@ -17,27 +17,21 @@ impl Advice {
     pub fn sections(&self) -> Vec<Section> {
         let Some(best) = self.ranked.first() else { return Vec::new() };
         let estimates = &best.report.estimates;
-        let strategy = &estimates.strategy;
-        let mut sections = vec![
-            Section::new(
-                "",
-                vec![Block::Table(self.matrix()), Block::Sentences(vec![self.order()])],
-            ),
-            Section::new(format!("Why {strategy}"), vec![Block::Sentences(self.why.clone())]),
-        ];
-        sections.extend(self.pictures());
+        let strategy = best.strategy();
+        let matrix = vec![Block::Table(self.matrix()), Block::Sentences(vec![self.order()])];
+        let mut sections = vec![Section::new("", matrix)];
+        sections.extend(Section::of_sentences(format!("Why {strategy}"), self.why.clone()));
+        sections.extend(self.pictures(estimates));
         if !estimates.requests.is_empty() {
             let blocks = vec![Block::Table(request_table(estimates))];
             sections.push(Section::new(format!("Requests with {strategy}"), blocks));
         }
-        let findings = |title: String, standing: &RankedCandidate| {
-            let lines = standing.report.findings.iter().map(finding_line);
-            Section::of_sentences(title, lines.collect())
-        };
-        sections.extend(findings(format!("Findings for {strategy}"), best));
-        if let Some(current) = self.current().filter(|current| current.place > 1) {
-            let strategy = &current.report.estimates.strategy;
-            sections.extend(findings(format!("Findings for {strategy} (current)"), current));
+        let current = self.current().filter(|current| current.place > 1);
+        for (standing, which) in [(Some(best), ""), (current, " (current)")] {
+            let Some(standing) = standing else { continue };
+            let lines = standing.report.findings.iter().map(finding_line).collect();
+            let title = format!("Findings for {}{which}", standing.strategy());
+            sections.extend(Section::of_sentences(title, lines));
         }
         if !self.alternatives.is_empty() {
             let sentences = self.alternatives.iter().map(verdict).collect();
@@ -115,56 +109,41 @@ impl Advice {
     }
 
     /// Returns the costs of the keys, the evenness of the first ones, and the largest partitions.
-    fn pictures(&self) -> Vec<Section> {
-        let named = |standing: &RankedCandidate| standing.report.estimates.strategy.to_string();
-        let mut pictures = Vec::new();
+    fn pictures(&self, best: &CandidateEstimates) -> impl Iterator<Item = Section> {
+        let named = |standing: &RankedCandidate| standing.strategy().to_string();
         let costs = self.ranked.iter().filter(|standing| standing.request_units.is_some());
-        let costs: Vec<_> = costs
-            .map(|standing| (named(standing), standing.score, about(standing.score)))
-            .collect();
-        if !costs.is_empty() {
-            let title = "Request units with risks";
-            let picture = Block::Picture(charts::bars(title, &costs));
-            pictures.push(Section::new(title, vec![picture]));
-        }
+        let costs = costs.map(|one| (named(one), one.score, about(one.score))).collect::<Vec<_>>();
         let curves = self.ranked.iter().take(COLOURS.len());
-        let curves: Vec<_> = curves
-            .map(|standing| (named(standing), &standing.report.estimates.by_bytes.curve[..]))
-            .collect();
-        let title = "The share of the bytes in the smallest partitions: a straight line is even";
-        let picture = Block::Picture(charts::curves(title, &curves));
-        pictures.push(Section::new(title, vec![picture]));
-        if let Some(best) = self.ranked.first() {
-            let estimates = &best.report.estimates;
-            let load = estimates.by_request_units.as_ref().unwrap_or(&estimates.by_items);
-            let bars = load.top.iter().map(|top| (top.key.clone(), top.share, percent(top.share)));
-            let title = "The busiest logical partitions with the first key, by their share";
-            let picture = Block::Picture(charts::bars(title, &bars.collect::<Vec<_>>()));
-            pictures.push(Section::new(title, vec![picture]));
-        }
-        pictures
+        let curves: Vec<_> =
+            curves.map(|one| (named(one), &one.report.estimates.by_bytes.curve[..])).collect();
+        let top = best.by_load().top.iter();
+        let top = top.map(|top| (top.key.clone(), top.share, percent(top.share)));
+        let titles = [
+            "Request units with risks",
+            "The share of the bytes in the smallest partitions: a straight line is even",
+            "The busiest logical partitions with the first key, by their share",
+        ];
+        let pictures = [
+            (!costs.is_empty()).then(|| charts::bars(titles[0], &costs)),
+            Some(charts::curves(titles[1], &curves)),
+            Some(charts::bars(titles[2], &top.collect::<Vec<_>>())),
+        ];
+        let pictures = titles.into_iter().zip(pictures);
+        pictures.filter_map(|(title, svg)| Some(Section::new(title, vec![Block::Picture(svg?)])))
     }
 
     fn definition(&self) -> Section {
         let container = &self.container;
-        let mut sentences: Vec<_> = container
-            .computed
+        let computed = container.computed.iter().map(|computed| {
+            format!("The app stores {} in each item, made of {}.", computed.path, computed.made_of)
+        });
+        let queries = container
+            .queries
             .iter()
-            .map(|computed| {
-                format!(
-                    "The app stores {} in each item, made of {}.",
-                    computed.path, computed.made_of
-                )
-            })
-            .collect();
-        sentences.extend(
-            container
-                .queries
-                .iter()
-                .map(|query| format!("{}, as these indexes serve it: {}", query.kind, query.text)),
-        );
+            .map(|query| format!("{}, as these indexes serve it: {}", query.kind, query.text));
+        let sentences = Block::Sentences(computed.chain(queries).collect());
         let entry = serde_json::to_string_pretty(&container.entry).unwrap_or_default();
-        let blocks = vec![Block::Code(entry), Block::Sentences(sentences)];
+        let blocks = vec![Block::Code(entry), sentences];
         Section::new("The container, as an entry of containers.json", blocks)
     }
 }

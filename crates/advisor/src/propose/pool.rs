@@ -1,13 +1,10 @@
 //! All sensible strategies of the properties of a profile.
 
-use cosmos_model::partitioning::{
-    KeyPart, KeyStrategy,
-    buckets::Buckets,
-    path::PropertyPath,
-    period::Granularity::{self, Day, Month, Quarter},
-};
+use std::collections::HashSet;
 
-use super::{ItemProfile, MAX_POOL_STRATEGIES, RequestedPaths};
+use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
+
+use super::{ItemProfile, MAX_POOL_STRATEGIES, PathProfile, RequestedPaths};
 
 /// The smallest share of the items that have a property of a key as a text or whole number.
 const MIN_USUAL_SHARE: f64 = 0.9;
@@ -23,83 +20,46 @@ const MAX_TIMES: usize = 2;
 /// The number of values below which a property gets buckets (guide: Partition Key Design Checklist).
 const MIN_UNBUCKETED_VALUES: usize = 100;
 
-/// The guide's numbers of buckets.
-const BUCKETS_ALONE: u32 = 100;
-const BUCKETS_OF_A_VALUE: u32 = 10;
-
 pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStrategy> {
     let times = times(profile, wishes);
     let values = values(profile, wishes, &times);
+    let distinct = |path| profile.path(path).map_or(0, PathProfile::distinct);
     let paired = &values[..values.len().min(MAX_PAIRED_VALUES)];
-    let id = values.iter().find(|path| distinct(profile, path) == profile.items());
-    let mut pool = StrategyPool::default();
-    for path in &values {
-        pool.add(vec![vec![value(path)]]);
-    }
+    let id = values.iter().find(|path| distinct(path) == profile.items());
+    let mut keys: Vec<String> = values.iter().map(ToString::to_string).collect();
     for path in paired {
         for time in &times {
-            for granularity in [Month, Day, Quarter] {
-                pool.add(vec![vec![value(path), period(time, granularity)]]);
-            }
-            pool.add(vec![vec![value(path)], vec![period(time, Month)]]);
+            let by = |period| format!("{path}+{time} by {period}");
+            keys.extend(["month", "day", "quarter"].map(by));
+            keys.push(format!("{path},{time} by month"));
         }
     }
     for path in paired {
-        for other in paired.iter().filter(|other| *other != path) {
-            let is_coarser = distinct(profile, path) <= distinct(profile, other);
-            if is_coarser {
-                pool.add(vec![vec![value(path)], vec![value(other)]]);
-            }
+        for other in paired.iter().filter(|other| distinct(path) <= distinct(other)) {
+            keys.push(format!("{path},{other}"));
             let are_wished = [path, other].iter().all(|path| wishes.equal.contains(path));
-            if is_coarser && (are_wished || Some(other) != id) {
-                pool.add(vec![vec![value(path), value(other)]]);
+            if are_wished || Some(other) != id {
+                keys.push(format!("{path}+{other}"));
             }
         }
     }
     for time in &times {
-        for granularity in [Month, Day] {
-            pool.add(vec![vec![period(time, granularity)]]);
-            pool.add_buckets(id, BUCKETS_OF_A_VALUE, |bucket| {
-                vec![vec![period(time, granularity), bucket]]
-            });
+        for period in ["month", "day"] {
+            keys.push(format!("{time} by {period}"));
+            keys.extend(id.map(|id| format!("{time} by {period}+{id} in 10 buckets")));
         }
     }
-    for path in values.iter().filter(|path| Some(*path) != id) {
-        if distinct(profile, path) < MIN_UNBUCKETED_VALUES {
-            pool.add_buckets(id, BUCKETS_OF_A_VALUE, |bucket| vec![vec![value(path), bucket]]);
-        }
+    let few = values.iter().filter(|path| distinct(path) < MIN_UNBUCKETED_VALUES);
+    for path in few.filter(|path| Some(*path) != id) {
+        keys.extend(id.map(|id| format!("{path}+{id} in 10 buckets")));
     }
     // Fewer values than buckets would be the values themselves, less readable.
-    let is_enough = |path: &&PropertyPath| distinct(profile, path) >= 2 * BUCKETS_ALONE as usize;
-    for path in paired.iter().filter(is_enough) {
-        pool.add_buckets(Some(path), BUCKETS_ALONE, |bucket| vec![vec![bucket]]);
-    }
-    pool.0.truncate(MAX_POOL_STRATEGIES);
-    pool.0
-}
-
-#[derive(Default)]
-struct StrategyPool(Vec<KeyStrategy>);
-
-impl StrategyPool {
-    fn add(&mut self, levels: Vec<Vec<KeyPart>>) {
-        if let Ok(strategy) = KeyStrategy::new(levels)
-            && !self.0.contains(&strategy)
-        {
-            self.0.push(strategy);
-        }
-    }
-
-    fn add_buckets(
-        &mut self,
-        of: Option<&PropertyPath>,
-        n: u32,
-        levels: impl FnOnce(KeyPart) -> Vec<Vec<KeyPart>>,
-    ) {
-        if let (Some(path), Some(buckets)) = (of, Buckets::new(n)) {
-            self.add(levels(KeyPart::Bucket(path.clone(), buckets)));
-        }
-    }
+    let many = paired.iter().filter(|path| distinct(path) >= 200);
+    keys.extend(many.map(|path| format!("{path} in 100 buckets")));
+    let mut seen = HashSet::new();
+    // A pair of a property with itself is no strategy.
+    let pool = keys.iter().filter_map(|key| key.parse().ok());
+    pool.filter(|key: &KeyStrategy| seen.insert(key.clone())).take(MAX_POOL_STRATEGIES).collect()
 }
 
 /// Returns the properties that are times: first those with a range or an order in requests, then those with
@@ -149,19 +109,7 @@ fn place(path: &PropertyPath, of: &[PropertyPath]) -> usize {
     of.iter().position(|other| other == path).unwrap_or(usize::MAX)
 }
 
-fn distinct(profile: &ItemProfile, path: &PropertyPath) -> usize {
-    profile.path(path).map_or(0, super::PathProfile::distinct)
-}
-
 #[expect(clippy::cast_precision_loss, reason = "some thousands")]
 fn as_share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-fn value(path: &PropertyPath) -> KeyPart {
-    KeyPart::Value(path.clone())
-}
-
-fn period(path: &PropertyPath, granularity: Granularity) -> KeyPart {
-    KeyPart::Period(path.clone(), granularity)
 }

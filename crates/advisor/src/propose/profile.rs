@@ -1,16 +1,12 @@
 //! A profile of the properties of some items.
 
-use std::{
-    collections::{BTreeMap, HashSet, hash_map::DefaultHasher},
-    hash::{Hash, Hasher},
-};
+use std::collections::{BTreeMap, HashSet};
 
-use cosmos_model::partitioning::{
-    Key, KeyPart, KeyStrategy, path::PropertyPath, period::Granularity,
-};
+use cosmos_model::partitioning::{KeyValue, moment::moment, path::PropertyPath};
 use serde_json::Value;
+use time::Date;
 
-use crate::sample::SampleItem;
+use crate::{sample::SampleItem, sketch::hash};
 
 /// The paths of a profile, and the depth of its objects.
 const MAX_PROFILE_PATHS: usize = 200;
@@ -43,7 +39,7 @@ pub struct PathProfile {
     /// The longest text, in bytes.
     pub longest: usize,
     values: HashSet<u64>,
-    days: HashSet<u64>,
+    days: HashSet<Date>,
 }
 
 impl PathProfile {
@@ -121,7 +117,7 @@ impl ItemProfile {
         }
         if let Some(day) = day {
             profile.times += 1;
-            profile.days.insert(hash(&day));
+            profile.days.insert(day);
         }
     }
 }
@@ -132,29 +128,14 @@ fn path_of(names: &[String]) -> Option<PropertyPath> {
 }
 
 /// Returns the day of a value that is a time. A number is one only within [`TIME_SECONDS`].
-fn day(value: &Value) -> Option<Key> {
-    match value {
-        Value::String(_) => {}
-        Value::Number(number) => {
-            let number = number.as_f64()?;
-            if !TIME_SECONDS.contains(&number) && !TIME_SECONDS.contains(&(number / 1000.0)) {
-                return None;
-            }
-        }
-        _ => return None,
+fn day(value: &Value) -> Option<Date> {
+    if let Some(number) = value.as_f64()
+        && !TIME_SECONDS.contains(&number)
+        && !TIME_SECONDS.contains(&(number / 1_000.0))
+    {
+        return None;
     }
-    let strategy = KeyStrategy::new(vec![vec![KeyPart::Period(
-        PropertyPath::from_name("time"),
-        Granularity::Day,
-    )]])
-    .ok()?;
-    strategy.key(&serde_json::json!({"time": value})).ok()
-}
-
-fn hash(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+    Some(moment(&KeyValue::from_property(Some(value)).ok()?)?.date())
 }
 
 /// Words in the names of times of creation, the surest first.

@@ -43,39 +43,34 @@ impl ContainerArchitecture {
 }
 
 pub(super) fn decide(c: &DataCharacteristics) -> ContainerDecision {
+    use ContainerArchitecture::{HotWarm, HotWarmMigration, Single};
     let size = c.volume.gigabytes;
-    let is_above = |limit: f64| size.is_some_and(|size| size > limit);
-    let (architecture, reason) = if is_above(HOT_WARM_GIGABYTES)
-        && c.load.high_query_load == Some(true)
-    {
+    let is_huge = size.is_some_and(|size| size > HOT_WARM_GIGABYTES);
+    let (architecture, reason) = if is_huge && c.load.high_query_load == Some(true) {
         (
-            ContainerArchitecture::HotWarm,
+            HotWarm,
             "More than 500 GB and a high query load: a small hot container serves most requests (guide: \
              Implementation Decision Framework, first question).",
         )
     } else if c.access.analytics_and_real_time == Some(true) {
         (
-            ContainerArchitecture::HotWarmMigration,
+            HotWarmMigration,
             "Analytics over all times beside requests in real time: they get containers of their own \
              (guide: Implementation Decision Framework, second question).",
         )
-    } else if size.is_some_and(|size| size < SMALL_GIGABYTES) {
-        (
-            ContainerArchitecture::Single,
-            "Less than 100 GB: one container is simpler and enough (guide: Implementation Decision \
-             Framework, third question).",
-        )
-    } else if size.is_some() {
-        (
-            ContainerArchitecture::Single,
-            "100 GB or more, but no reason to separate: begin with one container, and look again when \
-             most requests ask for recent items only.",
-        )
     } else {
-        (
-            ContainerArchitecture::Single,
-            "No size is given (volume.gigabytes): nothing calls for more than one.",
-        )
+        let reason = match size {
+            Some(size) if size < SMALL_GIGABYTES => {
+                "Less than 100 GB: one container is simpler and enough (guide: Implementation Decision \
+                 Framework, third question)."
+            }
+            Some(_) => {
+                "100 GB or more, but no reason to separate: begin with one container, and look again when \
+                 most requests ask for recent items only."
+            }
+            None => "No size is given (volume.gigabytes): nothing calls for more than one.",
+        };
+        (Single, reason)
     };
     let mut reasons = vec![reason.to_owned()];
     if c.access.independent_periods == Some(true) {

@@ -1,8 +1,8 @@
 //! The decision on the key: the guide's "Dynamic Partition Strategy Selection" and its scenarios.
 
 use cosmos_model::partitioning::{
-    KeyPart, KeyStrategy, buckets::Buckets, path::PropertyPath, period::Granularity,
-    presets::MAX_MONTHLY_READINGS_PER_DAY,
+    KeyStrategy,
+    presets::{MAX_MONTHLY_READINGS_PER_DAY, multi_tenant},
 };
 use serde::Serialize;
 
@@ -13,10 +13,6 @@ use super::{
 
 /// The number of tenants below which the guide's validator finds a low cardinality.
 const FEW_TENANTS: u64 = 100;
-
-/// The guide's numbers of buckets: 10 beside a period, 100 alone.
-const BUCKETS_OF_A_PERIOD: u32 = 10;
-const BUCKETS_ALONE: u32 = 100;
 
 /// The key, with reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,12 +26,21 @@ pub struct KeyDecision {
     pub reasons: Vec<String>,
 }
 
+impl KeyDecision {
+    fn new<const N: usize>(kind: StrategyKind, key: &str, reasons: [&str; N]) -> Self {
+        // One or two levels with one or two parts each: always a strategy.
+        let strategy = key.parse().unwrap_or_else(|_| multi_tenant());
+        Self { kind, strategy, reasons: reasons.map(str::to_owned).into() }
+    }
+}
+
 pub(super) fn decide(c: &DataCharacteristics) -> KeyDecision {
     let paths = &c.paths;
+    let of_entity_or_id = paths.entity.as_ref().unwrap_or(&paths.id);
     if c.access.by_id_only == Some(true) {
         let reason = "Each request knows the id of its one item, so each is a point read of one \
                       partition (guide: Entity ID-Based, \"When to Use\").";
-        return decision(StrategyKind::ItemId, vec![vec![value(&paths.id)]], [reason.to_owned()]);
+        return KeyDecision::new(StrategyKind::ItemId, &paths.id.to_string(), [reason]);
     }
     // The guide's switch asks for the time first. The tenant comes first here: isolation is a demand, and a
     // period with all tenants cannot give it.
@@ -46,125 +51,89 @@ pub(super) fn decide(c: &DataCharacteristics) -> KeyDecision {
         return temporal(c);
     }
     if c.writes_heavily() == Some(true) && c.access.uniform == Some(true) {
-        let key = vec![vec![bucket(paths.entity.as_ref().unwrap_or(&paths.id), BUCKETS_ALONE)]];
-        return decision(
-            StrategyKind::Synthetic,
-            key,
-            [format!(
-                "Writes are heavy and uniform: {BUCKETS_ALONE} buckets spread them evenly (guide: \
-                 Dynamic Partition Strategy Selection, third rule)."
-            )],
-        );
+        let reason = "Writes are heavy and uniform: 100 buckets spread them evenly (guide: Dynamic \
+                      Partition Strategy Selection, third rule).";
+        let key = format!("{of_entity_or_id} in 100 buckets");
+        return KeyDecision::new(StrategyKind::Synthetic, &key, [reason]);
     }
-    otherwise(c)
+    let why = "None of the guide's rules holds: neither more than 1,000,000 items asked for by time, nor \
+               tenants, nor heavy uniform writes.";
+    let (kind, reason) = match &paths.entity {
+        Some(entity) => (
+            StrategyKind::EntityId,
+            &*format!(
+                "Requests name {entity}: its items are together, for queries and for transactions."
+            ),
+        ),
+        None => (
+            StrategyKind::ItemId,
+            "No entity is named under [paths] either: only the id is certain to be there. Name what most \
+             requests ask for, and ask again.",
+        ),
+    };
+    KeyDecision::new(kind, &of_entity_or_id.to_string(), [why, reason])
 }
 
 fn tenant(c: &DataCharacteristics) -> KeyDecision {
     let count = c.tenants.count.unwrap_or_default();
-    let tenant = vec![value(&c.paths.tenant)];
-    let is_large = c.tenants.largest_gigabytes.is_some_and(|size| size > LARGE_TENANT_GIGABYTES);
-    let mut reasons = vec![format!(
+    let tenant = &c.paths.tenant;
+    let shared = format!(
         "{count} tenants share the data: their items are to be apart, and a tenant's queries stay in \
          its partition (guide: Multi-Tenant Systems)."
-    )];
-    if !is_large && count >= FEW_TENANTS {
+    );
+    let second_level = if c.tenants.largest_gigabytes.is_some_and(|n| n > LARGE_TENANT_GIGABYTES) {
+        format!(
+            "The largest tenant has more than {LARGE_TENANT_GIGABYTES} GB (the guide's alert), and a logical \
+             partition ends at 20 GB: a second level divides it."
+        )
+    } else if count < FEW_TENANTS {
+        format!(
+            "Fewer than {FEW_TENANTS} tenants are few partitions (guide: Partition Key Design \
+             Checklist): a second level makes more."
+        )
+    } else {
+        let mut decision = KeyDecision::new(StrategyKind::Tenant, &tenant.to_string(), [&*shared]);
         if count >= 1_000 {
-            reasons.push(
+            decision.reasons.push(
                 "The guide's rule ends at 1,000 tenants and gives no reason. More tenants are more \
                  partitions, which is better: the rule is not followed there."
                     .to_owned(),
             );
         }
-        return decision(StrategyKind::Tenant, vec![tenant], reasons);
-    }
-    reasons.push(if is_large {
-        format!(
-            "The largest tenant has more than {LARGE_TENANT_GIGABYTES} GB (the guide's alert), and a logical \
-             partition ends at 20 GB: a second level divides it."
-        )
-    } else {
-        format!(
-            "Fewer than {FEW_TENANTS} tenants are few partitions (guide: Partition Key Design \
-             Checklist): a second level makes more."
-        )
-    });
+        return decision;
+    };
     let second = c.paths.entity.as_ref().unwrap_or(&c.paths.id);
-    decision(StrategyKind::Hierarchical, vec![tenant, vec![value(second)]], reasons)
+    let key = format!("{tenant},{second}");
+    KeyDecision::new(StrategyKind::Hierarchical, &key, [&*shared, &second_level])
 }
 
 fn temporal(c: &DataCharacteristics) -> KeyDecision {
-    let mut reasons = vec![
-        "There are more than 1,000,000 items, and requests ask for a time (guide: Dynamic Partition \
-         Strategy Selection, first rule)."
-            .to_owned(),
-    ];
-    let a_day = c.volume.items_per_entity_per_day;
-    let granularity = match a_day {
-        Some(items) if items > f64::from(MAX_MONTHLY_READINGS_PER_DAY) => Granularity::Day,
-        _ => Granularity::Month,
-    };
-    let period = KeyPart::Period(c.paths.time.clone(), granularity);
+    let first = "There are more than 1,000,000 items, and requests ask for a time (guide: Dynamic Partition \
+                 Strategy Selection, first rule).";
+    let many_a_day = f64::from(MAX_MONTHLY_READINGS_PER_DAY);
+    let is_fast = c.volume.items_per_entity_per_day.is_some_and(|items| items > many_a_day);
+    let period = format!("{} by {}", c.paths.time, if is_fast { "day" } else { "month" });
     if let Some(entity) = &c.paths.entity {
-        reasons.push(format!(
+        let named = format!(
             "Requests name {entity}: with it in the key they visit one partition a period, and writes are \
              spread over the entities (guide: Social media, Time-Series Data)."
-        ));
-        if granularity == Granularity::Day {
-            reasons.push(format!(
+        );
+        let key = format!("{entity}+{period}");
+        let mut decision = KeyDecision::new(StrategyKind::Hybrid, &key, [first, &named]);
+        decision.reasons.extend(is_fast.then(|| {
+            format!(
                 "An entity has more than {MAX_MONTHLY_READINGS_PER_DAY} items a day: days keep \
                  partitions small (guide: Time-Series Data)."
-            ));
-        }
-        return decision(StrategyKind::Hybrid, vec![vec![value(entity), period]], reasons);
+            )
+        }));
+        return decision;
     }
     if c.writes_heavily() == Some(true) {
-        reasons.push(format!(
-            "Writes are heavy and all go to the current period: {BUCKETS_OF_A_PERIOD} buckets of it \
-             spread them (guide: Hot Partitions)."
-        ));
-        let key = vec![vec![period, bucket(&c.paths.id, BUCKETS_OF_A_PERIOD)]];
-        return decision(StrategyKind::TimeAndHash, key, reasons);
+        let reason = "Writes are heavy and all go to the current period: 10 buckets of it spread them (guide: \
+                      Hot Partitions).";
+        let key = format!("{period}+{} in 10 buckets", c.paths.id);
+        return KeyDecision::new(StrategyKind::TimeAndHash, &key, [first, reason]);
     }
-    reasons.push("Nothing says that requests name an entity, and writes are not heavy.".to_owned());
-    decision(StrategyKind::Time, vec![vec![period]], reasons)
-}
-
-fn otherwise(c: &DataCharacteristics) -> KeyDecision {
-    let why = "None of the guide's rules holds: neither more than 1,000,000 items asked for by time, nor \
-               tenants, nor heavy uniform writes.";
-    let Some(entity) = &c.paths.entity else {
-        let reasons = [
-            why.to_owned(),
-            "No entity is named under [paths] either: only the id is certain to be there. Name what most \
-             requests ask for, and ask again."
-                .to_owned(),
-        ];
-        return decision(StrategyKind::ItemId, vec![vec![value(&c.paths.id)]], reasons);
-    };
-    let reasons = [
-        why.to_owned(),
-        format!(
-            "Requests name {entity}: its items are together, for queries and for transactions."
-        ),
-    ];
-    decision(StrategyKind::EntityId, vec![vec![value(entity)]], reasons)
-}
-
-fn decision(
-    kind: StrategyKind,
-    levels: Vec<Vec<KeyPart>>,
-    reasons: impl Into<Vec<String>>,
-) -> KeyDecision {
-    let strategy = KeyStrategy::new(levels);
-    // One or two levels with one or two parts each: always a strategy.
-    let strategy = strategy.unwrap_or_else(|_| cosmos_model::partitioning::presets::multi_tenant());
-    KeyDecision { kind, strategy, reasons: reasons.into() }
-}
-
-fn value(path: &PropertyPath) -> KeyPart {
-    KeyPart::Value(path.clone())
-}
-
-fn bucket(path: &PropertyPath, n: u32) -> KeyPart {
-    Buckets::new(n).map_or_else(|| value(path), |buckets| KeyPart::Bucket(path.clone(), buckets))
+    let reason = "Nothing says that requests name an entity, and writes are not heavy.";
+    KeyDecision::new(StrategyKind::Time, &period, [first, reason])
 }

@@ -121,37 +121,37 @@ impl StrategyKind {
         })
     }
 
-    pub(super) fn trade_offs(self) -> Vec<&'static str> {
+    pub(super) fn trade_offs(self) -> [&'static str; 2] {
         match self {
-            Self::ItemId => vec![
+            Self::ItemId => [
                 "every query that is not a point read is a fan-out (the guide's hyperfragmentation)",
                 "no transaction spans two items",
             ],
-            Self::EntityId => vec![
+            Self::EntityId => [
                 "a query over several entities visits a partition each, or all",
                 "an entity that grows for ever meets 20 GB: add a level or a period then",
             ],
-            Self::Time => vec![
+            Self::Time => [
                 "all writes of now go to one partition, which takes 10,000 RU/s at most",
                 "a query without a time is a fan-out",
             ],
-            Self::Hybrid => vec![
+            Self::Hybrid => [
                 "a query over several periods visits a partition each; over several entities, all",
                 "the key is computed: the app stores it in a property of its own and never in two ways",
             ],
-            Self::TimeAndHash => vec![
+            Self::TimeAndHash => [
                 "each query visits all buckets of each of its periods",
                 "more buckets later move almost every value: begin with enough",
             ],
-            Self::Tenant => vec![
+            Self::Tenant => [
                 "one large tenant meets 20 GB and 10,000 RU/s: it then needs a second level",
                 "reports over all tenants are fan-outs",
             ],
-            Self::Hierarchical => vec![
+            Self::Hierarchical => [
                 "a query of a tenant visits the few physical partitions that hold it, not one logical partition",
                 "a transaction holds only items whose levels are all equal",
             ],
-            Self::Synthetic => vec![
+            Self::Synthetic => [
                 "no query can name its partition unless it knows the hashed value",
                 "more buckets later move almost every value: begin with enough",
             ],
