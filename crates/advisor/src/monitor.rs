@@ -3,6 +3,8 @@
 //!
 //! The handler names partitions by hashes of their keys. The sample has the keys behind the hashes.
 
+use std::collections::HashSet;
+
 use cosmos_model::partitioning::{KeyStrategy, KeyValue};
 use serde::Serialize;
 use twox_hash::XxHash64;
@@ -119,8 +121,7 @@ pub struct PartitionSkew {
 impl PartitionMonitor {
     /// Creates a monitor of a container with this partition key.
     pub fn new(strategy: KeyStrategy) -> Self {
-        let options =
-            ValidationOptions { current: Some(strategy.clone()), ..ValidationOptions::default() };
+        let options = ValidationOptions::default();
         Self { counts: SampleCounts::new(vec![strategy.clone()], Vec::new(), options), strategy }
     }
 
@@ -144,33 +145,34 @@ impl PartitionMonitor {
             items.findings.retain(|finding| finding.code != LOW_CARDINALITY);
         }
         let estimates = items.estimates;
-        let n_items = estimates.items;
-        let of_all = estimates.by_bytes.top.iter();
-        let all_bytes = float(estimates.bytes) * float(items_in_container.unwrap_or(n_items))
-            / float(n_items.max(1));
-        let sizes = of_all.map(|top| (top.key.clone(), top.share * all_bytes, false));
+        let items_in_container = items_in_container.unwrap_or(estimates.items);
+        let scale = float(items_in_container) / float(estimates.items.max(1));
+        let all_bytes = float(estimates.bytes) * scale;
         let told = measured.iter().flat_map(|measured| &measured.sizes);
-        let sizes = told.map(|(key, bytes)| (key.clone(), *bytes, true)).chain(sizes);
-        let mut largest: Vec<PartitionSize> = Vec::new();
-        for (key, bytes, is_of_the_store) in sizes {
-            if !largest.iter().any(|size| size.key == key) {
-                largest.push(PartitionSize { key, bytes, is_of_the_store });
-            }
-        }
-        largest.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
-        largest.truncate(MAX_LISTED_PARTITIONS);
+        let told = told.map(|(key, bytes)| (key, *bytes, true));
+        let of_sample = estimates.by_bytes.top.iter();
+        let of_sample = of_sample.map(|top| (&top.key, top.share * all_bytes, false));
+        let mut seen = HashSet::new();
+        let sizes = told.chain(of_sample).filter(|(key, ..)| seen.insert(*key));
+        let mut largest_partitions: Vec<_> = sizes
+            .map(|(key, bytes, of_store)| PartitionSize {
+                key: key.clone(),
+                bytes,
+                is_of_the_store: of_store,
+            })
+            .collect();
+        largest_partitions.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+        largest_partitions.truncate(MAX_LISTED_PARTITIONS);
+        let of_queries = measured.as_ref().filter(|measured| measured.queries > 0.0);
         let mut metrics = PartitionMetrics {
             partition_key: self.strategy.clone(),
-            items: n_items,
-            items_in_container: items_in_container.unwrap_or(n_items),
+            items: estimates.items,
+            items_in_container,
             partitions: estimates.cardinality,
             average_partition_size: estimates.by_bytes.mean,
-            largest_partitions: largest,
+            largest_partitions,
             hot_partitions: measured.as_ref().map(|m| self.hot_partitions(m)).unwrap_or_default(),
-            cross_partition_query_rate: measured
-                .as_ref()
-                .filter(|measured| measured.queries > 0.0)
-                .map(|measured| measured.cross_partition_queries / measured.queries),
+            cross_partition_query_rate: of_queries.map(|m| m.cross_partition_queries / m.queries),
             skew: PartitionSkew {
                 items: estimates.by_items.gini,
                 bytes: estimates.by_bytes.gini,
@@ -214,10 +216,8 @@ impl PartitionMetrics {
     /// Adds the findings of the guide's alerts, and the limits of the data.
     fn check(&mut self) {
         let mut found = Vec::new();
-        let mut warn = |code, threshold, measured, sentence| {
-            let severity = Severity::Warning;
-            let source = ALERTS_SOURCE;
-            found.push(Finding { code, severity, threshold, measured, source, sentence });
+        let mut warn = |code, measured, sentence| {
+            found.push(Finding::new(code, measured, ALERTS_SOURCE, sentence));
         };
         if let Some(large) = self.largest_partitions.first()
             && large.bytes > LARGE_PARTITION_BYTES
@@ -229,7 +229,7 @@ impl PartitionMetrics {
                 large.key,
                 large.bytes / GB
             );
-            warn(LARGE_PARTITION, LARGE_PARTITION_BYTES, large.bytes, sentence);
+            warn(LARGE_PARTITION, [LARGE_PARTITION_BYTES, large.bytes], sentence);
         }
         let measured = self.measured.clone().unwrap_or_default();
         let has_load = measured.request_units > MIN_SHARE_REQUEST_UNITS;
@@ -241,10 +241,10 @@ impl PartitionMetrics {
             let sentence = format!(
                 "{} takes {} of the request units. Spread it over suffixes, cache what is read, or \
                  choose a key that splits it.",
-                hot.label(),
+                hot.key.as_deref().unwrap_or(&hot.name),
                 percent(hot.share)
             );
-            warn(HOT_PARTITION, HOT_SHARE, hot.share, sentence);
+            warn(HOT_PARTITION, [HOT_SHARE, hot.share], sentence);
         }
         if let Some(rate) = self.cross_partition_query_rate
             && rate > MAX_CROSS_PARTITION_SHARE
@@ -254,7 +254,7 @@ impl PartitionMetrics {
                 "{} of the queries name no partition key, so each asks all physical partitions.",
                 percent(rate)
             );
-            warn(CROSS_PARTITION_QUERIES, MAX_CROSS_PARTITION_SHARE, rate, sentence);
+            warn(CROSS_PARTITION_QUERIES, [MAX_CROSS_PARTITION_SHARE, rate], sentence);
         }
         if let Some(gini) = self.skew.request_units
             && gini > SKEWED_GINI
@@ -262,7 +262,7 @@ impl PartitionMetrics {
             && has_load
         {
             let sentence = "A few logical partitions take most of the request units.".to_owned();
-            warn(SKEWED_REQUESTS, SKEWED_GINI, gini, sentence);
+            warn(SKEWED_REQUESTS, [SKEWED_GINI, gini], sentence);
         }
         self.findings.extend(found);
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -327,15 +327,10 @@ impl PartitionMetrics {
         let mut hottest = Table::new(["HOTTEST PARTITIONS", "REQUEST UNITS", "SHARE"]);
         for hot in &self.hot_partitions {
             let units = format!("{:.2}", hot.request_units);
-            hottest.row([shortened(hot.label()), units, percent(hot.share)]);
+            let label = hot.key.as_deref().unwrap_or(&hot.name);
+            hottest.row([shortened(label), units, percent(hot.share)]);
         }
         Section::new("Requests", vec![Block::Sentences(sentences), Block::Table(hottest)])
-    }
-}
-
-impl HotPartition {
-    fn label(&self) -> &str {
-        self.key.as_deref().unwrap_or(&self.name)
     }
 }
 

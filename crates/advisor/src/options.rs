@@ -9,8 +9,6 @@ pub struct ValidationOptions {
     /// The property with the time of creation. The default is `/_ts`, unless all items were written within a
     /// day.
     pub time: Option<PropertyPath>,
-    /// The current partition key of the container. With the id it identifies an item.
-    pub current: Option<KeyStrategy>,
     /// Items of the whole container. The default is the number in the sample.
     pub items_in_container: Option<u64>,
     /// The key whose values were drawn whole, where the sample has fewer items than the container. Without

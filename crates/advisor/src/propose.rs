@@ -55,38 +55,21 @@ pub fn propose(
     let footprint = |standing: &RankedCandidate| {
         let estimates = &standing.report.estimates;
         let numbers = [estimates.cardinality.value, estimates.by_items.largest, standing.score];
-        (StrategyFamily::from_strategy(&estimates.strategy), numbers.map(|n| (n * 1e6).to_bits()))
+        (family(&estimates.strategy), numbers.map(|n| (n * 1e6).to_bits()))
     };
     let ranked = ranked.filter(|standing| seen.insert(footprint(standing)));
     varied(ranked.map(|standing| standing.report.estimates.strategy))
 }
 
-/// The guide's kinds of strategies ("Strategy Comparison Matrix").
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum StrategyFamily {
-    Value,
-    Time,
-    Hybrid,
-    Hierarchical,
-    Synthetic,
-}
-
-impl StrategyFamily {
-    fn from_strategy(strategy: &KeyStrategy) -> Self {
-        let parts = || strategy.levels().iter().flatten();
-        if parts().any(|part| matches!(part, KeyPart::Bucket(..))) {
-            return Self::Synthetic;
-        }
-        match strategy.levels() {
-            [_, _, ..] => Self::Hierarchical,
-            [level] => match level.as_slice() {
-                [KeyPart::Period(..)] => Self::Time,
-                [_] => Self::Value,
-                _ => Self::Hybrid,
-            },
-            [] => Self::Value,
-        }
-    }
+/// Returns the guide's kind of a strategy ("Strategy Comparison Matrix"): of one value, of a time, of a value and a
+/// time, with levels, or with buckets.
+fn family(strategy: &KeyStrategy) -> (bool, bool, bool, bool) {
+    let parts: Vec<_> = strategy.levels().iter().flatten().collect();
+    let has_buckets = parts.iter().any(|part| matches!(part, KeyPart::Bucket(..)));
+    let has_levels = !has_buckets && strategy.levels().len() > 1;
+    let is_plain = !has_buckets && !has_levels;
+    let is_time = is_plain && matches!(parts[..], [KeyPart::Period(..)]);
+    (has_buckets, has_levels, is_plain && parts.len() > 1, is_time)
 }
 
 /// Returns the best of each kind, then the second of each, and so on, in the order of the ranking, for a
@@ -94,7 +77,7 @@ impl StrategyFamily {
 fn varied(ranked: impl Iterator<Item = KeyStrategy>) -> Vec<KeyStrategy> {
     let mut counts = HashMap::new();
     let rounds = ranked.map(|strategy| {
-        let count: &mut usize = counts.entry(StrategyFamily::from_strategy(&strategy)).or_default();
+        let count: &mut usize = counts.entry(family(&strategy)).or_default();
         *count += 1;
         (*count, strategy)
     });

@@ -125,7 +125,6 @@ impl Example {
         fs::create_dir_all(&kept).unwrap();
         fs::write(kept.join(format!("{}.jsonl", self.container)), &lines).unwrap();
         let options = ValidationOptions {
-            current: Some(self.key.parse().unwrap()),
             physical_partitions: Some(PARTITIONS),
             indexing_policy: serde_json::from_value(policy.clone()).unwrap(),
             ..ValidationOptions::default()

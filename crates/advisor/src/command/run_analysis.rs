@@ -8,13 +8,12 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
-use cosmos_model::partitioning::{FilterCondition, KeyStrategy, strategy::MAX_KEY_LEVELS};
+use cosmos_model::partitioning::{KeyStrategy, strategy::MAX_KEY_LEVELS};
 use tributary_partition::{
-    CandidateReport, Estimates, SampleCounts, ValidationOptions,
+    Estimates, SampleCounts, ValidationOptions,
     advice::{Advice, AdviceQuestion, UniqueProperties},
     findings,
     propose::{ItemProfile, part_of_file, propose, time_of_creation},
-    request::{RequestFilter, RequestOperation},
     sample::{self, SampleItem},
 };
 
@@ -37,7 +36,6 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     let profile = ItemProfile::new(&part);
     let options = ValidationOptions {
         time: arguments.time.clone().or_else(|| time_of_creation(&profile)),
-        current: input.current.clone(),
         items_in_container: arguments.items_in_container,
         whole_keys: whole_keys(input, arguments)?,
         items_per_day: arguments.items_per_day,
@@ -58,18 +56,14 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     candidates.extend(copies(input).into_iter().filter(|copy| seen.insert(copy.clone())));
 
     let mut properties = named(input, arguments);
-    let n_halves = if options.items_in_container.is_some() { 2 } else { 0 };
-    let half = |half| {
-        let candidates = candidates[..n_candidates].to_vec();
-        SampleCounts::new(candidates, input.requests.clone(), options.clone()).of_half(half)
+    let counts_of = |candidates: &[KeyStrategy]| {
+        SampleCounts::new(candidates.to_vec(), input.requests.clone(), options.clone())
     };
-    let mut halves: Vec<_> = (0..n_halves).map(half).collect();
-    let mut counts = SampleCounts::new(candidates, input.requests.clone(), options);
+    let halves = if options.items_in_container.is_some() { 0..2 } else { 0..0 };
+    let halves = halves.map(|half| counts_of(&candidates[..n_candidates]).of_half(half));
+    let mut counts: Vec<_> = std::iter::once(counts_of(&candidates)).chain(halves).collect();
     let n_items = read(files, |items| {
-        counts.add(items);
-        for half in &mut halves {
-            half.add(items);
-        }
+        counts.iter_mut().for_each(|counts| counts.add(items));
         properties.count(items);
     })?;
     ensure!(n_items > 0, "the sample has no items: write one JSON object a line");
@@ -84,18 +78,17 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
         n_candidates > 0,
         "the items have no property of which a key can be made: name one by --candidate"
     );
-    let mut reports: Vec<CandidateReport> = findings::find(Estimates::new(&counts));
+    let is_sample = arguments.items_in_container > Some(n_items);
+    let halves = counts[1..].iter().filter(|_| is_sample);
+    let halves = halves.map(|half| findings::find(Estimates::new(half))).collect();
+    let mut reports = findings::find(Estimates::new(&counts[0]));
     let others = reports.split_off(n_candidates);
     let question = AdviceQuestion {
         requests: input.requests.clone(),
         current: input.current.clone(),
         container: arguments.container.clone().unwrap_or_else(|| "items".to_owned()),
         items_in_container: arguments.items_in_container,
-        halves: if arguments.items_in_container > Some(n_items) {
-            halves.iter().map(|half| findings::find(Estimates::new(half))).collect()
-        } else {
-            Vec::new()
-        },
+        halves,
         unique: arguments.unique.clone(),
     };
     let mut advice = Advice::new(reports, &others, &question).context("there is no candidate")?;
@@ -163,39 +156,30 @@ fn whole_keys(
     input: &AdviseInput,
     arguments: &AdviseArguments,
 ) -> anyhow::Result<Option<KeyStrategy>> {
+    ensure!(
+        arguments.sampled.is_some() || arguments.items_in_container.is_none(),
+        "--items-in-container: say by --sampled how the file was drawn from the container. `items`: each \
+         item at random; `keys`: whole logical partitions of --current; /userId: whole values of it"
+    );
+    let current = || input.current.clone().context("--sampled keys: give the key by --current");
     match &arguments.sampled {
-        None => {
-            ensure!(
-                arguments.items_in_container.is_none(),
-                "--items-in-container: say by --sampled how the file was drawn from the container. `items`: each \
-                 item at random; `keys`: whole logical partitions of --current; /userId: whole values of it"
-            );
-            Ok(None)
-        }
-        Some(SampledBy::Items) => Ok(None),
+        None | Some(SampledBy::Items) => Ok(None),
         Some(SampledBy::KeysOf(key)) => Ok(Some(key.clone())),
-        Some(SampledBy::Keys) => {
-            let current = input.current.clone();
-            Ok(Some(current.context("--sampled keys: give the key by --current")?))
-        }
+        Some(SampledBy::Keys) => current().map(Some),
     }
 }
 
 /// Returns two keys for each kind of read: the properties that it compares, and the same with the month of
 /// the time whose range it asks for.
 fn copies(input: &AdviseInput) -> Vec<KeyStrategy> {
-    let is_range = |wanted: &RequestFilter| {
-        matches!(wanted, RequestFilter::Last(_) | RequestFilter::Fixed(FilterCondition::Range(_)))
-    };
-    let reads = input.requests.iter().filter(|request| {
-        matches!(request.operation, RequestOperation::Query | RequestOperation::Read)
-    });
+    let reads = input.requests.iter().filter(|request| request.operation.is_read());
     let keys = reads.take(MAX_COPIED_READS).flat_map(|request| {
-        let equal = request.filters.iter().filter(|(_, wanted)| !is_range(wanted));
-        let equal: Vec<_> = equal.take(MAX_KEY_LEVELS).map(|(path, _)| path.to_string()).collect();
-        let range = request.filters.iter().find(|(_, wanted)| is_range(wanted));
-        let month = range.filter(|_| !equal.is_empty());
-        let by_month = month.map(|(path, _)| format!("{}+{path} by month", equal.join("+")));
+        let (ranges, equal): (Vec<_>, Vec<_>) =
+            request.filters.iter().partition(|(_, wanted)| wanted.is_range());
+        let equal = equal.into_iter().take(MAX_KEY_LEVELS).map(|(path, _)| path.to_string());
+        let equal: Vec<_> = equal.collect();
+        let range = ranges.first().filter(|_| !equal.is_empty());
+        let by_month = range.map(|(path, _)| format!("{}+{path} by month", equal.join("+")));
         [Some(equal.join(",")), by_month]
     });
     keys.flatten().filter_map(|key| key.parse().ok()).collect()
