@@ -30,17 +30,10 @@ pub(crate) fn items() -> String {
 }
 
 /// The arguments for a container of which the posts of some users were drawn.
+#[rustfmt::skip]
 pub(crate) const LARGE: [&str; 10] = [
-    "--items",
-    "items.jsonl",
-    "--requests",
-    "requests.jsonl",
-    "--items-in-container",
-    "400000000",
-    "--sampled",
-    "/userId",
-    "--container",
-    "posts",
+    "--items", "items.jsonl", "--requests", "requests.jsonl", "--container", "posts",
+    "--items-in-container", "400000000", "--sampled", "/userId",
 ];
 
 pub(crate) fn folder() -> Folder {

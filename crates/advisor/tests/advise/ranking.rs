@@ -10,6 +10,10 @@ fn json(folder: &Folder, arguments: &[&str]) -> Value {
     serde_json::from_str(&output.out).unwrap()
 }
 
+fn large(folder: &Folder, more: &[&str]) -> Value {
+    json(folder, &[&posts::LARGE[..], more].concat())
+}
+
 fn strategies(advice: &Value) -> Vec<&str> {
     let ranked = advice["ranked"].as_array().unwrap();
     ranked.iter().map(|standing| standing["report"]["strategy"].as_str().unwrap()).collect()
@@ -26,7 +30,7 @@ fn the_given_candidates_are_compared_and_the_best_is_explained() {
 
 #[test]
 fn the_key_that_requests_name_is_proposed_and_is_the_best() {
-    let advice = json(&posts::folder(), &posts::LARGE);
+    let advice = large(&posts::folder(), &[]);
     let strategies = strategies(&advice);
     assert_eq!(strategies[0], "/userId");
     assert_eq!(strategies.len(), 12);
@@ -42,23 +46,17 @@ fn the_key_that_requests_name_is_proposed_and_is_the_best() {
 #[test]
 fn the_definition_is_an_entry_of_containers_json_that_is_read_again() {
     let folder = posts::folder();
-    let advice = json(
-        &folder,
-        &[&posts::LARGE[..], &["--candidate", "/userId+/createdAt by month"]].concat(),
-    );
+    let advice = large(&folder, &["--candidate", "/userId+/createdAt by month"]);
     let entry = &advice["container"]["entry"];
     assert_eq!(entry["id"], "posts");
     assert_eq!(entry["partitionKey"]["paths"][0], "/partitionKey");
     assert_eq!(advice["container"]["computed"][0]["madeOf"], "/userId+/createdAt by month");
-    let advice = json(&folder, &[&posts::LARGE[..], &["--candidate", "/tag,/userId"]].concat());
+    let advice = large(&folder, &["--candidate", "/tag,/userId"]);
     let entry = &advice["container"]["entry"];
     assert_eq!(entry["partitionKey"]["kind"], "MultiHash");
     let folder = folder.with("containers.json", &format!("{{\"containers\": [{entry}]}}"));
-    let advice = json(
-        &folder,
-        &[&posts::LARGE[..], &["--containers", "containers.json", "--candidate", "/userId"]]
-            .concat(),
-    );
+    let file = ["--containers", "containers.json", "--candidate", "/userId"];
+    let advice = large(&folder, &file);
     assert_eq!(advice["current"], "/tag,/userId");
     assert_eq!(strategies(&advice), ["/userId", "/tag,/userId"]);
 }
@@ -67,30 +65,19 @@ fn the_definition_is_an_entry_of_containers_json_that_is_read_again() {
 #[test]
 fn a_warning_about_the_current_key_is_exit_code_1() {
     let folder = posts::folder();
-    let run = |current: &str| {
-        let candidate = ["--candidate", "/userId", "--current", current];
-        let small = ["--items", "items.jsonl", "--requests", "requests.jsonl"];
-        folder.advise(&[&small[..], &candidate].concat())
-    };
-    let bad = run("/tag");
+    let bad = folder.advise_line(
+        "--items items.jsonl --requests requests.jsonl --candidate /userId --current /tag",
+    );
     assert_eq!(bad.code, 1);
-    assert!(bad.out.contains("/tag (current)"), "{}", bad.out);
-    assert!(bad.out.contains("Findings for /tag (current)"), "{}", bad.out);
-    assert!(bad.out.contains("To change the key from /tag to /userId"), "{}", bad.out);
+    for part in ["Findings for /tag (current)", "To change the key from /tag to /userId"] {
+        assert!(bad.out.contains(part), "{}", bad.out);
+    }
     // The query of a fifth of all items would be enough for a warning about /userId.
     let fitting: Vec<_> = posts::REQUESTS.lines().filter(|line| !line.contains("tag")).collect();
-    let fitting = fitting.join("\n");
-    let folder = folder.with("fitting.jsonl", &fitting);
-    let good = folder.advise(&[
-        "--items",
-        "items.jsonl",
-        "--requests",
-        "fitting.jsonl",
-        "--current",
-        "/userId",
-        "--items-per-day",
-        "200",
-    ]);
+    let folder = folder.with("fitting.jsonl", &fitting.join("\n"));
+    let good = folder.advise_line(
+        "--items items.jsonl --requests fitting.jsonl --current /userId --items-per-day 200",
+    );
     assert_eq!(good.code, 0, "{}", good.out);
     assert!(good.out.contains("keep it"), "{}", good.out);
 }
@@ -117,10 +104,10 @@ fn a_sample_that_is_too_small_to_decide_is_exit_code_3() {
     let requests = format!("{}\n{}\n", query("/a"), query("/b"));
     let run = |n_items: u64| {
         let folder = Folder::new().with("items.jsonl", &items(n_items));
-        let arguments = "--items items.jsonl --requests requests.jsonl --candidate /a --candidate /b \
-                         --items-in-container 60000 --sampled items --physical-partitions 8";
-        let arguments: Vec<_> = arguments.split_whitespace().collect();
-        folder.with("requests.jsonl", &requests).advise(&arguments)
+        folder.with("requests.jsonl", &requests).advise_line(
+            "--items items.jsonl --requests requests.jsonl --candidate /a --candidate /b \
+             --items-in-container 60000 --sampled items --physical-partitions 8",
+        )
     };
     let small = run(40);
     assert!(small.out.contains("The sample does not decide: in a half of it, /"), "{}", small.out);
@@ -138,10 +125,7 @@ fn a_key_whose_transactions_span_partitions_comes_last() {
         r#"{"kind": "like", "operation": "transaction", "filters": {"/userId": "?"}, "writes": [{"operation": "replace"}, {"operation": "create"}], "frequency": {"perDay": 1}}"#
     );
     let folder = posts::folder().with("requests.jsonl", &requests);
-    let advice = json(
-        &folder,
-        &[&posts::LARGE[..], &["--candidate", "/id", "--candidate", "/userId"]].concat(),
-    );
+    let advice = large(&folder, &["--candidate", "/id", "--candidate", "/userId"]);
     assert_eq!(strategies(&advice), ["/userId", "/id"]);
     assert_eq!(advice["ranked"][1]["works"], false);
 }
@@ -150,13 +134,13 @@ fn a_key_whose_transactions_span_partitions_comes_last() {
 fn without_requests_risks_are_ranked_and_the_rest_is_called_unknown() {
     let output = posts::folder().advise(&["--items", "items.jsonl"]);
     assert_eq!(output.code, 0, "{}", output.err);
-    assert!(
-        output.out.contains("no requests are known, so only risks were compared"),
-        "{}",
-        output.out
-    );
-    assert!(output.out.contains("Without --requests it is unknown"), "{}", output.out);
-    assert!(output.out.contains("Sorted by the number of warnings"), "{}", output.out);
+    for part in [
+        "no requests are known, so only risks were compared",
+        "Without --requests it is unknown",
+        "Sorted by the number of warnings",
+    ] {
+        assert!(output.out.contains(part), "{part}: {}", output.out);
+    }
     assert!(!output.out.contains("Requests with"), "{}", output.out);
 }
 
@@ -166,11 +150,10 @@ fn a_property_that_only_later_items_have_is_proposed_too() {
     let mut lines: Vec<_> = posts::items().lines().map(str::to_owned).collect();
     lines.sort_by_key(|line| line.split("\"tag\":").nth(1).map(str::to_owned));
     let folder = posts::folder().with("items.jsonl", &(lines.join("\n") + "\n"));
-    let tags = json(&folder, &[&posts::LARGE[..], &["--candidate", "/tag"]].concat());
+    let tags = large(&folder, &["--candidate", "/tag"]);
     assert_eq!(tags["ranked"][0]["report"]["cardinality"]["value"], 10.0);
-    assert!(
-        strategies(&json(&folder, &posts::LARGE)).iter().any(|strategy| strategy.contains("/tag"))
-    );
+    let proposed = large(&folder, &[]);
+    assert!(strategies(&proposed).iter().any(|strategy| strategy.contains("/tag")));
 }
 
 #[test]

@@ -36,13 +36,28 @@ impl Folder {
 
     /// Runs `advise` with these arguments in the folder.
     pub(crate) fn advise(&self, arguments: &[&str]) -> CommandOutput {
-        self.run(&[&["advise"], arguments].concat())
+        CommandOutput::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// Runs `advise` with the words of a line.
+    pub(crate) fn advise_line(&self, line: &str) -> CommandOutput {
+        self.advise(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// Expects that `advise` with the words of a line is refused with all of `with`.
+    #[track_caller]
+    pub(crate) fn refused(&self, line: &str, with: &[&str]) {
+        let output = self.advise_line(line);
+        assert_eq!((output.code, output.out.as_str()), (2, ""), "{line}: {}", output.err);
+        for text in with {
+            assert!(output.err.contains(text), "{line}: {text}: {}", output.err);
+        }
     }
 
     /// Runs `advise` with this text on its stdin.
     pub(crate) fn advise_with_stdin(&self, arguments: &[&str], stdin: &str) -> CommandOutput {
         let mut child = self
-            .command(&[&["advise"], arguments].concat())
+            .command(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -54,13 +69,9 @@ impl Folder {
         CommandOutput::of(child.wait_with_output().unwrap())
     }
 
-    fn run(&self, arguments: &[&str]) -> CommandOutput {
-        CommandOutput::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
-    }
-
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tributary-partition"));
-        command.args(arguments).current_dir(&self.0);
+        command.arg("advise").args(arguments).current_dir(&self.0);
         command
     }
 
