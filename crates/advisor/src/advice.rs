@@ -36,7 +36,6 @@ pub use rank::{RankedCandidate, rank};
 pub(crate) use sections::finding_line;
 pub use unique::{UniqueProperties, UniquenessPlan};
 
-/// The factor up to which two candidates cost the same.
 const SAME_COST_FACTOR: f64 = 1.05;
 
 /// The answer to a sample, its requests and the candidates.
@@ -150,7 +149,6 @@ impl Advice {
     }
 }
 
-/// Returns the number of parts of a strategy. A computed part counts twice.
 fn complexity(strategy: &KeyStrategy) -> usize {
     let level = |level: &Vec<KeyPart>| {
         let parts: usize =

@@ -20,24 +20,18 @@ pub(crate) const NULL_KEY: &str = "null-key";
 pub(crate) const INVALID_KEY: &str = "invalid-key";
 pub(crate) const LONG_KEY: &str = "long-key";
 
-/// The days to 20 GB above which the limit is far: five years.
 pub(crate) const FAR_DAYS: f64 = 5.0 * 365.0;
 /// The request units a second below which the limit is far: a tenth of a logical partition's.
 pub(crate) const FAR_REQUEST_UNITS: f64 = PARTITION_REQUEST_UNITS / 10.0;
 
-/// The number of keys below which the cardinality is low.
 pub(crate) const MIN_KEYS: f64 = 100.0;
 /// The share of requests that name the key below which it is not aligned.
 pub(crate) const MIN_ALIGNED_SHARE: f64 = 0.8;
-/// The Gini coefficient above which partitions are skewed.
 pub(crate) const SKEWED_GINI: f64 = 0.7;
-/// The share of the load above which a partition is hot.
 pub(crate) const HOT_SHARE: f64 = 0.8;
 /// The largest share of cross-partition queries that is not many.
 pub(crate) const MAX_CROSS_PARTITION_SHARE: f64 = 0.5;
-/// The size above which a partition is large, in bytes.
 pub(crate) const LARGE_PARTITION_BYTES: f64 = 15.0 * GB;
-/// The mean number of items below which partitions are fragments.
 pub(crate) const MIN_PARTITION_ITEMS: f64 = 2.0;
 
 /// The number of writes of a window below which the share of one key would be chance. With as many, the

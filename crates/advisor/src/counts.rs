@@ -22,13 +22,11 @@ use request::RequestCounts;
 /// Bytes of the properties that the service adds to an item: `_rid`, `_self`, `_etag`, `_attachments`, `_ts`.
 const SYSTEM_PROPERTY_BYTES: u64 = 220;
 
-/// The counts of a sample.
 #[derive(Debug)]
-pub struct SampleCounts {
+pub(crate) struct SampleCounts {
     pub(crate) candidates: Vec<CandidateCounts>,
     pub(crate) kinds: Vec<RequestCounts>,
     pub(crate) options: ValidationOptions,
-    /// The property with the time of creation.
     pub(crate) time: PropertyPath,
     pub(crate) n_items: u64,
     /// The half of the items that is counted; all are without one.
@@ -36,13 +34,10 @@ pub struct SampleCounts {
     n_seen: u64,
 }
 
-/// An item and its properties that depend on no candidate.
 #[derive(Debug)]
 pub(crate) struct PreparedItem<'a> {
     pub(crate) value: &'a Value,
-    /// The size in the sample.
     pub(crate) bytes: u64,
-    /// The size with the system's properties: that of an answer.
     pub(crate) stored_bytes: u64,
     /// A hash that decides whether the item is among those that stand for all: of its id and time, so that
     /// the order of the items has no effect; of its number where it has no id.
@@ -53,17 +48,15 @@ pub(crate) struct PreparedItem<'a> {
     pub(crate) cluster: u32,
     /// The half of the sample that it is in, 0 or 1. Items that were drawn together are in the same half.
     half: u64,
-    /// Request units of its point read.
     pub(crate) read: f64,
     /// Request units of its write without the index.
     pub(crate) write: f64,
-    /// Request units of its creation.
     pub(crate) create: f64,
 }
 
 impl SampleCounts {
     /// Creates counts without items.
-    pub fn new(
+    pub(crate) fn new(
         candidates: Vec<KeyStrategy>,
         requests: Vec<RequestKind>,
         options: ValidationOptions,
@@ -74,13 +67,11 @@ impl SampleCounts {
         Self { candidates, kinds, options, time, n_items: 0, half: None, n_seen: 0 }
     }
 
-    /// Returns these counts for a half of the items only, 0 or 1.
-    pub fn of_half(self, half: u64) -> Self {
+    pub(crate) fn of_half(self, half: u64) -> Self {
         Self { half: Some(half), ..self }
     }
 
-    /// Counts items, on all cores.
-    pub fn add(&mut self, items: &[SampleItem]) {
+    pub(crate) fn add(&mut self, items: &[SampleItem]) {
         let first = self.n_seen;
         let this = &*self;
         let numbers = (first..).take(items.len()).collect::<Vec<_>>();

@@ -7,10 +7,8 @@ use crate::{
     words::float,
 };
 
-/// Keys that a report lists.
 const MAX_TOP_KEYS: usize = 10;
 
-/// Points of a curve, besides its start.
 const CURVE_POINTS: usize = 100;
 
 /// Returns the distribution over partitions: of each its key, its value, and the number of partitions that it stands
@@ -106,7 +104,6 @@ mod tests {
             }
         }
 
-        /// A row that stands for several keys counts as that number of rows.
         #[test]
         fn keys_that_a_row_stands_for_count_as_rows(
             values in prop::collection::vec((0.0..1e6_f64, 1..4_u32), 1..50),

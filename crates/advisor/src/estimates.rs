@@ -40,17 +40,14 @@ use load::PartitionLoads;
 use model::ContainerModel;
 use prefixes::KeyPrefixes;
 
-/// The estimates of all candidates.
 #[derive(Debug)]
-pub struct Estimates<'a> {
-    /// The estimates of each candidate, in the order of the candidates.
-    pub candidates: Vec<CandidateEstimates>,
+pub(crate) struct Estimates<'a> {
+    pub(crate) candidates: Vec<CandidateEstimates>,
     pub(crate) model: ContainerModel<'a>,
 }
 
 impl<'a> Estimates<'a> {
-    /// Estimates all candidates from the counts of a sample.
-    pub fn new(counts: &'a SampleCounts) -> Self {
+    pub(crate) fn new(counts: &'a SampleCounts) -> Self {
         let model = ContainerModel::new(counts);
         let candidates = counts.candidates.par_iter().with_max_len(1);
         let candidates = candidates.map(|candidate| estimate(candidate, &model)).collect();

@@ -20,7 +20,7 @@ mod unknown;
 
 /// Finds the anti-patterns and failed checks of each candidate by its estimates. The reports are in the order
 /// of the candidates.
-pub fn find(estimates: Estimates<'_>) -> Vec<CandidateReport> {
+pub(crate) fn find(estimates: Estimates<'_>) -> Vec<CandidateReport> {
     let Estimates { candidates, model } = estimates;
     let report = |estimates: CandidateEstimates| CandidateReport {
         findings: findings(&estimates, &model),
@@ -30,7 +30,6 @@ pub fn find(estimates: Estimates<'_>) -> Vec<CandidateReport> {
     candidates.into_iter().map(report).collect()
 }
 
-/// Returns all findings, warnings first.
 fn findings(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Vec<Finding> {
     let mut findings: Vec<_> = [
         low_cardinality(estimates),
@@ -261,7 +260,6 @@ fn spanning_transaction(estimates: &CandidateEstimates) -> Option<Finding> {
     (!spans.is_empty()).then(|| Finding::new(SPANNING_TRANSACTION, measured, source, sentence))
 }
 
-/// Checks the keys of single items.
 fn keys_of_items(estimates: &CandidateEstimates) -> impl Iterator<Item = Finding> {
     let keys = &estimates.keys;
     let items = estimates.items;

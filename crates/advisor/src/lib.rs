@@ -2,59 +2,45 @@
 //!
 //! # The stages
 //!
-//! Advice is the end of a pipe. Each stage has a module and a type, and one function leads to the next:
-//!
-//! | stage | module | type | next |
-//! | --- | --- | --- | --- |
-//! | sample | [`sample`] | [`SampleItem`](sample::SampleItem) | [`SampleCounts::add`] |
-//! | counts | [`counts`] | [`SampleCounts`] | [`Estimates::new`] |
-//! | estimates | [`estimates`] | [`Estimates`], with [`CandidateEstimates`](report::CandidateEstimates) | [`findings::find`] |
-//! | findings | [`findings`] | [`CandidateReport`]: the estimates and the findings about them | [`Advice::new`](advice::Advice::new) |
-//! | advice | [`advice`] | [`Advice`](advice::Advice) | [`output`] |
-//!
-//! [`validate`] runs the stages up to the findings.
+//! Advice is the end of a pipe: a [`sample`] is counted in one pass (`counts`), which gives the estimates of each
+//! candidate (`estimates`), the findings about them (`findings`), and the [`advice`]. [`validate`] runs the stages
+//! up to the findings.
 
 use std::io::BufRead;
 
 use cosmos_model::partitioning::KeyStrategy;
 
-// The input.
+pub mod advice;
+mod checks;
+mod command;
+mod counts;
+mod distribution;
+mod estimates;
+mod findings;
+mod limits;
+#[cfg(feature = "cosmos")]
+mod live;
+pub mod monitor;
+mod options;
+mod output;
+mod population;
+mod propose;
+pub mod report;
 pub mod request;
 pub mod sample;
-pub mod selector;
-pub mod traffic;
-
-// The counts: one pass over the sample.
-pub mod counts;
-mod options;
+mod selector;
 mod sketch;
-
-// The estimates and the findings.
-mod checks;
-mod distribution;
-pub mod estimates;
-pub mod findings;
-mod limits;
-mod population;
-pub mod report;
+pub mod traffic;
 mod unseen;
 mod words;
 
-// Candidates and advice.
-pub mod advice;
-pub mod output;
-pub mod propose;
-
-// A container in operation.
-#[cfg(feature = "cosmos")]
-pub mod live;
-pub mod monitor;
-
-pub use counts::SampleCounts;
-pub use estimates::Estimates;
+pub use command::run_command;
 pub use options::ValidationOptions;
 pub use report::CandidateReport;
 pub use request::RequestKind;
+
+use counts::SampleCounts;
+use estimates::Estimates;
 
 /// Reads a sample to its end and returns a report for each candidate, in their order.
 ///

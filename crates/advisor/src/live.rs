@@ -18,12 +18,11 @@ mod connection;
 mod draw;
 mod endings;
 
-pub use draw::{DrawnSample, MIN_REQUEST_UNITS};
+pub(crate) use draw::{DrawnSample, MIN_REQUEST_UNITS};
 
 const UNREACHABLE: &str = "the account cannot be reached";
 
-/// A live container.
-pub struct LiveContainer {
+pub(crate) struct LiveContainer {
     client: ContainerClient,
     key: KeyStrategy,
 }
@@ -31,7 +30,7 @@ pub struct LiveContainer {
 impl LiveContainer {
     /// Connects to an account by a connection string with a key, or by its URL with an identity: that of the app in
     /// Azure, and of the signed-in developer elsewhere. Looks the container up and reads its key.
-    pub async fn open(account: &str, database: &str, id: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn open(account: &str, database: &str, id: &str) -> anyhow::Result<Self> {
         let cosmos = connection::connect(account).await?;
         let found = |error: azure_data_cosmos::CosmosError| match error.status().is_not_found() {
             true => anyhow!("there is no container `{id}` in the database `{database}`"),
@@ -47,8 +46,7 @@ impl LiveContainer {
         Ok(Self { client, key })
     }
 
-    /// Returns its partition key.
-    pub fn key(&self) -> &KeyStrategy {
+    pub(crate) fn key(&self) -> &KeyStrategy {
         &self.key
     }
 

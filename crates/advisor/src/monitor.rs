@@ -37,10 +37,8 @@ const MIN_RATE_QUERIES: f64 = 20.0;
 /// tenth of a second.
 const MIN_SHARE_REQUEST_UNITS: f64 = 1_000.0;
 
-/// The partitions that are listed.
 const MAX_LISTED_PARTITIONS: usize = 10;
 
-/// The longest key in a table, in characters.
 const MAX_KEY_CHARACTERS: usize = 60;
 
 /// The monitor of a container: counts the items of a sample by the container's own key.
@@ -284,8 +282,7 @@ impl PartitionMetrics {
         self.unknown.extend(measured.unknown);
     }
 
-    /// Returns the metrics in sections.
-    pub fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         let about = if self.partitions.exact { "" } else { "about " };
         let summary = format!(
             "Partition key {}: {about}{} logical partitions, {} on average; Gini {:.2} of the items, {:.2} of the bytes.",

@@ -7,11 +7,10 @@ mod table;
 
 pub(crate) use table::{NONE, Table};
 
-pub use crate::words::thousands;
+pub(crate) use crate::words::thousands;
 
-/// A part of an answer.
 #[derive(Debug)]
-pub struct Section {
+pub(crate) struct Section {
     title: String,
     blocks: Vec<Block>,
 }
@@ -21,7 +20,6 @@ pub(crate) enum Block {
     Sentences(Vec<String>),
     Table(Table),
     Code(String),
-    /// SVG, which the text leaves out.
     Picture(String),
 }
 
@@ -36,8 +34,7 @@ impl Section {
     }
 }
 
-/// Returns sections as text.
-pub fn text(sections: &[Section]) -> String {
+pub(crate) fn text(sections: &[Section]) -> String {
     let mut text = String::new();
     for Section { title, blocks } in sections {
         if blocks.iter().all(|block| matches!(block, Block::Picture(_))) {
@@ -64,7 +61,7 @@ pub fn text(sections: &[Section]) -> String {
 }
 
 /// Returns sections as an HTML page that needs nothing from elsewhere.
-pub fn html(title: &str, sections: &[Section]) -> String {
+pub(crate) fn html(title: &str, sections: &[Section]) -> String {
     let title = escape(title);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{title}</title>\n\
@@ -100,7 +97,6 @@ th,td{padding:.2rem .6rem;text-align:left;white-space:nowrap;border-bottom:1px s
 svg{min-width:40rem;font-size:13px;fill:currentColor}
 ";
 
-/// Escapes a text for HTML.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

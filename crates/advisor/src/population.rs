@@ -15,35 +15,28 @@ use crate::{
     unseen::{GroupFrequencies, GroupSize, GroupSizes, MAX_SMALL_GROUP, rounded},
 };
 
-/// The draw of the sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleDraw {
-    /// Items in the container over those of the sample, at least 1.
     pub(crate) scale: f64,
-    /// True when whole keys were drawn.
     pub(crate) whole_keys: bool,
 }
 
-/// The groups behind those that were counted.
 #[derive(Debug)]
 pub(crate) struct Population<'a, S> {
     /// A row for each group of the sample, as large as those behind it are on average.
     pub(crate) groups: Vec<KeyGroup<'a, S>>,
-    /// The number of groups in the container.
     pub(crate) cardinality: EstimatedNumber,
     pub(crate) sizes: GroupSizes,
 }
 
-/// A group of the sample, and those behind it in the container.
 #[derive(Debug)]
 pub(crate) struct KeyGroup<'a, S> {
     /// The items and bytes of a group in the container, and the number of groups that it stands for.
     pub(crate) row: KeyRow<'a, S>,
-    /// The number of groups behind this one of the sample.
+    /// The number of groups of the container behind this one of the sample.
     pub(crate) behind: f64,
     /// The bytes in the container behind those of the sample, in any group.
     pub(crate) all_bytes: f64,
-    /// Its items in the sample.
     pub(crate) drawn_items: f64,
     /// Its units in the sample, and the items of one.
     pub(crate) units: f64,
@@ -51,7 +44,6 @@ pub(crate) struct KeyGroup<'a, S> {
 }
 
 impl<'a, S: Default> Population<'a, S> {
-    /// Returns the groups of the container.
     pub(crate) fn new(tally: &'a KeyCounts<S>, draw: SampleDraw) -> Self {
         let scale = draw.scale;
         let groups = tally.rows().into_iter().map(|row| KeyGroup::new(row, draw));

@@ -25,20 +25,17 @@ mod part;
 mod pool;
 mod profile;
 
-pub use part::part_of_file;
-pub use profile::{ItemProfile, PathProfile, time_of_creation};
+pub(crate) use part::part_of_file;
+pub(crate) use profile::{ItemProfile, PathProfile, time_of_creation};
 
-/// The items of the part from which candidates are made.
 const MAX_PROFILED_ITEMS: usize = 3_000;
 
-/// The strategies that are measured on the part.
 const MAX_POOL_STRATEGIES: usize = 150;
 
-/// The candidates that are proposed at most.
-pub const MAX_CANDIDATES: usize = 12;
+pub(crate) const MAX_CANDIDATES: usize = 12;
 
 /// Returns the best candidates for a part of the sample, the best of each kind first.
-pub fn propose(
+pub(crate) fn propose(
     items: &[SampleItem],
     requests: &[RequestKind],
     options: &ValidationOptions,
@@ -87,12 +84,9 @@ fn varied(ranked: impl Iterator<Item = KeyStrategy>) -> Vec<KeyStrategy> {
     rounds.into_iter().take(MAX_CANDIDATES).map(|(_, strategy)| strategy).collect()
 }
 
-/// The properties that requests name.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct RequestedPaths {
-    /// Paths that requests compare for equality, the most frequent first.
     equal: Vec<PropertyPath>,
-    /// Paths in a range or an order of requests, the most frequent first.
     ordered: Vec<PropertyPath>,
 }
 

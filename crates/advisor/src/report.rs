@@ -138,7 +138,6 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Returns the key of the partition that has the most.
     pub(crate) fn largest_key(&self) -> String {
         self.top.first().map(|top| top.key.clone()).unwrap_or_default()
     }
@@ -225,10 +224,8 @@ pub struct RequestEstimates {
     pub transaction_fits: Option<bool>,
     #[serde(skip)]
     pub(crate) is_query: bool,
-    /// True when some of the drawn requests visit all partitions.
     #[serde(skip)]
     pub(crate) fans_out: bool,
-    /// The request units for each item that is loaded.
     #[serde(skip)]
     pub(crate) charge_of_a_load: f64,
 }
@@ -314,7 +311,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Creates a warning.
     pub(crate) fn new(
         code: &'static str,
         [threshold, measured]: [f64; 2],

@@ -211,7 +211,6 @@ impl QuerySelection {
 }
 
 impl RequestKind {
-    /// Returns true if the request changes one of these properties.
     pub(crate) fn sets_one_of(&self, paths: &[&PropertyPath]) -> bool {
         let steps = self.writes.iter().flat_map(|step| &step.set);
         self.set.iter().chain(steps).any(|path| paths.contains(&path))

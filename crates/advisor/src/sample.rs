@@ -93,7 +93,6 @@ fn item(line: u64, text: &[u8]) -> anyhow::Result<Option<SampleItem>> {
     Ok(Some(SampleItem { value, bytes }))
 }
 
-/// A writer that counts the bytes.
 struct ByteCounter(usize);
 
 impl std::io::Write for ByteCounter {

@@ -15,36 +15,27 @@ mod characteristics;
 mod decision;
 mod kinds;
 
-pub use architecture::{ContainerArchitecture, ContainerDecision};
-pub use changes::AnswerChange;
-pub use characteristics::{
-    DataAccess, DataCharacteristics, DataLoad, DataTenants, DataVolume, KeyPaths,
-};
-pub use decision::KeyDecision;
-pub use kinds::{GuideStatement, StrategyKind};
+pub(crate) use architecture::{ContainerArchitecture, ContainerDecision};
+pub(crate) use changes::AnswerChange;
+pub(crate) use characteristics::DataCharacteristics;
+pub(crate) use decision::KeyDecision;
+pub(crate) use kinds::{GuideStatement, StrategyKind};
 
-/// The answer to a file of characteristics.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StrategySelection {
-    /// The key, with reasons.
-    pub key: KeyDecision,
-    /// The containers, with reasons.
-    pub containers: ContainerDecision,
+pub(crate) struct StrategySelection {
+    pub(crate) key: KeyDecision,
+    pub(crate) containers: ContainerDecision,
     /// The guide's statements of "When to Use".
-    pub when_to_use: Vec<GuideStatement>,
+    pub(crate) when_to_use: Vec<GuideStatement>,
     /// The guide's statements of "When to Avoid".
-    pub when_to_avoid: Vec<GuideStatement>,
-    /// The costs of the key.
-    pub trade_offs: [&'static str; 2],
-    /// Other characteristics that would lead to another answer.
-    pub changes: Vec<AnswerChange>,
-    /// The questions that only data can answer.
-    pub unknown: [&'static str; 3],
+    pub(crate) when_to_avoid: Vec<GuideStatement>,
+    pub(crate) trade_offs: [&'static str; 2],
+    pub(crate) changes: Vec<AnswerChange>,
+    pub(crate) unknown: [&'static str; 3],
 }
 
-/// Returns the strategy for data of these characteristics.
-pub fn select(characteristics: &DataCharacteristics) -> StrategySelection {
+pub(crate) fn select(characteristics: &DataCharacteristics) -> StrategySelection {
     let key = decision::decide(characteristics);
     let kind = key.kind;
     let [when_to_use, when_to_avoid] = kind.statements(characteristics);
@@ -64,8 +55,7 @@ pub fn select(characteristics: &DataCharacteristics) -> StrategySelection {
 }
 
 impl StrategySelection {
-    /// Returns the answer in sections.
-    pub fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         let strategy = &self.key.strategy;
         let changes = self.changes.iter().map(|change| {
             let key = change.strategy.as_ref().map(ToString::to_string);

@@ -38,7 +38,6 @@ mod sampled;
 
 pub(crate) use sampled::UniformSample;
 
-/// Keys up to which all counts are exact.
 pub(crate) const MAX_EXACT_KEYS: usize = 1 << LG_EXACT_KEYS;
 const LG_EXACT_KEYS: u8 = 14;
 
@@ -55,7 +54,6 @@ const MAX_FREQUENT_KEYS: usize = 2_000;
 /// The bytes that each item counts in addition, so that many small items are frequent, too.
 const EXTRA_ITEM_BYTES: u64 = 1_024;
 
-/// The counts by key.
 #[derive(Debug)]
 pub(crate) struct KeyCounts<S: Default> {
     kept: TupleSketch<CountPolicy<S>>,
@@ -64,7 +62,6 @@ pub(crate) struct KeyCounts<S: Default> {
     bytes: u64,
 }
 
-/// The counts of one key.
 #[derive(Clone, Debug, Default)]
 struct KeyCount<S> {
     key: Key,
@@ -77,7 +74,6 @@ struct KeyCount<S> {
     more: S,
 }
 
-/// A key, or a sampled key that stands for several.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyRow<'a, S> {
     pub(crate) key: &'a Key,
@@ -174,7 +170,6 @@ impl<S: Default> KeyCounts<S> {
         }
     }
 
-    /// Returns the size of all items.
     fn whole(&self) -> u64 {
         size_of(self.items, self.bytes)
     }
@@ -198,7 +193,6 @@ impl<S: Default> KeyCounts<S> {
         FrequentKeys { found, sizes }
     }
 
-    /// Returns the number of keys.
     pub(crate) fn cardinality(&self) -> EstimatedNumber {
         EstimatedNumber {
             value: self.kept.estimate(),
@@ -208,7 +202,6 @@ impl<S: Default> KeyCounts<S> {
         }
     }
 
-    /// Returns a row for each kept or frequent key, in no order.
     pub(crate) fn rows(&self) -> Vec<KeyRow<'_, S>> {
         let frequent = self.frequent.as_ref().filter(|_| self.kept.is_estimation_mode());
         let mut frequent: HashMap<u64, &KeyCount<_>> = frequent
@@ -229,7 +222,6 @@ impl<S: Default> KeyCounts<S> {
     }
 }
 
-/// Returns the size from which on a key is frequent.
 fn frequent(whole: u64) -> u64 {
     whole / u64::from(FREQUENT_SHARE)
 }
@@ -264,7 +256,6 @@ impl<S> KeyCount<S> {
     }
 }
 
-/// Returns a hash that depends on the value alone.
 pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = XxHash64::with_seed(0);
     value.hash(&mut hasher);

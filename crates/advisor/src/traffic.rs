@@ -66,8 +66,7 @@ pub struct TrafficSummary {
 }
 
 impl TrafficSummary {
-    /// Returns the summary as a section of the answer.
-    pub fn section(&self) -> Section {
+    pub(crate) fn section(&self) -> Section {
         let rows = format!("{} rows of {:.1} days", self.rows, self.days);
         let sentences = std::iter::once(rows).chain(self.notes.clone()).collect();
         Section::new("Measured traffic", vec![Block::Sentences(sentences)])
@@ -150,7 +149,6 @@ impl Traffic {
         Ok(TrafficSummary { rows: self.rows, days: self.days()?, notes: self.notes() })
     }
 
-    /// Returns sentences about the findings and the limits of the rows.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let measured = self.partition_use().unwrap_or_default();

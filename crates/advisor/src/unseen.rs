@@ -27,10 +27,8 @@ use std::borrow::Cow;
 /// The items in the sample of a small group at most. A larger group has `scale` times its items.
 pub(crate) const MAX_SMALL_GROUP: usize = 30;
 
-/// The factor from a size of the grid to the next.
 const SIZE_STEP: f64 = 1.4;
 
-/// The rounds of the estimate, from equal shares.
 const ROUNDS: usize = 200;
 
 /// The sizes of groups in a container, by their number of items in the sample.
@@ -41,7 +39,6 @@ pub(crate) struct GroupSizes {
     behind: Vec<Vec<GroupSize>>,
 }
 
-/// A size, and its groups for each group of the sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct GroupSize {
     pub(crate) items: f64,
@@ -91,7 +88,6 @@ impl GroupSizes {
         sizes
     }
 
-    /// Returns the sizes behind a group with `items` items in the sample.
     pub(crate) fn behind(&self, items: f64) -> Cow<'_, [GroupSize]> {
         match self.behind.get(rounded(items)) {
             Some(sizes) if !sizes.is_empty() => Cow::Borrowed(sizes),

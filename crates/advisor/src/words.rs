@@ -1,7 +1,6 @@
 //! Numbers as text, for sentences and tables.
 
-/// Returns a whole number with commas.
-pub fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
     groups.collect::<Vec<_>>().join(",")
@@ -13,7 +12,6 @@ pub(crate) fn whole(number: f64) -> String {
     thousands(number.max(0.0).round() as u64)
 }
 
-/// Returns a number to three digits.
 pub(crate) fn about(number: f64) -> String {
     if number < 1_000.0 {
         return whole(number);
@@ -22,7 +20,6 @@ pub(crate) fn about(number: f64) -> String {
     whole((number / unit).round() * unit)
 }
 
-/// Returns a share in percent.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -33,21 +30,18 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// Returns `1 item`, `2 items`, `1,234 items`.
 pub(crate) fn counted(n: f64, what: &str) -> String {
     let number = whole(n);
     let s = if number == "1" { "" } else { "s" };
     format!("{number} {what}{s}")
 }
 
-/// Returns a size in bytes, such as `1.2 GB`.
 pub(crate) fn bytes(number: f64) -> String {
     const UNITS: [(f64, &str); 3] = [(1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
     let unit = UNITS.into_iter().find(|(size, _)| number >= *size);
     unit.map_or(format!("{number:.0} B"), |(size, unit)| format!("{:.1} {unit}", number / size))
 }
 
-/// Returns a count as a float; counts here are far below 2^53.
 #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64

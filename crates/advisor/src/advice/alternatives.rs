@@ -22,7 +22,6 @@ use crate::{
 /// The largest share of its request units that a request may take from a copy.
 const MAX_COPY_COST_SHARE: f64 = 0.8;
 
-/// The number of requests that get a copy.
 const MAX_COPIES: usize = 3;
 
 /// A second copy for one kind of request.

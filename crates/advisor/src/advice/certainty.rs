@@ -10,7 +10,6 @@ use serde::Serialize;
 use super::{RankedCandidate, rank};
 use crate::report::CandidateReport;
 
-/// The factor of costs from which on a key is a mistake.
 const MISTAKE_FACTOR: f64 = 4.0 / 3.0;
 
 /// The certainty of the first key.

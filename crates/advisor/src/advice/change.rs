@@ -14,7 +14,6 @@ use crate::{
     words::{about, counted, float},
 };
 
-/// The days within which request units alone are a reason for a change.
 const MAX_PLANNED_DAYS: f64 = 3.0 * 365.0;
 
 /// The change from one key to another.
@@ -38,7 +37,6 @@ pub struct KeyChange {
 }
 
 impl KeyChange {
-    /// Returns the change from the container's key to the best one.
     pub(super) fn new(
         current: &RankedCandidate,
         best: &RankedCandidate,
@@ -68,7 +66,6 @@ impl KeyChange {
         }
     }
 
-    /// Returns the costs as sentences.
     pub(super) fn sentences(&self) -> Vec<String> {
         let mut sentences = vec![format!(
             "{} are read once ({} RU) and written once ({} RU). At 10,000 RU/s of the new container that takes {}. \
@@ -109,7 +106,6 @@ impl KeyChange {
     }
 }
 
-/// Returns the request units of a write of `bytes` bytes into a container.
 fn written(bytes: f64, container: &ContainerDefinition) -> f64 {
     let (values, composites) = container.n_indexes();
     let terms = f64::from(TERMS_PER_VALUE) * float(values as u64) + float(composites as u64);

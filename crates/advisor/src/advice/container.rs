@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{findings::is_computed, request::RequestKind};
 
-/// The longest value of the Bicep in one line.
 const MAX_LINE_BYTES: usize = 70;
 
 /// The definition of a container.

@@ -7,7 +7,6 @@ use crate::{
     words::{about, counted, float, percent, thousands, whole},
 };
 
-/// The smallest risk that is told, as a part of the request units.
 const MIN_TOLD_RISK: f64 = 0.005;
 
 /// The days beyond which a limit is not told: a century.
@@ -133,7 +132,6 @@ fn growth(estimates: &CandidateEstimates) -> Option<String> {
     Some(format!("With {} new items a day, {largest}.", about(items)))
 }
 
-/// Returns a sentence about the times that were used.
 fn times(estimates: &CandidateEstimates) -> Option<String> {
     let times = estimates.times.as_ref().filter(|times| times.are_of_creation)?;
     let left_out = match times.left_out {

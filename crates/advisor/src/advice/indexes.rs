@@ -35,10 +35,8 @@ pub struct IndexedQuery {
     pub levels: usize,
 }
 
-/// A path and its direction.
 pub(super) type SortedPath = (PropertyPath, bool);
 
-/// The paths of an indexing policy.
 #[derive(Debug, Default)]
 pub(super) struct IndexPaths {
     /// Paths with an index of their own; `None` when everything has one.
@@ -46,7 +44,6 @@ pub(super) struct IndexPaths {
     pub(super) composites: Vec<Vec<SortedPath>>,
 }
 
-/// A query by its parts.
 #[derive(Debug)]
 struct QueryShape<'a> {
     request: &'a RequestKind,
@@ -65,7 +62,6 @@ pub(super) fn queries(
     shapes(strategy, paths, requests).iter().map(QueryShape::query).collect()
 }
 
-/// Returns the indexes that serve the same queries.
 pub(super) fn indexes(
     strategy: &KeyStrategy,
     paths: &[PropertyPath],
@@ -211,7 +207,6 @@ impl<'a> QueryShape<'a> {
     }
 }
 
-/// Returns true when a request tells this part of the key.
 fn is_named(part: &KeyPart, request: &RequestKind) -> bool {
     let Some(wanted) = request.filters.get(part.path()) else { return false };
     match (part, wanted) {
@@ -267,7 +262,6 @@ fn property(path: &PropertyPath) -> String {
     format!("c{}", path.names().iter().map(step).collect::<String>())
 }
 
-/// Returns the name of a parameter.
 fn parameter(path: &PropertyPath) -> String {
     let names: Vec<_> = path
         .names()

@@ -14,7 +14,6 @@ use crate::{
     words::{about, bytes, counted, float, percent},
 };
 
-/// The physical partitions whose shares are in the JSON, and in the text.
 const MAX_SHARES: usize = 100;
 const MAX_TOLD_SHARES: usize = 8;
 
@@ -76,7 +75,6 @@ impl ContainerLoad {
     }
 }
 
-/// Returns the share of each physical partition, the largest first.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few partitions")]
 fn shares(estimates: &CandidateEstimates) -> Vec<f64> {
     let n_partitions = estimates.physical_partitions.max(1.0);

@@ -73,7 +73,6 @@ impl RankedCandidate {
             && dearer.share() <= self.share() * SAME_COST_FACTOR
     }
 
-    /// Compares two keys that cost the same: the simpler is less.
     fn simpler(&self, other: &Self) -> std::cmp::Ordering {
         let aligned = |standing: &Self| standing.report.estimates.aligned.unwrap_or(0.0);
         let complexity = |standing: &Self| complexity(standing.strategy());

@@ -13,8 +13,7 @@ use crate::{
 };
 
 impl Advice {
-    /// Returns the answer in sections.
-    pub fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         let Some(best) = self.ranked.first() else { return Vec::new() };
         let estimates = &best.report.estimates;
         let strategy = best.strategy();
@@ -212,7 +211,6 @@ fn copies(alternatives: &[SecondCopy]) -> Table {
     table
 }
 
-/// Returns the verdict on a second copy.
 fn verdict(copy: &SecondCopy) -> String {
     let SecondCopy { request, strategy, limits, .. } = copy;
     let verdict = match copy.pays() {
@@ -242,7 +240,6 @@ fn verdict(copy: &SecondCopy) -> String {
     verdict + stored + &beware
 }
 
-/// Returns a finding in a line.
 pub(crate) fn finding_line(finding: &Finding) -> String {
     let severity = match finding.severity {
         Severity::Warning => "Warning",
@@ -251,7 +248,6 @@ pub(crate) fn finding_line(finding: &Finding) -> String {
     format!("{severity} {}: {} [{}]", finding.code, finding.sentence, finding.source)
 }
 
-/// Returns a number that is mostly small.
 fn few(number: f64) -> String {
     if number.fract() == 0.0 || number >= 100.0 { whole(number) } else { format!("{number:.1}") }
 }

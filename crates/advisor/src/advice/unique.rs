@@ -18,7 +18,6 @@ use crate::{
     words::about,
 };
 
-/// The size of a reservation: two ids and a time.
 const RESERVATION_BYTES: usize = 256;
 
 /// Paths of one unique key: a limit of the service.

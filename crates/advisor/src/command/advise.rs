@@ -2,14 +2,14 @@
 
 use std::{fs, path::Path, process::ExitCode};
 
-use anyhow::Context;
-use serde::Serialize;
-use tributary_partition::{
+use crate::{
     advice::Advice,
     output,
     selector::{DataCharacteristics, select},
     traffic::TrafficSummary,
 };
+use anyhow::Context;
+use serde::Serialize;
 
 use super::{
     advise_arguments::AdviseArguments,
@@ -17,7 +17,6 @@ use super::{
     terminal::{json, print},
 };
 
-/// The printed JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AdviceOutput<'a> {

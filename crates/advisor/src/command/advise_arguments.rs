@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::advice::UniqueProperties;
 use clap::Args;
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
-use tributary_partition::advice::UniqueProperties;
 
 /// Ranks partition keys for a container by the costs of your own items and requests.
 ///

@@ -6,18 +6,17 @@ use std::{
     path::Path,
 };
 
+use crate::{
+    RequestKind,
+    traffic::{Traffic, TrafficSummary},
+};
 use anyhow::{Context, bail};
 use cosmos_model::charges::policy::IndexingPolicy;
 use cosmos_model::partitioning::KeyStrategy;
 use serde::Deserialize;
-use tributary_partition::{
-    RequestKind,
-    traffic::{Traffic, TrafficSummary},
-};
 
 use super::advise_arguments::AdviseArguments;
 
-/// The input of `advise` beside the items.
 pub(crate) struct AdviseInput {
     pub(crate) requests: Vec<RequestKind>,
     pub(crate) current: Option<KeyStrategy>,
@@ -25,7 +24,6 @@ pub(crate) struct AdviseInput {
     pub(crate) measured: Option<TrafficSummary>,
 }
 
-/// The file of containers: the parts that the advisor reads.
 #[derive(Deserialize)]
 struct ContainersFile {
     containers: Vec<ListedContainer>,
@@ -46,7 +44,6 @@ struct ListedKey {
 }
 
 impl AdviseInput {
-    /// Reads the files that the arguments name: requests, containers, traffic.
     pub(crate) fn read(arguments: &AdviseArguments) -> anyhow::Result<Self> {
         let requests = arguments.requests.as_deref().map(requests).transpose()?;
         let mut current = arguments.current.clone();
@@ -92,7 +89,6 @@ impl AdviseInput {
         Ok(())
     }
 
-    /// Returns the requests as `--requests` reads them.
     pub(crate) fn requests_as_lines(&self) -> anyhow::Result<String> {
         let lines: Vec<_> =
             self.requests.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
@@ -100,12 +96,10 @@ impl AdviseInput {
     }
 }
 
-/// Reads the text of a file.
 pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
-/// Opens a file.
 pub(crate) fn open(path: &Path) -> anyhow::Result<File> {
     File::open(path).with_context(|| format!("{} cannot be read", path.display()))
 }

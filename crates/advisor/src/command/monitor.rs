@@ -2,14 +2,14 @@
 
 use std::{io::BufReader, path::PathBuf, process::ExitCode};
 
-use anyhow::Context;
-use clap::Args;
-use cosmos_model::partitioning::KeyStrategy;
-use tributary_partition::{
+use crate::{
     monitor::{PartitionMetrics, PartitionMonitor},
     output,
     traffic::{PartitionUse, Traffic},
 };
+use anyhow::Context;
+use clap::Args;
+use cosmos_model::partitioning::KeyStrategy;
 
 use super::{
     input, run_analysis,

@@ -5,17 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::{RequestKind, propose::ItemProfile, sample::SampleItem};
 use anyhow::bail;
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
-use tributary_partition::{RequestKind, propose::ItemProfile, sample::SampleItem};
 
-/// The divisor of the items for those that have a rare property, at most.
 const RARE_DIVISOR: usize = 2;
 
-/// Properties that a message lists.
 const MAX_LISTED_PROPERTIES: usize = 8;
 
-/// The named properties.
 #[derive(Default)]
 pub(crate) struct NamedProperties {
     named: BTreeMap<PropertyPath, NamedProperty>,
@@ -42,7 +39,6 @@ impl NamedProperties {
         }
     }
 
-    /// Adds the properties of a key.
     pub(crate) fn name_in_key(&mut self, key: &KeyStrategy) {
         for path in key.paths() {
             self.add_name(path, &format!("the key {key}"), true);
@@ -57,7 +53,6 @@ impl NamedProperties {
         }
     }
 
-    /// Counts the items that have the properties.
     pub(crate) fn count(&mut self, items: &[SampleItem]) {
         self.n_items += items.len();
         for (path, named) in &mut self.named {
@@ -108,7 +103,6 @@ impl NamedProperties {
     }
 }
 
-/// Returns a suggestion for a path that no item has.
 fn instead(path: &PropertyPath, profile: &ItemProfile) -> String {
     let mut paths: Vec<_> = profile.paths().collect();
     let distance =

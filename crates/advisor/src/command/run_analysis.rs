@@ -7,15 +7,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, bail, ensure};
-use cosmos_model::partitioning::{KeyStrategy, strategy::MAX_KEY_LEVELS};
-use tributary_partition::{
+use crate::{
     Estimates, SampleCounts, ValidationOptions,
     advice::{Advice, AdviceQuestion, UniqueProperties},
     findings,
     propose::{ItemProfile, part_of_file, propose, time_of_creation},
     sample::{self, SampleItem},
 };
+use anyhow::{Context, bail, ensure};
+use cosmos_model::partitioning::{KeyStrategy, strategy::MAX_KEY_LEVELS};
 
 use super::{
     advise_arguments::{AdviseArguments, SampledBy},
@@ -24,7 +24,6 @@ use super::{
     terminal::Progress,
 };
 
-/// Kinds of reads for which a second copy is measured.
 const MAX_COPIED_READS: usize = 8;
 
 pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::Result<Advice> {
@@ -96,7 +95,6 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     Ok(advice)
 }
 
-/// Reads files of items to their ends and returns the number of items.
 pub(crate) fn read(
     files: Vec<(String, File)>,
     mut each: impl FnMut(&[SampleItem]),

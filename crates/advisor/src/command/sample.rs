@@ -9,14 +9,14 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, bail, ensure};
-use clap::Args;
-use tempfile::NamedTempFile;
-use tributary_partition::{
+use crate::{
     live::{DrawnSample, LiveContainer, MIN_REQUEST_UNITS},
     output::thousands,
     sample::SampleItem,
 };
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use tempfile::NamedTempFile;
 
 use super::terminal::Progress;
 
@@ -79,7 +79,6 @@ fn request_units(text: &str) -> Result<f64, String> {
 }
 
 impl DrawArguments {
-    /// Connects to the account and looks the container up.
     pub(super) async fn open(&self, container: &str) -> anyhow::Result<LiveContainer> {
         let connection = self.cosmos.clone().or_else(|| env::var(CONNECTION_VARIABLE).ok());
         let connection = connection.with_context(|| {
@@ -90,7 +89,6 @@ impl DrawArguments {
         LiveContainer::open(&connection, &self.database, container).await
     }
 
-    /// Draws a sample, and passes its items to `keep` in portions.
     pub(super) async fn draw(
         &self,
         container: &LiveContainer,
@@ -117,7 +115,6 @@ impl DrawArguments {
     }
 }
 
-/// Runs a draw until its end or Ctrl-C.
 pub(super) fn block_on<T>(draw: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("no thread can be started")?.block_on(async {
@@ -147,7 +144,6 @@ pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Returns a description of the sample, and the command to run next.
 fn summary(drawn: &DrawnSample, container: &LiveContainer, arguments: &SampleArguments) -> String {
     let DrawArguments { database, max_request_units, .. } = &arguments.draw;
     let name = &arguments.container;
@@ -183,7 +179,6 @@ fn summary(drawn: &DrawnSample, container: &LiveContainer, arguments: &SampleArg
     )
 }
 
-/// Returns a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/.,_-+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -202,7 +197,6 @@ struct SampleFile {
 }
 
 impl SampleFile {
-    /// Creates the file, or refuses it before any request unit is spent.
     fn new(path: &Path, force: bool) -> anyhow::Result<Self> {
         let is_stdout = path == Path::new("-");
         ensure!(!path.is_dir(), "{} is a folder; --output takes a file", path.display());
@@ -230,7 +224,6 @@ impl SampleFile {
         Ok(())
     }
 
-    /// Gives the file its name, or prints it.
     fn finish(self) -> anyhow::Result<()> {
         let mut file = self.file.into_inner().context("the sample cannot be written")?;
         let Some(path) = self.path else {

@@ -5,7 +5,6 @@ use std::io::{self, IsTerminal, Write, stderr};
 use anyhow::Context;
 use serde::Serialize;
 
-/// Prints a result. A closed pipe, such as that of `head`, is no error.
 pub(super) fn print(text: &str) -> anyhow::Result<()> {
     match anstream::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -8,7 +8,6 @@ use crate::{
     sketch::{KeyCounts, UniformSample, hash},
 };
 
-/// The writes that are kept, to find hot partitions over time.
 const MAX_WRITE_EVENTS: usize = 1 << 15;
 
 /// The limit of the service for the value of a partition key, in bytes.
@@ -17,12 +16,9 @@ pub(crate) const MAX_KEY_BYTES: usize = 2_048;
 #[derive(Debug)]
 pub(crate) struct CandidateCounts {
     pub(crate) strategy: KeyStrategy,
-    /// The parts of the key that are no period.
     entity: Option<KeyStrategy>,
-    /// Items and bytes by key.
     pub(crate) partitions: KeyCounts<()>,
     pub(crate) keys: KeyDefects,
-    /// The writes: times and keys.
     pub(crate) events: UniformSample<WriteEvent>,
     pub(crate) n_items: u64,
     pub(crate) bytes: u64,
@@ -32,7 +28,6 @@ pub(crate) struct CandidateCounts {
 pub(crate) struct WriteEvent {
     /// The time in seconds since 1970.
     pub(crate) time: i64,
-    /// The hash of its key, and of the parts of the key that are no period.
     pub(crate) key: u64,
     pub(crate) entity: u64,
 }
@@ -97,7 +92,6 @@ impl CandidateCounts {
         all().filter(|event| (oldest..=newest).contains(&event.time)).collect()
     }
 
-    /// Returns true if the app computes and stores the key or a level of it.
     pub(crate) fn is_computed(&self) -> bool {
         self.strategy.levels().iter().any(|level| crate::findings::is_computed(level))
     }

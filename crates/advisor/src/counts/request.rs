@@ -19,10 +19,8 @@ use crate::{
     words::float,
 };
 
-/// The number of requests that are drawn from the sample.
 const MAX_DRAWN_REQUESTS: usize = 64;
 
-/// The number of times that are kept to find outliers.
 const MAX_KEPT_TIMES: usize = 4_096;
 
 /// The slots in which the time of `{"last": …}` is counted.
@@ -37,19 +35,15 @@ pub(crate) struct RequestCounts {
     pub(crate) last: Option<(PropertyPath, i64)>,
     /// Items with the same drawn values, of those that meet the fixed conditions.
     groups: Option<KeyCounts<TimeSlots>>,
-    /// Drawn values, in the order of the paths.
     pub(crate) draws: UniformSample<Vec<KeyValue>>,
     pub(crate) found: FoundItems,
     /// The writes of a transaction, one create where none is given; of another request, itself.
     pub(crate) steps: Vec<TransactionStep>,
-    /// The same sums of the items of each step.
     pub(crate) written: Vec<FoundItems>,
     newest: i64,
-    /// A sample of the times to which `last` applies.
     times: UniformSample<i64>,
 }
 
-/// Sums over the items that a request may find.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FoundItems {
     pub(crate) items: u64,
@@ -126,7 +120,6 @@ impl RequestCounts {
         }
     }
 
-    /// Returns the time of an item to which `last` applies.
     fn time(&self, item: &PreparedItem<'_>) -> Option<i64> {
         let (path, _) = self.last.as_ref()?;
         seconds(item.value, path)
@@ -239,7 +232,6 @@ impl RequestCounts {
 }
 
 impl FoundItems {
-    /// Returns the mean of a sum over the items.
     pub(crate) fn mean(&self, sum: f64) -> f64 {
         sum / float(self.items).max(1.0)
     }
@@ -280,12 +272,10 @@ impl TimeSlots {
 }
 
 impl MatchedItems {
-    /// Returns the matches of a request that finds one item.
     pub(crate) fn single() -> Self {
         Self(vec![(1.0, 1.0)])
     }
 
-    /// Merges numbers within a hundredth of each other.
     fn merged(self) -> Self {
         let mut merged = BTreeMap::new();
         for (weight, found) in self.0 {
@@ -308,7 +298,6 @@ impl MatchedItems {
     }
 }
 
-/// Returns the values of these properties of an item.
 fn values(paths: &[PropertyPath], item: &PreparedItem<'_>) -> impl Iterator<Item = KeyValue> {
     paths.iter().filter_map(|path| KeyValue::from_property(path.find(item.value)).ok())
 }

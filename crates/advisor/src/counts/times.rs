@@ -6,10 +6,8 @@
 //! out than three times the step between the outermost two percent. Of fewer than [`MIN_QUANTILE_TIMES`] times, one is
 //! left out that lies farther from the others than all of them from each other.
 
-/// The number of times below which quantiles say nothing.
 const MIN_QUANTILE_TIMES: usize = 100;
 
-/// The number of times below which none is an outlier.
 const MIN_OUTLIER_TIMES: usize = 10;
 
 /// The seconds over which creations are spread at least, without the first and the last twentieth: items
@@ -31,7 +29,6 @@ fn last_believed(sorted: &[i64]) -> Option<i64> {
     sorted.get(n_believed.checked_sub(1)?).copied()
 }
 
-/// Returns the bound above which a time is an outlier.
 fn fence(sorted: &[i64]) -> Option<i64> {
     let first = *sorted.first()?;
     let last = *sorted.last()?;
@@ -49,7 +46,6 @@ fn fence(sorted: &[i64]) -> Option<i64> {
     Some(at(990).saturating_add(step.saturating_mul(3)).max(at(995)))
 }
 
-/// Returns the bound above which a time of a kind of request is an outlier.
 pub(crate) fn newest_allowed(mut times: Vec<i64>) -> i64 {
     times.sort_unstable();
     fence(&times).unwrap_or(i64::MAX)

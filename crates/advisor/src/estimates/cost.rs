@@ -45,7 +45,6 @@ pub(super) struct RequestVisits {
     names: NamedLevels,
 }
 
-/// A kind of request under a candidate.
 pub(super) struct CostBasis<'a> {
     pub(super) candidate: &'a CandidateCounts,
     pub(super) kind: &'a RequestCounts,
@@ -116,7 +115,6 @@ impl RequestVisits {
     }
 }
 
-/// Returns how much of the key a visit names.
 fn named(visit: &FilterVisit) -> NamedLevels {
     match visit {
         FilterVisit::Partitions(keys) if keys.len() <= 1 => NamedLevels::Key,
@@ -148,7 +146,6 @@ fn filter(kind: &RequestCounts, values: &[KeyValue], earlier: i64) -> Filter {
 }
 
 impl CostBasis<'_> {
-    /// Returns the costs of the request.
     pub(super) fn cost(&self, matches: &MatchedItems) -> RequestEstimates {
         let request = &self.kind.request;
         let found = &self.kind.found;
@@ -283,7 +280,6 @@ impl CostBasis<'_> {
             || is_half(physical_of_prefixes / prefixes.max(1.0), self.physical)
     }
 
-    /// Returns true if the answer is in the order of a period of the key.
     fn in_order_of_period(&self) -> bool {
         self.kind.request.order_by.as_ref().is_some_and(|order| {
             let mut parts = self.candidate.strategy.levels().iter().flatten();

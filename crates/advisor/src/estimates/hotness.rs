@@ -11,7 +11,6 @@ use crate::{
     words::{float, time_text},
 };
 
-/// The lengths of the windows, in seconds: a minute, an hour, a day.
 const WINDOW_SECONDS: [u32; 3] = [60, 3_600, 86_400];
 
 /// Returns the times of the items at `path`, or `None` when no item has one.
@@ -30,7 +29,6 @@ pub(crate) fn times(candidate: &CandidateCounts, path: &PropertyPath) -> Option<
     })
 }
 
-/// Returns the number of items that one of the kept writes stands for.
 fn weight(candidate: &CandidateCounts) -> f64 {
     let n_kept = float(candidate.events.iter().len() as u64);
     if candidate.events.is_all() { 1.0 } else { float(candidate.n_items) / n_kept }
@@ -75,7 +73,6 @@ pub(crate) fn hotness(
     })
 }
 
-/// Returns the most frequent of these hashes, and how often it comes.
 fn most_frequent(keys: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
     let mut counts = HashMap::new();
     for key in keys {

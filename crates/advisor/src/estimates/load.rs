@@ -28,7 +28,6 @@ use crate::{
 /// The number of recent writes at least, where a day has fewer.
 const MIN_RECENT_WRITES: usize = 200;
 
-/// Load by logical partition.
 pub(crate) struct PartitionLoads<'a> {
     candidate: &'a CandidateCounts,
     groups: &'a [KeyGroup<'a, ()>],
@@ -37,9 +36,7 @@ pub(crate) struct PartitionLoads<'a> {
     request_units: Option<Vec<f64>>,
     /// The shares of the recent writes, by the hash of the key; `None` where they are those of all items.
     recent: Option<HashMap<u64, f64>>,
-    /// The shortest period in the key, in days.
     period_days: Option<f64>,
-    /// Request units a second at the busiest time, over the mean.
     peak: f64,
 }
 
@@ -76,7 +73,6 @@ impl<'a> PartitionLoads<'a> {
         self.groups.iter().map(|group| &group.row)
     }
 
-    /// Returns the weight of each partition in the load of a kind of request.
     fn weights(
         &self,
         kind: &RequestCounts,
@@ -203,7 +199,6 @@ fn recent_writes(
     Some(shares)
 }
 
-/// Returns the length of the shortest period in the key, in days.
 pub(crate) fn period_days(strategy: &KeyStrategy) -> Option<f64> {
     let days = |part: &KeyPart| match part {
         KeyPart::Period(_, granularity) => Some(match granularity {

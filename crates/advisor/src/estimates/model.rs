@@ -16,21 +16,16 @@ use crate::{
     words::float,
 };
 
-/// The container behind a sample.
 #[derive(Debug)]
 pub(crate) struct ContainerModel<'a> {
     pub(crate) kinds: Vec<(&'a RequestCounts, MatchedItems)>,
     pub(crate) options: &'a ValidationOptions,
-    /// The property with the time of creation.
     pub(crate) time: &'a PropertyPath,
-    /// Items in the container.
     pub(crate) n_items: f64,
-    /// The draw of the sample from it.
     pub(crate) draw: SampleDraw,
 }
 
 impl<'a> ContainerModel<'a> {
-    /// Returns the model of the container behind the counts of a sample.
     pub(crate) fn new(counts: &'a SampleCounts) -> Self {
         let SampleCounts { kinds, options, time, .. } = counts;
         let in_sample = float(counts.n_items);
@@ -68,7 +63,6 @@ impl<'a> ContainerModel<'a> {
     }
 }
 
-/// Returns the change of the number of items by a request.
 fn change(kind: &RequestCounts) -> f64 {
     let change = kind.steps.iter().map(|step| match step.operation {
         RequestOperation::Create => f64::from(step.items),

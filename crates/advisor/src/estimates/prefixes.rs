@@ -8,12 +8,10 @@ use crate::{
     counts::candidate::CandidateCounts, limits::PHYSICAL_PARTITION_BYTES, population::KeyGroup,
 };
 
-/// The bytes of the data under the first levels of a hierarchical key.
 #[derive(Debug)]
 pub(super) struct KeyPrefixes<'a>(HashMap<&'a [KeyValue], f64>);
 
 impl<'a> KeyPrefixes<'a> {
-    /// Sums up the data of the container by the prefixes of a candidate.
     pub(super) fn new(candidate: &CandidateCounts, partitions: &[KeyGroup<'a, ()>]) -> Self {
         let mut bytes = HashMap::new();
         let n_levels = candidate.strategy.levels().len();

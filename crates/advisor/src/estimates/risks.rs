@@ -38,7 +38,6 @@ const UNKEYED_WEIGHT: f64 = 10.0;
 /// The largest factor of a year's growth, since a straight line into the future is uncertain.
 const MAX_GROWTH_FACTOR: f64 = 2.0;
 
-/// Returns the risks with costs.
 pub(super) fn risks(
     estimates: &CandidateEstimates,
     candidate: &CandidateCounts,

@@ -8,7 +8,6 @@ use crate::{
     words::{float, whole},
 };
 
-/// Returns the limits of the data as sentences.
 pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Vec<String> {
     let no_requests = estimates.requests.is_empty();
     let frequencies = estimates.requests.iter().any(|request| request.per_day.is_some());

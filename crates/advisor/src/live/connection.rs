@@ -9,7 +9,6 @@ use azure_data_cosmos::{
 };
 use azure_identity::{DeveloperToolsCredential, ManagedIdentityCredential};
 
-/// The user agent of our requests in the account's `DataPlaneRequests` log.
 const USER_AGENT: &str = "tributary-partition";
 
 const FORMAT: &str = "--cosmos takes AccountEndpoint=https://…;AccountKey=…; or the URL of an account, which is \
@@ -17,7 +16,6 @@ const FORMAT: &str = "--cosmos takes AccountEndpoint=https://…;AccountKey=…;
 const NO_IDENTITY: &str =
     "no identity is signed in: run `az login`, or give a connection string with a key";
 
-/// Connects to an account. No error message has a key.
 pub(super) async fn connect(cosmos: &str) -> anyhow::Result<CosmosClient> {
     let account = account(cosmos.trim())?;
     let mut builder = CosmosClient::builder();

@@ -20,7 +20,7 @@ use super::{
 use crate::sample::{MAX_ITEM_BYTES, SampleItem};
 
 /// The smallest bound: that of a few pages without items.
-pub const MIN_REQUEST_UNITS: f64 = 20.0;
+pub(crate) const MIN_REQUEST_UNITS: f64 = 20.0;
 
 /// The most items of a page. A page of items of 1 KB costs about 30 request units.
 const MAX_PAGE_ITEMS: u32 = 100;
@@ -28,7 +28,6 @@ const MAX_PAGE_ITEMS: u32 = 100;
 /// The request units of a page without items, and a little less.
 const QUERY_REQUEST_UNITS: f64 = 2.0;
 
-/// The divisor of the remaining request units for a page at most.
 const PAGE_DIVISOR: f64 = 8.0;
 
 /// The divisor of the remaining request units for an attempt to read all, and for an attempt of an ending.
@@ -37,31 +36,24 @@ const ATTEMPT_DIVISOR: f64 = 4.0;
 /// The divisor of the bound for the smallest rest with which the sample continues.
 const MIN_LEFT_DIVISOR: f64 = 20.0;
 
-/// The portions of a sample.
 const PORTIONS: usize = 4;
 
 /// Attempts of a portion that the service throttles, after those of the SDK, and the first pause.
 const MAX_ATTEMPTS: u32 = 7;
 const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// The sample that was drawn.
 #[derive(Clone, Debug, Default)]
-pub struct DrawnSample {
-    /// Items.
-    pub items: u64,
+pub(crate) struct DrawnSample {
+    pub(crate) items: u64,
     /// The share of the container: of all ends of ids.
-    pub share: f64,
-    /// True when these are all items of the container.
-    pub is_complete: bool,
-    /// Request units that were charged, those of dropped portions included.
-    pub request_units: f64,
-    /// Requests to the store, the SDK's own retries included.
-    pub requests: u64,
+    pub(crate) share: f64,
+    pub(crate) is_complete: bool,
+    pub(crate) request_units: f64,
+    pub(crate) requests: u64,
     /// Items that cannot be read or are larger than an item may be, without those of dropped portions.
-    pub unreadable: u64,
+    pub(crate) unreadable: u64,
 }
 
-/// A portion that was read.
 #[derive(Debug, Default)]
 struct SamplePortion {
     items: Vec<SampleItem>,
@@ -70,14 +62,12 @@ struct SamplePortion {
     is_whole: bool,
 }
 
-/// The most that a portion may read.
 #[derive(Clone, Copy, Debug)]
 struct PortionCap {
     request_units: f64,
     items: u64,
 }
 
-/// A sample while it is drawn.
 struct DrawRun<'a, K> {
     container: &'a LiveContainer,
     most_request_units: f64,
@@ -98,7 +88,7 @@ impl DrawnSample {
         clippy::cast_sign_loss,
         reason = "an estimate of a number of items"
     )]
-    pub fn items_in_container(&self) -> u64 {
+    pub(crate) fn items_in_container(&self) -> u64 {
         if self.is_complete {
             return self.items;
         }
@@ -109,7 +99,7 @@ impl DrawnSample {
 impl LiveContainer {
     /// Draws a sample of at most so many request units, and passes the items of each portion to `keep`. The same seed
     /// draws the same items.
-    pub async fn draw(
+    pub(crate) async fn draw(
         &self,
         request_units: f64,
         seed: u64,
@@ -257,7 +247,6 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
         self.most_request_units - self.drawn.request_units
     }
 
-    /// Returns true when another portion is worth its first page.
     fn goes_on(&self) -> bool {
         self.left() >= (2.0 * self.dearest_page).max(self.most_request_units / MIN_LEFT_DIVISOR)
     }
@@ -283,7 +272,6 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
     }
 }
 
-/// Returns the query of the items whose ids have one of these endings.
 fn query_of(endings: &[String]) -> azure_data_cosmos::Result<Query> {
     let conditions = (0..endings.len()).map(|n| format!("ENDSWITH(c.id, @e{n})"));
     let conditions = conditions.collect::<Vec<_>>().join(" OR ");
@@ -294,7 +282,6 @@ fn query_of(endings: &[String]) -> azure_data_cosmos::Result<Query> {
     Ok(query)
 }
 
-/// Returns true for an answer that is to be retried later.
 fn is_throttled(error: &CosmosError) -> bool {
     error.status().is_throttled() || error.status().is_service_unavailable()
 }

@@ -14,35 +14,26 @@ use std::collections::BTreeSet;
 
 use twox_hash::XxHash64;
 
-/// The items that an ending must find to estimate those of others.
 pub(super) const MIN_ENDING_ITEMS: u64 = 5;
 
-/// The length of the first ending, and of the longest.
 const FIRST_ENDING_LENGTH: u32 = 4;
 const MAX_ENDING_LENGTH: u32 = 12;
 
-/// Endings of one query.
 const MAX_ENDINGS: u64 = 64;
 
-/// The characters in which ids end.
 #[derive(Debug, Default)]
 pub(super) struct IdEndings(BTreeSet<char>);
 
-/// The search for a length of endings.
 #[derive(Debug)]
 pub(super) struct EndingSearch {
     pub(super) length: u32,
-    /// A length whose ending has found too few items, and their number.
     few: Option<(u32, u64)>,
     was_lengthened: bool,
 }
 
-/// The next step of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchStep {
-    /// Try one ending of the length of the search.
     Try,
-    /// Take this number of endings of this length.
     Take { length: u32, endings: u64 },
 }
 
@@ -74,17 +65,14 @@ impl EndingSearch {
 }
 
 impl IdEndings {
-    /// Adds the last character of an id.
     pub(super) fn see(&mut self, id: &str) {
         self.0.extend(id.chars().next_back());
     }
 
-    /// Returns true when ids end in different characters.
     pub(super) fn tell(&self) -> bool {
         self.0.len() > 1
     }
 
-    /// Returns the number of endings of this length.
     pub(super) fn count(&self, length: u32) -> u64 {
         (self.0.len() as u64).saturating_pow(length)
     }

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::escape;
 
-/// The colours of the lines of a picture, which bounds their number.
 pub(crate) const COLOURS: [&str; 5] = ["#2563c9", "#c2410c", "#15803d", "#9333ea", "#64748b"];
 
 const BAR_HEIGHT: usize = 22;
@@ -12,10 +11,8 @@ const LABEL_WIDTH: usize = 300;
 const BAR_WIDTH: f64 = 380.0;
 const PLOT_SIZE: f64 = 320.0;
 
-/// A bar: its label, its value, and the value as text.
 pub(crate) type Bar = (String, f64, String);
 
-/// Returns horizontal bars from zero on.
 pub(crate) fn bars(title: &str, bars: &[Bar]) -> String {
     let most = bars.iter().map(|(_, value, _)| *value).fold(f64::MIN_POSITIVE, f64::max);
     let mut svg = begin(title, 800, bars.len() * BAR_HEIGHT + 4);

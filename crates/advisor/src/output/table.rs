@@ -4,10 +4,8 @@ use std::fmt::Write as _;
 
 use super::escape;
 
-/// The text of a missing number.
 pub(crate) const NONE: &str = "-";
 
-/// A table. Columns of numbers are aligned to the right.
 #[derive(Debug)]
 pub(crate) struct Table {
     heads: Vec<String>,

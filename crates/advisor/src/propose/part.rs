@@ -22,7 +22,7 @@ const MAX_PART_BYTES: u64 = 32 << 20;
 
 /// Reads items from places all over a file, and goes back to its start. Lines that are no item are skipped
 /// here, and reported by the pass over the whole sample.
-pub fn part_of_file(file: &mut File) -> io::Result<Vec<SampleItem>> {
+pub(crate) fn part_of_file(file: &mut File) -> io::Result<Vec<SampleItem>> {
     let part = spread(file)?;
     file.seek(SeekFrom::Start(0))?;
     Ok(part)
@@ -52,7 +52,6 @@ fn spread(file: &mut File) -> io::Result<Vec<SampleItem>> {
     Ok(part)
 }
 
-/// Returns the items of at most `most` lines and `bytes` bytes.
 fn items(from: impl BufRead, most: usize, bytes: u64) -> Vec<SampleItem> {
     let lines = from.take(bytes).split(b'\n').map_while(Result::ok).take(most);
     let item = |line: Vec<u8>| {

@@ -12,7 +12,6 @@ const MIN_USUAL_SHARE: f64 = 0.9;
 /// The longest text of a key, in bytes: the limit of containers without large keys.
 const MAX_TEXT_BYTES: usize = 101;
 
-/// The numbers of values and times that are combined.
 const MAX_VALUES: usize = 8;
 const MAX_PAIRED_VALUES: usize = 5;
 const MAX_TIMES: usize = 2;

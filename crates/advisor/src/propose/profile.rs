@@ -8,7 +8,6 @@ use time::Date;
 
 use crate::{sample::SampleItem, sketch::hash};
 
-/// The paths of a profile, and the depth of its objects.
 const MAX_PROFILE_PATHS: usize = 200;
 const MAX_PROFILE_DEPTH: usize = 3;
 
@@ -18,45 +17,36 @@ const TIME_SECONDS: std::ops::Range<f64> = 946_684_800.0..4_102_444_800.0;
 /// The properties of the service itself, which cannot be a key.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
 
-/// The profile of some items, property by property.
 #[derive(Debug, Default)]
-pub struct ItemProfile {
+pub(crate) struct ItemProfile {
     items: usize,
     paths: BTreeMap<PropertyPath, PathProfile>,
 }
 
-/// The profile of the values of one property.
 #[derive(Debug, Default)]
-pub struct PathProfile {
+pub(crate) struct PathProfile {
     /// Items with the property, not `null`.
-    pub present: usize,
-    /// Texts, whole numbers and booleans among them.
-    pub scalar: usize,
-    /// Booleans.
-    pub truths: usize,
-    /// Values that are a time.
-    pub times: usize,
-    /// The longest text, in bytes.
-    pub longest: usize,
+    pub(crate) present: usize,
+    pub(crate) scalar: usize,
+    pub(crate) truths: usize,
+    pub(crate) times: usize,
+    pub(crate) longest: usize,
     values: HashSet<u64>,
     days: HashSet<Date>,
 }
 
 impl PathProfile {
-    /// Returns the number of different values.
-    pub fn distinct(&self) -> usize {
+    pub(crate) fn distinct(&self) -> usize {
         self.values.len()
     }
 
-    /// Returns the number of different days of its times.
-    pub fn days(&self) -> usize {
+    pub(crate) fn days(&self) -> usize {
         self.days.len()
     }
 }
 
 impl ItemProfile {
-    /// Returns the profile of these items.
-    pub fn new(items: &[SampleItem]) -> Self {
+    pub(crate) fn new(items: &[SampleItem]) -> Self {
         let mut profile = Self { items: items.len(), paths: BTreeMap::new() };
         for item in items {
             profile.visit(&item.value, &mut Vec::new());
@@ -64,18 +54,15 @@ impl ItemProfile {
         profile
     }
 
-    /// Returns the number of items.
-    pub fn items(&self) -> usize {
+    pub(crate) fn items(&self) -> usize {
         self.items
     }
 
-    /// Returns all paths with their profiles.
-    pub fn paths(&self) -> impl Iterator<Item = (&PropertyPath, &PathProfile)> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = (&PropertyPath, &PathProfile)> {
         self.paths.iter()
     }
 
-    /// Returns the profile of a path.
-    pub fn path(&self, path: &PropertyPath) -> Option<&PathProfile> {
+    pub(crate) fn path(&self, path: &PropertyPath) -> Option<&PathProfile> {
         self.paths.get(path)
     }
 
@@ -138,7 +125,6 @@ fn day(value: &Value) -> Option<Date> {
     Some(moment(&KeyValue::from_property(Some(value)).ok()?)?.date())
 }
 
-/// Words in the names of times of creation, the surest first.
 const CREATION_WORDS: [&str; 4] = ["creat", "timestamp", "time", "date"];
 
 /// Words in the names of other times: of a change, of an end, or of something that is no write.
@@ -146,7 +132,7 @@ const OTHER_TIME_WORDS: [&str; 11] =
     ["updat", "modif", "chang", "edit", "expir", "due", "delet", "valid", "until", "end", "birth"];
 
 /// Returns the property that is a time of creation in most items, or `None` where only `/_ts` can be one.
-pub fn time_of_creation(profile: &ItemProfile) -> Option<PropertyPath> {
+pub(crate) fn time_of_creation(profile: &ItemProfile) -> Option<PropertyPath> {
     let name =
         |path: &PropertyPath| path.names().last().map_or(String::new(), |name| name.to_lowercase());
     let place =

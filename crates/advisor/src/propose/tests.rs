@@ -18,7 +18,6 @@ fn proposed(items: &[SampleItem], requests: &[RequestKind]) -> Vec<String> {
     proposed.iter().map(ToString::to_string).collect()
 }
 
-/// Returns readings of 150 devices, with properties that are no key.
 fn readings() -> Vec<SampleItem> {
     let reading = |n: u32| {
         item(json!({

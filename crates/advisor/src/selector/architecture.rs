@@ -10,28 +10,21 @@ const HOT_WARM_GIGABYTES: f64 = 500.0;
 /// The guide's architectures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ContainerArchitecture {
-    /// One container.
+pub(crate) enum ContainerArchitecture {
     Single,
-    /// A hot and a warm container with a time to live.
     HotWarm,
-    /// The same, with a migration every few minutes.
     HotWarmMigration,
 }
 
-/// The containers, with reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ContainerDecision {
-    /// The architecture.
-    pub architecture: ContainerArchitecture,
-    /// The reasons.
-    pub reasons: Vec<String>,
+pub(crate) struct ContainerDecision {
+    pub(crate) architecture: ContainerArchitecture,
+    pub(crate) reasons: Vec<String>,
 }
 
 impl ContainerArchitecture {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Single => "one container",
             Self::HotWarm => "a hot and a warm container, with a time to live",

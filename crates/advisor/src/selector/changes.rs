@@ -9,19 +9,16 @@ use super::{
     kinds::{MANY_ITEMS, SMALL_GIGABYTES},
 };
 
-/// A difference of one characteristic, and the answer to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AnswerChange {
-    /// The difference, as a clause: "there were tenants".
+pub(crate) struct AnswerChange {
     #[serde(rename = "if")]
-    pub if_: String,
-    /// True when the file says nothing about this characteristic.
-    pub not_said: bool,
+    pub(crate) if_: String,
+    pub(crate) not_said: bool,
     /// The key then, where it is another.
-    pub strategy: Option<KeyStrategy>,
+    pub(crate) strategy: Option<KeyStrategy>,
     /// The containers then, where they are others.
-    pub architecture: Option<ContainerArchitecture>,
+    pub(crate) architecture: Option<ContainerArchitecture>,
 }
 
 pub(super) fn changes(c: &DataCharacteristics) -> Vec<AnswerChange> {

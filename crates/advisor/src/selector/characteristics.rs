@@ -9,81 +9,60 @@ use crate::limits::PARTITION_REQUEST_UNITS;
 /// The characteristics. All are optional; the file refuses names that it does not know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct DataCharacteristics {
-    /// The volume.
-    pub volume: DataVolume,
-    /// The load.
-    pub load: DataLoad,
-    /// The access.
-    pub access: DataAccess,
-    /// The tenants.
-    pub tenants: DataTenants,
-    /// The properties that a key can be made of.
-    pub paths: KeyPaths,
+pub(crate) struct DataCharacteristics {
+    pub(crate) volume: DataVolume,
+    pub(crate) load: DataLoad,
+    pub(crate) access: DataAccess,
+    pub(crate) tenants: DataTenants,
+    pub(crate) paths: KeyPaths,
 }
 
 /// The volume of the data, at the end of the time for which the key is to last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct DataVolume {
-    /// Items in the container.
-    pub items: Option<u64>,
-    /// Bytes of all items, in GB.
-    pub gigabytes: Option<f64>,
-    /// Items of the busiest entity a day, such as readings of a device.
-    pub items_per_entity_per_day: Option<f64>,
+pub(crate) struct DataVolume {
+    pub(crate) items: Option<u64>,
+    pub(crate) gigabytes: Option<f64>,
+    pub(crate) items_per_entity_per_day: Option<f64>,
 }
 
-/// The load of the data: reads and writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct DataLoad {
-    /// Writes at the busiest time.
-    pub writes_per_second: Option<f64>,
+pub(crate) struct DataLoad {
+    pub(crate) writes_per_second: Option<f64>,
     /// The guide's `HighWriteVolume`, where the number is not known.
-    pub high_write_volume: Option<bool>,
+    pub(crate) high_write_volume: Option<bool>,
     /// Many queries: the guide's "High Query Load".
-    pub high_query_load: Option<bool>,
+    pub(crate) high_query_load: Option<bool>,
 }
 
-/// The access to the data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct DataAccess {
+pub(crate) struct DataAccess {
     /// Most requests ask for recent items or for a time: the guide's `TemporalAccess`.
-    pub temporal: Option<bool>,
+    pub(crate) temporal: Option<bool>,
     /// Each entity is asked for as often as any other: the guide's `UniformAccess`.
-    pub uniform: Option<bool>,
-    /// Each request knows the id of its one item.
-    pub by_id_only: Option<bool>,
-    /// Analytics over all times beside requests in real time.
-    pub analytics_and_real_time: Option<bool>,
-    /// Each period of time is kept, moved or paid for by itself.
-    pub independent_periods: Option<bool>,
+    pub(crate) uniform: Option<bool>,
+    pub(crate) by_id_only: Option<bool>,
+    pub(crate) analytics_and_real_time: Option<bool>,
+    pub(crate) independent_periods: Option<bool>,
 }
 
-/// The tenants that share the data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct DataTenants {
+pub(crate) struct DataTenants {
     /// The number of organizations. None, or 0, means that the data is not shared.
-    pub count: Option<u64>,
-    /// Bytes of the largest, in GB.
-    pub largest_gigabytes: Option<f64>,
+    pub(crate) count: Option<u64>,
+    pub(crate) largest_gigabytes: Option<f64>,
 }
 
-/// The properties that a key can be made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct KeyPaths {
-    /// The item itself.
-    pub id: PropertyPath,
-    /// The entity that most requests name: a user, a device, a customer.
-    pub entity: Option<PropertyPath>,
-    /// The time of creation.
-    pub time: PropertyPath,
-    /// The tenant.
-    pub tenant: PropertyPath,
+pub(crate) struct KeyPaths {
+    pub(crate) id: PropertyPath,
+    pub(crate) entity: Option<PropertyPath>,
+    pub(crate) time: PropertyPath,
+    pub(crate) tenant: PropertyPath,
 }
 
 impl Default for KeyPaths {
@@ -101,8 +80,7 @@ impl Default for KeyPaths {
 const WRITE_REQUEST_UNITS: f64 = 10.0;
 
 impl DataCharacteristics {
-    /// Reads a file.
-    pub fn read(text: &str) -> anyhow::Result<Self> {
+    pub(crate) fn read(text: &str) -> anyhow::Result<Self> {
         let read: Self = toml::from_str(text).map_err(|error| {
             anyhow!(
                 "{error}The sections are [volume], [load], [access], [tenants] and [paths]; `tributary-partition \

@@ -14,16 +14,12 @@ use super::{
 /// The number of tenants below which the guide's validator finds a low cardinality.
 const FEW_TENANTS: u64 = 100;
 
-/// The key, with reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct KeyDecision {
-    /// The kind of strategy.
-    pub kind: StrategyKind,
-    /// Its notation, as `--candidate` takes it.
-    pub strategy: KeyStrategy,
-    /// The reasons, the most important first.
-    pub reasons: Vec<String>,
+pub(crate) struct KeyDecision {
+    pub(crate) kind: StrategyKind,
+    pub(crate) strategy: KeyStrategy,
+    pub(crate) reasons: Vec<String>,
 }
 
 impl KeyDecision {

@@ -4,25 +4,16 @@ use serde::Serialize;
 
 use super::DataCharacteristics;
 
-/// A kind of strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum StrategyKind {
-    /// The id of the item: a partition each.
+pub(crate) enum StrategyKind {
     ItemId,
-    /// The id of the entity of the items.
     EntityId,
-    /// A period of time.
     Time,
-    /// An entity and a period, joined.
     Hybrid,
-    /// A period and a bucket, joined.
     TimeAndHash,
-    /// The tenant.
     Tenant,
-    /// The tenant, and within it another level.
     Hierarchical,
-    /// A bucket of a hash.
     Synthetic,
 }
 
@@ -39,14 +30,12 @@ pub(super) const MANY_ITEMS: u64 = 1_000_000;
 /// A statement of the guide, with the verdict of the characteristics on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct GuideStatement {
-    /// The statement.
-    pub says: &'static str,
+pub(crate) struct GuideStatement {
+    pub(crate) says: &'static str,
     /// True where it holds. `None` where the characteristics do not tell.
-    pub here: Option<bool>,
+    pub(crate) here: Option<bool>,
 }
 
-/// A statement, with the function that decides it.
 type StatementRule = (&'static str, fn(&DataCharacteristics) -> Option<bool>);
 
 const POINT_READS: StatementRule =
@@ -87,7 +76,7 @@ fn is_small(c: &DataCharacteristics) -> Option<bool> {
 
 impl StrategyKind {
     /// Returns the guide's name.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ItemId => "the item's id",
             Self::EntityId => "entity id",

@@ -14,7 +14,6 @@ impl<T> UniformSample<T> {
         Self { most, below: u64::MAX, kept: Vec::new() }
     }
 
-    /// Keeps the result of `make` if its hash is low enough.
     pub(crate) fn offer(&mut self, hash: u64, make: impl FnOnce() -> T) {
         if hash >= self.below {
             return;
@@ -27,7 +26,6 @@ impl<T> UniformSample<T> {
         }
     }
 
-    /// Returns true if the sample has all elements.
     pub(crate) fn is_all(&self) -> bool {
         self.below == u64::MAX
     }

@@ -69,7 +69,6 @@ fn point(operation: RequestOperation, name: &str, per_day: f64, key: &Filters) -
     RequestKind { writes: writes.into_iter().collect(), ..kind(name, operation, filters, per_day) }
 }
 
-/// Returns the queries that stay in one logical partition, and the others.
 fn queries(tables: &TrafficTables, per_day: f64, key: &Filters) -> Vec<RequestKind> {
     let query = |name, filters: &Filters, share: f64| {
         kind(name, RequestOperation::Query, filters.clone(), per_day * share)

@@ -7,7 +7,6 @@ use anyhow::ensure;
 use super::{Traffic, tables::TrafficTables};
 use crate::{distribution, words::float};
 
-/// The hot partitions that are named.
 const MAX_HOT_PARTITIONS: usize = 10;
 
 /// The measured use of the logical partitions of a container. Where both have a number, that of the diagnostic tables
@@ -27,13 +26,10 @@ pub struct PartitionUse {
     pub cross_partition_queries: f64,
     /// Requests that were answered with 429.
     pub throttled: f64,
-    /// The partitions with the most request units: their names and these.
     #[serde(skip)]
     pub(crate) hottest: Vec<(String, f64)>,
-    /// The sizes that the store gives, in bytes.
     #[serde(skip)]
     pub(crate) sizes: Vec<(String, f64)>,
-    /// The limits of the rows, as sentences.
     #[serde(skip)]
     pub(crate) unknown: Vec<String>,
 }

@@ -7,18 +7,12 @@ use cosmos_model::partitioning::path::PropertyPath;
 
 use crate::request::OrderBy;
 
-/// The parts of a text.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct QueryFilters {
-    /// Properties that are compared by `=` or `IN`.
     pub(super) equal: Vec<PropertyPath>,
-    /// Properties that are compared with a range.
     pub(super) ranges: Vec<PropertyPath>,
-    /// The order.
     pub(super) order: Option<OrderBy>,
-    /// The most items.
     pub(super) limit: Option<u32>,
-    /// True for an aggregate: one value of all items.
     pub(super) sums_up: bool,
 }
 
@@ -63,7 +57,6 @@ pub(super) fn filters(text: &str) -> QueryFilters {
     found
 }
 
-/// Returns the path of `c.address.city` or `c["address"]["city"]`.
 fn path(word: &str) -> Option<PropertyPath> {
     let start = word.find(['.', '['])?;
     let (alias, mut rest) = word.split_at(start);
@@ -109,7 +102,6 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || "_@$.".contains(c)
 }
 
-/// Returns the length of a word, with any `["name"]` in it.
 fn word_length(text: &str) -> usize {
     let mut length = 0;
     loop {

@@ -11,13 +11,11 @@ use time::{
     macros::format_description,
 };
 
-/// The format of times in CSV of the portal: `11/22/2026, 7:30:00.000 PM`.
 const PORTAL_TIME_FORMAT: &[BorrowedFormatItem<'_>] = format_description!(
     "[month padding:none]/[day padding:none]/[year], [hour repr:12 padding:none]:[minute]:[second].[subsecond] \
      [period]"
 );
 
-/// A row: columns and values.
 #[derive(Debug)]
 pub(crate) struct TrafficRow(Map<String, Value>);
 
@@ -59,7 +57,6 @@ impl TrafficRow {
             .ok()
     }
 
-    /// Returns the names of the columns.
     pub(super) fn columns(&self) -> String {
         let names: Vec<_> = self.0.keys().take(12).map(String::as_str).collect();
         names.join(", ")

@@ -5,20 +5,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::rows::TrafficRow;
 use crate::words::float;
 
-/// The handler's line about the keys of a container.
 const USE_LINE_MESSAGE: &str = "Measured the use of logical partitions";
 
 /// The logical partitions, texts and queries that are counted one by one. The rows of others count in the sums
 /// alone.
 const MAX_COUNTED_ROWS: usize = 100_000;
 
-/// The queries of a text that are counted one by one.
 const MAX_QUERIES_OF_A_TEXT: usize = 100;
 
-/// The sums of all tables.
 #[derive(Debug, Default)]
 pub(super) struct TrafficTables {
-    /// Requests by the name of their operation.
     pub(super) operations: BTreeMap<String, f64>,
     /// True when the operations are those of the table of requests, which counts them exactly.
     has_requests: bool,
@@ -26,17 +22,13 @@ pub(super) struct TrafficTables {
     /// The logical partitions of each query, and the physical ones.
     partitions_of_queries: HashMap<String, Places>,
     ranges_of_queries: HashMap<String, Places>,
-    /// Request units by key, and those of all keys.
     pub(super) keys: HashMap<String, f64>,
     pub(super) request_units_of_keys: f64,
-    /// Sizes by key, in KB.
     pub(super) sizes: HashMap<String, f64>,
-    /// Calls by function.
     pub(super) functions: BTreeMap<String, f64>,
     pub(super) handler: HandlerLines,
     pub(super) containers: BTreeSet<String>,
     pub(super) throttled: f64,
-    /// True when a map has no room for more.
     pub(super) is_bounded: bool,
 }
 
@@ -47,14 +39,12 @@ pub(super) struct QueryText {
     queries: BTreeSet<String>,
 }
 
-/// The first place of a request, and true when it has several.
 #[derive(Debug, Default)]
 struct Places {
     first: Option<String>,
     are_several: bool,
 }
 
-/// The sums of the handler's lines on the use of logical partitions.
 #[derive(Debug, Default)]
 pub(super) struct HandlerLines {
     pub(super) request_units: f64,
@@ -63,13 +53,11 @@ pub(super) struct HandlerLines {
     /// The Gini coefficients of minutes, each times the request units of its minute, and these.
     gini: f64,
     with_gini: f64,
-    /// The most partitions of a minute.
     pub(super) partitions: f64,
     queries: f64,
     crossing: f64,
 }
 
-/// Adds a row, which stands for a number of requests, to its table.
 type AddRow = fn(&mut TrafficTables, &TrafficRow, f64);
 
 /// Returns the table of a row: by its name, or by columns of this table alone.
@@ -162,7 +150,6 @@ impl TrafficTables {
         }
     }
 
-    /// Adds the ten hottest partitions of a minute, and the sums of all.
     fn line_of_use(&mut self, row: &TrafficRow, _: f64) {
         let number = |column: &str| row.number(&[column]).unwrap_or_default();
         let handler = &mut self.handler;
@@ -208,7 +195,6 @@ fn counts(queries: &HashMap<String, Places>) -> (f64, f64) {
 }
 
 impl QueryText {
-    /// Returns the number of queries of this text, by its rows.
     pub(super) fn executions(&self) -> f64 {
         let queries = self.queries.len();
         let is_counted = (1..MAX_QUERIES_OF_A_TEXT).contains(&queries);
@@ -217,7 +203,6 @@ impl QueryText {
 }
 
 impl Places {
-    /// Adds a place. Returns true for the first one.
     fn add(&mut self, place: &str) -> bool {
         let is_first = self.first.is_none();
         let first = self.first.get_or_insert_with(|| place.to_owned());

@@ -18,7 +18,6 @@ fn kinds(traffic: &Traffic) -> Vec<Value> {
     kinds.iter().map(|kind| serde_json::to_value(kind).unwrap()).collect()
 }
 
-/// `summarize … by bin(TimeGenerated, 1d)`: a row stands for a day.
 const SUMMARIZED: &str = "\
 \"TimeGenerated [UTC]\",OperationName,CollectionName,Requests,RequestCharge
 \"11/20/2026, 12:00:00.000 AM\",Read,posts,1000,1000
@@ -40,7 +39,6 @@ fn an_export_of_the_portal_gives_frequencies() {
     );
 }
 
-/// `az monitor log-analytics query -o json` gives an array of texts.
 #[test]
 fn rows_of_the_command_line_tell_queries_in_one_partition_from_others() {
     let row = |activity: &str, key: &str, hour: u32| {
@@ -150,7 +148,6 @@ fn a_file_that_is_no_traffic_is_refused_with_a_remedy() {
     assert_eq!(requests(&of_posts).unwrap()[0].per_day(), Some(1.0));
 }
 
-/// Returns a line of the handler on the use of logical partitions.
 fn line_of_use(container: &str, top: &Value) -> Value {
     json!({
         "message": "Measured the use of logical partitions", "container": container,
