@@ -1,6 +1,6 @@
 //! Puts the apps that `cargo tributary new` writes together, in folders of `OUT_DIR`: the files of each, those
-//! that both share, and `functions/` from the table `functions.txt`. The folder `garden` has the files of the
-//! host for the parts that `cargo local new` writes; tests use it.
+//! that both share, and `functions/` from the table `functions.txt`. The folder `parts` is the template with the
+//! container of a projection that `cargo local new` writes; tests use it.
 
 use std::{
     env,
@@ -22,7 +22,6 @@ const SHARED: [&str; 9] = [
     "tests/it/secrets.rs",
 ];
 
-const SETTINGS: &str = "local.settings.json.example";
 const CONTAINERS: &str = "infra/containers.json";
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -32,15 +31,10 @@ fn main() -> Outcome {
         println!("cargo::rerun-if-changed={folder}");
     }
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    let [template, rooms, garden] = ["notes", "rooms", "garden"].map(|app| out.join(app));
-    for app in [&template, &rooms, &garden] {
+    let [template, rooms, parts] = ["notes", "rooms", "parts"].map(|app| out.join(app));
+    for app in [&template, &rooms, &parts] {
         let _ = fs::remove_dir_all(app);
     }
-    let settings = fs::read_to_string(Path::new("template").join(SETTINGS))?;
-    let containers = fs::read_to_string(Path::new("template").join(CONTAINERS))?;
-    let of_framework = containers.find("    {\n      \"id\": \"leases\"");
-    let of_framework = &containers[of_framework.ok_or("the template has no leases")?..];
-
     copy(Path::new("template"), &template)?;
     write_functions(&template)?;
 
@@ -50,14 +44,12 @@ fn main() -> Outcome {
     copy(Path::new("rooms"), &rooms)?;
     write_functions(&rooms)?;
 
-    write(&garden.join(SETTINGS), &settings)?;
-    copy(Path::new("template/host.json"), &garden.join("host.json"))?;
-    let mut of_parts = String::new();
-    for part in ["aggregate", "projection"] {
-        let file = Path::new("src/scaffold/templates").join(part).join("container.json");
-        of_parts.push_str(&fs::read_to_string(file)?);
-    }
-    write(&garden.join(CONTAINERS), &format!("{{\n  \"containers\": [\n{of_parts}{of_framework}"))
+    copy(&template, &parts)?;
+    let containers = fs::read_to_string(template.join(CONTAINERS))?;
+    let of_copies = fs::read_to_string("src/scaffold/templates/projection.json")?;
+    let begin = "\"containers\": [\n";
+    let containers = containers.replacen(begin, &[begin, &of_copies].concat(), 1);
+    write(&parts.join(CONTAINERS), &containers)
 }
 
 fn write(file: &Path, text: &str) -> Outcome {

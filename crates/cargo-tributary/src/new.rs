@@ -1,8 +1,9 @@
 //! Writes the files of the template under the name of the app.
 
-use std::{fs, io::ErrorKind, path::Path};
+use std::{fs, io::ErrorKind, path::Path, process::Command};
 
 use anyhow::{Context, ensure};
+use cargo_tributary::scaffold::Replacements;
 use include_dir::{Dir, DirEntry, include_dir};
 
 use crate::{Example, New};
@@ -46,7 +47,9 @@ pub(crate) fn create(new: &New) -> anyhow::Result<()> {
     for (placeholder, folder) in DEPENDENCIES {
         dependencies.push((placeholder, dependency(checkout.as_deref(), folder)?));
     }
+    let notes = Replacements::of_notes();
     let fill = |text: &str| {
+        let text = notes.apply(text);
         let mut text = text.replace(NAME[0], &name).replace(NAME[1], &name.replace('-', "_"));
         for (placeholder, dependency) in &dependencies {
             text = text.replace(placeholder, dependency);
@@ -58,6 +61,10 @@ pub(crate) fn create(new: &New) -> anyhow::Result<()> {
         Example::Rooms => &ROOMS,
     };
     write(app, folder, &fill)?;
+    // The names are shorter than those of the template. Without rustfmt the app stays as it is.
+    let files = ["src/lib.rs", "src/main.rs", "tests/it/main.rs"];
+    let mut rustfmt = Command::new("rustfmt");
+    let _ = rustfmt.args(["--edition", "2024"]).args(files).current_dir(folder).output();
     println!("Created {name} in {}. Next:\n", folder.display());
     println!("    cd {}\n    cargo test\n    cargo local", folder.display());
     Ok(())
@@ -119,7 +126,7 @@ fn write(from: &Dir<'_>, to: &Path, fill: &impl Fn(&str) -> String) -> anyhow::R
         match entry {
             DirEntry::Dir(folder) => write(folder, to, fill)?,
             DirEntry::File(file) => {
-                let mut path = to.join(file.path());
+                let mut path = to.join(fill(&file.path().to_string_lossy()));
                 let renamed = RENAMED.iter().find(|(own, _)| path.ends_with(own));
                 if let Some((_, other)) = renamed {
                     path.set_file_name(other);

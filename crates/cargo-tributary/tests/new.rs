@@ -59,10 +59,12 @@ fn an_app_has_its_own_name_everywhere() {
     assert!(folder.read("meeting-rooms/src/main.rs").contains("meeting_rooms::program()"));
     assert!(folder.read("meeting-rooms/host.json").contains("\"meeting-rooms\""));
     assert!(folder.read("meeting-rooms/.gitignore").contains("/target"));
+    assert!(folder.read("meeting-rooms/functions/PutNote/function.json").contains("{noteId}"));
+    assert!(folder.read("meeting-rooms/src/notebook/notes/model.rs").contains("pub struct Note {"));
     for text in texts(&folder.0.join("meeting-rooms")) {
-        let left = ["my-app", "my_app", "DYLIB", "FRAMEWORK", "LOCAL", "TESTING"]
-            .map(|name| text.contains(name));
-        assert_eq!(left, [false; 6], "{text}");
+        for name in ["my-app", "my_app", "DYLIB", "FRAMEWORK", "LOCAL", "TESTING", "arden", "lub"] {
+            assert!(!text.contains(name), "{name}: {text}");
+        }
     }
 }
 

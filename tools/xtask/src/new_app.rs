@@ -97,8 +97,8 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
     let mut local = in_folder(&app, cargo);
     let (_local, api) = Local::start(local.args(["local", "--port", "0", "--cosmos-port", "0"]))?;
     let note = format!("{api}/owners/ann/notes/n1");
-    let written = ask(&["-X", "PUT", "--json", r#"{"text": "Buy bread"}"#, &note])?;
-    ensure!(written["text"] == "Buy bread", "a written note is answered by {written}");
+    let written = ask(&["-X", "PUT", "--json", r#"{"name": "Buy bread"}"#, &note])?;
+    ensure!(written["name"] == "Buy bread", "a written note is answered by {written}");
     let read = ask(&[&note])?;
     ensure!(read == written, "{written} is read as {read}");
     let mut count = Value::Null;
@@ -123,9 +123,9 @@ fn add_lines(app: &Path, said: &str) -> anyhow::Result<()> {
         let text = fs::read_to_string(app.join(file))?;
         let (before, is_behind) = match place {
             "with the modules" => ("\nmod ", false),
-            "in the table of functions" => ("        put(\"PutNote\"", false),
+            "in the table of functions" => ("vec![", true),
             "at the begin of the list" => ("\"containers\": [\n", true),
-            _ => ("..Domain::new(\"notes\")\n    }", true),
+            _ => ("..Domain::new(\"notebook\")\n    }", true),
         };
         let at = text.find(before).with_context(|| format!("{file} has no {before:?}"))?;
         let (begin, end) = text.split_at(if is_behind { at + before.len() } else { at });

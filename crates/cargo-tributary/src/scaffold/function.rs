@@ -59,9 +59,9 @@ impl HttpMethod {
     }
 }
 
-const QUERY: &str = include_str!("templates/function/query.rs");
-const COMMAND: &str = include_str!("templates/function/command.rs");
-const STORY: &str = include_str!("templates/function/story.rs");
+const QUERY: &str = include_str!("templates/query.rs");
+const COMMAND: &str = include_str!("templates/command.rs");
+const STORY: &str = include_str!("templates/function_story.rs");
 
 /// The route of the templates.
 const ROUTE: &str = "/api/beds/{bedId}/seeds/{seedId}";

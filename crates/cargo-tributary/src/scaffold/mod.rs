@@ -3,7 +3,8 @@
 //!
 //! It writes new files only. The lines for files that exist are printed with their places.
 //!
-//! The templates are files of Rust in `templates/`. `tests/scaffold/` builds and tests them as they stand.
+//! The templates are files of Rust: in `templates/`, and of an aggregate those of the app that
+//! `cargo tributary new` writes. `tests/template.rs` builds and tests them as they stand.
 
 mod function;
 mod names;
@@ -20,7 +21,8 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 pub use self::function::NewFunction;
-use self::names::{Name, Replacements};
+use self::names::Name;
+pub use self::names::Replacements;
 
 /// A part of an app that can be written.
 #[derive(Debug, Subcommand)]
@@ -80,16 +82,16 @@ pub struct NewProjection {
 }
 
 const AGGREGATE: [(&str, &str); 4] = [
-    ("mod.rs", include_str!("templates/aggregate/mod.rs")),
-    ("model.rs", include_str!("templates/aggregate/model.rs")),
-    ("commands.rs", include_str!("templates/aggregate/commands.rs")),
-    ("queries.rs", include_str!("templates/aggregate/queries.rs")),
+    ("mod.rs", include_str!("../../template/src/garden/garden_tools/mod.rs")),
+    ("model.rs", include_str!("../../template/src/garden/garden_tools/model.rs")),
+    ("commands.rs", include_str!("../../template/src/garden/garden_tools/commands.rs")),
+    ("queries.rs", include_str!("../../template/src/garden/garden_tools/queries.rs")),
 ];
-const AGGREGATE_STORY: &str = include_str!("templates/aggregate/story.rs");
-const AGGREGATE_CONTAINER: &str = include_str!("templates/aggregate/container.json");
-const COPIES: &str = include_str!("templates/projection/copies.rs");
-const COPIES_STORY: &str = include_str!("templates/projection/story.rs");
-const COPIES_CONTAINER: &str = include_str!("templates/projection/container.json");
+const AGGREGATE_STORY: &str = include_str!("../../template/tests/it/garden_tools.rs");
+const AGGREGATE_CONTAINER: &str = include_str!("templates/aggregate.json");
+const COPIES: &str = include_str!("templates/copies.rs");
+const COPIES_STORY: &str = include_str!("templates/copies_story.rs");
+const COPIES_CONTAINER: &str = include_str!("templates/projection.json");
 
 /// The file of the containers.
 const CONTAINERS: &str = "infra/containers.json";
@@ -196,7 +198,7 @@ fn projection(root: &Path, domain: &str, new: &NewProjection) -> anyhow::Result<
     );
     let names = Replacements::of_names(&[("shed_cards", &name), ("garden_tools", &from)])
         .and("/clubMemberId", key)
-        .and("my_app::garden::", format!("{}::{domain}::", library(root)?));
+        .and("my_app::parts::", format!("{}::{domain}::", library(root)?));
     names::check(&[COPIES, COPIES_STORY], &[&name])?;
     check_new_container(root, &name)?;
 

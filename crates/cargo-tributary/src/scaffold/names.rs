@@ -74,8 +74,7 @@ impl Name {
 }
 
 /// The texts of a template, each with the text that takes its place.
-#[derive(Default)]
-pub(super) struct Replacements(Vec<(String, String)>);
+pub struct Replacements(Vec<(String, String)>);
 
 impl Replacements {
     /// Replaces names of a template in all forms, plurals before their singulars.
@@ -93,6 +92,19 @@ impl Replacements {
         Self(pairs)
     }
 
+    /// Makes the garden tools of the template's club members the notes of owners.
+    pub fn of_notes() -> Self {
+        let names = [
+            ("garden_tools", "notes"),
+            ("garden_tool", "note"),
+            ("club_members", "owners"),
+            ("club_member", "owner"),
+            ("garden", "notebook"),
+        ];
+        let names = names.map(|(of_template, own)| (of_template, Name(own.to_owned())));
+        Self::of_names(&names.each_ref().map(|(of_template, own)| (*of_template, own)))
+    }
+
     /// Adds the replacement of a text. It goes before those that were added earlier.
     pub(super) fn and(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
         self.0.insert(0, (from.into(), to.into()));
@@ -100,7 +112,7 @@ impl Replacements {
     }
 
     /// Returns a template with all texts replaced at once, so that no new name is replaced again.
-    pub(super) fn apply(&self, template: &str) -> String {
+    pub fn apply(&self, template: &str) -> String {
         let mut text = String::with_capacity(template.len());
         let mut rest = template;
         while let Some(next) = rest.chars().next() {

@@ -2,9 +2,9 @@
 
 use tributary_functions::program::Program;
 
-pub mod notes;
+pub mod garden;
 
 /// Returns the app.
 pub fn program() -> Program {
-    Program::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")).domain(notes::domain)
+    Program::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")).domain(garden::domain)
 }

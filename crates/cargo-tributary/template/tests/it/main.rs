@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
 
 mod checks;
-mod notes;
-mod proofs;
+mod counts;
+mod garden_tools;
 mod secrets;
-mod store;
 
 use tributary_functions::program::Program;
 use tributary_testing::AppUnderTest;

@@ -1,5 +1,7 @@
 //! `cargo local new`, on a folder as `cargo tributary new` writes it.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -24,7 +26,7 @@ impl AppFolder {
         let _ = fs::remove_dir_all(&folder.0);
         folder.write("Cargo.toml", "[package]\nname = \"small-shop\"\n");
         folder.write("infra/containers.json", r#"{"containers": [{"id": "notes"}]}"#);
-        folder.write("rustfmt.toml", include_str!("../../template/rustfmt.toml"));
+        folder.write("rustfmt.toml", include_str!("../template/rustfmt.toml"));
         folder.write("src/notes/mod.rs", "");
         folder.write("src/notes/model.rs", "");
         folder.write("functions/PutNote/function.json", "{}");

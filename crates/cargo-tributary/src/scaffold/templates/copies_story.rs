@@ -8,7 +8,7 @@ use tributary_testing::{
     proof::{self, Sources},
 };
 
-use my_app::garden::shed_cards::ShedCards;
+use my_app::parts::shed_cards::ShedCards;
 
 use crate::{World, garden_tools::GardenTools};
 

@@ -1,0 +1,44 @@
+//! The garden tools of club members, and their number.
+//!
+//! | container | logical partition | items |
+//! | --- | --- | --- |
+//! | `garden-tools` | a club member | its garden tools, and tombstones of deleted ones |
+//! | `garden-tool-counts` | a club member | the number of garden tools, which the change feed keeps |
+
+mod garden_tool_counts;
+pub mod garden_tools;
+
+use std::sync::Arc;
+
+use tributary_functions::prelude::*;
+
+pub use self::garden_tool_counts::GardenToolCounts;
+use self::garden_tool_counts::get_garden_tool_count;
+
+/// Returns the domain of the app.
+pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
+    let [sources, counts] =
+        ["garden-tools", "garden-tool-counts"].map(|id| context.cosmos.container(id));
+    let sundays = "0 0 3 * * 0";
+    let audit =
+        Audit::of_aggregate::<GardenToolCounts>("AuditGardenTools", sundays, &sources, &counts);
+    let domain = Domain {
+        projections: vec![Arc::new(AggregateProjection::<GardenToolCounts>::new(
+            &sources, &counts,
+        ))],
+        audit: Some(audit),
+        containers: vec![counts.clone()],
+        http_functions: bind(http_functions(), &counts),
+        ..Domain::new("garden")
+    };
+    Ok(domain.and(garden_tools::part(context)))
+}
+
+fn http_functions() -> Vec<HttpFunction<Container>> {
+    vec![get(
+        "GetGardenToolCount",
+        "/api/club-members/{clubMemberId}/garden-tool-count",
+        Anonymous,
+        get_garden_tool_count,
+    )]
+}
