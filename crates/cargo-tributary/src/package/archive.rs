@@ -1,13 +1,13 @@
 //! The zip that is deployed.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{fs::File, io, path::Path};
 
 use anyhow::Context as _;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::WalkBuilder;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
+
+const FUNCIGNORE: &str = ".funcignore";
 
 /// The compression of the files of a zip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,18 +32,23 @@ pub fn pack(
     compression: ZipCompression,
 ) -> anyhow::Result<()> {
     let what = || format!("{} cannot be packed as {}", folder.display(), zip.display());
-    let mut files = Vec::new();
-    find_files(folder, &mut files).with_context(what)?;
-    let ignored = ignored(folder).with_context(what)?;
+    let walk = WalkBuilder::new(folder)
+        .standard_filters(false)
+        .add_custom_ignore_filename(FUNCIGNORE)
+        .build();
     let mut named = Vec::new();
-    for file in files {
-        if ignored.matched_path_or_any_parents(&file, false).is_ignore() {
+    for entry in walk {
+        let entry = entry.with_context(what)?;
+        if let Some(error) = entry.error() {
+            return Err(error.clone()).with_context(what);
+        }
+        if entry.path().is_dir() || entry.file_name() == FUNCIGNORE {
             continue;
         }
-        let name = file.strip_prefix(folder).with_context(what)?;
+        let name = entry.path().strip_prefix(folder).with_context(what)?;
         // In a zip the names have slashes on every system.
         let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
-        named.push((parts.join("/"), file));
+        named.push((parts.join("/"), entry.into_path()));
     }
     named.sort();
 
@@ -73,29 +78,4 @@ pub fn unpack(zip: &Path, folder: &Path) -> anyhow::Result<()> {
     let what = || format!("{} cannot be unpacked into {}", zip.display(), folder.display());
     let mut archive = ZipArchive::new(File::open(zip).with_context(what)?).with_context(what)?;
     archive.extract(folder).with_context(what)
-}
-
-/// Returns the patterns of `.funcignore`; none without the file.
-fn ignored(folder: &Path) -> Result<Gitignore, ignore::Error> {
-    let mut patterns = GitignoreBuilder::new(folder);
-    patterns.add_line(None, "/.funcignore")?;
-    let file = folder.join(".funcignore");
-    if file.is_file()
-        && let Some(error) = patterns.add(file)
-    {
-        return Err(error);
-    }
-    patterns.build()
-}
-
-fn find_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            find_files(&path, files)?;
-        } else {
-            files.push(path);
-        }
-    }
-    Ok(())
 }

@@ -3,13 +3,21 @@
 //! The article does not print its queries. These give the answers of the product, in its order, so that the three
 //! models can be compared.
 
+use std::sync::Arc;
+
 use anyhow::Context;
 use serde_json::{Value, json};
 use tributary::blog::model::summary;
-use tributary_functions::cosmos::{Container, Query, Scope};
+use tributary_functions::{
+    cosmos::{Container, Cosmos, Query, Scope},
+    values::Timestamp,
+};
 use tributary_local::cosmos::ContainersFile;
 
-use super::data::{Person, new_id};
+use super::{
+    NewItem,
+    data::{DataSet, NewComment, NewLike, Person, PostPlan, PostText, new_id},
+};
 
 /// Users by their ids, and posts with their comments and likes by the post's id.
 pub(super) struct ArticleContainers {
@@ -24,7 +32,64 @@ pub(super) fn containers() -> anyhow::Result<ContainersFile> {
     Ok(ContainersFile::parse(&file.to_string())?)
 }
 
+/// Returns a post as V1 stores it.
+pub(super) fn post(id: &str, author: &Person, text: &PostText, created: Timestamp) -> Value {
+    json!({
+        "type": "post", "id": id, "postId": id, "userId": author.id,
+        "title": text.title, "content": text.content, "creationDate": created,
+    })
+}
+
+/// Returns a comment as V1 stores it.
+pub(super) fn comment(post: &str, new: &NewComment) -> Value {
+    json!({
+        "type": "comment", "id": new.id, "postId": post, "userId": new.author.id,
+        "content": new.content, "creationDate": new.created,
+    })
+}
+
+/// Returns a like as V1 stores it.
+pub(super) fn like(post: &str, new: &NewLike) -> Value {
+    json!({
+        "type": "like", "id": new.id, "postId": post, "userId": new.liker.id,
+        "creationDate": new.created,
+    })
+}
+
+/// Returns the items of a post, each completed by its user.
+pub(super) fn items_of(
+    data: &DataSet,
+    plan: &PostPlan,
+    complete: impl Fn(Value, &Person) -> Value,
+) -> Vec<NewItem> {
+    let id = plan.id.as_str();
+    let author = data.author(plan);
+    let mut items = vec![complete(post(id, author, &data.text_of(plan), plan.created()), author)];
+    let comments = data.comments(plan);
+    items.extend(comments.iter().map(|new| complete(comment(id, new), &new.author)));
+    items.extend(data.likes(plan).iter().map(|new| complete(like(id, new), &new.liker)));
+    items.into_iter().map(|item| NewItem::new("posts", id, item)).collect()
+}
+
+/// Adds the name of its user to an item.
+pub(super) fn with_name(mut item: Value, name: impl Into<Value>) -> Value {
+    item["userUsername"] = name.into();
+    item
+}
+
+/// Adds its numbers of comments and likes to a post.
+pub(super) fn with_counts<T: Into<Value>>(mut post: Value, [comments, likes]: [T; 2]) -> Value {
+    post["commentCount"] = comments.into();
+    post["likeCount"] = likes.into();
+    post
+}
+
 impl ArticleContainers {
+    pub(super) fn new(cosmos: &Arc<Cosmos>) -> Self {
+        let [users, posts] = ["users", "posts"].map(|id| cosmos.container(id));
+        Self { users, posts }
+    }
+
     /// C1.
     pub(super) async fn create_user(&self, username: &str) -> anyhow::Result<Value> {
         let person = Person { id: new_id(), username: username.to_owned() };

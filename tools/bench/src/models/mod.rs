@@ -49,21 +49,14 @@ pub(crate) struct ModelsOptions {
     /// The share of the article's comments (up to 25 a post) and likes (up to 100 a post).
     #[arg(long, value_name = "0…1", default_value_t = 1.0)]
     density: f64,
-
-    /// Physical partitions of each container. Without it one for each 25 users: the split of Azure at 50 GB, scaled
-    /// down.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    partitions: Option<u32>,
-
-    /// The number of requests of each kind, at most.
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    requests: usize,
-
-    /// The seed of the data and of the choice of users and posts.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
 }
 
+/// The seed of the data and of the choice of users and posts.
+const SEED: u64 = 1;
+/// The number of requests of each kind, at most.
+const MAX_REQUESTS: usize = 200;
+/// The number of users for each physical partition of a container: the split of Azure at 50 GB, scaled down.
+const USERS_OF_A_PARTITION: u32 = 25;
 /// The time after which no further request of a kind begins.
 const MAX_TIME: Duration = Duration::from_secs(2);
 /// The number of users that send the measured commands.
@@ -124,9 +117,9 @@ struct ModelRow {
 
 pub(crate) async fn run(options: &ModelsOptions) -> anyhow::Result<()> {
     ensure!((0.0..=1.0).contains(&options.density), "--density must be from 0 to 1");
-    let data = Arc::new(DataSet::generate(options.users, options.seed, options.density));
-    let partitions = options.partitions.unwrap_or(options.users.div_ceil(25).min(1_000));
-    let rows = rows(options, &data, partitions).await?;
+    let data = Arc::new(DataSet::generate(options.users, SEED, options.density));
+    let partitions = options.users.div_ceil(USERS_OF_A_PARTITION).min(1_000);
+    let rows = rows(MAX_REQUESTS, &data, partitions).await?;
     let [comments, likes] = [|post: &PostPlan| post.comments, |post: &PostPlan| post.likes]
         .map(|of| data.posts.iter().map(of).sum::<u32>());
     println!(
@@ -141,13 +134,13 @@ pub(crate) async fn run(options: &ModelsOptions) -> anyhow::Result<()> {
 
 /// Measures all models, and returns their rows request by request.
 async fn rows(
-    options: &ModelsOptions,
+    max_requests: usize,
     data: &Arc<DataSet>,
     partitions: u32,
 ) -> anyhow::Result<Vec<ModelRow>> {
-    let mut rows = measured::<V1>(0, options, data, partitions).await?;
-    rows.extend(measured::<V2>(1, options, data, partitions).await?);
-    rows.extend(measured::<V3>(2, options, data, partitions).await?);
+    let mut rows = measured::<V1>(0, max_requests, data, partitions).await?;
+    rows.extend(measured::<V2>(1, max_requests, data, partitions).await?);
+    rows.extend(measured::<V3>(2, max_requests, data, partitions).await?);
     rows.sort_by_key(|row| (row.kind, row.model));
     Ok(rows)
 }
@@ -228,7 +221,7 @@ async fn write(cosmos: &Arc<Cosmos>, items: Vec<NewItem>) -> anyhow::Result<()> 
 /// Measures the ten requests of a model, queries first, before the commands add items.
 async fn measured<M: Model>(
     number: usize,
-    options: &ModelsOptions,
+    max_requests: usize,
     data: &Arc<DataSet>,
     partitions: u32,
 ) -> anyhow::Result<Vec<ModelRow>> {
@@ -253,7 +246,7 @@ async fn measured<M: Model>(
         for _ in 0..n_before {
             loaded.model.answer(calls.next()).await?;
         }
-        let most = options.requests.min(calls.most().saturating_sub(n_before)).max(1);
+        let most = max_requests.min(calls.most().saturating_sub(n_before)).max(1);
         let begin = Instant::now();
         let mut times = Vec::new();
         let mut request_units = Vec::new();

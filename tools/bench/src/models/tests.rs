@@ -86,9 +86,8 @@ async fn the_loaded_items_of_v3_are_those_of_the_product() {
 
 #[tokio::test]
 async fn v3_stays_flat_where_v1_grows() {
-    let options = ModelsOptions { users: 1, density: 0.05, partitions: None, requests: 1, seed: 1 };
-    let small = rows(&options, &data(1, 0.05), 1).await.unwrap();
-    let large = rows(&options, &data(3, 0.05), 3).await.unwrap();
+    let small = rows(1, &data(1, 0.05), 1).await.unwrap();
+    let large = rows(1, &data(3, 0.05), 3).await.unwrap();
     for (small, large) in small.iter().zip(&large) {
         let is_fan_out = matches!(small.kind, RequestKind::Q3 | RequestKind::Q6);
         let [before, after] = [small, large].map(|row| row.store[0]);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tributary_functions::{
     cosmos::{Cosmos, Query, Scope},
     values::Timestamp,
@@ -16,8 +16,11 @@ use tributary_local::cosmos::ContainersFile;
 
 use super::{
     Model, NewItem,
-    article::{ArticleContainers, containers, read, shortened, text},
-    data::{DataSet, NewComment, NewLike, Person, PostPlan, PostText, new_id},
+    article::{
+        ArticleContainers, comment, containers, items_of, like, post, read, shortened, text,
+        with_counts, with_name,
+    },
+    data::{DataSet, NewComment, NewLike, Person, PostPlan, new_id},
     requests::{COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER},
 };
 
@@ -27,27 +30,6 @@ const N_LOOKUPS: usize = 8;
 /// The model without copies.
 pub(super) struct V1(ArticleContainers);
 
-fn post(id: &str, author: &Person, text: &PostText, created: Timestamp) -> Value {
-    json!({
-        "type": "post", "id": id, "postId": id, "userId": author.id,
-        "title": text.title, "content": text.content, "creationDate": created,
-    })
-}
-
-fn comment(post: &str, comment: &NewComment) -> Value {
-    json!({
-        "type": "comment", "id": comment.id, "postId": post, "userId": comment.author.id,
-        "content": comment.content, "creationDate": comment.created,
-    })
-}
-
-fn like(post: &str, like: &NewLike) -> Value {
-    json!({
-        "type": "like", "id": like.id, "postId": post, "userId": like.liker.id,
-        "creationDate": like.created,
-    })
-}
-
 impl Model for V1 {
     const NAME: &'static str = "V1";
 
@@ -56,16 +38,11 @@ impl Model for V1 {
     }
 
     fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self> {
-        let [users, posts] = ["users", "posts"].map(|id| cosmos.container(id));
-        Ok(Self(ArticleContainers { users, posts }))
+        Ok(Self(ArticleContainers::new(cosmos)))
     }
 
     fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
-        let id = plan.id.as_str();
-        let mut items = vec![post(id, data.author(plan), &data.text_of(plan), plan.created())];
-        items.extend(data.comments(plan).iter().map(|new| comment(id, new)));
-        items.extend(data.likes(plan).iter().map(|new| like(id, new)));
-        Ok(items.into_iter().map(|item| NewItem::new("posts", id, item)).collect())
+        Ok(items_of(data, plan, |item, _| item))
     }
 
     async fn put_user(&self, person: &Person) -> anyhow::Result<Value> {
@@ -84,14 +61,14 @@ impl Model for V1 {
                 let post = read(&self.0.posts, &id).await?;
                 let name = self.queried_name(text(&post, "userId"));
                 let (name, counts) = futures::try_join!(name, self.counts(&id))?;
-                Ok(with_counts(with_name(post, &name), counts))
+                Ok(with_counts(with_name(post, name["username"].clone()), counts))
             }
             ModelCall::ListUserPosts(user) => {
                 let posts = self.0.posts_of(&user, POSTS_OF_A_USER).await?;
                 let user = self.0.get_user(&user).await?;
                 let posts = stream::iter(posts).map(async |post| {
                     let counts = self.counts(text(&post, "id")).await?;
-                    anyhow::Ok(with_counts(with_name(post, &user), counts))
+                    anyhow::Ok(with_counts(with_name(post, user["username"].clone()), counts))
                 });
                 Ok(shortened(posts.buffered(N_LOOKUPS).try_collect().await?))
             }
@@ -126,7 +103,7 @@ impl V1 {
     async fn with_names(&self, items: Vec<Value>) -> anyhow::Result<Vec<Value>> {
         let items = stream::iter(items).map(async |item| {
             let user = self.0.get_user(text(&item, "userId")).await?;
-            anyhow::Ok(with_name(item, &user))
+            anyhow::Ok(with_name(item, user["username"].clone()))
         });
         items.buffered(N_LOOKUPS).try_collect().await
     }
@@ -152,15 +129,4 @@ impl V1 {
         }
         Ok(counts)
     }
-}
-
-fn with_name(mut item: Value, user: &Value) -> Value {
-    item["userUsername"] = user["username"].clone();
-    item
-}
-
-fn with_counts(mut post: Value, [comments, likes]: [u64; 2]) -> Value {
-    post["commentCount"] = comments.into();
-    post["likeCount"] = likes.into();
-    post
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tributary_functions::{
     cosmos::{Cosmos, Reason, Stored, Transaction},
     values::Timestamp,
@@ -13,8 +13,11 @@ use tributary_local::cosmos::ContainersFile;
 
 use super::{
     Model, NewItem,
-    article::{ArticleContainers, containers, read, shortened},
-    data::{DataSet, NewComment, NewLike, Person, PostPlan, PostText, new_id},
+    article::{
+        ArticleContainers, comment, containers, items_of, like, post, read, shortened, with_counts,
+        with_name,
+    },
+    data::{DataSet, NewComment, NewLike, Person, PostPlan, new_id},
     requests::{COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER},
 };
 
@@ -24,35 +27,6 @@ const MAX_ATTEMPTS: usize = 20;
 /// The model with names and counts on each post.
 pub(super) struct V2(ArticleContainers);
 
-fn post(
-    id: &str,
-    author: &Person,
-    text: &PostText,
-    [comments, likes]: [u32; 2],
-    created: Timestamp,
-) -> Value {
-    json!({
-        "type": "post", "id": id, "postId": id, "userId": author.id, "userUsername": author.username,
-        "title": text.title, "content": text.content,
-        "commentCount": comments, "likeCount": likes, "creationDate": created,
-    })
-}
-
-fn comment(post: &str, comment: &NewComment) -> Value {
-    json!({
-        "type": "comment", "id": comment.id, "postId": post, "userId": comment.author.id,
-        "userUsername": comment.author.username, "content": comment.content,
-        "creationDate": comment.created,
-    })
-}
-
-fn like(post: &str, like: &NewLike) -> Value {
-    json!({
-        "type": "like", "id": like.id, "postId": post, "userId": like.liker.id,
-        "userUsername": like.liker.username, "creationDate": like.created,
-    })
-}
-
 impl Model for V2 {
     const NAME: &'static str = "V2";
 
@@ -61,18 +35,15 @@ impl Model for V2 {
     }
 
     fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self> {
-        let [users, posts] = ["users", "posts"].map(|id| cosmos.container(id));
-        Ok(Self(ArticleContainers { users, posts }))
+        Ok(Self(ArticleContainers::new(cosmos)))
     }
 
     fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
-        let id = plan.id.as_str();
         let counts = [plan.comments, plan.likes];
-        let text = data.text_of(plan);
-        let mut items = vec![post(id, data.author(plan), &text, counts, plan.created())];
-        items.extend(data.comments(plan).iter().map(|new| comment(id, new)));
-        items.extend(data.likes(plan).iter().map(|new| like(id, new)));
-        Ok(items.into_iter().map(|item| NewItem::new("posts", id, item)).collect())
+        Ok(items_of(data, plan, |item, user| match with_name(item, &*user.username) {
+            post if post["type"] == "post" => with_counts(post, counts),
+            item => item,
+        }))
     }
 
     async fn put_user(&self, person: &Person) -> anyhow::Result<Value> {
@@ -85,7 +56,8 @@ impl Model for V2 {
             ModelCall::CreateUser { username } => self.0.create_user(&username).await,
             ModelCall::GetUser(user) => self.0.get_user(&user).await,
             ModelCall::CreatePost { author, text } => {
-                self.0.put_in_posts(post(&new_id(), &author, &text, [0, 0], created)).await
+                let post = with_name(post(&new_id(), &author, &text, created), author.username);
+                self.0.put_in_posts(with_counts(post, [0, 0])).await
             }
             ModelCall::GetPost(id) => read(&self.0.posts, &id).await,
             ModelCall::ListUserPosts(user) => {
@@ -93,12 +65,14 @@ impl Model for V2 {
             }
             ModelCall::CreateComment { post, author, content } => {
                 let new = NewComment { id: new_id(), author, content, created };
-                self.create_counted(&post, comment(&post, &new), "commentCount").await
+                let comment = with_name(comment(&post, &new), new.author.username);
+                self.create_counted(&post, comment, "commentCount").await
             }
             ModelCall::ListComments(post) => Ok(self.0.comments(&post, COMMENTS).await?.into()),
             ModelCall::LikePost { post, liker } => {
                 let new = NewLike { id: new_id(), liker, created };
-                self.create_counted(&post, like(&post, &new), "likeCount").await
+                let like = with_name(like(&post, &new), new.liker.username);
+                self.create_counted(&post, like, "likeCount").await
             }
             ModelCall::ListLikes(post) => Ok(self.0.likes(&post, LIKES).await?.into()),
             ModelCall::GetFeed => Ok(shortened(self.0.newest(FEED).await?)),
