@@ -9,10 +9,11 @@
 //! same decisions, independent of the other kinds. As soon as several requests or batches are under
 //! way, the machine's scheduling still decides which of them meets a decision.
 
+use crate::lock;
 use std::fmt::Write as _;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A kind of chaos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,33 +39,23 @@ pub enum ChaosKind {
     Repeat,
 }
 
-/// All kinds, in the order of `--help` and of the summary.
-const KINDS: [ChaosKind; 9] = [
-    ChaosKind::Duplicates,
-    ChaosKind::Reorder,
-    ChaosKind::Overlap,
-    ChaosKind::Crash,
-    ChaosKind::Throttle,
-    ChaosKind::LostAnswer,
-    ChaosKind::Split,
-    ChaosKind::Stale,
-    ChaosKind::Repeat,
+/// All kinds in their order, with the names of the command line.
+const KINDS: [(ChaosKind, &str); 9] = [
+    (ChaosKind::Duplicates, "duplicates"),
+    (ChaosKind::Reorder, "reorder"),
+    (ChaosKind::Overlap, "overlap"),
+    (ChaosKind::Crash, "crash"),
+    (ChaosKind::Throttle, "throttle"),
+    (ChaosKind::LostAnswer, "lost-answer"),
+    (ChaosKind::Split, "split"),
+    (ChaosKind::Stale, "stale"),
+    (ChaosKind::Repeat, "repeat"),
 ];
 
 impl ChaosKind {
     /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Duplicates => "duplicates",
-            Self::Reorder => "reorder",
-            Self::Overlap => "overlap",
-            Self::Crash => "crash",
-            Self::Throttle => "throttle",
-            Self::LostAnswer => "lost-answer",
-            Self::Split => "split",
-            Self::Stale => "stale",
-            Self::Repeat => "repeat",
-        }
+        KINDS[self as usize].1
     }
 }
 
@@ -78,21 +69,14 @@ struct ChaosState {
     stopped: AtomicBool,
     streams: [Mutex<Random>; KINDS.len()],
     injected: [AtomicU64; KINDS.len()],
-    reads_of_replicas: AtomicU64,
 }
 
 impl Chaos {
     /// Creates chaos of a specification, decided by a seed.
     pub fn new(spec: ChaosSpec, seed: u64) -> Self {
-        let streams = KINDS.map(|kind| Mutex::new(Random::stream(seed, kind as u64)));
+        let streams = KINDS.map(|(kind, _)| Mutex::new(Random::stream(seed, kind as u64)));
         let injected = KINDS.map(|_| AtomicU64::new(0));
-        Self(Arc::new(ChaosState {
-            spec,
-            stopped: AtomicBool::new(false),
-            streams,
-            injected,
-            reads_of_replicas: AtomicU64::new(0),
-        }))
+        Self(Arc::new(ChaosState { spec, stopped: AtomicBool::new(false), streams, injected }))
     }
 
     /// Returns the specification.
@@ -112,15 +96,8 @@ impl Chaos {
 
     /// Returns the number of faults of each kind.
     pub fn injected(&self) -> Vec<(ChaosKind, u64)> {
-        let count =
-            |kind: ChaosKind| (kind, self.0.injected[kind as usize].load(Ordering::Relaxed));
+        let count = |(kind, _)| (kind, self.0.injected[kind as usize].load(Ordering::Relaxed));
         KINDS.into_iter().map(count).collect()
-    }
-
-    /// Returns the number of reads that were sent to replicas that lag. [`ChaosKind::Stale`] counts those of
-    /// them whose answer was not the newest state, which needs a write just before.
-    pub fn reads_of_replicas(&self) -> u64 {
-        self.0.reads_of_replicas.load(Ordering::Relaxed)
     }
 
     /// Returns the table of the injected faults.
@@ -147,14 +124,8 @@ impl Chaos {
         self.stream(kind).fork()
     }
 
-    /// Returns true after [`Chaos::stop`].
     pub(crate) fn is_stopped(&self) -> bool {
         self.0.stopped.load(Ordering::Relaxed)
-    }
-
-    /// Counts a read that is sent to a replica that lags.
-    pub(crate) fn note_read_of_replica(&self) {
-        self.0.reads_of_replicas.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a fault, and logs it at debug level: `RUST_LOG=tributary_local::chaos=debug`.
@@ -164,7 +135,7 @@ impl Chaos {
     }
 
     fn stream(&self, kind: ChaosKind) -> std::sync::MutexGuard<'_, Random> {
-        self.0.streams[kind as usize].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.streams[kind as usize])
     }
 }
 
@@ -209,8 +180,9 @@ impl FromStr for ChaosSpec {
             })?;
             let name = name.trim();
             let value = value.trim();
-            let kind = KINDS.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-                let names = KINDS.map(ChaosKind::name).join(", ");
+            let known = KINDS.into_iter().find(|(_, known)| *known == name);
+            let (kind, _) = known.ok_or_else(|| {
+                let names = KINDS.map(|(_, name)| name).join(", ");
                 SpecError(format!("there is no kind {name:?} of chaos, only {names}"))
             })?;
             if seen.contains(&kind) {

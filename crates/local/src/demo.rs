@@ -77,7 +77,6 @@ enum DemoTarget {
     Post(String),
 }
 
-/// A list, and the items that it has in the end.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Shown {
@@ -87,7 +86,6 @@ struct Shown {
 
 /// The time in which the change feed must bring all items.
 const SHOWN_DEADLINE: Duration = Duration::from_mins(1);
-/// The interval between two reads of the lists.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Demo {
@@ -263,7 +261,6 @@ fn matches(item: &Value, wanted: &Map<String, Value>) -> bool {
     })
 }
 
-/// Returns the data sets in a project: domain and file.
 fn files(root: &Path) -> Vec<(String, PathBuf)> {
     let mut files = Vec::new();
     for (folder, file) in [("src", "demo.json"), ("domains", "src/demo.json")] {

@@ -15,3 +15,8 @@ pub mod command;
 pub mod cosmos;
 pub mod demo;
 pub mod host;
+
+/// Locks a value whose holders never leave it half changed, also after a panic of one.
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -4,27 +4,22 @@ use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-/// The characters of a path's segment that are escaped.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// The depth of a schema at which an example ends: a schema may refer to itself.
 const MAX_DEPTH: usize = 16;
 
-/// An OpenAPI document.
 pub(super) struct ApiDocument(Value);
 
-/// A function, as the document describes it.
 pub(super) struct ApiOperation<'a> {
     document: &'a ApiDocument,
     pub(super) method: Method,
     /// The route, such as `/api/posts/{postId}`.
     pub(super) route: &'a str,
-    /// The parameters of all methods of the route.
     parameters: &'a Value,
     operation: &'a Value,
 }
 
 impl ApiDocument {
-    /// Creates a document from its JSON.
     pub(super) fn new(document: Value) -> Self {
         Self(document)
     }
@@ -37,7 +32,6 @@ impl ApiDocument {
         })
     }
 
-    /// Returns all HTTP functions.
     pub(super) fn operations(&self) -> impl Iterator<Item = ApiOperation<'_>> {
         let paths = self.0["paths"].as_object().into_iter().flatten();
         paths.flat_map(move |(route, item)| {
@@ -55,7 +49,6 @@ impl ApiDocument {
         })
     }
 
-    /// Returns the HTTP function of a name.
     pub(super) fn operation(&self, function: &str) -> Option<ApiOperation<'_>> {
         self.operations().find(|operation| operation.name() == function)
     }
@@ -112,17 +105,14 @@ fn example_at(
 }
 
 impl ApiOperation<'_> {
-    /// Returns the name of the function.
     pub(super) fn name(&self) -> &str {
         self.operation["operationId"].as_str().unwrap_or_default()
     }
 
-    /// Returns the domain of the function.
     pub(super) fn domain(&self) -> Option<&str> {
         self.operation["tags"][0].as_str()
     }
 
-    /// Returns the path of an example.
     pub(super) fn example_path(&self) -> String {
         let segments = self.route.split('/').map(|segment| {
             let name = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
@@ -131,7 +121,6 @@ impl ApiOperation<'_> {
         segments.collect::<Vec<_>>().join("/")
     }
 
-    /// Returns the body of an example; `None` if the function takes none.
     pub(super) fn example_body(&self) -> Option<Value> {
         let body = self.document.resolved(self.operation.get("requestBody")?);
         let schema = body["content"].get("application/json")?.get("schema")?;

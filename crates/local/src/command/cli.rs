@@ -29,7 +29,6 @@ pub(crate) struct LocalCli {
     pub start: StartOptions,
 }
 
-/// Commands beside the start of the app.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LocalCommand {
     /// Invoke a function of the running app: with an example, or with a file.
@@ -53,7 +52,6 @@ pub(crate) enum LocalCommand {
     New(NewPart),
 }
 
-/// The running app of a command.
 #[derive(Debug, Args)]
 pub(crate) struct RunningHost {
     /// Port of the app on 127.0.0.1.
@@ -65,7 +63,6 @@ pub(crate) struct RunningHost {
     pub key: Option<String>,
 }
 
-/// Options of `cargo local invoke`.
 #[derive(Debug, Args)]
 pub(crate) struct InvokeOptions {
     /// Name of the function.
@@ -96,7 +93,6 @@ pub(crate) struct InvokeOptions {
     pub host: RunningHost,
 }
 
-/// Options of `cargo local tail`.
 #[derive(Debug, Args)]
 pub(crate) struct TailOptions {
     /// Only the invocations of these functions.
@@ -107,7 +103,6 @@ pub(crate) struct TailOptions {
     pub host: RunningHost,
 }
 
-/// Options of the start of the app.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own for the user")]
 pub(crate) struct StartOptions {
@@ -213,13 +208,11 @@ complete -F _cargo_with_local -o bashdefault -o default cargo
 complete -F _cargo_local -o bashdefault -o default tributary-local
 "#;
 
-/// The same for fish.
 const FISH_CARGO: &str = r#"
 complete -c cargo -n "__fish_seen_subcommand_from local" -f -a \
     "(complete -C (string replace -r '^cargo +local' cargo-local -- (commandline -pc)))"
 "#;
 
-/// Prints the completions of a shell to stdout.
 pub(super) fn print(shell: Shell) -> anyhow::Result<()> {
     let mut script = Vec::new();
     // A name with a blank would be taken for a command and a subcommand.

@@ -24,14 +24,10 @@ use tokio::time::sleep;
 use crate::cosmos::{CosmosEndpoint, Snapshots};
 use crate::host::Console;
 
-/// The file with all items.
 const FILE: &str = "items.jsonl";
-/// The pause between two looks for writes.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// The items that are stored at the same time.
 const CONCURRENT: usize = 16;
 
-/// A line of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ItemLine<Name, Item> {
@@ -39,7 +35,6 @@ struct ItemLine<Name, Item> {
     item: Item,
 }
 
-/// A folder with the items of an account.
 pub(super) struct DataFolder {
     file: PathBuf,
     snapshots: Snapshots,
@@ -53,10 +48,6 @@ pub(super) struct DataFolder {
 impl DataFolder {
     /// Opens a folder, and stores the items of its file in an empty account. The containers with leases are left
     /// out.
-    ///
-    /// # Errors
-    ///
-    /// If the folder cannot be used or another process uses it, and if a line is wrong. The file stays as it is.
     pub(super) async fn open(
         folder: &Path,
         endpoint: &CosmosEndpoint,
@@ -101,10 +92,6 @@ impl DataFolder {
     }
 
     /// Writes the file, if something was written since.
-    ///
-    /// # Errors
-    ///
-    /// If the items cannot be read or the file cannot be written. The last file stays.
     pub(super) async fn save(&self) -> anyhow::Result<()> {
         let mut saved = self.saved.lock().await;
         if *saved == self.snapshots.writes() {
@@ -129,7 +116,6 @@ impl DataFolder {
     }
 }
 
-/// Stores the items of a file, and returns their number.
 async fn load(path: &Path, snapshots: &Snapshots) -> anyhow::Result<usize> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -156,7 +142,6 @@ async fn load(path: &Path, snapshots: &Snapshots) -> anyhow::Result<usize> {
     Ok(stored.into_iter().filter(|is_stored| *is_stored).count())
 }
 
-/// Replaces a file in one step.
 fn replace(file: &Path, text: &[u8]) -> std::io::Result<()> {
     let next = file.with_extension("jsonl.new");
     let mut written = File::create(&next)?;

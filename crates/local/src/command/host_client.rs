@@ -10,13 +10,11 @@ use super::cli::RunningHost;
 use crate::client::{Call, Client, Reply};
 use crate::host::{HostEvent, HostedFunction, ManualResult};
 
-/// A client of one host.
 pub(super) struct HostClient {
     url: String,
     client: Client,
 }
 
-/// The events of a host, as they happen.
 pub(super) struct EventReader {
     response: reqwest::Response,
     /// The begin of the next line.
@@ -24,24 +22,20 @@ pub(super) struct EventReader {
 }
 
 impl HostClient {
-    /// Creates a client. It connects when it is used.
     pub(super) fn new(host: RunningHost) -> anyhow::Result<Self> {
         let url = format!("http://127.0.0.1:{}", host.port);
         let client = Client::new(&url)?.with_key(host.key);
         Ok(Self { url, client })
     }
 
-    /// Sends a request and reads the whole answer, with any status.
     pub(super) async fn send(&self, call: &Call) -> anyhow::Result<Reply> {
         self.client.send(call).await.map_err(|error| self.explained(error))
     }
 
-    /// Returns the functions of the app.
     pub(super) async fn functions(&self) -> anyhow::Result<Vec<HostedFunction>> {
         self.read("/admin/local/functions").await
     }
 
-    /// Returns the function of a name, in either case.
     pub(super) async fn function(&self, name: &str) -> anyhow::Result<HostedFunction> {
         let functions = self.functions().await?;
         let names: Vec<_> = functions.iter().map(|function| function.name.clone()).collect();
@@ -51,7 +45,6 @@ impl HostClient {
         })
     }
 
-    /// Returns the OpenAPI document of the app, if it has one.
     pub(super) async fn openapi(&self) -> anyhow::Result<Option<Value>> {
         self.read("/admin/local/openapi").await
     }
@@ -71,7 +64,6 @@ impl HostClient {
         self.parsed(&answer)
     }
 
-    /// Begins to read the events of the host.
     pub(super) async fn events(&self) -> anyhow::Result<EventReader> {
         let response = self.client.begin(&Call::get("/admin/local/events")).await;
         let response = response.map_err(|error| self.explained(error.into()))?;

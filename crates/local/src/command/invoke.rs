@@ -8,16 +8,14 @@ use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use http::{HeaderName, Method, header};
 use serde_json::Value;
-use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::api_document::{ApiDocument, ApiOperation};
 use super::cli::InvokeOptions;
-use super::host_client::HostClient;
+use super::host_client::{EventReader, HostClient};
 use crate::client::{Call, Reply};
 use crate::host::{EndedInvocation, HostEvent, HostedFunction, HostedTrigger, ManualResult};
 
-/// The headers of an answer that are shown.
 const SHOWN_HEADERS: [HeaderName; 4] =
     [header::CONTENT_TYPE, header::ETAG, header::LOCATION, header::RETRY_AFTER];
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
@@ -26,20 +24,6 @@ const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 /// The time in which the lines of an ended invocation arrive: the handler writes them to a pipe.
 const LINES_DEADLINE: Duration = Duration::from_millis(250);
 
-/// A request to an HTTP function.
-struct ExampleRequest {
-    method: Method,
-    path: String,
-    body: Option<Bytes>,
-}
-
-/// The lines of the handler, and the invocations that have ended, while an invocation runs.
-struct FollowedEvents(mpsc::UnboundedReceiver<HostEvent>);
-
-/// Invokes a function and shows the result.
-///
-/// # Errors
-/// When no app runs, the input cannot be read, or the invocation fails.
 pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
     let InvokeOptions { function, documents, body, path, dry_run, host, example: _ } = options;
     let host = HostClient::new(host)?;
@@ -51,14 +35,14 @@ pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
                 "{name} is an HTTP function: give --body, not --documents"
             );
             let document = host.openapi().await?.map(ApiDocument::new);
-            let mut request = example_request(&name, &methods, &route, path, document.as_ref())?;
+            let mut request = example(&name, &methods, &route, path, document.as_ref())?;
             if let Some(file) = &body {
                 request.body = Some(read_file(file)?.into());
             }
-            if dry_run {
-                return request.print();
+            if request.body.is_some() {
+                request = request.header(header::CONTENT_TYPE, "application/json");
             }
-            call(&host, &name, request).await
+            if dry_run { print_request(&request) } else { call(&host, &name, request).await }
         }
         HostedTrigger::CosmosDb { container, last_batch } => {
             ensure!(
@@ -93,65 +77,58 @@ pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
 }
 
 /// Makes a request of the examples in the OpenAPI document.
-fn example_request(
+fn example(
     function: &str,
     methods: &[String],
     route: &str,
     path: Option<String>,
     document: Option<&ApiDocument>,
-) -> anyhow::Result<ExampleRequest> {
+) -> anyhow::Result<Call> {
     let operation = document.and_then(|document| document.operation(function));
-    let method = methods.first().map_or(Ok(Method::GET), |method| method.parse())?;
-    let example = match (&operation, path) {
-        (_, Some(path)) => path,
-        (Some(operation), None) => operation.example_path(),
+    let path = match (path, &operation) {
+        (Some(path), _) => path,
+        (None, Some(operation)) => operation.example_path(),
         (None, None) if !route.contains('{') => route.to_owned(),
         (None, None) => bail!("no OpenAPI document has an example for {route}: give --path"),
     };
-    ensure!(example.starts_with('/'), "--path {example}: a path begins with /, such as {route}");
+    ensure!(path.starts_with('/'), "--path {path}: a path begins with /, such as {route}");
     let body = operation.as_ref().and_then(ApiOperation::example_body);
     let body = body.map(|body| serde_json::to_vec_pretty(&body)).transpose()?;
+    let method = methods.first().map_or(Ok(Method::GET), |method| method.parse())?;
     let method = operation.map_or(method, |operation| operation.method);
-    Ok(ExampleRequest { method, path: example, body: body.map(Bytes::from) })
+    Ok(Call { body: body.map(Bytes::from), ..Call::new(method, path) })
 }
 
-impl ExampleRequest {
-    fn print(&self) -> anyhow::Result<()> {
-        let mut text = format!("{} {}\n", self.method, self.path).into_bytes();
-        if let Some(body) = &self.body {
-            text.extend_from_slice(b"content-type: application/json\n\n");
-            text.extend_from_slice(body);
-            text.push(b'\n');
-        }
-        print(&text)
+fn print_request(request: &Call) -> anyhow::Result<()> {
+    let mut text = format!("{} {}\n", request.method, request.path).into_bytes();
+    if let Some(body) = &request.body {
+        text.extend_from_slice(b"content-type: application/json\n\n");
+        text.extend_from_slice(body);
+        text.push(b'\n');
     }
+    print(&text)
 }
 
 /// Sends a request and shows the answer.
-async fn call(host: &HostClient, function: &str, request: ExampleRequest) -> anyhow::Result<()> {
-    let ExampleRequest { method, path, body } = request;
-    let events = FollowedEvents::begin(host).await?;
+async fn call(host: &HostClient, function: &str, request: Call) -> anyhow::Result<()> {
+    let events = host.events().await?;
     // It tells the invocation from others.
-    let trace_parent = format!("00-{}-{}-01", hex(32), hex(16));
-    let mut request = Call::new(method, path).header(TRACE_PARENT, &trace_parent);
-    if body.is_some() {
-        request = request.header(header::CONTENT_TYPE, "application/json");
-    }
-    let request = Call { body, ..request };
+    let trace = Uuid::new_v4().simple().to_string();
+    let trace_parent = format!("00-{trace}-{}-01", &trace[..16]);
+    let request = request.header(TRACE_PARENT, &trace_parent);
     anstream::eprintln!("{} {}", request.method, request.path);
     let started = Instant::now();
     let answer = host.send(&request).await?;
     let ms = started.elapsed().as_millis();
     let Reply { status, body, .. } = &answer;
-    let charge = answer.header(&REQUEST_CHARGE);
-    let charge = charge.map_or_else(String::new, |charge| format!(", {charge} RU"));
+    let charge = charge(answer.header(&REQUEST_CHARGE));
     anstream::eprintln!("→ {status} in {ms} ms{charge}");
     for name in &SHOWN_HEADERS {
         if let Some(value) = answer.header(name) {
             anstream::eprintln!("  {name}: {value}");
         }
     }
-    events.print_lines(|ended| ended.trace_parent.as_ref() == Some(&trace_parent)).await;
+    print_lines(events, |ended| ended.trace_parent.as_ref() == Some(&trace_parent)).await;
     print_json(body)?;
     ensure!(!status.is_client_error() && !status.is_server_error(), "{function} answered {status}");
     Ok(())
@@ -159,59 +136,46 @@ async fn call(host: &HostClient, function: &str, request: ExampleRequest) -> any
 
 /// Runs a function that no request starts, and shows the result.
 async fn run(host: &HostClient, function: &str, documents: Option<&[Value]>) -> anyhow::Result<()> {
-    let events = FollowedEvents::begin(host).await?;
+    let events = host.events().await?;
     let result = host.run(function, documents).await?;
-    let ManualResult { id, duration_ms, done, charge, logs, failure } = result;
-    let n_lines = events.print_lines(|ended| ended.id == id).await;
-    if n_lines == 0 {
-        for line in logs {
-            anstream::eprintln!("  {line}");
-        }
+    let ManualResult { id, duration_ms, done, charge: units, logs, failure } = result;
+    if print_lines(events, |ended| ended.id == id).await == 0 {
+        logs.iter().for_each(|line| anstream::eprintln!("  {line}"));
     }
-    let n_documents = documents.map(<[Value]>::len);
-    let what = n_documents
-        .map_or_else(String::new, |n| format!("{n} document{}", if n == 1 { "" } else { "s" }));
-    let done = done.filter(|done| !done.is_empty()).unwrap_or_default();
-    let parts: Vec<_> = [what, done].into_iter().filter(|part| !part.is_empty()).collect();
-    let charge = charge.map_or_else(String::new, |charge| format!(", {charge} RU"));
     if let Some(failure) = failure {
         bail!("{function} failed after {duration_ms} ms: {failure}");
     }
-    let parts = if parts.is_empty() { String::new() } else { format!(" {}", parts.join(", ")) };
-    anstream::eprintln!("{function}:{parts} succeeded in {duration_ms} ms{charge}");
+    let count = documents.map_or_else(String::new, |documents| match documents.len() {
+        1 => "1 document".to_owned(),
+        n => format!("{n} documents"),
+    });
+    let parts: Vec<_> =
+        [count, done.unwrap_or_default()].into_iter().filter(|part| !part.is_empty()).collect();
+    let space = if parts.is_empty() { "" } else { " " };
+    let (parts, charge) = (parts.join(", "), charge(units.as_deref()));
+    anstream::eprintln!("{function}:{space}{parts} succeeded in {duration_ms} ms{charge}");
     Ok(())
 }
 
-impl FollowedEvents {
-    async fn begin(host: &HostClient) -> anyhow::Result<Self> {
-        let mut events = host.events().await?;
-        let (sender, receiver) = mpsc::unbounded_channel();
-        tokio::spawn(async move {
-            while let Some(event) = events.next().await {
-                if sender.send(event).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Self(receiver))
-    }
+fn charge(units: Option<&str>) -> String {
+    units.map_or_else(String::new, |units| format!(", {units} RU"))
+}
 
-    /// Prints the lines that the handler has written for an ended invocation; returns their number.
-    async fn print_lines(mut self, is_it: impl Fn(&EndedInvocation) -> bool) -> usize {
-        let mut lines = Vec::new();
-        let mut id = None;
-        let deadline = tokio::time::Instant::now() + LINES_DEADLINE;
-        while let Ok(Some(event)) = tokio::time::timeout_at(deadline, self.0.recv()).await {
-            match event {
-                HostEvent::Line { text } => lines.push(text),
-                HostEvent::Ended(ended) if is_it(&ended) => id = Some(ended.id),
-                HostEvent::Ended(_) | HostEvent::Skipped { .. } => {}
-            }
+/// Prints the lines that the handler has written for an ended invocation; returns their number.
+async fn print_lines(mut events: EventReader, is_it: impl Fn(&EndedInvocation) -> bool) -> usize {
+    let mut lines = Vec::new();
+    let mut id = None;
+    let deadline = tokio::time::Instant::now() + LINES_DEADLINE;
+    while let Ok(Some(event)) = tokio::time::timeout_at(deadline, events.next()).await {
+        match event {
+            HostEvent::Line { text } => lines.push(text),
+            HostEvent::Ended(ended) if is_it(&ended) => id = Some(ended.id),
+            HostEvent::Ended(_) | HostEvent::Skipped { .. } => {}
         }
-        let Some(id) = id else { return 0 };
-        let lines = lines.iter().filter(|line| line.contains(&id));
-        lines.inspect(|line| anstream::eprintln!("  {line}")).count()
     }
+    let Some(id) = id else { return 0 };
+    let lines = lines.iter().filter(|line| line.contains(&id));
+    lines.inspect(|line| anstream::eprintln!("  {line}")).count()
 }
 
 /// Reads documents: a JSON array, or values one after another.
@@ -229,17 +193,14 @@ fn parse_documents(text: &[u8]) -> anyhow::Result<Vec<Value>> {
 }
 
 fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    if file == Path::new("-") {
-        std::io::stdin().read_to_end(&mut bytes).context("stdin cannot be read")?;
-    } else {
-        bytes =
-            std::fs::read(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    if file != Path::new("-") {
+        return std::fs::read(file).with_context(|| format!("{} cannot be read", file.display()));
     }
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).context("stdin cannot be read")?;
     Ok(bytes)
 }
 
-/// Prints a body to stdout; JSON is indented.
 fn print_json(body: &[u8]) -> anyhow::Result<()> {
     let json = serde_json::from_slice::<Value>(body).ok();
     let mut text = json.map_or(Ok(body.to_vec()), |json| serde_json::to_vec_pretty(&json))?;
@@ -251,11 +212,6 @@ fn print_json(body: &[u8]) -> anyhow::Result<()> {
 
 fn print(text: &[u8]) -> anyhow::Result<()> {
     std::io::stdout().write_all(text).context("stdout is closed")
-}
-
-fn hex(n_digits: usize) -> String {
-    let digits = Uuid::new_v4().simple().to_string();
-    digits[..n_digits].to_owned()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod cli;
 mod data;
 mod host_client;
 mod invoke;
-mod launch;
+mod launcher;
 mod overview;
 mod project;
 mod running_app;
@@ -23,6 +23,7 @@ mod tail;
 
 pub use api_document::example_of;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use cargo_tributary::scaffold::NewPart;
@@ -34,8 +35,8 @@ use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 /// Reads the arguments of the process, builds the app, starts a local Cosmos DB endpoint and runs the
 /// app under a stand-in for the Functions host. `--help` has the options.
 pub fn main() -> ExitCode {
-    if let Some(words) = launch::requested() {
-        return launch::become_program(&words);
+    if let Some(words) = launcher::requested() {
+        return launcher::become_program(&words);
     }
     let LocalCli { command, start } = LocalCli::parse();
     log();
@@ -52,9 +53,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Writes a part into the app of the workspace in which the command was started.
 async fn new(part: NewPart) -> anyhow::Result<()> {
-    print!("{}", cargo_tributary::scaffold::create(&Project::find_root().await?, &part)?);
+    let project = Project::read(Path::new(".")).await?;
+    print!("{}", cargo_tributary::scaffold::create(&project.root, &part)?);
     Ok(())
 }
 

@@ -1,59 +1,40 @@
 //! The functions of an app by domain, and addresses to try.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use http::Method;
 
 use super::api_document::ApiDocument;
 use crate::demo::Demo;
-use crate::host::routes::Template;
-use crate::host::{AuthLevel, Console, Function, FunctionApp, FunctionTrigger, HttpTrigger, Keys};
+use crate::host::{AuthLevel, Console, Function, FunctionApp, FunctionTrigger, Keys};
 
-/// An app with its address, as a newcomer gets to know it.
 pub(super) struct Overview {
-    app: FunctionApp,
-    url: String,
+    pub(super) app: FunctionApp,
+    pub(super) url: String,
     /// The OpenAPI document, if a function serves one.
-    document: Option<ApiDocument>,
-}
-
-/// The functions of a domain.
-#[derive(Default)]
-struct DomainFunctions<'a> {
-    n_http: usize,
-    /// The beginnings of the routes.
-    routes: BTreeSet<String>,
-    feeds: Vec<&'a str>,
-    timers: Vec<&'a str>,
-    disabled: Vec<&'a str>,
+    pub(super) document: Option<ApiDocument>,
 }
 
 impl Overview {
-    /// Creates the overview of an app that answers at `url`.
-    pub(super) fn new(app: FunctionApp, url: &str, document: Option<ApiDocument>) -> Self {
-        Self { app, url: url.to_owned(), document }
-    }
-
     /// Prints the functions: those of each domain in a few lines, or each with its address.
     pub(super) fn print_functions(&self, keys: Option<&Keys>, console: &Console) {
-        let domains = self.domains().filter(|_| !console.is_verbose());
-        if let Some(domains) = domains {
-            console.heading("\nFunctions by domain (-v lists each with its address):\n");
-            let names = domains.iter().map(|(name, _)| name.len());
-            let width = names.max().unwrap_or_default();
-            for (name, functions) in &domains {
-                for (n, line) in functions.lines().iter().enumerate() {
-                    let name = if n == 0 { *name } else { "" };
-                    console.plain(&format!("  {name:width$}  {line}"));
-                }
-            }
-        } else {
+        let domains = if console.is_verbose() { Vec::new() } else { self.domains() };
+        if domains.is_empty() {
             console.heading("\nFunctions:\n");
             for function in self.app.functions() {
                 console.plain(&format!("\t{}: {}", function.name, self.address(function, keys)));
             }
             for name in self.app.disabled() {
                 console.plain(&format!("\t{name}: disabled"));
+            }
+        } else {
+            console.heading("\nFunctions by domain (-v lists each with its address):\n");
+            let width = domains.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+            for (mut name, lines) in domains {
+                for line in lines {
+                    console.plain(&format!("  {name:width$}  {line}"));
+                    name = "";
+                }
             }
         }
         if let Some(keys) = keys {
@@ -66,106 +47,99 @@ impl Overview {
     /// Prints that the app is ready, with addresses to try.
     pub(super) fn print_ready(&self, demos: &[Demo], console: &Console) {
         let addresses = self.to_try(demos);
-        let width = addresses.iter().map(|(url, _)| url.len()).max().unwrap_or_default();
-        for (n, (url, what)) in addresses.iter().enumerate() {
-            let begin = if n == 0 { "Ready:" } else { "" };
-            console.highlight(&format!("{begin:6}  {url:width$}  {what}"));
+        let width = addresses.iter().map(|(path, _)| path.len()).max().unwrap_or_default();
+        let mut begin = "Ready:";
+        for (path, what) in addresses {
+            console.highlight(&format!("{begin:6}  {}/{path:width$}  {what}", self.url));
+            begin = "";
         }
     }
 
-    /// Returns the address of the page, or of the list of functions that the host shows instead.
-    pub(super) fn page_url(&self) -> String {
-        format!("{}/", self.url)
-    }
-
-    /// Returns addresses to try, each with a few words: the page, queries, the OpenAPI document.
+    /// Returns paths to try, each with a few words: the page, queries, the OpenAPI document.
     fn to_try(&self, demos: &[Demo]) -> Vec<(String, String)> {
-        let page = if self.has_page() { "the page" } else { "the functions as a page" };
-        let mut addresses = vec![(self.page_url(), page.to_owned())];
+        let is_page = |function: &Function| {
+            function
+                .http()
+                .is_some_and(|http| http.takes(&Method::GET) && http.template.matches("/"))
+        };
+        let has_page = self.app.functions().iter().any(is_page);
+        let page = if has_page { "the page" } else { "the functions as a page" };
+        let mut paths = vec![(String::new(), page.to_owned())];
         for Demo { domain, to_try, .. } in demos {
-            addresses.push((format!("{}/api/{to_try}", self.url), format!("demo of {domain}")));
+            paths.push((format!("api/{to_try}"), format!("demo of {domain}")));
         }
-        if demos.is_empty()
-            && let Some((name, path)) = self.query()
-        {
-            addresses.push((format!("{}{path}", self.url), name));
+        if demos.is_empty() {
+            paths.extend(self.query());
         }
-        let mut functions = self.app.functions().iter();
-        let document = functions.find_map(|function| match &function.trigger {
-            FunctionTrigger::Http(http) if http.route.ends_with("openapi.json") => {
-                Some(self.app.host().full_route(&http.route))
-            }
-            _ => None,
-        });
-        let document = document.map(|route| format!("{}/{route}", self.url));
-        addresses.extend(document.map(|url| (url, "the API as OpenAPI document".to_owned())));
-        addresses
+        let document = self.app.openapi_route();
+        paths.extend(
+            document.map(|path| (path.to_owned(), "the API as OpenAPI document".to_owned())),
+        );
+        paths
     }
 
-    /// Returns name and path of a query that needs no key: one of the first domain, without parameters
+    /// Returns path and name of a query that needs no key: one of the first domain, without parameters
     /// if there is one.
     fn query(&self) -> Option<(String, String)> {
-        let documented = self.document.as_ref().and_then(|document| {
-            let domains: Vec<_> = document.domains().map(|(name, _)| name).collect();
-            let rank = |domain: &str| domains.iter().position(|name| *name == domain);
-            let queries = document.operations().filter(|operation| {
-                let function = self.app.function(operation.name());
-                operation.method == Method::GET && function.is_some_and(is_anonymous_query)
-            });
-            let best = queries.min_by_key(|operation| {
-                let domain = operation.domain().and_then(rank).unwrap_or(usize::MAX);
-                (domain, operation.route.matches('{').count(), operation.route.len())
-            })?;
-            Some((best.name().to_owned(), best.example_path()))
+        let Some(document) = &self.document else {
+            let mut functions = self.app.functions().iter().filter(|one| is_anonymous_query(one));
+            let plain = functions
+                .find_map(|function| Some((function.http()?.route.clone(), function.name.clone())));
+            return plain.filter(|(route, _)| !route.contains('{'));
+        };
+        let domains: Vec<_> = document.domains().map(|(name, _)| name).collect();
+        let queries = document.operations().filter(|operation| {
+            let function = self.app.function(operation.name());
+            operation.method == Method::GET && function.is_some_and(is_anonymous_query)
         });
-        documented.or_else(|| {
-            let plain = self.app.functions().iter().find_map(|function| {
-                let route = &http(function)?.route;
-                let is_plain = is_anonymous_query(function) && !route.contains('{');
-                is_plain.then(|| (function.name.clone(), self.app.host().full_route(route)))
-            })?;
-            Some((plain.0, format!("/{}", plain.1)))
-        })
+        let best = queries.min_by_key(|operation| {
+            let domain = domains.iter().position(|name| operation.domain() == Some(name));
+            let n_parameters = operation.route.matches('{').count();
+            (domain.unwrap_or(usize::MAX), n_parameters, operation.route.len())
+        })?;
+        let path = best.example_path();
+        Some((path.trim_start_matches('/').to_owned(), best.name().to_owned()))
     }
 
-    /// Returns true if a function of the app answers at `/`.
-    fn has_page(&self) -> bool {
-        self.app.functions().iter().filter_map(http).any(|http| {
-            let route = self.app.host().full_route(&http.route);
-            takes(http, &Method::GET)
-                && Template::parse(&route).is_ok_and(|template| template.matches("/"))
-        })
+    /// Returns a few lines on the functions of each domain, in the order of the app; none if no document
+    /// names the domains. The functions of no domain are those of the page and of unknown paths.
+    fn domains(&self) -> Vec<(&str, Vec<String>)> {
+        let Some(document) = &self.document else { return Vec::new() };
+        let operations: Vec<_> = document.operations().collect();
+        let lines = |(domain, triggered): (_, Vec<&str>)| {
+            let has = |name: &str| {
+                let mut named = operations.iter().filter(|operation| operation.name() == name);
+                triggered.contains(&name) || named.any(|named| named.domain() == Some(domain))
+            };
+            (domain, self.lines(has))
+        };
+        document.domains().map(lines).collect()
     }
 
-    /// Returns the functions of each domain, in the order of the app; `None` if no document names the
-    /// domains.
-    fn domains(&self) -> Option<Vec<(&str, DomainFunctions<'_>)>> {
-        let document = self.document.as_ref()?;
-        let mut domains: Vec<(&str, DomainFunctions<'_>)> = Vec::new();
-        let mut domain_of = BTreeMap::new();
-        for (name, functions) in document.domains() {
-            domain_of
-                .extend(functions.into_iter().map(|function| (function.to_owned(), domains.len())));
-            domains.push((name, DomainFunctions::default()));
-        }
-        for operation in document.operations() {
-            let domain = operation.domain();
-            if let Some(n) = domains.iter().position(|(name, _)| domain == Some(*name)) {
-                domain_of.insert(operation.name().to_owned(), n);
-            }
-        }
-        for function in self.app.functions() {
-            // The functions of no domain are those of the page and of unknown paths.
-            if let Some(n) = domain_of.get(&function.name) {
-                domains[*n].1.add(function, &self.app);
-            }
-        }
-        for name in self.app.disabled() {
-            if let Some(n) = domain_of.get(name) {
-                domains[*n].1.disabled.push(name);
-            }
-        }
-        (!domains.is_empty()).then_some(domains)
+    /// Returns the lines on the functions of some names.
+    fn lines(&self, has: impl Fn(&str) -> bool) -> Vec<String> {
+        let functions = || self.app.functions().iter().filter(|function| has(&function.name));
+        let names = |is: fn(&FunctionTrigger) -> bool| {
+            let functions = functions().filter(|function| is(&function.trigger));
+            functions.map(|function| function.name.clone()).collect::<Vec<_>>()
+        };
+        let routes: BTreeSet<_> = functions()
+            .filter_map(Function::http)
+            .map(|http| {
+                let fixed = http.route.split('/').take_while(|segment| !segment.starts_with('{'));
+                fixed.take(2).fold(String::new(), |begin, segment| begin + "/" + segment)
+            })
+            .collect();
+        let n_http = functions().filter_map(Function::http).count();
+        let disabled = self.app.disabled().iter().filter(|name| has(name));
+        let lines = [
+            (format!("{n_http} over HTTP:"), routes.into_iter().collect()),
+            ("change feed:".into(), names(|trigger| matches!(trigger, FunctionTrigger::Cosmos(_)))),
+            ("timer:".into(), names(|trigger| matches!(trigger, FunctionTrigger::Timer(_)))),
+            ("disabled:".into(), disabled.cloned().collect()),
+        ];
+        let lines = lines.into_iter().filter(|(_, names)| !names.is_empty());
+        lines.map(|(what, names)| format!("{what} {}", names.join(", "))).collect()
     }
 
     /// Returns the address of a function, or what starts it.
@@ -173,12 +147,13 @@ impl Overview {
         match &function.trigger {
             FunctionTrigger::Http(http) => {
                 let methods: Vec<_> = http.methods.iter().map(Method::as_str).collect();
-                let methods = methods.join(",");
-                let locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
-                let lock = if locked { " (key)" } else { "" };
-                let route = self.app.host().full_route(&http.route);
-                let methods = if methods.is_empty() { methods } else { format!("[{methods}] ") };
-                format!("{methods}{}/{route}{lock}", self.url)
+                let methods = match methods.join(",") {
+                    methods if methods.is_empty() => methods,
+                    methods => format!("[{methods}] "),
+                };
+                let is_locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
+                let lock = if is_locked { " (key)" } else { "" };
+                format!("{methods}{}/{}{lock}", self.url, http.route)
             }
             FunctionTrigger::Cosmos(trigger) => {
                 format!("cosmosDBTrigger on {}/{}", trigger.database, trigger.container)
@@ -188,51 +163,10 @@ impl Overview {
     }
 }
 
-impl<'a> DomainFunctions<'a> {
-    fn add(&mut self, function: &'a Function, app: &FunctionApp) {
-        match &function.trigger {
-            FunctionTrigger::Http(http) => {
-                self.n_http += 1;
-                let route = app.host().full_route(&http.route);
-                let fixed = route.split('/').take_while(|segment| !segment.starts_with('{'));
-                self.routes
-                    .insert(fixed.take(2).fold(String::new(), |all, segment| all + "/" + segment));
-            }
-            FunctionTrigger::Cosmos(_) => self.feeds.push(&function.name),
-            FunctionTrigger::Timer(_) => self.timers.push(&function.name),
-        }
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let routes: Vec<_> = self.routes.iter().map(String::as_str).collect();
-        let http = format!("{} over HTTP:", self.n_http);
-        let lines = [
-            (http.as_str(), &routes),
-            ("change feed:", &self.feeds),
-            ("timer:", &self.timers),
-            ("disabled:", &self.disabled),
-        ];
-        let lines = lines.into_iter().filter(|(_, names)| !names.is_empty());
-        lines.map(|(what, names)| format!("{what} {}", names.join(", "))).collect()
-    }
-}
-
-fn http(function: &Function) -> Option<&HttpTrigger> {
-    match &function.trigger {
-        FunctionTrigger::Http(http) => Some(http),
-        _ => None,
-    }
-}
-
-fn takes(http: &HttpTrigger, method: &Method) -> bool {
-    http.methods.is_empty() || http.methods.contains(method)
-}
-
-/// Returns true for a function that can be tried in a browser.
 fn is_anonymous_query(function: &Function) -> bool {
-    http(function).is_some_and(|http| {
+    function.http().is_some_and(|http| {
         http.auth_level == AuthLevel::Anonymous
-            && takes(http, &Method::GET)
+            && http.takes(&Method::GET)
             && !http.route.ends_with("openapi.json")
     })
 }

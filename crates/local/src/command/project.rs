@@ -9,7 +9,6 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use tokio::process::Command;
 
-/// The package in the app's folder.
 #[derive(Debug)]
 pub(crate) struct Project {
     /// Folder of `Cargo.toml`.
@@ -27,7 +26,6 @@ pub(crate) struct Project {
 /// a fraction of the time then.
 const DYNAMIC_LINKING: &str = "dynamic-linking";
 
-/// The handler, built.
 #[derive(Debug, Default)]
 pub(crate) struct Built {
     /// Its executable.
@@ -36,14 +34,11 @@ pub(crate) struct Built {
     pub libraries: Vec<PathBuf>,
 }
 
-/// The ways to build the handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuildMode {
-    /// With the profile `dev`.
     Dev,
     /// With the profile `dev`, again and again: with [`DYNAMIC_LINKING`] where the app has it.
     Watched,
-    /// With the profile `release`.
     Release,
 }
 
@@ -51,6 +46,7 @@ pub(crate) enum BuildMode {
 struct CargoMetadata {
     packages: Vec<CargoPackage>,
     target_directory: PathBuf,
+    workspace_root: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -83,7 +79,6 @@ impl CargoTarget {
 }
 
 impl CargoPackage {
-    /// Returns the programs that may be linked dynamically, each with its feature for that.
     fn dynamic(&self) -> impl Iterator<Item = (String, String)> {
         let has_feature = self.features.contains_key(DYNAMIC_LINKING);
         let programs = self.targets.iter().filter(move |target| has_feature && target.is("bin"));
@@ -92,54 +87,36 @@ impl CargoPackage {
 }
 
 impl Project {
-    /// Returns the root of the workspace in which `cargo local` was started.
-    pub(crate) async fn find_root() -> anyhow::Result<PathBuf> {
-        let output = Command::new(cargo())
-            .args(["locate-project", "--workspace", "--message-format", "plain"])
-            .stderr(Stdio::inherit())
-            .kill_on_drop(true)
-            .output()
-            .await
-            .context("cargo cannot be run")?;
-        let manifest = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end());
-        match manifest.parent() {
-            Some(root) if output.status.success() => Ok(root.to_owned()),
-            _ => bail!("there is no Cargo.toml here or above: start in the app, or give --app"),
-        }
-    }
-
-    /// Reads the project in a folder.
-    pub(crate) async fn read(root: &Path) -> anyhow::Result<Self> {
+    /// Reads the project of the workspace of a folder.
+    pub(crate) async fn read(folder: &Path) -> anyhow::Result<Self> {
         let output = Command::new(cargo())
             .args(["metadata", "--no-deps", "--format-version", "1"])
-            .current_dir(root)
+            .current_dir(folder)
             .stderr(Stdio::inherit())
             .kill_on_drop(true)
             .output()
             .await
             .context("cargo cannot be run")?;
-        if !output.status.success() {
-            bail!("{} cannot be read by cargo", root.join("Cargo.toml").display());
-        }
+        ensure!(
+            output.status.success(),
+            "cargo cannot read a project in {}: start in the app, or give --app",
+            folder.display()
+        );
         let metadata: CargoMetadata =
             serde_json::from_slice(&output.stdout).context("cargo metadata has another shape")?;
         let folders = metadata.packages.iter().filter_map(|package| package.manifest_path.parent());
         let packages = folders.map(Path::to_owned).collect();
         let dynamic = metadata.packages.iter().flat_map(CargoPackage::dynamic).collect();
         let mut targets = metadata.packages.into_iter().flat_map(|package| package.targets);
-        let this = this().and_then(|name| {
-            targets.find(|target| target.name == name && (target.is("bin") || target.is("example")))
+        let this = std::env::current_exe().ok();
+        let this = this.as_deref().and_then(Path::file_stem).and_then(|name| {
+            targets
+                .find(|target| *target.name == *name && (target.is("bin") || target.is("example")))
         });
-        Ok(Self {
-            root: root.to_owned(),
-            target: metadata.target_directory,
-            packages,
-            this,
-            dynamic,
-        })
+        let CargoMetadata { workspace_root: root, target_directory: target, .. } = metadata;
+        Ok(Self { root, target, packages, this, dynamic })
     }
 
-    /// Builds the handler, whose executable is `name`.
     pub(crate) async fn build(&self, name: &str, mode: BuildMode) -> anyhow::Result<Built> {
         let mut command = Command::new(cargo());
         // Without `-p`, so that the build has the features of all default members.
@@ -185,20 +162,13 @@ impl Project {
                 _ => {}
             }
         }
-        let is_missing = built.executable.as_os_str().is_empty();
         ensure!(
-            !is_missing,
+            !built.executable.as_os_str().is_empty(),
             "the build makes no executable {name:?}, which host.json names as \
              customHandler.description.defaultExecutablePath"
         );
         Ok(built)
     }
-}
-
-/// Returns the name of this program.
-fn this() -> Option<String> {
-    let path = std::env::current_exe().ok()?;
-    Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
 /// Returns the cargo that started this process, so that the toolchain is the same.

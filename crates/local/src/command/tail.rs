@@ -14,10 +14,6 @@ use crate::host::{EndedInvocation, HostEvent};
 const RESTART_DEADLINE: Duration = Duration::from_secs(3);
 const RESTART_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Prints the invocations until the app ends.
-///
-/// # Errors
-/// When no app runs, or it has no function of a name.
 pub(super) async fn tail(options: TailOptions) -> anyhow::Result<()> {
     let host = HostClient::new(options.host)?;
     let mut names = Vec::new();

@@ -7,34 +7,22 @@ use azure_core::http::{Method, Request, Url};
 use azure_data_cosmos::CosmosError;
 use serde_json::{Value, json};
 
-use super::backend::{Backend, Region, Response};
+use super::emulator::{Emulator, Response};
 
 /// Name of the one region that clients know.
 pub(super) const REGION: &str = "East US";
 
 /// Address that the backend takes for its own. All requests are addressed to it, from any socket. The
 /// Rust SDK accepts plain HTTP for this host.
-const BASE_URL: &str = "http://127.0.0.1:8081/";
+pub(super) const BASE_URL: &str = "http://127.0.0.1:8081/";
 
-/// An account of a backend, without the additions of the store.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
-    pub(super) backend: Arc<dyn Backend>,
+    pub(super) backend: Arc<Emulator>,
     pub(super) base_url: Url,
 }
 
 impl Account {
-    /// Returns the address of the account.
-    pub(super) fn address() -> Result<Url, CosmosError> {
-        Url::parse(BASE_URL)
-            .map_err(|error| CosmosError::builder().with_message(error.to_string()).build())
-    }
-
-    /// Returns the region that clients know.
-    pub(super) fn region(address: &Url) -> Region {
-        Region { name: REGION.to_owned(), url: address.clone() }
-    }
-
     /// Creates a request of this module for the resource at `path` (names, not yet encoded).
     pub(super) fn request(&self, method: Method, path: &[&str]) -> Request {
         let mut url = self.base_url.clone();

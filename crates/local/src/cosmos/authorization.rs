@@ -11,7 +11,6 @@ use percent_encoding::percent_decode_str;
 
 use super::{WELL_KNOWN_KEY, gateway};
 
-/// The reason why a request is not authorized, as the sentence of the answer.
 pub(super) type Refusal = &'static str;
 
 /// Checks that the request is signed with [`WELL_KNOWN_KEY`]. It does not check the age of the date, so

@@ -22,8 +22,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
 use super::account::Account;
-use super::backend::Response;
 use super::containers::KnownContainers;
+use super::emulator::{Response, failure};
 use super::feed_order::{FeedOrder, FeedOrders, FeedSource};
 use super::operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY};
 use super::pages::MAX_PAGE_BYTES;
@@ -35,10 +35,8 @@ const IF_NONE_MATCH: HeaderName = HeaderName::from_static("if-none-match");
 const WIRE_FORMAT: HeaderName =
     HeaderName::from_static("x-ms-cosmos-changefeed-wire-format-version");
 
-/// The number of items that one transaction writes at most.
 const MAX_BATCH_OPERATIONS: usize = 100;
 
-/// Answers a page of the change feed.
 pub(super) async fn page(
     account: &Account,
     containers: &KnownContainers,
@@ -66,7 +64,6 @@ pub(super) async fn page(
     feed.scanned(&behind).await
 }
 
-/// The position behind which a page starts.
 enum Behind {
     /// All items up to a log sequence number; 0 is the beginning.
     Lsn(u64),
@@ -74,7 +71,6 @@ enum Behind {
     Emulator(String),
 }
 
-/// A request for a page.
 #[derive(Clone, Copy)]
 struct Feed<'a> {
     source: FeedSource<'a>,
@@ -199,8 +195,7 @@ impl Feed<'_> {
 
     /// Returns the request for `limit` items behind a position, all if it is negative.
     fn asked(self, behind: &Behind, limit: i64) -> Request {
-        let mut asked = Request::new(self.request.url().clone(), self.request.method());
-        *asked.headers_mut() = self.request.headers().clone();
+        let mut asked = self.request.clone();
         asked.headers_mut().remove(IF_MODIFIED_SINCE);
         asked.headers_mut().remove(IF_NONE_MATCH);
         asked.insert_header(MAX_ITEM_COUNT, limit.to_string());
@@ -212,7 +207,6 @@ impl Feed<'_> {
         asked
     }
 
-    /// Returns the number of items that the client asks for at most.
     fn limit(self) -> usize {
         let limit = header(self.request, &MAX_ITEM_COUNT).and_then(|limit| limit.parse().ok());
         limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX)
@@ -226,7 +220,6 @@ fn whole_partition(request: &Request) -> Option<&str> {
     header(request, &RANGE_ID).filter(|_| is_latest && is_whole)
 }
 
-/// A continuation of the emulator.
 #[derive(Deserialize, Serialize)]
 struct Cursor {
     kind: String,
@@ -244,7 +237,6 @@ impl Cursor {
     }
 }
 
-/// A page of the emulator.
 #[derive(Deserialize)]
 struct ScannedPage<'a> {
     #[serde(borrow, rename = "Documents")]
@@ -259,7 +251,6 @@ struct Scanned<'a> {
     metadata: Map<String, Value>,
 }
 
-/// An item of the feed, with its LSN in its text.
 struct FeedChange {
     lsn: u64,
     text: Box<RawValue>,
@@ -298,7 +289,6 @@ fn metadata(item: &RawValue) -> Result<Map<String, Value>, CosmosError> {
     Ok(Map::from_iter([("crts".to_owned(), ts)]))
 }
 
-/// A page that is being made.
 struct Page {
     limit: usize,
     changes: Vec<FeedChange>,
@@ -329,7 +319,6 @@ impl Page {
         true
     }
 
-    /// Returns the LSN of the last item.
     fn end(&self) -> Option<u64> {
         self.changes.last().map(|change| change.lsn)
     }
@@ -381,6 +370,5 @@ fn header_of<'a>(response: &'a Response, name: &HeaderName) -> Option<&'a str> {
 
 #[expect(clippy::needless_pass_by_value, reason = "as map_err gives it")]
 fn malformed(error: serde_json::Error) -> CosmosError {
-    let message = format!("a page of the change feed cannot be read: {error}");
-    CosmosError::builder().with_message(message).build()
+    failure(format_args!("a page of the change feed cannot be read: {error}"))
 }

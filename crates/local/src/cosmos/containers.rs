@@ -1,51 +1,52 @@
-//! The known properties of each container: its `_rid` and its partition key.
+//! The known properties of each container.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use azure_core::http::headers::{CONTENT_TYPE, HeaderName};
 use azure_core::http::{Method, Request};
 use azure_data_cosmos::CosmosError;
+use cosmos_model::charges::policy::IndexingPolicy;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::account::Account;
-use super::backend::{NewContainer, Response};
+use super::emulator::Response;
 use super::operation::{ContainerPath, body_of};
+use crate::lock;
 
 const PATH_BY_NAME: HeaderName = HeaderName::from_static("x-ms-alt-content-path");
 const PATH_BY_RID: HeaderName = HeaderName::from_static("x-ms-content-path");
 
-/// The containers that were read so far.
 #[derive(Debug)]
 pub(super) struct KnownContainers {
     account: Account,
-    known: RwLock<HashMap<ContainerPath, Arc<ContainerInfo>>>,
+    known: Mutex<HashMap<ContainerPath, Arc<ContainerInfo>>>,
 }
 
-/// A container.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ContainerInfo {
     #[serde(rename = "_rid")]
     pub(super) rid: String,
     pub(super) partition_key: PartitionKeyInfo,
+    pub(super) default_ttl: Option<i64>,
+    pub(super) indexing_policy: Option<IndexingPolicy>,
 }
 
-/// A partition key.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct PartitionKeyInfo {
     pub(super) paths: Vec<String>,
 }
 
 impl KnownContainers {
     pub(super) fn new(account: Account) -> Self {
-        Self { account, known: RwLock::default() }
+        Self { account, known: Mutex::default() }
     }
 
     /// Returns the container at a path; `None` if it does not exist.
     pub(super) async fn get(&self, path: &ContainerPath) -> Option<Arc<ContainerInfo>> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        let known = lock(&self.known).get(path).cloned();
         if known.is_some() {
             return known;
         }
@@ -53,14 +54,13 @@ impl KnownContainers {
         let response =
             self.account.send(&self.account.request(Method::Get, &segments)).await.ok()?;
         let container: Arc<ContainerInfo> = Arc::new(serde_json::from_slice(&response.body).ok()?);
-        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.known);
         all.insert(path.clone(), Arc::clone(&container));
         Some(container)
     }
 
-    /// Drops the containers that have changed or were deleted.
     pub(super) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
-        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.known);
         all.retain(|container, _| !gone(container));
     }
 
@@ -101,12 +101,12 @@ pub(super) async fn create_container(
         return account.send(request).await;
     }
 
-    let created = account.backend.create_container(&NewContainer {
-        path: &ContainerPath { database: database.to_owned(), container: id.to_owned() },
-        definition: &definition,
+    let created = account.backend.create_container(
+        &ContainerPath { database: database.to_owned(), container: id.to_owned() },
+        &definition,
         partitions,
-        throughput: request.headers().get_optional_str(&THROUGHPUT),
-    });
+        request.headers().get_optional_str(&THROUGHPUT),
+    );
     if !created {
         return account.send(request).await;
     }

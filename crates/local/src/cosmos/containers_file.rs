@@ -41,9 +41,10 @@ impl ContainersFile {
             let name = name_of(index, &value);
             let in_container =
                 |reason: String| EndpointError::Containers(format!("{name}: {reason}"));
-            check(&value).map_err(in_container)?;
-            let properties: ContainerProperties =
-                serde_json::from_value(value).map_err(|error| in_container(error.to_string()))?;
+            check_value("", &value).map_err(in_container)?;
+            let properties = ContainerProperties::deserialize(&value)
+                .map_err(|error| in_container(error.to_string()))?;
+            check(&properties, &value).map_err(in_container)?;
             if !ids.insert(properties.id.to_string()) {
                 return Err(in_container("a container before it has the same id".into()));
             }
@@ -85,149 +86,76 @@ fn name_of(index: usize, value: &Value) -> String {
     }
 }
 
-/// Checks one container; the error is a sentence about a key.
-pub(super) fn check(container: &Value) -> Result<(), String> {
-    if let Some(key) = find_null(container, "") {
-        return Err(format!(
-            "`{key}` is null: leave the key out, since the SDK and ARM take null differently"
-        ));
-    }
-    let resource: Resource = Resource::deserialize(container).map_err(|error| error.to_string())?;
-    resource.check()
-}
+/// The keys of a container, of its parts, and of the items of their lists.
+const KEYS: [(&str, &str); 8] = [
+    ("", "id partitionKey defaultTtl indexingPolicy uniqueKeyPolicy"),
+    ("partitionKey", "paths kind version"),
+    ("indexingPolicy", "automatic indexingMode includedPaths excludedPaths compositeIndexes"),
+    ("includedPaths", "path"),
+    ("excludedPaths", "path"),
+    ("compositeIndexes", "path order"),
+    ("uniqueKeyPolicy", "uniqueKeys"),
+    ("uniqueKeys", "paths"),
+];
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Resource {
-    id: String,
-    partition_key: PartitionKeyShape,
-    default_ttl: Option<i64>,
-    indexing_policy: Option<IndexingPolicy>,
-    unique_key_policy: Option<UniqueKeyPolicy>,
-}
+/// The values of keys that have no others.
+const VALUES: [(&str, &str); 3] = [
+    ("kind", "Hash MultiHash"),
+    ("indexingMode", "consistent none"),
+    ("order", "ascending descending"),
+];
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PartitionKeyShape {
-    paths: Vec<String>,
-    kind: PartitionKeyKind,
-    version: u8,
-}
-
-#[derive(Deserialize, PartialEq)]
-enum PartitionKeyKind {
-    Hash,
-    MultiHash,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct IndexingPolicy {
-    #[serde(rename = "automatic")]
-    _automatic: Option<bool>,
-    #[serde(rename = "indexingMode")]
-    _indexing_mode: Option<IndexingMode>,
-    #[serde(default)]
-    included_paths: Vec<IndexedPath>,
-    #[serde(default)]
-    excluded_paths: Vec<IndexedPath>,
-    #[serde(default)]
-    composite_indexes: Vec<Vec<CompositePath>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum IndexingMode {
-    Consistent,
-    None,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct IndexedPath {
-    path: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CompositePath {
-    path: String,
-    #[serde(rename = "order")]
-    _order: Option<Order>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Order {
-    Ascending,
-    Descending,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct UniqueKeyPolicy {
-    unique_keys: Vec<UniqueKey>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UniqueKey {
-    paths: Vec<String>,
-}
-
-impl Resource {
-    fn check(&self) -> Result<(), String> {
-        if self.id.is_empty() || self.id.contains(['/', '\\', '?', '#']) {
-            return Err("`id` must have characters, and none of / \\ ? #".into());
-        }
-        if self.partition_key.version != 2 {
-            return Err("`partitionKey.version` must be 2".into());
-        }
-        let n_paths = self.partition_key.paths.len();
-        let (fits, rule) = match self.partition_key.kind {
-            PartitionKeyKind::Hash => (n_paths == 1, "one path with the kind Hash"),
-            PartitionKeyKind::MultiHash => {
-                ((1..=3).contains(&n_paths), "one to three with MultiHash")
-            }
-        };
-        if !fits {
-            return Err(format!("`partitionKey.paths` must have {rule}"));
-        }
-        if self.default_ttl.is_some_and(|ttl| ttl != -1 && ttl < 1) {
-            return Err("`defaultTtl` must be -1 or a number of seconds above 0".into());
-        }
-        match self.paths().find(|path| !path.starts_with('/')) {
-            Some(path) => Err(format!("the path `{path}` must start with /")),
-            None => Ok(()),
-        }
-    }
-
-    fn paths(&self) -> impl Iterator<Item = &str> {
-        let indexing = self.indexing_policy.iter().flat_map(|policy| {
-            let composite = policy.composite_indexes.iter().flatten();
-            policy
-                .included_paths
-                .iter()
-                .chain(&policy.excluded_paths)
-                .map(|indexed| &indexed.path)
-                .chain(composite.map(|composite| &composite.path))
-        });
-        let unique = self.unique_key_policy.iter();
-        let unique = unique.flat_map(|policy| &policy.unique_keys).flat_map(|key| &key.paths);
-        let keys = self.partition_key.paths.iter();
-        keys.chain(indexing).chain(unique).map(String::as_str)
-    }
-}
-
-fn find_null(value: &Value, path: &str) -> Option<String> {
+/// Checks the value of a key and all that it holds; the error is a sentence about a key.
+fn check_value(key: &str, value: &Value) -> Result<(), String> {
+    let listed = |table: &[(&str, &'static str)]| {
+        table.iter().find(|(known, _)| *known == key).map(|(_, listed)| *listed)
+    };
     match value {
-        Value::Null => Some(path.trim_start_matches('.').to_owned()),
-        Value::Object(entries) => {
-            entries.iter().find_map(|(key, value)| find_null(value, &format!("{path}.{key}")))
-        }
-        Value::Array(items) => items.iter().find_map(|value| find_null(value, path)),
-        _ => None,
+        Value::Null => Err(format!(
+            "`{key}` is null: leave the key out, since the SDK and ARM take null differently"
+        )),
+        Value::Array(items) => items.iter().try_for_each(|item| check_value(key, item)),
+        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+            let known = listed(&KEYS).unwrap_or_default();
+            if !known.split(' ').any(|known| known == name) {
+                return Err(format!("`{name}` is no key here, only {known}"));
+            }
+            check_value(name, value)
+        }),
+        Value::String(text) => match listed(&VALUES) {
+            Some(values) if !values.split(' ').any(|value| value == text) => {
+                Err(format!("`{key}` is {text}, and must be one of {values}"))
+            }
+            None if matches!(key, "path" | "paths") && !text.starts_with('/') => {
+                Err(format!("the path `{text}` must start with /"))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
     }
+}
+
+/// Checks what a container has as a whole; the error is a sentence about a key.
+fn check(container: &ContainerProperties, written: &Value) -> Result<(), String> {
+    if container.id.is_empty() || container.id.contains(['/', '\\', '?', '#']) {
+        return Err("`id` must have characters, and none of / \\ ? #".into());
+    }
+    let key = &written["partitionKey"];
+    if key["version"] != 2 {
+        return Err("`partitionKey.version` must be 2".into());
+    }
+    let (most, rule) = match key["kind"].as_str() {
+        Some("Hash") => (1, "one path with the kind Hash"),
+        Some("MultiHash") => (3, "one to three with MultiHash"),
+        _ => return Err("`partitionKey.kind` must be Hash or MultiHash".into()),
+    };
+    if !(1..=most).contains(&container.partition_key.paths().len()) {
+        return Err(format!("`partitionKey.paths` must have {rule}"));
+    }
+    if written["defaultTtl"].as_i64().is_some_and(|ttl| ttl != -1 && ttl < 1) {
+        return Err("`defaultTtl` must be -1 or a number of seconds above 0".into());
+    }
+    Ok(())
 }
 
 const CONFLICT: u16 = 409;

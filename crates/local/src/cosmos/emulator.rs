@@ -1,4 +1,9 @@
-//! The emulator with which the team of the Rust SDK tests the SDK, as a [`Backend`].
+//! The emulator with which the team of the Rust SDK tests the SDK.
+//!
+//! It answers the Cosmos DB REST API, and all other modules here use [`Emulator::send`]: pages, the change
+//! feed, time to live, charges, faults. Four things are not in the REST API, and have methods of their own:
+//! the number of physical partitions of a new container, splits, and regions that lag, which stand for
+//! replicas.
 //!
 //! Its interface is internal to the SDK and changes without notice. This file is the only one of the
 //! workspace that names its types.
@@ -6,18 +11,35 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use azure_core::http::Request;
+use azure_core::Bytes;
+use azure_core::http::headers::Headers;
+use azure_core::http::{Request, Url};
 use azure_data_cosmos::CosmosError;
 use azure_data_cosmos_driver::in_memory_emulator::{
     ContainerConfig, EmulatorStore, InMemoryEmulatorHttpClient, ReplicationConfig, SeedingPolicy,
     VirtualAccountConfig, VirtualRegion,
 };
 
-use super::backend::{Backend, NewContainer, Region, Response};
+use serde_json::Value;
+
 use super::operation::ContainerPath;
 
-/// An account in the memory of this process.
+/// An answer whose body is complete.
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) headers: Headers,
+    pub(super) body: Bytes,
+    /// Items that were loaded for the answer, if the ledger has counted them.
+    pub(super) items_loaded: Option<u32>,
+}
+
+/// A region of the account. Requests are sent to a region by its address.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub(super) name: String,
+    pub(super) url: Url,
+}
+
 #[derive(Debug)]
 pub(super) struct Emulator {
     http: InMemoryEmulatorHttpClient,
@@ -41,41 +63,48 @@ fn virtual_region(region: &Region) -> VirtualRegion {
     VirtualRegion::new(&region.name, region.url.clone())
 }
 
-#[async_trait]
-impl Backend for Emulator {
-    async fn send(&self, request: &Request) -> Result<Response, CosmosError> {
+impl Emulator {
+    /// Answers a request. A region that is paused answers with the state when it was paused, or with
+    /// 404 and sub-status 1002 when the session token of the request asks for more.
+    pub(super) async fn send(&self, request: &Request) -> Result<Response, CosmosError> {
         let answer = self.http.execute_request(request).await?;
         let (status, headers, body) = answer.deconstruct();
         let body = body.collect().await.map_err(|error| {
-            CosmosError::builder()
-                .with_message(format!("the emulator's answer cannot be read: {error}"))
-                .build()
+            failure(format_args!("the emulator's answer cannot be read: {error}"))
         })?;
         Ok(Response { status: u16::from(status), headers, body, items_loaded: None })
     }
 
-    fn create_container(&self, container: &NewContainer<'_>) -> bool {
-        let NewContainer { path, definition, partitions, throughput } = container;
+    /// Creates a container without its other properties. Returns false if this method cannot create one
+    /// with such a definition.
+    pub(super) fn create_container(
+        &self,
+        ContainerPath { database, container }: &ContainerPath,
+        definition: &Value,
+        partitions: u32,
+        throughput: Option<&str>,
+    ) -> bool {
         let created = || {
             let key = serde_json::from_value(definition.get("partitionKey")?.clone()).ok()?;
-            let mut config = ContainerConfig::new().with_partition_count(*partitions);
+            let mut config = ContainerConfig::new().with_partition_count(partitions);
             if let Some(throughput) = throughput {
                 config = config.with_throughput(throughput.trim().parse().ok()?);
             }
             let config = config.build().ok()?;
-            let ContainerPath { database, container } = path;
             self.store.create_container_with_config(database, container, key, config);
             Some(())
         };
         created().is_some()
     }
 
-    fn partitions(&self, path: &ContainerPath) -> Vec<u32> {
+    /// Returns the physical partitions of a container.
+    pub(super) fn partitions(&self, path: &ContainerPath) -> Vec<u32> {
         // The children of no parents are all partitions.
         self.store.child_partition_ids(&path.database, &path.container, &[])
     }
 
-    fn split(&self, path: &ContainerPath, partition: u32, locked: Duration) {
+    /// Begins to split a physical partition, which answers 410 while it is locked.
+    pub(super) fn split(&self, path: &ContainerPath, partition: u32, locked: Duration) {
         let ContainerPath { database, container } = path;
         // A split by storage, or in the middle if there is only one logical partition.
         let by_storage =
@@ -85,23 +114,30 @@ impl Backend for Emulator {
         }
     }
 
-    async fn split_done(&self, path: &ContainerPath, partition: u32) {
+    pub(super) async fn split_done(&self, path: &ContainerPath, partition: u32) {
         self.store.wait_for_split(&path.database, &path.container, partition).await;
     }
 
-    fn add_region(&self, region: &Region) -> Result<(), CosmosError> {
+    /// Adds a region with all present data.
+    pub(super) fn add_region(&self, region: &Region) -> Result<(), CosmosError> {
         self.store.add_region(virtual_region(region), SeedingPolicy::Immediate)
     }
 
-    fn remove_region(&self, name: &str) -> Result<(), CosmosError> {
+    pub(super) fn remove_region(&self, name: &str) -> Result<(), CosmosError> {
         self.store.remove_region(name)
     }
 
-    fn pause(&self, region: &str) {
+    /// Holds back the writes to a region.
+    pub(super) fn pause(&self, region: &str) {
         self.store.pause_replication(region);
     }
 
-    fn resume(&self, region: &str) {
+    /// Delivers the writes that were held back from a region, and those to come.
+    pub(super) fn resume(&self, region: &str) {
         self.store.resume_replication(region);
     }
+}
+
+pub(super) fn failure(reason: impl std::fmt::Display) -> CosmosError {
+    CosmosError::builder().with_message(reason.to_string()).build()
 }

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -48,8 +47,6 @@ pub struct EndpointOptions {
     pub charges: Charges,
     /// Throttles requests, loses answers, reads from stale replicas and splits partitions at random.
     pub chaos: Option<Chaos>,
-    /// The time that each data-plane request takes more: that of a network and of real replicas.
-    pub latency: Duration,
 }
 
 impl Default for EndpointOptions {
@@ -60,7 +57,6 @@ impl Default for EndpointOptions {
             keep_requests: false,
             charges: Charges::default(),
             chaos: None,
-            latency: Duration::ZERO,
         }
     }
 }
@@ -70,13 +66,6 @@ impl Default for EndpointOptions {
 #[derive(Clone, Debug)]
 pub struct CosmosEndpoint {
     pub(super) store: Arc<EndpointStore>,
-    expiry: Arc<ExpiryTask>,
-}
-
-#[derive(Debug)]
-struct ExpiryTask {
-    interval: Option<Duration>,
-    started: AtomicBool,
 }
 
 impl CosmosEndpoint {
@@ -86,22 +75,15 @@ impl CosmosEndpoint {
     ///
     /// [`EndpointError::Option`] if an option is out of its range.
     pub fn in_process(options: EndpointOptions) -> Result<Self, EndpointError> {
-        let EndpointOptions { partitions, expiry_interval, keep_requests, charges, chaos, latency } =
-            options;
+        let partitions = options.partitions;
         if !(1..=1_000).contains(&partitions) {
             return Err(EndpointError::Option(format!(
                 "a container has 1 to 1,000 physical partitions, not {partitions}"
             )));
         }
-        let store = EndpointStore::new(partitions, keep_requests, chaos, charges, latency)
+        let store = EndpointStore::new(options)
             .map_err(EndpointError::cosmos("the in-memory Cosmos DB account cannot be made"))?;
-        Ok(Self {
-            store: Arc::new(store),
-            expiry: Arc::new(ExpiryTask {
-                interval: expiry_interval,
-                started: AtomicBool::new(false),
-            }),
-        })
+        Ok(Self { store: Arc::new(store) })
     }
 
     /// Serves HTTP/1.1 and HTTP/2 (with prior knowledge) on `127.0.0.1:port` until the server is
@@ -112,7 +94,7 @@ impl CosmosEndpoint {
     /// [`EndpointError::PortInUse`] and [`EndpointError::Listen`].
     pub async fn serve(&self, port: u16) -> Result<RunningServer, EndpointError> {
         let server = serve(Arc::clone(&self.store), port).await?;
-        self.start_expiry();
+        self.store.start_expiry();
         Ok(server)
     }
 
@@ -123,7 +105,7 @@ impl CosmosEndpoint {
     ///
     /// [`EndpointError::Cosmos`] if the SDK cannot create a runtime.
     pub async fn runtime(&self) -> Result<CosmosRuntime, EndpointError> {
-        self.start_expiry();
+        self.store.start_expiry();
         runtime(Arc::clone(&self.store)).await.map_err(EndpointError::cosmos(
             "the SDK cannot make a runtime for the in-memory account",
         ))
@@ -226,26 +208,6 @@ impl CosmosEndpoint {
     /// a later time instead of waiting for it.
     pub async fn expire_items(&self, now: SystemTime) -> usize {
         self.store.expire_items(now).await
-    }
-
-    /// Starts the task that removes expired items, once. It ends with the account.
-    fn start_expiry(&self) {
-        let Some(interval) = self.expiry.interval else {
-            return;
-        };
-        if self.expiry.started.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let store = Arc::downgrade(&self.store);
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(interval).await;
-                let Some(store) = store.upgrade() else {
-                    return;
-                };
-                store.expire_items(SystemTime::now()).await;
-            }
-        });
     }
 }
 

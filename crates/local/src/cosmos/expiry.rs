@@ -11,7 +11,7 @@
 //! Source: <https://learn.microsoft.com/azure/cosmos-db/time-to-live>.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use azure_core::http::headers::{HeaderValue, IF_MATCH};
@@ -21,11 +21,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::account::Account;
+use super::containers::KnownContainers;
 use super::feed_order::FeedOrders;
-use super::operation::{ContainerPath, PARTITION_KEY, Ttl, WrittenItem, body_of, lifetime};
+use super::operation::{ContainerPath, PARTITION_KEY, Ttl, WrittenItem, lifetime};
 use super::replicas::Replicas;
+use crate::lock;
 
-/// The schedule of the items that will expire.
 #[derive(Debug, Default)]
 pub(super) struct Expiry {
     schedule: Mutex<ExpirySchedule>,
@@ -34,8 +35,6 @@ pub(super) struct Expiry {
 /// One entry for each item, in two orders: by time and by item.
 #[derive(Debug, Default)]
 struct ExpirySchedule {
-    /// `defaultTtl` of the containers that have one.
-    containers: HashMap<ContainerPath, i64>,
     by_time: BTreeSet<(u64, ItemKey)>,
     by_item: HashMap<ItemKey, u64>,
 }
@@ -49,29 +48,8 @@ struct ItemKey {
 }
 
 impl Expiry {
-    /// Notes a container's `defaultTtl` from the request that made or replaced it.
-    pub(super) fn container_written(&self, database: &str, request: &Request) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct ContainerTtl {
-            id: String,
-            default_ttl: Option<i64>,
-        }
-        let Ok(container) = serde_json::from_slice::<ContainerTtl>(&body_of(request)) else {
-            return;
-        };
-        let path = ContainerPath { database: database.to_owned(), container: container.id };
-        let mut schedule = self.schedule();
-        match container.default_ttl {
-            Some(ttl) => schedule.containers.insert(path, ttl),
-            None => schedule.containers.remove(&path),
-        };
-    }
-
-    /// Drops the schedules of the containers that were deleted.
     pub(super) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
-        let mut schedule = self.schedule();
-        schedule.containers.retain(|container, _| !gone(container));
+        let mut schedule = lock(&self.schedule);
         schedule.by_item.retain(|item, _| !gone(&item.container));
         schedule.by_time.retain(|(_, item)| !gone(&item.container));
     }
@@ -83,15 +61,13 @@ impl Expiry {
         container: &ContainerPath,
         written: &[WrittenItem],
         request: &Request,
-        now: SystemTime,
+        default_ttl: i64,
     ) {
-        let Some(&default_ttl) = self.schedule().containers.get(container) else {
-            return;
-        };
         let Some(partition_key) = request.headers().get_optional_str(&PARTITION_KEY) else {
             return;
         };
-        let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+        let now =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         for WrittenItem { id, ttl } in written {
             let lifetime = match ttl {
                 Ttl::Property(ttl) => lifetime(ttl.as_ref(), default_ttl),
@@ -103,7 +79,7 @@ impl Expiry {
                     partition_key: partition_key.to_owned(),
                     id: id.clone(),
                 };
-                self.schedule().put(key, now.saturating_add(lifetime));
+                lock(&self.schedule).put(key, now.saturating_add(lifetime));
             }
         }
     }
@@ -112,21 +88,22 @@ impl Expiry {
     pub(super) async fn sweep(
         &self,
         account: &Account,
+        containers: &KnownContainers,
         replicas: &Replicas,
         feed_orders: &FeedOrders,
         now: u64,
     ) -> usize {
-        let due = self.schedule().take_due(now);
+        let due = lock(&self.schedule).take_due(now);
         let mut deleted = 0;
         for item in due {
             // The emulator answers without waiting, so many deletes would starve other tasks.
             tokio::task::yield_now().await;
-            match self.expire(account, replicas, feed_orders, &item, now).await {
+            match self.expire(account, containers, replicas, feed_orders, &item, now).await {
                 Ok(true) => deleted += 1,
                 Ok(false) => {}
                 Err(error) => {
                     tracing::warn!(%error, "an expired item could not be deleted; the next sweep retries it");
-                    self.schedule().put(item, now);
+                    lock(&self.schedule).put(item, now);
                 }
             }
         }
@@ -137,6 +114,7 @@ impl Expiry {
     async fn expire(
         &self,
         account: &Account,
+        containers: &KnownContainers,
         replicas: &Replicas,
         feed_orders: &FeedOrders,
         item: &ItemKey,
@@ -155,7 +133,8 @@ impl Expiry {
             request.insert_header(PARTITION_KEY, item.partition_key.clone());
             request
         };
-        let Some(&default_ttl) = self.schedule().containers.get(&item.container) else {
+        let known = containers.get(&item.container).await;
+        let Some(default_ttl) = known.and_then(|known| known.default_ttl) else {
             return Ok(false);
         };
         let response = account.send(&request(Method::Get)).await?;
@@ -167,7 +146,7 @@ impl Expiry {
         };
         let over_at = stored.ts.saturating_add(lifetime);
         if over_at >= now {
-            self.schedule().put(item.clone(), over_at);
+            lock(&self.schedule).put(item.clone(), over_at);
             return Ok(false);
         }
         let mut delete = request(Method::Delete);
@@ -175,10 +154,6 @@ impl Expiry {
         let _writes = replicas.write().await;
         feed_orders.expires(&item.container, &item.partition_key, &item.id);
         Ok(account.send(&delete).await?.status == 204)
-    }
-
-    fn schedule(&self) -> MutexGuard<'_, ExpirySchedule> {
-        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

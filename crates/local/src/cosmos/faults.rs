@@ -1,6 +1,6 @@
 //! Faults of the service, requested by a test or drawn at random.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use azure_core::Bytes;
@@ -8,9 +8,10 @@ use azure_core::http::headers::{HeaderName, Headers};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::backend::Response;
+use super::emulator::Response;
 use super::operation::RequestKind;
 use crate::chaos::{Chaos, ChaosKind, Random};
+use crate::lock;
 
 /// A fault of a data-plane request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +27,12 @@ pub enum Fault {
     AnswerLost,
 }
 
-/// The pending faults, and the source of random ones.
 #[derive(Debug)]
 pub(super) struct Faults {
     pending: Mutex<Vec<Pending>>,
     chaos: Option<Chaos>,
 }
 
-/// The fault of one request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestFault {
     pub(super) fault: Fault,
@@ -68,13 +67,12 @@ impl Faults {
         self.push(Pending { met, kind, container, times, by_chance: false });
     }
 
-    /// Returns the fault of this request, if it has one.
     pub(super) fn take(&self, kind: RequestKind, container: &str) -> Option<RequestFault> {
         self.asked_for(kind, container).or_else(|| self.by_chance(kind, container))
     }
 
     fn asked_for(&self, kind: RequestKind, container: &str) -> Option<RequestFault> {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = lock(&self.pending);
         if self.chaos.as_ref().is_some_and(Chaos::is_stopped) {
             pending.retain(|fault| !fault.by_chance);
         }
@@ -126,13 +124,12 @@ impl Faults {
 
     fn push(&self, one: Pending) {
         if one.times > 0 {
-            self.pending.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+            lock(&self.pending).push(one);
         }
     }
 }
 
 impl RequestFault {
-    /// Returns the answer to a request that failed.
     pub(super) fn answer(self) -> Response {
         let (status, sub_status) = match self.fault {
             Fault::Refused(status) => (status, None),
@@ -179,7 +176,6 @@ impl Hold {
     pub fn release(self) {}
 }
 
-/// The pending holds.
 #[derive(Debug, Default)]
 pub(super) struct Holds(Mutex<Vec<PendingHold>>);
 
@@ -192,17 +188,15 @@ struct PendingHold {
 }
 
 impl Holds {
-    /// Holds back the next request of a kind to a container.
     pub(super) fn add(&self, kind: RequestKind, container: &str) -> Hold {
         let (arrive, arrived) = oneshot::channel();
         let (release, released) = oneshot::channel();
         let container = container.to_owned();
         let pending = PendingHold { kind, container, arrived: arrive, released };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(pending);
+        lock(&self.0).push(pending);
         Hold { arrived, _released: release }
     }
 
-    /// Waits while this request is held back.
     pub(super) async fn wait(&self, kind: RequestKind, container: &str) {
         if let Some(PendingHold { arrived, released, .. }) = self.take(kind, container) {
             let _ = arrived.send(());
@@ -211,7 +205,7 @@ impl Holds {
     }
 
     fn take(&self, kind: RequestKind, container: &str) -> Option<PendingHold> {
-        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = lock(&self.0);
         let place =
             pending.iter().position(|hold| hold.kind == kind && hold.container == container)?;
         Some(pending.remove(place))

@@ -9,7 +9,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
 };
 
 use azure_core::http::{
@@ -22,11 +22,12 @@ use serde_json::{Value, json};
 
 use super::{
     account::Account,
-    backend::Response,
     containers::ContainerInfo,
+    emulator::Response,
     operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY, WrittenItem},
     slices::{MAX_ITEM_COUNT, RANGE_ID},
 };
+use crate::lock;
 
 const ITEM_LSN: HeaderName = HeaderName::from_static("x-ms-item-lsn");
 const PARTITION_LSN: HeaderName = HeaderName::from_static("lsn");
@@ -35,14 +36,11 @@ const PARTITION_LSN: HeaderName = HeaderName::from_static("lsn");
 /// of so many items takes as long as a page of all. The test reaches it.
 const MAX_WRITTEN: usize = if cfg!(test) { 8 } else { 1_000 };
 
-/// The containers whose change feeds were read.
 #[derive(Debug, Default)]
 pub(super) struct FeedOrders(Mutex<HashMap<ContainerPath, FeedOrder>>);
 
-/// The order of the items of a container.
 #[derive(Debug, Default)]
 pub(super) struct FeedOrder {
-    /// All physical partitions.
     partitions: BTreeMap<u32, PartitionOrder>,
     /// The physical partition of each item, and its number there.
     places: HashMap<FeedItemKey, (u32, u64)>,
@@ -92,7 +90,7 @@ impl FeedOrders {
         written: &[WrittenItem],
         request: &Request,
     ) {
-        let mut orders = self.orders();
+        let mut orders = lock(&self.0);
         let Some(order) = orders.get_mut(container) else { return };
         match request.headers().get_optional_str(&PARTITION_KEY) {
             Some(header) => {
@@ -107,7 +105,7 @@ impl FeedOrders {
 
     /// Notes an item that is about to be deleted, because its time to live has ended.
     pub(super) fn expires(&self, container: &ContainerPath, partition_key: &str, id: &str) {
-        if let Some(order) = self.orders().get_mut(container) {
+        if let Some(order) = lock(&self.0).get_mut(container) {
             order.note(FeedItemKey::from_header(partition_key, id.to_owned()));
         }
     }
@@ -115,21 +113,16 @@ impl FeedOrders {
     /// Takes the order of a container out; an empty one if its feed was not read yet. The caller must keep out
     /// writes until it has put the order back with [`FeedOrders::keep`].
     pub(super) fn take(&self, container: &ContainerPath) -> FeedOrder {
-        self.orders().remove(container).unwrap_or_default()
+        lock(&self.0).remove(container).unwrap_or_default()
     }
 
     /// Puts the order of a container back. One that is lost begins anew.
     pub(super) fn keep(&self, container: &ContainerPath, order: FeedOrder) {
-        self.orders().insert(container.clone(), order);
+        lock(&self.0).insert(container.clone(), order);
     }
 
-    /// Forgets the containers that are gone.
     pub(super) fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
-        self.orders().retain(|container, _| !gone(container));
-    }
-
-    fn orders(&self) -> MutexGuard<'_, HashMap<ContainerPath, FeedOrder>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).retain(|container, _| !gone(container));
     }
 }
 
@@ -219,7 +212,6 @@ impl FeedOrder {
         }
     }
 
-    /// Returns the order of a physical partition, if there is such a one.
     pub(super) fn partition(&mut self, id: u32) -> Option<&mut PartitionOrder> {
         self.partitions.get_mut(&id)
     }

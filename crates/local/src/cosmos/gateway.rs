@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::account::Account;
 use super::authorization;
-use super::backend::Response as StoreResponse;
+use super::emulator::Response as StoreResponse;
 use super::operation::PARTITION_KEY;
 use super::store::EndpointStore;
 
@@ -100,7 +100,6 @@ impl Gateway {
         Ok(core)
     }
 
-    /// Replaces the store's address in the account's properties by that of this server.
     fn account(&self, mut response: StoreResponse) -> Response {
         let text = String::from_utf8_lossy(&response.body)
             .replace(self.store.base_url().as_str(), &self.advertised);
@@ -153,7 +152,6 @@ fn into_http(response: StoreResponse) -> Response {
     http
 }
 
-/// Returns an error in the form of the service.
 fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
     let body = serde_json::json!({ "code": code, "message": message });
     let headers = [(header::CONTENT_TYPE, "application/json")];
@@ -168,7 +166,6 @@ const DATABASE_RID_BYTES: usize = 4;
 const CONTAINER_RID_BYTES: usize = 8;
 const ITEM_RID_BYTES: usize = 16;
 
-/// Returns true if a segment of a path has the form of a `_rid`.
 pub(super) fn is_rid(segment: &str) -> bool {
     [DATABASE_RID_BYTES, CONTAINER_RID_BYTES, ITEM_RID_BYTES]
         .iter()

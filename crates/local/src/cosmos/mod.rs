@@ -2,9 +2,8 @@
 //!
 //! It answers the Cosmos DB REST API (NoSQL) on 127.0.0.1, so any Cosmos DB SDK can use it, or
 //! serves the Rust SDK within the process, without a socket. The data lives in memory, in the
-//! emulator that the Rust SDK's team tests the SDK with. That emulator stands behind a trait of ours,
-//! `backend::Backend`, and one file names its types, `emulator.rs`: its interface is internal to the
-//! SDK and changes without notice. `in_process.rs` is the SDK's transport for tests, internal too.
+//! emulator that the Rust SDK's team tests the SDK with. One file names its types, `emulator.rs`: its
+//! interface is internal to the SDK and changes without notice.
 //!
 //! ```no_run
 //! # use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
@@ -19,21 +18,14 @@
 //! # }
 //! ```
 //!
-//! # Both ways in behave the same
-//!
 //! A request from a socket ([`CosmosEndpoint::serve`]) and one from a client in the process
-//! ([`CosmosEndpoint::runtime`]) meet at one point, `EndpointStore::execute`. What this module adds to
-//! the emulator sits below that point: physical partitions of new containers, time to live, the
-//! count of requests, their charges. Only what belongs to a socket is left to the server: the signature of a
-//! request, the bound of a body, the advertised address.
+//! ([`CosmosEndpoint::runtime`]) meet at `EndpointStore::execute`, and behave the same. Only what belongs to
+//! a socket is left to the server: the signature of a request, the bound of a body, the advertised address.
 //!
-//! # What it models and what it does not
-//!
-//! `docs/local-endpoint.md` has the list, with the versions that it was tried with.
+//! `docs/local-endpoint.md` has what it models and what it does not, with the versions that it was tried with.
 
 mod account;
 mod authorization;
-mod backend;
 mod changes;
 mod charge;
 mod containers;

@@ -49,7 +49,6 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// Returns true for a kind that changes items.
     pub(super) fn is_write(self) -> bool {
         use RequestKind::{Batch, Create, Delete, Patch, Replace, Upsert};
         matches!(self, Create | Upsert | Replace | Patch | Delete | Batch)
@@ -70,6 +69,15 @@ impl ContainerPath {
     }
 }
 
+/// A request of the data plane.
+#[derive(Clone, Copy)]
+pub(super) struct DataRequest<'a> {
+    pub(super) kind: RequestKind,
+    pub(super) container: &'a ContainerPath,
+    pub(super) item: Option<&'a str>,
+    pub(super) request: &'a Request,
+}
+
 /// The operation of a request, as far as this module treats operations differently.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum StoreOperation {
@@ -84,7 +92,6 @@ pub(super) enum StoreOperation {
     Metadata,
 }
 
-/// A change of the set of containers, or of the properties of one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ContainersChange {
     Create { database: String },
@@ -212,10 +219,9 @@ pub(super) enum Ttl {
 
 /// Returns the items that a data-plane request writes; none if it does not write or is malformed.
 pub(super) fn written_items(
-    kind: RequestKind,
-    item: Option<String>,
-    request: &Request,
+    DataRequest { kind, item, request, .. }: DataRequest<'_>,
 ) -> Vec<WrittenItem> {
+    let item = item.map(str::to_owned);
     let one = match kind {
         RequestKind::Create | RequestKind::Upsert | RequestKind::Replace => {
             parse::<ItemBody>(request).and_then(|body| body.written(item))
@@ -239,7 +245,6 @@ pub(super) fn lifetime(ttl: Option<&Value>, default_ttl: i64) -> Option<u64> {
     u64::try_from(own.unwrap_or(default_ttl)).ok()
 }
 
-/// Returns the body of a request; the SDKs' requests are complete in memory.
 pub(super) fn body_of(request: &Request) -> Bytes {
     Bytes::from(request.body())
 }

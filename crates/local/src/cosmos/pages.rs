@@ -2,7 +2,6 @@
 //!
 //! Source: <https://learn.microsoft.com/azure/cosmos-db/nosql/query/pagination>.
 
-use azure_core::http::Request;
 use azure_data_cosmos::CosmosError;
 use azure_data_cosmos_driver::binary_json;
 use serde::Deserialize;
@@ -10,41 +9,31 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::account::Account;
-use super::backend::Response;
-use super::operation::{ContainerPath, RequestKind};
+use super::emulator::Response;
+use super::operation::{DataRequest, RequestKind};
 use super::slices::{self, MAX_ITEM_COUNT};
 
 /// The bytes of the items on a page at most, unless one item is larger.
 pub(super) const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// Answers a page of a query or of all items.
 pub(super) async fn page(
     account: &Account,
-    kind: RequestKind,
-    container: &ContainerPath,
-    request: &Request,
+    data: DataRequest<'_>,
 ) -> Result<Response, CosmosError> {
-    let response = read(account, kind, container, request).await?;
+    let response = read(account, data).await?;
     let Some(fitting) = fitting(&response) else {
         return Ok(response);
     };
     // The emulator makes the continuation, so the emulator has to end the page.
-    let mut shorter = Request::new(request.url().clone(), request.method());
-    *shorter.headers_mut() = request.headers().clone();
-    shorter.set_body(request.body().clone());
+    let mut shorter = data.request.clone();
     shorter.insert_header(MAX_ITEM_COUNT, fitting.to_string());
-    read(account, kind, container, &shorter).await
+    read(account, DataRequest { request: &shorter, ..data }).await
 }
 
-async fn read(
-    account: &Account,
-    kind: RequestKind,
-    container: &ContainerPath,
-    request: &Request,
-) -> Result<Response, CosmosError> {
-    match kind {
-        RequestKind::Query => slices::query(account, container, request).await,
-        _ => account.send(request).await,
+async fn read(account: &Account, data: DataRequest<'_>) -> Result<Response, CosmosError> {
+    match data.kind {
+        RequestKind::Query => slices::query(account, data.container, data.request).await,
+        _ => account.send(data.request).await,
     }
 }
 

@@ -11,7 +11,7 @@
 //! answers. Writes, their preconditions, and the change feed use no replica.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use azure_core::http::headers::HeaderName;
@@ -19,9 +19,10 @@ use azure_core::http::{Request, Url};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::account::Account;
-use super::backend::{Backend, Region, Response};
-use super::operation::{ContainerPath, RequestKind};
+use super::emulator::{Emulator, Region, Response};
+use super::operation::{ContainerPath, DataRequest, RequestKind};
 use crate::chaos::{Chaos, ChaosKind, Random};
+use crate::lock;
 
 const CONSISTENCY_STRATEGY: HeaderName =
     HeaderName::from_static("x-ms-cosmos-read-consistency-strategy");
@@ -35,7 +36,6 @@ const REGION_ID: u64 = 0;
 /// The longest wait of a freeze for the writes under way, which never wait themselves.
 const MAX_FREEZE_WAIT: Duration = Duration::from_secs(5);
 
-/// The replicas of an account.
 #[derive(Debug)]
 pub(super) struct Replicas {
     account: Account,
@@ -76,12 +76,9 @@ impl Region {
 
     /// Returns the request, addressed to this region.
     pub(super) fn request(&self, request: &Request) -> Request {
-        let mut url = self.url.clone();
-        url.set_path(request.url().path());
-        url.set_query(request.url().query());
-        let mut addressed = Request::new(url, request.method());
-        *addressed.headers_mut() = request.headers().clone();
-        addressed.set_body(request.body().clone());
+        let mut addressed = request.clone();
+        let url = addressed.url_mut();
+        let _ = url.set_host(self.url.host_str());
         addressed
     }
 }
@@ -110,19 +107,16 @@ impl Replicas {
     /// Returns the replicas that a request may see, the one with the longest lag first.
     pub(super) async fn candidates(
         &self,
-        kind: RequestKind,
-        container: &str,
-        request: &Request,
+        DataRequest { kind, container, request, .. }: DataRequest<'_>,
     ) -> Candidates<'_> {
         if !matches!(kind, RequestKind::Read | RequestKind::Query | RequestKind::ReadFeed)
             || demands_newest(request)
         {
             return Candidates::default();
         }
-        let frozen: Vec<_> = self
-            .frozen()
+        let frozen: Vec<_> = lock(&self.frozen)
             .iter()
-            .filter(|frozen| frozen.container == container)
+            .filter(|frozen| frozen.container == container.container)
             .map(|frozen| frozen.replica.clone())
             .collect();
         if !frozen.is_empty() {
@@ -133,7 +127,7 @@ impl Replicas {
         };
         if lagging.is_due() {
             let _alone = self.alone().await;
-            lagging.refresh(&*self.account.backend);
+            lagging.refresh(&self.account.backend);
         }
         Candidates { replicas: lagging.roll(), by_chance: Some(lagging.chaos()) }
     }
@@ -143,25 +137,20 @@ impl Replicas {
     pub(super) async fn catch_up(&self) -> (RwLockWriteGuard<'_, ()>, Option<CaughtUp>) {
         let alone = self.alone().await;
         let caught_up = self.lagging.as_ref().map(|lagging| {
-            lagging.catch_up(&*self.account.backend);
+            lagging.catch_up(&self.account.backend);
             CaughtUp(lagging.clone())
         });
         (alone, caught_up)
     }
 
-    fn frozen(&self) -> MutexGuard<'_, Vec<Frozen>> {
-        self.frozen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn thaw(&self, replica: &Region) {
-        self.frozen().retain(|frozen| frozen.replica.name != replica.name);
+        lock(&self.frozen).retain(|frozen| frozen.replica.name != replica.name);
         if let Err(error) = self.account.backend.remove_region(&replica.name) {
             tracing::warn!(%error, "a frozen replica could not be removed");
         }
     }
 }
 
-/// Freezes a replica of a container in its present state.
 #[expect(clippy::expect_used, reason = "a test whose premise fails is to fail")]
 pub(super) fn freeze(replicas: &Arc<Replicas>, container: &str) -> FrozenReplica {
     // Not awaited, so that a test can freeze between two lines. A write never waits while it has the
@@ -183,7 +172,7 @@ pub(super) fn freeze(replicas: &Arc<Replicas>, container: &str) -> FrozenReplica
     });
     let replica = frozen.expect("a replica can be frozen unless a partition splits");
     let container = container.to_owned();
-    replicas.frozen().push(Frozen { container, replica: replica.clone() });
+    lock(&replicas.frozen).push(Frozen { container, replica: replica.clone() });
     FrozenReplica { replicas: Arc::clone(replicas), replica }
 }
 
@@ -289,7 +278,6 @@ impl Lagging {
         &self.chaos
     }
 
-    /// Returns all replicas.
     pub(super) fn replicas(&self) -> impl Iterator<Item = &Region> {
         self.replicas.iter().map(|lag| &lag.replica)
     }
@@ -299,16 +287,16 @@ impl Lagging {
         let now = Instant::now();
         !self.chaos.is_stopped()
             && self.caught_up.load(Ordering::SeqCst) == 0
-            && self.moments().of.iter().any(|(_, until)| *until <= now)
+            && lock(&self.moments).of.iter().any(|(_, until)| *until <= now)
     }
 
     /// Lets each replica that is due show the present moment. The caller holds back writes.
-    pub(super) fn refresh(&self, backend: &dyn Backend) {
+    pub(super) fn refresh(&self, backend: &Emulator) {
         if self.caught_up.load(Ordering::SeqCst) > 0 {
             return;
         }
         let now = Instant::now();
-        let Moments { random, of } = &mut *self.moments();
+        let Moments { random, of } = &mut *lock(&self.moments);
         for (lag, (since, until)) in self.replicas.iter().zip(of) {
             if *until <= now {
                 backend.resume(&lag.replica.name);
@@ -326,7 +314,7 @@ impl Lagging {
         {
             return Vec::new();
         }
-        let moments = self.moments();
+        let moments = lock(&self.moments);
         let mut order: Vec<_> = moments
             .of
             .iter()
@@ -338,22 +326,17 @@ impl Lagging {
     }
 
     /// Delivers all writes to all replicas, also those to come. The caller holds back writes.
-    pub(super) fn catch_up(&self, backend: &dyn Backend) {
+    pub(super) fn catch_up(&self, backend: &Emulator) {
         self.caught_up.fetch_add(1, Ordering::SeqCst);
         for replica in self.replicas() {
             backend.resume(&replica.name);
         }
     }
 
-    /// Ends [`Lagging::catch_up`].
     pub(super) fn fall_behind(&self) {
         let now = Instant::now();
-        self.moments().of.fill((now, now));
+        lock(&self.moments).of.fill((now, now));
         self.caught_up.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    fn moments(&self) -> MutexGuard<'_, Moments> {
-        self.moments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -363,7 +346,6 @@ const MAX_WRITES_BETWEEN_SPLITS: u64 = 2_000;
 /// split takes much longer, but most of it in the background.
 const MAX_LOCKED_MS: u64 = 100;
 
-/// The time and the partition of each split.
 #[derive(Debug)]
 pub(super) struct Splits {
     chaos: Chaos,
@@ -391,7 +373,7 @@ impl Splits {
     /// Counts a write. If a split is due, a partition of the written container splits.
     pub(super) async fn after_write(
         &self,
-        backend: &Arc<dyn Backend>,
+        backend: &Arc<Emulator>,
         replicas: &Replicas,
         path: &ContainerPath,
     ) {
@@ -429,7 +411,7 @@ impl Splits {
         if self.chaos.is_stopped() {
             return None;
         }
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = lock(&self.next);
         next.writes -= 1;
         if next.writes > 0 {
             return None;

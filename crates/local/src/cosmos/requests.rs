@@ -1,15 +1,16 @@
 //! The log of the data-plane requests, which counts the store requests of an API request.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use azure_core::http::Request;
 use azure_core::http::headers::HeaderName;
 use serde::Deserialize;
 
-use super::backend::Response;
+use super::emulator::Response;
 use super::operation::{
     ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind, body_of, names_partition_key, parse,
 };
+use crate::lock;
 
 const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
 const RANGE_ID: HeaderName = HeaderName::from_static("x-ms-documentdb-partitionkeyrangeid");
@@ -120,7 +121,6 @@ struct LogState {
     list: Option<Vec<StoreRequest>>,
 }
 
-/// The index of a request in the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogIndex(usize);
 
@@ -131,7 +131,7 @@ impl RequestLog {
     }
 
     pub(super) fn add(&self, request: impl FnOnce() -> StoreRequest) -> LogIndex {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         let place = LogIndex(state.count);
         state.count += 1;
         if let Some(list) = &mut state.list {
@@ -142,7 +142,7 @@ impl RequestLog {
 
     /// Stores the answer to a request, unless the request was taken meanwhile.
     pub(super) fn answered(&self, LogIndex(place): LogIndex, answer: impl FnOnce() -> StoreAnswer) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         let index = place.checked_sub(state.taken);
         let list = state.list.as_deref_mut().unwrap_or_default();
         if let Some(request) = index.and_then(|index| list.get_mut(index)) {
@@ -151,19 +151,18 @@ impl RequestLog {
     }
 
     pub(super) fn count(&self) -> usize {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).count
+        lock(&self.state).count
     }
 
     /// Returns the requests after the first `n_before`; none if the list is not kept.
     pub(super) fn since(&self, n_before: usize) -> Vec<StoreRequest> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = lock(&self.state);
         let list = state.list.as_deref().unwrap_or_default();
         list.get(n_before.saturating_sub(state.taken)..).unwrap_or_default().to_vec()
     }
 
-    /// Takes the requests out of the list.
     pub(super) fn take(&self) -> Vec<StoreRequest> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         state.taken = state.count;
         state.list.as_mut().map(std::mem::take).unwrap_or_default()
     }

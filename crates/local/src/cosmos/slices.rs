@@ -18,7 +18,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     account::Account,
-    backend::Response,
+    emulator::{Response, failure},
     operation::{ContainerPath, names_partition_key, parse},
 };
 
@@ -39,7 +39,6 @@ const KEY_RANGE_END: u128 = 1 << 126;
 /// The width of the first slice of a page.
 const FIRST_SLICE_WIDTH: u128 = KEY_RANGE_END / 256;
 
-/// The factor by which each slice is wider than the one before.
 const SLICE_GROWTH: u128 = 4;
 
 /// Words of queries whose pages are not positions in the key range, or whose result is not made of
@@ -50,7 +49,6 @@ const UNSLICED_WORDS: [&str; 14] = [
     "MAX", "EXISTS", "ARRAY",
 ];
 
-/// Answers one page of a query.
 pub(super) async fn query(
     account: &Account,
     container: &ContainerPath,
@@ -76,7 +74,6 @@ pub(super) async fn query(
     }
 }
 
-/// The unread part of a page.
 struct Scan {
     /// The number of items that the page lacks.
     missing: u32,
@@ -88,7 +85,6 @@ struct Scan {
     continuation: Option<String>,
 }
 
-/// The end of a range.
 #[derive(Clone)]
 struct Bound {
     key: u128,
@@ -96,7 +92,6 @@ struct Bound {
     header: Option<String>,
 }
 
-/// A part of the key range.
 struct Slice {
     start: u128,
     /// `None` if the slice ends with the range of the request.
@@ -159,8 +154,7 @@ impl Scan {
 
 impl Slice {
     fn request(&self, whole: &Request) -> Request {
-        let mut request = Request::new(whole.url().clone(), whole.method());
-        *request.headers_mut() = whole.headers().clone();
+        let mut request = whole.clone();
         // The parts of a page are joined as text.
         request.headers_mut().remove(SUPPORTED_FORMATS);
         request.headers_mut().remove(CONTINUATION);
@@ -169,7 +163,6 @@ impl Slice {
         if let Some(continuation) = &self.continuation {
             request.insert_header(CONTINUATION, continuation.clone());
         }
-        request.set_body(whole.body().clone());
         request
     }
 
@@ -265,7 +258,6 @@ fn header<'a>(response: &'a Response, name: &HeaderName) -> Option<&'a str> {
     response.headers.get_optional_str(name)
 }
 
-/// Joins the answers of a page's slices.
 fn join(mut page: Vec<Response>, position: Option<String>) -> Result<Response, CosmosError> {
     #[derive(Deserialize, Serialize)]
     struct Items<'a> {
@@ -276,9 +268,8 @@ fn join(mut page: Vec<Response>, position: Option<String>) -> Result<Response, C
         #[serde(rename = "_count")]
         count: usize,
     }
-    let malformed = |error: serde_json::Error| {
-        CosmosError::builder().with_message(format!("a page cannot be read: {error}")).build()
-    };
+    let malformed =
+        |error: serde_json::Error| failure(format_args!("a page cannot be read: {error}"));
     let joined = if let [first, .., _] = &page[..] {
         let mut items: Items<'_> = serde_json::from_slice(&first.body).map_err(malformed)?;
         for part in &page[1..] {
@@ -291,7 +282,7 @@ fn join(mut page: Vec<Response>, position: Option<String>) -> Result<Response, C
         None
     };
     let Some(mut response) = page.pop() else {
-        return Err(CosmosError::builder().with_message("a page has no slices").build());
+        return Err(failure("a page has no slices"));
     };
     if let Some((body, items)) = joined {
         response.body = Bytes::from(body);

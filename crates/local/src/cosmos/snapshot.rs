@@ -18,7 +18,6 @@ const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_ts", "_attachm
 /// An item, with the properties that the store has given to it.
 pub(crate) type StoredItem = Map<String, Value>;
 
-/// The snapshots of some containers.
 pub(crate) struct Snapshots {
     store: Arc<EndpointStore>,
     client: DatabaseClient,
@@ -28,10 +27,6 @@ pub(crate) struct Snapshots {
 
 impl Snapshots {
     /// Takes snapshots of these containers, which must exist.
-    ///
-    /// # Errors
-    ///
-    /// [`EndpointError::Cosmos`] if the SDK cannot create a client.
     pub(crate) async fn new(
         endpoint: &CosmosEndpoint,
         database: &str,
@@ -42,7 +37,6 @@ impl Snapshots {
         Ok(Self { store, client, database, containers })
     }
 
-    /// Returns the container with this name, if it is one of the snapshot.
     pub(crate) fn container(&self, name: &str) -> Option<&ContainerProperties> {
         self.containers.iter().find(|container| container.id == name)
     }
@@ -55,10 +49,6 @@ impl Snapshots {
 
     /// Returns the items of all containers, and the number of writes that they show. All writes wait meanwhile,
     /// so no copy is there without its source.
-    ///
-    /// # Errors
-    ///
-    /// [`EndpointError::Cosmos`] if a query fails.
     pub(crate) async fn take(
         &self,
     ) -> Result<(u64, Vec<(String, Vec<StoredItem>)>), EndpointError> {
@@ -82,11 +72,6 @@ impl Snapshots {
 
     /// Stores an item of a snapshot, unless its time to live has ended. Its time begins again. Returns true if it
     /// is stored.
-    ///
-    /// # Errors
-    ///
-    /// [`EndpointError::Cosmos`] if the request fails, and [`EndpointError::Option`] if the store refuses the
-    /// item.
     pub(crate) async fn put(
         &self,
         container: &ContainerProperties,

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::panic::resume_unwind;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,25 +13,25 @@ use futures::poll;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::account::{Account, for_clients};
-use super::backend::Response;
-use super::charge::{Charges, Ledger};
-use super::containers::{KnownContainers, create_container};
-use super::emulator::Emulator;
+use super::EndpointOptions;
+use super::account::{Account, BASE_URL, REGION, for_clients};
+use super::charge::{self, Charges};
+use super::containers::{ContainerInfo, KnownContainers, create_container};
+use super::emulator::{Emulator, Region, Response, failure};
 use super::expiry::Expiry;
 use super::faults::{Fault, Faults, Holds};
 use super::feed_order::FeedOrders;
 use super::operation::{
-    ContainerPath, ContainersChange, PARTITION_KEY, RequestKind, StoreOperation, body_of,
-    strip_trailing_slash, wrap_bare_patch, written_items,
+    ContainerPath, ContainersChange, DataRequest, PARTITION_KEY, RequestKind, StoreOperation,
+    body_of, strip_trailing_slash, wrap_bare_patch, written_items,
 };
 use super::replicas::{self, Lagging, Replicas, Splits};
 use super::requests::{RequestLog, StoreAnswer, StoreRequest};
 use super::slices::ITEM_COUNT;
 use super::{changes, gateway, pages};
-use crate::chaos::{Chaos, ChaosKind};
+use crate::chaos::ChaosKind;
+use crate::lock;
 
-/// The in-memory account.
 #[derive(Debug)]
 pub(super) struct EndpointStore {
     pub(super) requests: RequestLog,
@@ -42,10 +43,11 @@ pub(super) struct EndpointStore {
     /// The number of physical partitions of a new container.
     partitions: u32,
     expiry: Expiry,
-    /// The charges of requests; without it the emulator's charges stay.
-    ledger: Option<Ledger>,
+    expiry_interval: Option<Duration>,
+    /// True if a task removes expired items.
+    expires: AtomicBool,
+    charges: Charges,
     splits: Option<Splits>,
-    latency: Duration,
     /// The number of writes to each container, those of the expiry not counted.
     writes: std::sync::Mutex<HashMap<ContainerPath, u64>>,
     pub(super) feed_orders: FeedOrders,
@@ -54,16 +56,12 @@ pub(super) struct EndpointStore {
 }
 
 impl EndpointStore {
-    pub(super) fn new(
-        partitions: u32,
-        keep_requests: bool,
-        chaos: Option<Chaos>,
-        charges: Charges,
-        latency: Duration,
-    ) -> Result<Self, CosmosError> {
-        let base_url = Account::address()?;
+    pub(super) fn new(options: EndpointOptions) -> Result<Self, CosmosError> {
+        let EndpointOptions { partitions, expiry_interval, keep_requests, charges, chaos } =
+            options;
+        let base_url = Url::parse(BASE_URL).map_err(failure)?;
         let lagging = Lagging::from_chaos(chaos.as_ref(), &base_url);
-        let mut regions = vec![Account::region(&base_url)];
+        let mut regions = vec![Region { name: REGION.to_owned(), url: base_url.clone() }];
         regions.extend(lagging.iter().flat_map(Lagging::replicas).cloned());
         let account = Account { backend: Arc::new(Emulator::new(&regions)?), base_url };
         Ok(Self {
@@ -72,12 +70,13 @@ impl EndpointStore {
             account,
             requests: RequestLog::new(keep_requests),
             partitions,
+            expiry_interval,
+            expires: AtomicBool::new(false),
             splits: chaos.clone().map(Splits::new),
             faults: Faults::new(chaos),
             holds: Holds::default(),
             expiry: Expiry::default(),
-            ledger: (charges == Charges::Model).then(Ledger::default),
-            latency,
+            charges,
             writes: std::sync::Mutex::default(),
             feed_orders: FeedOrders::default(),
             control_plane: Mutex::new(()),
@@ -86,11 +85,23 @@ impl EndpointStore {
 
     /// Returns the number of writes to a container since the start, those of the expiry not counted.
     pub(super) fn writes_to(&self, container: &ContainerPath) -> u64 {
-        self.writes().get(container).copied().unwrap_or_default()
+        lock(&self.writes).get(container).copied().unwrap_or_default()
     }
 
-    fn writes(&self) -> MutexGuard<'_, HashMap<ContainerPath, u64>> {
-        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Starts the task that removes expired items, once. It ends with the account.
+    pub(super) fn start_expiry(self: &Arc<Self>) {
+        let Some(interval) = self.expiry_interval else { return };
+        if self.expires.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let store = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(interval).await;
+                let Some(store) = store.upgrade() else { return };
+                store.expire_items(SystemTime::now()).await;
+            }
+        });
     }
 
     /// Creates or replaces an item, as a client does. Returns the status.
@@ -109,7 +120,6 @@ impl EndpointStore {
         Ok(self.execute(request).await?.status)
     }
 
-    /// Returns the address of every request to [`EndpointStore::execute`].
     pub(super) fn base_url(&self) -> &Url {
         &self.account.base_url
     }
@@ -127,11 +137,11 @@ impl EndpointStore {
             StoreOperation::Data { kind, container, item } => {
                 let place = self.requests.add(|| StoreRequest::new(kind, &container, &request));
                 self.holds.wait(kind, &container.container).await;
-                if !self.latency.is_zero() {
-                    tokio::time::sleep(self.latency).await;
-                }
                 let (store, path) = (Arc::clone(self), container.clone());
-                let answered = async move { store.execute_data(kind, &path, item, &request).await };
+                let answered = async move {
+                    let (container, item, request) = (&path, item.as_deref(), &request);
+                    store.execute_data(DataRequest { kind, container, item, request }).await
+                };
                 let mut response = to_its_end(answered).await?;
                 self.containers.name(&container, &mut response).await;
                 self.requests.answered(place, || StoreAnswer::new(kind, &response));
@@ -151,30 +161,29 @@ impl EndpointStore {
     }
 
     /// Answers a request of the data plane, or fails with its fault.
-    async fn execute_data(
-        &self,
-        kind: RequestKind,
-        container: &ContainerPath,
-        item: Option<String>,
-        request: &Request,
-    ) -> Result<Response, CosmosError> {
+    async fn execute_data(&self, data: DataRequest<'_>) -> Result<Response, CosmosError> {
+        let DataRequest { kind, container, request, .. } = data;
         let met = self.faults.take(kind, &container.container);
         if let Some(met) = met
             && met.fault != Fault::AnswerLost
         {
             return Ok(met.answer());
         }
-        let written = written_items(kind, item.clone(), request);
-        self.expiry.learn(container, &written, request, SystemTime::now());
+        let written = written_items(data);
+        let known = self.containers.get(container).await;
+        if let Some(default_ttl) = known.as_ref().and_then(|known| known.default_ttl) {
+            self.expiry.learn(container, &written, request, default_ttl);
+        }
+        let known = known.unwrap_or_default();
         let response = if kind.is_write() {
             let _writes = self.replicas.write().await;
             // Counted while the guard is held: a snapshot, which keeps out all writes, has the number of those
             // that it sees.
-            *self.writes().entry(container.clone()).or_default() += 1;
+            *lock(&self.writes).entry(container.clone()).or_default() += 1;
             self.feed_orders.learn(container, &written, request);
-            self.charged(kind, container, item.as_deref(), request).await
+            self.charged(&known, data).await
         } else {
-            self.read(kind, container, item.as_deref(), request).await
+            self.read(&known, data).await
         };
         if let Some(splits) = &self.splits
             && kind.is_write()
@@ -199,50 +208,40 @@ impl EndpointStore {
     /// newest state.
     async fn read(
         &self,
-        kind: RequestKind,
-        container: &ContainerPath,
-        item: Option<&str>,
-        request: &Request,
+        known: &ContainerInfo,
+        data: DataRequest<'_>,
     ) -> Result<Response, CosmosError> {
-        let candidates = self.replicas.candidates(kind, &container.container, request).await;
-        if let (Some(chaos), [_, ..]) = (candidates.by_chance, &candidates.replicas[..]) {
-            chaos.note_read_of_replica();
-        }
+        let candidates = self.replicas.candidates(data).await;
         for replica in &candidates.replicas {
-            let behind = replica.request(request);
-            let mut response = self.charged(kind, container, item, &behind).await?;
+            let request = &replica.request(data.request);
+            let mut response = self.charged(known, DataRequest { request, ..data }).await?;
             if !replicas::is_usable(&response) {
                 continue;
             }
             replicas::hide_replica(&mut response);
             if let Some(chaos) = candidates.by_chance {
-                let newest = self.answer(kind, container, request).await?;
+                let newest = self.answer(data).await?;
                 if (newest.status, &newest.body) != (response.status, &response.body) {
-                    chaos.note(
-                        ChaosKind::Stale,
-                        format_args!("{kind:?} in {} at {}", container.container, replica.name),
-                    );
+                    let (kind, container) = (data.kind, &data.container.container);
+                    let what = format_args!("{kind:?} in {container} at {}", replica.name);
+                    chaos.note(ChaosKind::Stale, what);
                 }
             }
             return Ok(response);
         }
-        self.charged(kind, container, item, request).await
+        self.charged(known, data).await
     }
 
     /// Sends a data-plane request to the backend, and adds the charge to the answer.
     async fn charged(
         &self,
-        kind: RequestKind,
-        container: &ContainerPath,
-        item: Option<&str>,
-        request: &Request,
+        known: &ContainerInfo,
+        data: DataRequest<'_>,
     ) -> Result<Response, CosmosError> {
-        let answer = self.answer(kind, container, request);
-        match &self.ledger {
-            Some(ledger) => {
-                ledger.charged(&self.account, kind, container, item, request, answer).await
-            }
-            None => answer.await,
+        let answer = self.answer(data);
+        match self.charges {
+            Charges::Model => charge::charged(&self.account, known, data, answer).await,
+            Charges::Emulator => answer.await,
         }
     }
 
@@ -265,10 +264,6 @@ impl EndpointStore {
         match change {
             ContainersChange::Create { database }
             | ContainersChange::Replace(ContainerPath { database, .. }) => {
-                self.expiry.container_written(&database, request);
-                if let Some(ledger) = &self.ledger {
-                    ledger.container_written(&database, request);
-                }
                 if let Some(container) = written_id(request) {
                     let path = ContainerPath { database, container };
                     self.containers.forget(|container| *container == path);
@@ -287,35 +282,25 @@ impl EndpointStore {
         self.expiry.forget(&gone);
         self.containers.forget(&gone);
         self.feed_orders.forget(&gone);
-        if let Some(ledger) = &self.ledger {
-            ledger.forget(gone);
-        }
     }
 
     /// Deletes the items that have expired at `now`, and returns their number.
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        self.expiry.sweep(&self.account, &self.replicas, &self.feed_orders, now).await
+        let Self { account, containers, replicas, feed_orders, .. } = self;
+        self.expiry.sweep(account, containers, replicas, feed_orders, now).await
     }
 
     /// Sends a data-plane request to the backend.
-    async fn answer(
-        &self,
-        kind: RequestKind,
-        container: &ContainerPath,
-        request: &Request,
-    ) -> Result<Response, CosmosError> {
+    async fn answer(&self, data: DataRequest<'_>) -> Result<Response, CosmosError> {
+        let Self { account, containers, replicas, feed_orders, .. } = self;
+        let DataRequest { kind, container, request, .. } = data;
         match kind {
-            RequestKind::Query | RequestKind::ReadFeed => {
-                pages::page(&self.account, kind, container, request).await
-            }
+            RequestKind::Query | RequestKind::ReadFeed => pages::page(account, data).await,
             RequestKind::ChangeFeed => {
-                let (account, containers, replicas) =
-                    (&self.account, &self.containers, &self.replicas);
-                let orders = &self.feed_orders;
-                changes::page(account, containers, replicas, orders, container, request).await
+                changes::page(account, containers, replicas, feed_orders, container, request).await
             }
-            _ => self.account.send(request).await,
+            _ => account.send(request).await,
         }
     }
 }
@@ -339,7 +324,7 @@ async fn to_its_end(
     }
     tokio::spawn(answered).await.unwrap_or_else(|error| match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
-        Err(error) => Err(CosmosError::builder().with_message(error.to_string()).build()),
+        Err(error) => Err(failure(error)),
     })
 }
 
@@ -351,6 +336,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
+    use crate::chaos::Chaos;
     use crate::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
 
     #[tokio::test]

@@ -1,9 +1,9 @@
 //! A function app: its `host.json` and its functions.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{env, io};
 
 use cargo_tributary::package::function_folders;
 use serde_json::{Map, Value};
@@ -54,11 +54,10 @@ impl FunctionApp {
     pub fn load(root: &Path, settings: &Settings) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
         let mut warnings = Vec::new();
-        let host = HostJson::load(root, settings)
-            .map_err(|error| problems.extend_from_slice(error.problems()));
         let mut functions = Vec::new();
         let mut disabled = Vec::new();
         let mut closed = Vec::new();
+        let host = HostJson::load(root, settings).map_err(|error| problems.extend(error.0));
         let found = function_folders(root).map_err(|error| {
             ConfigError::new(format!("{}: cannot be read: {error}", root.display()))
         })?;
@@ -69,25 +68,31 @@ impl FunctionApp {
                     disabled.push(name);
                     closed.extend(function);
                 }
-                Err(error) => problems.extend_from_slice(error.problems()),
+                Err(error) => problems.extend(error.0),
             }
         }
         if functions.is_empty() && disabled.is_empty() && problems.is_empty() {
             problems.push(format!("{}: there is no function.json in any child", root.display()));
         }
         problems.extend(shared_leases(&functions));
-        let has_homepage = !settings.is_true("AzureWebJobsDisableHomepage");
-        match host {
-            Ok(host) if problems.is_empty() => {
-                for function in &mut functions {
-                    if let FunctionTrigger::Cosmos(trigger) = &mut function.trigger {
-                        trigger.dates = host.dates;
-                    }
+        let (Ok(host), true) = (host, problems.is_empty()) else {
+            return Err(ConfigError(problems));
+        };
+        for function in functions.iter_mut().chain(&mut closed) {
+            match &mut function.trigger {
+                FunctionTrigger::Cosmos(trigger) => trigger.dates = host.dates,
+                FunctionTrigger::Http(http) if !host.route_prefix.is_empty() => {
+                    http.route = format!("{}/{}", host.route_prefix, http.route);
+                    http.template = Template::parse(&http.route).map_err(|fault| {
+                        let place = "host.json: extensions.http.routePrefix";
+                        ConfigError::new(format!("{place} {fault}"))
+                    })?;
                 }
-                Ok(Self { host, functions, disabled, closed, has_homepage, warnings })
+                _ => {}
             }
-            _ => Err(ConfigError::from_problems(problems)),
         }
+        let has_homepage = !settings.is_true("AzureWebJobsDisableHomepage");
+        Ok(Self { host, functions, disabled, closed, has_homepage, warnings })
     }
 
     /// Returns the functions that are not disabled, by name.
@@ -106,14 +111,18 @@ impl FunctionApp {
         &self.disabled
     }
 
-    /// Returns the HTTP functions that a setting disables. Their routes answer 404.
     pub(super) fn closed(&self) -> &[Function] {
         &self.closed
     }
 
-    /// Returns true if `/` is a page instead of an empty answer.
     pub(super) fn has_homepage(&self) -> bool {
         self.has_homepage
+    }
+
+    /// Returns the route of the function that serves the OpenAPI document.
+    pub(crate) fn openapi_route(&self) -> Option<&str> {
+        let routes = self.functions.iter().filter_map(Function::http).map(|http| &*http.route);
+        routes.into_iter().find(|route| route.ends_with("openapi.json"))
     }
 
     /// Returns warnings of settings that the real host ignores in silence.
@@ -178,21 +187,6 @@ impl HostJson {
             dates: read_dates(extensions.as_ref())?,
         })
     }
-
-    /// Returns the whole template of an HTTP function's route.
-    pub fn full_route(&self, route: &str) -> String {
-        if self.route_prefix.is_empty() {
-            route.to_owned()
-        } else {
-            format!("{}/{route}", self.route_prefix)
-        }
-    }
-
-    pub(super) fn template(&self, route: &str) -> Result<Template, ConfigError> {
-        Template::parse(&self.full_route(route)).map_err(|fault| {
-            ConfigError::new(format!("host.json: extensions.http.routePrefix {fault}"))
-        })
-    }
 }
 
 fn read_timeout(root: &Node<'_>) -> Result<Option<Duration>, ConfigError> {
@@ -244,7 +238,7 @@ fn load_function(
     let names = [format!("AzureWebJobs.{name}.Disabled"), format!("AzureWebJobs_{name}_Disabled")];
     let switched_off = names.iter().any(|name| settings.is_true(name));
     let disabled = root.boolean("disabled")? == Some(true);
-    let is_http = |function: &Function| matches!(function.trigger, FunctionTrigger::Http(_));
+    let is_http = |function: &Function| function.http().is_some();
     if !switched_off && !disabled {
         return Function::read(name, &root, settings, warnings).map(Loaded::Enabled);
     }
@@ -256,7 +250,6 @@ fn load_function(
     })
 }
 
-/// A function as its settings have it.
 enum Loaded {
     Enabled(Function),
     /// The function is present if its route stays.
@@ -329,22 +322,11 @@ pub struct BuiltApp {
     pub functions: FunctionApp,
 }
 
-/// An error of [`BuiltApp::load`].
-#[derive(Debug, thiserror::Error)]
-pub enum BuiltAppError {
-    /// A file of the app has a fault.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The system does not know the path of this program.
-    #[error("this program has no path: {0}")]
-    NoPath(#[from] io::Error),
-}
-
 impl BuiltApp {
     /// Loads the app in `root` with the settings of its `local.settings.json.example`, on a store. Its
     /// handler logs warnings only. As everywhere, environment variables win over settings and
     /// `host.json`.
-    pub fn load(root: &Path, connection: &str) -> Result<Self, BuiltAppError> {
+    pub fn load(root: &Path, connection: &str) -> anyhow::Result<Self> {
         let settings = Settings::read(&root.join("local.settings.json.example"))?;
         let mut settings = settings.overridden_by(env::vars());
         settings.set_connection("CosmosConnection", connection);

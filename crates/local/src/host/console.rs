@@ -8,17 +8,17 @@
 //! | the handler's lines of level info and below | left out | shown |
 //! | the handler's other lines: warnings, errors, `println!` | shown | shown |
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style};
-use indicatif::{ProgressBar, ProgressStyle};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::admin::{EndedInvocation, HostEvent, HostEvents};
+use super::wire::InvocationAnswer;
 
 /// The output of the host's lines: stderr, in colours only on a terminal and without `NO_COLOR`, or
 /// memory.
@@ -29,20 +29,14 @@ pub struct Console {
     verbose: bool,
     hushed: Arc<AtomicBool>,
     events: HostEvents,
-    /// The bar at the end of a terminal, above which lines are printed.
-    bar: Arc<Mutex<Option<ProgressBar>>>,
 }
 
-/// A request or an invocation that has ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ended<'a> {
     pub(super) function: &'a str,
-    /// The invocation id.
     pub(super) id: &'a str,
     pub(super) duration: Duration,
-    /// The request units.
     pub(super) charge: Option<&'a str>,
-    /// The trace of the caller of a request.
     pub(super) trace_parent: Option<&'a str>,
 }
 
@@ -69,10 +63,8 @@ impl Console {
 
     /// Returns the lines that were kept.
     pub fn lines(&self) -> Vec<String> {
-        self.kept
-            .as_ref()
-            .and_then(|kept| kept.lock().ok().map(|lines| lines.clone()))
-            .unwrap_or_default()
+        let kept = self.kept.as_ref().and_then(|kept| kept.lock().ok());
+        kept.map(|lines| lines.clone()).unwrap_or_default()
     }
 
     /// Leaves out routine lines (successful invocations and the handler's own lines) while the user
@@ -81,15 +73,6 @@ impl Console {
         self.hushed.store(hushed, Ordering::Relaxed);
     }
 
-    pub(super) fn show_bar(&self, bar: Option<ProgressBar>) {
-        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
-    }
-
-    pub(super) fn has_terminal(&self) -> bool {
-        !self.quiet && std::io::stderr().is_terminal()
-    }
-
-    /// Returns true if every line is printed.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose
     }
@@ -98,12 +81,10 @@ impl Console {
         self.hushed.load(Ordering::Relaxed)
     }
 
-    /// Returns what happens, for other programs.
     pub(super) fn events(&self) -> &HostEvents {
         &self.events
     }
 
-    /// Prints a line of the handler's stdout.
     pub(super) fn handler(&self, line: &str) {
         self.events.send(|| HostEvent::Line { text: line.to_owned() });
         if !is_routine(line) || (self.verbose && !self.is_hushed()) {
@@ -112,12 +93,6 @@ impl Console {
     }
 
     /// Prints a line that came with the answer to an invocation.
-    pub(super) fn log(&self, line: &str) {
-        if self.verbose && !self.is_hushed() {
-            self.info(line);
-        }
-    }
-
     /// Prints a line without a time.
     pub fn plain(&self, text: &str) {
         self.write(Style::new(), text);
@@ -153,44 +128,39 @@ impl Console {
         self.write(AnsiColor::Red.on_default(), &stamped(text));
     }
 
-    /// Prints the line of an answered request (`GET /api/feed`).
     pub(super) fn answered(&self, ended: Ended<'_>, request: &str, status: u16) {
         let answer = format!("{request} → {status}");
         self.events.send(|| ended.event(status < 500, answer.clone()));
-        if self.is_hushed() {
-            return;
-        }
-        if self.verbose {
-            return self.success(&ended.as_core_tools("Succeeded", &answer));
-        }
         let line = format!("{answer} in {}", ended.cost());
         match status {
+            _ if self.is_hushed() => {}
+            _ if self.verbose => self.success(&ended.as_core_tools("Succeeded", &answer)),
             ..400 => self.success(&line),
             400..500 => self.warn(&line),
             _ => self.error(&format!("{line} (Id={})", ended.id)),
         }
     }
 
-    /// Prints the line of an invocation that succeeded. `what` is its subject: `2 documents`; `done` is
-    /// the handler's description of its work, empty if there was none.
-    pub(super) fn succeeded(&self, ended: Ended<'_>, what: &str, done: Option<&str>) {
+    /// Prints the lines of an invocation that succeeded. `what` is its subject: `2 documents`.
+    pub(super) fn succeeded(&self, ended: Ended<'_>, what: &str, answer: &InvocationAnswer) {
+        let done = answer.done.as_deref();
         self.events.send(|| {
             let done = done.filter(|done| !done.is_empty());
-            ended
-                .event(true, done.map_or_else(|| what.to_owned(), |done| format!("{what}, {done}")))
+            let done = done.map_or_else(String::new, |done| format!(", {done}"));
+            ended.event(true, format!("{what}{done}"))
         });
         if self.is_hushed() {
             return;
         }
-        if self.verbose {
-            return self.success(&ended.as_core_tools("Succeeded", what));
-        }
-        let function = ended.function;
-        let cost = ended.cost();
+        let (function, cost) = (ended.function, ended.cost());
         match done {
+            _ if self.verbose => self.success(&ended.as_core_tools("Succeeded", what)),
             Some("") => {}
             Some(done) => self.info(&format!("{function}: {what}, {done} in {cost}")),
             None => self.info(&format!("{function}: {what} in {cost}")),
+        }
+        if self.verbose {
+            answer.logs.iter().for_each(|line| self.info(line));
         }
     }
 
@@ -206,28 +176,22 @@ impl Console {
         {
             lines.push(text.to_owned());
         }
-        if self.quiet {
-            return;
+        if !self.quiet {
+            // A closed stderr is not an error.
+            let _ = writeln!(anstream::stderr().lock(), "{style}{text}{style:#}");
         }
-        let bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // A closed stderr is not an error.
-        let print = || writeln!(anstream::stderr().lock(), "{style}{text}{style:#}");
-        let _ = bar.map_or_else(print, |bar| bar.suspend(print));
     }
 }
 
 impl<'a> Ended<'a> {
-    /// Creates one without a charge.
     pub(super) fn new(function: &'a str, id: &'a str, duration: Duration) -> Self {
         Self { function, id, duration, charge: None, trace_parent: None }
     }
 
-    /// Sets the charge.
     pub(super) fn charged(self, charge: Option<&'a str>) -> Self {
         Self { charge, ..self }
     }
 
-    /// Returns time and charge.
     fn cost(self) -> String {
         let charge = self.charge.map_or_else(String::new, |charge| format!(", {charge} RU"));
         format!("{} ms{charge}", self.duration.as_millis())
@@ -279,63 +243,6 @@ fn now() -> String {
     OffsetDateTime::now_utc().format(format).unwrap_or_default()
 }
 
-/// The interval between two lines where there is no terminal.
-const LINE_INTERVAL: Duration = Duration::from_secs(2);
-
-/// A task whose steps are counted. Its drop removes the bar.
-#[derive(Debug)]
-pub struct TaskProgress {
-    console: Console,
-    name: String,
-    /// It is invisible where stderr is no terminal.
-    bar: ProgressBar,
-    last_line: Mutex<Instant>,
-}
-
-impl TaskProgress {
-    /// Begins a task of `total` steps.
-    pub fn begin(console: Console, name: &str, total: usize) -> Self {
-        let total = u64::try_from(total).unwrap_or(u64::MAX);
-        let bar =
-            if console.has_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
-        bar.set_length(total);
-        // The template is known to be right.
-        if let Ok(style) =
-            ProgressStyle::with_template("{prefix} [{bar:30.green}] {pos} of {len} {msg}")
-        {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        bar.set_prefix(name.to_owned());
-        console.show_bar(Some(bar.clone()));
-        Self { console, name: name.to_owned(), bar, last_line: Mutex::new(Instant::now()) }
-    }
-
-    /// Counts one step.
-    pub fn advance(&self) {
-        self.bar.inc(1);
-        let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.bar.is_hidden() && last_line.elapsed() >= LINE_INTERVAL {
-            *last_line = Instant::now();
-            let total = self.bar.length().unwrap_or_default();
-            self.console.info(&format!("{}: {} of {total}", self.name, self.bar.position()));
-        }
-    }
-
-    /// Says what the task does now.
-    pub fn say(&self, text: &str) {
-        self.bar.set_message(text.to_owned());
-        if self.bar.is_hidden() {
-            self.console.info(&format!("{}: {text}", self.name));
-        }
-    }
-}
-
-impl Drop for TaskProgress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-        self.console.show_bar(None);
-    }
-}
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,13 +277,17 @@ mod tests {
         console.answered(ended.charged(Some("12.5")), "PUT /api/posts/p1", 201);
         console.answered(ended, "GET /api/posts/p2", 404);
         console.answered(ended, "GET /api/posts/p3", 500);
-        console.succeeded(ended.charged(Some("3.0")), "2 documents", Some("1 applied"));
-        console.succeeded(ended, "2 documents", Some(""));
-        console.succeeded(ended, "timer", None);
+        let answer = |done: Option<&str>| InvocationAnswer {
+            done: done.map(str::to_owned),
+            logs: vec!["a line of the answer".to_owned()],
+            charge: None,
+        };
+        console.succeeded(ended.charged(Some("3.0")), "2 documents", &answer(Some("1 applied")));
+        console.succeeded(ended, "2 documents", &answer(Some("")));
+        console.succeeded(ended, "timer", &answer(None));
         console.failed(ended, "1 document: the handler answered 500");
         console.handler("2026-11-22T13:00:00.123456Z  INFO tributary: Answered a request");
         console.handler("2026-11-22T13:00:00.123456Z  WARN tributary: a change waits");
-        console.log("a line of the answer");
         let lines = console.lines();
         let without_times: Vec<_> = lines
             .iter()

@@ -8,9 +8,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::invoke::{InvocationFailure, InvocationResult, Invoker};
@@ -26,7 +25,6 @@ const MAX_DUPLICATE_STEPS: u64 = 60;
 /// The number of waiting duplicates of a lease at most.
 const MAX_WAITING_BATCHES: usize = 16;
 
-/// The pending duplicates of a lease.
 #[derive(Debug, Default)]
 pub(super) struct Disturbance {
     waiting: VecDeque<Waiting>,
@@ -122,28 +120,21 @@ pub(super) struct Crashing<'a> {
     pub(super) chaos: &'a Chaos,
 }
 
+#[async_trait]
 impl Invoker for Crashing<'_> {
-    fn invoke<'a>(
-        &'a self,
-        function: &'a str,
-        invocation_id: &'a str,
-        body: Bytes,
-    ) -> BoxFuture<'a, InvocationResult> {
-        async move {
-            let invocation = self.invoker.invoke(function, invocation_id, body);
-            let Some(mut random) = self.chaos.roll(ChaosKind::Crash) else {
-                return invocation.await;
-            };
-            let after = Duration::from_millis(random.below(MAX_CRASH_DELAY_MS));
-            if let Ok(result) = tokio::time::timeout(after, invocation).await {
-                return result;
-            }
-            self.invoker.crash();
-            let after_ms = after.as_millis();
-            self.chaos.note(ChaosKind::Crash, format_args!("{function} after {after_ms} ms"));
-            Err(InvocationFailure::Unreachable("it was killed on purpose".to_owned()))
+    async fn invoke(&self, function: &str, invocation_id: &str, body: Bytes) -> InvocationResult {
+        let invocation = self.invoker.invoke(function, invocation_id, body);
+        let Some(mut random) = self.chaos.roll(ChaosKind::Crash) else {
+            return invocation.await;
+        };
+        let after = Duration::from_millis(random.below(MAX_CRASH_DELAY_MS));
+        if let Ok(result) = tokio::time::timeout(after, invocation).await {
+            return result;
         }
-        .boxed()
+        self.invoker.crash();
+        let after_ms = after.as_millis();
+        self.chaos.note(ChaosKind::Crash, format_args!("{function} after {after_ms} ms"));
+        Err(InvocationFailure::Unreachable("it was killed on purpose".to_owned()))
     }
 
     fn crash(&self) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context as _, anyhow};
 use azure_data_cosmos::feed::{ChangeFeedPageIterator, ContinuationToken, FeedRange};
 use azure_data_cosmos::models::{ChangeFeedItem, EffectivePartitionKey};
 use azure_data_cosmos::options::{
@@ -23,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::console::Console;
 use super::disturbance::Disturbance;
 use super::function::{CosmosTrigger, FeedStart, Function, FunctionTrigger};
-use super::invoke::{InvocationFailure, Invoker};
+use super::invoke::{Invoker, chain};
 use super::lease::{Lease, Leases};
 use super::newtonsoft;
 use super::worker::{Delivery, Worker};
@@ -38,7 +39,6 @@ pub struct FeedPump {
     owner: String,
 }
 
-/// The interval at which the pump looks for partitions that have split.
 const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(1);
 /// The pause after an error of the store.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
@@ -61,7 +61,10 @@ impl FeedPump {
         options: FeedOptions,
     ) -> Result<Self, FeedError> {
         let FunctionTrigger::Cosmos(trigger) = &function.trigger else {
-            return Err(FeedError::NoCosmosTrigger(function.name.clone()));
+            let name = &function.name;
+            let reason =
+                anyhow!("{name} has no cosmosDBTrigger, so there is no change feed to pump");
+            return Err(reason.into());
         };
         Ok(Self {
             client,
@@ -185,7 +188,6 @@ impl FeedPump {
         ended
     }
 
-    /// Returns a worker for each lease.
     async fn workers(&self) -> Result<Vec<Worker>, FeedError> {
         let (container, leases) = self.open().await?;
         let topology: Arc<[FeedRange]> = feed_ranges(&container).await?.into();
@@ -219,19 +221,10 @@ impl FeedPump {
     }
 
     async fn open(&self) -> Result<(ContainerClient, Leases), FeedError> {
-        let database = &self.trigger.database;
-        let name = &self.trigger.container;
-        let container = self
-            .client
-            .database_client(database)
-            .container_client(name, None)
-            .await
-            .map_err(|error| FeedError::container(database, name, error))?;
-        let lease_client = self.delivery.options.lease_client.as_ref().unwrap_or(&self.client);
-        let leases = {
-            let monitored = (&self.client, &container);
-            Leases::open(lease_client, &self.trigger, monitored, &self.owner).await?
-        };
+        let Self { client, trigger, delivery, owner } = self;
+        let container = open(client, &trigger.database, &trigger.container).await?;
+        let lease_client = delivery.options.lease_client.as_ref().unwrap_or(client);
+        let leases = Leases::open(lease_client, trigger, (client, &container), owner).await?;
         Ok((container, leases))
     }
 
@@ -245,55 +238,15 @@ fn is_splitting(error: &CosmosError) -> bool {
     u16::from(error.status()) == 410 || error.status().sub_status() == Some(SPLIT_RETRIES_EXHAUSTED)
 }
 
-/// Returns the text of an error with its sources.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
-    }
-    text
-}
-
 /// The reason why a pump ends.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedError {
-    /// The function has another trigger.
-    #[error("{0} has no cosmosDBTrigger, so there is no change feed to pump")]
-    NoCosmosTrigger(String),
-    /// A container of the trigger cannot be opened.
-    #[error("the container {container} of the database {database} cannot be opened")]
-    Container {
-        /// The database.
-        database: String,
-        /// The container.
-        container: String,
-        /// Error of the SDK.
-        source: CosmosError,
-    },
     /// Another host wrote the lease.
     #[error("the lease {0} was taken by another host")]
     LeaseLost(String),
-    /// A lease has no range: an old version of the trigger wrote it.
-    #[error("the lease {0} has no FeedRange: delete it, or let the real trigger acquire it once")]
-    LeaseWithoutRange(String),
-    /// The store has given the monitored container no `_rid`.
-    #[error("the container {0} has no _rid that names its leases")]
-    NoRid(String),
     /// A physical partition has split, so the leases have to be acquired again.
     #[error("a physical partition has split")]
     Split,
-    /// A batch failed in [`FeedPump::drain`](super::FeedPump::drain).
-    #[error("a batch for {function} failed {attempts} times: {failure}")]
-    BatchFailed {
-        /// The function.
-        function: String,
-        /// Number of attempts.
-        attempts: i64,
-        /// Failure of the last attempt.
-        failure: InvocationFailure,
-    },
     /// The trigger cannot read a page: it retries the page for ever, and calls no handler.
     #[error(
         "{function}: Lease {lease} encountered an unhandled user exception during processing: \
@@ -307,20 +260,25 @@ pub enum FeedError {
         /// The exception of the reader.
         exception: newtonsoft::Exception,
     },
-    /// A lease or a token cannot be read or written as JSON.
-    #[error("a lease has an unexpected form")]
-    Json(#[from] serde_json::Error),
     /// The store refused a request.
     #[error("the store refused a request of the trigger")]
     Store(#[from] CosmosError),
+    /// Another reason: a container that cannot be opened, a lease in another form, or a batch that failed in
+    /// [`FeedPump::drain`](super::FeedPump::drain).
+    #[error(transparent)]
+    Other(#[from] anyhow::Error),
 }
 
-impl FeedError {
-    pub(super) fn container(database: &str, container: &str, source: CosmosError) -> Self {
-        let database = database.to_owned();
-        let container = container.to_owned();
-        Self::Container { database, container, source }
-    }
+/// Opens a container of a trigger.
+pub(super) async fn open(
+    client: &CosmosClient,
+    database: &str,
+    container: &str,
+) -> Result<ContainerClient, FeedError> {
+    let opened = client.database_client(database).container_client(container, None).await;
+    Ok(opened.with_context(|| {
+        format!("the container {container} of the database {database} cannot be opened")
+    })?)
 }
 
 /// Options of a pump.
@@ -382,19 +340,16 @@ pub(super) async fn pages(
     Ok(container.query_change_feed::<Value>(scope, start, Some(options)).await?)
 }
 
-/// Returns the JSON pointers to the values of the partition key.
 pub(super) async fn key_paths(container: &ContainerClient) -> Result<Vec<String>, FeedError> {
     let properties = container.read(None).await?.into_model()?;
     Ok(properties.partition_key.paths().iter().map(ToString::to_string).collect())
 }
 
-/// Returns the page size that `maxItemsPerInvocation` asks for.
 fn page_size(count: u32) -> MaxItemCountHint {
     std::num::NonZeroU32::new(count)
         .map_or(MaxItemCountHint::ServerDecides, MaxItemCountHint::Limit)
 }
 
-/// Returns the ranges of the present physical partitions.
 pub(super) async fn feed_ranges(
     container: &ContainerClient,
 ) -> Result<Vec<FeedRange>, CosmosError> {
@@ -402,7 +357,6 @@ pub(super) async fn feed_ranges(
     container.read_feed_ranges(Some(options)).await
 }
 
-/// Returns a range as leases have it.
 pub(super) fn epk_range(range: &FeedRange) -> EpkRange {
     EpkRange { min: range.min_inclusive().to_hex(), max: range.max_exclusive().to_hex() }
 }

@@ -6,77 +6,47 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use axum::Json;
-use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::body::{HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
-use axum::response::{Html, IntoResponse as _, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::serve::Listener;
 use custom_handler::answer_after_body;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use super::admin::{self, HostStatus, HostedFunction, ManualRun};
+use super::admin::{self, HostedFunction};
 use super::app::FunctionApp;
-use super::console::Console;
-use super::function::{AuthLevel, Function, FunctionTrigger};
+use super::function::{AuthLevel, FunctionTrigger};
 use super::invoke::{HandlerClient, Invoker};
-use super::json::ConfigError;
 use super::process::HandlerWatch;
 use super::proxy::Proxy;
 use super::request_path;
 use super::routes::RouteTable;
 use super::server::{self, HostOptions};
-use crate::chaos::{Chaos, ChaosKind};
+use crate::chaos::ChaosKind;
 
-/// The service on the host's port.
 pub(super) struct Front {
-    app: FunctionApp,
-    routes: RouteTable<HttpTarget>,
-    handlers: Vec<HandlerWatch>,
-    client: HandlerClient,
-    invoker: Arc<dyn Invoker>,
-    keys: Option<Keys>,
-    console: Console,
-    chaos: Option<Chaos>,
-    status: HostStatus,
-    stop: CancellationToken,
+    pub(super) app: FunctionApp,
+    pub(super) routes: RouteTable<HttpTarget>,
+    pub(super) handlers: Vec<HandlerWatch>,
+    pub(super) client: HandlerClient,
+    pub(super) invoker: Arc<dyn Invoker>,
+    pub(super) options: HostOptions,
+    pub(super) instance_id: String,
+    pub(super) started: Instant,
+    pub(super) stop: CancellationToken,
 }
 
-/// A path below `/admin/`.
-enum AdminRoute<'a> {
-    Status,
-    /// Starts a function.
-    Run(&'a str),
-    /// Starts a function and waits for its end.
-    RunAndWait(&'a str),
-    Functions,
-    /// The OpenAPI document, or null.
-    OpenApi,
-    Events,
-}
-
-impl<'a> AdminRoute<'a> {
-    fn of(path: &'a str) -> Option<Self> {
-        match path.split_once('/')? {
-            ("functions", name) => Some(Self::Run(name)),
-            ("host", "status") => Some(Self::Status),
-            ("local", "events") => Some(Self::Events),
-            ("local", "openapi") => Some(Self::OpenApi),
-            ("local", "functions") => Some(Self::Functions),
-            ("local", rest) => rest.strip_prefix("functions/").map(Self::RunAndWait),
-            _ => None,
-        }
-    }
-}
-
-struct HttpTarget {
+/// The HTTP function of a route.
+pub(super) struct HttpTarget {
     function: String,
     auth_level: AuthLevel,
-    /// True if a setting disables the function.
     is_closed: bool,
 }
 
@@ -86,146 +56,130 @@ const MAX_ADMIN_BODY_BYTES: usize = 100 * 1024 * 1024;
 /// The longest request line: method, target and version.
 const MAX_LINE_BYTES: usize = 8 * 1024;
 
-impl Front {
-    pub(super) fn new(
-        app: FunctionApp,
-        handlers: Vec<HandlerWatch>,
-        client: HandlerClient,
-        invoker: Arc<dyn Invoker>,
-        options: HostOptions,
-        stop: CancellationToken,
-    ) -> Result<Self, ConfigError> {
-        let mut routes = RouteTable::default();
-        let open = app.functions().iter().map(|function| (function, false));
-        let closed = app.closed().iter().map(|function| (function, true));
-        for (Function { name, trigger, .. }, is_closed) in open.chain(closed) {
-            if let FunctionTrigger::Http(http) = trigger {
-                let template = app.host().template(&http.route)?;
-                let function = name.clone();
-                let auth_level = http.auth_level;
-                let target = HttpTarget { function, auth_level, is_closed };
-                routes.insert(name, template, http.methods.clone(), target);
-            }
+/// Returns the routes of an app.
+pub(super) fn routes(app: &FunctionApp) -> RouteTable<HttpTarget> {
+    let mut routes = RouteTable::default();
+    let open = app.functions().iter().map(|function| (function, false));
+    let closed = app.closed().iter().map(|function| (function, true));
+    for (function, is_closed) in open.chain(closed) {
+        if let Some(http) = function.http() {
+            let (name, auth_level) = (function.name.clone(), http.auth_level);
+            let target = HttpTarget { function: name, auth_level, is_closed };
+            routes.insert(&function.name, http.template.clone(), http.methods.clone(), target);
         }
-        let HostOptions { keys, console, chaos, .. } = options;
-        let status = HostStatus::new();
-        Ok(Self { app, routes, handlers, client, invoker, keys, console, chaos, status, stop })
     }
+    routes
+}
 
+impl Front {
     /// Returns the handler of a request: if instances overlap, sometimes the second one.
     fn handler(&self) -> &HandlerWatch {
-        let overlaps =
-            self.chaos.as_ref().is_some_and(|chaos| chaos.roll(ChaosKind::Overlap).is_some());
+        let chaos = self.options.chaos.as_ref();
+        let overlaps = chaos.is_some_and(|chaos| chaos.roll(ChaosKind::Overlap).is_some());
         &self.handlers[usize::from(overlaps) % self.handlers.len()]
     }
 
     /// Returns the highest level that a request opens: without keys, every level.
     fn level(&self, request: &Request) -> AuthLevel {
         let level = |keys: &Keys| keys.level(request.headers(), request.uri());
-        self.keys.as_ref().map_or(AuthLevel::Admin, level)
+        self.options.keys.as_ref().map_or(AuthLevel::Admin, level)
     }
 
     /// Answers `/admin/<what>`.
     async fn admin(&self, what: &str, request: Request) -> Response {
-        let Some(route) = AdminRoute::of(what) else {
-            return StatusCode::NOT_FOUND.into_response();
-        };
         match self.level(&request) {
             AuthLevel::Anonymous => {
                 let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
                 return (StatusCode::UNAUTHORIZED, challenge).into_response();
             }
-            AuthLevel::Function => return empty(StatusCode::FORBIDDEN),
+            AuthLevel::Function => return StatusCode::FORBIDDEN.into_response(),
             AuthLevel::Admin => {}
         }
-        match route {
-            AdminRoute::Status => self.status.answer(),
-            AdminRoute::Run(name) => {
-                let run = self.manual_run(name, request).await;
-                run.map(|run| run.start(self.invoker.clone(), self.console.clone())).into_response()
-            }
-            AdminRoute::RunAndWait(name) => match self.manual_run(name, request).await {
-                Ok(run) => {
-                    let run = admin::run(run, self.invoker.as_ref(), &self.console);
-                    Json(run.await).into_response()
-                }
-                Err(refusal) => refusal.into_response(),
-            },
-            AdminRoute::Functions => Json(HostedFunction::all(&self.app)).into_response(),
-            AdminRoute::OpenApi => match self.handler().url().await {
+        match what {
+            "host/status" => Json(admin::status(&self.instance_id, self.started)).into_response(),
+            "local/events" => self.options.console.events().answer(self.stop.clone()),
+            "local/functions" => Json(HostedFunction::all(&self.app)).into_response(),
+            // The OpenAPI document, or null.
+            "local/openapi" => match self.handler().url().await {
                 Ok(url) => {
                     Json(server::openapi(&self.client, &url, &self.app).await).into_response()
                 }
-                Err(_) => empty(StatusCode::SERVICE_UNAVAILABLE),
+                Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
             },
-            AdminRoute::Events => self.console.events().answer(self.stop.clone()),
+            _ => self.run(what, request).await.unwrap_or_else(IntoResponse::into_response),
         }
     }
 
-    async fn manual_run(
-        &self,
-        name: &str,
-        request: Request,
-    ) -> Result<ManualRun, (StatusCode, String)> {
+    /// Runs the function of `functions/<name>`. `local/functions/<name>` waits for its end.
+    async fn run(&self, what: &str, request: Request) -> Result<Response, (StatusCode, String)> {
         let refused = |status| (status, String::new());
-        let function = self.app.function(name).ok_or(refused(StatusCode::NOT_FOUND))?;
+        let (waits, path) = what.strip_prefix("local/").map_or((false, what), |path| (true, path));
+        let name = path.strip_prefix("functions/");
+        let function = name.and_then(|name| self.app.function(name)).cloned();
+        let function = function.ok_or(refused(StatusCode::NOT_FOUND))?;
         if request.method() != Method::POST {
             return Err(refused(StatusCode::METHOD_NOT_ALLOWED));
         }
         let body = to_bytes(request.into_body(), MAX_ADMIN_BODY_BYTES).await;
-        admin::read(function, &body.map_err(|_| refused(StatusCode::PAYLOAD_TOO_LARGE))?)
+        let body = body.map_err(|_| refused(StatusCode::PAYLOAD_TOO_LARGE))?;
+        let body = admin::manual_body(&function, &body)
+            .map_err(|reason| (StatusCode::BAD_REQUEST, reason))?;
+        let (invoker, console) = (self.invoker.clone(), self.options.console.clone());
+        let run = async move { admin::run(&function, body, invoker.as_ref(), &console).await };
+        if waits {
+            return Ok(Json(run.await).into_response());
+        }
+        tokio::spawn(run);
+        Ok(StatusCode::ACCEPTED.into_response())
     }
 
-    fn homepage(&self) -> Response {
-        if self.app.has_homepage() {
-            Html(html(&self.app)).into_response()
-        } else {
-            StatusCode::NO_CONTENT.into_response()
+    async fn answer(&self, request: Request) -> Response {
+        let version = request.version();
+        let accepted = accepted(&request);
+        let is_refused = accepted.is_err() && version < Version::HTTP_2;
+        let mut response = match accepted {
+            Ok(path) => self.dispatched(request, &path).await,
+            Err(status) => status.into_response(),
+        };
+        if is_refused || version < Version::HTTP_11 {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    async fn dispatched(&self, mut request: Request, path: &str) -> Response {
+        normalise(&mut request, path);
+        if let Some(what) = path.strip_prefix("/admin/") {
+            return self.admin(what, request).await;
+        }
+        match self.routes.find(request.method(), path) {
+            // A CONNECT names no path.
+            None if path == "/" && request.method() != Method::CONNECT => {
+                if self.app.has_homepage() {
+                    Html(html(&self.app)).into_response()
+                } else {
+                    StatusCode::NO_CONTENT.into_response()
+                }
+            }
+            None => StatusCode::NOT_FOUND.into_response(),
+            // The route stays, so the request reaches no other function.
+            Some(target) if target.is_closed => StatusCode::NOT_FOUND.into_response(),
+            Some(target) if self.level(&request) < target.auth_level => {
+                StatusCode::UNAUTHORIZED.into_response()
+            }
+            Some(target) => {
+                let HostOptions { console, chaos, .. } = &self.options;
+                let (handler, client) = (self.handler(), &self.client);
+                let proxy = Proxy { handler, client, console, chaos: chaos.as_ref() };
+                proxy.forward(&target.function, request).await
+            }
         }
     }
 }
 
 /// Answers a request. Like the host, it reads the body to its end before it answers.
 pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> Response {
-    answer_after_body(request, |request| answer(front, request)).await
-}
-
-async fn answer(front: Arc<Front>, request: Request) -> Response {
-    let version = request.version();
-    let mut response = match accepted(&request) {
-        Ok(path) => dispatched(front, request, &path).await,
-        Err(status) => refused(status, version),
-    };
-    if version < Version::HTTP_11 {
-        close(&mut response);
-    }
-    response
-}
-
-async fn dispatched(front: Arc<Front>, mut request: Request, path: &str) -> Response {
-    normalise(&mut request, path);
-    if let Some(what) = path.strip_prefix("/admin/") {
-        return front.admin(what, request).await;
-    }
-    let Some(target) = front.routes.find(request.method(), path) else {
-        // A CONNECT names no path.
-        let is_root = path == "/" && request.method() != Method::CONNECT;
-        return if is_root { front.homepage() } else { empty(StatusCode::NOT_FOUND) };
-    };
-    // The route stays, so the request reaches no other function.
-    if target.is_closed {
-        return empty(StatusCode::NOT_FOUND);
-    }
-    if front.level(&request) < target.auth_level {
-        return empty(StatusCode::UNAUTHORIZED);
-    }
-    let Front { client, console, chaos, .. } = &*front;
-    let proxy = Proxy { handler: front.handler(), client, console, chaos: chaos.as_ref() };
-    proxy.forward(&target.function, request).await
-}
-
-fn empty(status: StatusCode) -> Response {
-    (status, Body::empty()).into_response()
+    answer_after_body(request, |request| async move { front.answer(request).await }).await
 }
 
 /// Returns the decoded path of a request, or the status with which the host refuses it before it looks
@@ -252,20 +206,6 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
     request_path::decoded(uri.path()).map_err(|_| StatusCode::BAD_REQUEST)
 }
 
-/// Returns a refusal, after which the host closes the connection.
-fn refused(status: StatusCode, version: Version) -> Response {
-    let mut response = empty(status);
-    if version < Version::HTTP_2 {
-        close(&mut response);
-    }
-    response
-}
-
-/// Closes the connection after the answer.
-fn close(response: &mut Response) {
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-}
-
 /// Writes method, path and query as the host's proxy does.
 fn normalise(request: &mut Request, path: &str) {
     let method = request.method().as_str().to_ascii_uppercase();
@@ -289,14 +229,13 @@ fn normalise(request: &mut Request, path: &str) {
 const STANDARD_METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
 
-/// Returns the page.
 pub(super) fn html(app: &FunctionApp) -> String {
     let mut rows = String::new();
     for function in app.functions() {
         let what = match &function.trigger {
             FunctionTrigger::Http(http) => {
                 let methods: Vec<_> = http.methods.iter().map(Method::as_str).collect();
-                let route = format!("/{}", escaped(&app.host().full_route(&http.route)));
+                let route = format!("/{}", escaped(&http.route));
                 let is_link = methods.contains(&"GET") && !route.contains('{');
                 let address =
                     if is_link { format!("<a href=\"{route}\">{route}</a>") } else { route };
@@ -368,9 +307,6 @@ fn code(uri: &Uri) -> Option<&str> {
     })
 }
 
-const HTTP_1_0: &[u8] = b"HTTP/1.0";
-const HTTP_1_1: &[u8] = b"HTTP/1.1";
-
 /// A listener whose connections answer in HTTP/1.1, also a request of HTTP/1.0.
 ///
 /// Kestrel answers so. hyper answers in the version of the request, and always writes the status line
@@ -384,7 +320,7 @@ impl Listener for HostListener {
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         let (stream, address) = Listener::accept(&mut self.0).await;
-        (Connection { stream, version: FirstVersion::Unknown }, address)
+        (Connection { stream, version: None }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -392,21 +328,10 @@ impl Listener for HostListener {
     }
 }
 
-/// A connection that replaces the version of its first answer.
 pub(super) struct Connection {
     stream: TcpStream,
-    version: FirstVersion,
-}
-
-/// The state of the first answer's version.
-#[derive(Clone, Copy)]
-enum FirstVersion {
-    /// No byte was written yet.
-    Unknown,
-    /// The version is replaced, and this number of its bytes was written.
-    Replaced(usize),
-    /// It was written.
-    Written,
+    /// The rest of the version that is written instead of the first answer's; `None` before that answer.
+    version: Option<&'static [u8]>,
 }
 
 impl AsyncRead for Connection {
@@ -425,20 +350,15 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if let FirstVersion::Unknown = self.version {
-            let is_old = bytes.starts_with(HTTP_1_0);
-            self.version = if is_old { FirstVersion::Replaced(0) } else { FirstVersion::Written };
+        let Self { stream, version } = &mut *self;
+        let is_old = bytes.starts_with(b"HTTP/1.0");
+        let rest = version.get_or_insert(if is_old { b"HTTP/1.1" } else { b"" });
+        if rest.is_empty() {
+            return Pin::new(stream).poll_write(context, bytes);
         }
-        let FirstVersion::Replaced(n_written) = self.version else {
-            return Pin::new(&mut self.stream).poll_write(context, bytes);
-        };
-        let rest = HTTP_1_1.get(n_written..).unwrap_or_default();
-        let n_more = ready!(Pin::new(&mut self.stream).poll_write(context, rest))?;
-        let n_written = n_written + n_more;
-        let is_done = n_written == HTTP_1_1.len();
-        self.version =
-            if is_done { FirstVersion::Written } else { FirstVersion::Replaced(n_written) };
-        Poll::Ready(Ok(n_more))
+        let n_written = ready!(Pin::new(stream).poll_write(context, rest))?;
+        *rest = &rest[n_written..];
+        Poll::Ready(Ok(n_written))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,17 +1,19 @@
 //! A function and its trigger.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::Method;
 use serde_json::Value;
 use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::json::{ConfigError, Node, parse_time_span};
 use super::ncrontab::Schedule;
 use super::newtonsoft::DateParsing;
 use super::routes::Template;
 use super::settings::Settings;
+use crate::lock;
 
 /// One function: its trigger and its retry policy.
 #[derive(Debug, Clone)]
@@ -40,8 +42,9 @@ pub enum FunctionTrigger {
 /// An `httpTrigger`.
 #[derive(Debug, Clone)]
 pub struct HttpTrigger {
-    /// The route template without the app's prefix.
+    /// The route with the app's prefix, such as `api/posts/{postId}`.
     pub route: String,
+    pub(crate) template: Template,
     /// The methods; empty for all.
     pub methods: Vec<Method>,
     /// The key that a caller needs.
@@ -88,22 +91,28 @@ pub struct CosmosTrigger {
     pub start: FeedStart,
     /// The rule of `host.json` for strings that look like dates.
     pub dates: DateParsing,
-    /// The last batch, which all clones share.
-    pub last_batch: LastBatch,
+    /// The last batch, as an example of one.
+    pub last_batch: LastValue<Arc<[Value]>>,
 }
 
-/// The last batch of a trigger, as an example of one. It is kept in memory.
-#[derive(Debug, Clone, Default)]
-pub struct LastBatch(Arc<Mutex<Option<Arc<[Value]>>>>);
+/// A value of this host that all clones share. It is kept in memory, not in storage as the real host does.
+#[derive(Debug, Clone)]
+pub struct LastValue<T>(Arc<Mutex<Option<T>>>);
 
-impl LastBatch {
-    /// Returns the documents; `None` before the first batch.
-    pub fn get(&self) -> Option<Arc<[Value]>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+impl<T> Default for LastValue<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T: Clone> LastValue<T> {
+    /// Returns the value; `None` before the first one.
+    pub fn get(&self) -> Option<T> {
+        lock(&self.0).clone()
     }
 
-    pub(super) fn set(&self, documents: Arc<[Value]>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(documents);
+    pub(super) fn set(&self, value: T) {
+        *lock(&self.0) = Some(value);
     }
 }
 
@@ -127,23 +136,8 @@ pub struct TimerTrigger {
     pub run_on_startup: bool,
     /// Keeps the times of the last and next run; true by default.
     pub use_monitor: bool,
-    /// The last run, which all clones share.
-    pub last_run: LastRun,
-}
-
-/// The last run of a timer function; kept in memory, not in storage as the real host does.
-#[derive(Debug, Clone, Default)]
-pub struct LastRun(Arc<Mutex<Option<OffsetDateTime>>>);
-
-impl LastRun {
-    /// Returns the last run of this host.
-    pub fn get(&self) -> Option<OffsetDateTime> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn set(&self, time: OffsetDateTime) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(time);
-    }
+    /// The last run.
+    pub last_run: LastValue<OffsetDateTime>,
 }
 
 impl TimerTrigger {
@@ -179,30 +173,11 @@ impl RetryPolicy {
 }
 
 /// Names of the trigger's fields in the extension's version 4, which ignores all others in silence.
-const COSMOS_FIELDS: &[&str] = &[
-    "type",
-    "direction",
-    "name",
-    "dataType",
-    "connection",
-    "databaseName",
-    "containerName",
-    "leaseConnection",
-    "leaseDatabaseName",
-    "leaseContainerName",
-    "createLeaseContainerIfNotExists",
-    "leaseContainerPrefix",
-    "leasesContainerThroughput",
-    "feedPollDelay",
-    "leaseAcquireInterval",
-    "leaseExpirationInterval",
-    "leaseRenewInterval",
-    "maxItemsPerInvocation",
-    "startFromBeginning",
-    "startFromTime",
-    "preferredLocations",
-    "changeFeedMode",
-];
+const COSMOS_FIELDS: &str = "type direction name dataType connection databaseName containerName \
+    leaseConnection leaseDatabaseName leaseContainerName createLeaseContainerIfNotExists \
+    leaseContainerPrefix leasesContainerThroughput feedPollDelay leaseAcquireInterval \
+    leaseExpirationInterval leaseRenewInterval maxItemsPerInvocation startFromBeginning \
+    startFromTime preferredLocations changeFeedMode";
 
 /// Their names in version 3 of the extension.
 const COSMOS_V3_FIELDS: &[(&str, &str)] = &[
@@ -233,10 +208,8 @@ impl Function {
             }
         }
         let [(kind, trigger)] = triggers.as_slice() else {
-            return Err(root.error(
-                "bindings",
-                &format!("must hold exactly one trigger, and there are {}", triggers.len()),
-            ));
+            let fault = format!("must hold exactly one trigger, and there are {}", triggers.len());
+            return Err(root.error("bindings", &fault));
         };
         if let Some(direction) = trigger.string("direction")?
             && direction != "in"
@@ -249,25 +222,41 @@ impl Function {
             "httptrigger" => FunctionTrigger::Http(read_http(name, trigger, &bindings)?),
             "cosmosdbtrigger" => {
                 if retry.is_none() {
-                    warnings.push(root.sentence(
-                        "retry",
-                        "is missing: a batch that fails is logged, checkpointed and so lost",
-                    ));
+                    let fault =
+                        "is missing: a batch that fails is logged, checkpointed and so lost";
+                    warnings.push(root.sentence("retry", fault));
                 }
                 FunctionTrigger::Cosmos(read_cosmos(trigger, settings, warnings)?)
             }
             "timertrigger" => FunctionTrigger::Timer(read_timer(trigger, settings)?),
             _ => {
-                return Err(trigger.error(
-                    "type",
-                    &format!(
-                        "is {kind:?}, which this stand-in does not have: it runs \
-                              httpTrigger, cosmosDBTrigger and timerTrigger"
-                    ),
-                ));
+                let known = "httpTrigger, cosmosDBTrigger and timerTrigger";
+                let fault =
+                    format!("is {kind:?}, which this stand-in does not have: it runs {known}");
+                return Err(trigger.error("type", &fault));
             }
         };
         Ok(Self { name: name.to_owned(), binding: binding.to_owned(), trigger, retry })
+    }
+
+    pub(crate) fn http(&self) -> Option<&HttpTrigger> {
+        match &self.trigger {
+            FunctionTrigger::Http(http) => Some(http),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn cosmos(&self) -> Option<&CosmosTrigger> {
+        match &self.trigger {
+            FunctionTrigger::Cosmos(trigger) => Some(trigger),
+            _ => None,
+        }
+    }
+}
+
+impl HttpTrigger {
+    pub(crate) fn takes(&self, method: &Method) -> bool {
+        self.methods.is_empty() || self.methods.contains(method)
     }
 }
 
@@ -276,11 +265,9 @@ fn read_http(
     trigger: &Node<'_>,
     bindings: &[Node<'_>],
 ) -> Result<HttpTrigger, ConfigError> {
-    let mut outputs = 0;
-    for binding in bindings {
-        outputs += usize::from(binding.string("type")? == Some("http"));
-    }
-    if bindings.len() != 2 || outputs != 1 {
+    let is_output =
+        |binding: &Node<'_>| binding.string("type").is_ok_and(|kind| kind == Some("http"));
+    if bindings.len() != 2 || !bindings.iter().any(is_output) {
         return Err(trigger.error(
             "type",
             "is httpTrigger, which the host hands through only beside exactly one other binding, \
@@ -288,7 +275,7 @@ fn read_http(
         ));
     }
     let route = trigger.string("route")?.filter(|route| !route.is_empty()).unwrap_or(name);
-    Template::parse(route).map_err(|fault| trigger.error("route", &fault))?;
+    let template = Template::parse(route).map_err(|fault| trigger.error("route", &fault))?;
     let mut methods = Vec::new();
     for text in trigger.strings("methods")?.unwrap_or_default() {
         let method = Method::from_bytes(text.to_ascii_uppercase().as_bytes())
@@ -300,13 +287,11 @@ fn read_http(
         level if level.eq_ignore_ascii_case("function") => AuthLevel::Function,
         level if level.eq_ignore_ascii_case("admin") => AuthLevel::Admin,
         other => {
-            return Err(trigger.error(
-                "authLevel",
-                &format!("is {other:?}: it must be anonymous, function or admin"),
-            ));
+            let fault = format!("is {other:?}: it must be anonymous, function or admin");
+            return Err(trigger.error("authLevel", &fault));
         }
     };
-    Ok(HttpTrigger { route: route.to_owned(), methods, auth_level })
+    Ok(HttpTrigger { route: route.to_owned(), template, methods, auth_level })
 }
 
 fn read_cosmos(
@@ -319,19 +304,19 @@ fn read_cosmos(
             let fault = format!("is a name of version 3 and does not work: write {new}");
             return Err(trigger.error(field, &fault));
         }
-        if !COSMOS_FIELDS.contains(&field.as_str()) {
+        if !COSMOS_FIELDS.split(' ').any(|known| known == field) {
             warnings.push(trigger.sentence(field, "is unknown: the host ignores it in silence"));
         }
     }
-    let resolved = |field: &str, text: &str| {
-        settings.resolve(text).map_err(|name| {
-            trigger.error(field, &format!("names the setting {name}, which does not exist"))
-        })
+    let required = |field: &str, reason: &str| {
+        resolved(trigger, field, trigger.required(field, reason)?, settings)
     };
-    let required = |field: &str, reason: &str| resolved(field, trigger.required(field, reason)?);
     let optional = |field: &str, default: &str| match trigger.string(field)? {
-        Some(text) if !text.is_empty() => resolved(field, text),
+        Some(text) if !text.is_empty() => resolved(trigger, field, text, settings),
         _ => Ok(default.to_owned()),
+    };
+    let millis = |field: &str, default: u32| {
+        positive(trigger, field, default).map(|number| Duration::from_millis(number.into()))
     };
     let connection = required("connection", "it is the setting that names the account")?;
     let database = required("databaseName", "it is the database to read the changes of")?;
@@ -347,51 +332,54 @@ fn read_cosmos(
             "leaseContainerPrefix",
             "two functions with one prefix steal each other's changes",
         )?,
-        create_lease_container: trigger
-            .boolean("createLeaseContainerIfNotExists")?
-            .unwrap_or(false),
+        create_lease_container: trigger.is_true("createLeaseContainerIfNotExists")?,
         max_items_per_invocation: positive(trigger, "maxItemsPerInvocation", 100)?,
-        feed_poll_delay: Duration::from_millis(positive(trigger, "feedPollDelay", 5000)?.into()),
-        lease_renew_interval: Duration::from_millis(
-            positive(trigger, "leaseRenewInterval", 17_000)?.into(),
-        ),
+        feed_poll_delay: millis("feedPollDelay", 5000)?,
+        lease_renew_interval: millis("leaseRenewInterval", 17_000)?,
         start: read_start(trigger)?,
         dates: DateParsing::default(),
-        last_batch: LastBatch::default(),
+        last_batch: LastValue::default(),
         connection,
         database,
     })
 }
 
+/// Replaces the settings in the text of a field.
+fn resolved(
+    node: &Node<'_>,
+    field: &str,
+    text: &str,
+    settings: &Settings,
+) -> Result<String, ConfigError> {
+    settings.resolve(text).map_err(|name| {
+        node.error(field, &format!("names the setting {name}, which does not exist"))
+    })
+}
+
 fn read_start(trigger: &Node<'_>) -> Result<FeedStart, ConfigError> {
-    let beginning = trigger.boolean("startFromBeginning")?.unwrap_or(false);
-    match (beginning, trigger.string("startFromTime")?) {
+    match (trigger.is_true("startFromBeginning")?, trigger.string("startFromTime")?) {
         (true, Some(_)) => {
             Err(trigger.error("startFromTime", "excludes startFromBeginning: keep one of them"))
         }
         (true, None) => Ok(FeedStart::Beginning),
         (false, None) => Ok(FeedStart::Now),
         (false, Some(text)) => {
-            OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339)
-                .map(FeedStart::Time)
-                .map_err(|_| {
-                    trigger.error("startFromTime", "must be a time such as 2026-11-21T09:25:54Z")
-                })
+            let fault = "must be a time such as 2026-11-21T09:25:54Z";
+            let time = OffsetDateTime::parse(text, &Rfc3339);
+            time.map(FeedStart::Time).map_err(|_| trigger.error("startFromTime", fault))
         }
     }
 }
 
 fn read_timer(trigger: &Node<'_>, settings: &Settings) -> Result<TimerTrigger, ConfigError> {
     let text = trigger.required("schedule", "it says when the function runs")?;
-    let text = settings.resolve(text).map_err(|name| {
-        trigger.error("schedule", &format!("names the setting {name}, which does not exist"))
-    })?;
+    let text = resolved(trigger, "schedule", text, settings)?;
     let schedule = Schedule::parse(&text).map_err(|fault| trigger.error("schedule", &fault))?;
     Ok(TimerTrigger {
         schedule,
-        run_on_startup: trigger.boolean("runOnStartup")?.unwrap_or(false),
+        run_on_startup: trigger.is_true("runOnStartup")?,
         use_monitor: trigger.boolean("useMonitor")?.unwrap_or(true),
-        last_run: LastRun::default(),
+        last_run: LastValue::default(),
     })
 }
 
@@ -415,11 +403,8 @@ fn read_retry(node: &Node<'_>) -> Result<RetryPolicy, ConfigError> {
 }
 
 fn positive(node: &Node<'_>, field: &str, default: u32) -> Result<u32, ConfigError> {
-    match node.integer(field)? {
-        None => Ok(default),
-        Some(number) => u32::try_from(number)
-            .ok()
-            .filter(|number| *number > 0)
-            .ok_or_else(|| node.error(field, "must be a positive integer")),
-    }
+    let number = u32::try_from(node.integer(field)?.unwrap_or(default.into())).ok();
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| node.error(field, "must be a positive integer"))
 }

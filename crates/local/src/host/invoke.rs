@@ -1,12 +1,12 @@
 //! Invocations over HTTP or in the process, with the function's retry policy.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use async_trait::async_trait;
 use axum::body::Body;
 use axum::http::{Request, header};
+use axum::response::Response;
 use bytes::Bytes;
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -21,21 +21,16 @@ use super::wire::{self, Attempt, InvocationAnswer};
 pub type InvocationResult = Result<InvocationAnswer, InvocationFailure>;
 
 /// An invoker: the handler's process over HTTP, or a router in this process.
+#[async_trait]
 pub trait Invoker: Send + Sync {
     /// Runs one attempt of an invocation.
-    fn invoke<'a>(
-        &'a self,
-        function: &'a str,
-        invocation_id: &'a str,
-        body: Bytes,
-    ) -> BoxFuture<'a, InvocationResult>;
+    async fn invoke(&self, function: &str, invocation_id: &str, body: Bytes) -> InvocationResult;
 
     /// Kills the handler with all that it has under way. In this process there is no handler to kill: a
     /// drop ends an invocation where it waits.
     fn crash(&self) {}
 }
 
-/// The client of requests to the handler.
 pub(super) type HandlerClient = Client<HttpConnector, Body>;
 
 pub(super) fn handler_client() -> HandlerClient {
@@ -63,22 +58,12 @@ impl HttpInvoker {
     }
 }
 
+#[async_trait]
 impl Invoker for HttpInvoker {
-    fn invoke<'a>(
-        &'a self,
-        function: &'a str,
-        invocation_id: &'a str,
-        body: Bytes,
-    ) -> BoxFuture<'a, InvocationResult> {
-        async move {
-            let request = request(&self.url, function, invocation_id, body)?;
-            let response =
-                self.client.request(request).await.map_err(|error| unreachable(&error))?;
-            let (parts, body) = response.into_parts();
-            let body = body.collect().await.map_err(|error| unreachable(&error))?;
-            read(&parts, &body.to_bytes())
-        }
-        .boxed()
+    async fn invoke(&self, function: &str, invocation_id: &str, body: Bytes) -> InvocationResult {
+        let request = request(&self.url, function, invocation_id, body)?;
+        let answer = self.client.request(request).await.map_err(|error| unreachable(&error))?;
+        read(answer.map(Body::new)).await
     }
 }
 
@@ -86,21 +71,11 @@ impl Invoker for HttpInvoker {
 #[derive(Debug, Clone)]
 pub struct RouterInvoker(pub axum::Router);
 
+#[async_trait]
 impl Invoker for RouterInvoker {
-    fn invoke<'a>(
-        &'a self,
-        function: &'a str,
-        invocation_id: &'a str,
-        body: Bytes,
-    ) -> BoxFuture<'a, InvocationResult> {
-        async move {
-            let request = request("", function, invocation_id, body)?;
-            let Ok(response) = self.0.clone().oneshot(request).await;
-            let (parts, body) = response.into_parts();
-            let body = body.collect().await.map_err(|error| unreachable(&error))?;
-            read(&parts, &body.to_bytes())
-        }
-        .boxed()
+    async fn invoke(&self, function: &str, invocation_id: &str, body: Bytes) -> InvocationResult {
+        let Ok(answer) = self.0.clone().oneshot(request("", function, invocation_id, body)?).await;
+        read(answer).await
     }
 }
 
@@ -119,13 +94,13 @@ fn request(
         .map_err(|error| unreachable(&error))
 }
 
-fn read(parts: &http::response::Parts, body: &[u8]) -> InvocationResult {
-    let content_type = parts.headers.get(header::CONTENT_TYPE);
-    let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let answer = wire::read_answer(parts.status.as_u16(), content_type, body)?;
-    let header = |name| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
-    let done = header(wire::DONE);
-    let charge = header(wire::REQUEST_CHARGE);
+async fn read(answer: Response) -> InvocationResult {
+    let (parts, body) = answer.into_parts();
+    let body = body.collect().await.map_err(|error| unreachable(&error))?.to_bytes();
+    let header = |name: &str| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
+    let content_type = header(header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let answer = wire::read_answer(parts.status.as_u16(), &content_type, &body)?;
+    let (done, charge) = (header(wire::DONE), header(wire::REQUEST_CHARGE));
     Ok(InvocationAnswer { done, charge, ..answer })
 }
 
@@ -138,13 +113,16 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {
-        text = format!("{text}: {inner}");
+        let inner_text = inner.to_string();
+        // Some errors only pass on the text of their cause.
+        if !text.ends_with(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
         source = inner.source();
     }
     text
 }
 
-/// The outcome of an invocation with its retries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InvocationOutcome {
     Succeeded,
@@ -154,7 +132,6 @@ pub(super) enum InvocationOutcome {
     GivenUp(InvocationFailure),
 }
 
-/// The rules of retries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Retrying {
     /// The factor of the policy's pauses; 1 except for tests.
@@ -181,17 +158,13 @@ pub(super) async fn run(
         let failure = match result {
             Ok(answer) => {
                 let ended = ended.charged(answer.charge.as_deref());
-                console.succeeded(ended, note, answer.done.as_deref());
-                for line in &answer.logs {
-                    console.log(line);
-                }
+                console.succeeded(ended, note, &answer);
                 return InvocationOutcome::Succeeded;
             }
             Err(failure) => failure,
         };
         console.failed(ended, format!("{note}: {failure}").trim_start_matches(": "));
-        let Some(delay) =
-            function.retry.as_ref().and_then(|policy| policy.delay(attempt.retry_count))
+        let Some(delay) = function.retry.and_then(|policy| policy.delay(attempt.retry_count))
         else {
             return InvocationOutcome::Failed(failure);
         };
@@ -200,12 +173,8 @@ pub(super) async fn run(
             return InvocationOutcome::GivenUp(failure);
         }
         attempt.failure = Some(failure);
-        tokio::time::sleep(scaled(delay, retrying.scale)).await;
+        tokio::time::sleep(delay.mul_f64(retrying.scale)).await;
     }
-}
-
-fn scaled(delay: Duration, scale: f64) -> Duration {
-    Duration::try_from_secs_f64(delay.as_secs_f64() * scale).unwrap_or(delay)
 }
 
 /// The reason why an invocation failed.

@@ -1,39 +1,25 @@
 //! The reader of an app's JSON files, with messages that name the file and the field.
 
-use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 /// The faults in the files of an app, one sentence for each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError {
-    problems: Vec<String>,
-}
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct ConfigError(pub(super) Vec<String>);
 
 impl ConfigError {
     pub(super) fn new(problem: impl Into<String>) -> Self {
-        Self { problems: vec![problem.into()] }
-    }
-
-    pub(super) fn from_problems(problems: Vec<String>) -> Self {
-        Self { problems }
+        Self(vec![problem.into()])
     }
 
     /// Returns the faults, each a sentence that names file and field.
     pub fn problems(&self) -> &[String] {
-        &self.problems
+        &self.0
     }
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.problems.join("\n"))
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 /// Reads a JSON file; also returns its short name for messages.
 pub(super) fn read_json(path: &Path) -> Result<(String, Value), ConfigError> {
@@ -46,7 +32,6 @@ pub(super) fn read_json(path: &Path) -> Result<(String, Value), ConfigError> {
     Ok((file, json))
 }
 
-/// An object in a file, with its path.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     file: &'a str,
@@ -59,7 +44,6 @@ impl<'a> Node<'a> {
         Self { file, path: String::new(), fields: json.as_object() }
     }
 
-    /// Returns a fault of this object's field.
     pub(super) fn error(&self, field: &str, fault: &str) -> ConfigError {
         ConfigError::new(self.sentence(field, fault))
     }
@@ -89,6 +73,11 @@ impl<'a> Node<'a> {
         self.typed(field, "true or false", Value::as_bool)
     }
 
+    /// Returns true if the field is present and true.
+    pub(super) fn is_true(&self, field: &str) -> Result<bool, ConfigError> {
+        Ok(self.boolean(field)?.unwrap_or(false))
+    }
+
     pub(super) fn integer(&self, field: &str) -> Result<Option<i64>, ConfigError> {
         self.typed(field, "an integer", Value::as_i64)
     }
@@ -102,7 +91,6 @@ impl<'a> Node<'a> {
         }))
     }
 
-    /// Returns the objects of a list.
     pub(super) fn objects(&self, field: &str) -> Result<Vec<Node<'a>>, ConfigError> {
         let items = self.typed(field, "a list", Value::as_array)?.map_or(&[][..], Vec::as_slice);
         let node = |(index, item): (usize, &'a Value)| {
@@ -115,7 +103,6 @@ impl<'a> Node<'a> {
         items.iter().enumerate().map(node).collect()
     }
 
-    /// Returns the strings of a list; `None` if the field does not exist.
     pub(super) fn strings(&self, field: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
         let Some(items) = self.typed(field, "a list", Value::as_array)? else {
             return Ok(None);
@@ -135,13 +122,10 @@ impl<'a> Node<'a> {
             let whole = if self.path.is_empty() { "the file" } else { &self.path };
             return Err(ConfigError::new(format!("{}: {whole} must be an object", self.file)));
         };
-        match fields.get(field) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => match read(value) {
-                Some(read) => Ok(Some(read)),
-                None => Err(self.error(field, &format!("must be {wanted}"))),
-            },
-        }
+        let Some(value) = fields.get(field).filter(|value| !value.is_null()) else {
+            return Ok(None);
+        };
+        read(value).map(Some).ok_or_else(|| self.error(field, &format!("must be {wanted}")))
     }
 
     fn place(&self, field: &str) -> String {

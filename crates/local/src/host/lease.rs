@@ -5,9 +5,10 @@
 //! once, from any owner. The former owner notices that at its next write. Leases do not expire here, but
 //! their owner renews them as the real one does.
 
+use anyhow::Context as _;
 use azure_core::http::Etag;
 use azure_data_cosmos::feed::FeedRange;
-use azure_data_cosmos::models::ContainerProperties;
+use azure_data_cosmos::models::{ContainerProperties, TimeToLive};
 use azure_data_cosmos::options::{
     ChangeFeedStartFrom, FeedOptions, ItemWriteOptions, Precondition, QueryOptions,
 };
@@ -20,13 +21,12 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::Instant;
 
-use super::feed::{FeedError, epk_range, feed_range, feed_ranges};
+use super::feed::{FeedError, epk_range, feed_range, feed_ranges, open};
 use super::function::CosmosTrigger;
 
 /// The number of attempts to acquire a lease that another host has written meanwhile.
 const MAX_ACQUIRE_ATTEMPTS: u32 = 10;
 
-/// A lease of this host.
 #[derive(Debug, Clone)]
 pub(super) struct Lease {
     pub item: LeaseItem,
@@ -49,18 +49,19 @@ impl TryFrom<StoredLease> for Lease {
     type Error = FeedError;
 
     fn try_from(StoredLease { item, etag }: StoredLease) -> Result<Self, FeedError> {
-        let range = item.range().ok_or_else(|| FeedError::LeaseWithoutRange(item.id.clone()))?;
+        let range = item.range().with_context(|| {
+            let id = &item.id;
+            format!("the lease {id} has no FeedRange: delete it, or let the real trigger acquire it once")
+        })?;
         let range = feed_range(range)?;
         Ok(Self { item, range, written_at: Instant::now(), etag: Some(Etag::from(etag)) })
     }
 }
 
-/// The leases of one function.
 #[derive(Clone)]
 pub(super) struct Leases {
     monitored: ContainerClient,
     container: ContainerClient,
-    /// The beginning of the ids.
     prefix: String,
     /// The `_rid` of the monitored container.
     pub(super) rid: String,
@@ -74,29 +75,24 @@ impl Leases {
         monitored: (&CosmosClient, &ContainerClient),
         owner: &str,
     ) -> Result<Self, FeedError> {
-        let database = client.database_client(&trigger.lease_database);
         let name = &trigger.lease_container;
         if trigger.create_lease_container {
-            let properties: ContainerProperties = serde_json::from_value(json!({
-                "id": name,
-                "partitionKey": { "paths": ["/id"], "kind": "Hash", "version": 2 },
-                "defaultTtl": -1,
-            }))?;
+            let properties = ContainerProperties::new(name.clone(), "/id".into())
+                .with_default_ttl(TimeToLive::NoDefault);
+            let database = client.database_client(&trigger.lease_database);
             match database.create_container(properties, None).await {
                 Err(error) if !error.status().is_conflict() => return Err(error.into()),
                 _ => {}
             }
         }
-        let container = database
-            .container_client(name, None)
-            .await
-            .map_err(|error| FeedError::container(&trigger.lease_database, name, error))?;
+        let container = open(client, &trigger.lease_database, name).await?;
         let (account, monitored) = monitored;
         let properties = monitored.read(None).await?.into_model()?;
         let rid = properties.system_properties.resource_id.unwrap_or_default();
         let host = account.endpoint().host_str().unwrap_or_default();
-        let prefix = lease_prefix(&trigger.lease_prefix, host, &rid)
-            .ok_or_else(|| FeedError::NoRid(trigger.container.clone()))?;
+        let prefix = lease_prefix(&trigger.lease_prefix, host, &rid).with_context(|| {
+            format!("the container {} has no _rid that names its leases", trigger.container)
+        })?;
         Ok(Self { monitored: monitored.clone(), container, prefix, rid, owner: owner.to_owned() })
     }
 
@@ -111,16 +107,11 @@ impl Leases {
         let mut taken = Vec::new();
         let mut replaced = Vec::new();
         for range in physical {
-            if let Some(lease) = stored.iter().find(|lease| lease.range == *range) {
+            let n_taken = taken.len();
+            for lease in stored.iter().filter(|lease| lease.range.is_subset_of(range)) {
                 taken.push(self.take(lease.clone()).await?);
-                continue;
             }
-            let within: Vec<_> =
-                stored.iter().filter(|lease| lease.range.is_subset_of(range)).collect();
-            if !within.is_empty() {
-                for lease in within {
-                    taken.push(self.take(lease.clone()).await?);
-                }
+            if taken.len() > n_taken {
                 continue;
             }
             let parent = stored.iter().find(|lease| range.is_subset_of(&lease.range));
@@ -136,21 +127,6 @@ impl Leases {
             self.delete(lease).await?;
         }
         Ok(taken)
-    }
-
-    /// Writes the delivered position of the lease's range.
-    pub(super) async fn checkpoint(
-        &self,
-        lease: &mut Lease,
-        continuation: String,
-    ) -> Result<(), FeedError> {
-        lease.item.continuation = Some(continuation);
-        self.replace(lease).await
-    }
-
-    /// Renews the lease of an owner that has written no checkpoint for a while.
-    pub(super) async fn renew(&self, lease: &mut Lease) -> Result<(), FeedError> {
-        self.replace(lease).await
     }
 
     /// Returns true if a lost lease has no owner: an operator has taken it away.
@@ -223,7 +199,6 @@ impl Leases {
         }
     }
 
-    /// Creates the item that says that the leases of the function have been created.
     async fn create_info(&self) -> Result<(), FeedError> {
         let id = format!("{}.info", self.prefix);
         match self.container.create_item(&id, &id, &json!({ "id": id }), None).await {
@@ -264,7 +239,8 @@ impl Leases {
         }))
     }
 
-    async fn replace(&self, lease: &mut Lease) -> Result<(), FeedError> {
+    /// Writes a lease under its ETag, which also renews it.
+    pub(super) async fn replace(&self, lease: &mut Lease) -> Result<(), FeedError> {
         lease.item.timestamp = Some(now());
         let mut options = ItemWriteOptions::default();
         if let Some(etag) = &lease.etag {

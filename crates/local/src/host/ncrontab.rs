@@ -4,18 +4,14 @@
 //! join day-of-month and day-of-week by "or"; NCRONTAB joins them by "and". A schedule that runs here
 //! must run in Azure.
 
-use time::{Date, Duration, Month, OffsetDateTime, Time};
+use time::{Date, Duration, OffsetDateTime, Time};
 
 /// A parsed schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     text: String,
-    seconds: u64,
-    minutes: u64,
-    hours: u64,
-    days: u64,
-    months: u64,
-    weekdays: u64,
+    /// The numbers of each field, as bits: seconds, minutes, hours, days, months, weekdays.
+    fields: [u64; 6],
 }
 
 const MONTHS: [&str; 12] =
@@ -23,6 +19,16 @@ const MONTHS: [&str; 12] =
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 /// A leap day that falls on a given weekday comes after at most 40 years (over 2100).
 const SEARCHED_DAYS: u32 = 41 * 366;
+
+/// What the fields hold, with their lowest and highest numbers and names.
+const FIELDS: [(&str, u32, u32, &[&str]); 6] = [
+    ("seconds", 0, 59, &[]),
+    ("minutes", 0, 59, &[]),
+    ("hours", 0, 23, &[]),
+    ("days", 1, 31, &[]),
+    ("months", 1, 12, &MONTHS),
+    ("weekdays", 0, 6, &WEEKDAYS),
+];
 
 impl Schedule {
     /// Reads `second minute hour day month weekday`; five fields mean second 0, as in the host.
@@ -37,31 +43,22 @@ impl Schedule {
                  NCRONTAB expression such as \"0 */5 * * * *\""
             ));
         }
-        let fields: Vec<&str> = text.split_whitespace().collect();
-        let (seconds, rest) = match fields.as_slice() {
-            [seconds, rest @ ..] if rest.len() == 5 => (*seconds, rest),
-            rest if rest.len() == 5 => ("0", rest),
-            _ => {
-                return Err(format!(
-                    "is {text:?} with {} fields: NCRONTAB has six, seconds first",
-                    fields.len()
-                ));
-            }
-        };
-        let part = |text: &str, what: &str, low: u32, high: u32, names: &[&str]| {
-            field(text, low, high, names).ok_or_else(|| {
+        let written: Vec<&str> = text.split_whitespace().collect();
+        let all =
+            if written.len() == 5 { [&["0"], &written[..]].concat() } else { written.clone() };
+        if all.len() != FIELDS.len() {
+            let n_fields = written.len();
+            return Err(format!(
+                "is {text:?} with {n_fields} fields: NCRONTAB has six, seconds first"
+            ));
+        }
+        let mut fields = [0; 6];
+        for ((bits, text), (what, low, high, names)) in fields.iter_mut().zip(all).zip(FIELDS) {
+            *bits = field(text, low, high, names).ok_or_else(|| {
                 format!("has {text:?} for the {what}, which go from {low} to {high}")
-            })
-        };
-        Ok(Self {
-            seconds: part(seconds, "seconds", 0, 59, &[])?,
-            minutes: part(rest[0], "minutes", 0, 59, &[])?,
-            hours: part(rest[1], "hours", 0, 23, &[])?,
-            days: part(rest[2], "days", 1, 31, &[])?,
-            months: part(rest[3], "months", 1, 12, &MONTHS)?,
-            weekdays: part(rest[4], "weekdays", 0, 6, &WEEKDAYS)?,
-            text: fields.join(" "),
-        })
+            })?;
+        }
+        Ok(Self { text: written.join(" "), fields })
     }
 
     /// Returns the next time after `after`, in UTC; `None` if there is none, as for 30 February.
@@ -88,32 +85,25 @@ impl Schedule {
     }
 
     fn has_day(&self, date: Date) -> bool {
-        has(self.months, month_number(date.month()))
-            && has(self.days, date.day())
-            && has(self.weekdays, date.weekday().number_days_from_sunday())
+        let weekday = date.weekday().number_days_from_sunday();
+        self.has(3, date.day()) && self.has(4, date.month().into()) && self.has(5, weekday)
     }
 
     fn time_from(&self, earliest: Time) -> Option<Time> {
-        let (hour, minute, second) = earliest.as_hms();
-        for h in (hour..24).filter(|h| has(self.hours, *h)) {
-            let from_minute = if h == hour { minute } else { 0 };
-            for m in (from_minute..60).filter(|m| has(self.minutes, *m)) {
-                let from_second = if h == hour && m == minute { second } else { 0 };
-                if let Some(s) = (from_second..60).find(|s| has(self.seconds, *s)) {
-                    return Time::from_hms(h, m, s).ok();
-                }
-            }
-        }
-        None
+        let hours = (earliest.hour()..24).filter(|hour| self.has(2, *hour));
+        let times = hours.flat_map(|hour| (0..60).map(move |minute| (hour, minute)));
+        let times = times.filter(|(_, minute)| self.has(1, *minute));
+        times
+            .flat_map(|(hour, minute)| {
+                let seconds = (0..60).filter(|second| self.has(0, *second));
+                seconds.filter_map(move |second| Time::from_hms(hour, minute, second).ok())
+            })
+            .find(|time| *time >= earliest)
     }
-}
 
-fn has(set: u64, number: u8) -> bool {
-    set & (1 << number) != 0
-}
-
-fn month_number(month: Month) -> u8 {
-    month.into()
+    fn has(&self, field: usize, number: u8) -> bool {
+        self.fields[field] & (1 << number) != 0
+    }
 }
 
 /// Reads a list of `*`, `n`, `a-b`, each with `/step`, as a set of bits.

@@ -6,7 +6,9 @@
 //! texts of such documents.
 
 use serde_json::Value;
-use time::{Date, Month};
+use time::PrimitiveDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::{datetime, format_description};
 
 /// The deepest nesting that the reader accepts.
 const MAX_DEPTH: usize = 64;
@@ -43,17 +45,6 @@ pub enum Exception {
 pub fn write_page(documents: &[Value], dates: DateParsing) -> Result<String, Exception> {
     let mut writer = Writer { text: String::new(), dates };
     writer.array(documents, 1)?;
-    Ok(writer.text)
-}
-
-/// Returns the trigger's text of one value.
-///
-/// # Errors
-///
-/// If it makes the reader throw.
-pub fn write(value: &Value, dates: DateParsing) -> Result<String, Exception> {
-    let mut writer = Writer { text: String::new(), dates };
-    writer.value(value, 0)?;
     Ok(writer.text)
 }
 
@@ -148,8 +139,10 @@ fn double_text(double: f64) -> String {
 const TICKS_PER_MILLISECOND: i64 = 10_000;
 const TICKS_PER_SECOND: i64 = 1_000 * TICKS_PER_MILLISECOND;
 const TICKS_PER_DAY: i64 = 24 * 60 * 60 * TICKS_PER_SECOND;
-/// Day 0 of .NET's `DateTime`.
-const FIRST_DAY: Date = time::macros::date!(0001 - 01 - 01);
+/// Tick 0 of .NET's `DateTime`.
+const FIRST_MOMENT: PrimitiveDateTime = datetime!(0001-01-01 0:00);
+const SECONDS: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
 /// 1970-01-01.
 const UNIX_EPOCH_TICKS: i64 = 719_162 * TICKS_PER_DAY;
 /// 9999-12-31T23:59:59.9999999.
@@ -168,7 +161,6 @@ pub fn rewritten_date(text: &str) -> Result<Option<String>, Exception> {
     iso(text).map(in_range).transpose()
 }
 
-/// A parsed date, whose ticks may be out of range.
 struct Parsed {
     ticks: i64,
     zone: &'static str,
@@ -208,7 +200,6 @@ fn microsoft(text: &str) -> Option<Parsed> {
     Some(Parsed { ticks, zone })
 }
 
-/// Parses digits, optionally after a minus.
 fn integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -221,105 +212,54 @@ fn iso(text: &str) -> Option<Parsed> {
     if !text.is_ascii() || !(19..=40).contains(&text.len()) {
         return None;
     }
-    let mut rest = DateCursor(text.as_bytes());
-    let year = rest.number(4).filter(|year| *year > 0)?;
-    rest.byte(b'-')?;
-    let month = rest.number(2)?;
-    rest.byte(b'-')?;
-    let day = rest.number(2)?;
-    rest.byte(b'T')?;
-    let hour = rest.number(2).filter(|hour| *hour <= 24)?;
-    rest.byte(b':')?;
-    let minute = rest.number(2).filter(|minute| *minute < 60)?;
-    rest.byte(b':')?;
-    let second = rest.number(2).filter(|second| *second < 60)?;
-    let fraction = if rest.byte(b'.').is_some() { rest.fraction()? } else { 0 };
+    let (seconds, rest) = text.split_at(19);
+    let (fraction, zone) = match rest.strip_prefix('.') {
+        None => (0, rest),
+        Some(rest) => {
+            let n_digits = rest.bytes().take(7).take_while(u8::is_ascii_digit).count();
+            let (digits, zone) = rest.split_at(n_digits);
+            let digits = format!("{digits:0<7}");
+            (integer(&digits).filter(|_| n_digits > 0)?, zone)
+        }
+    };
     // Midnight may be the 24th hour of the day before.
-    if hour == 24 && (minute, second, fraction) != (0, 0, 0) {
-        return None;
-    }
-    let date = Date::from_calendar_date(
-        i32::try_from(year).ok()?,
-        Month::try_from(u8::try_from(month).ok()?).ok()?,
-        u8::try_from(day).ok()?,
-    );
-    let days = i64::from(date.ok()?.to_julian_day() - FIRST_DAY.to_julian_day());
-    let seconds = (hour * 60 + minute) * 60 + second;
-    let ticks = days * TICKS_PER_DAY + seconds * TICKS_PER_SECOND + fraction;
-    let (zone, offset) = rest.zone()?;
+    let midnight = seconds.strip_suffix("T24:00:00").filter(|_| fraction == 0);
+    let seconds = midnight.map_or(seconds.to_owned(), |date| format!("{date}T00:00:00"));
+    let time = PrimitiveDateTime::parse(&seconds, SECONDS).ok().filter(|time| time.year() > 0)?;
+    let days = i64::from(midnight.is_some());
+    let since = (time - FIRST_MOMENT).whole_seconds();
+    let ticks = days * TICKS_PER_DAY + since * TICKS_PER_SECOND + fraction;
+    let (zone, offset) = read_zone(zone)?;
     // A date that the offset moves out of range stops at the end of the range; a midnight that is
     // out of range by itself does not.
     let moved = if ticks > MAX_TICKS { ticks } else { (ticks + offset).clamp(0, MAX_TICKS) };
     Some(Parsed { ticks: moved, zone })
 }
 
-/// The unread part of a text.
-struct DateCursor<'a>(&'a [u8]);
-
-impl DateCursor<'_> {
-    fn byte(&mut self, wanted: u8) -> Option<()> {
-        self.0 = self.0.strip_prefix(&[wanted])?;
-        Some(())
+/// Reads the zone at the end of a text, with the ticks to add for UTC. The parser is lenient: it
+/// accepts two digits for minutes without any sign before them, and then the zone is unspecified.
+fn read_zone(text: &str) -> Option<(&'static str, i64)> {
+    if let "Z" | "z" = text {
+        return Some((UTC, 0));
     }
-
-    /// Reads a number of exactly `digits` digits.
-    fn number(&mut self, digits: usize) -> Option<i64> {
-        let (number, rest) = self.0.split_at_checked(digits)?;
-        let number = integer(std::str::from_utf8(number).ok()?).filter(|_| number[0] != b'-')?;
-        self.0 = rest;
-        Some(number)
-    }
-
-    /// Reads one to seven fraction digits, in ticks.
-    fn fraction(&mut self) -> Option<i64> {
-        let count = self.0.iter().take(7).take_while(|byte| byte.is_ascii_digit()).count();
-        let missing = u32::try_from(7 - count).ok()?;
-        Some(self.number(count)? * 10_i64.pow(missing))
-    }
-
-    /// Reads the zone to the end of the text, with the ticks to add for UTC. The parser is lenient: it
-    /// accepts two digits for minutes without any sign before them, and then the zone is unspecified.
-    fn zone(mut self) -> Option<(&'static str, i64)> {
-        if self.0.is_empty() {
-            return Some((UNSPECIFIED, 0));
-        }
-        if let b"Z" | b"z" = self.0 {
-            return Some((UTC, 0));
-        }
-        let mut sign = 0;
-        let mut hours = 0;
-        let mut minutes = 0;
-        if let [first @ (b'+' | b'-'), rest @ ..] = self.0 {
-            let mut after = DateCursor(rest);
-            hours = after.number(2)?;
-            sign = if *first == b'+' { -1 } else { 1 };
-            self = after;
-        }
-        if !self.0.is_empty() {
-            let _ = self.byte(b':');
-            minutes = if self.0.is_empty() { 0 } else { self.number(2)? };
-        }
-        let offset = sign * (hours * 60 + minutes) * 60 * TICKS_PER_SECOND;
-        let zone = if sign == 0 { UNSPECIFIED } else { LOCAL };
-        self.0.is_empty().then_some((zone, offset))
-    }
+    let two = |text: &str| integer(text).filter(|number| text.len() == 2 && *number >= 0);
+    let (sign, hours, rest) = match text.bytes().next() {
+        Some(b'+') => (-1, two(text.get(1..3)?)?, &text[3..]),
+        Some(b'-') => (1, two(text.get(1..3)?)?, &text[3..]),
+        _ => (0, 0, text),
+    };
+    let minutes = match rest.strip_prefix(':').unwrap_or(rest) {
+        "" => 0,
+        minutes => two(minutes)?,
+    };
+    let zone = if sign == 0 { UNSPECIFIED } else { LOCAL };
+    Some((zone, sign * (hours * 60 + minutes) * 60 * TICKS_PER_SECOND))
 }
 
 fn format_ticks(ticks: i64, zone: &str) -> String {
-    let days = i32::try_from(ticks / TICKS_PER_DAY).unwrap_or_default();
-    let date = Date::from_julian_day(FIRST_DAY.to_julian_day() + days);
-    let date = date.unwrap_or(FIRST_DAY);
-    let seconds = ticks / TICKS_PER_SECOND;
+    let time = FIRST_MOMENT + time::Duration::seconds(ticks / TICKS_PER_SECOND);
+    let mut text = time.format(SECONDS).unwrap_or_default();
     let fraction = ticks % TICKS_PER_SECOND;
-    let mut text = format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-        date.year(),
-        u8::from(date.month()),
-        date.day(),
-        seconds / 3_600 % 24,
-        seconds / 60 % 60,
-        seconds % 60,
-    );
     if fraction > 0 {
         text.push('.');
         text.push_str(format!("{fraction:07}").trim_end_matches('0'));

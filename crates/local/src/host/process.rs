@@ -5,7 +5,7 @@
 //! less than 30 minutes between them. It runs in a process group of its own, which is killed whole at
 //! the end.
 
-use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::net::TcpListener;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use super::console::Console;
@@ -44,32 +44,16 @@ pub struct HandlerOptions {
     pub start_timeout: Duration,
 }
 
-/// The reason why the handler does not run.
+/// The reason why the handler does not run, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HandlerError {
-    /// The executable cannot be started.
-    #[error("the handler {0} cannot be started: {1}")]
-    Spawn(String, String),
-    /// No free port.
-    #[error("there is no free port for the handler: {0}")]
-    Port(String),
-    /// Three errors in a row.
-    #[error(
-        "the handler failed three times with less than 30 minutes between, so the host stops: \
-         the last time it {0}"
-    )]
-    ThreeErrors(String),
-    /// It ended without an error, after which the host does not start it again.
-    #[error("the handler ended with exit code 0, after which the host does not start it again")]
-    Ended,
-}
+#[error("{0}")]
+pub struct HandlerError(String);
 
-/// The running handler.
+/// The running handler. Its drop ends it.
 #[derive(Debug)]
 pub struct HandlerProcess {
-    state: watch::Receiver<HandlerState>,
-    kill: mpsc::Sender<Kill>,
-    supervisor: JoinHandle<()>,
+    watch: HandlerWatch,
+    supervisor: AbortOnDropHandle<()>,
 }
 
 /// The reason for a kill of the handler.
@@ -83,9 +67,8 @@ enum Kill {
     Replaced,
 }
 
-/// The state of the handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HandlerState {
+enum HandlerState {
     /// It was started and does not answer yet.
     Starting,
     /// It answers at this URL.
@@ -94,11 +77,9 @@ pub enum HandlerState {
     Failed(HandlerError),
 }
 
-/// The number of errors that stop the host.
 const MAX_ERRORS: usize = 3;
 /// An error counts together with the one before if less time is between them.
 const ERROR_INTERVAL: Duration = Duration::from_mins(30);
-/// The interval between two requests `GET /`.
 const READY_INTERVAL: Duration = Duration::from_millis(25);
 /// The time in which a replaced handler has to finish the requests in flight.
 const REPLACE_GRACE: Duration = Duration::from_secs(10);
@@ -112,28 +93,23 @@ impl HandlerProcess {
         let (kill, killed) = mpsc::channel(1);
         let supervisor = tokio::spawn(async move {
             let mut supervisor = Supervisor { options, console, state: sender, killed };
-            let error = supervisor.supervise().await;
+            let Err(error) = supervisor.supervise().await;
             supervisor.state.send_replace(HandlerState::Failed(error));
         });
-        Self { state, kill, supervisor }
+        let watch = HandlerWatch { state, kill };
+        Self { watch, supervisor: AbortOnDropHandle::new(supervisor) }
     }
 
     /// Returns a view of the handler's state that outlives this value.
     pub fn watch(&self) -> HandlerWatch {
-        HandlerWatch { state: self.state.clone(), kill: self.kill.clone() }
+        self.watch.clone()
     }
 
     /// Kills the handler and all its children, as the host does, without a signal to end by itself.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
         self.supervisor.abort();
         // An aborted task has dropped the child, which kills its group.
-        let _ = (&mut self.supervisor).await;
-    }
-}
-
-impl Drop for HandlerProcess {
-    fn drop(&mut self) {
-        self.supervisor.abort();
+        let _ = self.supervisor.await;
     }
 }
 
@@ -156,7 +132,7 @@ impl HandlerWatch {
         match settled.as_deref() {
             Ok(HandlerState::Ready(url)) => Ok(url.clone()),
             Ok(HandlerState::Failed(error)) => Err(error.clone()),
-            Ok(HandlerState::Starting) | Err(_) => Err(HandlerError::Ended),
+            _ => Err(ended()),
         }
     }
 
@@ -166,7 +142,7 @@ impl HandlerWatch {
         let failed = state.wait_for(|state| matches!(state, HandlerState::Failed(_))).await;
         match failed.as_deref() {
             Ok(HandlerState::Failed(error)) => error.clone(),
-            _ => HandlerError::Ended,
+            _ => ended(),
         }
     }
 
@@ -212,20 +188,17 @@ enum End {
 }
 
 impl Supervisor {
-    async fn supervise(&mut self) -> HandlerError {
-        let port = match free_port() {
-            Ok(port) => port,
-            Err(error) => return HandlerError::Port(error.to_string()),
-        };
-        let mut errors: VecDeque<Instant> = VecDeque::new();
+    /// Keeps the handler running. Ends only with an error.
+    async fn supervise(&mut self) -> Result<Infallible, HandlerError> {
+        let port = free_port().map_err(|error| {
+            HandlerError(format!("there is no free port for the handler: {error}"))
+        })?;
+        let mut errors = Vec::new();
         loop {
-            let end = match self.run_once(port).await {
-                Ok(end) => end,
-                Err(error) => return error,
-            };
+            let end = self.run_once(port).await?;
             self.state.send_replace(HandlerState::Starting);
             let what = match end {
-                End::Exited(status) if status.success() => return HandlerError::Ended,
+                End::Exited(status) if status.success() => return Err(ended()),
                 End::Exited(status) if status.code() == Some(INTENDED_RESTART) => {
                     self.console.info("The handler asked to be started again (exit code 200)");
                     continue;
@@ -242,12 +215,15 @@ impl Supervisor {
                 End::Killed(Kill::Replaced) => continue,
                 End::Killed(Kill::TimedOut) => "was killed after functionTimeout".to_owned(),
             };
-            if errors.back().is_some_and(|last| last.elapsed() >= ERROR_INTERVAL) {
+            if errors.last().is_some_and(|last: &Instant| last.elapsed() >= ERROR_INTERVAL) {
                 errors.clear();
             }
-            errors.push_back(Instant::now());
+            errors.push(Instant::now());
             if errors.len() >= MAX_ERRORS {
-                return HandlerError::ThreeErrors(what);
+                return Err(HandlerError(format!(
+                    "the handler failed three times with less than 30 minutes between, so the host \
+                     stops: the last time it {what}"
+                )));
             }
             self.console.error(&format!("The handler {what}; starting it again"));
         }
@@ -308,30 +284,23 @@ impl ProcessGroup {
             .kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
-        let mut child = command
-            .spawn()
-            .map_err(|error| HandlerError::Spawn(name.clone(), error.to_string()))?;
+        let mut child = command.spawn().map_err(|error| not_started(&name, &error))?;
         let id = child.id();
         if let Some(stdout) = child.stdout.take() {
             forward(stdout, console.clone(), Console::handler);
         }
         if let Some(stderr) = child.stderr.take() {
-            // The host logs these lines as errors, or as warnings if they begin so.
             forward(stderr, console.clone(), |console, line| {
-                let text = format!("handler ! {line}");
-                if line.to_ascii_lowercase().contains("warn") {
-                    console.warn(&text);
-                } else {
-                    console.error(&text);
-                }
+                let is_warning = line.to_ascii_lowercase().contains("warn");
+                let print = if is_warning { Console::warn } else { Console::error };
+                print(console, &format!("handler ! {line}"));
             });
         }
         Ok(Self { child, id, name })
     }
 
     async fn wait(&mut self) -> Result<ExitStatus, HandlerError> {
-        let status = self.child.wait().await;
-        status.map_err(|error| HandlerError::Spawn(self.name.clone(), error.to_string()))
+        self.child.wait().await.map_err(|error| not_started(&self.name, &error))
     }
 
     /// Asks the handler to finish its requests in flight and to end. On systems without signals it ends
@@ -370,6 +339,15 @@ impl Drop for ProcessGroup {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+fn ended() -> HandlerError {
+    let text = "the handler ended with exit code 0, after which the host does not start it again";
+    HandlerError(text.to_owned())
+}
+
+fn not_started(name: &str, error: &std::io::Error) -> HandlerError {
+    HandlerError(format!("the handler {name} cannot be started: {error}"))
 }
 
 fn forward(

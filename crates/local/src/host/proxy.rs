@@ -8,44 +8,39 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
-use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use futures::future::join_all;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http_body::{Frame, SizeHint};
-use hyper_util::client::legacy::Error;
 use tokio::time::Sleep;
 
 use super::console::{Console, Ended};
 use super::disturbance::MAX_CRASH_DELAY_MS;
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
-use super::wire::{self, INVOCATION_ID};
+use super::wire;
 use crate::chaos::{Chaos, ChaosKind};
+use crate::lock;
 
 /// The time in which the handler must begin to answer.
 const ACTIVITY_TIMEOUT: Duration = Duration::from_mins(4);
-/// The number of the host's attempts to get an answer.
 const MAX_ATTEMPTS: usize = 10;
 /// The number of requests that the host's HTTP client sends within an attempt, unless it is a `POST`.
 const SENDS_PER_ATTEMPT: usize = 4;
 /// The pause after the first attempt. It doubles after each one.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_millis(250);
 
 /// The host's name of an invocation id, beside [`wire::INVOCATION_ID`].
 const MS_INVOCATION_ID: HeaderName = HeaderName::from_static("x-ms-invocation-id");
-/// The trace of a caller.
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -62,7 +57,6 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// A proxy to one handler.
 pub(super) struct Proxy<'a> {
     pub(super) handler: &'a HandlerWatch,
     pub(super) client: &'a HandlerClient,
@@ -164,7 +158,7 @@ impl Proxy<'_> {
                     }
                     Err(error) => {
                         reason = format!("the handler did not answer: {}", chain(&error));
-                        if is_refused(&error) {
+                        if error.is_connect() {
                             break;
                         }
                     }
@@ -173,10 +167,6 @@ impl Proxy<'_> {
         }
         Err(reason)
     }
-}
-
-fn is_refused(error: &Error) -> bool {
-    error.is_connect()
 }
 
 /// Turns the head of the caller's request into that of the request to the handler.
@@ -269,7 +259,7 @@ const SIDE_BY_SIDE_PROBABILITY: f64 = 0.5;
 
 /// Sends a request without a body once, or several times if [`ChaosKind::Repeat`] happens. One answer is
 /// kept, and all others are dropped.
-pub(super) async fn send<F: Future>(chaos: &Chaos, once: impl Fn() -> F) -> F::Output {
+async fn send<F: Future>(chaos: &Chaos, once: impl Fn() -> F) -> F::Output {
     let Some(mut random) = chaos.roll(ChaosKind::Repeat) else {
         return once().await;
     };
@@ -285,28 +275,6 @@ pub(super) async fn send<F: Future>(chaos: &Chaos, once: impl Fn() -> F) -> F::O
         once().await;
     }
     once().await
-}
-
-/// Puts the host's repetitions in front of a router, for tests in one process without a host.
-///
-/// Each request without a body gets an invocation id, if it has none. A repeated one keeps it.
-pub fn repeating(router: Router, chaos: Chaos) -> Router {
-    router.layer(from_fn(move |mut request: Request, next: Next| {
-        let chaos = chaos.clone();
-        async move {
-            if !request.body().is_end_stream() {
-                return next.run(request).await;
-            }
-            if !request.headers().contains_key(INVOCATION_ID)
-                && let Ok(id) = HeaderValue::try_from(uuid::Uuid::new_v4().to_string())
-            {
-                request.headers_mut().insert(INVOCATION_ID, id);
-            }
-            let (head, _) = request.into_parts();
-            let once = || next.clone().run(Request::from_parts(head.clone(), Body::empty()));
-            send(&chaos, once).await
-        }
-    }))
 }
 
 /// The time from the head to the body. In Azure, two processes and a network are between.
@@ -357,20 +325,14 @@ impl RequestBody {
         })
     }
 
-    /// Returns true after the body was sent to its end.
     pub(super) fn is_sent(&self) -> bool {
         self.0.as_ref().is_none_or(|state| lock(state).sent)
     }
 
-    /// Stops the sending.
     pub(super) fn abandon(&self) {
         let body = self.0.as_ref().and_then(|state| lock(state).body.take());
         drop(body);
     }
-}
-
-fn lock(state: &Mutex<BodyState>) -> MutexGuard<'_, BodyState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Sending {

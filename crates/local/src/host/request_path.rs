@@ -76,40 +76,23 @@ fn without_dots(path: &str) -> String {
 /// Escapes all characters that a path may not hold. A percent sign is escaped too, so `%2F` becomes
 /// `%252F`.
 pub(super) fn encoded(path: &str) -> String {
-    let mut encoded = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            push_escape(&mut encoded, byte);
-        }
-    }
-    encoded
+    escaped(path, |_, byte| b"-._~!$&'()*+,;=:@/".contains(&byte))
 }
 
-/// Escapes all characters that a query may not hold. Escapes stay, and so `%25zz` is written as `%zz`
-/// is.
+/// Escapes all characters that a query may not hold. Escapes stay, and so `%25zz` is written as `%zz` is.
 pub(super) fn encoded_query(query: &str) -> String {
-    let mut encoded = String::with_capacity(query.len());
-    for (index, byte) in query.bytes().enumerate() {
-        let is_escape = || {
-            byte == b'%' && query.as_bytes().get(index + 1..index + 3).and_then(hex_byte).is_some()
-        };
-        let may_stand = byte.is_ascii_alphanumeric() || b";/?:@&=+$,#[]!'()*-._~".contains(&byte);
-        if may_stand || is_escape() {
-            encoded.push(char::from(byte));
-        } else {
-            push_escape(&mut encoded, byte);
-        }
-    }
-    encoded
+    let is_escape = |at: usize| query.as_bytes().get(at + 1..at + 3).and_then(hex_byte).is_some();
+    escaped(query, |at, byte| {
+        b";/?:@&=+$,#[]!'()*-._~".contains(&byte) || (byte == b'%' && is_escape(at))
+    })
 }
 
-fn push_escape(text: &mut String, byte: u8) {
-    text.push('%');
-    for digit in [byte >> 4, byte & 15] {
-        text.push(char::from(b"0123456789ABCDEF"[usize::from(digit)]));
-    }
+fn escaped(text: &str, stays: impl Fn(usize, u8) -> bool) -> String {
+    let escape = |(at, byte): (usize, u8)| match char::from(byte) {
+        letter if byte.is_ascii_alphanumeric() || stays(at, byte) => letter.to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().enumerate().map(escape).collect()
 }
 
 /// Returns true if the host's server accepts the `Host` headers of an HTTP/1 request.

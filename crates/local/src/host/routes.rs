@@ -39,15 +39,12 @@ impl Template {
         if template.starts_with('/') || template.starts_with('~') {
             return Err(format!("is {template:?}: a route must not begin with / or ~"));
         }
-        let texts: Vec<&str> = template.split('/').filter(|text| !text.is_empty()).collect();
-        let mut segments = Vec::with_capacity(texts.len());
-        for (index, text) in texts.iter().enumerate() {
-            let segment = Segment::parse(text)?;
-            let last = index + 1 == texts.len();
-            if !last && matches!(segment, Segment::CatchAll) {
-                return Err(format!("has {text:?} before its end, where a catch-all cannot be"));
-            }
-            segments.push(segment);
+        let texts = template.split('/').filter(|text| !text.is_empty());
+        let segments = texts.map(Segment::parse).collect::<Result<Vec<_>, _>>()?;
+        if segments.iter().rev().skip(1).any(|segment| *segment == Segment::CatchAll) {
+            return Err(format!(
+                "is {template:?}: a catch-all can stand only at the end of a route"
+            ));
         }
         Ok(Self { segments })
     }
@@ -56,14 +53,12 @@ impl Template {
     pub fn matches(&self, path: &str) -> bool {
         let path = path.strip_prefix('/').unwrap_or(path);
         let path = path.strip_suffix('/').unwrap_or(path);
-        let mut texts =
-            if path.is_empty() { Vec::new() } else { path.split('/').collect::<Vec<_>>() };
-        if texts.contains(&"") {
+        if path.split('/').any(str::is_empty) && !path.is_empty() {
             return false;
         }
-        texts.reverse();
+        let mut texts = path.split('/').filter(|text| !text.is_empty());
         for segment in &self.segments {
-            let fits = match (segment, texts.pop()) {
+            let fits = match (segment, texts.next()) {
                 (Segment::CatchAll, _) => return true,
                 (Segment::Parameter { optional, .. }, None) => *optional,
                 (Segment::Literal(_), None) => false,
@@ -76,7 +71,7 @@ impl Template {
                 return false;
             }
         }
-        texts.is_empty()
+        texts.next().is_none()
     }
 
     /// Returns one digit for each segment; the lowest template is the best match.
@@ -106,10 +101,8 @@ impl Segment {
             check_name(name)?;
             return Ok(Self::CatchAll);
         }
-        let (inner, optional) = match inner.strip_suffix('?') {
-            Some(inner) => (inner, true),
-            None => (inner, false),
-        };
+        let optional = inner.ends_with('?');
+        let inner = inner.strip_suffix('?').unwrap_or(inner);
         let mut parts = inner.split(':');
         check_name(parts.next().unwrap_or_default())?;
         let constraints = parts.map(Constraint::parse).collect::<Result<_, _>>()?;
@@ -125,10 +118,8 @@ impl Constraint {
                  length, minlength and maxlength"
             )
         };
-        let (name, arguments) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
-            Some((name, arguments)) => (name, arguments),
-            None => (text, ""),
-        };
+        let call = text.strip_suffix(')').and_then(|text| text.split_once('('));
+        let (name, arguments) = call.unwrap_or((text, ""));
         let numbers: Vec<usize> = arguments
             .split(',')
             .filter(|argument| !argument.is_empty())
@@ -190,13 +181,9 @@ impl<T> RouteTable<T> {
 
     /// Returns the first function that matches the request.
     pub fn find(&self, method: &Method, path: &str) -> Option<&T> {
-        self.routes
-            .iter()
-            .find(|route| {
-                (route.methods.is_empty() || route.methods.contains(method))
-                    && route.template.matches(path)
-            })
-            .map(|route| &route.target)
+        let takes = |route: &&Route<T>| route.methods.is_empty() || route.methods.contains(method);
+        let mut routes = self.routes.iter().filter(takes);
+        routes.find(|route| route.template.matches(path)).map(|route| &route.target)
     }
 }
 

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
+use async_trait::async_trait;
 use axum::Router;
 use azure_data_cosmos::CosmosClient;
 use bytes::Bytes;
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{select_all, try_join_all};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -20,13 +22,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::app::FunctionApp;
 use super::console::Console;
-use super::feed::{FeedError, FeedOptions, FeedPump};
-use super::front::{Front, HostListener, Keys, serve};
-use super::function::{CosmosTrigger, FunctionTrigger};
+use super::feed::{FeedOptions, FeedPump};
+use super::front::{self, Front, HostListener, Keys};
+use super::function::FunctionTrigger;
 use super::invoke::{
     HandlerClient, HttpInvoker, InvocationFailure, InvocationResult, Invoker, handler_client,
 };
-use super::json::ConfigError;
 use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};
 use super::settings::{self, Settings};
 use super::timer;
@@ -34,31 +35,6 @@ use crate::chaos::{Chaos, ChaosKind};
 
 /// The time in which connections have to end when the host stops. Their handlers have ended before.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The reason why the host does not run.
-#[derive(Debug, thiserror::Error)]
-pub enum HostError {
-    /// The app's files have faults.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// Another program listens on the port.
-    #[error(
-        "the port {0} of 127.0.0.1 is in use: end the program that has it, or give another --port"
-    )]
-    PortInUse(u16),
-    /// The port cannot be opened for another reason.
-    #[error("the port {0} of 127.0.0.1 cannot be opened: {1}")]
-    Port(u16, std::io::Error),
-    /// The handler does not run.
-    #[error(transparent)]
-    Handler(#[from] HandlerError),
-    /// A trigger's account cannot be reached.
-    #[error("the setting {0} does not lead to a Cosmos DB account: {1}")]
-    Connection(String, String),
-    /// A pump cannot be created.
-    #[error(transparent)]
-    Feed(#[from] FeedError),
-}
 
 /// A running host. Its drop ends everything, the handler included.
 #[derive(Debug)]
@@ -86,70 +62,80 @@ impl Host {
         app: FunctionApp,
         settings: &Settings,
         options: HostOptions,
-    ) -> Result<Self, HostError> {
+    ) -> anyhow::Result<Self> {
         // The port first: a second `cargo local` should fail before it runs a handler.
         let listener = listen(options.port).await?;
-        let address =
-            listener.local_addr().map_err(|error| HostError::Port(options.port, error))?;
-        let mut clients = BTreeMap::new();
-        for (function, trigger) in cosmos_functions(&app) {
-            for connection in [&trigger.connection, &trigger.lease_connection] {
-                if !clients.contains_key(connection) {
-                    let client = settings::client(settings, connection).await.map_err(|text| {
-                        HostError::Connection(format!("{connection} of {function}"), text)
-                    })?;
-                    clients.insert(connection.clone(), client);
-                }
-            }
-        }
-        let overlaps = |chaos: &Chaos| chaos.spec().probability(ChaosKind::Overlap) > 0.0;
-        let instances = if options.chaos.as_ref().is_some_and(overlaps) { 2 } else { 1 };
-        let is_stale = |chaos: &Chaos| chaos.spec().probability(ChaosKind::Stale) > 0.0;
-        let apart = usize::from(options.chaos.as_ref().is_some_and(is_stale));
+        let address = listener.local_addr()?;
+        let clients = clients(&app, settings).await?;
+        let has = |kind: ChaosKind| {
+            options.chaos.as_ref().is_some_and(|chaos| chaos.spec().probability(kind) > 0.0)
+        };
+        let instances = 1 + usize::from(has(ChaosKind::Overlap));
+        let apart = usize::from(has(ChaosKind::Stale));
+        let executable = options.root.join(&app.host().executable);
+        #[cfg(windows)]
+        let executable = executable.with_extension("exe");
+        let handler = HandlerOptions {
+            executable,
+            arguments: app.host().arguments.clone(),
+            working_directory: options.root.join(&app.host().working_directory),
+            settings: settings.clone(),
+            launcher: options.launcher.clone(),
+            start_timeout: options.start_timeout,
+        };
         let handlers: Vec<_> = (0..instances + apart)
-            .map(|_| {
-                let handler = handler_options(&app, settings, &options);
-                HandlerProcess::start(handler, options.console.clone())
-            })
+            .map(|_| HandlerProcess::start(handler.clone(), options.console.clone()))
             .collect();
         let watches: Vec<_> = handlers.iter().map(HandlerProcess::watch).collect();
-        let mut urls = Vec::with_capacity(watches.len());
-        for watch in &watches {
-            urls.push(watch.url().await?);
-        }
+        let urls = try_join_all(watches.iter().map(HandlerWatch::url)).await?;
         let client = handler_client();
         warn_of_mismatches(&app, &client, &urls, &options.console).await;
+        let timeout = app.host().function_timeout;
         let invoker = |watch: &HandlerWatch| -> Arc<dyn Invoker> {
-            Arc::new(HandlerInvoker {
-                handler: watch.clone(),
-                client: client.clone(),
-                timeout: app.host().function_timeout,
-            })
+            let (handler, client) = (watch.clone(), client.clone());
+            Arc::new(HandlerInvoker { handler, client, timeout })
         };
         let (serving, apart) = watches.split_at(instances);
-        let first = invoker(&serving[0]);
-        let invokers = Invokers {
-            first: first.clone(),
+        let stop = CancellationToken::new();
+        let mut triggers = Triggers {
+            first: invoker(&serving[0]),
             second: serving.get(1).map(invoker),
             apart: apart.first().map(invoker),
+            clients,
+            stop: stop.clone(),
+            tasks: JoinSet::new(),
         };
-        let stop = CancellationToken::new();
-        let mut triggers = JoinSet::new();
-        start_triggers(&app, &clients, &invokers, &options, &stop, &mut triggers)?;
+        triggers.start(&app, &options)?;
         let console = options.console.clone();
-        let front =
-            Front::new(app.clone(), serving.to_vec(), client, first, options, stop.clone())?;
-        let router = Router::new().fallback(serve).with_state(Arc::new(front));
+        let front = Front {
+            routes: front::routes(&app),
+            app: app.clone(),
+            handlers: serving.to_vec(),
+            client,
+            invoker: triggers.first,
+            options,
+            instance_id: uuid::Uuid::new_v4().simple().to_string(),
+            started: Instant::now(),
+            stop: stop.clone(),
+        };
+        let router = Router::new().fallback(front::serve).with_state(Arc::new(front));
         let stopped = stop.clone().cancelled_owned();
         let front = tokio::spawn(async move {
             // It has no errors of its own.
             let serving = axum::serve(HostListener(listener), router);
             let _ = serving.with_graceful_shutdown(stopped).await;
         });
-        let front = AbortOnDropHandle::new(front);
-        let url = format!("http://{address}");
-        let port = address.port();
-        Ok(Self { url, port, handlers, watches, app, console, stop, triggers, front })
+        Ok(Self {
+            url: format!("http://{address}"),
+            port: address.port(),
+            handlers,
+            watches,
+            app,
+            console,
+            stop,
+            triggers: triggers.tasks,
+            front: AbortOnDropHandle::new(front),
+        })
     }
 
     /// Returns the port of the HTTP functions.
@@ -171,21 +157,17 @@ impl Host {
     /// Waits until a handler has failed for good.
     pub async fn failed(&self) -> HandlerError {
         let failures = self.watches.iter().map(|watch| watch.failed().boxed());
-        futures::future::select_all(failures).await.0
+        select_all(failures).await.0
     }
 
     /// Waits until all handlers are ready, and for `life` longer, and kills them on purpose; returns
     /// false if one has failed for good.
     pub async fn crash_after(&self, life: Duration) -> bool {
-        for watch in &self.watches {
-            if watch.url().await.is_err() {
-                return false;
-            }
+        if try_join_all(self.watches.iter().map(HandlerWatch::url)).await.is_err() {
+            return false;
         }
         tokio::time::sleep(life).await;
-        for watch in &self.watches {
-            watch.crash();
-        }
+        self.watches.iter().for_each(HandlerWatch::crash);
         true
     }
 
@@ -195,10 +177,7 @@ impl Host {
     /// # Errors
     /// When a handler failed for good.
     pub async fn replace_handlers(&self) -> Result<(), HandlerError> {
-        let mut urls = Vec::with_capacity(self.watches.len());
-        for watch in &self.watches {
-            urls.push(watch.replace().await?);
-        }
+        let urls = try_join_all(self.watches.iter().map(HandlerWatch::replace)).await?;
         warn_of_mismatches(&self.app, &handler_client(), &urls, &self.console).await;
         Ok(())
     }
@@ -231,94 +210,86 @@ async fn warn_of_mismatches(
     }
 }
 
-async fn listen(port: u16) -> Result<TcpListener, HostError> {
+async fn listen(port: u16) -> anyhow::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => HostError::PortInUse(port),
-        _ => HostError::Port(port, error),
+        std::io::ErrorKind::AddrInUse => anyhow!(
+            "the port {port} of 127.0.0.1 is in use: end the program that has it, or give another --port"
+        ),
+        _ => anyhow!("the port {port} of 127.0.0.1 cannot be opened: {error}"),
     })
 }
 
-fn cosmos_functions(app: &FunctionApp) -> impl Iterator<Item = (&str, &CosmosTrigger)> {
-    app.functions().iter().filter_map(|function| match &function.trigger {
-        FunctionTrigger::Cosmos(trigger) => Some((function.name.as_str(), trigger)),
-        _ => None,
-    })
-}
-
-fn handler_options(
+/// Connects to the accounts of all triggers, by the names of their settings.
+async fn clients(
     app: &FunctionApp,
     settings: &Settings,
-    options: &HostOptions,
-) -> HandlerOptions {
-    let executable = options.root.join(&app.host().executable);
-    #[cfg(windows)]
-    let executable = executable.with_extension("exe");
-    HandlerOptions {
-        executable,
-        arguments: app.host().arguments.clone(),
-        working_directory: options.root.join(&app.host().working_directory),
-        settings: settings.clone(),
-        launcher: options.launcher.clone(),
-        start_timeout: options.start_timeout,
+) -> anyhow::Result<BTreeMap<String, CosmosClient>> {
+    let mut clients = BTreeMap::new();
+    for function in app.functions() {
+        let Some(trigger) = function.cosmos() else { continue };
+        for connection in [&trigger.connection, &trigger.lease_connection] {
+            if !clients.contains_key(connection) {
+                let client = settings::client(settings, connection).await.map_err(|fault| {
+                    let name = &function.name;
+                    anyhow!("the setting {connection} of {name} does not lead to a Cosmos DB account: {fault}")
+                })?;
+                clients.insert(connection.clone(), client);
+            }
+        }
     }
+    Ok(clients)
 }
 
-/// The handlers that triggers invoke.
-struct Invokers {
+/// The pumps and timers of an app, and the handlers that they invoke.
+struct Triggers {
     first: Arc<dyn Invoker>,
     /// The second handler of batches that overlap.
     second: Option<Arc<dyn Invoker>>,
     /// A handler without requests, so that it has no session with their writes.
     apart: Option<Arc<dyn Invoker>>,
+    clients: BTreeMap<String, CosmosClient>,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
 }
 
-fn start_triggers(
-    app: &FunctionApp,
-    clients: &BTreeMap<String, CosmosClient>,
-    invokers: &Invokers,
-    options: &HostOptions,
-    stop: &CancellationToken,
-    tasks: &mut JoinSet<()>,
-) -> Result<(), HostError> {
-    let mut random = options.chaos.as_ref().map(|chaos| chaos.fork(ChaosKind::Stale));
-    for function in app.functions() {
-        match &function.trigger {
-            FunctionTrigger::Http(_) => {}
-            FunctionTrigger::Cosmos(trigger) => {
-                let Some(client) = clients.get(&trigger.connection) else {
-                    continue;
-                };
-                let feed = FeedOptions {
-                    poll_delay: options.poll_delay,
-                    retry_scale: options.retry_scale,
-                    console: options.console.clone(),
-                    lease_client: clients.get(&trigger.lease_connection).cloned(),
-                    chaos: options.chaos.clone(),
-                    second_invoker: invokers.second.clone(),
-                    ..FeedOptions::default()
-                };
-                let apart = invokers.apart.as_ref();
-                let apart =
-                    apart.filter(|_| random.as_mut().is_some_and(|random| random.chance(0.5)));
-                let invoker = apart.unwrap_or(&invokers.first).clone();
-                let pump = FeedPump::new(client.clone(), function, invoker, feed)?;
-                let stop = stop.clone();
-                tasks.spawn(async move { pump.run(stop).await });
-            }
-            FunctionTrigger::Timer(timer) => {
-                let function = function.clone();
-                let timer = timer.clone();
-                let invoker = invokers.first.clone();
-                let console = options.console.clone();
-                let stop = stop.clone();
-                tasks.spawn(async move {
-                    let timer = timer::run(function, timer, invoker, console);
-                    stop.run_until_cancelled(timer).await;
-                });
+impl Triggers {
+    fn start(&mut self, app: &FunctionApp, options: &HostOptions) -> anyhow::Result<()> {
+        let mut random = options.chaos.as_ref().map(|chaos| chaos.fork(ChaosKind::Stale));
+        for function in app.functions() {
+            let stop = self.stop.clone();
+            match &function.trigger {
+                FunctionTrigger::Http(_) => {}
+                FunctionTrigger::Cosmos(trigger) => {
+                    let Some(client) = self.clients.get(&trigger.connection) else { continue };
+                    let feed = FeedOptions {
+                        poll_delay: options.poll_delay,
+                        retry_scale: options.retry_scale,
+                        console: options.console.clone(),
+                        lease_client: self.clients.get(&trigger.lease_connection).cloned(),
+                        chaos: options.chaos.clone(),
+                        second_invoker: self.second.clone(),
+                        ..FeedOptions::default()
+                    };
+                    let is_apart = |_: &&Arc<dyn Invoker>| {
+                        random.as_mut().is_some_and(|random| random.chance(0.5))
+                    };
+                    let apart = self.apart.as_ref().filter(is_apart);
+                    let invoker = apart.unwrap_or(&self.first).clone();
+                    let pump = FeedPump::new(client.clone(), function, invoker, feed)?;
+                    self.tasks.spawn(async move { pump.run(stop).await });
+                }
+                FunctionTrigger::Timer(timer) => {
+                    let invoker = self.first.clone();
+                    let console = options.console.clone();
+                    let timer = timer::run(function.clone(), timer.clone(), invoker, console);
+                    self.tasks.spawn(async move {
+                        stop.run_until_cancelled(timer).await;
+                    });
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// An invoker that finds the handler's present address, and kills it after `functionTimeout`.
@@ -328,28 +299,22 @@ struct HandlerInvoker {
     timeout: Option<Duration>,
 }
 
+#[async_trait]
 impl Invoker for HandlerInvoker {
-    fn invoke<'a>(
-        &'a self,
-        function: &'a str,
-        invocation_id: &'a str,
-        body: Bytes,
-    ) -> BoxFuture<'a, InvocationResult> {
-        async move {
-            let url = self.handler.url().await;
-            let url = url.map_err(|error| InvocationFailure::Unreachable(error.to_string()))?;
-            let invoker = HttpInvoker::with_client(url, self.client.clone());
-            let invocation = invoker.invoke(function, invocation_id, body);
-            let Some(timeout) = self.timeout else {
-                return invocation.await;
-            };
-            tokio::time::timeout(timeout, invocation).await.unwrap_or_else(|_| {
-                self.handler.kill();
-                Err(InvocationFailure::TimedOut)
-            })
-        }
-        .boxed()
+    async fn invoke(&self, function: &str, invocation_id: &str, body: Bytes) -> InvocationResult {
+        let url = self.handler.url().await;
+        let url = url.map_err(|error| InvocationFailure::Unreachable(error.to_string()))?;
+        let invoker = HttpInvoker::with_client(url, self.client.clone());
+        let invocation = invoker.invoke(function, invocation_id, body);
+        let Some(timeout) = self.timeout else {
+            return invocation.await;
+        };
+        tokio::time::timeout(timeout, invocation).await.unwrap_or_else(|_| {
+            self.handler.kill();
+            Err(InvocationFailure::TimedOut)
+        })
     }
+
     fn crash(&self) {
         self.handler.crash();
     }
@@ -396,11 +361,7 @@ impl HostOptions {
     }
 }
 
-/// The header with the names of the functions, separated by commas.
 const FUNCTIONS_HEADER: &str = "x-custom-handler-functions";
-
-/// The end of the route of the function that serves the OpenAPI document.
-const OPENAPI_FILE: &str = "openapi.json";
 
 /// Asks the handler; returns `None` if its answer lacks the header.
 pub(super) async fn ask(client: &HandlerClient, url: &str) -> Option<BTreeSet<String>> {
@@ -412,12 +373,7 @@ pub(super) async fn ask(client: &HandlerClient, url: &str) -> Option<BTreeSet<St
 /// Asks the handler for the OpenAPI document that one of its functions serves; returns `None` if it
 /// has none.
 pub(super) async fn openapi(client: &HandlerClient, url: &str, app: &FunctionApp) -> Option<Value> {
-    let mut functions = app.functions().iter();
-    let route = functions.find_map(|function| match &function.trigger {
-        FunctionTrigger::Http(http) if http.route.ends_with(OPENAPI_FILE) => Some(&http.route),
-        _ => None,
-    })?;
-    let url = format!("{url}/{}", app.host().full_route(route)).parse().ok()?;
+    let url = format!("{url}/{}", app.openapi_route()?).parse().ok()?;
     let body = client.get(url).await.ok()?.into_body().collect().await.ok()?;
     serde_json::from_slice(&body.to_bytes()).ok()
 }

@@ -114,11 +114,7 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Settings {
     }
 }
 
-/// Creates a client for the account that a setting's connection string names.
-///
-/// # Errors
-///
-/// The fault, as the end of a sentence; never the connection string itself.
+/// Creates a client for the account of a setting's connection string. The fault is the end of a sentence.
 pub(super) async fn client(settings: &Settings, name: &str) -> Result<CosmosClient, String> {
     match settings.get(name) {
         Some(text) => connect(text).await,

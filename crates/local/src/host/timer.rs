@@ -14,7 +14,6 @@ const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// A run that starts later than this is past due.
 const PAST_DUE_AFTER: Duration = Duration::from_secs(1);
 
-/// Runs a function on its schedule until the schedule ends.
 pub(super) async fn run(
     function: Function,
     timer: TimerTrigger,

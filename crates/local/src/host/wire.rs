@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::function::{Function, FunctionTrigger, RetryPolicy};
+use super::function::Function;
 use super::invoke::InvocationFailure;
 use super::newtonsoft::{DateParsing, Exception, quoted, write_page};
 
@@ -59,11 +59,7 @@ pub struct TimerStatus {
 /// If one of them makes the trigger throw. The real trigger then rereads the page for ever and does not
 /// call the handler.
 pub fn page(function: &Function, documents: &[Value]) -> Result<String, Exception> {
-    let dates = match &function.trigger {
-        FunctionTrigger::Cosmos(trigger) => trigger.dates,
-        FunctionTrigger::Http(_) | FunctionTrigger::Timer(_) => DateParsing::default(),
-    };
-    write_page(documents, dates)
+    write_page(documents, function.cosmos().map_or(DateParsing::default(), |trigger| trigger.dates))
 }
 
 /// Returns the body for a [`page`] of the change feed.
@@ -123,23 +119,18 @@ pub fn read_answer(
     }
     let json: Value = serde_json::from_slice(body)
         .map_err(|error| InvocationFailure::Body(status, error.to_string()))?;
-    let Some(fields) = json.as_object() else {
-        return Err(InvocationFailure::Body(status, "it is not an object".to_owned()));
-    };
+    let bad = |reason: &str| InvocationFailure::Body(status, reason.to_owned());
+    let fields = json.as_object().ok_or_else(|| bad("it is not an object"))?;
     let field = |name: &str| {
-        fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        let known = fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        known.map(|(_, value)| value).filter(|value| !value.is_null())
     };
-    if field("Outputs").is_some_and(|outputs| !outputs.is_object() && !outputs.is_null()) {
-        return Err(InvocationFailure::Body(status, "Outputs is not an object".to_owned()));
+    if field("Outputs").is_some_and(|outputs| !outputs.is_object()) {
+        return Err(bad("Outputs is not an object"));
     }
-    let logs = match field("Logs") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(lines)) => lines
-            .iter()
-            .map(|line| line.as_str().map_or_else(|| line.to_string(), str::to_owned))
-            .collect(),
-        Some(_) => return Err(InvocationFailure::Body(status, "Logs is not a list".to_owned())),
-    };
+    let logs = field("Logs").map(|logs| logs.as_array().ok_or_else(|| bad("Logs is not a list")));
+    let text = |line: &Value| line.as_str().map_or_else(|| line.to_string(), str::to_owned);
+    let logs = logs.transpose()?.into_iter().flatten().map(text).collect();
     Ok(InvocationAnswer { logs, ..InvocationAnswer::default() })
 }
 
@@ -147,14 +138,20 @@ pub fn read_answer(
 const DOTNET_MINIMUM: OffsetDateTime = time::macros::datetime!(0001-01-01 0:00 UTC);
 
 fn body(function: &Function, data: &str, attempt: &Attempt) -> String {
-    let sys = json!({
+    let mut metadata = json!({ "sys": {
         "MethodName": function.name,
-        "UtcNow": utc_now(),
+        "UtcNow": dotnet(OffsetDateTime::now_utc()) + "Z",
         "RandGuid": uuid::Uuid::new_v4().to_string(),
-    });
-    let mut metadata = json!({ "sys": sys });
+    } });
     if let Some(policy) = &function.retry {
-        metadata["RetryContext"] = retry_context(function, policy, attempt);
+        let thrown = |failure| exception(&function.name, &attempt.invocation_id, failure);
+        metadata["RetryContext"] = json!({
+            "RetryCount": attempt.retry_count,
+            "MaxRetryCount": policy.max_retry_count,
+            "Exception": attempt.failure.as_ref().map(thrown),
+            "Instance": null,
+            "State": {},
+        });
     }
     if let Some(input) = &attempt.input {
         metadata[&function.binding] = quoted(input).into();
@@ -162,24 +159,9 @@ fn body(function: &Function, data: &str, attempt: &Attempt) -> String {
     format!("{{\"Data\":{{{}:{data}}},\"Metadata\":{metadata}}}", quoted(&function.binding))
 }
 
-fn retry_context(function: &Function, policy: &RetryPolicy, attempt: &Attempt) -> Value {
-    let thrown = |failure| exception(&function.name, &attempt.invocation_id, failure);
-    json!({
-        "RetryCount": attempt.retry_count,
-        "MaxRetryCount": policy.max_retry_count,
-        "Exception": attempt.failure.as_ref().map(thrown),
-        "Instance": null,
-        "State": {},
-    })
-}
-
 /// Formats a time as .NET writes one of the local kind, on a host whose local time is UTC.
 fn local(time: OffsetDateTime) -> String {
     dotnet(time) + "+00:00"
-}
-
-fn utc_now() -> String {
-    dotnet(OffsetDateTime::now_utc()) + "Z"
 }
 
 /// Formats a time in ticks of 100 ns; .NET omits trailing zeros.
@@ -194,18 +176,15 @@ fn dotnet(time: OffsetDateTime) -> String {
 const HRESULT: i64 = -2_146_233_088;
 
 /// Returns the exception of an attempt of the function's invocation `id` that ended with `failure`.
-pub(super) fn exception(function: &str, id: &str, failure: &InvocationFailure) -> Value {
-    let status = match failure {
-        InvocationFailure::Status(status) => Some(*status),
-        _ => None,
-    };
-    let message = match status {
-        None => failure.to_string(),
-        Some(status) => {
-            let reason = http::StatusCode::from_u16(status).ok();
-            let reason = reason.and_then(|status| status.canonical_reason()).unwrap_or_default();
-            format!("Response status code does not indicate success: {status} ({reason}).")
-        }
+fn exception(function: &str, id: &str, failure: &InvocationFailure) -> Value {
+    let (status, message) = if let InvocationFailure::Status(status) = failure {
+        let reason = http::StatusCode::from_u16(*status).ok();
+        let reason = reason.and_then(|status| status.canonical_reason()).unwrap_or_default();
+        let message =
+            format!("Response status code does not indicate success: {status} ({reason}).");
+        (Some(status), message)
+    } else {
+        (None, failure.to_string())
     };
     json!({
         "InstanceId": id,
@@ -223,10 +202,10 @@ pub(super) fn exception(function: &str, id: &str, failure: &InvocationFailure) -
             "HelpLink": null,
             "Source": "System.Net.Http",
             "HResult": HRESULT,
-            "StackTrace": format!("{HTTP_FRAME}\n{}", stack(5)),
+            "StackTrace": format!("{HTTP_FRAME}\n{}", FRAMES[..5].join("\n")),
         },
         "HelpURL": null,
-        "StackTraceString": stack(7),
+        "StackTraceString": FRAMES.join("\n"),
         "RemoteStackTraceString": null,
         "RemoteStackIndex": 0,
         "ExceptionMethod": null,
@@ -238,12 +217,8 @@ pub(super) fn exception(function: &str, id: &str, failure: &InvocationFailure) -
 
 const HTTP_FRAME: &str = "   at System.Net.Http.HttpResponseMessage.EnsureSuccessStatusCode()";
 
-/// A frame of a stack trace, in its usual form and length.
-const FRAME: &str = "   at Microsoft.Azure.WebJobs.Host.Executors.FunctionExecutor.\
+/// The frames of a stack trace, in their usual form, length and number.
+const FRAMES: [&str; 7] = ["   at Microsoft.Azure.WebJobs.Host.Executors.FunctionExecutor.\
      ExecuteWithLoggingAsync(IFunctionInstanceEx instance, ParameterHelper parameterHelper, ILogger \
      logger) in /src/azure-functions-host/src/WebJobs.Host/Executors/FunctionExecutor.cs:line 121";
-
-/// Returns a stack trace of `n_frames` frames.
-fn stack(n_frames: usize) -> String {
-    vec![FRAME; n_frames].join("\n")
-}
+    7];

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
 use azure_data_cosmos::ContainerClient;
 use azure_data_cosmos::feed::{FeedPage, FeedRange};
 use azure_data_cosmos::models::{ChangeFeedItem, ChangeFeedMetadata};
@@ -25,7 +26,6 @@ const POLL_SHARE: u32 = 10;
 /// The largest batch that is kept as an example.
 const MAX_EXAMPLE_BYTES: usize = 256 * 1024;
 
-/// The worker of one lease.
 pub(super) struct Worker {
     pub(super) delivery: Delivery,
     pub(super) trigger: CosmosTrigger,
@@ -63,7 +63,7 @@ impl Worker {
                 Err(error) => return Err(error),
             };
             if self.lease.written_at.elapsed() >= self.trigger.lease_renew_interval {
-                self.leases.renew(&mut self.lease).await?;
+                self.leases.replace(&mut self.lease).await?;
             }
             if is_idle {
                 let delay = poll_delay.max(started.elapsed() * POLL_SHARE);
@@ -107,30 +107,27 @@ impl Worker {
             self.checkpoint().await?;
             return Ok(None);
         }
-        let Some(chaos) = self.delivery.options.chaos.clone() else {
-            let batch = self.read(&documents)?;
-            let deliver = self.delivery.deliver(&batch, give_up_after);
-            let interval = self.trigger.lease_renew_interval;
-            let delivered = renewing(&self.leases, &mut self.lease, interval, deliver).await??;
-            self.checkpoint().await?;
-            return Ok(Some(delivered));
-        };
-        disturbance::reorder(&chaos, &self.key_paths, &mut documents).await;
+        let chaos = self.delivery.options.chaos.clone();
+        if let Some(chaos) = &chaos {
+            disturbance::reorder(chaos, &self.key_paths, &mut documents).await;
+        }
         let batch = self.read(&documents)?;
-        let delivered = match disturbance::overlap(&chaos) {
-            None => self.delivery.deliver(&batch, give_up_after).await?,
-            Some(late) => {
-                let second = async {
+        let late = chaos.as_ref().and_then(disturbance::overlap);
+        let deliver = async {
+            let second = async {
+                if let Some(late) = late {
                     tokio::time::sleep(late).await;
                     self.delivery.deliver_once(&batch).await;
-                };
-                let (delivered, ()) =
-                    tokio::join!(self.delivery.deliver(&batch, give_up_after), second);
-                delivered?
-            }
+                }
+            };
+            tokio::join!(self.delivery.deliver(&batch, give_up_after), second).0
         };
+        let interval = self.trigger.lease_renew_interval;
+        let delivered = renewing(&self.leases, &mut self.lease, interval, deliver).await??;
         self.checkpoint().await?;
-        if self.disturbance.is_repeated_at_once(&chaos, &documents) {
+        if let Some(chaos) = chaos
+            && self.disturbance.is_repeated_at_once(&chaos, &documents)
+        {
             self.delivery.deliver_once(&batch).await;
         }
         Ok(Some(delivered))
@@ -155,10 +152,11 @@ impl Worker {
     }
 
     async fn checkpoint(&mut self) -> Result<(), FeedError> {
-        match &self.position {
-            Some(position) => self.leases.checkpoint(&mut self.lease, position.clone()).await,
-            None => Ok(()),
+        if self.position.is_some() {
+            self.lease.item.continuation.clone_from(&self.position);
+            self.leases.replace(&mut self.lease).await?;
         }
+        Ok(())
     }
 }
 
@@ -174,7 +172,7 @@ async fn renewing<T>(
         let next = lease.written_at + interval;
         tokio::select! {
             delivered = &mut delivery => return Ok(delivered),
-            () = tokio::time::sleep_until(next) => leases.renew(lease).await?,
+            () = tokio::time::sleep_until(next) => leases.replace(lease).await?,
         }
     }
 }
@@ -194,7 +192,6 @@ fn documents(page: FeedPage<ChangeFeedItem<Value>>) -> Vec<Value> {
         .collect()
 }
 
-/// Documents as the trigger has read them.
 pub(super) struct DocumentBatch {
     /// Their text.
     pub page: String,
@@ -202,7 +199,6 @@ pub(super) struct DocumentBatch {
     pub count: usize,
 }
 
-/// The delivery of a function's batches to its handler.
 #[derive(Clone)]
 pub(super) struct Delivery {
     pub(super) function: Function,
@@ -229,11 +225,11 @@ impl Delivery {
                 ));
                 Ok(0)
             }
-            InvocationOutcome::GivenUp(failure) => Err(FeedError::BatchFailed {
-                function: function.name.clone(),
-                attempts: give_up_after.unwrap_or_default(),
-                failure,
-            }),
+            InvocationOutcome::GivenUp(failure) => {
+                let attempts = give_up_after.unwrap_or_default();
+                let name = &function.name;
+                Err(anyhow!("a batch for {name} failed {attempts} times: {failure}").into())
+            }
         }
     }
 

@@ -292,12 +292,16 @@ fn missing_settings_of_core_tools_are_warned_of() {
 }
 
 #[tokio::test]
-async fn functions_requests_and_keys_are_printed() {
+async fn functions_requests_keys_mismatches_and_faults_are_printed() {
     let app = staged(&[
         ("Change", http_function("api/change", &["get", "post"], "function")),
         ("Rest", http_function("api/{*path}", &[], "anonymous")),
+        ("Left", http_function("api/left", &[], "anonymous")),
     ]);
-    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["--enable-auth"]].concat());
+    let values = json!({ "Values": { "ECHO_FUNCTIONS": "Change,Fresh,Rest" } });
+    app.write("local.settings.json", &values);
+    let options = ["--enable-auth", "--chaos", "throttle=0.5,split=1", "--seed", "7"];
+    let mut running = Running::start(&app, &[&FREE_PORTS[..], &options].concat());
     let api = running.ready()["api"].as_str().unwrap().to_owned();
     assert_eq!(get(&format!("{api}/change")).await.status, StatusCode::UNAUTHORIZED);
     assert_eq!(get(&format!("{api}/other")).await.status, StatusCode::IM_A_TEAPOT);
@@ -309,43 +313,17 @@ async fn functions_requests_and_keys_are_printed() {
         "GET /api/other → 418 in ",
         "handler | echo handler starts",
         "handler ! a warning from the echo handler",
-    ] {
-        assert!(text.contains(expected), "{expected:?} is not in {text}");
-    }
-    assert!(!text.contains("Executed"), "{text}");
-    assert!(!text.contains('\u{1b}'), "no colours into a pipe");
-}
-
-#[tokio::test]
-async fn a_function_that_only_the_handler_or_only_the_host_has_is_warned_of() {
-    let app = staged(&[
-        ("Rest", http_function("api/{*path}", &[], "anonymous")),
-        ("Left", http_function("api/left", &[], "anonymous")),
-    ]);
-    let values = json!({ "Values": { "ECHO_FUNCTIONS": "Fresh,Rest" } });
-    app.write("local.settings.json", &values);
-    let mut running = Running::start(&app, &FREE_PORTS);
-    running.ready();
-    let (_, text) = running.ended_by("-INT");
-    for expected in [
         "Fresh has no folder: the handler serves it, and the host never calls it. Add \
          functions/Fresh/function.json",
         "Left has a folder, and the handler does not serve it",
+        "Chaos, injected:",
+        "lost-answer",
     ] {
         assert!(text.contains(expected), "{expected:?} is not in {text}");
     }
-    assert!(!text.contains("Rest has"), "{text}");
-}
-
-#[tokio::test]
-async fn the_faults_of_chaos_are_summed_up_at_the_end() {
-    let chaos = ["--chaos", "throttle=0.5,split=1", "--seed", "7"];
-    let app = app();
-    let mut running = Running::start(&app, &[&FREE_PORTS[..], &chaos].concat());
-    running.ready();
-    let (_, stderr) = running.ended_by("-INT");
-    assert!(stderr.contains("Chaos, injected:"), "{stderr}");
-    assert!(stderr.contains("lost-answer"), "{stderr}");
+    for unexpected in ["Executed", "Rest has", "\u{1b}"] {
+        assert!(!text.contains(unexpected), "{unexpected:?} is in {text}");
+    }
 }
 
 /// Returns what bash offers for the last of `words`.

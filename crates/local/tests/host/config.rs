@@ -2,14 +2,21 @@
 
 use serde_json::{Value, json};
 use tributary_local::host::newtonsoft::DateParsing;
-use tributary_local::host::{FeedStart, FunctionApp, FunctionTrigger, Settings};
+use tributary_local::host::{ConfigError, FeedStart, FunctionApp, FunctionTrigger, Settings};
 
 use crate::support::{Folder, cosmos_function, host_json, http_function, settings};
 
-fn load(host: &Value, name: &str, function: &Value) -> Result<FunctionApp, String> {
+fn load_files(files: &[(&str, Value)], settings: &Settings) -> Result<FunctionApp, ConfigError> {
     let folder = Folder::new();
-    folder.write("host.json", host).write(&format!("functions/{name}/function.json"), function);
-    FunctionApp::load(folder.path(), &settings()).map_err(|error| error.to_string())
+    for (file, content) in files {
+        folder.write(file, content);
+    }
+    FunctionApp::load(folder.path(), settings)
+}
+
+fn load(host: &Value, function: &Value) -> Result<FunctionApp, String> {
+    let files = [("host.json", host.clone()), ("functions/Some/function.json", function.clone())];
+    load_files(&files, &settings()).map_err(|error| error.to_string())
 }
 
 /// Changes a trigger's binding, or the whole file with a path such as `/retry/strategy`.
@@ -57,7 +64,7 @@ fn a_fault_names_file_and_field() {
     let http = http_function("api/feed", &["get"], "anonymous");
     let timer =
         json!({ "bindings": [{ "type": "timerTrigger", "direction": "in", "name": "timer" }] });
-    let message = |function: &Value| load(&host_json(), "Some", function).unwrap_err();
+    let message = |function: &Value| load(&host_json(), function).unwrap_err();
     for row in FAULTS.trim().lines() {
         let [trigger, path, value, fault] = row.splitn(4, " | ").collect::<Vec<_>>()[..] else {
             panic!("{row}")
@@ -83,16 +90,15 @@ fn dates(handling: &str) -> Value {
 #[test]
 fn host_json_and_its_override_say_how_dates_are_read() {
     let parsing = |handling: Option<&str>, override_: Option<&str>| {
-        let folder = Folder::new();
         let mut host = host_json();
         host["extensions"]["cosmosDB"] = handling.map_or(json!({}), dates);
-        folder.write("host.json", &host).write("functions/Some/function.json", &cosmos_function());
         let mut settings = settings();
         if let Some(value) = override_ {
             let path = "extensions__cosmosDB__serializerSettings__dateParseHandling";
             settings.set(format!("AzureFunctionsJobHost__{path}"), value);
         }
-        let app = FunctionApp::load(folder.path(), &settings).unwrap();
+        let files = [("host.json", host), ("functions/Some/function.json", cosmos_function())];
+        let app = load_files(&files, &settings).unwrap();
         match &app.functions()[0].trigger {
             FunctionTrigger::Cosmos(trigger) => trigger.dates,
             other => panic!("{other:?}"),
@@ -123,37 +129,32 @@ fn a_fault_of_host_json_names_the_field() {
             panic!("{row}")
         };
         let host = changed(host_json(), path, serde_json::from_str(value).unwrap());
-        let error = load(&host, "Some", &cosmos_function()).unwrap_err();
+        let error = load(&host, &cosmos_function()).unwrap_err();
         assert_eq!(error, format!("host.json: {fault}"));
     }
 }
 
 #[test]
 fn all_faults_of_all_files_are_reported_at_once() {
-    let folder = Folder::new();
-    folder
-        .write("host.json", &json!({}))
-        .write("functions/A/function.json", &json!({ "bindings": [] }))
-        .write("functions/B/function.json", &json!([]));
-    let error = FunctionApp::load(folder.path(), &settings()).unwrap_err();
+    let functions = [("functions/A", json!({ "bindings": [] })), ("functions/B", json!([]))];
+    let [a, b] = functions.map(|(folder, json)| (format!("{folder}/function.json"), json));
+    let files = [("host.json", json!({})), (&a.0, a.1), (&b.0, b.1)];
+    let error = load_files(&files, &settings()).unwrap_err();
     assert_eq!(error.problems().len(), 3, "{error}");
-}
 
-#[test]
-fn unreadable_files_are_named() {
     let folder = Folder::new();
-    let error = FunctionApp::load(folder.path(), &settings()).unwrap_err().to_string();
-    assert!(error.starts_with("host.json: cannot be read"), "{error}");
+    let error =
+        |folder: &Folder| FunctionApp::load(folder.path(), &settings()).unwrap_err().to_string();
+    assert!(error(&folder).starts_with("host.json: cannot be read"));
     std::fs::write(folder.path().join("host.json"), "{ not json").unwrap();
-    let error = FunctionApp::load(folder.path(), &settings()).unwrap_err().to_string();
-    assert!(error.starts_with("host.json: is not valid JSON"), "{error}");
+    assert!(error(&folder).starts_with("host.json: is not valid JSON"));
 }
 
 #[test]
 fn a_field_that_the_real_host_ignores_is_a_warning() {
     let mut function = changed(cosmos_function(), "leaseContainerPrefixx", json!("x"));
     function.as_object_mut().unwrap().remove("retry");
-    let app = load(&host_json(), "Some", &function).unwrap();
+    let app = load(&host_json(), &function).unwrap();
     assert_eq!(
         app.warnings(),
         [
@@ -163,71 +164,49 @@ fn a_field_that_the_real_host_ignores_is_a_warning() {
              ignores it in silence",
         ]
     );
-    assert!(load(&host_json(), "Some", &cosmos_function()).unwrap().warnings().is_empty());
+    assert!(load(&host_json(), &cosmos_function()).unwrap().warnings().is_empty());
 }
 
 #[test]
 fn two_functions_with_the_same_leases_are_refused() {
-    let folder = Folder::new();
-    folder
-        .write("host.json", &host_json())
-        .write("functions/One/function.json", &cosmos_function())
-        .write("functions/Two/function.json", &cosmos_function());
-    let error = FunctionApp::load(folder.path(), &settings()).unwrap_err().to_string();
+    let files = [
+        ("host.json", host_json()),
+        ("functions/One/function.json", cosmos_function()),
+        ("functions/Two/function.json", cosmos_function()),
+    ];
+    let error = load_files(&files, &settings()).unwrap_err().to_string();
     assert!(error.contains("\"copies-\" is also that of One"), "{error}");
 }
 
 #[test]
-fn a_staged_folder_and_a_project_are_the_same_app() {
-    for prefix in ["", "functions/"] {
-        let folder = Folder::new();
-        folder
-            .write("host.json", &host_json())
-            .write(&format!("{prefix}Copies/function.json"), &cosmos_function())
-            .write(
-                &format!("{prefix}Feed/function.json"),
-                &http_function("api/feed", &[], "function"),
-            );
-        let app = FunctionApp::load(folder.path(), &settings()).unwrap();
-        let names: Vec<_> = app.functions().iter().map(|function| function.name.as_str()).collect();
-        assert_eq!(names, ["Copies", "Feed"]);
-    }
-}
-
-#[test]
-fn settings_fill_in_expressions_and_override_host_json() {
+fn settings_fill_in_expressions_and_override_host_json_and_disable_functions() {
     let settings: Settings = [
         ("CosmosDatabase", "blog"),
         ("AzureFunctionsJobHost__functionTimeout", "00:00:07"),
         ("AzureFunctionsJobHost__extensions__http__routePrefix", "v1"),
+        ("AzureWebJobs.B.Disabled", "true"),
     ]
     .into_iter()
     .collect();
-    let folder = Folder::new();
-    folder.write("host.json", &host_json()).write("A/function.json", &cosmos_function());
-    let app = FunctionApp::load(folder.path(), &settings).unwrap();
+    // In the form of a staged folder; the other tests have that of a project.
+    let files = [
+        ("host.json", host_json()),
+        ("A/function.json", cosmos_function()),
+        ("B/function.json", http_function("b", &[], "anonymous")),
+        ("C/function.json", changed(cosmos_function(), "/disabled", json!(true))),
+        ("D/function.json", http_function("d", &[], "anonymous")),
+    ];
+    let app = load_files(&files, &settings).unwrap();
     let FunctionTrigger::Cosmos(trigger) = &app.functions()[0].trigger else {
         panic!("no trigger")
     };
     assert_eq!((trigger.database.as_str(), trigger.lease_database.as_str()), ("blog", "blog"));
     assert_eq!(trigger.start, FeedStart::Beginning);
+    let FunctionTrigger::Http(http) = &app.functions()[1].trigger else { panic!("no route") };
+    assert_eq!(http.route, "v1/d");
+    assert_eq!(app.functions().len(), 2);
     assert_eq!(app.host().function_timeout.unwrap().as_secs(), 7);
-    assert_eq!(app.host().full_route("feed"), "v1/feed");
-}
-
-#[test]
-fn a_disabled_function_is_not_loaded() {
-    let folder = Folder::new();
-    let disabled = changed(cosmos_function(), "/disabled", json!(true));
-    folder
-        .write("host.json", &host_json())
-        .write("A/function.json", &disabled)
-        .write("B/function.json", &http_function("b", &[], "anonymous"));
-    let mut settings = settings();
-    settings.set("AzureWebJobs.B.Disabled", "true");
-    let app = FunctionApp::load(folder.path(), &settings).unwrap();
-    assert_eq!(app.disabled(), ["A", "B"]);
-    assert!(app.functions().is_empty());
+    assert_eq!(app.disabled(), ["B", "C"]);
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use azure_data_cosmos::{FeedScope, Query};
 use bytes::Bytes;
-use futures::future::{self, BoxFuture};
-use futures::{FutureExt as _, TryStreamExt as _};
+use futures::{TryStreamExt as _, future};
 use serde_json::{Value, json};
 use tributary_local::chaos::{Chaos, ChaosKind};
 use tributary_local::cosmos::{EndpointOptions, Fault, RequestKind};
@@ -215,12 +215,13 @@ struct Busy {
     ended: AtomicUsize,
 }
 
+#[async_trait]
 impl Invoker for Busy {
-    fn invoke<'a>(&'a self, _: &'a str, _: &'a str, _: Bytes) -> BoxFuture<'a, InvocationResult> {
+    async fn invoke(&self, _: &str, _: &str, _: Bytes) -> InvocationResult {
         self.begun.fetch_add(1, SeqCst);
         std::thread::sleep(Duration::from_millis(200));
         self.ended.fetch_add(1, SeqCst);
-        future::pending().boxed()
+        future::pending().await
     }
 }
 

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use azure_data_cosmos::feed::FeedRange;
 use azure_data_cosmos::options::ChangeFeedStartFrom;
 use azure_data_cosmos::{FeedScope, Query};
 use bytes::Bytes;
 use cosmos_model::change_feed::{EpkRange, sdk_continuation};
-use futures::future::BoxFuture;
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tributary_local::cosmos::RequestKind;
@@ -221,23 +221,16 @@ impl SplitsFirst {
     }
 }
 
+#[async_trait]
 impl Invoker for SplitsFirst {
-    fn invoke<'a>(
-        &'a self,
-        function: &'a str,
-        id: &'a str,
-        body: Bytes,
-    ) -> BoxFuture<'a, InvocationResult> {
-        async move {
-            if self.handler.received().is_empty() {
-                self.store.endpoint.split("test", "posts").await;
-            } else {
-                let leases = leased(&self.store).await.len();
-                self.later_leases.lock().unwrap().push(leases);
-            }
-            RouterInvoker(self.handler.router()).invoke(function, id, body).await
+    async fn invoke(&self, function: &str, id: &str, body: Bytes) -> InvocationResult {
+        if self.handler.received().is_empty() {
+            self.store.endpoint.split("test", "posts").await;
+        } else {
+            let leases = leased(&self.store).await.len();
+            self.later_leases.lock().unwrap().push(leases);
         }
-        .boxed()
+        RouterInvoker(self.handler.router()).invoke(function, id, body).await
     }
 }
 
@@ -278,10 +271,11 @@ async fn a_change_of_only_one_child_is_delivered_in_the_same_drain() {
 /// An invoker that never answers, and notifies of each invocation.
 struct Holds(Arc<Notify>);
 
+#[async_trait]
 impl Invoker for Holds {
-    fn invoke<'a>(&'a self, _: &'a str, _: &'a str, _: Bytes) -> BoxFuture<'a, InvocationResult> {
+    async fn invoke(&self, _: &str, _: &str, _: Bytes) -> InvocationResult {
         self.0.notify_one();
-        std::future::pending().boxed()
+        std::future::pending().await
     }
 }
 

@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tributary_local::host::newtonsoft::{
-    DateParsing, Exception, rewritten_date, write, write_page,
-};
+use tributary_local::host::newtonsoft::{DateParsing, Exception, rewritten_date, write_page};
 
 /// Returns the text for a string that does not throw.
 fn rewritten(text: &str) -> Option<String> {
@@ -12,7 +10,8 @@ fn rewritten(text: &str) -> Option<String> {
 }
 
 fn written(value: &Value) -> String {
-    write(value, DateParsing::DateTime).unwrap()
+    let page = write_page(std::slice::from_ref(value), DateParsing::DateTime).unwrap();
+    page[1..page.len() - 1].to_owned()
 }
 
 #[test]
@@ -130,12 +129,7 @@ fn other_values_stay() {
 
 proptest! {
     #[test]
-    fn no_string_makes_the_rewriting_fail(text in "(/Date\\()?\\PC{0,45}(\\)/)?") {
-        let _ = rewritten_date(&text);
-    }
-
-    #[test]
-    fn no_string_close_to_a_time_makes_the_rewriting_fail(text in "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{0,9})?([Zz]|[+-][0-9]{2}:?[0-9]{0,2})?") {
+    fn no_string_makes_the_rewriting_fail(text in "(/Date\\()?\\PC{0,45}(\\)/)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{0,9})?([Zz]|[+-][0-9]{2}:?[0-9]{0,2})?") {
         let _ = rewritten_date(&text);
     }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tributary_local::host::{
-    Console, FunctionApp, HandlerOptions, HandlerProcess, Host, HostError, HostOptions, Settings,
+    Console, FunctionApp, HandlerOptions, HandlerProcess, Host, HostOptions, Settings,
 };
 
 #[cfg(target_os = "linux")]
@@ -26,7 +26,7 @@ fn set(name: &str, value: &str) -> Settings {
     settings
 }
 
-async fn start_error(app: &Folder, settings: &Settings, port: u16) -> HostError {
+async fn start_error(app: &Folder, settings: &Settings, port: u16) -> anyhow::Error {
     let loaded = FunctionApp::load(app.path(), settings).unwrap();
     // Only a handler that never listens gets a short timeout.
     let silent = settings.get("ECHO_SILENT").is_some();

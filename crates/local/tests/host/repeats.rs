@@ -2,15 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderMap, Request, StatusCode};
 use futures::future::join_all;
 use serde_json::json;
-use std::sync::{Arc, Mutex};
-use tower::ServiceExt as _;
 use tributary_local::chaos::{Chaos, ChaosKind};
-use tributary_local::host::{HostOptions, repeating};
+use tributary_local::host::HostOptions;
 
 use crate::recorder::{Delivery, Recorder};
 use crate::support::{eventually, http_function};
@@ -114,25 +109,4 @@ async fn chaos_repeats_requests_without_a_body_and_answers_once() {
     let repeated = chaos.injected().into_iter().find(|(kind, _)| *kind == ChaosKind::Repeat);
     assert_eq!(repeated, Some((ChaosKind::Repeat, 30)));
     recorder.host.stop().await;
-}
-
-#[tokio::test]
-async fn a_router_in_this_process_meets_the_same_repeats() {
-    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
-    let record = seen.clone();
-    let router = Router::new().fallback(async move |headers: HeaderMap, body: String| {
-        let id = headers["x-azure-functions-invocationid"].to_str().unwrap();
-        record.lock().unwrap().push(format!("{id}{body}"));
-        StatusCode::NO_CONTENT
-    });
-    let router = repeating(router, Chaos::new("repeat=1".parse().unwrap(), 7));
-    let request = Request::delete("/api/x").body(Body::empty()).unwrap();
-    assert_eq!(router.clone().oneshot(request).await.unwrap().status(), 204);
-    let mut ids = std::mem::take(&mut *seen.lock().unwrap());
-    assert!(ids.len() > 1);
-    ids.dedup();
-    assert_eq!(ids.len(), 1);
-    let request = Request::put("/api/x").header("x-azure-functions-invocationid", "an id");
-    router.oneshot(request.body(Body::from("{}")).unwrap()).await.unwrap();
-    assert_eq!(*seen.lock().unwrap(), ["an id{}"]);
 }

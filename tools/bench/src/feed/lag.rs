@@ -8,14 +8,13 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
-use futures::{FutureExt as _, future::BoxFuture};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time};
 use tokio_util::sync::CancellationToken;
 use tributary_local::{
     client::Call,
-    host::{HttpInvoker, InvocationResult, Invoker},
+    host::{HttpInvoker, InvocationResult, Invoker, async_trait},
 };
 
 use super::{
@@ -161,25 +160,18 @@ struct Watched {
     applied: Arc<Applied>,
 }
 
+#[async_trait]
 impl Invoker for Watched {
-    fn invoke<'a>(
-        &'a self,
-        function: &'a str,
-        invocation_id: &'a str,
-        body: Bytes,
-    ) -> BoxFuture<'a, InvocationResult> {
-        async move {
-            let result = self.inner.invoke(function, invocation_id, body.clone()).await;
-            if result.is_ok() {
-                let mut applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
-                for item in documents(&body) {
-                    let key = (text(&item, "postId"), text(&item, "id"));
-                    applied.entry(key).or_insert_with(Instant::now);
-                }
+    async fn invoke(&self, function: &str, invocation_id: &str, body: Bytes) -> InvocationResult {
+        let result = self.inner.invoke(function, invocation_id, body.clone()).await;
+        if result.is_ok() {
+            let mut applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+            for item in documents(&body) {
+                let key = (text(&item, "postId"), text(&item, "id"));
+                applied.entry(key).or_insert_with(Instant::now);
             }
-            result
         }
-        .boxed()
+        result
     }
 }
 

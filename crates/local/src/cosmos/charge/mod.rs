@@ -1,7 +1,7 @@
 //! The charges that requests would have in Azure, in request units. They are an estimate, since the
 //! emulator charges every page of a query 1.0, and writes by a crude rule.
 //!
-//! The model in [`cosmos_model::charges`] is pure functions of the work of a request. [`Ledger`] measures
+//! The model in [`cosmos_model::charges`] is pure functions of the work of a request. [`charged`] measures
 //! that work around the request. `docs/local-endpoint.md` has the error of each figure and the
 //! omissions.
 
@@ -9,7 +9,7 @@ mod ledger;
 mod queries;
 mod writes;
 
-pub(super) use ledger::Ledger;
+pub(super) use ledger::charged;
 
 /// The source of the endpoint's charges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

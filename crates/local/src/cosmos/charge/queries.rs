@@ -8,7 +8,7 @@ use cosmos_model::charges::sql::{QueryShape, shape};
 use serde_json::{Value, json};
 
 use super::super::account::Account;
-use super::super::backend::Response;
+use super::super::emulator::Response;
 use super::super::operation::{ContainerPath, names_partition_key, parse};
 use super::super::slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START};
 
@@ -49,7 +49,6 @@ pub(super) async fn work(
     })
 }
 
-/// Returns the number of items of a page.
 pub(super) fn n_items(response: &Response) -> u32 {
     let count = response.headers.get_optional_str(&ITEM_COUNT);
     count.and_then(|count| count.parse().ok()).unwrap_or(0)
@@ -102,8 +101,7 @@ async fn first_of_each(
 }
 
 fn with_body(request: &Request, body: &Value) -> Request {
-    let mut other = Request::new(request.url().clone(), request.method());
-    *other.headers_mut() = request.headers().clone();
+    let mut other = request.clone();
     other.set_body(body.to_string());
     other
 }

@@ -7,7 +7,7 @@ use cosmos_model::charges::rates;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::operation::{RequestKind, body_of, parse};
+use super::super::operation::{DataRequest, RequestKind, body_of, parse};
 
 /// An operation on an item. In a batch it may be a read.
 #[derive(Debug)]
@@ -23,9 +23,7 @@ pub(super) struct Write {
 impl Write {
     /// Returns the operations of a request; none if it does not write or cannot be read.
     pub(super) fn from_request(
-        kind: RequestKind,
-        item: Option<&str>,
-        request: &Request,
+        DataRequest { kind, item, request, .. }: DataRequest<'_>,
     ) -> Vec<Self> {
         let write = |new: Option<ItemVersion>, n_patches| {
             let of_body = new.as_ref().and_then(|new| id_of(&new.item));
@@ -128,13 +126,15 @@ mod tests {
     use cosmos_model::charges::policy::IndexingPolicy;
     use serde_json::{Value, json};
 
-    use super::{ItemVersion, RequestKind, Write};
+    use super::super::super::operation::ContainerPath;
+    use super::{DataRequest, ItemVersion, RequestKind, Write};
 
     fn writes(kind: RequestKind, item: Option<&str>, body: &Value) -> Vec<Write> {
         let url = Url::parse("http://localhost/dbs/d/colls/c/docs").unwrap();
         let mut request = Request::new(url, Method::Post);
         request.set_body(body.to_string());
-        Write::from_request(kind, item, &request)
+        let container = &ContainerPath { database: "d".into(), container: "c".into() };
+        Write::from_request(DataRequest { kind, container, item, request: &request })
     }
 
     #[test]
