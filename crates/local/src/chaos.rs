@@ -147,11 +147,6 @@ pub struct ChaosSpec {
     splits: u32,
 }
 
-/// A fault in the text of a [`ChaosSpec`], as one sentence.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SpecError(String);
-
 /// The number of partitions that are split at most: each split makes all later queries slower.
 const MAX_SPLITS: u32 = 100;
 
@@ -168,25 +163,26 @@ impl ChaosSpec {
 }
 
 impl FromStr for ChaosSpec {
-    type Err = SpecError;
+    /// The fault, as one sentence.
+    type Err = String;
 
     /// Reads `duplicates=0.2,reorder=0.2,split=1`.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let mut spec = Self::default();
         let mut seen = Vec::new();
         for part in text.split(',') {
             let (name, value) = part.split_once('=').ok_or_else(|| {
-                SpecError(format!("{part:?} must be a kind and a number, such as throttle=0.05"))
+                format!("{part:?} must be a kind and a number, such as throttle=0.05")
             })?;
             let name = name.trim();
             let value = value.trim();
             let known = KINDS.into_iter().find(|(_, known)| *known == name);
             let (kind, _) = known.ok_or_else(|| {
                 let names = KINDS.map(|(_, name)| name).join(", ");
-                SpecError(format!("there is no kind {name:?} of chaos, only {names}"))
+                format!("there is no kind {name:?} of chaos, only {names}")
             })?;
             if seen.contains(&kind) {
-                return Err(SpecError(format!("{name} is given twice")));
+                return Err(format!("{name} is given twice"));
             }
             seen.push(kind);
             if kind == ChaosKind::Split {
@@ -199,17 +195,17 @@ impl FromStr for ChaosSpec {
     }
 }
 
-fn probability(name: &str, value: &str) -> Result<f64, SpecError> {
-    value.parse().ok().filter(|number| (0.0..=1.0).contains(number)).ok_or_else(|| {
-        SpecError(format!("{name} must be a probability from 0 to 1, not {value:?}"))
-    })
+fn probability(name: &str, value: &str) -> Result<f64, String> {
+    let number = value.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| format!("{name} must be a probability from 0 to 1, not {value:?}"))
 }
 
-fn splits(value: &str) -> Result<u32, SpecError> {
-    value.parse().ok().filter(|number| *number <= MAX_SPLITS).ok_or_else(|| {
-        SpecError(format!(
+fn splits(value: &str) -> Result<u32, String> {
+    let number = value.parse().ok().filter(|number| *number <= MAX_SPLITS);
+    number.ok_or_else(|| {
+        format!(
             "split must be a number of partitions to split in all, 0 to {MAX_SPLITS}, not {value:?}"
-        ))
+        )
     })
 }
 
@@ -288,7 +284,7 @@ mod tests {
             ("split=101", "0 to 100"),
             ("crash=0.1,crash=0.2", "crash is given twice"),
         ] {
-            let error = text.parse::<ChaosSpec>().unwrap_err().to_string();
+            let error = text.parse::<ChaosSpec>().unwrap_err();
             assert!(error.contains(named), "{text}: {error}");
             assert_eq!(error.lines().count(), 1);
         }

@@ -97,28 +97,23 @@ impl Demo {
     /// If the project or a domain has no data set, or one cannot be read.
     pub fn read_all(root: &Path, domains: &[String]) -> anyhow::Result<Vec<Self>> {
         let found = files(root);
+        let shown = root.display();
         for domain in domains {
             ensure!(
                 found.iter().any(|(name, _)| name == domain),
-                "--demo {domain}: there is no demo.json of that domain in {}",
-                root.display()
+                "--demo {domain}: there is no demo.json of that domain in {shown}"
             );
         }
-        ensure!(
-            !found.is_empty(),
-            "--demo: there is no demo.json of a domain in {}",
-            root.display()
-        );
+        ensure!(!found.is_empty(), "--demo: there is no demo.json of a domain in {shown}");
         found
             .into_iter()
             .filter(|(name, _)| domains.is_empty() || domains.contains(name))
-            .map(|(name, path)| Self::read(name, &path))
+            .map(|(name, path)| {
+                let text = std::fs::read_to_string(&path).map_err(anyhow::Error::from);
+                text.and_then(|text| Self::parse(name, &text))
+                    .with_context(|| path.display().to_string())
+            })
             .collect()
-    }
-
-    fn read(domain: String, path: &Path) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        Self::parse(domain, &text).with_context(|| path.display().to_string())
     }
 
     fn parse(domain: String, text: &str) -> anyhow::Result<Self> {
@@ -146,18 +141,7 @@ impl Demo {
     pub async fn send(&self, client: &Client, sent: impl Fn()) -> anyhow::Result<()> {
         let today = OffsetDateTime::now_utc().date();
         for request in &self.requests {
-            let call = request.call(today);
-            let method = call.method.clone();
-            let path = call.path.clone();
-            let reply = ask(client, &call).await?;
-            let is_there = matches!(request.target, DemoTarget::Create(_))
-                && reply.status == StatusCode::PRECONDITION_FAILED;
-            ensure!(
-                reply.status.is_success() || is_there,
-                "the demo's {method} {path} was answered with {}: {}",
-                reply.status,
-                reply.text()
-            );
+            ask(client, &request.call(today)).await?;
             sent();
         }
         Ok(())
@@ -233,23 +217,25 @@ fn dated_text(text: &str, today: Date) -> Option<String> {
 impl Shown {
     /// Returns the first item that the list lacks.
     async fn missing(&self, client: &Client) -> anyhow::Result<Option<&Map<String, Value>>> {
-        let reply = ask(client, &Call::get(format!("/api/{}", self.get))).await?;
-        ensure!(
-            reply.status.is_success(),
-            "the demo's GET /api/{} was answered with {}: {}",
-            self.get,
-            reply.status,
-            reply.text()
-        );
-        let list = reply.json();
+        let list = ask(client, &Call::get(format!("/api/{}", self.get))).await?.json();
         let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
         Ok(self.items.iter().find(|wanted| !items.iter().any(|item| matches(item, wanted))))
     }
 }
 
 async fn ask(client: &Client, call: &Call) -> anyhow::Result<Reply> {
+    let Call { method, path, .. } = call;
     let reply = client.send(call).await;
-    reply.with_context(|| format!("the demo's {} {} got no answer", call.method, call.path))
+    let reply = reply.with_context(|| format!("the demo's {method} {path} got no answer"))?;
+    // An item that exists stays as it is.
+    let is_there = reply.status == StatusCode::PRECONDITION_FAILED;
+    ensure!(
+        reply.status.is_success() || is_there,
+        "the demo's {method} {path} was answered with {}: {}",
+        reply.status,
+        reply.text()
+    );
+    Ok(reply)
 }
 
 /// Returns true if the item has all these fields, and numbers that are at least as large: a second load

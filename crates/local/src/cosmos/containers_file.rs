@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use anyhow::{Context as _, anyhow, ensure};
+use azure_data_cosmos::CosmosClient;
 use azure_data_cosmos::models::ContainerProperties;
-use azure_data_cosmos::{CosmosClient, CosmosError, DatabaseClient};
 use serde::Deserialize;
 use serde_json::Value;
-
-use super::EndpointError;
 
 /// The containers of a file: `{"containers": […]}`, each as ARM takes it in `properties.resource` of a
 /// container.
@@ -28,19 +27,16 @@ impl ContainersFile {
     ///
     /// # Errors
     ///
-    /// [`EndpointError::Containers`] names the container and the key.
-    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+    /// It names the container and the key.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
         let Root { containers: values } = serde_json::from_str(text).map_err(|error| {
-            EndpointError::Containers(format!(
-                "this is not a JSON object with a list `containers`: {error}"
-            ))
+            anyhow!("containers file: this is not a JSON object with a list `containers`: {error}")
         })?;
         let mut ids = BTreeSet::new();
         let mut containers = Vec::with_capacity(values.len());
         for (index, value) in values.into_iter().enumerate() {
             let name = name_of(index, &value);
-            let in_container =
-                |reason: String| EndpointError::Containers(format!("{name}: {reason}"));
+            let in_container = |reason: String| anyhow!("containers file: {name}: {reason}");
             check_value("", &value).map_err(in_container)?;
             let properties = ContainerProperties::deserialize(&value)
                 .map_err(|error| in_container(error.to_string()))?;
@@ -57,13 +53,11 @@ impl ContainersFile {
     ///
     /// # Errors
     ///
-    /// [`EndpointError::ReadFile`], and those of [`ContainersFile::parse`].
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, EndpointError> {
+    /// If the file cannot be read, and those of [`ContainersFile::parse`].
+    pub fn read(path: impl AsRef<Path>) -> anyhow::Result<Self> {
         let path = path.as_ref();
-        let text = fs::read_to_string(path).map_err(|source| EndpointError::ReadFile {
-            path: path.display().to_string(),
-            source,
-        })?;
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("cannot read the containers file {}", path.display()))?;
         Self::parse(&text)
     }
 
@@ -131,6 +125,10 @@ fn check_value(key: &str, value: &Value) -> Result<(), String> {
             }
             _ => Ok(()),
         },
+        Value::Number(number) if key == "defaultTtl" => match number.as_i64() {
+            Some(-1 | 1..) => Ok(()),
+            _ => Err("`defaultTtl` must be -1 or a number of seconds above 0".into()),
+        },
         _ => Ok(()),
     }
 }
@@ -152,13 +150,8 @@ fn check(container: &ContainerProperties, written: &Value) -> Result<(), String>
     if !(1..=most).contains(&container.partition_key.paths().len()) {
         return Err(format!("`partitionKey.paths` must have {rule}"));
     }
-    if written["defaultTtl"].as_i64().is_some_and(|ttl| ttl != -1 && ttl < 1) {
-        return Err("`defaultTtl` must be -1 or a number of seconds above 0".into());
-    }
     Ok(())
 }
-
-const CONFLICT: u16 = 409;
 
 /// Creates the database and the containers that do not exist yet. An existing container is kept, and
 /// only its partition key is checked.
@@ -167,59 +160,43 @@ const CONFLICT: u16 = 409;
 ///
 /// # Errors
 ///
-/// [`EndpointError::Exists`] if a container exists with another partition key, and
-/// [`EndpointError::Cosmos`] if a request fails.
+/// If a container exists with another partition key, or a request fails.
 pub async fn provision(
     client: &CosmosClient,
     database: &str,
     containers: &ContainersFile,
-) -> Result<(), EndpointError> {
+) -> anyhow::Result<()> {
     match client.create_database(database, None).await {
-        Err(error) if !is_conflict(&error) => {
-            let doing = format!("the database '{database}' cannot be made");
-            return Err(EndpointError::cosmos(doing)(error));
+        Err(error) if !error.status().is_conflict() => {
+            return Err(error).with_context(|| format!("the database '{database}' cannot be made"));
         }
         _ => {}
     }
     let database = client.database_client(database.to_owned());
     for container in containers.containers() {
-        provision_container(&database, container).await?;
-    }
-    Ok(())
-}
-
-async fn provision_container(
-    database: &DatabaseClient,
-    container: &ContainerProperties,
-) -> Result<(), EndpointError> {
-    let id = container.id.to_string();
-    match database.create_container(container.clone(), None).await {
-        Ok(_) => return Ok(()),
-        Err(error) if !is_conflict(&error) => {
-            let doing = format!("the container '{id}' cannot be made");
-            return Err(EndpointError::cosmos(doing)(error));
+        let id = &container.id;
+        match database.create_container(container.clone(), None).await {
+            Ok(_) => continue,
+            Err(error) if !error.status().is_conflict() => {
+                return Err(error).with_context(|| format!("the container '{id}' cannot be made"));
+            }
+            Err(_) => {}
         }
-        Err(_) => {}
-    }
-
-    let cannot_read = format!("the container '{id}' exists but cannot be read");
-    let found = async {
-        let client = database.container_client(id.clone(), None).await?;
-        client.read(None).await?.into_model()
-    }
-    .await
-    .map_err(EndpointError::cosmos(cannot_read))?;
-    if found.partition_key.paths() != container.partition_key.paths() {
-        return Err(EndpointError::Exists(format!(
+        let found = async {
+            let client = database.container_client(id.to_string(), None).await?;
+            client.read(None).await?.into_model()
+        };
+        let found = found.await;
+        let found =
+            found.with_context(|| format!("the container '{id}' exists but cannot be read"))?;
+        let [found, wanted] = [&found, container].map(|one| one.partition_key.paths());
+        ensure!(
+            found == wanted,
             "the container '{id}' is there with the partition key {}, not {}: delete it, or use \
              another database",
-            found.partition_key.paths().join(", "),
-            container.partition_key.paths().join(", "),
-        )));
+            found.join(", "),
+            wanted.join(", "),
+        );
     }
     Ok(())
-}
-
-fn is_conflict(error: &CosmosError) -> bool {
-    u16::from(error.status().status_code()) == CONFLICT
 }

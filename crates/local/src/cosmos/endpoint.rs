@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use anyhow::{Context as _, anyhow, ensure};
 use async_trait::async_trait;
 use axum::serve::ListenerExt;
 use azure_core::http::Request;
@@ -73,16 +74,15 @@ impl CosmosEndpoint {
     ///
     /// # Errors
     ///
-    /// [`EndpointError::Option`] if an option is out of its range.
-    pub fn in_process(options: EndpointOptions) -> Result<Self, EndpointError> {
+    /// If an option is out of its range.
+    pub fn in_process(options: EndpointOptions) -> anyhow::Result<Self> {
         let partitions = options.partitions;
-        if !(1..=1_000).contains(&partitions) {
-            return Err(EndpointError::Option(format!(
-                "a container has 1 to 1,000 physical partitions, not {partitions}"
-            )));
-        }
+        ensure!(
+            (1..=1_000).contains(&partitions),
+            "a container has 1 to 1,000 physical partitions, not {partitions}"
+        );
         let store = EndpointStore::new(options)
-            .map_err(EndpointError::cosmos("the in-memory Cosmos DB account cannot be made"))?;
+            .context("the in-memory Cosmos DB account cannot be made")?;
         Ok(Self { store: Arc::new(store) })
     }
 
@@ -91,8 +91,8 @@ impl CosmosEndpoint {
     ///
     /// # Errors
     ///
-    /// [`EndpointError::PortInUse`] and [`EndpointError::Listen`].
-    pub async fn serve(&self, port: u16) -> Result<RunningServer, EndpointError> {
+    /// If another program listens on the port, or it cannot be opened.
+    pub async fn serve(&self, port: u16) -> anyhow::Result<RunningServer> {
         let server = serve(Arc::clone(&self.store), port).await?;
         self.store.start_expiry();
         Ok(server)
@@ -103,12 +103,12 @@ impl CosmosEndpoint {
     ///
     /// # Errors
     ///
-    /// [`EndpointError::Cosmos`] if the SDK cannot create a runtime.
-    pub async fn runtime(&self) -> Result<CosmosRuntime, EndpointError> {
+    /// If the SDK cannot create a runtime.
+    pub async fn runtime(&self) -> anyhow::Result<CosmosRuntime> {
         self.store.start_expiry();
-        runtime(Arc::clone(&self.store)).await.map_err(EndpointError::cosmos(
-            "the SDK cannot make a runtime for the in-memory account",
-        ))
+        runtime(Arc::clone(&self.store))
+            .await
+            .context("the SDK cannot make a runtime for the in-memory account")
     }
 
     /// Returns the account's address and key, for clients that use [`CosmosEndpoint::runtime`].
@@ -123,16 +123,14 @@ impl CosmosEndpoint {
     ///
     /// # Errors
     ///
-    /// [`EndpointError::Cosmos`] if the SDK cannot create a client.
-    pub async fn client(&self) -> Result<CosmosClient, EndpointError> {
+    /// If the SDK cannot create a client.
+    pub async fn client(&self) -> anyhow::Result<CosmosClient> {
         let routing = RoutingStrategy::PreferredRegions(vec![REGION.into()]);
         CosmosClient::builder()
             .with_runtime(self.runtime().await?)
             .build(self.account(), routing)
             .await
-            .map_err(EndpointError::cosmos(
-                "the SDK cannot make a client for the in-memory account",
-            ))
+            .context("the SDK cannot make a client for the in-memory account")
     }
 
     /// Creates the database and the containers that do not exist yet.
@@ -144,7 +142,7 @@ impl CosmosEndpoint {
         &self,
         database: &str,
         containers: &ContainersFile,
-    ) -> Result<(), EndpointError> {
+    ) -> anyhow::Result<()> {
         containers_file::provision(&self.client().await?, database, containers).await
     }
 
@@ -208,64 +206,6 @@ impl CosmosEndpoint {
     /// a later time instead of waiting for it.
     pub async fn expire_items(&self, now: SystemTime) -> usize {
         self.store.expire_items(now).await
-    }
-}
-
-/// An error of the local Cosmos DB endpoint.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum EndpointError {
-    /// Another program listens on the port.
-    #[error(
-        "port {port} on 127.0.0.1 is in use: stop the program that listens on it, or choose \
-         another port for the Cosmos DB endpoint (0 picks a free one)"
-    )]
-    PortInUse {
-        /// The requested port.
-        port: u16,
-    },
-    /// The port cannot be opened for another reason.
-    #[error("cannot listen on 127.0.0.1:{port} for the Cosmos DB endpoint")]
-    Listen {
-        /// The requested port.
-        port: u16,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// An option is out of its range.
-    #[error("{0}")]
-    Option(String),
-    /// The file of containers cannot be read.
-    #[error("cannot read the containers file {path}")]
-    ReadFile {
-        /// The path of the option.
-        path: String,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// The text of the containers file breaks a rule.
-    #[error("containers file: {0}")]
-    Containers(String),
-    /// A database or container exists with other properties.
-    #[error("{0}")]
-    Exists(String),
-    /// A request to Cosmos DB failed.
-    #[error("{doing}")]
-    Cosmos {
-        /// The failed operation, as a sentence.
-        doing: String,
-        /// Error of the SDK.
-        source: azure_data_cosmos::CosmosError,
-    },
-}
-
-impl EndpointError {
-    /// Adds the failed operation to an error of the SDK.
-    pub(super) fn cosmos(
-        doing: impl Into<String>,
-    ) -> impl FnOnce(azure_data_cosmos::CosmosError) -> Self {
-        let doing = doing.into();
-        move |source| Self::Cosmos { doing, source }
     }
 }
 
@@ -340,10 +280,8 @@ impl RunningServer {
     /// # Errors
     ///
     /// Never for the addresses that this server listens on.
-    pub fn account(&self) -> Result<AccountReference, EndpointError> {
-        let url: AccountEndpoint = self.url().parse().map_err(|error| {
-            EndpointError::Option(format!("{} is no account endpoint: {error}", self.url()))
-        })?;
+    pub fn account(&self) -> anyhow::Result<AccountReference> {
+        let url: AccountEndpoint = self.url().parse()?;
         Ok(AccountReference::with_authentication_key(url, WELL_KNOWN_KEY))
     }
 
@@ -357,17 +295,16 @@ impl RunningServer {
     }
 }
 
-pub(super) async fn serve(
-    store: Arc<EndpointStore>,
-    port: u16,
-) -> Result<RunningServer, EndpointError> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|source| {
-        match source.kind() {
-            io::ErrorKind::AddrInUse => EndpointError::PortInUse { port },
-            _ => EndpointError::Listen { port, source },
-        }
+pub(super) async fn serve(store: Arc<EndpointStore>, port: u16) -> anyhow::Result<RunningServer> {
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+    let listener = bound.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => anyhow!(
+            "port {port} on 127.0.0.1 is in use: stop the program that listens on it, or choose \
+             another port for the Cosmos DB endpoint (0 picks a free one)"
+        ),
+        _ => anyhow!("cannot listen on 127.0.0.1:{port} for the Cosmos DB endpoint: {error}"),
     })?;
-    let address = listener.local_addr().map_err(|source| EndpointError::Listen { port, source })?;
+    let address = listener.local_addr()?;
     // Small answers would otherwise wait for the client's delayed acknowledgement.
     let listener = listener.tap_io(|connection| {
         if let Err(error) = connection.set_nodelay(true) {

@@ -46,7 +46,7 @@ mod store;
 
 pub use charge::Charges;
 pub use containers_file::{ContainersFile, provision};
-pub use endpoint::{CosmosEndpoint, EndpointError, EndpointOptions, RunningServer};
+pub use endpoint::{CosmosEndpoint, EndpointOptions, RunningServer};
 pub use faults::{Fault, Hold};
 pub use operation::RequestKind;
 pub use replicas::FrozenReplica;

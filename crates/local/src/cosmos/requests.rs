@@ -109,9 +109,7 @@ impl StoreAnswer {
 /// The count of all requests, and the requests themselves if they are kept: the list grows for as long
 /// as the endpoint runs.
 #[derive(Debug)]
-pub(super) struct RequestLog {
-    state: Mutex<LogState>,
-}
+pub(super) struct RequestLog(Mutex<LogState>);
 
 #[derive(Debug)]
 struct LogState {
@@ -121,18 +119,16 @@ struct LogState {
     list: Option<Vec<StoreRequest>>,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LogIndex(usize);
-
 impl RequestLog {
     pub(super) fn new(keep_list: bool) -> Self {
         let list = keep_list.then(Vec::new);
-        Self { state: Mutex::new(LogState { count: 0, taken: 0, list }) }
+        Self(Mutex::new(LogState { count: 0, taken: 0, list }))
     }
 
-    pub(super) fn add(&self, request: impl FnOnce() -> StoreRequest) -> LogIndex {
-        let mut state = lock(&self.state);
-        let place = LogIndex(state.count);
+    /// Adds a request, and returns its place in the log.
+    pub(super) fn add(&self, request: impl FnOnce() -> StoreRequest) -> usize {
+        let mut state = lock(&self.0);
+        let place = state.count;
         state.count += 1;
         if let Some(list) = &mut state.list {
             list.push(request());
@@ -141,8 +137,8 @@ impl RequestLog {
     }
 
     /// Stores the answer to a request, unless the request was taken meanwhile.
-    pub(super) fn answered(&self, LogIndex(place): LogIndex, answer: impl FnOnce() -> StoreAnswer) {
-        let mut state = lock(&self.state);
+    pub(super) fn answered(&self, place: usize, answer: impl FnOnce() -> StoreAnswer) {
+        let mut state = lock(&self.0);
         let index = place.checked_sub(state.taken);
         let list = state.list.as_deref_mut().unwrap_or_default();
         if let Some(request) = index.and_then(|index| list.get_mut(index)) {
@@ -151,18 +147,18 @@ impl RequestLog {
     }
 
     pub(super) fn count(&self) -> usize {
-        lock(&self.state).count
+        lock(&self.0).count
     }
 
     /// Returns the requests after the first `n_before`; none if the list is not kept.
     pub(super) fn since(&self, n_before: usize) -> Vec<StoreRequest> {
-        let state = lock(&self.state);
+        let state = lock(&self.0);
         let list = state.list.as_deref().unwrap_or_default();
         list.get(n_before.saturating_sub(state.taken)..).unwrap_or_default().to_vec()
     }
 
     pub(super) fn take(&self) -> Vec<StoreRequest> {
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.0);
         state.taken = state.count;
         state.list.as_mut().map(std::mem::take).unwrap_or_default()
     }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use anyhow::{Context as _, ensure};
 use azure_data_cosmos::models::{ContainerProperties, TimeToLive};
 use azure_data_cosmos::{DatabaseClient, FeedScope, Query};
 use futures::TryStreamExt as _;
 use serde_json::{Map, Value, json};
 
+use super::CosmosEndpoint;
 use super::operation::{ContainerPath, lifetime};
 use super::store::EndpointStore;
-use super::{CosmosEndpoint, EndpointError};
 
 /// The properties that the store gives to each item.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_ts", "_attachments", "_lsn"];
@@ -31,7 +32,7 @@ impl Snapshots {
         endpoint: &CosmosEndpoint,
         database: &str,
         containers: Vec<ContainerProperties>,
-    ) -> Result<Self, EndpointError> {
+    ) -> anyhow::Result<Self> {
         let client = endpoint.client().await?.database_client(database.to_owned());
         let (store, database) = (Arc::clone(&endpoint.store), database.to_owned());
         Ok(Self { store, client, database, containers })
@@ -49,9 +50,7 @@ impl Snapshots {
 
     /// Returns the items of all containers, and the number of writes that they show. All writes wait meanwhile,
     /// so no copy is there without its source.
-    pub(crate) async fn take(
-        &self,
-    ) -> Result<(u64, Vec<(String, Vec<StoredItem>)>), EndpointError> {
+    pub(crate) async fn take(&self) -> anyhow::Result<(u64, Vec<(String, Vec<StoredItem>)>)> {
         let _alone = self.store.replicas.alone().await;
         let mut all = Vec::new();
         for container in &self.containers {
@@ -63,8 +62,9 @@ impl Snapshots {
                     client.query_items::<StoredItem>(Query::from("SELECT * FROM c"), scope, None);
                 items.await?.try_collect::<Vec<_>>().await
             };
-            let doing = format!("the items of the container '{name}' cannot be read");
-            let items = items.await.map_err(EndpointError::cosmos(doing))?;
+            let items = items.await;
+            let items = items
+                .with_context(|| format!("the items of the container '{name}' cannot be read"))?;
             all.push((name, items));
         }
         Ok((self.writes(), all))
@@ -76,7 +76,7 @@ impl Snapshots {
         &self,
         container: &ContainerProperties,
         mut item: StoredItem,
-    ) -> Result<bool, EndpointError> {
+    ) -> anyhow::Result<bool> {
         if has_expired(container, &item) {
             return Ok(false);
         }
@@ -86,12 +86,13 @@ impl Snapshots {
         let key: Vec<Value> =
             container.partition_key.paths().iter().map(|path| value_at(&item, path)).collect();
         let path = self.path(container);
-        let doing = || format!("an item of the container '{}' cannot be stored", path.container);
         let status = self.store.upsert(&path, &key.into(), &item.into()).await;
-        match status.map_err(EndpointError::cosmos(doing()))? {
-            200 | 201 => Ok(true),
-            status => Err(EndpointError::Option(format!("{}: status {status}", doing()))),
-        }
+        let status = status.map_err(anyhow::Error::from).and_then(|status| {
+            ensure!(matches!(status, 200 | 201), "status {status}");
+            Ok(true)
+        });
+        let container = &path.container;
+        status.with_context(|| format!("an item of the container '{container}' cannot be stored"))
     }
 
     fn path(&self, container: &ContainerProperties) -> ContainerPath {

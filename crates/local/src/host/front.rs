@@ -87,6 +87,12 @@ impl Front {
 
     /// Answers `/admin/<what>`.
     async fn admin(&self, what: &str, request: Request) -> Response {
+        const OTHERS: [&str; 4] =
+            ["host/status", "local/events", "local/functions", "local/openapi"];
+        let name = what.strip_prefix("local/").unwrap_or(what).strip_prefix("functions/");
+        if name.is_none() && !OTHERS.contains(&what) {
+            return StatusCode::NOT_FOUND.into_response();
+        }
         match self.level(&request) {
             AuthLevel::Anonymous => {
                 let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];

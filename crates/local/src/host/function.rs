@@ -179,17 +179,6 @@ const COSMOS_FIELDS: &str = "type direction name dataType connection databaseNam
     leaseExpirationInterval leaseRenewInterval maxItemsPerInvocation startFromBeginning \
     startFromTime preferredLocations changeFeedMode";
 
-/// Their names in version 3 of the extension.
-const COSMOS_V3_FIELDS: &[(&str, &str)] = &[
-    ("connectionStringSetting", "connection"),
-    ("collectionName", "containerName"),
-    ("leaseConnectionStringSetting", "leaseConnection"),
-    ("leaseCollectionName", "leaseContainerName"),
-    ("leaseCollectionPrefix", "leaseContainerPrefix"),
-    ("createLeaseCollectionIfNotExists", "createLeaseContainerIfNotExists"),
-    ("leasesCollectionThroughput", "leasesContainerThroughput"),
-];
-
 impl Function {
     /// Reads the root object of a `function.json`, and adds faults that the real host ignores in
     /// silence to `warnings`.
@@ -300,10 +289,6 @@ fn read_cosmos(
     warnings: &mut Vec<String>,
 ) -> Result<CosmosTrigger, ConfigError> {
     for (field, _) in trigger.entries() {
-        if let Some((_, new)) = COSMOS_V3_FIELDS.iter().find(|(old, _)| old == field) {
-            let fault = format!("is a name of version 3 and does not work: write {new}");
-            return Err(trigger.error(field, &fault));
-        }
         if !COSMOS_FIELDS.split(' ').any(|known| known == field) {
             warnings.push(trigger.sentence(field, "is unknown: the host ignores it in silence"));
         }

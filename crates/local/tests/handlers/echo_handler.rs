@@ -1,6 +1,6 @@
 //! A custom handler for tests of the host, which answers every invocation and fails on request.
 //!
-//! `POST /api/control` with `{"reply": "ok" | "fail" | "empty" | "text" | "hang", "times": n}` sets the
+//! `POST /api/control` with `{"reply": "ok" | "fail" | "hang", "times": n}` sets the
 //! answers to the next invocations, `POST /api/exit/{code}` ends the process, and `GET /api/recorded`
 //! lists the requests. `ECHO_EXIT` ends it at the start, `ECHO_SILENT` keeps it from listening,
 //! `ECHO_CHILD` names a file for a child's process id, `ECHO_FUNCTIONS` are the functions that it
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router};
@@ -146,10 +146,6 @@ async fn invoke(
     });
     match reply.as_deref() {
         Some("fail") => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-        Some("empty") => StatusCode::OK.into_response(),
-        Some("text") => {
-            (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")], "{}").into_response()
-        }
         Some("hang") => {
             tokio::time::sleep(Duration::from_hours(1)).await;
             StatusCode::OK.into_response()

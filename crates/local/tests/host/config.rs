@@ -36,7 +36,6 @@ fn changed(mut json: Value, path: &str, value: Value) -> Value {
 const FAULTS: &str = r#"
 cosmos | leaseContainerPrefix | null | bindings[0].leaseContainerPrefix is missing: two functions with one prefix steal each other's changes
 cosmos | connection | null | bindings[0].connection is missing: it is the setting that names the account
-cosmos | collectionName | "posts" | bindings[0].collectionName is a name of version 3 and does not work: write containerName
 cosmos | databaseName | "%Nowhere%" | bindings[0].databaseName names the setting Nowhere, which does not exist
 cosmos | maxItemsPerInvocation | 0 | bindings[0].maxItemsPerInvocation must be a positive integer
 cosmos | maxItemsPerInvocation | "9" | bindings[0].maxItemsPerInvocation must be an integer
