@@ -138,7 +138,7 @@ async fn seed_of(cli: &ChaosCli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result
 }
 
 async fn seeds(cli: &ChaosCli) -> anyhow::Result<bool> {
-    let chaos: ChaosSpec = cli.chaos.parse()?;
+    let chaos: ChaosSpec = cli.chaos.parse().map_err(anyhow::Error::msg)?;
     let mut all_right = true;
     for seed in cli.seed..cli.seed.saturating_add(cli.seeds) {
         let is_right = match seed_of(cli, &chaos, seed).await {
