@@ -61,7 +61,7 @@ pub(crate) async fn one_delete_succeeds(instances: &[World; 2], path: &str) {
 }
 
 /// Sends the request of each caller at once, and returns the answers in the order of the callers.
-async fn at_once(
+pub(crate) async fn at_once(
     instances: &[World; 2],
     method: &'static str,
     path: &str,

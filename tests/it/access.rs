@@ -1,12 +1,12 @@
 //! The permissions of callers that App Service Authentication has signed in.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use futures::future::join_all;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{Fault, RequestKind};
 use tributary_testing::checks;
 
 use crate::{
+    at_once::at_once,
     blog as given,
     expect::{created, parse_problem, problem},
     world::{Answer, TestApp, World},
@@ -230,11 +230,10 @@ async fn a_sign_up_under_lost_answers_creates_one_user() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_sign_ups_of_one_caller_at_once_exactly_one_succeeds() {
     let (world, _) = blog().await;
-    let sign_ups = (0..6).map(|k| {
-        let world = world.clone();
-        tokio::spawn(async move { sign_up(&world, "cy", &format!("Cy {k}")).await })
-    });
-    let answers: Vec<_> = join_all(sign_ups).await.into_iter().map(Result::unwrap).collect();
+    let instances = [world.clone(), world.clone()];
+    let name = |caller| Some(json!({"username": format!("Cy {caller}")}));
+    let cy = &[(PRINCIPAL_ID, "cy")];
+    let answers = at_once(&instances, "POST", "/api/users", cy, name).await;
     let (new, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 201);
     assert_eq!(new.len(), 1);
     for answer in refused {

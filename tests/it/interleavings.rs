@@ -6,14 +6,7 @@ use tributary_local::cosmos::RequestKind::{Batch, Delete, Replace};
 
 use tributary_testing::interleavings::amid;
 
-use crate::{blog as given, expect::problem, world::World};
-
-/// The post `p1` under another title, as the change feed shows it.
-async fn edited(world: &World, title: &str) -> Value {
-    let body = json!({"userId": "ann", "title": title, "content": "C"});
-    world.put("/api/posts/p1", body).await.expect(200);
-    world.item("posts", "p1").await
-}
+use crate::{audit, blog as given, expect::problem, world::World};
 
 async fn deliver(world: &World, function: &str, change: &Value) {
     world.deliver(function, std::slice::from_ref(change)).await.unwrap();
@@ -59,41 +52,6 @@ async fn a_comment_that_changes_while_it_is_deleted_under_a_condition_stays() {
 }
 
 #[tokio::test]
-async fn two_commands_on_one_post_at_once_keep_each_others_work() {
-    let world = given::blog().await;
-    // At one instance they would go together.
-    let other = world.second_instance().await;
-    let like = async {
-        given::like(&other, "p1", "bob").await.expect(201);
-    };
-    let comment = given::comment(&world, "p1", "ann", "Well.");
-    let comment = amid((&world, Batch, "posts"), comment, like).await.expect(201);
-    assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
-
-    let unlike = async {
-        other.delete("/api/posts/p1/likes/bob").await.expect(204);
-    };
-    amid((&world, Batch, "posts"), given::like(&world, "p1", "ann"), unlike).await.expect(201);
-    assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
-
-    let more = async {
-        given::comment(&other, "p1", "bob", "Well!").await.expect(201);
-    };
-    let less = world.delete(comment.header("location"));
-    amid((&world, Batch, "posts"), less, more).await.expect(204);
-    assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
-
-    let like = async {
-        given::like(&other, "p1", "bob").await.expect(201);
-    };
-    assert_eq!(
-        amid((&world, Replace, "posts"), edited(&world, "edited"), like).await["likeCount"],
-        2
-    );
-    assert_eq!(given::counts(&world, "p1").await, [(1, 2), (1, 2)]);
-}
-
-#[tokio::test]
 async fn a_comment_made_while_its_post_is_deleted_goes_with_it() {
     let world = given::blog().await;
     let comment = async {
@@ -108,12 +66,7 @@ async fn a_comment_made_while_its_post_is_deleted_goes_with_it() {
 #[tokio::test]
 async fn of_two_claims_of_a_leaked_name_at_once_one_succeeds() {
     let world = given::blog().await;
-    let reservation = json!({
-        "type": "username", "id": "username", "userId": "username:zoe", "owner": "nobody",
-        "reservedAt": "2020-01-01T00:00:00.000Z",
-    });
-    let users = world.container("users").await;
-    users.create_item("username:zoe", "username", &reservation, None).await.unwrap();
+    audit::reserve(&world, "zoe", "nobody", audit::LONG_AGO).await;
     let second = async {
         given::user(&world, "second", "Zoe").await.expect(201);
     };
@@ -140,12 +93,7 @@ async fn a_rename_that_lost_a_race_leaves_its_name_to_others_at_once() {
 async fn a_late_release_leaves_a_name_with_its_new_owner() {
     let world = given::blog().await;
     let taken_over = async {
-        let reservation = json!({
-            "type": "username", "id": "username", "userId": "username:ann", "owner": "bob",
-            "reservedAt": "2026-11-21T09:25:54.120Z",
-        });
-        let users = world.container("users").await;
-        users.upsert_item("username:ann", "username", &reservation, None).await.unwrap();
+        audit::reserve(&world, "ann", "bob", "2026-11-21T09:25:54.120Z").await;
     };
     let rename = given::user(&world, "ann", "Anna");
     amid((&world, Delete, "users"), rename, taken_over).await.expect(200);

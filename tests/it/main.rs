@@ -10,7 +10,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-use common::{budgets, expect};
+use common::{at_once, budgets, expect};
 
 // What the stories of a domain take as given.
 #[path = "../../domains/blog/tests/it/given.rs"]

@@ -51,6 +51,29 @@ impl<A: AppUnderTest> World<A> {
         client.upsert_item(partition, id, item, None).await.unwrap();
     }
 
+    /// Changes properties of an item past the app. Returns the item as it was.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such item.
+    pub async fn change_item(&self, container: &str, id: &str, properties: &Value) -> Value {
+        let item = self.existing(container, id, "id").await;
+        let mut changed = item.clone();
+        changed.as_object_mut().unwrap().extend(properties.as_object().unwrap().clone());
+        self.write_item(container, &changed).await;
+        item
+    }
+
+    /// Deletes an item past the app.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such item.
+    pub async fn delete_item(&self, container: &str, partition: &str, id: &str) {
+        let container = self.container(container).await;
+        container.delete_item(partition.to_owned(), id, None).await.unwrap();
+    }
+
     /// Returns the partition key of an item.
     pub(crate) async fn partition_of(&self, container: &str, item: &Value) -> String {
         let client = self.container(container).await;
@@ -85,11 +108,8 @@ impl<A: AppUnderTest> World<A> {
     ///
     /// When there is no such item, or it has no such property.
     pub async fn make_unreadable(&self, container: &str, id: &str, property: &str) -> Value {
-        let item = self.existing(container, id, property).await;
-        let mut unreadable = item.clone();
-        unreadable[property] = json!({"of": "another program"});
-        self.write_item(container, &unreadable).await;
-        item
+        self.existing(container, id, property).await;
+        self.change_item(container, id, &json!({property: {"of": "another program"}})).await
     }
 
     /// Makes an item so large that the store refuses each further byte with 413. The method fills a text

@@ -21,7 +21,6 @@ pub mod projections;
 
 pub mod audit;
 
-mod errors;
 mod leftovers;
 mod reactions;
 mod state;

@@ -9,10 +9,10 @@ use quick_cache::sync::Cache;
 use tributary_functions::{
     cosmos::{Container, Cosmos, ETag, ReadResult, Reads, StoreError, Stored, confirm, containers},
     engines::{command::ItemSlot, counted_children::CountedChildren},
+    http::ApiError,
 };
 
 use super::{
-    errors::BlogError,
     model::{Author, DeletedPost, NoUser, Post, PostId, PostsItem, User, UserId, UsersItem},
     reactions::PostFamily,
 };
@@ -64,22 +64,21 @@ impl Blog {
 
     /// Returns the name and version of an author, as of at most half a minute ago. The absence of the
     /// user is confirmed, for a command that has read nothing else before.
-    pub(super) async fn confirmed_author(&self, user_id: &UserId) -> Result<Author, BlogError> {
+    pub(super) async fn confirmed_author(&self, user_id: &UserId) -> Result<Author, ApiError> {
         confirm(async |reads| self.reading(reads).author(user_id).await).await
     }
 
     /// Returns the name and version of an author, as of at most half a minute ago.
-    pub(super) async fn author(&self, user_id: &UserId) -> Result<Author, BlogError> {
+    pub(super) async fn author(&self, user_id: &UserId) -> Result<Author, ApiError> {
         if let Some((author, since)) = self.authors.get(user_id)
             && since.elapsed() < MAX_AUTHOR_AGE
         {
             return Ok(author);
         }
-        let user = self.user_slot(user_id).await?.live().ok_or(BlogError::NoUser)?;
+        let user = self.user_slot(user_id).await?.live().ok_or(ApiError::NotFound("user"))?;
         Ok(self.remember(&user.item))
     }
 
-    /// RemembersCommands an author as of now.
     pub(super) fn remember(&self, user: &User) -> Author {
         let author = user.author();
         self.authors.insert(user.user_id.clone(), (author.clone(), Instant::now()));
@@ -106,8 +105,8 @@ impl Blog {
         Ok(PostSlot::from_item(self.posts.read::<PostsItem>(id, id).await?))
     }
 
-    pub(super) async fn post(&self, post_id: &PostId) -> Result<Stored<Post>, BlogError> {
-        self.post_slot(post_id).await?.live().ok_or(BlogError::NoPost)
+    pub(super) async fn post(&self, post_id: &PostId) -> Result<Stored<Post>, ApiError> {
+        self.post_slot(post_id).await?.live().ok_or(ApiError::NotFound("post"))
     }
 
     pub(super) async fn reaction<T: TryFrom<PostsItem>>(
@@ -124,7 +123,7 @@ impl Blog {
         &self,
         post_id: &PostId,
         id: &str,
-    ) -> Result<Option<Stored<T>>, BlogError> {
+    ) -> Result<Option<Stored<T>>, ApiError> {
         let reaction = async { Ok(self.reaction(post_id, id).await?) };
         let (_, reaction) = futures::try_join!(self.post(post_id), reaction)?;
         Ok(reaction)

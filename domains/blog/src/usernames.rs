@@ -8,12 +8,12 @@
 
 use tributary_functions::{
     cosmos::{Container, ETag, Reads, StoreError, Stored},
-    engines::unique_claim::{self, UniqueValue, ValueReservation, free, give_up, reserve},
+    engines::unique_claim::{self, UniqueValue, ValueReservation, give_up, reserve},
+    http::ApiError,
 };
 
 use super::{
     Blog,
-    errors::BlogError,
     model::{FormerName, NoUser, User, UserId, UsernameReservation, UsersItem},
     state::UserSlot,
 };
@@ -55,12 +55,13 @@ pub(super) async fn claim_name(
     blog: &Blog,
     user: User,
     read: Option<&ETag>,
-) -> Result<Stored<User>, BlogError> {
+) -> Result<Stored<User>, ApiError> {
     let name = user.public.username.key();
     let unique_claim::ReservationOutcome::Made(reservation) =
         reserve(blog, &name, &user.user_id).await?
     else {
-        return Err(BlogError::NameTaken);
+        let taken = "Another user has this username. Choose another one.";
+        return Err(ApiError::Conflict(taken));
     };
     let user = user.with_reservation(&reservation);
     match blog.write_user(&user, read).await {
@@ -70,7 +71,7 @@ pub(super) async fn claim_name(
             let stored = stored.ok().and_then(UserSlot::live);
             // No other write has this reservation. So a user item with it is this write.
             let own = stored.filter(|stored| stored.item.reservation == user.reservation);
-            own.ok_or(BlogError::Store(error))
+            own.ok_or(ApiError::Store(error))
         }
         Err(error) => {
             give_up(blog, &name, &user.user_id, &reservation).await;
@@ -83,14 +84,4 @@ pub(super) async fn claim_name(
 pub(super) async fn release(blog: &Blog, former: &FormerName) -> Result<(), StoreError> {
     let reservation = ETag::from(former.reservation.clone());
     unique_claim::release(blog, &former.username.key(), &reservation).await
-}
-
-/// Deletes a leaked reservation, unless its owner has the name.
-pub(super) async fn free_leaked_name(
-    blog: &Blog,
-    held: &Stored<UsernameReservation>,
-) -> Result<(), BlogError> {
-    let reserved = Stored { item: held.item.reserved(), etag: held.etag.clone() };
-    let freed = free(blog, held.item.key(), &reserved).await?;
-    if freed { Ok(()) } else { Err(BlogError::NameTaken) }
 }

@@ -24,7 +24,7 @@ mod moves;
 mod orders;
 mod state;
 
-pub use state::{Catalog, Customers};
+pub use state::WebStore;
 
 use std::sync::Arc;
 
@@ -46,27 +46,19 @@ use self::{
         MAX_INCLUDED_ORDERS, get_customer, get_label, get_order, get_product, get_top_customers,
         list_labels, list_orders, list_products,
     },
-    state::WebStore,
 };
 
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
-    let catalog = Catalog::new(context.cosmos);
-    let customers = Customers::new(context.cosmos);
-    let store = WebStore { catalog: catalog.clone(), customers: customers.clone() };
+    let store = WebStore::new(context.cosmos);
     Ok(Domain {
         http_functions: reading_copies(bind(http_functions(), &store), COPIES)?,
         projections: vec![
-            Arc::new(LabelNames::new(&catalog, context.background)),
-            Arc::new(ProductsIntegrity::new(&catalog)),
-            Arc::new(Leaderboard::new(&customers.customers, &customers.leaderboard)),
+            Arc::new(LabelNames::new(&store, context.background)),
+            Arc::new(ProductsIntegrity::new(&store)),
+            Arc::new(Leaderboard::new(&store.customers, &store.leaderboard)),
         ],
-        audit: Some(audit::audit(&catalog, &customers)),
-        containers: vec![
-            catalog.products,
-            catalog.labels,
-            customers.customers,
-            customers.leaderboard,
-        ],
+        audit: Some(audit::audit(&store)),
+        containers: vec![store.products, store.labels, store.customers, store.leaderboard],
         // When a tag is renamed, every product that has the tag has an older version of it.
         unindexed_filters: vec![("product", "tags/[]/version")],
         ..Domain::new("webstore")

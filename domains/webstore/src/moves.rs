@@ -61,7 +61,7 @@
 //! second product can be deleted.
 
 use super::{
-    Catalog,
+    WebStore,
     model::{CategoryId, Product, ProductArrival, ProductDeparture, ProductId, ProductItem},
 };
 use tributary_functions::cosmos::{Reason, StoreError, Stored};
@@ -82,12 +82,12 @@ pub(super) enum MoveOutcome {
 /// Ends a move that has begun. After an error, such as a lost race, the move is in a valid state, and
 /// another call ends it.
 pub(super) async fn end(
-    catalog: &Catalog,
+    store: &WebStore,
     from: &CategoryId,
     id: &ProductId,
     departure: &ProductDeparture,
 ) -> Result<MoveOutcome, StoreError> {
-    let latest = catalog.latest_committed();
+    let latest = store.latest_committed();
     // The target is read before the source: step 1 of the argument above.
     let target = latest.product_item(&departure.to, id).await?;
     match departing(&latest, from, id, departure).await? {
@@ -98,26 +98,26 @@ pub(super) async fn end(
 
 /// Ends a move whose departing product is `source`, read or written after `target` was read.
 pub(super) async fn end_from(
-    catalog: &Catalog,
+    store: &WebStore,
     source: Stored<Product>,
     departure: &ProductDeparture,
     target: Option<Stored<ProductItem>>,
 ) -> Result<MoveOutcome, StoreError> {
     let decided = match target {
         Some(target) if has_outcome(&target.item, departure) => target,
-        undecided => match write_outcome(catalog, &source, departure, undecided).await? {
+        undecided => match write_outcome(store, &source, departure, undecided).await? {
             Ok(decided) => decided,
             Err(full) => {
                 let product = source.item.taking_back(departure);
-                catalog.write(product, Some(&source.etag)).await?;
+                store.write(product, Some(&source.etag)).await?;
                 return Ok(MoveOutcome::CategoryFull(full));
             }
         },
     };
     let accepted = decided.item.arrival().is_some_and(|arrival| arrival.accepted);
-    if let Err(error) = conclude(catalog, &source, &departure.to, accepted).await {
+    if let Err(error) = conclude(store, &source, &departure.to, accepted).await {
         if accepted && error.is_race() {
-            withdraw_arrival(catalog, &source.item, departure, &decided).await?;
+            withdraw_arrival(store, &source.item, departure, &decided).await?;
         }
         return Err(error);
     }
@@ -130,23 +130,23 @@ pub(super) async fn end_from(
 
 /// Writes the outcome of a move at its target. The inner error is that of a full target.
 async fn write_outcome(
-    catalog: &Catalog,
+    store: &WebStore,
     Stored { item: source, etag: from }: &Stored<Product>,
     departure: &ProductDeparture,
     target: Option<Stored<ProductItem>>,
 ) -> Result<Result<Stored<ProductItem>, StoreError>, StoreError> {
     if let Some(earlier) = target.as_ref().and_then(|target| target.item.arrival()) {
-        end_earlier(catalog, earlier, &departure.to, &source.id).await?;
+        end_earlier(store, earlier, &departure.to, &source.id).await?;
     }
     let over = target.as_ref().map(|target| &target.etag);
     let written = match target.as_ref().map(|target| &target.item) {
-        None => catalog.write_moved(source.arriving(departure, None), from, over).await,
+        None => store.write_moved(source.arriving(departure, None), from, over).await,
         Some(ProductItem::DeletedProduct(it)) => {
-            catalog.write_moved(source.arriving(departure, Some(it)), from, over).await
+            store.write_moved(source.arriving(departure, Some(it)), from, over).await
         }
         Some(ProductItem::Product(other)) => {
             let refused = other.with_refused_arrival(departure, &source.category_id);
-            catalog.write(ProductItem::from(refused), over).await
+            store.write(ProductItem::from(refused), over).await
         }
     };
     match written {
@@ -159,17 +159,17 @@ async fn write_outcome(
 /// Deletes the arrived product if its move was taken back before its arrival was written. A product
 /// that has changed since then stays.
 async fn withdraw_arrival(
-    catalog: &Catalog,
+    store: &WebStore,
     source: &Product,
     departure: &ProductDeparture,
     arrived: &Stored<ProductItem>,
 ) -> Result<(), StoreError> {
-    let latest = catalog.latest_committed();
+    let latest = store.latest_committed();
     let left = latest.product_item(&source.category_id, &source.id).await?;
     match (&arrived.item, left) {
         (ProductItem::Product(product), Some(left)) if left.item.has_taken_back(departure) => {
             let tombstone = product.deleted(&departure.move_id);
-            catalog.write(tombstone, Some(&arrived.etag)).await.map(drop)
+            store.write(tombstone, Some(&arrived.etag)).await.map(drop)
         }
         _ => Ok(()),
     }
@@ -177,15 +177,15 @@ async fn withdraw_arrival(
 
 /// Ends an earlier move to the category `to`, whose outcome is about to be replaced.
 async fn end_earlier(
-    catalog: &Catalog,
+    store: &WebStore,
     arrival: &ProductArrival,
     to: &CategoryId,
     id: &ProductId,
 ) -> Result<(), StoreError> {
-    let source = catalog.latest_committed().product(&arrival.from, id).await?;
+    let source = store.latest_committed().product(&arrival.from, id).await?;
     let move_id = |product: &Product| product.departure.as_ref().map(|it| it.move_id.clone());
     match source.filter(|it| move_id(&it.item).as_ref() == Some(&arrival.move_id)) {
-        Some(source) => conclude(catalog, &source, to, arrival.accepted).await,
+        Some(source) => conclude(store, &source, to, arrival.accepted).await,
         None => Ok(()),
     }
 }
@@ -193,7 +193,7 @@ async fn end_earlier(
 /// Writes the third write of a move, in the old category: the tombstone after an accepted arrival,
 /// the product without its departure after a refused one.
 async fn conclude(
-    catalog: &Catalog,
+    store: &WebStore,
     source: &Stored<Product>,
     to: &CategoryId,
     accepted: bool,
@@ -203,17 +203,17 @@ async fn conclude(
     } else {
         source.item.with_departure(None).into()
     };
-    catalog.write(item, Some(&source.etag)).await.map(drop)
+    store.write(item, Some(&source.etag)).await.map(drop)
 }
 
 /// Returns the product in its old category, if it still departs with this move.
 async fn departing(
-    catalog: &Catalog,
+    store: &WebStore,
     from: &CategoryId,
     id: &ProductId,
     departure: &ProductDeparture,
 ) -> Result<Option<Stored<Product>>, StoreError> {
-    let product = catalog.product(from, id).await?;
+    let product = store.product(from, id).await?;
     Ok(product.filter(|product| product.item.departure.as_ref() == Some(departure)))
 }
 

@@ -19,7 +19,7 @@ use tributary_functions::{
 };
 
 use crate::{
-    Catalog, Customers,
+    WebStore,
     model::{
         CategoryId, CustomerId, LEADERBOARD_PARTITION, LabelId, LabelKind, Name, OrderId,
         ProductId, PublicCustomer, PublicLabel, PublicOrder, PublicProduct, RankedCustomer,
@@ -28,12 +28,12 @@ use crate::{
 
 /// Returns a label: one point read.
 pub async fn get_label<Id: LabelId>(
-    State(catalog): State<Catalog>,
+    State(store): State<WebStore>,
     Params(id): Params<Id>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicLabel>, ApiError> {
     let find = async |reads| {
-        let label = catalog.reading(reads).live_label(Id::KIND, id.as_ref()).await?;
+        let label = store.reading(reads).live_label(Id::KIND, id.as_ref()).await?;
         label.ok_or(ApiError::NotFound(Id::KIND.as_str()))
     };
     let label = confirm(find).await?;
@@ -46,21 +46,21 @@ const LABEL_LIST: NameList =
 
 /// Returns all categories, or all tags, by name: one query in their partition.
 pub async fn list_labels<Id: LabelId>(
-    State(catalog): State<Catalog>,
+    State(store): State<WebStore>,
     page: PageRequest<NameKey<Name>>,
 ) -> Result<Json<List<PublicLabel>>, ApiError> {
     let key = |label: &PublicLabel| NameKey::new(&label.name, &label.id);
-    Ok(Json(page.of_names(&LABEL_LIST, &catalog.labels, Id::KIND.as_str(), key).await?))
+    Ok(Json(page.of_names(&LABEL_LIST, &store.labels, Id::KIND.as_str(), key).await?))
 }
 
 /// Returns a product with the names of its labels: one point read.
 pub async fn get_product(
-    State(catalog): State<Catalog>,
+    State(store): State<WebStore>,
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
     let find = async |reads| {
-        let product = catalog.reading(reads).product(&category_id, &id).await?;
+        let product = store.reading(reads).product(&category_id, &id).await?;
         product.ok_or(ApiError::NotFound("product"))
     };
     let product = confirm(find).await?;
@@ -79,16 +79,16 @@ const PRODUCT_LIST: NameList = NameList {
 /// A category in use is never deleted, so its products show that it exists. If the page is empty, the
 /// category is read, too.
 pub async fn list_products(
-    State(catalog): State<Catalog>,
+    State(store): State<WebStore>,
     Params(category_id): Params<CategoryId>,
     page: PageRequest<NameKey<Name>>,
 ) -> Result<Json<List<PublicProduct>>, ApiError> {
     let key = |product: &PublicProduct| NameKey::new(&product.name, product.id.as_str());
-    let list = page.of_names(&PRODUCT_LIST, &catalog.products, category_id.as_str(), key).await?;
+    let list = page.of_names(&PRODUCT_LIST, &store.products, category_id.as_str(), key).await?;
     if list.is_empty() {
         let exists = async |reads| {
-            let catalog = catalog.reading(reads);
-            let category = catalog.live_label(LabelKind::Category, category_id.as_str()).await?;
+            let store = store.reading(reads);
+            let category = store.live_label(LabelKind::Category, category_id.as_str()).await?;
             category.ok_or(ApiError::NotFound("category"))
         };
         confirm(exists).await?;
@@ -116,7 +116,7 @@ pub enum CustomerAnswer {
 /// Returns a customer: one point read. With `include=orders`, returns the customer and at most 100
 /// orders, newest first: one query in the customer's logical partition.
 pub async fn get_customer(
-    State(customers): State<Customers>,
+    State(store): State<WebStore>,
     actor: Actor,
     Params(id): Params<CustomerId>,
     RawQuery(query): RawQuery,
@@ -127,14 +127,14 @@ pub async fn get_customer(
     match included.as_deref() {
         None => {
             let find = async |reads| {
-                let customer = customers.reading(reads).public_customer(&id).await?;
+                let customer = store.reading(reads).public_customer(&id).await?;
                 let customer = customer.ok_or(ApiError::NotFound("customer"))?;
                 Ok(found(&conditions, &CustomerAnswer::Alone(customer.item), &customer.etag))
             };
             confirm(find).await
         }
         Some("orders") => {
-            let find = async |reads| with_orders(&customers, &id, reads).await;
+            let find = async |reads| with_orders(&store, &id, reads).await;
             Ok(Json(confirm(find).await?).into())
         }
         Some(_) => Err(ApiError::invalid("include", "must be `orders`")),
@@ -143,11 +143,11 @@ pub async fn get_customer(
 
 /// Returns a customer and its newest orders, from one query.
 async fn with_orders(
-    customers: &Customers,
+    store: &WebStore,
     id: &CustomerId,
     reads: Reads,
 ) -> Result<CustomerAnswer, ApiError> {
-    let container = customers.customers.reading(reads);
+    let container = store.customers.reading(reads);
     let list =
         ORDER_LIST.with_parent(&container, id.as_str(), MAX_INCLUDED_ORDERS, CUSTOMER_OBJECT);
     let ParentAndChildren { parent, children } =
@@ -157,14 +157,14 @@ async fn with_orders(
 
 /// Returns an order: one point read.
 pub async fn get_order(
-    State(customers): State<Customers>,
+    State(store): State<WebStore>,
     actor: Actor,
     Params((customer_id, id)): Params<(CustomerId, OrderId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicOrder>, ApiError> {
     actor.must_be(customer_id.as_str())?;
     let find = async |reads| {
-        let order = customers.reading(reads).order(&customer_id, &id).await?;
+        let order = store.reading(reads).order(&customer_id, &id).await?;
         let order = order.ok_or(ApiError::NotFound("order"))?;
         Ok(found(&conditions, &order.item.public, &order.etag))
     };
@@ -187,14 +187,14 @@ pub(crate) const ORDER_LIST: ChildList = ChildList {
 
 /// Returns a page of a customer's orders: one query in the customer's logical partition.
 pub async fn list_orders(
-    State(customers): State<Customers>,
+    State(store): State<WebStore>,
     actor: Actor,
     Params(id): Params<CustomerId>,
     page: PageRequest<SortKey>,
 ) -> Result<Json<List<PublicOrder>>, ApiError> {
     actor.must_be(id.as_str())?;
     let key = |order: &PublicOrder| SortKey(order.order_date, order.id.to_string());
-    page.of_children(&ORDER_LIST, &customers.customers, id.as_str(), key).await
+    page.of_children(&ORDER_LIST, &store.customers, id.as_str(), key).await
 }
 
 /// Returns the customers with the most orders, at most 100; equal counts by id. E-mail addresses, phone
@@ -204,14 +204,14 @@ pub async fn list_orders(
 /// request for each physical partition. `source=leaderboard` reads the one partition of the
 /// leaderboard, which is as far behind as the change feed.
 pub async fn get_top_customers(
-    State(customers): State<Customers>,
+    State(store): State<WebStore>,
     RawQuery(query): RawQuery,
 ) -> Result<StoredItems<RankedCustomer>, ApiError> {
     let limit = limit_of(query.as_deref(), 10)?;
     let source = parameter_of(query.as_deref(), "source")?;
     let (container, scope) = match source.as_deref() {
-        None | Some("query") => (&customers.customers, Scope::Container),
-        Some("leaderboard") => (&customers.leaderboard, Scope::Partition(LEADERBOARD_PARTITION)),
+        None | Some("query") => (&store.customers, Scope::Container),
+        Some("leaderboard") => (&store.leaderboard, Scope::Partition(LEADERBOARD_PARTITION)),
         Some(_) => {
             return Err(ApiError::invalid("source", "must be `query` or `leaderboard`"));
         }

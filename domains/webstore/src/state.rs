@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::extract::FromRef;
 use futures::{TryStreamExt, future::try_join_all};
 use tributary_functions::{
     cosmos::{
@@ -28,43 +27,37 @@ pub(super) type LabelSlot = ItemSlot<Label, DeletedLabel>;
 /// The slot of a product.
 pub(super) type ProductSlot = ItemSlot<Product, DeletedProduct>;
 
-/// The state of the WebStore, of which each handler takes a part as its `State`.
+/// The containers of the WebStore. Cloning is cheap.
 #[derive(Clone)]
-pub(super) struct WebStore {
-    pub(super) catalog: Catalog,
-    pub(super) customers: Customers,
-}
-
-impl FromRef<WebStore> for Catalog {
-    fn from_ref(store: &WebStore) -> Self {
-        store.catalog.clone()
-    }
-}
-
-impl FromRef<WebStore> for Customers {
-    fn from_ref(store: &WebStore) -> Self {
-        store.customers.clone()
-    }
-}
-
-/// The containers of the catalog. Cloning is cheap.
-#[derive(Clone)]
-pub struct Catalog {
+pub struct WebStore {
     /// Products, each in the partition of its category.
     pub products: Container,
     /// Labels, each kind in one partition.
     pub labels: Container,
+    /// Customers and their orders, each customer in a partition of its own.
+    pub customers: Container,
+    /// Customers by the number of their orders.
+    pub leaderboard: Container,
+    /// Creates, deletes and counts orders, and edits the customers that count them.
+    pub(super) orders: CountedChildren<CustomerFamily>,
+    /// Hashes passwords.
+    pub(super) hashing: CpuBoundWork,
     pub(super) reads: Reads,
 }
 
-containers!(Catalog: products, labels);
+containers!(WebStore: products, labels, customers, leaderboard);
 
-impl Catalog {
+impl WebStore {
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
+        let customers = cosmos.container("customer");
         Self {
             products: cosmos.container("product"),
             labels: cosmos.container("productMeta"),
+            leaderboard: cosmos.container("leaderboard"),
+            orders: CountedChildren::new(customers.clone()),
+            hashing: CpuBoundWork::default(),
             reads: Reads::Session,
+            customers,
         }
     }
 
@@ -191,38 +184,6 @@ impl Catalog {
             }
         }
         Ok(Some(count))
-    }
-}
-
-/// The containers of customers and orders. Cloning is cheap.
-#[derive(Clone)]
-pub struct Customers {
-    /// Customers and their orders, each customer in a partition of its own.
-    pub customers: Container,
-    /// Products, which an order reads.
-    pub products: Container,
-    /// Customers by the number of their orders.
-    pub leaderboard: Container,
-    /// Creates, deletes and counts orders, and edits the customers that count them.
-    pub(super) orders: CountedChildren<CustomerFamily>,
-    /// Hashes passwords.
-    pub(super) hashing: CpuBoundWork,
-    pub(super) reads: Reads,
-}
-
-containers!(Customers: customers, products, leaderboard);
-
-impl Customers {
-    pub fn new(cosmos: &Arc<Cosmos>) -> Self {
-        let customers = cosmos.container("customer");
-        Self {
-            products: cosmos.container("product"),
-            leaderboard: cosmos.container("leaderboard"),
-            orders: CountedChildren::new(customers.clone()),
-            hashing: CpuBoundWork::default(),
-            reads: Reads::Session,
-            customers,
-        }
     }
 
     pub(super) async fn customer(&self, id: &CustomerId) -> ReadResult<Customer> {

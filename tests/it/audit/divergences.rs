@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 use tributary_functions::values::Timestamp;
 
 use super::{
-    LONG_AGO, Place, a_comment, audit_within, change, findings, in_short, insert, item, remove,
-    reserve, reserve_in_a_ring, small_blog, stray_like,
+    LONG_AGO, Place, a_comment, audit_within, change, findings, in_short, remove, reserve,
+    reserve_in_a_ring, small_blog, stray_like,
 };
+use tributary_functions::{app::AppOptions, audit::AuditOptions};
+use tributary_local::cosmos::{Fault, RequestKind};
+
 use crate::{blog::user, world::World};
 
 const COPY: Place = ("users", "ann", "post:p1");
@@ -60,25 +63,23 @@ impl Damage {
                 change(world, ("posts", "p1", "p1"), fields).await;
                 world.settle().await;
             }
-            Copy((container, partition, id), fields) => {
-                let mut copy = item(&world.container(container).await, partition, id).await;
-                for (field, value) in fields.as_object().unwrap() {
-                    copy[field] = value.clone();
-                }
-                insert(world, container, copy).await;
+            Copy((container, _, id), fields) => {
+                let mut copy = world.item(container, id).await;
+                copy.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+                world.write_item(container, &copy).await;
             }
-            Insert(container, item) => insert(world, container, item.clone()).await,
+            Insert(container, item) => world.write_item(container, item).await,
             Reserve(name, owner, date) => reserve(world, name, owner, date).await,
             ReserveInARing => reserve_in_a_ring(world).await,
             Members { keeps_p1, adds } => {
-                let head = item(&world.container("feed").await, "post", "~head").await;
+                let head = world.item("feed", "~head").await;
                 let mut members = head["members"].as_array().unwrap().clone();
                 members.retain(|member| *keeps_p1 || member["id"] != "p1");
                 members.extend(adds.iter().map(|id| json!({"creationDate": LONG_AGO, "id": id})));
                 change(world, HEAD, json!({ "members": members })).await;
             }
             DeletePost(id) => {
-                let head = item(&world.container("feed").await, "post", "~head").await;
+                let head = world.item("feed", "~head").await;
                 world.delete(&format!("/api/posts/{id}")).await.expect(204);
                 world.settle().await;
                 if *id == "p1" {
@@ -256,8 +257,7 @@ async fn a_copy_of_the_right_version_with_another_text_is_found_and_repaired() {
     for (place, found) in
         [(COPY, "copy-different users ann post:p1"), (IN_FEED, "copy-different feed post p1")]
     {
-        let container = world.container(place.0).await;
-        let date = item(&container, place.1, place.2).await["creationDate"].clone();
+        let date = world.item(place.0, place.2).await["creationDate"].clone();
         // The time is the same; its text stands elsewhere in the order of a list.
         let same_time = date.as_str().unwrap().replace('Z', "+00:00");
         for fields in [
@@ -297,4 +297,23 @@ async fn a_finding_has_versions_numbers_and_names_but_no_contents() {
             ("count-differs posts p1 p1".into(), counts.0, counts.1),
         ]
     );
+}
+
+/// Runs the audit as a timer does.
+async fn tick(world: &World, repair: bool) -> Result<(), String> {
+    let audit = AuditOptions { settle: Duration::ZERO, repair };
+    world.with_app(AppOptions { audit, ..World::options() }).await.tick("AuditBlog").await
+}
+
+#[tokio::test]
+async fn the_timer_succeeds_with_findings_and_repairs_only_if_set() {
+    let world = small_blog().await;
+    remove(&world, COPY).await;
+    change(&world, ("feed", "post", "p2"), json!({"version": 1})).await;
+    tick(&world, false).await.unwrap();
+    assert_eq!(findings(&world).await.len(), 2);
+    tick(&world, true).await.unwrap();
+    assert_eq!(findings(&world).await, [""; 0]);
+    world.endpoint.inject(Fault::Refused(503), RequestKind::Query, "posts", 1_000);
+    tick(&world, false).await.unwrap_err();
 }

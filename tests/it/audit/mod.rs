@@ -4,13 +4,10 @@ mod cost;
 mod divergences;
 mod live;
 mod process;
-mod quiet;
 mod races;
-mod timer;
 
 use std::time::Duration;
 
-use azure_data_cosmos::ContainerClient;
 use serde_json::{Value, json};
 use tributary::blog::{self, Blog};
 use tributary_functions::audit::{AuditOptions, AuditSummary, Finding};
@@ -35,7 +32,7 @@ async fn audit_within(
 }
 
 /// Returns the findings in a world without traffic: kind, container, partition key, id.
-async fn findings(world: &World) -> Vec<String> {
+pub(crate) async fn findings(world: &World) -> Vec<String> {
     let (findings, summary) = audit_within(world, Duration::ZERO, false).await;
     assert_eq!(summary.unsettled, 0);
     findings.iter().map(in_short).collect()
@@ -81,54 +78,25 @@ async fn a_comment(world: &World) -> String {
     comments[0]["id"].as_str().unwrap().to_owned()
 }
 
-/// An item past the app.
-async fn item(container: &ContainerClient, partition: &str, id: &str) -> Value {
-    let read = container.read_item(partition.to_owned(), id, None).await.unwrap();
-    read.into_model().unwrap()
-}
-
 /// Changes an item past the app, with everything in it.
-async fn change(
-    world: &World,
-    (name, partition, id): (&str, &str, impl AsRef<str>),
-    fields: Value,
-) {
-    let container = world.container(name).await;
-    let id = id.as_ref();
-    let mut item = item(&container, partition, id).await;
-    for (field, value) in fields.as_object().unwrap() {
-        item[field] = value.clone();
-    }
-    container.upsert_item(partition.to_owned(), id, &item, None).await.unwrap();
-}
-
-/// Writes an item past the app.
-async fn insert(world: &World, name: &str, item: Value) {
-    let key = match name {
-        "posts" => "postId",
-        "users" => "userId",
-        _ => "type",
-    };
-    let text = |field: &str| item[field].as_str().unwrap().to_owned();
-    let container = world.container(name).await;
-    container.upsert_item(text(key), &text("id"), &item, None).await.unwrap();
+async fn change(world: &World, (container, _, id): (&str, &str, impl AsRef<str>), fields: Value) {
+    world.change_item(container, id.as_ref(), &fields).await;
 }
 
 /// Deletes an item past the app.
-async fn remove(world: &World, (name, partition, id): (&str, &str, impl AsRef<str>)) {
-    let container = world.container(name).await;
-    container.delete_item(partition.to_owned(), id.as_ref(), None).await.unwrap();
+async fn remove(world: &World, (container, partition, id): (&str, &str, impl AsRef<str>)) {
+    world.delete_item(container, partition, id.as_ref()).await;
 }
 
-const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
+pub(crate) const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
 
 /// Reserves a name past the app.
-async fn reserve(world: &World, key: &str, owner: &str, reserved_at: &str) {
+pub(crate) async fn reserve(world: &World, key: &str, owner: &str, reserved_at: &str) {
     let reservation = json!({
         "type": "username", "id": "username", "userId": format!("username:{key}"),
         "owner": owner, "reservedAt": reserved_at,
     });
-    insert(world, "users", reservation).await;
+    world.write_item("users", &reservation).await;
 }
 
 /// Reserves each name for the next user: the repair of one user meets the repair of another.

@@ -1,6 +1,7 @@
 //! `tributary audit` as a process, over TCP.
 
-use serde_json::Value;
+use futures::future::join_all;
+use serde_json::{Value, json};
 use tributary::blog::audit::BlogKinds;
 use tributary_functions::audit::FindingKind;
 
@@ -54,12 +55,7 @@ async fn the_exit_code_says_that_there_are_findings_and_the_report_lists_them() 
     let (code, out, _) = run_command(&connection, "audit", &arguments).await;
     assert_eq!(code, 0, "{out}");
 
-    world
-        .container("users")
-        .await
-        .upsert_item("x".to_owned(), "x", serde_json::json!({"id": "x", "userId": "x"}), None)
-        .await
-        .unwrap();
+    world.write_item("users", &json!({"id": "x", "userId": "x"})).await;
     let (code, out, _) = run_command(&connection, "audit", &["--settle", "0", "--repair"]).await;
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("not repaired"), "{out}");
@@ -72,7 +68,7 @@ async fn an_audit_that_cannot_begin_names_the_reason_with_code_2() {
     let server = world.endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
     let away = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5";
-    for (connection, arguments, named, n_lines) in [
+    let cases = [
         ("", &[][..], "CosmosConnection", Some(1)),
         (away, &[], "unavailable", Some(1)),
         (&connection, &["--domain", "shops"], "blog", Some(1)),
@@ -82,12 +78,14 @@ async fn an_audit_that_cannot_begin_names_the_reason_with_code_2() {
         ("", &["now"], "now", None),
         ("", &["--settle"], "--settle", None),
         ("", &["--settle", "soon"], "a number of seconds", None),
-    ] {
+    ];
+    join_all(cases.map(async |(connection, arguments, named, n_lines)| {
         let (code, out, err) = run_command(connection, "audit", arguments).await;
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains(named), "{err}");
         assert!(n_lines.is_none_or(|n_lines| err.lines().count() == n_lines), "{err}");
-    }
+    }))
+    .await;
     let (code, out, _) = run_command("", "audit", &["--help"]).await;
     assert_eq!(code, 0);
     assert!(out.contains("--repair") && out.contains("Exit code"), "{out}");

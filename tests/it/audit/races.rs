@@ -9,8 +9,8 @@ use tributary_functions::audit::FindingKind;
 use tributary_local::cosmos::RequestKind::{self, Batch, Create, Delete, Query, Read, Replace};
 
 use super::{
-    LONG_AGO, audit_within, change, findings, in_short, insert, item, remove, reserve,
-    reserve_in_a_ring, small_blog, stray_like,
+    LONG_AGO, audit_within, change, findings, in_short, remove, reserve, reserve_in_a_ring,
+    small_blog, stray_like,
 };
 use tributary_testing::interleavings::amid;
 
@@ -112,13 +112,13 @@ async fn a_copy_that_gets_its_post_while_it_is_deleted_stays() {
         post(world, "p3", "ann").await.expect(201);
         world.settle().await;
     };
-    for (container, partition, id) in [("users", "ann", "post:p1"), ("feed", "post", "p1")] {
+    for (container, id) in [("users", "post:p1"), ("feed", "p1")] {
         let damage = async |world: &World| {
-            let mut copy = item(&world.container(container).await, partition, id).await;
+            let mut copy = world.item(container, id).await;
             copy["id"] = json!(id.replace("p1", "p3"));
             copy["postId"] = json!("p3");
             copy["version"] = json!(0);
-            insert(world, container, copy).await;
+            world.write_item(container, &copy).await;
         };
         repair_too_late(damage, (Delete, container), posted).await;
     }
@@ -126,7 +126,7 @@ async fn a_copy_that_gets_its_post_while_it_is_deleted_stays() {
 
 #[tokio::test]
 async fn a_like_that_is_made_anew_while_it_is_deleted_stays() {
-    let damage = async |world: &World| insert(world, "posts", stray_like("p3")).await;
+    let damage = async |world: &World| world.write_item("posts", &stray_like("p3")).await;
     repair_amid(damage, (Delete, "posts"), async |world: &World| {
         post(world, "p3", "ann").await.expect(201);
         remove(world, ("posts", "p3", "like:bob")).await;
@@ -172,7 +172,7 @@ async fn a_name_in_use_is_free_at_no_moment_of_its_repair() {
 #[tokio::test]
 async fn a_post_that_comes_into_the_feed_while_a_member_is_taken_out_stays_in() {
     let damage = async |world: &World| {
-        let head = item(&world.container("feed").await, "post", "~head").await;
+        let head = world.item("feed", "~head").await;
         let mut members = head["members"].as_array().unwrap().clone();
         members.push(json!({"creationDate": "2020-01-01T00:00:00.000Z", "id": "ghost"}));
         change(world, ("feed", "post", "~head"), json!({"members": members})).await;
@@ -188,7 +188,7 @@ async fn a_post_that_comes_into_the_feed_while_a_member_is_taken_out_stays_in() 
 async fn counts_that_change_whenever_they_are_taken_are_no_divergence() {
     let world = given::blog().await;
     // A post without its copy is counted more than once.
-    world.container("users").await.delete_item("ann", "post:p1", None).await.unwrap();
+    world.delete_item("users", "ann", "post:p1").await;
     let comments = async || {
         loop {
             let mut query = world.endpoint.hold(Query, "posts");

@@ -7,19 +7,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tributary::blog::projections::{PostsIntegrity, UsernamesInPosts};
 use tributary_functions::{
     app::AppOptions,
     cosmos::metered,
-    projection::BackgroundOptions,
-    projection::{Projection, RETRY_BUDGET},
+    projection::{BackgroundOptions, Projection, RETRY_BUDGET},
 };
 use tributary_local::cosmos::RequestKind;
 
 use tributary_testing::budget::is_caused_by_a_change;
 
-use crate::world::World;
+use crate::{blog as given, world::World};
 
 /// Returns the world with other settings of renames.
 async fn with_rename(world: &World, background: BackgroundOptions) -> World {
@@ -28,18 +27,15 @@ async fn with_rename(world: &World, background: BackgroundOptions) -> World {
 
 /// A user with a post and comments on it, `items` in all.
 async fn user_with_items(world: &World, id: &str, items: usize) {
-    world.put(&format!("/api/users/{id}"), json!({"username": id})).await.expect(201);
-    let post = json!({"userId": id, "title": "T", "content": "C"});
-    world.put(&format!("/api/posts/{id}"), post).await.expect(201);
-    let comments = format!("/api/posts/{id}/comments");
+    given::user(world, id, id).await.expect(201);
+    given::post(world, id, id).await.expect(201);
     for _ in 1..items {
-        world.post(&comments, json!({"userId": id, "content": "Well."})).await.expect(201);
+        given::comment(world, id, id, "Well.").await.expect(201);
     }
 }
 
 async fn rename(world: &World, id: &str) {
-    let name = format!("{id}, renamed");
-    world.put(&format!("/api/users/{id}"), json!({"username": name})).await.expect(200);
+    given::user(world, id, &format!("{id}, renamed")).await.expect(200);
 }
 
 /// Returns the numbers of a user's items in `posts` with the new name and with the old one.
@@ -52,14 +48,10 @@ async fn names(world: &World, id: &str) -> (usize, usize) {
     (new.len(), old.len())
 }
 
-async fn users(world: &World) -> Vec<Value> {
+/// Returns the items of a type in `users`.
+async fn of_type(world: &World, name: &str) -> Vec<Value> {
     let items = world.items("users").await;
-    items.into_iter().filter(|item| item["type"] == "user").collect()
-}
-
-async fn continuations(world: &World) -> Vec<Value> {
-    let items = world.items("users").await;
-    items.into_iter().filter(|item| item["type"] == "markOfRename").collect()
+    items.into_iter().filter(|item| item["type"] == name).collect()
 }
 
 /// Returns the number of replacements sent to `posts` since a number of requests.
@@ -82,11 +74,11 @@ async fn a_long_rename_continues_after_the_changes_made_meanwhile() {
     // No time at all is enough for one item.
     let no_time = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
     let hasty = with_rename(&world, no_time).await;
-    hasty.deliver("UsernamesInPosts", &users(&world).await).await.unwrap();
+    hasty.deliver("UsernamesInPosts", &of_type(&world, "user").await).await.unwrap();
     assert_eq!(names(&world, "bob").await, (1, 0));
     let (new, old) = names(&world, "ann").await;
     assert!(new > 0 && old > 0, "{new} renamed, {old} not");
-    let mut continuations_of_ann = continuations(&world).await;
+    let mut continuations_of_ann = of_type(&world, "markOfRename").await;
     continuations_of_ann.retain(|item| item["userId"] == "ann");
     assert_eq!(continuations_of_ann[0]["version"], 2);
 
@@ -96,9 +88,9 @@ async fn a_long_rename_continues_after_the_changes_made_meanwhile() {
     world.deliver("UsernamesInPosts", &continuations_of_ann).await.unwrap();
     assert_eq!(names(&world, "ann").await, (12, 0));
     assert_eq!(replaces(&world, before), 13);
-    let written = continuations(&world).await;
+    let written = of_type(&world, "markOfRename").await;
     hasty.deliver("UsernamesInPosts", &continuations_of_ann).await.unwrap();
-    assert_eq!(continuations(&world).await, written);
+    assert_eq!(of_type(&world, "markOfRename").await, written);
 }
 
 #[tokio::test]
@@ -108,7 +100,7 @@ async fn an_interrupted_rename_writes_hardly_any_item_twice() {
     world.settle().await;
     rename(&world, "ann").await;
     let before = world.endpoint.request_count();
-    let users = users(&world).await;
+    let users = of_type(&world, "user").await;
     // The store in the process hardly ever lets a task wait; a budget does.
     let request_units_per_second = NonZeroU32::new(20_000);
     let rename = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
@@ -144,7 +136,7 @@ async fn a_rename_keeps_its_budget_and_has_low_priority() {
     let paced = with_rename(&world, rename).await;
     let requests = world.endpoint.requests_since(requests_before);
     assert!(requests.iter().all(|request| !request.low_priority), "a command is not");
-    let users = users(&world).await;
+    let users = of_type(&world, "user").await;
     let requests_before = world.endpoint.request_count();
     let begin = Instant::now();
     let (delivered, meter) = metered(paced.deliver("UsernamesInPosts", &users)).await;

@@ -11,6 +11,7 @@ use tributary_local::cosmos::{
 use tributary_testing::interleavings::held;
 
 use crate::{
+    audit,
     blog::{comment, comment_once, like, post, user},
     news::{HYBRID, Newsroom},
     webstore::{self as given},
@@ -57,11 +58,7 @@ async fn write_blog(world: &World) {
     }
     user(world, "ann", "Anna").await.expect(200);
     // The name of a user that was never created.
-    let reservation = json!({
-        "type": "username", "id": "username", "userId": "username:zoe", "owner": "nobody",
-        "reservedAt": "2020-01-01T00:00:00.000Z",
-    });
-    world.write_item("users", &reservation).await;
+    audit::reserve(world, "zoe", "nobody", audit::LONG_AGO).await;
     user(world, "zoe", "Zoe").await.expect(201);
 }
 

@@ -12,6 +12,7 @@ use azure_data_cosmos::CosmosError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::audit::Obstacle;
 use crate::brand::brand;
 use crate::cosmos::{Reason, Retryable, StoreError, Unconfirmed};
 
@@ -169,6 +170,13 @@ impl Retryable for ApiError {
             Self::Store(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+/// A refusal that is not the store's own follows from a newer state.
+impl From<ApiError> for Obstacle {
+    fn from(error: ApiError) -> Self {
+        if let ApiError::Store(error) = error { error.into() } else { Self::Race }
     }
 }
 

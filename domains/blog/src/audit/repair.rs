@@ -3,6 +3,7 @@
 use tributary_functions::{
     audit::{FindingKind, Obstacle, ReferencedItem, RepairResult, Slot, Suspect, read_slot},
     cosmos::{ETag, Stored},
+    engines::unique_claim::free,
     projection::removal::remove_some,
 };
 
@@ -10,7 +11,7 @@ use super::{BlogChecks, BlogKinds};
 use crate::{
     model::{PostCopy, PostId, PostsItem, UserId, UsernameReservation, UsersItem},
     state::PostSlot,
-    usernames::{claim_name, free_leaked_name},
+    usernames::claim_name,
 };
 
 pub(super) async fn repair(
@@ -33,13 +34,13 @@ pub(super) async fn repair(
         }
         kind if kind.concerns_copy() => checks.write_copy(&post_id(partition)?).await,
         BlogKinds::RESERVATION_LEAKED => {
-            match read_slot::<UsersItem>(&blog.users, partition, UsernameReservation::ID).await? {
-                Slot::Item(Stored { item: UsersItem::Username(item), etag }) => {
-                    free_leaked_name(blog, &Stored { item, etag }).await?;
-                    Ok("deleted the reservation")
-                }
-                _ => Err(Obstacle::Race),
-            }
+            let slot = read_slot(&blog.users, partition, UsernameReservation::ID).await?;
+            let Slot::Item(Stored { item: UsersItem::Username(held), etag }) = slot else {
+                return Err(Obstacle::Race);
+            };
+            let reserved = Stored { item: held.reserved(), etag };
+            let is_free = free(blog, held.key(), &reserved).await?;
+            is_free.then_some("deleted the reservation").ok_or(Obstacle::Race)
         }
         BlogKinds::RESERVATION_MISSING | BlogKinds::RESERVATION_FOREIGN => {
             let user_id = UserId::parse(partition.to_owned()).map_err(|_| Obstacle::Race)?;

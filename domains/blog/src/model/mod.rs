@@ -60,13 +60,19 @@ impl PostsItem {
         Some(CopiedName { post_id, id, username, version })
     }
 
-    pub fn renamed(&self, author: &Author) -> Self {
-        match self {
-            Self::Post(post) => Self::Post(post.renamed(author)),
-            Self::Comment(comment) => Self::Comment(comment.renamed(author)),
-            Self::Like(like) => Self::Like(like.renamed(author)),
-            Self::DeletedPost(tombstone) => Self::DeletedPost(tombstone.clone()),
-        }
+    /// Returns the item with its author's newer name, a post in its next version.
+    pub fn renamed(mut self, author: &Author) -> Self {
+        let (name, version) = match &mut self {
+            Self::Post(post) => {
+                post.version += 1;
+                (&mut post.public.user_username, &mut post.username_version)
+            }
+            Self::Comment(it) => (&mut it.public.user_username, &mut it.username_version),
+            Self::Like(it) => (&mut it.public.user_username, &mut it.username_version),
+            Self::DeletedPost(_) => return self,
+        };
+        (*name, *version) = (author.username.clone(), author.version);
+        self
     }
 }
 

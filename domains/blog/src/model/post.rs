@@ -145,14 +145,6 @@ impl Post {
         post
     }
 
-    /// Returns the post in its next version, with its author's newer name.
-    pub fn renamed(&self, author: &Author) -> Self {
-        let mut post = self.next();
-        post.public.user_username = author.username.clone();
-        post.username_version = author.version;
-        post
-    }
-
     /// Returns the tombstone that replaces the post when it is deleted.
     pub fn deleted(&self) -> DeletedPost {
         DeletedPost {

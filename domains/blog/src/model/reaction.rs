@@ -99,13 +99,6 @@ impl Comment {
             post_version: 0,
         }
     }
-
-    pub fn renamed(&self, author: &Author) -> Self {
-        let mut comment = self.clone();
-        comment.public.user_username = author.username.clone();
-        comment.username_version = author.version;
-        comment
-    }
 }
 
 /// Returns the id of a user's like among the items of a post. No id of a post or a comment contains
@@ -132,12 +125,5 @@ impl Like {
 
     pub fn created_by(self, command: CommandId) -> Self {
         Self { command: Some(command), ..self }
-    }
-
-    pub fn renamed(&self, author: &Author) -> Self {
-        let mut like = self.clone();
-        like.public.user_username = author.username.clone();
-        like.username_version = author.version;
-        like
     }
 }

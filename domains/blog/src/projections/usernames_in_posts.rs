@@ -34,7 +34,7 @@ impl FanOut for Usernames {
         let is_author = *item.user_id() == user.user_id;
         let is_older = name.version < user.version;
         (is_author && is_older)
-            .then(|| Update::new(name.post_id, name.id, item.renamed(&user.author())))
+            .then(|| Update::new(name.post_id, name.id, item.clone().renamed(&user.author())))
     }
 
     /// Releases the names that the user has given up.

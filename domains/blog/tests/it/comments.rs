@@ -1,13 +1,13 @@
 //! C3 and Q4: comments.
 
-use futures::future::join_all;
 use serde_json::json;
 
 use super::given::{self, comment, comment_once};
 use crate::{
-    at_once::one_delete_succeeds,
+    at_once::{at_once, one_delete_succeeds},
     budgets::budget,
     expect::{bad_fields, charged, created, date, new_id, problem},
+    world::Answer,
 };
 
 #[tokio::test]
@@ -51,9 +51,11 @@ async fn a_content_has_1_to_10_000_code_points() {
 async fn an_unknown_post_or_user_is_not_found() {
     let world = given::blog().await;
     for (post_id, user_id) in [("p2", "bob"), ("p1", "nobody"), ("p2", "nobody")] {
-        let answer = comment(&world, post_id, user_id, "Nice").await;
-        problem(&answer, 404);
-        charged(&answer);
+        let comment = comment(&world, post_id, user_id, "Nice").await;
+        for answer in [comment, given::like(&world, post_id, user_id).await] {
+            problem(&answer, 404);
+            charged(&answer);
+        }
     }
     assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
 }
@@ -139,47 +141,46 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_comment_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_key_sent_many_times_at_once_makes_one_comment() {
     let world = given::blog().await;
-    let other = world.second_instance().await;
-    for n in 1..=5 {
-        let answers = join_all((0..8).map(|k| {
-            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
-            let key = format!("key {n}");
-            tokio::spawn(async move { comment_once(&world, &key, "p1", "bob", "Nice").await })
-        }))
-        .await;
-        let answers: Vec<_> = answers.into_iter().map(|a| a.unwrap().expect(201).text).collect();
-        assert!(answers.iter().all(|text| *text == answers[0]), "{answers:?}");
-        assert_eq!(given::counts(&world, "p1").await, [(n, 0), (n, 0)]);
+    let instances = [world.clone(), world.second_instance().await];
+    for n in 2..7 {
+        let id = format!("p{n}");
+        given::post(&world, &id, "ann").await.expect(201);
+        let path = format!("/api/posts/{id}/comments");
+        let body = |_| Some(json!({"userId": "bob", "content": "Nice"}));
+        let key = &[("idempotency-key", "key")];
+        let answers = at_once(&instances, "POST", &path, key, body).await;
+        let same = |answer: &Answer| answer.status == 201 && answer.text == answers[0].text;
+        assert!(answers.iter().all(same), "{answers:?}");
+        assert_eq!(given::counts(&world, &id).await, [(1, 0), (1, 0)]);
     }
 }
 
 #[tokio::test]
-async fn comments_come_oldest_first_and_at_once() {
+async fn comments_come_oldest_first_and_likes_newest_first_and_at_once() {
     let world = given::blog().await;
     let other = world.second_instance().await;
     let mut comments = Vec::new();
-    for n in 0..7 {
-        let answer = given::comment(&world, "p1", "bob", &format!("Comment {n}")).await.expect(201);
-        comments.push(answer.json());
-        let listed = other.get("/api/posts/p1/comments").await.expect(200).json();
-        comments.sort_by_key(|comment| {
-            (comment["creationDate"].to_string(), comment["id"].to_string())
-        });
-        assert_eq!(listed["items"].as_array().unwrap(), &comments);
-        assert!(listed["nextCursor"].is_null());
+    let mut likes = Vec::new();
+    for n in 0..5 {
+        let id = format!("u{n}");
+        given::user(&world, &id, &id).await.expect(201);
+        comments.push(comment(&world, "p1", &id, "Nice").await.expect(201).json());
+        likes.insert(0, given::like(&world, "p1", &id).await.expect(201).json());
+        assert_eq!(other.list("/api/posts/p1/comments").await, comments);
+        assert_eq!(other.list("/api/posts/p1/likes").await, likes);
     }
 }
 
 #[tokio::test]
-async fn a_post_without_comments_has_an_empty_list_and_an_unknown_post_none() {
+async fn a_post_without_comments_and_likes_has_empty_lists_and_an_unknown_post_none() {
     let world = given::blog().await;
-    given::like(&world, "p1", "bob").await.expect(201);
-    let answer = world.get("/api/posts/p1/comments").await.expect(200);
-    assert_eq!(answer.text, r#"{"items":[],"nextCursor":null}"#);
-    assert_eq!(answer.header("content-type"), "application/json");
-    charged(&answer);
-    problem(&world.get("/api/posts/p2/comments").await, 404);
-    bad_fields(&world.get("/api/posts/-p/comments").await);
+    for list in ["comments", "likes"] {
+        let answer = world.get(&format!("/api/posts/p1/{list}")).await.expect(200);
+        assert_eq!(answer.text, r#"{"items":[],"nextCursor":null}"#);
+        charged(&answer);
+        problem(&world.get(&format!("/api/posts/p2/{list}")).await, 404);
+        bad_fields(&world.get(&format!("/api/posts/-p/{list}")).await);
+    }
 }
 
 #[tokio::test]

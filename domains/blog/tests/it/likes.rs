@@ -1,10 +1,12 @@
 //! C4 and Q5: likes.
 
-use futures::future::join_all;
 use serde_json::json;
 
 use super::given::{self, like};
-use crate::expect::{bad_fields, charged, created, is_timestamp, problem};
+use crate::{
+    at_once::at_once,
+    expect::{charged, created, is_timestamp, problem},
+};
 
 #[tokio::test]
 async fn the_first_like_is_created_and_every_further_one_is_the_same() {
@@ -25,17 +27,6 @@ async fn the_first_like_is_created_and_every_further_one_is_the_same() {
         charged(&again);
     }
     assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
-}
-
-#[tokio::test]
-async fn an_unknown_post_or_user_is_not_found() {
-    let world = given::blog().await;
-    for (post_id, user_id) in [("p2", "bob"), ("p1", "nobody"), ("p2", "nobody")] {
-        let answer = like(&world, post_id, user_id).await;
-        problem(&answer, 404);
-        charged(&answer);
-    }
-    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
 }
 
 #[tokio::test]
@@ -61,19 +52,16 @@ async fn a_body_of_a_like_is_ignored() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_same_likes_at_once_one_is_created_and_counted() {
     let world = given::blog().await;
-    let other = world.second_instance().await;
+    let instances = [world.clone(), world.second_instance().await];
+    let path = "/api/posts/p1/likes/bob";
     for round in 0..10 {
-        let likes = (0..6).map(|k| {
-            let world = if k % 2 == 0 { world.clone() } else { other.clone() };
-            tokio::spawn(async move { like(&world, "p1", "bob").await })
-        });
-        let answers: Vec<_> = join_all(likes).await.into_iter().map(Result::unwrap).collect();
+        let answers = at_once(&instances, "PUT", path, &[], |_| None).await;
         assert!(answers.iter().all(|answer| matches!(answer.status.as_u16(), 200 | 201)));
         assert!(answers.iter().all(|answer| answer.text == answers[0].text));
         let n_created = answers.iter().filter(|answer| answer.status == 201).count();
         assert_eq!(n_created, 1, "round {round}");
         assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
-        world.delete("/api/posts/p1/likes/bob").await.expect(204);
+        world.delete(path).await.expect(204);
     }
 }
 
@@ -107,33 +95,4 @@ async fn a_missing_like_is_not_found() {
         }
     }
     assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
-}
-
-#[tokio::test]
-async fn likes_come_newest_first_and_at_once() {
-    let world = given::blog().await;
-    let other = world.second_instance().await;
-    let mut likes = Vec::new();
-    for n in 0..7 {
-        let id = format!("u{n}");
-        given::user(&world, &id, &format!("User {n}")).await.expect(201);
-        likes.push(given::like(&world, "p1", &id).await.expect(201).json());
-        likes.sort_by_key(|like| {
-            std::cmp::Reverse((like["creationDate"].to_string(), like["id"].to_string()))
-        });
-        let listed = other.get("/api/posts/p1/likes").await.expect(200).json();
-        assert_eq!(listed["items"].as_array().unwrap(), &likes);
-        assert!(listed["nextCursor"].is_null());
-    }
-}
-
-#[tokio::test]
-async fn a_post_without_likes_has_an_empty_list_and_an_unknown_post_none() {
-    let world = given::blog().await;
-    given::comment(&world, "p1", "bob", "Nice").await.expect(201);
-    let answer = world.get("/api/posts/p1/likes").await.expect(200);
-    assert_eq!(answer.text, r#"{"items":[],"nextCursor":null}"#);
-    charged(&answer);
-    problem(&world.get("/api/posts/p2/likes").await, 404);
-    bad_fields(&world.get("/api/posts/-p/likes").await);
 }

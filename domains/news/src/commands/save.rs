@@ -3,23 +3,22 @@
 //! The location of an item is written before the item. It decides between two requests that create
 //! the item at once: the second finds the location, and then finds the item or creates it in the
 //! same place.
-//!
-//! Each attempt asks the [`Decision`] for its next step and takes it, until its last step.
 
-mod decision;
+use std::iter;
 
 use axum::http::StatusCode;
 use tributary_functions::{
-    cosmos::{Attempt, ETag, StoreError, Stored, Unconfirmed, retry},
+    cosmos::{Attempt, ETag, StoreError, Stored, retry},
+    engines::idempotency::RemembersCommands,
     http::ApiError,
-    values::CommandId,
+    values::{CommandId, Timestamp},
 };
 
-use self::decision::{AttemptReads, Decision, SaveStep};
 use crate::{
     model::{FeedItem, ItemId, NewItem},
     moves::{
-        self, Place, Places, StoredItem, Vacated, move_to_colder, remove_carried_copy, vacant,
+        self, Departure, FoundItem, Location, Place, Places, StoredItem, Vacated, move_to_colder,
+        remove_carried_copy, unfinished_from, vacant,
     },
     state::News,
 };
@@ -46,7 +45,6 @@ pub(super) async fn save(
     retry(async |attempt: Attempt| save.attempt(&news.reading(attempt.reads)).await).await
 }
 
-/// An item to store, and the command that stores it.
 struct Save<'a> {
     new: &'a NewItem,
     id: ItemId,
@@ -54,71 +52,98 @@ struct Save<'a> {
 }
 
 impl Save<'_> {
-    /// Takes the steps of one attempt.
     async fn attempt(&self, news: &News) -> Result<Saved, ApiError> {
-        let decision = Decision {
-            new: self.new,
-            command: self.command,
-            strategy: &news.strategy,
-            ages: &news.ages,
-            reads: news.reads,
-            now: news.now(),
+        let Self { new, id, command } = self;
+        let id = id.as_str();
+        let Some(location) = news.location(id).await? else {
+            let place = news.place_of(new).await?;
+            news.record_key_class(&new.feed_provider_id).await?;
+            news.locate(id, (&place, 1), None).await?;
+            return self.create(news, place, None).await;
         };
-        let id = self.id.as_str();
-        let mut reads_so_far = AttemptReads::default();
-        loop {
-            match decision.next(&reads_so_far) {
-                SaveStep::ReadLocation => reads_so_far.location = news.location(id).await?.into(),
-                SaveStep::Find(key) => reads_so_far.found = news.find(&key, id).await?.into(),
-                SaveStep::ReadProgress => {
-                    reads_so_far.migrated = Some(news.migrated().await?.all_before);
-                }
-                SaveStep::RemoveCarried { partition_key, tiers } => {
-                    let latest = news.latest_committed();
-                    for tier in tiers {
-                        let hotter = latest.container(tier);
-                        remove_carried_copy(hotter, partition_key.as_ref(), id).await?;
-                    }
-                    reads_so_far.has_no_carried_copy = true;
-                }
-                SaveStep::Confirm => return Err(Unconfirmed.into()),
-                SaveStep::EndMove(from) => {
-                    moves::end(news, &from, id).await?;
-                    return Err(StoreError::race(false).into());
-                }
-                SaveStep::EndMoveToColder { from, to } => {
-                    let latest = news.latest_committed();
-                    let key = from.partition_key.as_ref();
-                    move_to_colder(latest.container(from.tier), latest.container(to), key, id)
-                        .await?;
-                    return Err(StoreError::race(false).into());
-                }
-                SaveStep::Create(place) => {
-                    news.record_key_class(&self.new.feed_provider_id).await?;
-                    news.locate(id, (&place, 1), None).await?;
-                    return self.create(news, place, None).await;
-                }
-                SaveStep::CreateAgain { place, former, location } => {
-                    news.record_key_class(&self.new.feed_provider_id).await?;
-                    if let Some(former) = former {
-                        self.keep_out_of(news, &former, &place).await?;
-                    }
-                    let found = news.slot(&place, id).await?.map(vacant).transpose()?;
-                    news.locate(id, (&place, 1), Some(&location)).await?;
-                    return self.create(news, place, found.as_ref()).await;
-                }
-                SaveStep::Edit { tier, item, etag } => {
-                    return Ok(updated(news.write(tier, item, Some(&etag)).await?));
-                }
-                SaveStep::Move { here, item, location, departure } => {
-                    news.record_key_class(&self.new.feed_provider_id).await?;
-                    let moved = moves::depart(news, &here, *item, location, departure).await?;
-                    return Ok(updated(moved));
-                }
-                SaveStep::Created(item) => return Ok(created(item)),
-                SaveStep::Edited(item) => return Ok(updated(item)),
-            }
+        let found = news.find(&location.item.place.partition_key, id).await?;
+        let Some(FoundItem { tier, stored }) = found else {
+            return self.create_again(news, location).await;
+        };
+        let Stored { item, etag } = &stored;
+        if item.created_by == **command {
+            return Ok(created(stored));
         }
+        if item.knows(command) {
+            return Ok(updated(stored));
+        }
+        let here = Place { tier, partition_key: item.public.partition_key.clone() };
+        if let Some(left) = unfinished_from(item, &here, &location.item) {
+            moves::end(news, &left, id).await?;
+            return Err(StoreError::race(false).into());
+        }
+        let published = item.public.published_date;
+        let to = if published == new.published_date {
+            here.clone()
+        } else {
+            self.leave_position(news, &here, published).await?;
+            news.place_of(new).await?
+        };
+        let public = new.stored_in(to.partition_key.clone(), news.now());
+        if to == here {
+            return Ok(updated(news.write(tier, item.edited(public, command), Some(etag)).await?));
+        }
+        news.record_key_class(&new.feed_provider_id).await?;
+        let departure = Departure { to, item: public, command: (*command).clone() };
+        Ok(updated(moves::depart(news, &here, stored, location, departure).await?))
+    }
+
+    /// Prepares an item to change its position in lists: brings it to the colder container, as a run of
+    /// the migration may be doing, and ends the attempt as a lost race; or deletes carried copies, so
+    /// that no list shows the item under its former date.
+    async fn leave_position(
+        &self,
+        news: &News,
+        Place { tier, partition_key }: &Place,
+        published: Timestamp,
+    ) -> Result<(), StoreError> {
+        let key = partition_key.as_str();
+        let id = self.id.as_str();
+        let latest = news.latest_committed();
+        let progress = news.progress_for(published).await?;
+        if news.ages.may_be_leaving(*tier, published, progress)
+            && let Some(colder) = tier.colder()
+        {
+            move_to_colder(latest.container(*tier), latest.container(colder), key, id).await?;
+            return Err(StoreError::race(false));
+        }
+        for hotter in iter::successors(tier.hotter(), |tier| tier.hotter()) {
+            remove_carried_copy(latest.container(hotter), key, id).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates a missing item whose location exists. The attempt that wrote the location has not written
+    /// the item yet, and may still be under way.
+    ///
+    /// Each such attempt writes the location first, so an attempt that has read the location before
+    /// loses. If the item belongs in another place by now, a tombstone in the former place makes a
+    /// late create there fail.
+    async fn create_again(
+        &self,
+        news: &News,
+        Stored { item: location, etag }: Stored<Location>,
+    ) -> Result<Saved, ApiError> {
+        // The item may have moved, or be in a container that the replica does not show yet.
+        news.reads.confirmed()?;
+        let id = self.id.as_str();
+        let former = location.place;
+        let place = news.place_of(self.new).await?;
+        news.record_key_class(&self.new.feed_provider_id).await?;
+        if former != place {
+            let found = news.slot(&former, id).await?.map(vacant).transpose()?;
+            let to = place.partition_key.clone();
+            let tombstone = Vacated::new(id, former.partition_key, to);
+            news.vacate(former.tier, tombstone, found.as_ref()).await?;
+        }
+        let found = news.slot(&place, id).await?.map(vacant).transpose()?;
+        news.locate(id, (&place, 1), Some(&etag)).await?;
+        self.create(news, place, found.as_ref()).await
     }
 
     async fn create(
@@ -130,15 +155,6 @@ impl Save<'_> {
         let public = self.new.stored_in(place.partition_key, news.now());
         let item = StoredItem::new(public, self.command.clone());
         Ok(created(news.write(place.tier, item, over).await?))
-    }
-
-    /// Leaves a tombstone in the former place of an item that was not created there. The attempt
-    /// that wrote the location may still be under way: the tombstone makes its create fail.
-    async fn keep_out_of(&self, news: &News, former: &Place, to: &Place) -> Result<(), StoreError> {
-        let id = self.id.as_str();
-        let found = news.slot(former, id).await?.map(vacant).transpose()?;
-        let tombstone = Vacated::new(id, former.partition_key.clone(), to.partition_key.clone());
-        news.vacate(former.tier, tombstone, found.as_ref()).await.map(drop)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_functions::values::{self, Timestamp, check_id};
+use tributary_functions::values::{self, Timestamp, id_rule};
 use uuid::Uuid;
 
 use super::{
@@ -96,16 +96,10 @@ impl NewItem {
 
 values::checked_text!(
     /// The id of a feed provider, such as `reuters`.
-    ProviderId,
-    "north-wire",
-    |text| check_id(&text).map(|()| text)
-);
+    ProviderId, "north-wire", id_rule;
 
-values::checked_text!(
     /// The id of a feed item.
-    ItemId,
-    "3f1b6a52-9d0c-5b8e-8a63-0d5f7c1e2b94",
-    |text| check_id(&text).map(|()| text)
+    ItemId, "3f1b6a52-9d0c-5b8e-8a63-0d5f7c1e2b94", id_rule
 );
 
 impl ItemId {

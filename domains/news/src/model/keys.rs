@@ -1,6 +1,6 @@
 //! Partition keys of feed items: the guide's hybrid strategy, and plain months.
 
-use std::{collections::HashSet, fmt, ops::Range};
+use std::{collections::HashSet, ops::Range};
 
 use cosmos_model::partitioning::{
     parts,
@@ -9,14 +9,14 @@ use cosmos_model::partitioning::{
 use serde::{Deserialize, Serialize};
 
 use super::ProviderId;
-use tributary_functions::values::{self, Invalid, Timestamp};
+use tributary_functions::values::{self, Timestamp};
 
-/// The value of `/partitionKey`: `reuters_2026-11`, `gazette_2026-Q4`, or `2026-11`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String")]
-pub struct PartitionKey(String);
-
-values::text_schema!(PartitionKey, "examples": ["north-wire_2026-11"]);
+values::checked_text!(
+    /// The value of `/partitionKey`: `reuters_2026-11`, `gazette_2026-Q4`, or `2026-11`.
+    PartitionKey, "north-wire_2026-11", |text| {
+        if is_key(&text) { Ok(text) } else { Err("must be a partition key".into()) }
+    }
+);
 
 /// The spread of items over logical partitions (guide, "Partition Strategy Analysis").
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,16 +106,6 @@ impl PartitionKey {
         Granularity::Month.periods(range).map(|period| (Self(period.to_string()), period))
     }
 
-    /// Parses a key, of any of the strategies.
-    pub fn parse(text: String) -> Result<Self, Invalid> {
-        let key = Self(text);
-        if key.period().is_some() { Ok(key) } else { Err("must be a partition key".into()) }
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// Returns the provider, unless the key is a shared month.
     pub fn provider(&self) -> Option<ProviderId> {
         match parts::split(&self.0)?.as_slice() {
@@ -123,37 +113,17 @@ impl PartitionKey {
             _ => None,
         }
     }
-
-    pub fn period(&self) -> Option<Period> {
-        let parts = parts::split(&self.0)?;
-        let period: Period = parts.last()?.parse().ok()?;
-        let is_known = match (parts.as_slice(), period.granularity()) {
-            ([provider, _], Granularity::Month | Granularity::Quarter) => {
-                ProviderId::parse(provider.clone()).is_ok()
-            }
-            ([_], Granularity::Month) => true,
-            _ => false,
-        };
-        is_known.then_some(period)
-    }
 }
 
-impl AsRef<str> for PartitionKey {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for PartitionKey {
-    type Error = Invalid;
-
-    fn try_from(text: String) -> Result<Self, Invalid> {
-        Self::parse(text)
-    }
-}
-
-impl fmt::Display for PartitionKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+/// Returns true for a key of any of the strategies.
+fn is_key(text: &str) -> bool {
+    let Some(parts) = parts::split(text) else { return false };
+    let period = parts.last().and_then(|period| period.parse::<Period>().ok());
+    match (parts.as_slice(), period.map(|period| period.granularity())) {
+        ([provider, _], Some(Granularity::Month | Granularity::Quarter)) => {
+            ProviderId::parse(provider.clone()).is_ok()
+        }
+        ([_], Some(Granularity::Month)) => true,
+        _ => false,
     }
 }

@@ -2,27 +2,17 @@
 
 use url::Url;
 
-use tributary_functions::values::{self, Invalid, JsonObject, check_length};
+use tributary_functions::values::{self, Invalid, JsonObject, length_rule};
 
 values::checked_text!(
     /// A title: 1 to 500 characters.
-    Title,
-    "A bridge reopens",
-    |text| check_length(&text, 1, 500).map(|()| text)
-);
+    Title, "A bridge reopens", length_rule(1..=500);
 
-values::checked_text!(
     /// A tag: 1 to 100 characters.
-    Tag,
-    "traffic",
-    |text| check_length(&text, 1, 100).map(|()| text)
-);
+    Tag, "traffic", length_rule(1..=100);
 
-values::checked_text!(
     /// A content: at most 64 KiB in UTF-8, without control characters but tabs and line breaks.
-    Content,
-    "The old bridge is open again.",
-    |text| {
+    Content, "The old bridge is open again.", |text| {
         let is_bad = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
         if text.len() > MAX_CONTENT_BYTES {
             Err(Invalid(format!("must be at most {MAX_CONTENT_BYTES} bytes in UTF-8")))
@@ -31,15 +21,11 @@ values::checked_text!(
         } else {
             Ok(text)
         }
-    }
-);
+    };
 
-values::checked_text!(
     /// The address of an article: an absolute URL of http or https, at most 2,048 bytes, as it was
     /// written.
-    SourceUrl,
-    "https://news.example.com/bridge",
-    |text| {
+    SourceUrl, "https://news.example.com/bridge", |text| {
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
         let url = Some(&text).filter(|text| text.len() <= MAX_URL_BYTES && !text.contains(' '));
         match url.and_then(|text| Url::parse(text).ok()).filter(is_web) {

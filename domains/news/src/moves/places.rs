@@ -1,6 +1,6 @@
 //! The places of items, and their locations.
 
-use tributary_functions::cosmos::{ETag, StoreError, Stored};
+use tributary_functions::cosmos::{ETag, ReadResult, StoreError, Stored};
 
 use super::stored::{Location, NewsItem, Place, StoredItem, Vacated};
 use crate::{
@@ -16,100 +16,75 @@ pub struct FoundItem {
 }
 
 /// The store of items that move, and of their locations. A test of the moves has a model of it.
-pub trait Places: Clone + Send + Sync {
+#[expect(async_fn_in_trait, reason = "the futures of `News` are `Send`")]
+pub trait Places: Clone {
     /// Returns the store whose reads see the latest committed state.
     fn latest(&self) -> Self;
 
     /// Reads the slot of an item in a place.
-    fn slot(
-        &self,
-        place: &Place,
-        id: &str,
-    ) -> impl Future<Output = Result<Option<Stored<NewsItem>>, StoreError>> + Send;
+    async fn slot(&self, place: &Place, id: &str) -> ReadResult<NewsItem>;
 
     /// Writes the slot of an item in a place, under the ETag that was read, or as a new slot.
-    fn put_slot(
+    async fn put_slot(
         &self,
         place: &Place,
         slot: (&str, &NewsItem),
         read: Option<&ETag>,
-    ) -> impl Future<Output = Result<ETag, StoreError>> + Send;
+    ) -> Result<ETag, StoreError>;
 
     /// Deletes the slot of an item in a place, under the ETag that was read.
-    fn empty_slot(
-        &self,
-        place: &Place,
-        id: &str,
-        read: &ETag,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    async fn empty_slot(&self, place: &Place, id: &str, read: &ETag) -> Result<(), StoreError>;
 
     /// Reads the location of an item. The item itself may be missing: its creation may have failed.
-    fn location(
-        &self,
-        id: &str,
-    ) -> impl Future<Output = Result<Option<Stored<Location>>, StoreError>> + Send;
+    async fn location(&self, id: &str) -> ReadResult<Location>;
 
     /// Writes the location of an item and the version of its arrival there, under the ETag that was read.
-    fn locate(
+    async fn locate(
         &self,
         id: &str,
         to: (&Place, u64),
         read: Option<&ETag>,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> Result<(), StoreError>;
 
     /// Finds an item of a logical partition in the containers, from the hottest: one point read for each,
     /// up to the container of the item.
-    fn find(
-        &self,
-        key: &PartitionKey,
-        id: &str,
-    ) -> impl Future<Output = Result<Option<FoundItem>, StoreError>> + Send {
-        async move {
-            for tier in Tier::ALL {
-                let place = Place { tier, partition_key: key.clone() };
-                if let Some(Stored { item, etag }) = self.slot(&place, id).await?
-                    && let Some(item) = item.current()
-                {
-                    return Ok(Some(FoundItem { tier, stored: Stored { item, etag } }));
-                }
+    async fn find(&self, key: &PartitionKey, id: &str) -> Result<Option<FoundItem>, StoreError> {
+        for tier in Tier::ALL {
+            let place = Place { tier, partition_key: key.clone() };
+            if let Some(Stored { item, etag }) = self.slot(&place, id).await?
+                && let Some(item) = item.current()
+            {
+                return Ok(Some(FoundItem { tier, stored: Stored { item, etag } }));
             }
-            Ok(None)
         }
+        Ok(None)
     }
 
     /// Writes an item into a container, under the ETag that was read, or as a new item.
-    fn write(
+    async fn write(
         &self,
         tier: Tier,
         item: StoredItem,
         read: Option<&ETag>,
-    ) -> impl Future<Output = Result<Stored<StoredItem>, StoreError>> + Send {
-        async move {
-            let id = item.public.id.to_string();
-            let partition_key = item.public.partition_key.clone();
-            let slot = NewsItem::from(item);
-            let etag = self.put_slot(&Place { tier, partition_key }, (&id, &slot), read).await?;
-            // The slot was made of an item.
-            let item = slot.into_item().ok_or_else(StoreError::unexpected)?;
-            Ok(Stored { item, etag })
-        }
+    ) -> Result<Stored<StoredItem>, StoreError> {
+        let place = Place { tier, partition_key: item.public.partition_key.clone() };
+        let slot = NewsItem::from(item.clone());
+        let etag = self.put_slot(&place, (item.public.id.as_str(), &slot), read).await?;
+        Ok(Stored { item, etag })
     }
 
     /// Writes a tombstone into a container, under the ETag that was read, or as a new item.
-    fn vacate(
+    async fn vacate(
         &self,
         tier: Tier,
         tombstone: Vacated,
         read: Option<&ETag>,
-    ) -> impl Future<Output = Result<Stored<NewsItem>, StoreError>> + Send {
-        async move {
-            let id = tombstone.id.clone();
-            let partition_key = tombstone.partition_key.clone();
-            let item = NewsItem::Vacated(tombstone);
-            let place = Place { tier, partition_key };
-            let etag = self.put_slot(&place, (&id, &item), read).await?;
-            Ok(Stored { item, etag })
-        }
+    ) -> Result<Stored<NewsItem>, StoreError> {
+        let place = Place { tier, partition_key: tombstone.partition_key.clone() };
+        let id = tombstone.id.clone();
+        let item = NewsItem::Vacated(tombstone);
+        let etag = self.put_slot(&place, (&id, &item), read).await?;
+        Ok(Stored { item, etag })
     }
 }
 
@@ -118,7 +93,7 @@ impl Places for News {
         self.latest_committed()
     }
 
-    async fn slot(&self, place: &Place, id: &str) -> Result<Option<Stored<NewsItem>>, StoreError> {
+    async fn slot(&self, place: &Place, id: &str) -> ReadResult<NewsItem> {
         self.container(place.tier).read(place.partition_key.as_str(), id).await
     }
 
@@ -135,7 +110,7 @@ impl Places for News {
         self.container(place.tier).delete(place.partition_key.as_str(), id, read).await
     }
 
-    async fn location(&self, id: &str) -> Result<Option<Stored<Location>>, StoreError> {
+    async fn location(&self, id: &str) -> ReadResult<Location> {
         self.locations.read(id, id).await
     }
 

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{FutureExt, StreamExt, stream};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tributary_functions::{
     cosmos::{Background, Query, Scope, StoreError, Turns, retry},
     values::Timestamp,
@@ -31,15 +31,12 @@ use super::{
     age::{AgeMoveOutcome, move_to_colder},
     edit,
     stored::Place,
-    unfinished::{self, UnfinishedMoves},
+    unfinished::{self, UnfinishedMoves, readable},
 };
 use crate::{
     News,
     model::{PartitionKey, Tier},
 };
-
-/// The date that decides the place of an item.
-const DATE: &str = "publishedDate";
 
 /// The due items of one page of the query.
 const PAGE_ITEMS: u32 = 100;
@@ -68,7 +65,7 @@ pub struct DueItems {
 }
 
 /// The outcome of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RunOutcome {
     pub moved: BTreeMap<PartitionKey, u64>,
     /// The number of items that were in the colder container already, since an earlier run was interrupted.
@@ -93,10 +90,15 @@ impl RunOutcome {
 
 /// A due item, as the store has it.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct DueRow {
     id: String,
-    #[serde(flatten)]
-    properties: Map<String, Value>,
+    #[serde(default)]
+    partition_key: Value,
+    #[serde(default)]
+    published_date: Value,
+    #[serde(default)]
+    arrived_from: Value,
 }
 
 /// A due item.
@@ -110,18 +112,12 @@ struct DueItem {
 }
 
 impl DueRow {
-    /// Returns a property, if it is there and can be read.
-    fn property<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Option<T> {
-        T::deserialize(self.properties.get(name)?).ok()
-    }
-
     fn due(&self) -> Option<DueItem> {
-        let arrived_from = self.properties.get("arrivedFrom").unwrap_or(&Value::Null);
         Some(DueItem {
             id: self.id.clone(),
-            partition_key: self.property("partitionKey")?,
-            date: self.property(DATE)?,
-            arrived_from: Option::deserialize(arrived_from).ok()?,
+            partition_key: readable(&self.partition_key)?,
+            date: readable(&self.published_date)?,
+            arrived_from: readable(&self.arrived_from)?,
         })
     }
 }
@@ -152,13 +148,7 @@ impl<'a> MovingRun<'a> {
             dues,
             last: None,
             has_asked_for_all: false,
-            outcome: RunOutcome {
-                moved: BTreeMap::new(),
-                already_there: 0,
-                failed: 0,
-                oldest_left: None,
-                is_complete: false,
-            },
+            outcome: RunOutcome::default(),
         }
     }
 
@@ -222,7 +212,7 @@ impl<'a> MovingRun<'a> {
     pub async fn count(mut self) -> Result<(BTreeMap<PartitionKey, u64>, bool), StoreError> {
         let mut partitions = BTreeMap::new();
         while let Some(rows) = self.next_rows().await? {
-            for key in rows.iter().filter_map(|row| row.property("partitionKey")) {
+            for key in rows.iter().filter_map(|row| readable(&row.partition_key)) {
                 *partitions.entry(key).or_default() += 1;
             }
         }
@@ -232,7 +222,7 @@ impl<'a> MovingRun<'a> {
     pub fn moved_before(&self) -> Timestamp {
         let asked_for = match &self.last {
             _ if self.has_asked_for_all => self.dues.before,
-            Some(last) => last.property(DATE).unwrap_or(Timestamp::EPOCH),
+            Some(last) => readable(&last.published_date).unwrap_or(Timestamp::EPOCH),
             None => Timestamp::EPOCH,
         };
         self.outcome.oldest_left.map_or(asked_for, |left| left.min(asked_for))
@@ -243,7 +233,7 @@ impl<'a> MovingRun<'a> {
         let page = page(&self.news, self.dues, self.last.as_ref());
         let Some(rows) = self.turns.next(page).await else {
             let last = self.last.as_ref();
-            if let Some(date) = last.and_then(|last| last.property(DATE)) {
+            if let Some(date) = last.and_then(|last| readable(&last.published_date)) {
                 self.outcome.leave(date);
             }
             return Ok(None);
@@ -270,25 +260,25 @@ async fn page(
     after: Option<&DueRow>,
 ) -> Result<Vec<DueRow>, StoreError> {
     let page = match after {
-        Some(_) => format!(" AND c.{DATE} >= @date AND (c.{DATE} > @date OR c.id > @id)"),
-        None => String::new(),
+        Some(_) => " AND c.publishedDate >= @date AND (c.publishedDate > @date OR c.id > @id)",
+        None => "",
     };
     let text = format!(
-        "SELECT TOP @top c.id, c.partitionKey, c.{DATE}, c.arrivedFrom FROM c WHERE \
-         c.state = 'live' AND c.{DATE} < @before{page} \
-         ORDER BY c.state ASC, c.{DATE} ASC, c.id ASC"
+        "SELECT TOP @top c.id, c.partitionKey, c.publishedDate, c.arrivedFrom FROM c WHERE \
+         c.state = 'live' AND c.publishedDate < @before{page} \
+         ORDER BY c.state ASC, c.publishedDate ASC, c.id ASC"
     );
     let mut query = Query::from(text)
         .with_parameter("@top", PAGE_ITEMS)?
         .with_parameter("@before", dues.before)?;
     if let Some(row) = after {
-        let date = row.properties.get(DATE);
-        query = query.with_parameter("@date", date)?.with_parameter("@id", &row.id)?;
+        query =
+            query.with_parameter("@date", &row.published_date)?.with_parameter("@id", &row.id)?;
     }
     news.container(dues.from).query(query, Scope::Container, PAGE_ITEMS).await
 }
 
-/// Moves an item, after ending the move that has brought it here .
+/// Moves an item, after ending the move that has brought it here.
 async fn move_due(
     news: &News,
     dues: DueItems,

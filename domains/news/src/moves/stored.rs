@@ -1,7 +1,6 @@
 //! Items that move, as they are stored, and the tombstones that they leave.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::idempotency::{RecentCommands, RemembersCommands},
     values::{CommandId, Timestamp},
@@ -126,14 +125,11 @@ pub struct Location {
     pub version: u64,
 }
 
-/// The types, as the property `type` has them.
-const FEED_ITEM: &str = "feedItem";
-const VACATED: &str = "vacated";
-
 /// The content of a place under the id of an item.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
 pub enum NewsItem {
-    /// An item.
+    #[serde(rename = "feedItem")]
     Item(Box<StoredItem>),
     /// The tombstone of an item that has moved to another place, or is about to move here.
     Vacated(Vacated),
@@ -164,39 +160,6 @@ impl NewsItem {
 impl From<StoredItem> for NewsItem {
     fn from(item: StoredItem) -> Self {
         Self::Item(Box::new(item))
-    }
-}
-
-/// An item with its type.
-#[derive(Serialize, Deserialize)]
-struct Typed<N, T> {
-    #[serde(rename = "type")]
-    name: N,
-    #[serde(flatten)]
-    item: T,
-}
-
-impl Serialize for NewsItem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Item(item) => Typed { name: FEED_ITEM, item }.serialize(serializer),
-            Self::Vacated(item) => Typed { name: VACATED, item }.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for NewsItem {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Typed { name, item } = Typed::<String, Map<String, Value>>::deserialize(deserializer)?;
-        let item = Value::Object(item);
-        let slot = if name == FEED_ITEM {
-            serde_json::from_value(item).map(Self::Item)
-        } else if name == VACATED {
-            serde_json::from_value(item).map(Self::Vacated)
-        } else {
-            Err(serde_json::Error::custom("is of another type"))
-        };
-        slot.map_err(D::Error::custom)
     }
 }
 

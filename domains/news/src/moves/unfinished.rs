@@ -71,7 +71,7 @@ struct DepartingRow {
 
 impl DepartingRow {
     async fn end(&self, news: &News, tier: Tier) -> Result<MoveOutcome, StoreError> {
-        let Some(partition_key) = value(&self.partition_key) else {
+        let Some(partition_key) = readable(&self.partition_key) else {
             return Err(StoreError::unreadable());
         };
         let here = Place { tier, partition_key };
@@ -79,12 +79,12 @@ impl DepartingRow {
     }
 
     fn dates(&self) -> impl Iterator<Item = Timestamp> {
-        [&self.published_date, &self.arrival_date].into_iter().filter_map(value)
+        [&self.published_date, &self.arrival_date].into_iter().filter_map(readable)
     }
 }
 
 /// Returns a value of a row, if it can be read.
-fn value<T: DeserializeOwned>(value: &Value) -> Option<T> {
+pub(super) fn readable<T: DeserializeOwned>(value: &Value) -> Option<T> {
     JsonText::from(value).parse()
 }
 

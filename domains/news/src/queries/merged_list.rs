@@ -35,23 +35,22 @@ use tributary_functions::{
 };
 
 /// A part of the list: a sorted range of one container.
-pub(super) trait ListPart: Sync {
-    /// An item of the part.
-    type Item: Send;
+pub(super) trait ListPart {
+    type Item;
 
     /// Returns the end of the part: all of its items are before this moment.
     fn before(&self) -> Timestamp;
 
     /// Reads the next rows, newest first, from the beginning or after `after`: at least one, unless the
     /// part ends.
-    fn read(
+    async fn read(
         &self,
         after: Option<&SortKey>,
         wanted: PartRequest<'_>,
-    ) -> impl Future<Output = Result<PartRows<Self::Item>, StoreError>> + Send;
+    ) -> Result<PartRows<Self::Item>, StoreError>;
 
     /// Returns false if the list leaves the item out, although it is in the part.
-    fn keep(&self, item: &Self::Item) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    async fn keep(&self, item: &Self::Item) -> Result<bool, StoreError>;
 }
 
 /// The request of a page to a part.

@@ -43,14 +43,14 @@ impl WebStoreChecks {
     async fn check_count(&self, customer: Customer, item: &AuditedItem) -> CheckResult {
         let id = &customer.public.id.clone();
         let stated = |customer: &Customer| [customer.public.sales_order_count];
-        let count = |_| async { Ok([count_orders(&self.customers.customers, id).await?]) };
-        let read = || self.customers.customer(id);
+        let count = |_| async { Ok([count_orders(&self.store.customers, id).await?]) };
+        let read = || self.store.customer(id);
         item.check_counts(customer, stated, count, read, |[count]| count.to_string()).await
     }
 
     async fn check_parent(&self, order: &SalesOrder, item: &AuditedItem) -> CheckResult {
         let id = order.public.customer_id.as_str();
-        let parent = read_slot::<CustomerChange>(&self.customers.customers, id, id).await?;
+        let parent = read_slot::<CustomerChange>(&self.store.customers, id, id).await?;
         let is_orphan =
             matches!(parent, Slot::Empty | Slot::Item(Stored { item: CustomerChange::Other, .. }));
         let words = (format!("customer {id}"), "none");
@@ -62,7 +62,7 @@ impl WebStoreChecks {
             return Ok(None);
         };
         let id = customer.ranked.id.as_str();
-        let leaderboard = &self.customers.leaderboard;
+        let leaderboard = &self.store.leaderboard;
         let (kind, words, evidence) =
             match read_slot::<Value>(leaderboard, LEADERBOARD_PARTITION, id).await? {
                 Slot::Empty | Slot::Unreadable(_) => {
@@ -89,8 +89,7 @@ impl WebStoreChecks {
         if let Err(unreadable) = item.parse::<LeaderboardItem>() {
             return Ok(unreadable);
         }
-        let source =
-            read_slot::<CustomerChange>(&self.customers.customers, &item.id, &item.id).await?;
+        let source = read_slot::<CustomerChange>(&self.store.customers, &item.id, &item.id).await?;
         let is_extra = matches!(source, Slot::Empty);
         let words = ("no copy", "a copy without a customer");
         Ok(is_extra
@@ -101,22 +100,22 @@ impl WebStoreChecks {
 
     /// Writes the number of orders to a customer, under its ETag.
     pub(super) async fn write_count(&self, id: &str) -> RepairResult {
-        let customers = self.customers.reading(Reads::Latest);
+        let store = self.store.reading(Reads::Latest);
         let id = CustomerId::parse(id.to_owned()).map_err(|_| Obstacle::Race)?;
-        let stored = customers.customer(&id).await?.ok_or(Obstacle::Race)?;
-        let counted = count_orders(&customers.customers, &id).await?;
+        let stored = store.customer(&id).await?.ok_or(Obstacle::Race)?;
+        let counted = count_orders(&store.customers, &id).await?;
         let item = CustomerItem::from(stored.item.with_order_count(counted));
-        customers.customers.replace(id.as_str(), id.as_str(), &item, &stored.etag).await?;
+        store.customers.replace(id.as_str(), id.as_str(), &item, &stored.etag).await?;
         Ok("wrote the number of orders")
     }
 
     /// Writes the copy of a customer, or deletes it if there is no customer.
     pub(super) async fn write_copy(&self, id: &str) -> RepairResult {
-        let customers = self.customers.reading(Reads::Latest);
-        let leaderboard = &customers.leaderboard;
+        let store = self.store.reading(Reads::Latest);
+        let leaderboard = &store.leaderboard;
         // The copy is read before its source, so the new copy is not older than the one it replaces.
         let copy = leaderboard.read::<Value>(LEADERBOARD_PARTITION, id).await?;
-        let source = customers.customers.read::<CustomerChange>(id, id).await?;
+        let source = store.customers.read::<CustomerChange>(id, id).await?;
         match (source.map(|stored| stored.item), copy) {
             (Some(CustomerChange::Customer(customer)), copy) => {
                 let item = LeaderboardItem::Customer(*customer);

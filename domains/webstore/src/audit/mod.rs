@@ -14,7 +14,7 @@ use tributary_functions::{
 };
 
 use super::{
-    Catalog, Customers,
+    WebStore,
     model::{LabelCopy, LabelItem, LabelKind, ProductItem},
 };
 
@@ -31,33 +31,28 @@ impl WebStoreKinds {
     pub const MOVE_PENDING: FindingKind = FindingKind::new("move-pending");
 }
 
-pub fn audit(catalog: &Catalog, customers: &Customers) -> Audit {
-    let catalog = catalog.clone();
-    let customers = customers.clone();
-    let checks = move || WebStoreChecks::new(catalog.clone(), customers.clone());
+pub fn audit(store: &WebStore) -> Audit {
+    let store = store.clone();
+    let checks = move || WebStoreChecks {
+        store: store.clone(),
+        labels: ReferencedItems::new(MAX_REMEMBERED_LABELS),
+    };
     Audit::new("AuditWebStore", "0 30 3 * * 0", checks)
 }
 
 /// The checks of the WebStore's items.
 struct WebStoreChecks {
-    catalog: Catalog,
-    customers: Customers,
+    store: WebStore,
     labels: ReferencedItems<(LabelKind, String), LabelCopy>,
-}
-
-impl WebStoreChecks {
-    fn new(catalog: Catalog, customers: Customers) -> Self {
-        Self { catalog, customers, labels: ReferencedItems::new(MAX_REMEMBERED_LABELS) }
-    }
 }
 
 impl Checks for WebStoreChecks {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
         vec![
-            (&self.catalog.labels, "type"),
-            (&self.catalog.products, "categoryId"),
-            (&self.customers.customers, "customerId"),
-            (&self.customers.leaderboard, "type"),
+            (&self.store.labels, "type"),
+            (&self.store.products, "categoryId"),
+            (&self.store.customers, "customerId"),
+            (&self.store.leaderboard, "type"),
         ]
     }
 
@@ -66,13 +61,13 @@ impl Checks for WebStoreChecks {
         item: &AuditedItem,
         fresh: bool,
     ) -> Result<Vec<Suspect>, StoreError> {
-        if item.container == self.catalog.labels.id() {
+        if item.container == self.store.labels.id() {
             return Ok(item.parse::<LabelItem>().err().unwrap_or_default());
         }
-        if item.container == self.customers.customers.id() {
+        if item.container == self.store.customers.id() {
             return self.check_customer_item(item).await;
         }
-        if item.container == self.customers.leaderboard.id() {
+        if item.container == self.store.leaderboard.id() {
             return self.check_leaderboard_item(item).await;
         }
         match item.parse() {

@@ -57,34 +57,34 @@ impl WebStoreChecks {
         id: &str,
         fresh: bool,
     ) -> Result<ReferencedItem<LabelCopy>, StoreError> {
-        let slot = (&self.catalog.labels, kind.as_str(), id);
+        let slot = (&self.store.labels, kind.as_str(), id);
         let copy = |item: LabelItem| Label::try_from(item).ok().map(|label| label.copy());
         self.labels.find(&(kind, id.to_owned()), fresh, slot, copy).await
     }
 
     /// Restores missing labels, and writes the names of all labels of a product.
     pub(super) async fn write_names(&self, category_id: &str, id: &str) -> RepairResult {
-        let catalog = self.catalog.latest_committed();
+        let store = self.store.latest_committed();
         let (category_id, id) = parse(category_id, id)?;
-        let stored = catalog.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
+        let stored = store.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
         let mut product = stored.item.clone();
         for (kind, copy) in stored.item.labels() {
-            let found = catalog.label(kind, &copy.id).await?;
-            let label = catalog.restore_label(kind, &copy, found).await?;
+            let found = store.label(kind, &copy.id).await?;
+            let label = store.restore_label(kind, &copy, found).await?;
             product = product.with_label(&label).unwrap_or(product);
         }
         if product.version > stored.item.version {
-            catalog.write(product, Some(&stored.etag)).await?;
+            store.write(product, Some(&stored.etag)).await?;
         }
         Ok("wrote the names of its labels")
     }
 
     pub(super) async fn end_move(&self, category_id: &str, id: &str) -> RepairResult {
-        let catalog = self.catalog.latest_committed();
+        let store = self.store.latest_committed();
         let (category_id, id) = parse(category_id, id)?;
-        let product = catalog.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
+        let product = store.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
         let departure = product.item.departure.ok_or(Obstacle::Race)?;
-        moves::end(&catalog, &category_id, &id, &departure).await?;
+        moves::end(&store, &category_id, &id, &departure).await?;
         Ok("ended the move")
     }
 }

@@ -8,7 +8,7 @@ use tributary_functions::{
 };
 
 use crate::{
-    Catalog,
+    WebStore,
     model::{Label, LabelId, LabelKind, Name, PublicLabel},
     state::LabelSlot,
 };
@@ -20,27 +20,27 @@ from_form!(LabelName(text("name", Name::parse)));
 
 /// Creates or renames a label: two store requests. The change feed brings a new name to the products.
 pub async fn put_label<Id: LabelId>(
-    State(catalog): State<Catalog>,
+    State(store): State<WebStore>,
     Params(id): Params<Id>,
     command: ItemCommand,
     JsonBody(LabelName(name)): JsonBody<LabelName>,
 ) -> Result<ItemResponse<PublicLabel>, ApiError> {
     let label = Label::new(Id::KIND, id.as_ref().to_owned(), name, &command.id);
     retry(async |attempt: Attempt| {
-        let catalog = catalog.reading(attempt.reads);
-        let slot = LabelSlot::from_item(catalog.label(label.kind, id.as_ref()).await?);
+        let store = store.reading(attempt.reads);
+        let slot = LabelSlot::from_item(store.label(label.kind, id.as_ref()).await?);
         let written = match command.put(slot, attempt, &label)? {
             PutStep::Done(written) => written,
             PutStep::Edit(found) => {
                 let renamed = found.item.renamed(label.public.name.clone(), &command.id);
-                WrittenItem::edited(catalog.write_label(renamed, Some(&found.etag)).await?)
+                WrittenItem::edited(store.write_label(renamed, Some(&found.etag)).await?)
             }
             PutStep::Create(None) => {
-                WrittenItem::created(catalog.write_label(label.clone(), None).await?)
+                WrittenItem::created(store.write_label(label.clone(), None).await?)
             }
             PutStep::Create(Some(tombstone)) => {
                 let label = label.clone().replacing(&tombstone.item);
-                WrittenItem::created(catalog.write_label(label, Some(&tombstone.etag)).await?)
+                WrittenItem::created(store.write_label(label, Some(&tombstone.etag)).await?)
             }
         };
         Ok(written.answer(&written.stored.item.public, location))
@@ -74,24 +74,24 @@ const MAX_COUNTED_PRODUCTS: u32 = 100;
 /// A product may be created between the count and the tombstone, or its command may have read the
 /// label before. Then the label is restored: `projections/label_names.rs` has the argument.
 pub async fn delete_label<Id: LabelId>(
-    State(catalog): State<Catalog>,
+    State(store): State<WebStore>,
     Params(id): Params<Id>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     let kind = Id::KIND;
     let id = id.as_ref();
     retry(async |attempt: Attempt| {
-        let catalog = catalog.reading(attempt.reads);
-        let slot = LabelSlot::from_item(catalog.label(kind, id).await?);
+        let store = store.reading(attempt.reads);
+        let slot = LabelSlot::from_item(store.label(kind, id).await?);
         let Some(Stored { item: label, etag }) = command.delete(slot, kind.as_str())? else {
             return Ok(StatusCode::NO_CONTENT);
         };
         command.conditions.check(Some(&etag))?;
-        let uses = catalog.latest_committed().count_uses(kind, id, MAX_COUNTED_PRODUCTS).await?;
+        let uses = store.latest_committed().count_uses(kind, id, MAX_COUNTED_PRODUCTS).await?;
         if uses != Some(0) {
             return Err(ApiError::InUse(in_use(kind, uses)));
         }
-        catalog.write_label(label.deleted(&command.id), Some(&etag)).await?;
+        store.write_label(label.deleted(&command.id), Some(&etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use crate::{
-    Catalog,
+    WebStore,
     model::{
         CategoryId, LabelKind, Product, ProductDeparture, ProductId, ProductItem, PublicProduct,
     },
@@ -27,17 +27,17 @@ const PRODUCT_ID_TAKEN: ApiError = ApiError::Conflict(
 /// Moves a product to another category: six store requests. `webstore/moves.rs` has the argument
 /// that the product is neither lost nor doubled.
 pub async fn move_product(
-    State(catalog): State<Catalog>,
+    State(store): State<WebStore>,
     Params((from, id)): Params<(CategoryId, ProductId)>,
     JsonBody(NewCategory(to)): JsonBody<NewCategory>,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
     retry(async |attempt: Attempt| {
-        let catalog = catalog.reading(attempt.reads);
-        match catalog.product_item(&from, &id).await? {
+        let store = store.reading(attempt.reads);
+        match store.product_item(&from, &id).await? {
             Some(Stored { item: ProductItem::Product(product), etag }) => {
-                begin(&catalog, Stored { item: *product, etag }, &to).await
+                begin(&store, Stored { item: *product, etag }, &to).await
             }
-            left => moved_before(&catalog, left.map(|it| it.item), (&from, &id), &to).await,
+            left => moved_before(&store, left.map(|it| it.item), (&from, &id), &to).await,
         }
     })
     .await
@@ -45,7 +45,7 @@ pub async fn move_product(
 
 /// Moves a product that is in the old category.
 async fn begin(
-    catalog: &Catalog,
+    store: &WebStore,
     Stored { item: product, etag }: Stored<Product>,
     to: &CategoryId,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
@@ -53,30 +53,34 @@ async fn begin(
     let id = &product.id;
     if let Some(departure) = &product.departure {
         // An earlier attempt or another caller has begun this move, or another one, which ends first.
-        return match moves::end(catalog, from, id, departure).await? {
-            MoveOutcome::Arrived(Some(product)) if departure.to == *to => Ok(answer(&product)),
-            MoveOutcome::Refused if departure.to == *to => Err(PRODUCT_ID_TAKEN),
-            MoveOutcome::CategoryFull(full) if departure.to == *to => Err(full.into()),
-            _ => Err(StoreError::race(false).into()),
+        let outcome = moves::end(store, from, id, departure).await?;
+        return if departure.to == *to {
+            answered(outcome)
+        } else {
+            Err(StoreError::race(false).into())
         };
     }
     if from == to {
-        catalog.reads.confirmed()?;
+        store.reads.confirmed()?;
         return Ok(answer(&Stored { item: product, etag }));
     }
     let category = async {
-        let label = catalog.live_label(LabelKind::Category, to.as_str()).await?;
+        let label = store.live_label(LabelKind::Category, to.as_str()).await?;
         label.ok_or(ApiError::NotFound("category"))
     };
-    let target = async { Ok(catalog.product_item(to, id).await?) };
+    let target = async { Ok(store.product_item(to, id).await?) };
     let (category, target) = futures::try_join!(category, target)?;
     if target.as_ref().is_some_and(|target| matches!(target.item, ProductItem::Product(_))) {
         return Err(PRODUCT_ID_TAKEN);
     }
     let departure = ProductDeparture::new(to, &category.item);
     let product = product.with_departure(Some(departure.clone()));
-    let source = catalog.write(product, Some(&etag)).await?;
-    match moves::end_from(catalog, source, &departure, target).await? {
+    let source = store.write(product, Some(&etag)).await?;
+    answered(moves::end_from(store, source, &departure, target).await?)
+}
+
+fn answered(outcome: MoveOutcome) -> Result<ItemResponse<PublicProduct>, ApiError> {
+    match outcome {
         MoveOutcome::Arrived(Some(product)) => Ok(answer(&product)),
         MoveOutcome::Refused => Err(PRODUCT_ID_TAKEN),
         MoveOutcome::CategoryFull(full) => Err(full.into()),
@@ -89,7 +93,7 @@ async fn begin(
 /// Answers a repeated move, whose product has come from the old category and is in the new one.
 /// `left` is the item in the old category.
 async fn moved_before(
-    catalog: &Catalog,
+    store: &WebStore,
     left: Option<ProductItem>,
     (from, id): (&CategoryId, &ProductId),
     to: &CategoryId,
@@ -102,7 +106,7 @@ async fn moved_before(
         let arrival = product.arrival.as_ref();
         has_left || arrival.is_some_and(|arrival| arrival.accepted && arrival.from == *from)
     };
-    let product = catalog.product(to, id).await?.filter(|product| has_come(&product.item));
+    let product = store.product(to, id).await?.filter(|product| has_come(&product.item));
     product.map(|product| answer(&product)).ok_or(ApiError::NotFound("product"))
 }
 
@@ -112,23 +116,23 @@ fn answer(product: &Stored<Product>) -> ItemResponse<PublicProduct> {
 
 /// Deletes a product: two store requests. A tombstone replaces it.
 pub async fn delete_product(
-    State(catalog): State<Catalog>,
+    State(store): State<WebStore>,
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     retry(async |attempt: Attempt| {
-        let catalog = catalog.reading(attempt.reads);
-        let slot = ProductSlot::from_item(catalog.product_item(&category_id, &id).await?);
+        let store = store.reading(attempt.reads);
+        let slot = ProductSlot::from_item(store.product_item(&category_id, &id).await?);
         let Some(Stored { item: product, etag }) = command.delete(slot, "product")? else {
             return Ok(StatusCode::NO_CONTENT);
         };
         command.conditions.check(Some(&etag))?;
         if let Some(departure) = &product.departure {
             // The move ends first. The next attempt finds the product here only if the move was refused.
-            moves::end(&catalog, &category_id, &id, departure).await?;
+            moves::end(&store, &category_id, &id, departure).await?;
             return Err(StoreError::race(false).into());
         }
-        catalog.write(product.deleted(&command.id), Some(&etag)).await?;
+        store.write(product.deleted(&command.id), Some(&etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

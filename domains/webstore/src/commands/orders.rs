@@ -12,7 +12,7 @@ use tributary_functions::{
 };
 
 use crate::{
-    Customers,
+    WebStore,
     model::{
         CategoryId, CustomerId, MAX_LINES, NewOrder, NewOrderLine, OrderId, ProductId, PublicOrder,
         Quantity, SalesOrder,
@@ -30,7 +30,7 @@ from_form!(NewOrderLine {
 /// Creates an order and counts it, in one transaction, with the names and prices that its products
 /// have now: three store requests, and one more for each category beyond the first.
 pub async fn create_order(
-    State(customers): State<Customers>,
+    State(store): State<WebStore>,
     actor: Actor,
     Params(customer_id): Params<CustomerId>,
     key: Option<IdempotencyKey>,
@@ -41,20 +41,20 @@ pub async fn create_order(
     let id: OrderId = new_id(key.as_ref(), &format!("order {customer_id}"))?;
     let is_same = |known: &SalesOrder| known.request == new.digest();
     let created = retry(async |Attempt { reads, .. }| {
-        let customers = customers.reading(reads);
-        let products = customers.products_of(&new).await?;
+        let store = store.reading(reads);
+        let products = store.products_of(&new).await?;
         let Some(order) = new.priced(id.clone(), customer_id.clone(), &products) else {
             // A product may have been deleted since an earlier request with this key, and the order as
             // well: a replica that is behind still has it.
             let known = match &key {
-                Some(_) => customers.latest_committed().order(&customer_id, &id).await?,
+                Some(_) => store.latest_committed().order(&customer_id, &id).await?,
                 None => None,
             };
             let known = known.ok_or(ApiError::NotFound("product"))?;
             return if is_same(&known.item) { Ok(known) } else { Err(KEY_USED) };
         };
         let request = FamilyRequest::new(&command, reads);
-        customers.orders.create_once(&customer_id, order, request, is_same).await
+        store.orders.create_once(&customer_id, order, request, is_same).await
     });
     let Stored { item: SalesOrder { public, .. }, etag } = created.await?;
     Ok(http::created(&format!("/api/customers/{customer_id}/orders/{id}"), &public, &etag))
@@ -63,12 +63,12 @@ pub async fn create_order(
 /// Deletes an order and counts it off, in one transaction: two store requests, and one more under a
 /// condition.
 pub async fn delete_order(
-    State(customers): State<Customers>,
+    State(store): State<WebStore>,
     actor: Actor,
     Params((customer_id, id)): Params<(CustomerId, OrderId)>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(customer_id.as_str())?;
     let owner: fn(&SalesOrder) -> &str = |order| order.public.customer_id.as_str();
-    command.delete_child(&customers.orders, (&customer_id, id), &Actor::ANY_USER, owner).await
+    command.delete_child(&store.orders, (&customer_id, id), &Actor::ANY_USER, owner).await
 }

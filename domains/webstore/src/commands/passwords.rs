@@ -8,7 +8,7 @@ use tributary_functions::{
 };
 
 use crate::{
-    Customers,
+    WebStore,
     model::{CustomerEdit, CustomerId, HashError, Password, PasswordHash},
 };
 
@@ -16,21 +16,20 @@ from_form!(Password: text("password", Password::parse));
 
 /// Sets the password of a customer: two store requests, and a hash in its turn.
 pub async fn put_password(
-    State(customers): State<Customers>,
+    State(store): State<WebStore>,
     actor: Actor,
     Params(id): Params<CustomerId>,
     command: ItemCommand,
     JsonBody(password): JsonBody<Password>,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(id.as_str())?;
-    let hash =
-        customers.hashing.run(move || PasswordHash::new(&password)).await.map_err(not_hashed)?;
+    let hash = store.hashing.run(move || PasswordHash::new(&password)).await.map_err(not_hashed)?;
     let ItemCommand { id: command, conditions } = command;
     retry(async |Attempt { reads, .. }| {
-        let customers = customers.reading(reads);
+        let store = store.reading(reads);
         let mut request = FamilyRequest::new(&command, reads);
         if !conditions.is_empty() {
-            let stored = customers.customer(&id).await?;
+            let stored = store.customer(&id).await?;
             let stored = stored.ok_or_else(|| conditions.missing("customer"))?;
             if stored.item.recent.knows(&command) {
                 return Ok(StatusCode::NO_CONTENT);
@@ -39,7 +38,7 @@ pub async fn put_password(
             request = request.if_match(Some(stored.etag.clone())).with_parent(stored);
         }
         let edit = CustomerEdit::Password(hash.clone());
-        let edited = customers.orders.edit(&id, edit, request).await?;
+        let edited = store.orders.edit(&id, edit, request).await?;
         edited.map(|_| StatusCode::NO_CONTENT).ok_or_else(|| conditions.missing("customer"))
     })
     .await
@@ -56,16 +55,16 @@ pub(super) fn not_hashed(error: HashError) -> ApiError {
 /// the same cost: one read and one hash. The read is of the latest committed state, so a replaced
 /// password is invalid at once, at every instance.
 pub async fn verify_password(
-    State(customers): State<Customers>,
+    State(store): State<WebStore>,
     actor: Actor,
     Params(id): Params<CustomerId>,
     JsonBody(password): JsonBody<Password>,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(id.as_str())?;
-    let stored = customers.reading(Reads::Latest).customer(&id).await?;
+    let stored = store.reading(Reads::Latest).customer(&id).await?;
     let known = stored.and_then(|stored| stored.item.password);
     let compare = move || PasswordHash::matches(known.as_ref(), &password);
-    if customers.hashing.run(compare).await.map_err(not_hashed)? {
+    if store.hashing.run(compare).await.map_err(not_hashed)? {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(ApiError::Unauthorized("The customer or the password is not right."))

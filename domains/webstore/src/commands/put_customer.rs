@@ -8,7 +8,7 @@ use tributary_functions::{
 };
 
 use crate::{
-    Customers,
+    WebStore,
     model::{
         Address, AddressPart, Customer, CustomerDetails, CustomerEdit, CustomerId, EmailAddress,
         MAX_ADDRESSES, PersonName, PhoneNumber, PublicCustomer,
@@ -36,7 +36,7 @@ from_form!(Address {
 /// Creates a customer or edits one: two store requests. An edit keeps the count of orders and the
 /// password: it goes together with new orders, and replaces only the state that was read.
 pub async fn put_customer(
-    State(customers): State<Customers>,
+    State(store): State<WebStore>,
     actor: Actor,
     Params(id): Params<CustomerId>,
     command: ItemCommand,
@@ -47,7 +47,7 @@ pub async fn put_customer(
     let id = &wanted.public.id;
     retry(async |attempt: Attempt| {
         let edit = CustomerEdit::Details(Box::new(wanted.public.details.clone()));
-        let written = command.put_parent(&customers.orders, id, (&wanted, edit), attempt).await?;
+        let written = command.put_parent(&store.orders, id, (&wanted, edit), attempt).await?;
         let location = |customer: &Customer| format!("/api/customers/{}", customer.public.id);
         Ok(written.answer(&written.stored.item.public, location))
     })

@@ -10,7 +10,7 @@ use tributary_functions::{
 };
 
 use crate::{
-    Catalog,
+    WebStore,
     model::{
         CategoryId, DeletedProduct, Description, Label, LabelCopy, LabelKind, MAX_TAGS, Name,
         Price, Product, ProductId, ProductText, PublicProduct, Sku, TagId,
@@ -36,7 +36,7 @@ from_form!(ProductText {
 /// An edit that meets a move follows the product to its new category. If the product has been deleted
 /// there, the edit begins anew in the category of the request.
 pub async fn put_product(
-    State(catalog): State<Catalog>,
+    State(store): State<WebStore>,
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
     command: ItemCommand,
     JsonBody(text): JsonBody<ProductText>,
@@ -45,7 +45,7 @@ pub async fn put_product(
         Mutex::new(EditTarget { category_id: category_id.clone(), follows: Follows::OwnEdit });
     let put = PutProduct { category_id, id, text: text.each_tag_once(), command, target };
     retry(async |attempt: Attempt| {
-        let written = put.save(&catalog.reading(attempt.reads), attempt).await?;
+        let written = put.save(&store.reading(attempt.reads), attempt).await?;
         let location = |product: &Product| {
             format!("/api/categories/{}/products/{}", product.category_id, product.id)
         };
@@ -85,17 +85,17 @@ impl PutProduct {
     /// Makes an attempt: creates the product, edits it, or sets the target of the next attempt.
     async fn save(
         &self,
-        catalog: &Catalog,
+        store: &WebStore,
         attempt: Attempt,
     ) -> Result<WrittenItem<Product>, ApiError> {
         let Self { id, command: ItemCommand { id: command, conditions }, .. } = self;
         let EditTarget { category_id, follows } = self.target();
-        let slot = ProductSlot::from_item(catalog.product_item(&category_id, id).await?);
+        let slot = ProductSlot::from_item(store.product_item(&category_id, id).await?);
         let (tombstone, etag) = match slot.put(command, attempt, self) {
             PutStep::Done(written) => return Ok(written),
             PutStep::Edit(found) => {
                 conditions.check(Some(&found.etag))?;
-                return Ok(WrittenItem::edited(self.edit(catalog, found).await?));
+                return Ok(WrittenItem::edited(self.edit(store, found).await?));
             }
             // The conditions are checked for the category in which the product is created in the end.
             PutStep::Create(tombstone) => tombstone.map(|it| (it.item, it.etag)).unzip(),
@@ -113,23 +113,23 @@ impl PutProduct {
             return self.return_to_request();
         }
         conditions.check(None)?;
-        let product = self.new_product(catalog, category_id, tombstone.as_ref()).await?;
-        Ok(WrittenItem::created(catalog.write(product, etag.as_ref()).await?))
+        let product = self.new_product(store, category_id, tombstone.as_ref()).await?;
+        Ok(WrittenItem::created(store.write(product, etag.as_ref()).await?))
     }
 
     /// Returns the new product, with the names of its labels.
     async fn new_product(
         &self,
-        catalog: &Catalog,
+        store: &WebStore,
         category_id: CategoryId,
         tombstone: Option<&DeletedProduct>,
     ) -> Result<Product, ApiError> {
         let Self { id, text, command, .. } = self;
         let category = async {
-            let label = catalog.live_label(LabelKind::Category, category_id.as_str()).await?;
+            let label = store.live_label(LabelKind::Category, category_id.as_str()).await?;
             label.ok_or(ApiError::NotFound("category"))
         };
-        let (category, tags) = futures::try_join!(category, tags(catalog, &text.tag_ids, &[]))?;
+        let (category, tags) = futures::try_join!(category, tags(store, &text.tag_ids, &[]))?;
         let product =
             Product::new(id.clone(), category_id, &category.item, text, tags, &command.id);
         Ok(tombstone.iter().fold(product, |product, it| product.replacing(it)))
@@ -138,7 +138,7 @@ impl PutProduct {
     /// Edits a product that an attempt has found. A departing product ends its move first.
     async fn edit(
         &self,
-        catalog: &Catalog,
+        store: &WebStore,
         found: Stored<Product>,
     ) -> Result<Stored<Product>, ApiError> {
         let Self { id, text, command, .. } = self;
@@ -146,7 +146,7 @@ impl PutProduct {
         self.follow_always();
         if let Some(departure) = &product.departure {
             let from = &product.category_id;
-            return match moves::end(catalog, from, id, departure).await? {
+            return match moves::end(store, from, id, departure).await? {
                 MoveOutcome::Arrived(_) => self.follow_to(&departure.to),
                 MoveOutcome::Refused | MoveOutcome::CategoryFull(_) | MoveOutcome::AlreadyEnded => {
                     Err(StoreError::race(false).into())
@@ -154,12 +154,12 @@ impl PutProduct {
             };
         }
         if product.has_text(text) {
-            catalog.reads.confirmed()?;
+            store.reads.confirmed()?;
             return Ok(found);
         }
-        let tags = tags(catalog, &text.tag_ids, &product.tags).await?;
+        let tags = tags(store, &text.tag_ids, &product.tags).await?;
         let edited = product.edited(text, tags, &command.id);
-        Ok(catalog.write(edited, Some(&found.etag)).await?)
+        Ok(store.write(edited, Some(&found.etag)).await?)
     }
 
     fn target(&self) -> EditTarget {
@@ -198,13 +198,13 @@ impl command::DesiredItem<Product> for PutProduct {
 
 /// Returns the copies of the tags with these ids. Copies in `known` are not read again.
 async fn tags(
-    catalog: &Catalog,
+    store: &WebStore,
     ids: &[TagId],
     known: &[LabelCopy],
 ) -> Result<Vec<LabelCopy>, ApiError> {
     let is_new = |id: &&TagId| known.iter().all(|tag| tag.id != id.as_str());
     let new: Vec<TagId> = ids.iter().filter(is_new).cloned().collect();
-    let read = catalog.tags(&new).await?;
+    let read = store.tags(&new).await?;
     let all: Vec<LabelCopy> = known.iter().cloned().chain(read.iter().map(Label::copy)).collect();
     let find = |id: &TagId| all.iter().find(|tag| tag.id == id.as_str()).cloned();
     let tags: Option<Vec<LabelCopy>> = ids.iter().map(find).collect();

@@ -8,7 +8,8 @@
 use std::{borrow::Cow, fmt, iter::Sum};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Number;
 
 use tributary_functions::values::Invalid;
 
@@ -16,7 +17,8 @@ use tributary_functions::values::Invalid;
 const MAX_DIGITS: usize = 15;
 
 /// An amount of at most 9,999,999,999,999.99.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "Number")]
 pub struct Money {
     cents: u64,
 }
@@ -129,32 +131,12 @@ impl Serialize for Money {
     }
 }
 
-impl<'de> Deserialize<'de> for Money {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
+/// The text of a binary number is the shortest one that means it.
+impl TryFrom<Number> for Money {
+    type Error = Invalid;
 
-        impl de::Visitor<'_> for Visitor {
-            type Value = Money;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an amount with at most two decimals")
-            }
-
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Money, E> {
-                Money::parse(&value.to_string()).map_err(E::custom)
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Money, E> {
-                Money::parse(&value.to_string()).map_err(E::custom)
-            }
-
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Money, E> {
-                // The shortest text that means this number.
-                Money::parse(&format!("{value:e}")).map_err(E::custom)
-            }
-        }
-
-        deserializer.deserialize_any(Visitor)
+    fn try_from(number: Number) -> Result<Self, Invalid> {
+        Self::parse(&number.to_string())
     }
 }
 
@@ -204,8 +186,11 @@ impl TryFrom<u64> for Quantity {
     type Error = Invalid;
 
     fn try_from(number: u64) -> Result<Self, Invalid> {
-        let number = u16::try_from(number).ok().filter(|number| (1..=1_000).contains(number));
-        number.map(Self).ok_or_else(Self::rule)
+        u16::try_from(number)
+            .ok()
+            .filter(|n| (1..=1_000).contains(n))
+            .map(Self)
+            .ok_or_else(Self::rule)
     }
 }
 

@@ -9,7 +9,7 @@ use tributary_functions::{
 };
 
 use crate::{
-    Catalog,
+    WebStore,
     model::{DeletedLabel, Label, LabelCopy, LabelItem, LabelKind, ProductItem},
 };
 
@@ -39,14 +39,14 @@ use crate::{
 /// a product uses it, and only another `DELETE` deletes it then.
 pub struct LabelNames {
     names: FanOutProjection<NamesInProducts>,
-    catalog: Catalog,
+    store: WebStore,
 }
 
 impl LabelNames {
-    pub fn new(catalog: &Catalog, background: &Background) -> Self {
+    pub fn new(store: &WebStore, background: &Background) -> Self {
         let names =
-            FanOutProjection::new(NamesInProducts, &catalog.labels, &catalog.products, background);
-        Self { names, catalog: catalog.latest_committed() }
+            FanOutProjection::new(NamesInProducts, &store.labels, &store.products, background);
+        Self { names, store: store.latest_committed() }
     }
 }
 
@@ -56,7 +56,7 @@ impl Projection for LabelNames {
     type Change = LabelItem;
 
     fn container(&self) -> &Container {
-        &self.catalog.labels
+        &self.store.labels
     }
 
     fn source(change: &LabelItem) -> Option<(String, u64)> {
@@ -74,14 +74,14 @@ impl Projection for LabelNames {
 impl LabelNames {
     async fn restore_if_used(&self, delivered: &DeletedLabel) -> Result<Effect, StoreError> {
         let DeletedLabel { kind, id, name, version, .. } = delivered;
-        if self.catalog.count_uses(*kind, id, 0).await? == Some(0) {
+        if self.store.count_uses(*kind, id, 0).await? == Some(0) {
             return Ok(Effect::Unchanged);
         }
-        match self.catalog.label(*kind, id).await? {
+        match self.store.label(*kind, id).await? {
             Some(Stored { item: LabelItem::Live(_), .. }) => Ok(Effect::Older),
             found => {
                 let copy = LabelCopy { id: id.clone(), name: name.clone(), version: *version };
-                self.catalog.restore_label(*kind, &copy, found).await?;
+                self.store.restore_label(*kind, &copy, found).await?;
                 Ok(Effect::Applied)
             }
         }

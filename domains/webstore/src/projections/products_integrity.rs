@@ -9,7 +9,7 @@ use tributary_functions::{
 };
 
 use crate::{
-    Catalog,
+    WebStore,
     model::{
         CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId, ProductItem, TagId,
     },
@@ -27,11 +27,11 @@ use crate::{
 ///
 /// A change costs one read of its category and one query of its tags. The changes of a batch share
 /// both.
-pub struct ProductsIntegrity(Catalog);
+pub struct ProductsIntegrity(WebStore);
 
 impl ProductsIntegrity {
-    pub fn new(catalog: &Catalog) -> Self {
-        Self(catalog.latest_committed())
+    pub fn new(store: &WebStore) -> Self {
+        Self(store.latest_committed())
     }
 }
 

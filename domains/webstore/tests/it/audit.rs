@@ -1,10 +1,8 @@
 //! `AuditWebStore`: its findings, and its repairs.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tributary_functions::audit::{AuditOptions, Finding};
-use tributary_webstore::{Catalog, Customers};
+use tributary_testing::audits::findings;
+use tributary_webstore::WebStore;
 
 use super::{
     given::{self, names, path},
@@ -13,36 +11,15 @@ use super::{
 use crate::world::World;
 
 async fn audit(world: &World, repair: bool) -> Vec<String> {
-    let cosmos = World::cosmos(&world.endpoint).await;
-    let catalog = Catalog::new(&cosmos);
-    let customers = Customers::new(&cosmos);
-    let mut kept = Vec::new();
-    let options = AuditOptions { settle: Duration::ZERO, repair };
-    let summary = tributary_webstore::audit::audit(&catalog, &customers)
-        .run(options, &mut kept)
-        .await
-        .unwrap();
-    assert_eq!(summary.repaired, if repair { summary.findings } else { 0 }, "{kept:?}");
-    let in_short = |found: &Finding| format!("{} {} {}", found.kind, found.partition_key, found.id);
-    let mut found: Vec<_> = kept.iter().map(in_short).collect();
-    found.sort_unstable();
-    found
+    let store = WebStore::new(&World::cosmos(&world.endpoint).await);
+    findings(&tributary_webstore::audit::audit(&store), repair).await
 }
 
-/// The container, the partition key and the id of an item.
-type Place = (&'static str, &'static str, &'static str);
-
-const BIKE: Place = ("product", "bikes", "b1");
+const BIKE: (&str, &str) = ("product", "b1");
 
 /// Changes an item past the app.
-async fn change(world: &World, (container, partition, id): Place, fields: Value) {
-    let items = world.items(container).await;
-    let mut changed = items.into_iter().find(|item| item["id"] == id).unwrap();
-    for (field, value) in fields.as_object().unwrap() {
-        changed[field] = value.clone();
-    }
-    let container = world.container(container).await;
-    container.upsert_item(partition.to_owned(), id, &changed, None).await.unwrap();
+async fn change(world: &World, (container, id): (&str, &str), fields: Value) {
+    world.change_item(container, id, &fields).await;
 }
 
 #[tokio::test]
@@ -79,9 +56,8 @@ async fn every_divergence_of_a_product_is_found_and_repaired() {
 async fn a_missing_category_or_tag_in_use_is_restored() {
     let world = given::catalog().await;
     world.settle().await;
-    let labels = world.container("productMeta").await;
     for (kind, id) in [("category", "bikes"), ("tag", "red")] {
-        labels.delete_item(kind, id, None).await.unwrap();
+        world.delete_item("productMeta", kind, id).await;
     }
     for repair in [false, true] {
         assert_eq!(audit(&world, repair).await, ["label-missing bikes b1"]);
@@ -119,8 +95,8 @@ async fn customers() -> World {
 
 #[tokio::test]
 async fn every_divergence_of_a_customer_is_found_and_repaired() {
-    let customer = ("customer", "ann", "ann");
-    let copy = ("leaderboard", "customer", "ann");
+    let customer = ("customer", "ann");
+    let copy = ("leaderboard", "ann");
     for (place, fields, findings) in [
         (
             customer,
@@ -146,9 +122,8 @@ async fn every_divergence_of_a_customer_is_found_and_repaired() {
 #[tokio::test]
 async fn a_missing_copy_is_written_and_one_without_a_customer_is_deleted() {
     let world = customers().await;
-    let leaderboard = world.container("leaderboard").await;
-    leaderboard.delete_item("customer", "ann", None).await.unwrap();
-    world.container("customer").await.delete_item("bob", "bob", None).await.unwrap();
+    world.delete_item("leaderboard", "customer", "ann").await;
+    world.delete_item("customer", "bob", "bob").await;
     let found = audit(&world, true).await;
     assert_eq!(found, ["copy-extra customer bob", "copy-missing customer ann"]);
     assert_eq!(audit(&world, false).await, [""; 0]);
@@ -158,8 +133,8 @@ async fn a_missing_copy_is_written_and_one_without_a_customer_is_deleted() {
 #[tokio::test]
 async fn an_order_without_a_customer_is_for_an_operator() {
     let world = customers().await;
-    world.container("customer").await.delete_item("ann", "ann", None).await.unwrap();
-    world.container("leaderboard").await.delete_item("customer", "ann", None).await.unwrap();
+    world.delete_item("customer", "ann", "ann").await;
+    world.delete_item("leaderboard", "customer", "ann").await;
     let found = audit(&world, false).await;
     assert!(
         found.len() == 2 && found.iter().all(|found| found.starts_with("orphan ann ")),

@@ -9,7 +9,7 @@
 
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
-use common::{budgets, expect};
+use common::{at_once, budgets, expect};
 
 mod audit;
 mod costs;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tributary_functions::values::CommandId;
 use tributary_testing::proof::{self, Sources, Targets};
 use tributary_webstore::{
-    Catalog,
+    WebStore,
     model::{
         CategoryId, Label, LabelItem, LabelKind, Money, Name, Price, Product, ProductId,
         ProductItem, ProductText, Sku,
@@ -118,8 +118,8 @@ fn names_of_tags_end_as_the_tags_have_them() {
 
 fn proves<const TAGS: bool>() {
     proof::fan_out::<Products<TAGS>>(
-        |cosmos, background| Arc::new(LabelNames::new(&Catalog::new(cosmos), background)),
-        |cosmos, _| Arc::new(ProductsIntegrity::new(&Catalog::new(cosmos))),
+        |cosmos, background| Arc::new(LabelNames::new(&WebStore::new(cosmos), background)),
+        |cosmos, _| Arc::new(ProductsIntegrity::new(&WebStore::new(cosmos))),
     )
     .unwrap();
 }
