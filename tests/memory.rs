@@ -20,7 +20,6 @@ static MEMORY: PeakAlloc = PeakAlloc;
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
-/// The bytes that a request may need without a reservation.
 const UNRESERVED_BYTES: usize = 128 * KIB;
 
 /// Bodies that are refused without a store request. Each has a shape that takes the most memory when it

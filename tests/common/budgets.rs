@@ -39,7 +39,6 @@ pub(crate) fn document(of: &str) -> String {
     fs::read_to_string(path(of)).unwrap()
 }
 
-/// Returns the path of a document of this repository.
 pub(crate) fn path(document: &str) -> PathBuf {
     Path::new(TestApp::ROOT).join(document)
 }

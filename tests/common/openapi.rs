@@ -16,7 +16,6 @@ pub(crate) fn status(function: &HttpFunction) -> u16 {
     DOCUMENT.status(function)
 }
 
-/// Panics if the document does not have this answer.
 #[track_caller]
 pub(crate) fn check(method: &str, path: &str, answer: &Answer) {
     DOCUMENT.check(method, path, answer);

@@ -50,7 +50,6 @@ async fn the_demos_need_little_more_than_half_of_a_stack() {
     hosted.host.stop().await;
 }
 
-/// Loads the demos through the host, and waits for the copies.
 async fn load(hosted: &Hosted) {
     let client = Client::new(hosted.host.url()).unwrap();
     let demos = Demo::read_all(Path::new(env!("CARGO_MANIFEST_DIR")), &[]).unwrap();

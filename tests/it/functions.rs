@@ -12,7 +12,7 @@ use serde_json::Value;
 use tributary_functions::app::{Trigger, UNMATCHED_FUNCTION};
 use tributary_local::host::{FunctionApp, Settings};
 
-use crate::world::World;
+use crate::{handler::HANDLER, world::World};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -36,9 +36,6 @@ fn trigger(function: &Value) -> &Value {
     &function["bindings"][0]
 }
 
-const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
-
-/// Runs the command `functions` on a folder, and returns its report.
 fn command(folder: &Path, check: bool) -> Result<(), String> {
     let mut command = Command::new(HANDLER);
     command.arg("functions").arg("--folder").arg(folder).args(check.then_some("--check"));

@@ -7,7 +7,6 @@ pub(crate) use tributary_testing::handler::{Handler, wait_for};
 
 use crate::world::World;
 
-/// The executable of the handler.
 pub(crate) const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 
 /// Runs a command of the app on an account, and returns its exit code, its output and its errors.
@@ -19,7 +18,6 @@ pub(crate) async fn run_command(
     output_of(start_command(connection, command, arguments)).await
 }
 
-/// Starts a command of the executable.
 pub(crate) fn start_command(connection: &str, command: &str, arguments: &[&str]) -> Child {
     Command::new(HANDLER)
         .arg(command)
@@ -34,14 +32,12 @@ pub(crate) fn start_command(connection: &str, command: &str, arguments: &[&str])
         .unwrap()
 }
 
-/// Waits until a command ends, and returns its exit status, its output and its errors.
 pub(crate) async fn output_of(command: Child) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command.wait_with_output().await.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().unwrap(), text(stdout), text(stderr))
 }
 
-/// Starts the handler on the account of a world, with these settings besides those of the store.
 pub(crate) async fn start(world: &World, settings: &[(&str, &str)]) -> Handler {
     Handler::start(HANDLER, world, settings).await
 }

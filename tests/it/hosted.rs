@@ -36,7 +36,6 @@ pub(crate) struct Hosted {
 }
 
 impl Hosted {
-    /// A blog with the users `ann` and `bob`, and Ann's post `p1`.
     pub(crate) async fn blog() -> Self {
         let hosted = Self::start().await;
         for (path, body) in [
@@ -56,33 +55,54 @@ impl Hosted {
 
     /// The app without data, with these settings.
     pub(crate) async fn with(more: &[(&str, &str)]) -> Self {
+        // The deployment turns the home page off, too.
+        let settings = [("RUST_LOG", "warn"), ("AzureWebJobsDisableHomepage", "true")];
+        let options = HostOptions::new(folder());
+        Self::of(root(), &[&settings, more].concat(), options).await
+    }
+
+    /// The app in a folder.
+    pub(crate) async fn of(app: &Path, more: &[(&str, &str)], options: HostOptions) -> Self {
         let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
         let containers = ContainersFile::read(root().join("infra/containers.json")).unwrap();
         endpoint.provision("tributary", &containers).await.unwrap();
         let server = endpoint.serve(0).await.unwrap();
         let mut settings = Settings::read(&root().join("local.settings.json.example")).unwrap();
         settings.set_connection("CosmosConnection", &server.connection_string());
-        settings.set("RUST_LOG", "warn");
-        // The deployment sets this, too.
-        settings.set("AzureWebJobsDisableHomepage", "true");
         for (name, value) in more {
             settings.set(*name, *value);
         }
-        let app = FunctionApp::load(root(), &settings).unwrap();
+        let app = FunctionApp::load(app, &settings).unwrap();
+        assert!(app.warnings().is_empty(), "{:?}", app.warnings());
         let console = Console::kept();
-        let options = HostOptions { console: console.clone(), ..HostOptions::new(folder()) };
+        let options = HostOptions { console: console.clone(), ..options };
         let host = Host::start(app, &settings, options).await.unwrap();
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self { host, endpoint, console, client, _server: server }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
-        self.send(Request::get(path).body(Body::empty()).unwrap()).await.unwrap()
+        self.call("GET", path, &[], Value::Null).await
     }
 
     pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
-        let request = Request::put(path).header("content-type", "application/json");
-        self.send(request.body(Body::from(body.to_string())).unwrap()).await.unwrap()
+        self.call("PUT", path, &[], body.clone()).await
+    }
+
+    /// Sends a request with these headers, and with a body unless it is null.
+    pub(crate) async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Value,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers.iter().chain(&[("content-type", "application/json")]) {
+            request = request.header(*name, *value);
+        }
+        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+        self.send(request.body(body).unwrap()).await.unwrap()
     }
 
     /// Sends a request; `None` when its client cannot.
@@ -117,7 +137,6 @@ impl Hosted {
     }
 }
 
-/// The handler's process without a host, on a store that is not there.
 pub(crate) struct Unhosted {
     _handler: HandlerProcess,
     console: Console,

@@ -10,7 +10,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-use common::{at_once, budgets, expect};
+use common::{at_once, budgets, expect, world};
+use tributary::program;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 // What the stories of a domain take as given.
 #[path = "../../domains/blog/tests/it/given.rs"]
@@ -45,4 +48,3 @@ mod settings;
 mod shapes;
 mod telemetry;
 mod verify_password;
-mod world;

@@ -7,10 +7,9 @@ use serde_json::Value;
 use crate::{
     budgets::budget,
     common::openapi::DOCUMENT,
+    handler::HANDLER,
     world::{TestApp, World},
 };
-
-const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
 
 #[test]
 fn the_document_says_what_each_function_takes_and_answers() {

@@ -5,25 +5,15 @@ use std::{
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::Arc,
     time::{Duration, Instant},
 };
 
-use axum::{
-    body::{Body, Bytes},
-    http::{Request, StatusCode},
-};
 use cargo_tributary::package::{AppLayout, ZipCompression, pack, stage, unpack};
 use futures::{StreamExt, stream};
-use http_body_util::{BodyExt, Full};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
-use tributary_local::{
-    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
-    host::{Console, FunctionApp, Host, HostOptions, Keys, Settings},
-};
+use tributary_local::host::{HostOptions, Keys};
 
-const HANDLER: &str = env!("CARGO_BIN_EXE_tributary");
+use crate::{handler::HANDLER, hosted::Hosted};
 
 /// The package as it is unpacked where it is deployed, removed at the end.
 struct Unpacked(PathBuf);
@@ -59,92 +49,41 @@ impl Drop for Unpacked {
     }
 }
 
-async fn call(method: &str, url: &str, body: Option<Value>) -> (StatusCode, Value) {
-    call_with(method, url, &[], body).await
-}
-
-async fn call_with(
-    method: &str,
-    url: &str,
-    headers: &[(&str, &str)],
-    body: Option<Value>,
-) -> (StatusCode, Value) {
-    let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-    let body = Full::from(body.map(|body| body.to_string()).unwrap_or_default());
-    let mut request =
-        Request::builder().method(method).uri(url).header("content-type", "application/json");
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let response = client.request(request.body(body).unwrap()).await.unwrap();
-    let status = response.status();
-    let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    (status, serde_json::from_slice(&bytes).unwrap_or_default())
-}
-
 /// The unpacked package under the stand-in for the Functions host.
-struct Deployed {
-    host: Host,
-    api: String,
-    console: Console,
-    _server: RunningServer,
-    _unpacked: Unpacked,
-}
-
-async fn deploy(name: &str, more: &[(&str, &str)], keys: Option<Keys>) -> Deployed {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
-    let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
-    endpoint.provision("tributary", &containers).await.unwrap();
-    let server = endpoint.serve(0).await.unwrap();
-
+async fn deploy(name: &str, more: &[(&str, &str)], keys: Option<Keys>) -> (Unpacked, Hosted) {
     let unpacked = Unpacked::new(name);
-    let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
-    settings.set_connection("CosmosConnection", &server.connection_string());
-    for (name, value) in more {
-        settings.set(*name, *value);
-    }
-    let app = FunctionApp::load(&unpacked.app(), &settings).unwrap();
-    assert!(app.warnings().is_empty(), "{:?}", app.warnings());
-    let console = Console::kept();
     let options = HostOptions {
         poll_delay: Some(Duration::from_millis(20)),
         retry_scale: 0.02,
-        console: console.clone(),
         keys,
         ..HostOptions::new(unpacked.app())
     };
-    let host = Host::start(app, &settings, options).await.unwrap();
-    let api = format!("{}/api", host.url().trim_end_matches('/'));
-    Deployed { host, api, console, _server: server, _unpacked: unpacked }
+    let hosted = Hosted::of(&unpacked.app(), more, options).await;
+    (unpacked, hosted)
 }
 
 #[tokio::test]
 async fn the_package_serves_the_blog_and_keeps_its_copies() {
-    let deployed = deploy("the_package", &[], None).await;
-    let Deployed { api, console, .. } = &deployed;
-
-    let (status, _) =
-        call("PUT", &format!("{api}/users/ann"), Some(json!({"username": "Ann"}))).await;
-    assert_eq!(status, StatusCode::CREATED);
+    let (_unpacked, hosted) = deploy("the_package", &[], None).await;
+    hosted.put("/api/users/ann", &json!({"username": "Ann"})).await.expect(201);
     let post = json!({"userId": "ann", "title": "T", "content": "C"});
-    let (_, created) = call("PUT", &format!("{api}/posts/p"), Some(post)).await;
-    let (status, problem) = call("PATCH", &format!("{api}/posts/p"), None).await;
-    assert_eq!((status, &problem["status"]), (StatusCode::METHOD_NOT_ALLOWED, &json!(405)));
+    let created = hosted.put("/api/posts/p", &post).await.expect(201).json();
+    let refused = hosted.call("PATCH", "/api/posts/p", &[], Value::Null).await.expect(405);
+    assert_eq!(refused.json()["status"], 405);
 
     let deadline = Instant::now() + Duration::from_secs(20);
-    for list in ["feed", "users/ann/posts"] {
+    for list in ["/api/feed", "/api/users/ann/posts"] {
         loop {
-            let (status, page) = call("GET", &format!("{api}/{list}"), None).await;
-            assert_eq!(status, StatusCode::OK);
+            let page = hosted.get(list).await.expect(200).json();
             if page["items"] == json!([created]) {
                 break;
             }
-            assert!(Instant::now() < deadline, "{list}: {page}\n{}", console.lines().join("\n"));
+            let lines = hosted.console.lines();
+            assert!(Instant::now() < deadline, "{list}: {page}\n{}", lines.join("\n"));
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-    deployed.host.stop().await;
+    hosted.host.stop().await;
 }
 
 /// A pause, writes with a crash of the handler and a replacement among them, and a resume. For more writes:
@@ -156,29 +95,31 @@ async fn the_package_serves_the_blog_and_keeps_its_copies() {
 async fn a_paused_projection_is_no_crash_for_the_host_and_loses_nothing() {
     let writes = std::env::var("TRIBUTARY_PAUSE_WRITES").map_or(300, |n| n.parse().unwrap());
     let n_rounds: usize = writes / 100;
-    let deployed = deploy("a_pause", &[("Projections__StateSeconds", "0")], None).await;
-    let Deployed { host, api, console, .. } = &deployed;
+    let (_unpacked, hosted) = deploy("a_pause", &[("Projections__StateSeconds", "0")], None).await;
+    let Hosted { host, console, .. } = &hosted;
     // A caller repeats a request that the host could not pass on to a crashed handler.
     let put = async |path: String, body: Value| {
-        let url = format!("{api}/{path}");
-        while !call("PUT", &url, Some(body.clone())).await.0.is_success() {
+        while !hosted.put(&path, &body).await.status.is_success() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
     let control = async |verb: &str| {
-        let url = format!("{api}/projections/PostCopiesInUsers/{verb}");
-        assert_eq!(call("POST", &url, Some(json!({}))).await.0, StatusCode::OK);
+        let path = format!("/api/projections/PostCopiesInUsers/{verb}");
+        hosted.call("POST", &path, &[], json!({})).await.expect(200);
     };
     let titles = async || -> Vec<Value> {
-        let (_, page) = call("GET", &format!("{api}/users/ann/posts?limit=100"), None).await;
+        let page = hosted.get("/api/users/ann/posts?limit=100").await.json();
         page["items"].as_array().unwrap().iter().map(|post| post["title"].clone()).collect()
     };
-    put("users/ann".into(), json!({"username": "Ann"})).await;
+    put("/api/users/ann".into(), json!({"username": "Ann"})).await;
     control("pause").await;
     for round in 0..n_rounds {
         let title = format!("Version {round}");
         let edits = (0..100).map(|post| {
-            put(format!("posts/p{post}"), json!({"userId": "ann", "title": title, "content": "C"}))
+            put(
+                format!("/api/posts/p{post}"),
+                json!({"userId": "ann", "title": title, "content": "C"}),
+            )
         });
         stream::iter(edits).buffer_unordered(8).collect::<Vec<_>>().await;
         if round == n_rounds / 3 {
@@ -195,40 +136,34 @@ async fn a_paused_projection_is_no_crash_for_the_host_and_loses_nothing() {
         assert!(Instant::now() < deadline, "{}", console.lines().join("\n"));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let (_, dead_letters) = call("GET", &format!("{api}/dead-letters"), None).await;
-    assert_eq!(dead_letters["items"], json!([]));
+    assert_eq!(hosted.get("/api/dead-letters").await.json()["items"], json!([]));
     let crashes = console.lines().into_iter().filter(|line| line.contains("starting it again"));
     assert_eq!(crashes.count(), 1, "the one that this test made");
-    deployed.host.stop().await;
+    hosted.host.stop().await;
 }
 
 #[tokio::test]
 async fn a_command_needs_the_key_of_the_host_and_the_user_of_the_platform() {
     let keys = Keys::generate();
     let settings = [("Authentication__Mode", "easyauth")];
-    let deployed = deploy("keys_and_users", &settings, Some(keys.clone())).await;
-    let api = &deployed.api;
+    let (_unpacked, hosted) = deploy("keys_and_users", &settings, Some(keys.clone())).await;
     let user = ("x-ms-client-principal-id", "ann");
     let other = ("x-ms-client-principal-id", "bob");
     let key = ("x-functions-key", keys.function.as_str());
     for (headers, status) in
         [(&[][..], 401), (&[user], 401), (&[key], 401), (&[key, other], 403), (&[key, user], 201)]
     {
-        let url = format!("{api}/users/ann");
-        let (answer, problem) =
-            call_with("PUT", &url, headers, Some(json!({"username": "Ann"}))).await;
-        assert_eq!(answer.as_u16(), status, "{headers:?}");
+        let name = json!({"username": "Ann"});
+        let answer = hosted.call("PUT", "/api/users/ann", headers, name).await.expect(status);
         // Without a key the handler is not even asked.
-        let is_ours = problem["type"].as_str().is_some_and(|t| t.starts_with("urn:tributary:"));
-        assert_eq!(is_ours, headers.contains(&key) && status != 201, "{problem}");
+        let is_ours = answer.text.contains("urn:tributary:");
+        assert_eq!(is_ours, headers.contains(&key) && status != 201, "{headers:?}");
     }
-    let (status, _) = call("GET", &format!("{api}/users/ann"), None).await;
-    assert_eq!(status, StatusCode::OK);
-    let (status, _) = call_with("GET", &format!("{api}/dead-letters"), &[user], None).await;
-    assert_eq!(status, StatusCode::UNAUTHORIZED);
-    let (status, _) = call_with("GET", &format!("{api}/dead-letters"), &[key], None).await;
-    assert_eq!(status, StatusCode::OK);
-    deployed.host.stop().await;
+    hosted.get("/api/users/ann").await.expect(200);
+    for (header, status) in [(user, 401), (key, 200)] {
+        hosted.call("GET", "/api/dead-letters", &[header], Value::Null).await.expect(status);
+    }
+    hosted.host.stop().await;
 }
 
 fn start(settings: &[(&str, &str)]) -> Output {
@@ -281,28 +216,4 @@ fn after_sigterm_the_handler_asks_to_be_started_again() {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
         assert_eq!(handler.wait().unwrap().code(), Some(code), "{signal}");
     }
-}
-
-#[tokio::test]
-async fn an_unavailable_store_is_a_503_and_the_process_continues() {
-    use tower::ServiceExt;
-    use tributary_functions::{
-        app::AppOptions,
-        config::{Config, Settings},
-        cosmos::Cosmos,
-    };
-    let config = Config::read(Settings::new(&|name| {
-        let nobody = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5";
-        (name == "CosmosConnection").then(|| nobody.to_owned())
-    }));
-    let cosmos = config.unwrap().cosmos;
-    let cosmos: Arc<Cosmos> = cosmos.into();
-    let router = crate::world::World::app(&cosmos, AppOptions::default())
-        .into_handler()
-        .into_router()
-        .unwrap();
-    let request = Request::get("/api/users/ann").body(Body::empty()).unwrap();
-    let response = router.oneshot(request).await.unwrap();
-    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert!(response.headers().contains_key("retry-after"));
 }

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::{blog as given, handler::run_command, world::World};
 
-/// Returns a blog in which the posts `p1` to `p3` have a dead letter each, and the posts as they were.
 async fn blog_with_dead_letters() -> (World, Vec<Value>) {
     let world = given::blog().await;
     for id in ["p2", "p3"] {

@@ -34,7 +34,7 @@ use tributary_functions::{
     projection::{AnyProjection, BackgroundOptions, EagerOptions, ProjectionOptions, Projections},
 };
 use tributary_local::{
-    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
+    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest},
     host::{
         Console, FeedOptions, FeedPump, FunctionApp, FunctionTrigger, Invoker, RouterInvoker,
         Settings,
@@ -199,6 +199,16 @@ impl<A: AppUnderTest> World<A> {
         let eager = EagerOptions { time: Duration::from_secs(10), ..EagerOptions::default() };
         let projections = ProjectionOptions { eager, ..ProjectionOptions::default() };
         AppOptions { background, audit, projections, ..AppOptions::default() }
+    }
+
+    /// Runs an operation. Returns its outcome, and the store requests that were sent meanwhile.
+    pub async fn requests_of<T>(
+        &self,
+        operation: impl Future<Output = T>,
+    ) -> (T, Vec<StoreRequest>) {
+        let requests_before = self.endpoint.request_count();
+        let outcome = operation.await;
+        (outcome, self.endpoint.requests_since(requests_before))
     }
 
     /// Returns the names of the triggers that the app serves.

@@ -92,7 +92,6 @@ fn newest(limit: u32) -> Result<Query, StoreError> {
     Ok(query.with_parameter("@limit", limit)?)
 }
 
-/// The list of a post's comments.
 const COMMENT_LIST: ChildList = ChildList {
     key: "postId",
     parent: "post",
@@ -144,7 +143,6 @@ pub async fn get_like(
     Ok(found(&conditions, &like.item.public, &like.etag))
 }
 
-/// The list of a post's likes.
 const LIKE_LIST: ChildList = ChildList {
     key: "postId",
     parent: "post",

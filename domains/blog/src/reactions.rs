@@ -33,7 +33,6 @@ impl Reaction {
     }
 }
 
-/// The id of a comment or like among those of a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReactionId {
     Comment(CommentId),

@@ -29,7 +29,6 @@ const MAX_AUTHOR_AGE: Duration = Duration::from_secs(30);
 pub struct Blog {
     /// Users, the reservations of their names, and copies of their posts.
     pub users: Container,
-    /// Posts, comments and likes.
     pub posts: Container,
     /// The newest posts.
     pub feed: Container,
@@ -41,10 +40,8 @@ pub struct Blog {
     pub(super) reads: Reads,
 }
 
-/// The slot of a user.
 pub(super) type UserSlot = ItemSlot<User, NoUser>;
 
-/// The slot of a post.
 pub(super) type PostSlot = ItemSlot<Post, DeletedPost>;
 
 containers!(Blog: users, posts, feed);

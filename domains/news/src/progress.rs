@@ -12,14 +12,12 @@ use super::model::Ages;
 
 /// The partition of the records of the migration and the archive. No provider has this id.
 pub(super) const RECORDS_PARTITION: &str = "~records";
-/// The id of the [`ProgressRecord`].
 pub(super) const PROGRESS_ID: &str = "migration";
 
 /// The longest age of a remembered progress. An older progress is true, too: with it, readers only
 /// read more than they need.
 const MAX_PROGRESS_AGE: Duration = Duration::from_mins(1);
 
-/// The progress of the migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MigrationProgress {
     /// No item that was published before this moment is in the hot container alone. Every replica

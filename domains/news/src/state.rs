@@ -45,7 +45,6 @@ pub struct News {
     pub(super) reads: Reads,
 }
 
-/// The record of the classes of keys that a provider's items have, in the partition of the provider.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProviderKeys {
@@ -119,7 +118,6 @@ impl News {
         Ok(migrated)
     }
 
-    /// Returns the classes of keys that the items of a provider have.
     pub(super) async fn key_classes(
         &self,
         provider: &ProviderId,

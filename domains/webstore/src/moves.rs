@@ -206,7 +206,6 @@ async fn conclude(
     store.write(item, Some(&source.etag)).await.map(drop)
 }
 
-/// Returns the product in its old category, if it still departs with this move.
 async fn departing(
     store: &WebStore,
     from: &CategoryId,

@@ -40,7 +40,6 @@ pub async fn get_label<Id: LabelId>(
     Ok(found(&conditions, &label.item.public, &label.etag))
 }
 
-/// The list of the labels of one kind.
 const LABEL_LIST: NameList =
     NameList { key: "type", kind: ("state", "live"), select: "c.id, c.name" };
 
@@ -67,7 +66,6 @@ pub async fn get_product(
     Ok(found(&conditions, &product.item.public(), &product.etag))
 }
 
-/// The list of a category's products.
 const PRODUCT_LIST: NameList = NameList {
     key: "categoryId",
     kind: ("type", "product"),
@@ -96,7 +94,6 @@ pub async fn list_products(
     Ok(Json(list))
 }
 
-/// The most orders in an answer with `include=orders`.
 pub const MAX_INCLUDED_ORDERS: u32 = 100;
 
 /// A customer as an object of Cosmos DB SQL. The password is not part of the object.

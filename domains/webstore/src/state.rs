@@ -24,17 +24,13 @@ use super::{
 /// The slot of a label. No label has the id of a continuation.
 pub(super) type LabelSlot = ItemSlot<Label, DeletedLabel>;
 
-/// The slot of a product.
 pub(super) type ProductSlot = ItemSlot<Product, DeletedProduct>;
 
 /// The containers of the WebStore. Cloning is cheap.
 #[derive(Clone)]
 pub struct WebStore {
-    /// Products, each in the partition of its category.
     pub products: Container,
-    /// Labels, each kind in one partition.
     pub labels: Container,
-    /// Customers and their orders, each customer in a partition of its own.
     pub customers: Container,
     /// Customers by the number of their orders.
     pub leaderboard: Container,
@@ -61,12 +57,10 @@ impl WebStore {
         }
     }
 
-    /// Returns the label, or its tombstone, with this id.
     pub(super) async fn label(&self, kind: LabelKind, id: &str) -> ReadResult<LabelItem> {
         self.labels.read(kind.as_str(), id).await
     }
 
-    /// Returns the label with this id, if it is not deleted.
     pub(super) async fn live_label(&self, kind: LabelKind, id: &str) -> ReadResult<Label> {
         Ok(self.label(kind, id).await?.and_then(Stored::of_type))
     }
@@ -112,7 +106,6 @@ impl WebStore {
         Ok(label)
     }
 
-    /// Returns the product or the tombstone that has this id in a category.
     pub(super) async fn product_item(
         &self,
         category_id: &CategoryId,
@@ -121,7 +114,6 @@ impl WebStore {
         self.products.read(category_id.as_str(), id.as_str()).await
     }
 
-    /// Returns the product that has this id in a category, if it is not deleted.
     pub(super) async fn product(
         &self,
         category_id: &CategoryId,

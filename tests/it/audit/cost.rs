@@ -12,10 +12,8 @@ use crate::{
 
 const USERS: usize = 10;
 const POSTS: usize = 30;
-/// Comments on each post.
 const COMMENTS: usize = 8;
 
-/// The most store requests of the audit.
 const MAX_STORE_REQUESTS: u64 = 150;
 
 async fn blog() -> World {

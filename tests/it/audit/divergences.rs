@@ -32,12 +32,10 @@ enum Damage {
     /// Changes `p1` in a new version, which reaches the copies.
     ChangePost(Value),
     Remove(Place),
-    /// Inserts a copy of an item with other fields.
     Copy(Place, Value),
     Insert(&'static str, Value),
     Reserve(&'static str, &'static str, &'static str),
     ReserveInARing,
-    /// Takes `p1` out of the members of the feed, and adds members with these ids of 2020.
     Members {
         keeps_p1: bool,
         adds: &'static [&'static str],
@@ -92,7 +90,6 @@ impl Damage {
     }
 }
 
-/// Returns a place with the id that the server gave to the comment.
 async fn at(world: &World, place: Place) -> (&'static str, &'static str, String) {
     let id = if place == COMMENT { a_comment(world).await } else { place.2.to_owned() };
     (place.0, place.1, id)

@@ -35,7 +35,6 @@ async fn patience(world: &World, from: u32) -> Duration {
     (begin.elapsed() * 3).max(Duration::from_millis(200))
 }
 
-/// An audit beside live traffic.
 async fn audit_beside(world: &World, from: u32, repair: bool) -> Vec<Finding> {
     let settle = patience(world, from).await;
     tokio::select! {
@@ -122,7 +121,6 @@ impl Listener for Watch<'_> {
     }
 }
 
-/// Returns the findings of an audit when `meanwhile` runs after its first read of all items.
 async fn audit_around(world: &World, meanwhile: impl Future<Output = ()>) -> Vec<String> {
     let items = (world.items("posts").await.len() + world.items("users").await.len()) as u64;
     let read = Notify::new();

@@ -43,7 +43,6 @@ fn in_short(finding: &Finding) -> String {
     format!("{kind} {container} {partition_key} {id}")
 }
 
-/// Runs the audits of all domains, which ask all of their queries.
 pub(crate) async fn run_all(world: &World) {
     let app = World::app(&World::cosmos(&world.endpoint).await, World::options());
     for (domain, audit) in app.audits() {
@@ -72,7 +71,6 @@ async fn small_blog() -> World {
 /// The container, the partition key and the id of an item.
 type Place = (&'static str, &'static str, &'static str);
 
-/// The id of the oldest comment on `p1`.
 async fn a_comment(world: &World) -> String {
     let comments = world.list("/api/posts/p1/comments").await;
     comments[0]["id"].as_str().unwrap().to_owned()
@@ -83,7 +81,6 @@ async fn change(world: &World, (container, _, id): (&str, &str, impl AsRef<str>)
     world.change_item(container, id.as_ref(), &fields).await;
 }
 
-/// Deletes an item past the app.
 async fn remove(world: &World, (container, partition, id): (&str, &str, impl AsRef<str>)) {
     world.delete_item(container, partition, id.as_ref()).await;
 }
@@ -106,7 +103,6 @@ async fn reserve_in_a_ring(world: &World) {
     }
 }
 
-/// A like of Bob in the partition of a post.
 fn stray_like(post_id: &str) -> Value {
     json!({
         "type": "like", "id": "like:bob", "postId": post_id, "userId": "bob",

@@ -163,9 +163,7 @@ async fn a_slow_rename_whose_reservation_is_deleted_does_not_end_without_one() {
 async fn a_name_in_use_is_free_at_no_moment_of_its_repair() {
     let world = small_blog().await;
     reserve_in_a_ring(&world).await;
-    let requests_before = world.endpoint.request_count();
-    audit_within(&world, Duration::ZERO, true).await;
-    let requests = world.endpoint.requests_since(requests_before);
+    let (_, requests) = world.requests_of(audit_within(&world, Duration::ZERO, true)).await;
     assert!(requests.iter().all(|request| request.kind != Delete), "{requests:?}");
 }
 

@@ -13,7 +13,6 @@ use tributary_testing::budget::{hold_table, is_caused_by_a_change, kind};
 use crate::budgets::path;
 use crate::{blog as given, world::World};
 
-/// Delivers changes to a projection, and gives a row of the table.
 async fn row(world: &World, what: &str, function: &str, changes: &[Value]) -> String {
     let requests_before = world.endpoint.request_count();
     world.deliver(function, changes).await.unwrap();
@@ -32,7 +31,6 @@ async fn row(world: &World, what: &str, function: &str, changes: &[Value]) -> St
     format!("| {what} | `{function}` | {} | {} |\n", requests.len(), kinds.join(", "))
 }
 
-/// The items of `posts` with these ids.
 async fn posts(world: &World, is_wanted: impl Fn(&str) -> bool) -> Vec<Value> {
     let mut items = world.items("posts").await;
     items.retain(|item| is_wanted(item["id"].as_str().unwrap()));

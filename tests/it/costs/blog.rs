@@ -9,13 +9,10 @@ use crate::world::World;
 #[derive(Clone, Copy)]
 pub(super) struct Id(u32);
 
-/// The author of 25 posts.
 pub(super) const AUTHOR: Id = Id(0x100);
 /// The author of the 75 posts before them.
 pub(super) const WRITER: Id = Id(0x200);
-/// The first of the users that comment on and like [`POST`].
 pub(super) const READER: Id = Id(0x300);
-/// A user without posts and comments.
 pub(super) const RENAMED: Id = Id(0x400);
 /// The author's first post, with 20 comments and 50 likes; the next have none.
 pub(super) const POST: Id = Id(0x500);
@@ -70,14 +67,12 @@ pub(super) async fn blog() -> World {
     world
 }
 
-/// The body of a post of a user, whose content repeats one character.
 pub(super) fn text(user: Id, character: &str) -> Value {
     json!({
         "userId": user.id(), "title": "t".repeat(TITLE), "content": character.repeat(CONTENT),
     })
 }
 
-/// A comment of a user.
 pub(super) fn comment(user: Id) -> Value {
     json!({"userId": user.id(), "content": "c".repeat(CONTENT)})
 }

@@ -23,7 +23,6 @@ struct Asked {
     body: Option<Value>,
 }
 
-/// The cost of a request.
 struct Cost {
     id: &'static str,
     what: &'static str,

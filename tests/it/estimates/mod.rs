@@ -25,7 +25,6 @@ const SENT: usize = 40;
 /// The largest difference between an estimate and a count.
 const ERROR: f64 = 0.1;
 
-/// Physical partitions of each container.
 const PARTITIONS: u32 = 4;
 
 /// A container with its items and its kinds of requests.
@@ -37,7 +36,6 @@ struct Example {
     requests: &'static str,
 }
 
-/// The API call for a kind of request, and the filter of the store requests behind it.
 struct Way {
     kind: &'static str,
     does: fn(&StoreRequest) -> bool,
@@ -108,7 +106,6 @@ impl Example {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Returns the validator's report on the container as it is.
     fn report(&self, items: &[Value], kinds: Vec<RequestKind>) -> CandidateReport {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let containers = fs::read_to_string(root.join("infra/containers.json")).unwrap();
@@ -133,7 +130,6 @@ impl Example {
         validate(lines.as_bytes(), kinds, candidates, options).unwrap().remove(0)
     }
 
-    /// Sends requests about items that the kind may be about, evenly chosen, and counts.
     async fn seen(&self, world: &World, items: &[Value], kind: &RequestKind, way: &Way) -> Cost {
         let about: Vec<&Value> = items.iter().filter(|item| is_about(kind, item)).collect();
         assert!(!about.is_empty(), "no item for {}", way.kind);
@@ -182,7 +178,6 @@ fn batch(request: &StoreRequest) -> bool {
     request.kind == Does::Batch
 }
 
-/// Returns true if an item meets the fixed conditions of a kind.
 fn is_about(kind: &RequestKind, item: &Value) -> bool {
     kind.filters.iter().all(|(path, wanted)| match wanted {
         RequestFilter::Fixed(condition) => {

@@ -55,12 +55,11 @@ async fn newsroom() -> Newsroom {
                 item
             })
             .collect();
-        newsroom.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+        newsroom.batch(&items).await;
     }
     newsroom
 }
 
-/// Returns the body of a post, for another item or for the same one.
 fn body(item: &Value, url: &str) -> Value {
     let mut body = json!({"sourceUrl": url, "title": "Another title of it"});
     for name in ["feedProviderId", "content", "publishedDate", "tags"] {

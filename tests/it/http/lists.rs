@@ -14,7 +14,6 @@ use crate::{
     world::World,
 };
 
-/// The number of items of each list, except the lists of the shop, which has items of its own.
 const ITEMS: usize = 7;
 
 const fn list(
@@ -32,7 +31,6 @@ const FAILED: Option<&str> = Some("failedAt");
 const PROVIDER: &str = "/api/news/items?provider=reuters&days=90&";
 const SEARCH: &str = "/api/news/search?q=title&provider=reuters&days=90&";
 
-/// Every list of the app.
 #[rustfmt::skip]
 const EVERY_LIST: [ListUnderTest; 12] = [
     ListUnderTest {
@@ -52,7 +50,6 @@ const EVERY_LIST: [ListUnderTest; 12] = [
     list("/api/dead-letters?function=HomeFeed&", ("dead-letters", &[]), "reason", None),
 ];
 
-/// Returns a world that has them.
 async fn world() -> World {
     let world = shop_in(World::new().await).await;
     for n in 0..ITEMS {
@@ -108,7 +105,6 @@ fn a_forged_cursor_is_refused_or_shows_a_page_of_the_same_list_at_its_price() {
     lists::forged_cursors_are_refused(&runtime, &world, &EVERY_LIST);
 }
 
-/// The window of a list is in the request alone.
 #[tokio::test]
 async fn a_position_outside_of_the_window_is_refused() {
     let world = World::new().await;
@@ -126,7 +122,6 @@ async fn a_position_outside_of_the_window_is_refused() {
     }
 }
 
-/// Earlier cursors had a window of their own.
 #[tokio::test]
 async fn a_cursor_with_a_window_of_its_own_is_refused() {
     let world = World::new().await;

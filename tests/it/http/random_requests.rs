@@ -20,7 +20,6 @@ use crate::{blog as given, hosted::Hosted, world::Answer};
 /// Worlds that are used at once, each with few enough items to stay quick.
 const N_WORLDS: usize = 3;
 
-/// Requests to each world.
 const N_REQUESTS: usize = 1_000;
 
 /// Set it to the seed that a failure has printed, to see the failure again.
@@ -47,7 +46,6 @@ async fn no_request_makes_the_app_fail() {
     }
 }
 
-/// Requests behind the host, of each of so many clients at once.
 const N_HOSTED: usize = 60;
 const N_CLIENTS: usize = 4;
 
@@ -84,7 +82,6 @@ async fn no_request_makes_the_app_fail_behind_the_host() {
     assert!(answered.iter().sum::<usize>() > N_CLIENTS * N_HOSTED * 8 / 10, "{answered:?}");
 }
 
-/// Sends random requests to a world of their own, one after the other, and counts the statuses.
 async fn send_many(seed: u64, world_number: usize) -> BTreeMap<u16, usize> {
     let world = given::blog().await;
     let mut random = Random::new(seed, world_number);
@@ -103,7 +100,6 @@ async fn send_many(seed: u64, world_number: usize) -> BTreeMap<u16, usize> {
     statuses
 }
 
-/// Checks the rules for every answer.
 fn check(sent: &Sent, answer: &Answer) -> Result<(), String> {
     let is_empty = answer.text.is_empty();
     match answer.status.as_u16() {

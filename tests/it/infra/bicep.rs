@@ -6,14 +6,12 @@ use tree_sitter::{Node, Parser, Tree};
 
 use super::{root, text};
 
-/// A file with its tree.
 pub(super) struct Bicep {
     path: String,
     text: String,
     tree: Tree,
 }
 
-/// All Bicep files of the project.
 pub(super) fn bicep_files() -> Vec<String> {
     let mut files = Vec::new();
     let mut folders = vec!["infra".to_owned()];
@@ -54,7 +52,6 @@ impl Bicep {
         children(self.tree.root_node()).into_iter().filter(|node| node.kind() == kind).collect()
     }
 
-    /// The name that a declaration gives.
     pub(super) fn name(&self, declaration: Node<'_>) -> &str {
         self.text_of(self.only(declaration, "identifier"))
     }
@@ -72,7 +69,6 @@ impl Bicep {
         self.nodes().into_iter().filter(reads).map(|node| self.text_of(node)).collect()
     }
 
-    /// The first value of an object under a key.
     pub(super) fn property<'a>(&'a self, object: Node<'a>, key: &str) -> Node<'a> {
         let properties = children(object).into_iter().filter(|n| n.kind() == "object_property");
         let mut values = properties
@@ -81,7 +77,6 @@ impl Bicep {
         values.next().unwrap_or_else(|| panic!("{}: no property {key}", self.path))
     }
 
-    /// The only child of a kind.
     pub(super) fn only<'a>(&'a self, node: Node<'a>, kind: &str) -> Node<'a> {
         let mut found = children(node).into_iter().filter(|child| child.kind() == kind);
         found.next().unwrap_or_else(|| panic!("{}: no {kind} in {}", self.path, self.text_of(node)))
@@ -101,7 +96,6 @@ impl Bicep {
     }
 }
 
-/// All nodes below one, itself included.
 pub(super) fn below(node: Node<'_>) -> Vec<Node<'_>> {
     let mut found = vec![node];
     let mut next = 0;

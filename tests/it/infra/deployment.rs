@@ -21,6 +21,29 @@ fn resources(file: &str, kind: &str) -> Vec<(String, String)> {
 }
 
 #[test]
+fn the_files_have_what_azure_and_the_emulator_need() {
+    const APP: &str = "infra/modules/function-app.bicep";
+    const ALERTS: &str = "infra/modules/metric-alerts.bicep";
+    for (file, needed) in [
+        (APP, "{ name: 'AzureWebJobsDisableHomepage', value: 'true' }"),
+        // A reviewer asks where ftpsState is.
+        (APP, "//checkov:skip=CKV_AZURE_78:"),
+        // A metric alert is made before the first metric.
+        (ALERTS, "skipMetricValidation: true"),
+        // Executions are counted on both kinds of instances.
+        (ALERTS, "metric: 'OnDemandFunctionExecutionCount'"),
+        (ALERTS, "metric: 'AlwaysReadyFunctionExecutionCount'"),
+        // .NET refuses plain HTTP.
+        ("compose.yaml", "PROTOCOL: https"),
+        ("docs/local.md", "DisableServerCertificateValidation=True"),
+        ("docs/local.md", "AZURE_COSMOS_EMULATOR_SERVER_CERT_VALIDATION_DISABLED"),
+        (".github/workflows/deploy.yml", "az provider register --namespace Microsoft.App --wait"),
+    ] {
+        assert!(text(file).contains(needed), "{file} lacks {needed}");
+    }
+}
+
+#[test]
 fn no_setting_is_one_that_flex_consumption_refuses() {
     for file in bicep_files() {
         let bicep = Bicep::read(&file);
@@ -29,15 +52,6 @@ fn no_setting_is_one_that_flex_consumption_refuses() {
             assert_ne!(key, "ftpsState", "{file}: West Europe refuses it");
         }
     }
-    let app = text("infra/modules/function-app.bicep");
-    assert!(app.contains("//checkov:skip=CKV_AZURE_78:"), "a reviewer asks where ftpsState is");
-}
-
-#[test]
-fn a_metric_alert_can_be_made_before_the_first_metric() {
-    let alerts = resources("infra/modules/metric-alerts.bicep", "Microsoft.Insights/metricAlerts");
-    assert_eq!(alerts.len(), 1);
-    assert!(alerts[0].1.contains("skipMetricValidation: true"));
 }
 
 #[test]
@@ -56,34 +70,12 @@ fn the_account_gets_one_change_at_a_time() {
 }
 
 #[test]
-fn executions_are_counted_on_both_kinds_of_instances() {
-    let alerts = text("infra/modules/metric-alerts.bicep");
-    for metric in ["OnDemandFunctionExecutionCount", "AlwaysReadyFunctionExecutionCount"] {
-        assert!(alerts.contains(&format!("metric: '{metric}'")), "{metric}");
-    }
-}
-
-#[test]
-fn the_root_of_the_app_answers_with_nothing() {
-    let app = text("infra/modules/function-app.bicep");
-    assert!(app.contains("{ name: 'AzureWebJobsDisableHomepage', value: 'true' }"));
-}
-
-#[test]
 fn the_host_has_no_log_level_that_floods_core_tools() {
     let host: Value = serde_json::from_str(&text("host.json")).unwrap();
     assert_eq!(host["logging"].get("logLevel"), None, "Information is the default in Azure");
     let excluded = &host["logging"]["applicationInsights"]["samplingSettings"]["excludedTypes"];
     let excluded = excluded.as_str().unwrap();
     assert!(excluded.split(';').any(|kind| kind == "Trace"), "alerts count every line");
-}
-
-#[test]
-fn the_emulator_speaks_the_protocol_of_the_trigger() {
-    assert!(text("compose.yaml").contains("PROTOCOL: https"), ".NET refuses plain HTTP");
-    let document = text("docs/local.md");
-    assert!(document.contains("DisableServerCertificateValidation=True"), "for the trigger");
-    assert!(document.contains("AZURE_COSMOS_EMULATOR_SERVER_CERT_VALIDATION_DISABLED"));
 }
 
 #[cfg(unix)]
@@ -120,6 +112,4 @@ fn a_private_network_registers_its_provider_and_no_other_deployment_does() {
         assert!(output.status.success(), "{output:?}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), said, "{private:?}");
     }
-    let workflow = text(".github/workflows/deploy.yml");
-    assert!(workflow.contains("az provider register --namespace Microsoft.App --wait"));
 }

@@ -38,7 +38,6 @@ async fn crowd(world: &World) {
     world.settle().await;
 }
 
-/// News in all containers, under each kind of key.
 async fn old_news(world: &World) {
     // The warm container here has items that are due to go to the archive there.
     let later = Newsroom::with(world.clone(), &[("News__ArchiveAfterYears", "9")]).await;
@@ -50,7 +49,7 @@ async fn old_news(world: &World) {
         let name = settings[0].0;
         let of = |days| room.item("reuters", &format!("{name}{days}"), days);
         let items: Vec<_> = [1.0, 2.0, 3.0, 50.0, 51.0, 52.0].map(of).into();
-        room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+        room.batch(&items).await;
         for filter in ["", "&provider=reuters"] {
             // Pages of both containers, and those that go on inside of one.
             room.urls_by(&format!("days=60{filter}"), 2).await;

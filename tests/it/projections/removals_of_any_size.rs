@@ -14,7 +14,6 @@ use tributary_testing::interleavings::held;
 
 use crate::{blog as given, expect::problem, world::World};
 
-/// A world whose post `p1` was deleted and has left so many likes.
 async fn deleted_post(likes: usize) -> World {
     let world = given::blog().await;
     let posts = world.container("posts").await;

@@ -20,12 +20,10 @@ use tributary_testing::budget::is_caused_by_a_change;
 
 use crate::{blog as given, world::World};
 
-/// Returns the world with other settings of renames.
 async fn with_rename(world: &World, background: BackgroundOptions) -> World {
     world.with_app(AppOptions { background, ..World::options() }).await
 }
 
-/// A user with a post and comments on it, `items` in all.
 async fn user_with_items(world: &World, id: &str, items: usize) {
     given::user(world, id, id).await.expect(201);
     given::post(world, id, id).await.expect(201);
@@ -38,7 +36,6 @@ async fn rename(world: &World, id: &str) {
     given::user(world, id, &format!("{id}, renamed")).await.expect(200);
 }
 
-/// Returns the numbers of a user's items in `posts` with the new name and with the old one.
 async fn names(world: &World, id: &str) -> (usize, usize) {
     let items = world.items("posts").await;
     let of_user = items.iter().filter(|item| item["userId"] == id);
@@ -48,7 +45,6 @@ async fn names(world: &World, id: &str) -> (usize, usize) {
     (new.len(), old.len())
 }
 
-/// Returns the items of a type in `users`.
 async fn of_type(world: &World, name: &str) -> Vec<Value> {
     let items = world.items("users").await;
     items.into_iter().filter(|item| item["type"] == name).collect()

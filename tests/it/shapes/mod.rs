@@ -21,7 +21,6 @@ fn samples() -> StoredShapes {
     StoredShapes::in_folder::<TestApp>("tests/shapes")
 }
 
-/// With `UPDATE_SHAPES=1` in the environment, new samples are written.
 #[tokio::test]
 async fn a_stored_shape_changes_with_its_sample() {
     let world = World::new().await;
@@ -59,7 +58,6 @@ async fn ok(world: &World, path: &str) -> Value {
     world.get(path).await.expect(200).json()
 }
 
-/// Returns the items of a type in a container.
 async fn of_type(world: &World, container: &str, name: &str) -> Vec<Value> {
     let items = world.items(container).await;
     items.into_iter().filter(|item| item["type"] == name).collect()

@@ -18,10 +18,8 @@ use crate::{
     world::World,
 };
 
-/// The password of the customer with one.
 pub(super) const PASSWORD: &str = "correct horse battery";
 
-/// Tells the story in an empty world, seen through instances that `seen` makes of others.
 pub(super) async fn tell(world: &World, seen: impl Fn(&World) -> World) {
     let world = &seen(world);
     write_blog(world).await;

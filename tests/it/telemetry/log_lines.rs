@@ -11,7 +11,6 @@ use crate::{blog as given, world::World};
 
 const ID: &str = "6f1f0f3a-0000-4000-8000-000000000001";
 
-/// Delivers documents to a trigger.
 async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
     let body = json!({"Data": {"documents": documents}, "Metadata": {}}).to_string();
     let id = ("x-azure-functions-invocationid", ID);
@@ -24,7 +23,6 @@ async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
     );
 }
 
-/// Returns a line of each kind, in a blog with a post and an unreadable item.
 async fn lines() -> (World, [Value; 7]) {
     let world = given::blog().await;
     let bad = json!({"id": "bad", "postId": "bad", "type": "poem"});
@@ -244,7 +242,6 @@ async fn a_host_that_rewrites_dates_is_reported_once_with_the_setting_that_ends_
     assert!(message.contains("[4.29.0, 5.0.0)"), "{message}");
 }
 
-/// The names in `line.name` and `line["name"]`.
 fn fields(kql: &str) -> impl Iterator<Item = &str> {
     kql.split("line").skip(1).filter_map(|rest| {
         let name = match rest.strip_prefix("[\"") {

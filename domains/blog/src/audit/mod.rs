@@ -33,7 +33,6 @@ use super::{
 pub struct BlogKinds;
 
 impl BlogKinds {
-    /// A post, comment or like of a missing user.
     pub const USER_MISSING: FindingKind =
         FindingKind::new("user-missing").in_class_of(FindingKind::NAME_DIFFERS);
     /// A comment or like of an earlier post with the same id.
@@ -43,7 +42,6 @@ impl BlogKinds {
     /// takes it over for the right user, and so must come before this repair, which deletes it.
     pub const RESERVATION_LEAKED: FindingKind =
         FindingKind::new("reservation-leaked").repaired_last();
-    /// A user without a reservation of its name.
     pub const RESERVATION_MISSING: FindingKind = FindingKind::new("reservation-missing");
     /// A user whose name is reserved for another user, without being that user's name.
     pub const RESERVATION_FOREIGN: FindingKind =
@@ -70,7 +68,6 @@ pub fn audit(blog: &Blog) -> Audit {
 /// The most users, and the most posts, that are remembered between two checks; some 200 bytes each.
 const MAX_REMEMBERED_ITEMS: usize = 10_000;
 
-/// The checks of the blog's items.
 struct BlogChecks {
     blog: Blog,
     feed: WindowChecks<NewestPosts>,
@@ -164,7 +161,6 @@ impl Checks for BlogChecks {
         }
     }
 
-    /// The partition key of a reservation is a username, which is not logged.
     fn may_log_partition_key(partition_key: &str) -> bool {
         !partition_key.starts_with(UsernameReservation::PREFIX)
     }

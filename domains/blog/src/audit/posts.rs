@@ -25,10 +25,8 @@ use crate::model::{
 /// that counts it, by this duration at most.
 const MAX_COMMAND_DURATION: Duration = Duration::from_mins(10);
 
-/// The number of comments and likes that one page of a count has.
 const COUNT_PAGE_ITEMS: u32 = 1_000;
 
-/// The type of a comment or like, for a count.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum ReactionType {

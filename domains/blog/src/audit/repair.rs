@@ -95,7 +95,6 @@ impl BlogChecks {
         Ok("deleted the comment or like")
     }
 
-    /// Writes the copy of a post in the partition of its author.
     async fn write_copy(&self, post_id: &PostId) -> RepairResult {
         // A post keeps its author. Only a later post under the id of a deleted one may have another.
         let author = self.blog.post(post_id).await?.item.public.user_id;
@@ -114,7 +113,6 @@ impl BlogChecks {
     }
 }
 
-/// Parses a partition key of `posts`, which is the id of a post.
 fn post_id(partition: &str) -> Result<PostId, Obstacle> {
     let reason = "its partition key is no id of a post: delete it";
     PostId::parse(partition.to_owned()).map_err(|_| Obstacle::NeedsOperator(reason))

@@ -70,7 +70,6 @@ impl BlogChecks {
         Ok(Some(audited.suspect(BlogKinds::RESERVATION_LEAKED, words, &audited.etag)))
     }
 
-    /// Checks that the copy has a post. Its content is compared when the post is checked.
     async fn check_source(
         &self,
         copy: &PostCopy,

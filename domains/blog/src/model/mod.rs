@@ -18,16 +18,12 @@ pub use username::*;
 use serde::{Deserialize, Serialize};
 use tributary_functions::values::item_types;
 
-/// The items of the container `posts`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum PostsItem {
     Post(Post),
-    /// A comment on the post of its partition.
     Comment(Comment),
-    /// A like of the post of its partition.
     Like(Like),
-    /// The tombstone of a deleted post.
     DeletedPost(DeletedPost),
 }
 

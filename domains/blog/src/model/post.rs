@@ -27,7 +27,6 @@ values::checked_text!(
     }
 );
 
-/// The most extended grapheme clusters of the content that a summary keeps.
 pub(super) const MAX_SUMMARY_CLUSTERS: usize = 200;
 
 /// The most bytes of the content that a summary keeps, in UTF-8: one cluster may be as long as the
@@ -85,7 +84,6 @@ pub struct PostText {
 }
 
 impl Post {
-    /// Creates a new post, as of now.
     pub fn new(post_id: PostId, text: &PostText, author: &Author) -> Self {
         Self {
             public: PublicPost {
@@ -125,7 +123,6 @@ impl Post {
         self
     }
 
-    /// Returns true if the post has this text.
     pub fn has_text(&self, text: &PostText) -> bool {
         self.public.title == text.title.as_str() && self.public.content == text.content.as_str()
     }
@@ -137,7 +134,6 @@ impl Post {
         self
     }
 
-    /// Returns the post in its next version, with these counts.
     pub fn with_counts(&self, comment_count: u64, like_count: u64) -> Self {
         let mut post = self.next();
         post.public.comment_count = comment_count;
@@ -190,7 +186,6 @@ pub struct DeletedPost {
     /// `posts` only.
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
     pub recent: RecentCommands,
-    /// The authors of earlier posts with this id. In `posts` only.
     #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
     pub former_authors: FormerOwners,
     pub ttl: u32,

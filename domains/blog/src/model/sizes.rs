@@ -17,7 +17,6 @@ const REST_BYTES: usize = 256;
 /// A short post in a page: in the feed, and in the list of its author.
 pub const SHORT_POST_BYTES: usize =
     3 * ID_BYTES + USERNAME_BYTES + TITLE_BYTES + SUMMARY_BYTES + REST_BYTES;
-/// A comment in a page.
 pub const COMMENT_BYTES: usize =
     3 * ID_BYTES + USERNAME_BYTES + 10_000 * CHARACTER_BYTES + REST_BYTES;
 /// A like in a page. Its id is that of its user with a word before it.

@@ -12,7 +12,6 @@ use tributary_functions::{
 
 use super::{DeletedPost, PostCopy, Username};
 
-/// The items of the container `users`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UsersItem {
@@ -24,7 +23,6 @@ pub enum UsersItem {
     /// and of users: the list of a user's posts reads from the one to the other.
     #[serde(rename = "markOfRename")]
     Renaming(Continuation),
-    /// The reservation of a username, in a logical partition of its own.
     Username(UsernameReservation),
     /// The copy of a post in the partition of its author.
     Post(PostCopy),
@@ -62,7 +60,6 @@ pub struct User {
     pub recent: RecentCommands,
 }
 
-/// A name that a user has given up for another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FormerName {

@@ -10,10 +10,8 @@ use tributary_functions::{
 
 use crate::model::{DeletedPost, PostCopy, PostsItem, UserId, UsersItem};
 
-/// The projection that updates the copies of posts in `users`.
 pub type PostCopiesInUsers = CopyProjection<PostCopies>;
 
-/// The short posts in `users`.
 pub struct PostCopies;
 
 impl Copies for PostCopies {

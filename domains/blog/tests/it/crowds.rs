@@ -40,6 +40,26 @@ async fn crowd_amid(
     join(first, others).await
 }
 
+/// The same, but `meanwhile` runs while the transaction of the others is on its way.
+async fn crowd_that_meets(
+    world: &World,
+    first: Command<'_>,
+    others: Vec<Command<'_>>,
+    meanwhile: impl Future<Output = ()>,
+) -> (Answer, Vec<Answer>) {
+    let (hold, first) = held((world, Batch, "posts"), first).await;
+    let mut others = join_all(others).boxed_local();
+    assert!(poll!(&mut others).is_pending(), "they wait for the first");
+    let mut next = world.endpoint.hold(Batch, "posts");
+    hold.release();
+    let meanwhile = async {
+        next.arrived().await;
+        meanwhile.await;
+        next.release();
+    };
+    join(join(first, others), meanwhile).await.0
+}
+
 async fn crowd(
     world: &World,
     first: Command<'_>,
@@ -83,7 +103,6 @@ fn statuses(answers: &[Answer]) -> Vec<u16> {
     answers.iter().map(|answer| answer.status.as_u16()).collect()
 }
 
-/// The kinds of the store requests since `requests_before`, but for the states of projections.
 fn kinds(world: &World, requests_before: usize) -> Vec<RequestKind> {
     let requests = world.endpoint.requests_since(requests_before).into_iter();
     let requests = requests.filter(|request| request.container != "projections");
@@ -183,17 +202,8 @@ async fn a_crowd_with_a_lost_answer_is_carried_out_once_and_answered() {
             delete(&world, old.header("location")),
             given::comment_once(&world, "k", "p1", "u1", "Once").boxed_local(),
         ];
-        let (hold, first) = held((&world, Batch, "posts"), like(&world, "u0")).await;
-        let mut others = join_all(others).boxed_local();
-        assert!(poll!(&mut others).is_pending());
-        let mut crowd = world.endpoint.hold(Batch, "posts");
-        hold.release();
-        let lose = async {
-            crowd.arrived().await;
-            world.endpoint.inject(AnswerLost, Batch, "posts", times);
-            crowd.release();
-        };
-        let ((first, others), ()) = join(join(first, others), lose).await;
+        let lose = async { world.endpoint.inject(AnswerLost, Batch, "posts", times) };
+        let (first, others) = crowd_that_meets(&world, like(&world, "u0"), others, lose).await;
         first.expect(201);
         assert_eq!(statuses(&others), [201, 204, 201, 204, 201]);
         assert_eq!(given::counts(&world, "p1").await, [(2, 2), (2, 2)]);
@@ -209,17 +219,8 @@ async fn a_repeated_like_of_a_post_deleted_meanwhile_finds_no_post() {
     let again = given::comment_once(&world, "k", "p1", "bob", "Once").boxed_local();
     let others = vec![like(&world, "bob"), again, like(&world, &users[1])];
     // The first is carried out; the commands behind it meet the likes and comments of a deleted post.
-    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
-    let mut others = join_all(others).boxed_local();
-    assert!(poll!(&mut others).is_pending());
-    let mut next = world.endpoint.hold(Batch, "posts");
-    hold.release();
-    let deleted = async {
-        next.arrived().await;
-        other.delete("/api/posts/p1").await.expect(204);
-        next.release();
-    };
-    let ((first, others), ()) = join(join(first, others), deleted).await;
+    let deleted = async { drop(other.delete("/api/posts/p1").await.expect(204)) };
+    let (first, others) = crowd_that_meets(&world, like(&world, &users[0]), others, deleted).await;
     first.expect(201);
     for answer in &others {
         problem(answer, 404);
@@ -245,17 +246,9 @@ async fn a_crowd_beside_another_instance_and_an_edit_loses_nothing() {
 
     // Written by another while a group was under way, the post is read again.
     let requests_before = world.endpoint.request_count();
-    let (hold, first) = held((&world, Batch, "posts"), unlike(&world, &users[0])).await;
-    let mut others = join_all(users[1..].iter().map(|user| unlike(&world, user))).boxed_local();
-    assert!(poll!(&mut others).is_pending());
-    let mut next = world.endpoint.hold(Batch, "posts");
-    hold.release();
-    let change = async {
-        next.arrived().await;
-        unlike(&other, "bob").await.expect(204);
-        next.release();
-    };
-    let ((first, others), ()) = join(join(first, others), change).await;
+    let others = users[1..].iter().map(|user| unlike(&world, user)).collect();
+    let change = async { drop(unlike(&other, "bob").await.expect(204)) };
+    let (first, others) = crowd_that_meets(&world, unlike(&world, &users[0]), others, change).await;
     first.expect(204);
     assert_eq!(statuses(&others), [204; 5]);
     assert_eq!(kinds(&world, requests_before), [Read, Batch, Batch, Read, Batch, Read, Batch]);

@@ -1,12 +1,9 @@
 //! Worlds in which stories begin, and short functions for their requests.
 
-use axum::body::Body;
-use azure_data_cosmos::clients::ContainerClient;
 use serde_json::json;
 
 use crate::world::{Answer, World};
 
-/// A world with the users `ann` (Ann) and `bob` (Bob), and Ann's post `p1`.
 pub(crate) async fn blog() -> World {
     let world = World::new().await;
     user(&world, "ann", "Ann").await.expect(201);
@@ -15,24 +12,20 @@ pub(crate) async fn blog() -> World {
     world
 }
 
-/// Creates or renames a user.
 pub(crate) async fn user(world: &World, id: &str, name: &str) -> Answer {
     world.put(&format!("/api/users/{id}"), json!({"username": name})).await
 }
 
-/// Creates a post of a user.
 pub(crate) async fn post(world: &World, id: &str, user_id: &str) -> Answer {
     let body = json!({"userId": user_id, "title": "A title", "content": "A content"});
     world.put(&format!("/api/posts/{id}"), body).await
 }
 
-/// Comments on a post.
 pub(crate) async fn comment(world: &World, post_id: &str, user_id: &str, content: &str) -> Answer {
     let body = json!({"userId": user_id, "content": content});
     world.post(&format!("/api/posts/{post_id}/comments"), body).await
 }
 
-/// Comments on a post under an `Idempotency-Key`.
 pub(crate) async fn comment_once(
     world: &World,
     key: &str,
@@ -45,22 +38,10 @@ pub(crate) async fn comment_once(
     world.call("POST", &path, &[("idempotency-key", key)], Some(body)).await
 }
 
-/// Likes a post.
 pub(crate) async fn like(world: &World, post_id: &str, user_id: &str) -> Answer {
     world.call("PUT", &format!("/api/posts/{post_id}/likes/{user_id}"), &[], None).await
 }
 
-/// Sends a body as it is.
-pub(crate) async fn raw(
-    world: &World,
-    (method, path): (&str, &str),
-    content_type: Option<&str>,
-    body: impl Into<Body>,
-) -> Answer {
-    world.send_body((method, path), content_type, body).await
-}
-
-/// The counts of comments and likes that a post shows, and the numbers of both in the lists.
 pub(crate) async fn counts(world: &World, post_id: &str) -> [(u64, u64); 2] {
     let path = format!("/api/posts/{post_id}");
     let post = world.get(&path).await.expect(200).json();
@@ -70,9 +51,4 @@ pub(crate) async fn counts(world: &World, post_id: &str) -> [(u64, u64); 2] {
         (post["commentCount"].as_u64().unwrap(), post["likeCount"].as_u64().unwrap()),
         (comments as u64, likes as u64),
     ]
-}
-
-/// A container of the account, past the app.
-pub(crate) async fn container(world: &World, id: &str) -> ContainerClient {
-    world.container(id).await
 }

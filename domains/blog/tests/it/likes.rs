@@ -45,7 +45,7 @@ async fn a_body_of_a_like_is_ignored() {
     let world = given::blog().await;
     let path = "/api/posts/p1/likes/bob";
     world.put(path, json!({"userId": "ann", "creationDate": "x"})).await.expect(201);
-    given::raw(&world, ("PUT", path), Some("text/plain"), "{").await.expect(200);
+    world.send_body(("PUT", path), Some("text/plain"), "{").await.expect(200);
     assert_eq!(world.get(path).await.expect(200).json()["userId"], "bob");
 }
 

@@ -7,9 +7,18 @@
     reason = "a test ends where what it needs is not there"
 )]
 
+use tributary_functions::program::Program;
+
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
-use common::{at_once, budgets, expect};
+use common::{at_once, budgets, expect, world};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// An app with this domain alone.
+fn program() -> Program {
+    Program::new("tributary", env!("CARGO_PKG_VERSION")).domain(tributary_blog::domain)
+}
 
 mod comments;
 mod counts;
@@ -21,4 +30,3 @@ mod posts;
 mod proofs;
 mod usernames;
 mod users;
-mod world;

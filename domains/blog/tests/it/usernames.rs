@@ -179,7 +179,7 @@ async fn the_owner_of_a_leaked_reservation_can_complete_it() {
 #[tokio::test]
 async fn a_slow_command_cannot_write_its_user_after_its_name_was_taken_over() {
     let world = given::blog().await;
-    let users = given::container(&world, "users").await;
+    let users = world.container("users").await;
     // Two commands read their users, reserved names, and then stood still for an hour: one was to
     // rename Ann, the other to create a user.
     let read = users.read_item("ann", "ann", None).await.unwrap();
@@ -206,7 +206,7 @@ async fn a_reservation_that_is_fresh_or_in_use_is_respected() {
     let world = given::blog().await;
     reserve(&world, "zoe", "nobody", Duration::ZERO).await;
     reserve(&world, "carl", "ann", Duration::ZERO).await;
-    let users = given::container(&world, "users").await;
+    let users = world.container("users").await;
     users.delete_item("username:ann", "username", None).await.unwrap();
     reserve(&world, "ann", "ann", Duration::HOUR).await;
     for name in ["Zoe", "Carl", "ANN"] {
@@ -252,6 +252,6 @@ async fn reserve(world: &World, key: &str, owner: &str, age: Duration) {
         "type": "username", "id": "username", "userId": partition, "owner": owner,
         "reservedAt": reserved_at,
     });
-    let users = given::container(world, "users").await;
+    let users = world.container("users").await;
     users.create_item(partition, "username", &reservation, None).await.unwrap();
 }

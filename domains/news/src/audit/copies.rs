@@ -16,7 +16,6 @@ use crate::{
     state::News,
 };
 
-/// The copies and the location of an item, as the audit has read them.
 #[derive(Debug, Default)]
 pub(super) struct ItemCopies {
     pub(super) copies: Vec<Copy>,
@@ -32,10 +31,8 @@ pub(super) struct Copy {
     pub(super) state: ObservedState,
 }
 
-/// The state of a copy, as the audit has read it.
 #[derive(Debug, PartialEq)]
 pub(super) enum ObservedState {
-    /// The copy is the item in this version.
     Live(u64),
     /// The copy is the item, which moves to another place.
     Departing {
@@ -43,7 +40,6 @@ pub(super) enum ObservedState {
         to: Place,
         since: Timestamp,
     },
-    /// The copy is a carried copy of this version.
     Carried(u64),
     /// The copy is a tombstone.
     Vacated,
@@ -145,7 +141,6 @@ impl ItemCopies {
         etags.cloned().collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the copies in words, for a finding.
     pub(super) fn in_words(&self) -> String {
         let words = self.copies.iter().map(|Copy { tier, key, state, .. }| {
             let state = match state {

@@ -17,10 +17,8 @@ use crate::{
 /// process ends meanwhile, another command or run has to end the move.
 const MAX_MOVE_DURATION: Duration = Duration::from_mins(5);
 
-/// A divergence of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Divergence {
-    /// The copy will expire, and it alone has this version of the item.
     Expiring,
     /// The item is live in another place, too.
     Duplicate(DuplicateEvidence),
@@ -42,7 +40,6 @@ pub(super) enum DuplicateEvidence {
 }
 
 impl ItemCopies {
-    /// Returns the divergences of the copy in `tier`, of which `stored` was read.
     pub(super) fn divergences(
         &self,
         tier: Tier,
@@ -114,7 +111,6 @@ impl ItemCopies {
         self.copies.iter().filter(|copy| copy.current_version().is_some())
     }
 
-    /// Returns the live copies in the partition of `own`, itself included.
     fn in_partition<'a>(&'a self, own: &'a Copy) -> impl Iterator<Item = &'a Copy> {
         self.copies.iter().filter(|copy| copy.key == own.key && copy.is_live())
     }

@@ -38,7 +38,6 @@ use super::{
 /// The most providers that are remembered; some 200 bytes each.
 const MAX_REMEMBERED_PROVIDERS: usize = 10_000;
 
-/// The kinds of divergence that only the news have.
 pub struct NewsKinds;
 
 impl NewsKinds {
@@ -51,7 +50,6 @@ impl NewsKinds {
     /// location anew.
     pub const LOCATION_UNREADABLE: FindingKind =
         FindingKind::new("location-unreadable").repaired_last();
-    /// An item that is live in two places.
     pub const ITEM_TWICE: FindingKind = FindingKind::new("item-twice");
     /// The only copy of an item, or of its newest version, with a time to live.
     pub const ITEM_EXPIRING: FindingKind = FindingKind::new("item-expiring");
@@ -76,7 +74,6 @@ type CopySlot = (&'static str, String, String);
 /// suspect is checked again with `fresh` reads.
 struct NewsChecks {
     news: News,
-    /// The copies and locations of the items of the last page.
     page: Mutex<HashMap<String, Arc<ItemCopies>>>,
     /// The classes of keys that were checked; a missing class with the copy that raised the suspicion.
     checked_keys: Cache<(ProviderId, KeyClass), Option<CopySlot>>,

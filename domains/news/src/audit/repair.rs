@@ -16,7 +16,6 @@ use crate::{
     state::News,
 };
 
-/// The most attempts of a repair to write a location.
 const MAX_LOCATION_ATTEMPTS: usize = 5;
 
 pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResult {
@@ -49,7 +48,6 @@ pub(super) async fn repair(checks: &NewsChecks, suspect: &Suspect) -> RepairResu
     }
 }
 
-/// The repairs of one copy of an item.
 struct ItemRepair<'a> {
     checks: &'a NewsChecks,
     /// The latest committed state.

@@ -28,10 +28,8 @@ use crate::{
     state::News,
 };
 
-/// The most items of a request.
 const MAX_ITEMS: usize = 500;
 
-/// The most bytes of a body.
 pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// The most bytes of an answer: ten errors for each item.
@@ -76,9 +74,7 @@ enum ItemOutcome {
     },
 }
 
-/// An item of the request.
 struct BatchItem {
-    /// The index of the item in the request.
     index: usize,
     new: NewItem,
     id: ItemId,
@@ -146,7 +142,6 @@ impl ItemBatch<'_> {
         }
     }
 
-    /// Creates new items in transactions. Returns their outcomes, and the refused items.
     async fn create(&self, items: Vec<BatchItem>) -> (Vec<(usize, ItemOutcome)>, Vec<BatchItem>) {
         // One record for each provider. A failed write is retried with each item of the provider.
         let providers = items.iter().map(|item| item.new.feed_provider_id.clone());
@@ -224,7 +219,6 @@ impl ItemBatch<'_> {
         (chunk, is_written)
     }
 
-    /// Stores an item as a single post does.
     async fn store(
         &self,
         BatchItem { index, new, command, .. }: BatchItem,

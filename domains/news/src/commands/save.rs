@@ -23,7 +23,6 @@ use crate::{
     state::News,
 };
 
-/// A stored item, with the status of its answer.
 #[derive(Debug)]
 pub(super) struct Saved {
     /// 201 or 200.

@@ -65,7 +65,6 @@ pub const ITEM_BYTES: usize = 4 * ID_BYTES
     + REST_BYTES;
 
 impl FeedItem {
-    /// Returns the class of the item's key, if the key belongs to its provider and published date.
     pub fn key_class(&self) -> Option<KeyClass> {
         KeyClass::from_key(&self.partition_key, &self.feed_provider_id, self.published_date)
     }
@@ -76,7 +75,6 @@ impl NewItem {
         ItemId::from_source(&self.feed_provider_id, &self.source_url)
     }
 
-    /// Returns the item in a partition, crawled now.
     pub fn stored_in(&self, partition_key: PartitionKey, crawled_date: Timestamp) -> FeedItem {
         let new = self.clone();
         FeedItem {

@@ -32,16 +32,13 @@ pub enum Strategy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyClass {
-    /// Months of the provider.
     ProviderMonth,
-    /// Quarters of the provider.
     ProviderQuarter,
     /// Months of all providers.
     Month,
 }
 
 impl Strategy {
-    /// Returns the class of the keys that new items of a provider get.
     pub fn class(&self, provider: &ProviderId) -> KeyClass {
         match self {
             Self::Hybrid { high_volume } if high_volume.contains(provider) => {

@@ -37,14 +37,10 @@ values::checked_text!(
     }
 );
 
-/// The most tags of an item.
 pub const MAX_TAGS: usize = 50;
 
-/// The most bytes of a content.
 pub(super) const MAX_CONTENT_BYTES: usize = 64 * 1024;
-/// The most bytes of an address.
 pub(super) const MAX_URL_BYTES: usize = 2_048;
-/// The most bytes of metadata, as JSON.
 pub(super) const MAX_METADATA_BYTES: usize = 16 * 1024;
 
 /// Metadata of a crawler: any JSON object. The store accepts 128 levels in all.

@@ -7,7 +7,6 @@ use super::stored::{CopyState, NewsItem};
 /// The outcome of a move to a colder container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgeMoveOutcome {
-    /// The item was copied to the colder container.
     Moved,
     /// The colder container had this version already. The hotter copy is carried now.
     AlreadyThere,

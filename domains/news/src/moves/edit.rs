@@ -10,7 +10,6 @@ use super::{
 /// The outcome of a move.
 #[derive(Debug)]
 pub enum MoveOutcome {
-    /// The item is in its new place.
     Arrived(Box<Stored<StoredItem>>),
     /// Another worker has ended the move, or the item has moved on.
     Over,
@@ -182,7 +181,6 @@ pub async fn has_arrived<P: Places>(places: &P, item: &StoredItem) -> Result<boo
     Ok(is_located(location.as_ref(), version))
 }
 
-/// Returns true if the move that gives the item this version has written the location.
 fn is_located(location: Option<&Stored<Location>>, version: u64) -> bool {
     location.is_some_and(|location| location.item.version >= version)
 }

@@ -8,7 +8,6 @@ use crate::{
     model::{PartitionKey, Tier},
 };
 
-/// An item, and the tier that it was found in.
 #[derive(Debug)]
 pub struct FoundItem {
     pub tier: Tier,
@@ -21,10 +20,8 @@ pub trait Places: Clone {
     /// Returns the store whose reads see the latest committed state.
     fn latest(&self) -> Self;
 
-    /// Reads the slot of an item in a place.
     async fn slot(&self, place: &Place, id: &str) -> ReadResult<NewsItem>;
 
-    /// Writes the slot of an item in a place, under the ETag that was read, or as a new slot.
     async fn put_slot(
         &self,
         place: &Place,
@@ -32,7 +29,6 @@ pub trait Places: Clone {
         read: Option<&ETag>,
     ) -> Result<ETag, StoreError>;
 
-    /// Deletes the slot of an item in a place, under the ETag that was read.
     async fn empty_slot(&self, place: &Place, id: &str, read: &ETag) -> Result<(), StoreError>;
 
     /// Reads the location of an item. The item itself may be missing: its creation may have failed.

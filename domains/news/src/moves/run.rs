@@ -55,7 +55,6 @@ impl RunSlice {
     pub const CALL: Self = Self(4);
 }
 
-/// The due items of a container.
 #[derive(Debug, Clone, Copy)]
 pub struct DueItems {
     pub from: Tier,
@@ -72,7 +71,6 @@ pub struct RunOutcome {
     pub already_there: u64,
     /// The number of items that could not be moved, and of moves that could not be ended.
     pub failed: u64,
-    /// The date of the oldest remaining item.
     pub oldest_left: Option<Timestamp>,
     /// True if no due item remains.
     pub is_complete: bool,
@@ -101,7 +99,6 @@ struct DueRow {
     arrived_from: Value,
 }
 
-/// A due item.
 #[derive(Debug)]
 struct DueItem {
     id: String,

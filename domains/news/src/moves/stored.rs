@@ -27,11 +27,9 @@ pub struct Place {
     pub partition_key: PartitionKey,
 }
 
-/// The state of a copy of an item in its container, as the copy stores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CopyState {
-    /// The copy is the item.
     Live,
     /// The copy is the item, which is about to move to another partition. The move comes before any
     /// move to a colder container.
@@ -40,7 +38,6 @@ pub enum CopyState {
     Carried,
 }
 
-/// An item that moves, as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredItem {
@@ -67,7 +64,6 @@ pub struct StoredItem {
     ttl: i64,
 }
 
-/// A move that has brought an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arrival {
@@ -101,7 +97,6 @@ pub struct Vacated {
     ttl: i64,
 }
 
-/// The reservation of a place for a move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reservation {
@@ -146,7 +141,6 @@ impl NewsItem {
         if let Self::Item(item) = self { Some(*item) } else { None }
     }
 
-    /// Returns the item, unless this is a tombstone or a carried copy.
     pub fn current(self) -> Option<StoredItem> {
         self.into_item().filter(|item| item.state != CopyState::Carried)
     }
@@ -246,7 +240,6 @@ impl Vacated {
         Self { reservation, ..self }
     }
 
-    /// Returns true if the place is reserved for a move.
     pub(super) fn is_reserved_for(&self, departure: &Departure) -> bool {
         self.reservation.as_ref().is_some_and(|it| it.command == departure.command)
     }

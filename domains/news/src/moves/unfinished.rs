@@ -31,7 +31,6 @@ const PAGE_ITEMS: u32 = 100;
 /// The moves that are ended at a time.
 const MAX_CONCURRENT_MOVES: usize = 8;
 
-/// The unfinished moves that a run has found.
 #[derive(Debug, Default)]
 pub struct UnfinishedMoves {
     pub failed: u64,

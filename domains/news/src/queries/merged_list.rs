@@ -49,11 +49,9 @@ pub(super) trait ListPart {
         wanted: PartRequest<'_>,
     ) -> Result<PartRows<Self::Item>, StoreError>;
 
-    /// Returns false if the list leaves the item out, although it is in the part.
     async fn keep(&self, item: &Self::Item) -> Result<bool, StoreError>;
 }
 
-/// The request of a page to a part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PartRequest<'a> {
     pub items: u32,
@@ -62,7 +60,6 @@ pub(super) struct PartRequest<'a> {
     pub budget: &'a Budget,
 }
 
-/// Rows of a part.
 #[derive(Debug)]
 pub(super) struct PartRows<T> {
     /// The rows, newest first.
@@ -81,7 +78,6 @@ pub(super) struct PartRow<T> {
     pub item: Option<T>,
 }
 
-/// The limits of a page.
 #[derive(Debug)]
 pub(super) struct PageLimits {
     pub items: u32,
@@ -89,7 +85,6 @@ pub(super) struct PageLimits {
     pub budget: Budget,
 }
 
-/// A page, and the parts that it has opened.
 #[derive(Debug)]
 pub(super) struct MergedPage<P: ListPart> {
     /// The items, newest first.
@@ -205,7 +200,6 @@ impl<P: ListPart> OpenPart<P> {
         Some((&self.part, row))
     }
 
-    /// Reads the next rows of the part.
     async fn refill(&mut self, items: u32, budget: &Budget) -> Result<(), StoreError> {
         let wanted = PartRequest { items, reads: self.reads, budget };
         let PartRows { rows, is_end } = self.part.read(self.after.as_ref(), wanted).await?;

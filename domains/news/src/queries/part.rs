@@ -26,7 +26,6 @@ use crate::{
     state::News,
 };
 
-/// The most candidates that a search reads at once.
 const MAX_CANDIDATES: u32 = 400;
 /// The factor by which a search reads more candidates each time.
 const CANDIDATES_GROWTH: u32 = 4;

@@ -27,7 +27,6 @@ struct ArchiveRecord {
     archived_at: Timestamp,
 }
 
-/// Begins a run of the archive.
 pub(crate) fn archive_run(news: &News, slice: RunSlice) -> MovingRun<'_> {
     let before = news.ages.archived_before(news.now());
     let dues = DueItems { from: Tier::Warm, to: Tier::Archive, before };
@@ -80,7 +79,6 @@ impl Records<'_> {
     }
 }
 
-/// Counts the items of a partition in the archive, and writes its record.
 async fn write_record(news: &News, key: &PartitionKey) -> Result<(), StoreError> {
     let news = news.latest_committed().in_background();
     let count = Query::from("SELECT VALUE COUNT(1) FROM c WHERE c.partitionKey = @key")

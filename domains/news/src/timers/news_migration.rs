@@ -56,7 +56,6 @@ async fn run_to_end(
     Ok(moves.hold(run.moved_before()))
 }
 
-/// Records the progress of the migration over the one known before.
 async fn record_progress(
     news: &News,
     before: Timestamp,

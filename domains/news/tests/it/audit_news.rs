@@ -15,7 +15,6 @@ async fn findings(room: &Newsroom, options: AuditOptions) -> Vec<Finding> {
     kept
 }
 
-/// The kinds that are found, at once.
 async fn found(room: &Newsroom) -> Vec<String> {
     let options = AuditOptions { settle: Duration::ZERO, repair: false };
     let found = findings(room, options).await;
@@ -24,7 +23,6 @@ async fn found(room: &Newsroom) -> Vec<String> {
     kinds
 }
 
-/// Returns the same findings, each repaired.
 async fn repaired(room: &Newsroom) -> Vec<String> {
     let options = AuditOptions { settle: Duration::ZERO, repair: true };
     let found = findings(room, options).await;
@@ -34,7 +32,6 @@ async fn repaired(room: &Newsroom) -> Vec<String> {
     kinds
 }
 
-/// These kinds are found, repaired, and found no more.
 async fn is_repaired(room: &Newsroom, kinds: &[&str]) {
     assert_eq!(found(room).await, kinds);
     assert_eq!(repaired(room).await, kinds);
@@ -49,7 +46,6 @@ async fn remove(room: &Newsroom, container: &str, item: &Value) {
     container.delete_item(key.to_owned(), id, None).await.unwrap();
 }
 
-/// A newsroom, and an item of `reuters` that was published so many days ago.
 async fn one(days: f64) -> (Newsroom, Value) {
     let room = Newsroom::new().await;
     let item = room.post("reuters", "one", days).await.expect(201).json();
@@ -166,7 +162,7 @@ async fn of_two_copies_of_an_old_item_the_colder_stays_and_of_a_young_one_the_ho
         let copy = room.stored("feeds_current", &item["id"]).await;
         room.put("feeds_historical", &copy).await;
         is_repaired(&room, &["item-twice"]).await;
-        let live = (room.live_in("feeds_current").await, room.live_in("feeds_historical").await);
+        let live = room.hot_and_warm().await;
         assert_eq!(live, (hot, warm));
         assert_eq!(room.read(&item).await.expect(200).json(), item);
         assert_eq!(room.urls("days=60").await, ["one"]);

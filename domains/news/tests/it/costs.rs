@@ -29,7 +29,7 @@ async fn filled(settings: &[(&str, &str)]) -> Newsroom {
         let old = |n| item(&room, provider, n, 60.0 + of + f64::from(n) / 100.0);
         items.extend((0..30).map(new).chain((30..40).map(old)));
     }
-    room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+    room.batch(&items).await;
     // What the process remembers of the migration.
     room.world.get("/api/news/items?days=92").await.expect(200);
     room
@@ -118,9 +118,8 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
 
 /// Runs a timer, and gives a row of the table.
 async fn run(room: &Newsroom, what: &str, function: &str) -> String {
-    let requests_before = room.world.endpoint.request_count();
-    room.world.tick(function).await.unwrap();
-    let requests = room.world.endpoint.requests_since(requests_before);
+    let (_, requests) =
+        room.world.requests_of(async { room.world.tick(function).await.unwrap() }).await;
     format!("| `{function}` | {what} | {} | {:.2} |\n", requests.len(), request_units(&requests))
 }
 
@@ -132,7 +131,7 @@ async fn a_run_of_a_timer_costs_what_the_documents_say() {
     let room = Newsroom::with(World::with_partitions(1).await, HYBRID).await;
     room.at_one_time();
     let items: Vec<Value> = (0..100).map(|n| item(&room, "reuters", n, 0.5)).collect();
-    room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+    room.batch(&items).await;
     for function in ["NewsMigration", "NewsArchive"] {
         room.world.tick(function).await.unwrap();
         write!(table, "{}", run(&room, "nothing is due", function).await).unwrap();
@@ -150,9 +149,8 @@ async fn a_list_of_all_providers_is_one_partition_a_month_with_plain_months() {
     let room = filled(MONTHLY).await;
     let path = format!("/api/news/items?{}", around(&room));
     for path in [path.clone(), format!("{path}&provider=gazette")] {
-        let requests_before = room.world.endpoint.request_count();
-        room.world.get(&path).await.expect(200);
-        let requests = room.world.endpoint.requests_since(requests_before);
+        let (_, requests) =
+            room.world.requests_of(async { room.world.get(&path).await.expect(200) }).await;
         let queries: Vec<_> = requests.iter().filter(|request| request.query.is_some()).collect();
         assert!(queries.iter().all(|query| query.names_partition_key), "{path} fans out");
         assert!((1..=3).contains(&queries.len()), "{path}: {}", queries.len());

@@ -53,7 +53,6 @@ impl Newsroom {
         Self { world: self.world.with_settings(options, HYBRID).await, ..self.clone() }
     }
 
-    /// The app of this newsroom, with its clock.
     pub(crate) async fn app(&self, settings: &[(&str, &str)]) -> App {
         let options = AppOptions { clock: Clock::ahead_by(self.ahead), ..World::options() };
         let setting = |name: &str| {
@@ -69,7 +68,6 @@ impl Newsroom {
         self.hours_pass(24 * days).await;
     }
 
-    /// Lets hours pass, and deletes the expired items.
     pub(crate) async fn hours_pass(&self, hours: i64) {
         let ahead = self.ahead.fetch_add(hours * 60 * 60, Relaxed) + hours * 60 * 60;
         let ahead = Duration::from_secs(u64::try_from(ahead).unwrap());
@@ -89,7 +87,6 @@ impl Newsroom {
         self.ahead.store(i64::try_from(seconds).unwrap(), Relaxed);
     }
 
-    /// Returns the moment so many days ago.
     pub(crate) fn days_ago(&self, days: f64) -> String {
         let now = Clock::ahead_by(self.ahead).now();
         let by = Duration::from_secs_f64(days.abs() * 86_400.0);
@@ -98,7 +95,6 @@ impl Newsroom {
         moment.to_string()
     }
 
-    /// Posts an item of a provider that was published so many days ago.
     pub(crate) async fn post(&self, provider: &str, url: &str, days_ago: f64) -> Answer {
         self.world.post("/api/news/items", self.item(provider, url, days_ago)).await
     }
@@ -158,27 +154,34 @@ impl Newsroom {
         }
     }
 
+    /// Posts these items, and returns the outcomes.
+    pub(crate) async fn batch(&self, items: &[Value]) -> Value {
+        let body = json!({"items": items});
+        self.world.post("/api/news/items/batch", body).await.expect(200).json()
+    }
+
+    /// Items that are live in the hot container, and in the warm one.
+    pub(crate) async fn hot_and_warm(&self) -> (usize, usize) {
+        (self.live_in("feeds_current").await, self.live_in("feeds_historical").await)
+    }
+
     /// Runs the migration as its timer does.
     pub(crate) async fn migrate(&self) -> Value {
         self.world.post("/api/news/migrate", json!({})).await.expect(200).json()
     }
 
-    /// Runs the archive.
     pub(crate) async fn archive(&self) -> Value {
         self.world.post("/api/news/archive", json!({})).await.expect(200).json()
     }
 
-    /// The latest version of an item of a container.
     pub(crate) async fn stored(&self, container: &str, id: &Value) -> Value {
         self.world.item(container, id.as_str().unwrap()).await
     }
 
-    /// Writes an item past the app.
     pub(crate) async fn put(&self, container: &str, item: &Value) {
         self.world.write_item(container, item).await;
     }
 
-    /// Items that are live, in all containers together.
     pub(crate) async fn live(&self) -> usize {
         let mut live = 0;
         for container in ["feeds_current", "feeds_historical", "feeds_archive"] {
@@ -209,7 +212,6 @@ impl Newsroom {
     }
 }
 
-/// The path of an item as a function has answered with it.
 pub(crate) fn path(item: &Value) -> String {
     let [key, id] = ["partitionKey", "id"].map(|name| item[name].as_str().unwrap());
     format!("/api/news/items/{key}/{id}")

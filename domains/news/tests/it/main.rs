@@ -7,9 +7,18 @@
     reason = "a test ends where what it needs is not there"
 )]
 
+use tributary_functions::program::Program;
+
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
-use common::budgets;
+use common::{budgets, world};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// An app with this domain alone.
+fn program() -> Program {
+    Program::new("tributary", env!("CARGO_PKG_VERSION")).domain(tributary_news::domain)
+}
 
 mod audit_news;
 mod costs;
@@ -18,4 +27,3 @@ mod moves;
 mod posts;
 mod runs;
 mod search;
-mod world;

@@ -170,7 +170,7 @@ async fn items_go_to_the_containers_that_readers_read_after_the_age_is_raised() 
     let later = room.with_settings(&raised).await;
     later.post("reuters", "second", 44.0).await.expect(201);
     later.post("reuters", "third", 5.0).await.expect(201);
-    let live = (room.live_in("feeds_current").await, room.live_in("feeds_historical").await);
+    let live = room.hot_and_warm().await;
     assert_eq!(live, (1, 2));
     // Items that an instance with the former age has written before the progress are migrated, too.
     let mut hot = room.stored("feeds_current", &room.items("days=7", 3).await[0]["id"]).await;
@@ -195,7 +195,6 @@ const FULL: Fault = Fault::RefusedWith(403, 1014);
 /// More faults than any story meets.
 const ENDLESS: usize = 10_000;
 
-/// Posts an item again, under another title, published when it was.
 async fn retitle(room: &Newsroom, item: &Value, title: &str) -> u16 {
     let url = item["sourceUrl"].as_str().unwrap().rsplit('/').next().unwrap();
     let mut body = room.item(item["feedProviderId"].as_str().unwrap(), url, 0.0);
@@ -246,10 +245,7 @@ async fn a_worker_that_is_late_does_not_make_a_move_that_was_taken_back() {
     // By now there is room again.
     late.release();
     migrating.await;
-    assert_eq!(
-        (room.live_in("feeds_current").await, room.live_in("feeds_historical").await),
-        (1, 0)
-    );
+    assert_eq!(room.hot_and_warm().await, (1, 0));
     has_stayed(&room, &item).await;
 }
 
@@ -266,10 +262,7 @@ async fn a_move_that_is_taken_back_twice_at_once_leaves_one_item() {
     other.post("reuters", "a", 60.0).await.expect(200);
     late.release();
     migrating.await;
-    assert_eq!(
-        (room.live_in("feeds_current").await, room.live_in("feeds_historical").await),
-        (0, 1)
-    );
+    assert_eq!(room.hot_and_warm().await, (0, 1));
     assert_eq!(room.urls("days=90").await, ["a"]);
 }
 

@@ -135,6 +135,10 @@ async fn a_bad_item_is_refused_with_every_field() {
     );
 }
 
+fn statuses(body: &Value) -> Vec<&Value> {
+    body["items"].as_array().unwrap().iter().map(|item| &item["status"]).collect()
+}
+
 #[tokio::test]
 async fn each_item_of_a_batch_has_a_status_of_its_own() {
     let room = Newsroom::new().await;
@@ -147,11 +151,9 @@ async fn each_item_of_a_batch_has_a_status_of_its_own() {
         json!(5),
         room.item("reuters", "a", 1.0),
     ];
-    let answer =
-        room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+    let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
     let body = answer.json();
-    let statuses: Vec<&Value> =
-        body["items"].as_array().unwrap().iter().map(|item| &item["status"]).collect();
+    let statuses = statuses(&body);
     assert_eq!(statuses, [201, 400, 200, 201, 400, 200]);
     assert_eq!((&body["succeeded"], &body["failed"]), (&json!(4), &json!(2)));
     assert_eq!(body["items"][1]["errors"][0]["field"], "title");
@@ -170,16 +172,13 @@ async fn five_hundred_items_are_stored_with_one_request_each_and_some_transactio
     let items: Vec<Value> =
         (0..500).map(|n| room.item(["reuters", "gazette"][n % 2], &format!("{n}"), 1.0)).collect();
     let before = room.world.endpoint.requests().len();
-    let answer =
-        room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
-    assert_eq!(answer.json()["succeeded"], 500);
+    let answer = room.batch(&items).await;
+    assert_eq!(answer["succeeded"], 500);
     let requests = room.world.endpoint.requests().len() - before;
     assert!(requests < 520, "{requests}");
     assert_eq!(room.urls_by("days=7", 100).await.len(), 500);
     // Posted again, all are updated.
-    let answer =
-        room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
-    let body = answer.json();
+    let body = room.batch(&items).await;
     assert!(body["items"].as_array().unwrap().iter().all(|item| item["status"] == 200));
 }
 
@@ -213,14 +212,12 @@ async fn a_batch_that_reaches_its_limit_has_a_status_for_each_item() {
     let items: Vec<Value> = (0..200).map(|n| room.item("reuters", &n.to_string(), 1.0)).collect();
     let answer = hasty.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
     let body = answer.json();
-    let statuses: Vec<&Value> =
-        body["items"].as_array().unwrap().iter().map(|item| &item["status"]).collect();
+    let statuses = statuses(&body);
     assert_eq!(statuses.len(), 200);
     assert!(statuses.iter().all(|status| [201, 503].contains(&status.as_u64().unwrap())));
     assert!(body["failed"].as_u64().unwrap() > 100, "{body}");
     // A refused item is stored when it is posted again.
-    let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
-    assert_eq!(answer.expect(200).json()["failed"], 0);
+    assert_eq!(room.batch(&items).await["failed"], 0);
     assert_eq!(room.urls_by("days=7", 100).await.len(), 201);
 }
 
@@ -233,12 +230,10 @@ async fn a_batch_ends_by_its_deadline_though_the_store_does_not_answer() {
     let hold = room.world.endpoint.hold(Batch, "feeds_current");
     let answer = hasty.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
     let body = answer.json();
-    let statuses: Vec<&Value> =
-        body["items"].as_array().unwrap().iter().map(|item| &item["status"]).collect();
+    let statuses = statuses(&body);
     assert_eq!(statuses, [503, 503, 503]);
     drop(hold);
-    let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
-    assert_eq!(answer.expect(200).json()["failed"], 0);
+    assert_eq!(room.batch(&items).await["failed"], 0);
     assert_eq!(room.urls("days=7").await.len(), 3);
 }
 

@@ -199,7 +199,7 @@ async fn years(settings: &[(&str, &str)]) -> Newsroom {
             room.item(&format!("p{provider}"), &format!("{provider}-{n}"), days)
         };
         let items: Vec<_> = (0..u32::try_from(ITEMS).unwrap()).map(item).collect();
-        room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+        room.batch(&items).await;
     }
     room
 }
@@ -257,7 +257,7 @@ async fn a_search_that_finds_nothing_ends_each_page_at_its_bounds_and_then_ends(
     let room = Newsroom::with(World::with_partitions(2).await, &settings).await;
     let item = |n: u32| room.item("gazette", &format!("{n}."), f64::from(n) / 25.0);
     let items: Vec<_> = (0..500).map(item).collect();
-    room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+    room.batch(&items).await;
     for provider in ["", "&provider=gazette"] {
         let path = format!("/api/news/search?q=nowhere&days=90{provider}");
         let pages = pages(&room, &path).await;
@@ -287,7 +287,7 @@ async fn a_search_that_finds_everything_reads_little_more_than_its_page() {
     let titles = (0..150).map(|n| of(n, if n < 40 { "Other" } else { "Sought" }));
     let items: Vec<_> = titles.collect();
     for items in items.chunks(50) {
-        room.world.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
+        room.batch(&items).await;
     }
     let requests_before = room.world.endpoint.request_count();
     let path = "/api/news/search?q=sought&provider=reuters&limit=5";

@@ -109,7 +109,6 @@ impl WebStoreChecks {
         Ok("wrote the number of orders")
     }
 
-    /// Writes the copy of a customer, or deletes it if there is no customer.
     pub(super) async fn write_copy(&self, id: &str) -> RepairResult {
         let store = self.store.reading(Reads::Latest);
         let leaderboard = &store.leaderboard;

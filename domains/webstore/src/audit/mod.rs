@@ -21,7 +21,6 @@ use super::{
 /// The most labels that are remembered between two checks; some 500 bytes each.
 const MAX_REMEMBERED_LABELS: usize = 10_000;
 
-/// The kinds of divergence that only the WebStore has.
 pub struct WebStoreKinds;
 
 impl WebStoreKinds {
@@ -40,7 +39,6 @@ pub fn audit(store: &WebStore) -> Audit {
     Audit::new("AuditWebStore", "0 30 3 * * 0", checks)
 }
 
-/// The checks of the WebStore's items.
 struct WebStoreChecks {
     store: WebStore,
     labels: ReferencedItems<(LabelKind, String), LabelCopy>,

@@ -66,7 +66,6 @@ fn location(label: &Label) -> String {
     format!("/api/{list}/{}", label.public.id)
 }
 
-/// The most products of a label that are counted.
 const MAX_COUNTED_PRODUCTS: u32 = 100;
 
 /// Deletes a label, unless products use it: three store requests.

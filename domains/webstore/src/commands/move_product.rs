@@ -43,7 +43,6 @@ pub async fn move_product(
     .await
 }
 
-/// Moves a product that is in the old category.
 async fn begin(
     store: &WebStore,
     Stored { item: product, etag }: Stored<Product>,

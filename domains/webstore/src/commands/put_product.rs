@@ -70,7 +70,6 @@ struct EditTarget {
     follows: Follows,
 }
 
-/// The condition under which an attempt follows a product that has moved out of its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
     /// Only if this command was carried out before the move.

@@ -31,7 +31,6 @@ values::checked_text!(
     }
 );
 
-/// The most addresses of a customer.
 pub const MAX_ADDRESSES: usize = 10;
 
 /// The items of the container `customer`, as commands read and write them.
@@ -40,7 +39,6 @@ pub const MAX_ADDRESSES: usize = 10;
 pub enum CustomerItem {
     /// A customer, with the hash of the password.
     Customer(Box<Customer>),
-    /// An order of the customer of its partition.
     SalesOrder(SalesOrder),
 }
 
@@ -135,7 +133,6 @@ pub struct Address {
     pub zip_code: AddressPart,
 }
 
-/// An edit of a customer.
 #[derive(Debug, Clone)]
 pub enum CustomerEdit {
     Details(Box<CustomerDetails>),
@@ -143,7 +140,6 @@ pub enum CustomerEdit {
 }
 
 impl Customer {
-    /// Creates a customer, as of now.
     pub fn new(id: CustomerId, details: CustomerDetails) -> Self {
         let creation_date = Timestamp::now();
         Self {
@@ -161,7 +157,6 @@ impl Customer {
         }
     }
 
-    /// Returns the customer in its next version, with this number of orders.
     pub fn with_order_count(&self, sales_order_count: u64) -> Self {
         let mut customer = Self { version: self.version + 1, ..self.clone() };
         customer.public.sales_order_count = sales_order_count;

@@ -29,7 +29,6 @@ impl Name {
     }
 }
 
-/// The two kinds of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LabelKind {
@@ -49,9 +48,7 @@ impl LabelKind {
     }
 }
 
-/// The id of a label.
 pub trait LabelId: AsRef<str> + Send + Sync {
-    /// The kind of the label with this id.
     const KIND: LabelKind;
 }
 
@@ -114,7 +111,6 @@ pub struct DeletedLabel {
     pub ttl: u32,
 }
 
-/// The copy of a label on a product.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelCopy {
@@ -126,7 +122,6 @@ pub struct LabelCopy {
 item_types!(LabelItem: Live(Label), Deleted(DeletedLabel), Renaming(Continuation));
 
 impl LabelItem {
-    /// Returns the label that this is of, in its version.
     pub fn origin(&self) -> Origin {
         match self {
             Self::Live(it) => Origin::new(it.kind.as_str(), &it.public.id, it.version),

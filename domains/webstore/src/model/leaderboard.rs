@@ -6,21 +6,18 @@ use serde::{Deserialize, Serialize};
 use super::{CustomerId, CustomerView, PersonName};
 use tributary_functions::values::{Timestamp, may_be_rewritten_by_host};
 
-/// The logical partition of the leaderboard.
 pub const LEADERBOARD_PARTITION: &str = "customer";
 
 /// An item of the container `customer`, as the leaderboard reads it: without password, e-mail
 /// address, phone number and addresses.
 pub type CustomerChange = CustomerView<VersionedCustomer>;
 
-/// The items of the container `leaderboard`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum LeaderboardItem {
     Customer(VersionedCustomer),
 }
 
-/// A customer in a report, with its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionedCustomer {

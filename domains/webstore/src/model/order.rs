@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::{CategoryId, CustomerId, Money, Name, OrderId, Price, ProductId, Quantity, Sku};
 use tributary_functions::values::{CommandId, Timestamp};
 
-/// The most lines of an order.
 pub const MAX_LINES: usize = 50;
 
 /// An order as it is stored.
@@ -60,7 +59,6 @@ pub struct OrderLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOrder(pub Vec<NewOrderLine>);
 
-/// A line of an order to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOrderLine {
     pub product_id: ProductId,
@@ -69,7 +67,6 @@ pub struct NewOrderLine {
     pub quantity: Quantity,
 }
 
-/// An item of the container `product`, as an order reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum OrderableItem {

@@ -34,7 +34,6 @@ values::text_schema!(
     "examples": ["correct horse battery staple"]
 );
 
-/// The hash of a password, with the scheme and the salt that a comparison needs.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PasswordHash {
     scheme: Scheme,
@@ -50,7 +49,6 @@ enum Scheme {
     M47104T1P1,
 }
 
-/// The scheme of new hashes.
 const CURRENT_SCHEME: Scheme = Scheme::M47104T1P1;
 
 /// The failure of a hash: no memory or no thread is left, or the stored hash is damaged.
@@ -71,7 +69,6 @@ impl Password {
 }
 
 impl PasswordHash {
-    /// Hashes a new password under a random salt.
     pub fn new(password: &Password) -> Result<Self, HashError> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(|_| HashError)?;

@@ -22,14 +22,12 @@ values::checked_text!(
     Description, "A mug of stoneware for 300 ml.", length_rule(0..=10_000)
 );
 
-/// The most tags of a product.
 pub const MAX_TAGS: usize = 50;
 
 /// The most taken-back moves that an item remembers. A slow writer of the outcome of the first one
 /// ends within minutes.
 const MAX_TAKEN_BACK_MOVES: usize = 8;
 
-/// The items of the container `product`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ProductItem {
@@ -56,7 +54,6 @@ pub struct Product {
     /// The tags, in the order in which the caller named them.
     pub tags: Vec<LabelCopy>,
     pub version: u64,
-    /// The command that created the product in this category.
     pub created_by: CommandId,
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
     pub recent: RecentCommands,
@@ -282,7 +279,6 @@ impl Product {
         self.tombstone().remembering(command)
     }
 
-    /// Returns the tombstone of the product after its move to another category.
     pub fn moved(&self, to: &CategoryId) -> DeletedProduct {
         DeletedProduct { moved_to: Some(to.clone()), ..self.tombstone() }
     }
@@ -331,7 +327,6 @@ impl Product {
         }
     }
 
-    /// Returns the product as it arrives in its new category, over `tombstone` if there is one.
     pub fn arriving(
         &self,
         departure: &ProductDeparture,

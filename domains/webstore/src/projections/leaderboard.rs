@@ -7,10 +7,8 @@ use tributary_functions::projection::{
 
 use crate::model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem};
 
-/// The projection that updates the leaderboard.
 pub type Leaderboard = CopyProjection<RankedCustomers>;
 
-/// The customers in the leaderboard.
 pub struct RankedCustomers;
 
 impl Copies for RankedCustomers {

@@ -128,7 +128,6 @@ impl ProductsIntegrity {
         Ok(if has_old_names || restores_labels { Effect::Applied } else { Effect::Unchanged })
     }
 
-    /// Reads the labels of these products.
     async fn labels(&self, products: impl Iterator<Item = &Product>) -> Result<Labels, StoreError> {
         let mut categories = BTreeSet::new();
         let mut tags = BTreeSet::new();

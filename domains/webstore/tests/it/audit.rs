@@ -17,7 +17,6 @@ async fn audit(world: &World, repair: bool) -> Vec<String> {
 
 const BIKE: (&str, &str) = ("product", "b1");
 
-/// Changes an item past the app.
 async fn change(world: &World, (container, id): (&str, &str), fields: Value) {
     world.change_item(container, id, &fields).await;
 }
@@ -83,7 +82,6 @@ async fn a_pending_move_is_ended() {
     assert_eq!(audit(&world, true).await, [""; 0]);
 }
 
-/// The customers Ann, with a password and two orders, and Bob.
 async fn customers() -> World {
     let world = given::shop().await;
     given::set_password(&world, "ann", "correct horse battery").await.expect(204);

@@ -159,9 +159,11 @@ async fn a_customer_is_read_without_its_orders_or_with_them() {
         orders.insert(0, given::order(&world, "ann").await.expect(201).json());
     }
     given::order(&world, "bob").await.expect(201);
-    let requests_before = world.endpoint.request_count();
-    let with_orders = world.get(&format!("{path}?include=orders")).await.expect(200).json();
-    let requests = world.endpoint.requests_since(requests_before);
+    let (with_orders, requests) = world
+        .requests_of(async {
+            world.get(&format!("{path}?include=orders")).await.expect(200).json()
+        })
+        .await;
     assert_eq!(requests.len(), 1, "{requests:?}");
     assert!(requests[0].kind == RequestKind::Query && requests[0].names_partition_key);
     let customer = world.get(path).await.expect(200).json();

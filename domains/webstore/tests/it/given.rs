@@ -34,27 +34,22 @@ pub(crate) fn details(id: &str) -> Value {
     })
 }
 
-/// Creates or edits a customer.
 pub(crate) async fn customer(world: &World, id: &str) -> Answer {
     world.put(&format!("/api/customers/{id}"), details(id)).await
 }
 
-/// A line of an order.
 pub(crate) fn line(category_id: &str, product_id: &str, quantity: u32) -> Value {
     json!({"categoryId": category_id, "productId": product_id, "quantity": quantity})
 }
 
-/// Creates an order of one piece of `c1/p1`.
 pub(crate) async fn order(world: &World, customer_id: &str) -> Answer {
     order_of(world, customer_id, &[line("c1", "p1", 1)]).await
 }
 
-/// Creates an order of these lines.
 pub(crate) async fn order_of(world: &World, customer_id: &str, lines: &[Value]) -> Answer {
     world.post(&format!("/api/customers/{customer_id}/orders"), json!({"items": lines})).await
 }
 
-/// Orders these lines under an `Idempotency-Key`.
 pub(crate) async fn order_once(
     world: &World,
     key: &str,
@@ -66,7 +61,6 @@ pub(crate) async fn order_once(
     world.call("POST", &path, &[("idempotency-key", key)], body).await
 }
 
-/// The count of orders that a customer shows, and the number of orders in the list.
 pub(crate) async fn counts(world: &World, customer_id: &str) -> (u64, u64) {
     let path = format!("/api/customers/{customer_id}");
     let customer = world.get(&path).await.expect(200).json();
@@ -74,12 +68,10 @@ pub(crate) async fn counts(world: &World, customer_id: &str) -> (u64, u64) {
     (customer["salesOrderCount"].as_u64().unwrap(), orders as u64)
 }
 
-/// Sets a password.
 pub(crate) async fn set_password(world: &World, id: &str, password: &str) -> Answer {
     world.put(&format!("/api/customers/{id}/password"), json!({"password": password})).await
 }
 
-/// Verifies a password, and returns the status.
 pub(crate) async fn verify(world: &World, id: &str, password: &str) -> u16 {
     let path = format!("/api/customers/{id}/password/verify");
     world.post(&path, json!({"password": password})).await.status.as_u16()
@@ -113,7 +105,6 @@ pub(crate) async fn label(world: &World, path: &str, name: &str) -> Answer {
     world.put(&format!("/api/{path}"), json!({"name": name})).await
 }
 
-/// Creates or edits a product.
 pub(crate) async fn product(
     world: &World,
     category: &str,
@@ -133,7 +124,6 @@ pub(crate) fn path(category: &str, id: &str) -> String {
     format!("/api/categories/{category}/products/{id}")
 }
 
-/// Moves a product.
 pub(crate) async fn moved(world: &World, from: &str, id: &str, to: &str) -> Answer {
     world.post(&format!("{}/move", path(from, id)), json!({"categoryId": to})).await
 }

@@ -7,9 +7,18 @@
     reason = "a test ends where what it needs is not there"
 )]
 
+use tributary_functions::program::Program;
+
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
-use common::{at_once, budgets, expect};
+use common::{at_once, budgets, expect, world};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// An app with this domain alone.
+fn program() -> Program {
+    Program::new("tributary", env!("CARGO_PKG_VERSION")).domain(tributary_webstore::domain)
+}
 
 mod audit;
 mod costs;
@@ -23,4 +32,3 @@ mod products;
 mod proofs;
 mod renames;
 mod reports;
-mod world;

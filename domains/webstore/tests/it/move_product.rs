@@ -1,6 +1,6 @@
 //! `POST /categories/{categoryId}/products/{productId}/move`.
 
-use futures::FutureExt;
+use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
@@ -12,7 +12,7 @@ use tributary_testing::interleavings::{amid, held};
 
 use crate::{
     expect::{bad_fields, problem},
-    world::World,
+    world::{Answer, World},
 };
 
 /// The categories in which a product is, and its price in each.
@@ -88,17 +88,25 @@ async fn an_impossible_move_is_refused() {
     moved(&world, "bikes", "b1", "parts").await.expect(200);
 }
 
-/// Moves a product from `bikes` to `parts` until the last of these writes to `product` is on its way, and
-/// drops the move there.
-async fn killed_at_write(world: &World, id: &str, kinds: &[RequestKind]) {
-    let (last, before) = kinds.split_last().unwrap();
+/// Moves a product from `bikes` to `parts` until the last of these writes to `product` is due.
+async fn moving<'a>(
+    world: &'a World,
+    id: &'a str,
+    before: &[RequestKind],
+) -> LocalBoxFuture<'a, Answer> {
     let mut moving = moved(world, "bikes", id, "parts").boxed_local();
     for kind in before {
         let (hold, going) = held((world, *kind, "product"), moving).await;
         hold.release();
         moving = going;
     }
-    drop(held((world, *last, "product"), moving).await);
+    moving
+}
+
+/// Drops the move at the last of these writes.
+async fn killed_at_write(world: &World, id: &str, kinds: &[RequestKind]) {
+    let (last, before) = kinds.split_last().unwrap();
+    drop(held((world, *last, "product"), moving(world, id, before).await).await);
 }
 
 #[tokio::test]
@@ -142,12 +150,7 @@ async fn a_price_that_is_edited_while_its_product_moves_moves_along() {
         };
         // Both while the move is under way and after it was cut off.
         let (last, before) = kinds.split_last().unwrap();
-        let mut moving = moved(&world, "bikes", "b1", "parts").boxed_local();
-        for kind in before {
-            let (hold, going) = held((&world, *kind, "product"), moving).await;
-            hold.release();
-            moving = going;
-        }
+        let moving = moving(&world, "b1", before).await;
         amid((&world, *last, "product"), moving, edit()).await.expect(200);
         world.settle().await;
         assert_eq!(places(&world, "b1").await, at("parts", 7), "{kinds:?}");

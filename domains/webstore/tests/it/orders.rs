@@ -88,9 +88,8 @@ async fn an_order_takes_three_store_requests_and_one_for_each_further_category()
         (vec![line("c1", "p1", 1), line("c1", "p2", 1)], vec![Query, Read, Batch]),
         (vec![line("c1", "p1", 1), line("c2", "p1", 1)], vec![Read, Read, Read, Batch]),
     ] {
-        let requests_before = world.endpoint.request_count();
-        order_of(&world, "ann", &lines).await.expect(201);
-        let requests = world.endpoint.requests_since(requests_before);
+        let (_, requests) =
+            world.requests_of(async { order_of(&world, "ann", &lines).await.expect(201) }).await;
         assert!(requests.iter().all(|request| request.names_partition_key), "{requests:?}");
         assert_eq!(requests.iter().map(|request| request.kind).collect::<Vec<_>>(), kinds);
     }
@@ -219,9 +218,7 @@ async fn orders_are_listed_newest_first_page_by_page() {
     for limit in [1, 3, 7, 100] {
         assert_eq!(world.list_by(path, limit).await, orders, "{limit}");
     }
-    let requests_before = world.endpoint.request_count();
-    world.get(path).await.expect(200);
-    let requests = world.endpoint.requests_since(requests_before);
+    let (_, requests) = world.requests_of(async { world.get(path).await.expect(200) }).await;
     assert!(requests.len() == 1 && requests[0].kind == Query && requests[0].names_partition_key);
 }
 

@@ -39,7 +39,6 @@ impl<const TAGS: bool> Sources for Labels<TAGS> {
     }
 }
 
-/// Products of the categories, or with one of the tags.
 struct Products<const TAGS: bool>;
 
 impl<const TAGS: bool> Targets for Products<TAGS> {

@@ -22,9 +22,7 @@ async fn a_new_name_reaches_the_products_that_carry_it_and_no_others() {
     world.settle().await;
     label(&world, "tags/red", "Crimson").await.expect(200);
     label(&world, "categories/c0", "First").await.expect(200);
-    let requests_before = world.endpoint.request_count();
-    world.settle().await;
-    let requests = world.endpoint.requests_since(requests_before);
+    let (_, requests) = world.requests_of(world.settle()).await;
     let writes = requests.iter().filter(|sent| sent.kind == Replace && sent.container == "product");
     assert_eq!(writes.count(), 5, "the bike, three with the tag, one of them of the category");
     assert_eq!(names(&world, "bikes", "b1").await, ["Bikes", "New", "Crimson"]);
@@ -58,7 +56,6 @@ async fn a_price_edited_while_a_name_is_brought_is_kept_and_so_is_the_name() {
     }
 }
 
-/// The rename has looked before the product was there.
 #[tokio::test]
 async fn a_product_created_during_a_rename_has_the_new_name_in_the_end() {
     for (path, kind, id, place) in

@@ -133,13 +133,9 @@ async fn the_leaderboard_is_one_request_in_one_partition() {
     let world = given::shop_in(World::with_partitions(4).await).await;
     world.settle().await;
     ranking(&world, "leaderboard").await;
-    let requests_before = world.endpoint.request_count();
-    ranking(&world, "leaderboard").await;
-    let requests = world.endpoint.requests_since(requests_before);
+    let (_, requests) = world.requests_of(ranking(&world, "leaderboard")).await;
     assert!(requests.len() == 1 && requests[0].kind == Query && requests[0].names_partition_key);
-    let requests_before = world.endpoint.request_count();
-    ranking(&world, "query").await;
-    let requests = world.endpoint.requests_since(requests_before);
+    let (_, requests) = world.requests_of(ranking(&world, "query")).await;
     assert!(requests.len() >= 4 && requests.iter().all(|request| request.container == "customer"));
 }
 

@@ -60,7 +60,6 @@ enum StepFault {
     Stale,
     /// The request is not carried out.
     Unavailable,
-    /// The write is carried out, and its answer is lost.
     AnswerLost,
     /// The logical partition takes no write.
     Full,

@@ -1,17 +1,16 @@
-//! A world of its own for each test, with the whole app.
+//! A world of its own for each test, with the app of the program.
 
 use tributary_functions::program::Program;
 pub(crate) use tributary_testing::Answer;
 use tributary_testing::AppUnderTest;
 
-/// The app of this repository.
 pub(crate) struct TestApp;
 
 impl AppUnderTest for TestApp {
-    const ROOT: &'static str = env!("CARGO_MANIFEST_DIR");
+    const ROOT: &'static str = crate::ROOT;
 
     fn program() -> Program {
-        tributary::program()
+        crate::program()
     }
 }
 
