@@ -109,11 +109,6 @@ pub struct EstimatedNumber {
 }
 
 impl EstimatedNumber {
-    /// Returns an exact number.
-    pub fn exact(value: f64) -> Self {
-        Self { value, exact: true, low: value, high: value }
-    }
-
     /// Returns a number with its relative error: `0.25` is 25 % to both sides.
     pub fn within(value: f64, error: f64) -> Self {
         Self { value, exact: false, low: value * (1.0 - error), high: value * (1.0 + error) }

@@ -117,40 +117,11 @@ fn place(key: &str) -> f64 {
             }
         }
     }
+    // Reading from memory cannot fail.
+    let hash = murmur3::murmur3_x64_128(&mut text.as_slice(), 0).unwrap_or_default();
     #[expect(clippy::cast_precision_loss, reason = "a position, to 53 bits")]
-    let place = (upper_half_of_murmur3(&text) & (u64::MAX >> 2)) as f64 / 2_f64.powi(62);
+    let place = (hash << 2 >> 66) as f64 / 2_f64.powi(62);
     place
-}
-
-/// Returns the second 64 bits of the hash `MurmurHash3`, x64, with the seed 0.
-fn upper_half_of_murmur3(text: &[u8]) -> u64 {
-    const C1: u64 = 0x87c3_7b91_1142_53d5;
-    const C2: u64 = 0x4cf5_ad43_2745_937f;
-    let mix1 = |k: u64| k.wrapping_mul(C1).rotate_left(31).wrapping_mul(C2);
-    let mix2 = |k: u64| k.wrapping_mul(C2).rotate_left(33).wrapping_mul(C1);
-    let word =
-        |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |word, byte| (word << 8) | u64::from(*byte));
-    let finish = |k: u64| {
-        let k = (k ^ (k >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        let k = (k ^ (k >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        k ^ (k >> 33)
-    };
-    let mut h1 = 0_u64;
-    let mut h2 = 0_u64;
-    let blocks = text.chunks_exact(16);
-    let rest = blocks.remainder();
-    for block in blocks {
-        h1 ^= mix1(word(&block[..8]));
-        h1 = h1.rotate_left(27).wrapping_add(h2).wrapping_mul(5).wrapping_add(0x52dc_e729);
-        h2 ^= mix2(word(&block[8..]));
-        h2 = h2.rotate_left(31).wrapping_add(h1).wrapping_mul(5).wrapping_add(0x3849_5ab5);
-    }
-    let (low, high) = rest.split_at(rest.len().min(8));
-    h1 ^= mix1(word(low)) ^ text.len() as u64;
-    h2 ^= mix2(word(high)) ^ text.len() as u64;
-    h1 = h1.wrapping_add(h2);
-    h2 = h2.wrapping_add(h1);
-    finish(h1).wrapping_add(finish(h2)).wrapping_add(finish(h2))
 }
 
 #[cfg(test)]

@@ -99,12 +99,9 @@ impl FromStr for UniqueProperties {
 
     fn from_str(text: &str) -> Result<Self, String> {
         // No sensible name has a comma that is followed by a slash.
-        let paths = text.split(",/").enumerate();
-        let paths =
-            paths.map(|(n, path)| if n == 0 { path.parse() } else { format!("/{path}").parse() });
-        let paths: Vec<PropertyPath> = paths
-            .collect::<Result<_, cosmos_model::partitioning::path::ParsePathError>>()
-            .map_err(|error| error.to_string())?;
+        let paths = text.replace(",/", "\n/");
+        let paths: Result<Vec<PropertyPath>, _> = paths.split('\n').map(str::parse).collect();
+        let paths = paths.map_err(|error| error.to_string())?;
         match paths.len() {
             0..=MAX_UNIQUE_KEY_PATHS => Ok(Self(paths)),
             n => Err(format!(

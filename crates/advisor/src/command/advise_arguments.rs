@@ -162,16 +162,11 @@ impl std::str::FromStr for SampledBy {
     }
 }
 
-/// Reads a number from 0 on.
-fn number(text: &str) -> Result<f64, String> {
+fn number(text: &str) -> Result<f64, &'static str> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| "write a number from 0 on".to_owned())
+    number.ok_or("write a number from 0 on")
 }
 
-/// Reads a number above 0.
-fn positive(text: &str) -> Result<f64, String> {
-    number(text)
-        .ok()
-        .filter(|number| *number > 0.0)
-        .ok_or_else(|| "write a number above 0".to_owned())
+fn positive(text: &str) -> Result<f64, &'static str> {
+    number(text).ok().filter(|number| *number > 0.0).ok_or("write a number above 0")
 }

@@ -13,7 +13,7 @@ use crate::{
 use anyhow::{Context, bail};
 use cosmos_model::charges::policy::IndexingPolicy;
 use cosmos_model::partitioning::KeyStrategy;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::advise_arguments::AdviseArguments;
 
@@ -24,44 +24,20 @@ pub(crate) struct AdviseInput {
     pub(crate) measured: Option<TrafficSummary>,
 }
 
-#[derive(Deserialize)]
-struct ContainersFile {
-    containers: Vec<ListedContainer>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ListedContainer {
-    id: String,
-    partition_key: ListedKey,
-    #[serde(default)]
-    indexing_policy: IndexingPolicy,
-}
-
-#[derive(Deserialize)]
-struct ListedKey {
-    paths: Vec<String>,
-}
-
 impl AdviseInput {
     pub(crate) fn read(arguments: &AdviseArguments) -> anyhow::Result<Self> {
         let requests = arguments.requests.as_deref().map(requests).transpose()?;
-        let mut current = arguments.current.clone();
-        let mut indexing_policy = IndexingPolicy::default();
-        if let (Some(path), Some(name)) = (&arguments.containers, &arguments.container) {
-            let container = container(path, name)?;
-            indexing_policy = container.indexing_policy;
-            if current.is_none() {
-                let paths = container.partition_key.paths.join(",");
-                current = Some(paths.parse().with_context(|| path.display().to_string())?);
-            }
-        }
         let mut input = Self {
             requests: requests.unwrap_or_default(),
-            current,
-            indexing_policy,
+            current: arguments.current.clone(),
+            indexing_policy: IndexingPolicy::default(),
             measured: None,
         };
+        if let (Some(path), Some(name)) = (&arguments.containers, &arguments.container) {
+            let (key, policy) = container(path, name)?;
+            input.indexing_policy = policy;
+            input.current.get_or_insert(key);
+        }
         if !arguments.traffic.is_empty() {
             input.add_traffic(arguments)?;
         }
@@ -130,12 +106,20 @@ fn requests(path: &Path) -> anyhow::Result<Vec<RequestKind>> {
     Ok(requests)
 }
 
-fn container(path: &Path, name: &str) -> anyhow::Result<ListedContainer> {
-    let read: ContainersFile = serde_json::from_str(&text(path)?)
-        .with_context(|| format!("{} is not as infra/containers.json", path.display()))?;
-    let names: Vec<_> = read.containers.iter().map(|container| container.id.clone()).collect();
-    let found = read.containers.into_iter().find(|container| container.id == name);
-    found.with_context(|| {
+/// Returns the key and the indexing policy of a container in a file as `infra/containers.json`.
+fn container(path: &Path, name: &str) -> anyhow::Result<(KeyStrategy, IndexingPolicy)> {
+    let of_another_form = || format!("{} is not as infra/containers.json", path.display());
+    let file: Value = serde_json::from_str(&text(path)?).with_context(of_another_form)?;
+    let containers = file["containers"].as_array().with_context(of_another_form)?;
+    let found = containers.iter().find(|container| container["id"] == name);
+    let found = found.with_context(|| {
+        let names = containers.iter().filter_map(|container| container["id"].as_str());
+        let names: Vec<_> = names.collect();
         format!("{} has no container `{name}`: it has {}", path.display(), names.join(", "))
-    })
+    })?;
+    let paths: Vec<String> = serde_json::from_value(found["partitionKey"]["paths"].clone())
+        .with_context(of_another_form)?;
+    let key = paths.join(",").parse().with_context(|| path.display().to_string())?;
+    let policy = found.get("indexingPolicy").cloned().map(serde_json::from_value).transpose();
+    Ok((key, policy.with_context(of_another_form)?.unwrap_or_default()))
 }

@@ -62,12 +62,6 @@ struct SamplePortion {
     is_whole: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct PortionCap {
-    request_units: f64,
-    items: u64,
-}
-
 struct DrawRun<'a, K> {
     container: &'a LiveContainer,
     most_request_units: f64,
@@ -124,11 +118,10 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
     async fn draw(&mut self) -> anyhow::Result<()> {
         let everything = || Query::from("SELECT * FROM c");
         // A page of one item tells the price of others.
-        let cap = PortionCap { request_units: self.left(), items: 0 };
-        let mut start = self.portion(&everything(), cap).await?;
+        let mut start = self.portion(&everything(), self.left(), 0).await?;
         if !start.is_whole {
-            let cap = PortionCap { request_units: self.left() / ATTEMPT_DIVISOR, items: u64::MAX };
-            start = self.portion(&everything(), cap).await?;
+            let most = self.left() / ATTEMPT_DIVISOR;
+            start = self.portion(&everything(), most, u64::MAX).await?;
         }
         if start.is_whole {
             (self.drawn.share, self.drawn.is_complete) = (1.0, true);
@@ -150,8 +143,8 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
             if !self.goes_on() {
                 break;
             }
-            let cap = PortionCap { request_units: self.left(), items: u64::MAX };
-            let portion = self.portion(&query_of(endings_of_portion)?, cap).await?;
+            let query = query_of(endings_of_portion)?;
+            let portion = self.portion(&query, self.left(), u64::MAX).await?;
             if !portion.is_whole {
                 break;
             }
@@ -173,8 +166,7 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
                 bail!("the request units are too few for a sample; raise --max-request-units");
             }
             let query = query_of(&endings.some(search.length, 1, self.seed))?;
-            let cap = PortionCap { request_units: self.left() / ATTEMPT_DIVISOR, items: wanted };
-            let found = self.portion(&query, cap).await?;
+            let found = self.portion(&query, self.left() / ATTEMPT_DIVISOR, wanted).await?;
             let found = if found.is_whole { found.items.len() as u64 } else { wanted };
             if let SearchStep::Take { length, endings: n } = search.next(endings, found, wanted) {
                 return Ok((length, n));
@@ -182,12 +174,18 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
         }
     }
 
-    /// Reads a portion as far as its cap allows. The service may throttle it, and split its physical partition.
-    async fn portion(&mut self, query: &Query, cap: PortionCap) -> anyhow::Result<SamplePortion> {
+    /// Reads a portion of at most so many request units and items. The service may throttle it, and split its
+    /// physical partition.
+    async fn portion(
+        &mut self,
+        query: &Query,
+        request_units: f64,
+        items: u64,
+    ) -> anyhow::Result<SamplePortion> {
         let mut pause = FIRST_RETRY_PAUSE;
         let mut attempt = 1;
         loop {
-            match self.attempt(query, cap).await {
+            match self.attempt(query, request_units, items).await {
                 Err(error) if attempt < MAX_ATTEMPTS && is_throttled(&error) => {
                     tokio::time::sleep(pause).await;
                     pause *= 2;
@@ -201,7 +199,8 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
     async fn attempt(
         &mut self,
         query: &Query,
-        cap: PortionCap,
+        request_units: f64,
+        items: u64,
     ) -> azure_data_cosmos::Result<SamplePortion> {
         let mut portion = SamplePortion::default();
         let mut pages = self.container.pages(query.clone(), self.page_items()).await?;
@@ -213,10 +212,10 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
             self.dearest_page = self.dearest_page.max(cost);
             if !page.items().is_empty() {
                 #[expect(clippy::cast_precision_loss, reason = "at most 100")]
-                let items = page.items().len() as f64;
+                let n = page.items().len() as f64;
                 let of_items = (cost - QUERY_REQUEST_UNITS).max(0.0);
-                self.dearest_item = self.dearest_item.max(of_items / items);
-                self.read = (self.read.0 + items, self.read.1 + of_items);
+                self.dearest_item = self.dearest_item.max(of_items / n);
+                self.read = (self.read.0 + n, self.read.1 + of_items);
             }
             for text in page.into_items() {
                 let bytes = text.get().len();
@@ -227,9 +226,9 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
                     _ => portion.unreadable += 1,
                 }
             }
-            let is_within = portion.request_units + self.dearest_page <= cap.request_units
+            let is_within = portion.request_units + self.dearest_page <= request_units
                 && 2.0 * self.dearest_page <= self.left();
-            if !is_within || portion.items.len() as u64 + portion.unreadable > cap.items {
+            if !is_within || portion.items.len() as u64 + portion.unreadable > items {
                 return Ok(portion);
             }
         }

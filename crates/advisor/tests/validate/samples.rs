@@ -1,21 +1,21 @@
 //! A tenth of a container, drawn at random, gives the key of the whole at about its cost. So does the whole in any
 //! order.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tributary_partition::{
     CandidateReport, RequestKind, ValidationOptions,
     advice::{Advice, AdviceQuestion},
     validate,
 };
 
-use crate::world::{query, second};
+use crate::world::{near, query, second};
 
 /// A data set with its requests and candidates.
 struct Data {
     name: &'static str,
     items: Vec<Value>,
     requests: Vec<Value>,
-    candidates: &'static [&'static str],
+    candidates: &'static str,
 }
 
 /// Returns a number between 0 and 1 that only depends on `n`.
@@ -37,8 +37,13 @@ fn skewed(n: u64, of: u64, most: u64) -> u64 {
     ((most as f64).powf(random(n, of)) - 1.0) as u64
 }
 
-fn read(kind: &str, filters: Value, per_day: u32) -> Value {
-    json!({"kind": kind, "operation": "read", "filters": filters, "frequency": {"perDay": per_day}})
+/// Returns filters by values of the sample.
+fn by(paths: &[&str]) -> Value {
+    paths.iter().map(|path| ((*path).to_owned(), json!("?"))).collect::<Map<_, _>>().into()
+}
+
+fn read(paths: &[&str], per_day: u32) -> Value {
+    json!({"kind": "read", "operation": "read", "filters": by(paths), "frequency": {"perDay": per_day}})
 }
 
 fn create(per_day: u32) -> Value {
@@ -52,6 +57,11 @@ fn page(kind: &str, filters: Value, order: &str, per_day: u32) -> Value {
     request
 }
 
+/// Returns filters by a value of the sample and the last days of a time.
+fn recent(path: &str, time: &str, days: &str) -> Value {
+    json!({path: "?", time: {"last": days}})
+}
+
 const N: u64 = 6_000;
 
 fn items(item: impl Fn(u64) -> Value) -> Vec<Value> {
@@ -62,106 +72,85 @@ fn at(n: u64) -> String {
     second(n * 400)
 }
 
+fn pad(bytes: usize) -> String {
+    "p".repeat(bytes)
+}
+
 fn data() -> Vec<Data> {
-    let pad = |bytes: usize| "p".repeat(bytes);
-    vec![
-        Data {
-            name: "orders of customers",
-            items: items(
-                |n| json!({"id": format!("order-{n}"), "customerId": format!("c-{}", below(n, 1, 1_500)), "status": below(n, 2, 4), "createdAt": at(n), "x": pad(400)}),
-            ),
-            requests: vec![
-                read("read", json!({"/id": "?", "/customerId": "?"}), 400_000),
-                page(
-                    "orders of a customer",
-                    json!({"/customerId": "?"}),
-                    "/createdAt desc",
-                    300_000,
-                ),
-                query("by status", json!({"/status": 1, "/createdAt": {"last": "1 day"}}), 20),
-                create(50_000),
-            ],
-            candidates: &[
-                "/customerId",
-                "/id",
-                "/status",
-                "/createdAt by day",
-                "/customerId,/id",
-                "/id in 100 buckets",
-            ],
-        },
-        Data {
-            name: "readings of devices",
-            items: items(
-                |n| json!({"id": format!("reading-{n}"), "deviceId": format!("d-{}", below(n, 5, 600)), "site": below(n, 5, 600) % 9, "at": at(n), "x": pad(120)}),
-            ),
-            requests: vec![
-                query(
-                    "last day of a device",
-                    json!({"/deviceId": "?", "/at": {"last": "1 day"}}),
-                    100_000,
-                ),
-                query("all of a site, a day", json!({"/site": "?", "/at": {"last": "1 day"}}), 50),
-                create(4_000_000),
-            ],
-            candidates: &[
-                "/deviceId",
-                "/site",
-                "/at by day",
-                "/deviceId+/at by day",
-                "/deviceId,/at by day",
-                "/id",
-            ],
-        },
-        Data {
-            name: "documents of tenants",
-            items: items(
-                |n| json!({"id": format!("doc-{n}"), "tenantId": format!("t-{}", skewed(n, 6, 60)), "userId": format!("u-{}", below(n, 7, 4_000)), "createdAt": at(n), "x": pad(900)}),
-            ),
-            requests: vec![
-                page("of a tenant", json!({"/tenantId": "?"}), "/createdAt desc", 60_000),
-                page(
-                    "of a user",
-                    json!({"/tenantId": "?", "/userId": "?"}),
-                    "/createdAt desc",
-                    90_000,
-                ),
-                read("read", json!({"/id": "?", "/tenantId": "?", "/userId": "?"}), 200_000),
-                create(8_000),
-            ],
-            candidates: &["/tenantId", "/tenantId,/userId", "/userId", "/tenantId,/id", "/id"],
-        },
-        Data {
-            name: "sessions by id alone",
-            items: items(
-                |n| json!({"id": format!("session-{n}"), "userId": format!("u-{}", below(n, 8, 6_000)), "createdAt": at(n), "x": pad(700)}),
-            ),
-            requests: vec![
-                read("read", json!({"/id": "?"}), 5_000_000),
-                json!({"kind": "touch", "operation": "patch", "filters": {"/id": "?"}, "set": ["/seen"], "frequency": {"perDay": 1_000_000}}),
-                create(200_000),
-            ],
-            candidates: &[
-                "/id",
-                "/userId",
-                "/userId,/id",
-                "/id in 100 buckets",
-                "/createdAt by day",
-            ],
-        },
-        Data {
-            name: "carts with their lines",
-            items: items(
-                |n| json!({"id": format!("line-{n}"), "cartId": format!("cart-{}", n / 4), "userId": format!("u-{}", below(n / 4, 17, 2_000)), "at": at(n), "x": pad(180)}),
-            ),
-            requests: vec![
-                query("lines of a cart", json!({"/cartId": "?"}), 900_000),
-                json!({"kind": "add", "operation": "transaction", "filters": {"/cartId": "?"}, "writes": [{"operation": "create"}, {"operation": "replace"}], "frequency": {"perDay": 300_000}}),
-                query("of a user", json!({"/userId": "?"}), 500),
-            ],
-            candidates: &["/cartId", "/userId", "/id", "/userId,/cartId", "/cartId in 100 buckets"],
-        },
-    ]
+    let orders = Data {
+        name: "orders of customers",
+        items: items(|n| {
+            let customer = format!("c-{}", below(n, 1, 1_500));
+            json!({"id": format!("order-{n}"), "customerId": customer, "status": below(n, 2, 4),
+                "createdAt": at(n), "x": pad(400)})
+        }),
+        requests: vec![
+            read(&["/id", "/customerId"], 400_000),
+            page("of a customer", by(&["/customerId"]), "/createdAt desc", 300_000),
+            query("by status", json!({"/status": 1, "/createdAt": {"last": "1 day"}}), 20),
+            create(50_000),
+        ],
+        candidates: "/customerId|/id|/status|/createdAt by day|/customerId,/id|/id in 100 buckets",
+    };
+    let readings = Data {
+        name: "readings of devices",
+        items: items(|n| {
+            let device = below(n, 5, 600);
+            json!({"id": format!("reading-{n}"), "deviceId": format!("d-{device}"), "site": device % 9,
+                "at": at(n), "x": pad(120)})
+        }),
+        requests: vec![
+            query("last day of a device", recent("/deviceId", "/at", "1 day"), 100_000),
+            query("all of a site, a day", recent("/site", "/at", "1 day"), 50),
+            create(4_000_000),
+        ],
+        candidates: "/deviceId|/site|/at by day|/deviceId+/at by day|/deviceId,/at by day|/id",
+    };
+    let documents = Data {
+        name: "documents of tenants",
+        items: items(|n| {
+            let user = format!("u-{}", below(n, 7, 4_000));
+            json!({"id": format!("doc-{n}"), "tenantId": format!("t-{}", skewed(n, 6, 60)), "userId": user,
+                "createdAt": at(n), "x": pad(900)})
+        }),
+        requests: vec![
+            page("of a tenant", by(&["/tenantId"]), "/createdAt desc", 60_000),
+            page("of a user", by(&["/tenantId", "/userId"]), "/createdAt desc", 90_000),
+            read(&["/id", "/tenantId", "/userId"], 200_000),
+            create(8_000),
+        ],
+        candidates: "/tenantId|/tenantId,/userId|/userId|/tenantId,/id|/id",
+    };
+    let sessions = Data {
+        name: "sessions by id alone",
+        items: items(|n| {
+            let user = format!("u-{}", below(n, 8, 6_000));
+            json!({"id": format!("session-{n}"), "userId": user, "createdAt": at(n), "x": pad(700)})
+        }),
+        requests: vec![
+            read(&["/id"], 5_000_000),
+            json!({"kind": "touch", "operation": "patch", "filters": {"/id": "?"}, "set": ["/seen"],
+                "frequency": {"perDay": 1_000_000}}),
+            create(200_000),
+        ],
+        candidates: "/id|/userId|/userId,/id|/id in 100 buckets|/createdAt by day",
+    };
+    let carts = Data {
+        name: "carts with their lines",
+        items: items(|n| {
+            let user = format!("u-{}", below(n / 4, 17, 2_000));
+            json!({"id": format!("line-{n}"), "cartId": format!("cart-{}", n / 4), "userId": user,
+                "at": at(n), "x": pad(180)})
+        }),
+        requests: vec![
+            query("lines of a cart", by(&["/cartId"]), 900_000),
+            json!({"kind": "add", "operation": "transaction", "filters": {"/cartId": "?"},
+                "writes": [{"operation": "create"}, {"operation": "replace"}], "frequency": {"perDay": 300_000}}),
+            query("of a user", by(&["/userId"]), 500),
+        ],
+        candidates: "/cartId|/userId|/id|/userId,/cartId|/cartId in 100 buckets",
+    };
+    vec![orders, readings, documents, sessions, carts]
 }
 
 impl Data {
@@ -181,7 +170,7 @@ impl Data {
     }
 
     fn reports(&self, items: &[Value], options: ValidationOptions) -> Vec<CandidateReport> {
-        let candidates = self.candidates.iter().map(|key| key.parse().unwrap()).collect();
+        let candidates = self.candidates.split('|').map(|key| key.parse().unwrap()).collect();
         let lines: String = items.iter().map(|item| item.to_string() + "\n").collect();
         validate(lines.as_bytes(), self.kinds(), candidates, options).unwrap()
     }
@@ -232,40 +221,21 @@ fn a_tenth_and_any_order_give_the_key_of_the_whole_at_about_its_cost() {
 /// limits and by where the requests of today go.
 #[test]
 fn a_sample_of_a_large_container_decides_as_the_whole_file_does() {
-    let items = items(
-        |n| json!({"id": format!("{n}"), "origin": format!("o-{}", below(n, 40, 3)), "flight": format!("f-{}", skewed(n, 41, 800)), "at": at(n), "x": "p".repeat(120)}),
-    );
+    let items = items(|n| {
+        let origin = format!("o-{}", below(n, 40, 3));
+        json!({"id": format!("{n}"), "origin": origin, "flight": format!("f-{}", skewed(n, 41, 800)),
+            "at": at(n), "x": pad(120)})
+    });
     let data = Data {
         name: "departures",
         items,
         requests: vec![
-            page(
-                "departures",
-                json!({"/origin": "?", "/at": {"last": "1 day"}}),
-                "/at desc",
-                20_000_000,
-            ),
-            read(
-                "one",
-                json!({"/id": "?", "/origin": "?", "/flight": "?", "/at": "?"}),
-                50_000_000,
-            ),
-            page(
-                "of a flight",
-                json!({"/flight": "?", "/at": {"last": "7 days"}}),
-                "/at desc",
-                2_000_000,
-            ),
+            page("departures", recent("/origin", "/at", "1 day"), "/at desc", 20_000_000),
+            read(&["/id", "/origin", "/flight", "/at"], 50_000_000),
+            page("of a flight", recent("/flight", "/at", "7 days"), "/at desc", 2_000_000),
             create(90_000),
         ],
-        candidates: &[
-            "/origin",
-            "/at by day",
-            "/origin+/at by day",
-            "/flight",
-            "/origin,/flight",
-            "/id",
-        ],
+        candidates: "/origin|/at by day|/origin+/at by day|/flight|/origin,/flight|/id",
     };
     let whole = data.advice_for(&data.items, 1_000_000_000, None);
     let sample = data.advice_for(&drawn(&data.items, 0.1), 1_000_000_000, None);
@@ -283,34 +253,23 @@ fn a_group_within_whole_keys_is_complete_and_one_over_several_is_not() {
     let items = items(
         |n| json!({"id": format!("{n}"), "user": n / 8, "tag": below(n, 60, 100), "at": at(n)}),
     );
-    let whole_users: Vec<_> = items
-        .iter()
-        .filter(|item| random(item["user"].as_u64().unwrap(), 61) < 0.1)
-        .cloned()
-        .collect();
+    let is_drawn = |item: &&Value| random(item["user"].as_u64().unwrap(), 61) < 0.1;
+    let whole_users: Vec<_> = items.iter().filter(is_drawn).cloned().collect();
     let data = Data {
         name: "users",
         items,
         requests: vec![
-            query("of a user", json!({"/user": "?"}), 100),
-            query("of a tag", json!({"/tag": "?"}), 100),
+            query("of a user", by(&["/user"]), 100),
+            query("of a tag", by(&["/tag"]), 100),
         ],
-        candidates: &["/user", "/user+/at by month"],
+        candidates: "/user|/user+/at by month",
     };
-    let loaded = |items: &[Value], whole_keys: Option<&str>| {
-        let mut options = Data::options(items, N, Some(8));
-        options.whole_keys = whole_keys.map(|key| key.parse().unwrap());
-        let report = data.reports(items, options).remove(0);
-        let loaded = report
-            .estimates
-            .requests
-            .iter()
-            .map(|request| request.items_loaded)
-            .collect::<Vec<_>>();
-        (loaded, report.estimates.cardinality.value)
+    let options = ValidationOptions {
+        whole_keys: Some("/user".parse().unwrap()),
+        ..Data::options(&whole_users, N, Some(8))
     };
-    let (of_keys, n_keys) = loaded(&whole_users, Some("/user"));
-    crate::world::near(of_keys[0], 8.0, 1e-9);
-    crate::world::near(of_keys[1], 61.0, 0.25);
-    crate::world::near(n_keys, 750.0, 0.01);
+    let estimates = data.reports(&whole_users, options).remove(0).estimates;
+    near(estimates.requests[0].items_loaded, 8.0, 1e-9);
+    near(estimates.requests[1].items_loaded, 61.0, 0.25);
+    near(estimates.cardinality.value, 750.0, 0.01);
 }
