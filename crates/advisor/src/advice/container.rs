@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     UniquenessPlan,
-    indexes::{IndexPaths, IndexedQuery, SortedPath, indexes, queries},
+    indexes::{IndexPaths, IndexedQuery, SortedPath, queries},
 };
 use crate::{findings::is_computed, request::RequestKind};
 
@@ -60,23 +60,19 @@ impl ContainerDefinition {
             path
         });
         let paths: Vec<_> = paths.collect();
+        let (queries, indexes) = queries(strategy, &paths, requests);
         let kind = if paths.len() > 1 { "MultiHash" } else { "Hash" };
         let mut entry = json!({
             "id": name,
             "partitionKey": {"paths": paths, "kind": kind, "version": 2},
-            "indexingPolicy": indexing_policy(indexes(strategy, &paths, requests)),
+            "indexingPolicy": indexing_policy(indexes),
         });
         let unique = unique.iter().filter_map(|plan| plan.unique_key.as_ref());
         let unique: Vec<_> = unique.map(|paths| json!({"paths": paths})).collect();
         if !unique.is_empty() {
             entry["uniqueKeyPolicy"] = json!({"uniqueKeys": unique});
         }
-        Self {
-            bicep: resource(&entry),
-            entry,
-            computed,
-            queries: queries(strategy, &paths, requests),
-        }
+        Self { bicep: resource(&entry), entry, computed, queries }
     }
 
     /// Returns the number of paths with an index of their own, and that of composite indexes.

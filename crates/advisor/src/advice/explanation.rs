@@ -223,7 +223,17 @@ fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<Str
         ),
         copies => {
             let copies = copies.iter().map(|copy| {
-                format!("a second copy under {} for \"{}\"", copy.strategy, copy.request)
+                let saves = about(copy.saves());
+                let SecondCopy { strategy, request, .. } = copy;
+                let costs = copy.upkeep.map(|upkeep| {
+                    format!(
+                        " and costs {} RU a day as a global secondary index and {} as a projection",
+                        about(upkeep.global_secondary_index),
+                        about(upkeep.projection)
+                    )
+                });
+                let costs = costs.unwrap_or_default();
+                format!("a second copy under {strategy} for \"{request}\", which saves {saves} RU a day{costs}")
             });
             format!("Keep {strategy}, and make {}.", copies.collect::<Vec<_>>().join(", and "))
         }

@@ -53,21 +53,19 @@ struct QueryShape<'a> {
     order: Vec<SortedPath>,
 }
 
-/// Returns the queries of the requests in a container with this key, which is stored at `paths`.
+/// Returns the queries of the requests in a container with this key, which is stored at `paths`, and the indexes
+/// that serve them.
 pub(super) fn queries(
     strategy: &KeyStrategy,
     paths: &[PropertyPath],
     requests: &[RequestKind],
-) -> Vec<IndexedQuery> {
-    shapes(strategy, paths, requests).iter().map(QueryShape::query).collect()
+) -> (Vec<IndexedQuery>, IndexPaths) {
+    let shapes = requests.iter().filter_map(|request| QueryShape::new(strategy, paths, request));
+    let shapes: Vec<_> = shapes.collect();
+    (shapes.iter().map(QueryShape::query).collect(), indexes(&shapes, paths, requests.is_empty()))
 }
 
-pub(super) fn indexes(
-    strategy: &KeyStrategy,
-    paths: &[PropertyPath],
-    requests: &[RequestKind],
-) -> IndexPaths {
-    let shapes = shapes(strategy, paths, requests);
+fn indexes(shapes: &[QueryShape<'_>], paths: &[PropertyPath], has_no_requests: bool) -> IndexPaths {
     let mut composites: Vec<Vec<SortedPath>> = Vec::new();
     for index in shapes.iter().filter_map(QueryShape::composite) {
         // An index is read from both ends.
@@ -78,7 +76,7 @@ pub(super) fn indexes(
     }
     let is_unknown =
         |shape: &QueryShape<'_>| shape.request.filters.is_empty() && shape.order.is_empty();
-    if requests.is_empty() || shapes.iter().any(is_unknown) {
+    if has_no_requests || shapes.iter().any(is_unknown) {
         return IndexPaths { ranges: None, composites };
     }
     let ranges = shapes.iter().flat_map(|shape| shape.ranges(&composites));
@@ -95,14 +93,6 @@ pub(super) fn indexes(
     IndexPaths { ranges: Some(ranges), composites }
 }
 
-fn shapes<'a>(
-    strategy: &KeyStrategy,
-    paths: &[PropertyPath],
-    requests: &'a [RequestKind],
-) -> Vec<QueryShape<'a>> {
-    requests.iter().filter_map(|request| QueryShape::new(strategy, paths, request)).collect()
-}
-
 impl<'a> QueryShape<'a> {
     /// Returns the query of a request, or `None` for a request by the id within a partition.
     fn new(
@@ -114,9 +104,8 @@ impl<'a> QueryShape<'a> {
         let named: Vec<_> = strategy.levels().iter().take_while(names).collect();
         let is_point = named.len() == strategy.levels().len();
         match request.operation {
-            RequestOperation::Query => {}
             RequestOperation::Create | RequestOperation::Transaction => return None,
-            _ if is_point => return None,
+            operation if is_point && operation != RequestOperation::Query => return None,
             _ => {}
         }
         let mut equal: Vec<PropertyPath> = paths[..named.len()].to_vec();
@@ -234,9 +223,7 @@ fn condition(path: &PropertyPath, wanted: &RequestFilter) -> Vec<String> {
             let to = range.to.as_ref().map(|_| format!("{of} < @{name}To"));
             from.into_iter().chain(to).collect()
         }
-        RequestFilter::Drawn | RequestFilter::Fixed(FilterCondition::Equals(_)) => {
-            vec![format!("{of} = @{name}")]
-        }
+        _ => vec![format!("{of} = @{name}")],
     }
 }
 
@@ -263,16 +250,7 @@ fn property(path: &PropertyPath) -> String {
 }
 
 fn parameter(path: &PropertyPath) -> String {
-    let names: Vec<_> = path
-        .names()
-        .iter()
-        .map(|name| {
-            name.chars()
-                .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' })
-                .collect::<String>()
-        })
-        .collect();
-    names.join("_")
+    path.names().join("_").replace(|letter: char| !letter.is_ascii_alphanumeric(), "_")
 }
 
 fn is_word(name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AdviceQuestion, ContainerDefinition, rank};
+use super::{ContainerDefinition, rank};
 use crate::{RequestKind, ValidationOptions, report::CandidateReport, validate};
 
 fn definition(strategy: &str, requests: &[Value]) -> ContainerDefinition {
@@ -147,9 +147,4 @@ fn texts_and_unique_keys_are_quoted_in_bicep() {
     ] {
         assert!(definition.bicep.lines().any(|other| other == line), "{}", definition.bicep);
     }
-}
-
-#[test]
-fn without_candidates_there_is_no_advice() {
-    assert!(super::Advice::new(Vec::new(), &[], &AdviceQuestion::default()).is_none());
 }

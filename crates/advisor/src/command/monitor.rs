@@ -3,7 +3,7 @@
 use std::{io::BufReader, path::PathBuf, process::ExitCode};
 
 use crate::{
-    monitor::{PartitionMetrics, PartitionMonitor},
+    monitor::PartitionMonitor,
     output,
     traffic::{PartitionUse, Traffic},
 };
@@ -57,10 +57,16 @@ pub(crate) struct MonitorArguments {
 
 pub(crate) fn run(arguments: &MonitorArguments) -> anyhow::Result<ExitCode> {
     let measured = (!arguments.telemetry.is_empty()).then(|| measured(arguments)).transpose()?;
-    let metrics = match &arguments.current {
-        Some(key) => of_file(arguments, key, measured)?,
-        None => of_live_container(arguments, measured)?,
+    let (monitor, items_in_container) = match &arguments.current {
+        Some(key) => {
+            let mut monitor = PartitionMonitor::new(key.clone());
+            let files = run_analysis::open(&arguments.items)?;
+            run_analysis::read(files, |items| monitor.add(items))?;
+            (monitor, arguments.items_in_container)
+        }
+        None => of_live_container(arguments)?,
     };
+    let metrics = monitor.metrics(items_in_container, measured).context("there are no items")?;
     print(&if arguments.json { json(&metrics)? } else { output::text(&metrics.sections()) })?;
     Ok(ExitCode::from(u8::from(metrics.has_warning())))
 }
@@ -74,47 +80,24 @@ fn measured(arguments: &MonitorArguments) -> anyhow::Result<PartitionUse> {
     traffic.partition_use().context("--telemetry")
 }
 
-fn of_file(
-    arguments: &MonitorArguments,
-    key: &KeyStrategy,
-    measured: Option<PartitionUse>,
-) -> anyhow::Result<PartitionMetrics> {
-    let mut monitor = PartitionMonitor::new(key.clone());
-    run_analysis::read(run_analysis::open(&arguments.items)?, |items| monitor.add(items))?;
-    metrics(monitor, arguments.items_in_container, measured)
-}
-
+/// Returns the monitor of a random sample of the container, and the number of its items.
 #[cfg(feature = "cosmos")]
 fn of_live_container(
     arguments: &MonitorArguments,
-    measured: Option<PartitionUse>,
-) -> anyhow::Result<PartitionMetrics> {
+) -> anyhow::Result<(PartitionMonitor, Option<u64>)> {
     super::sample::block_on(async {
         let container = arguments.draw.open(&arguments.container).await?;
         let mut monitor = PartitionMonitor::new(container.key().clone());
-        let drawn = arguments
-            .draw
-            .draw(&container, |items| {
-                monitor.add(&items);
-                Ok(())
-            })
-            .await?;
-        metrics(monitor, Some(drawn.items_in_container()), measured)
+        let keep = |items: Vec<_>| {
+            monitor.add(&items);
+            Ok(())
+        };
+        let drawn = arguments.draw.draw(&container, keep).await?;
+        Ok((monitor, Some(drawn.items_in_container())))
     })
 }
 
 #[cfg(not(feature = "cosmos"))]
-fn of_live_container(
-    _: &MonitorArguments,
-    _: Option<PartitionUse>,
-) -> anyhow::Result<PartitionMetrics> {
+fn of_live_container(_: &MonitorArguments) -> anyhow::Result<(PartitionMonitor, Option<u64>)> {
     anyhow::bail!("give --items: this build has no access to accounts (feature `cosmos`)")
-}
-
-fn metrics(
-    monitor: PartitionMonitor,
-    items_in_container: Option<u64>,
-    measured: Option<PartitionUse>,
-) -> anyhow::Result<PartitionMetrics> {
-    monitor.metrics(items_in_container, measured).context("there are no items")
 }

@@ -1,13 +1,9 @@
 //! The counts of one kind of request.
 
-use std::{
-    collections::BTreeMap,
-    hash::{Hash, Hasher},
-};
+use std::collections::BTreeMap;
 
 use cosmos_model::partitioning::{FilterCondition, Key, KeyValue, path::PropertyPath};
 use serde_json::Value;
-use twox_hash::XxHash64;
 
 use super::{PreparedItem, seconds, times};
 use crate::{
@@ -15,7 +11,7 @@ use crate::{
     request::{
         QuerySelection, RequestFilter, RequestKind, RequestOperation, TransactionStep, compared,
     },
-    sketch::{KeyCounts, UniformSample},
+    sketch::{KeyCounts, UniformSample, hash},
     words::float,
 };
 
@@ -138,15 +134,11 @@ impl RequestCounts {
         if !self.fixed.iter().all(meets_all) {
             return None;
         }
-        let mut hasher = XxHash64::with_seed(0);
-        for path in &self.drawn {
-            // No request asks for a value that the item lacks.
-            match path.find(item.value)? {
-                Value::String(text) => text.hash(&mut hasher),
-                other => KeyValue::from_property(Some(other)).ok()?.hash(&mut hasher),
-            }
-        }
-        let hash = hasher.finish();
+        // No request asks for a value that the item lacks.
+        let value =
+            |path: &PropertyPath| KeyValue::from_property(Some(path.find(item.value)?)).ok();
+        let drawn: Vec<_> = self.drawn.iter().map(value).collect::<Option<_>>()?;
+        let hash = hash(&drawn);
         let mut slot = None;
         if let Some((_, seconds)) = &self.last
             && time? <= newest_allowed
@@ -167,16 +159,14 @@ impl RequestCounts {
         };
         if let Some(groups) = &mut self.groups {
             let newest = self.newest;
-            let paths = &self.drawn;
-            let key = || values(paths, item).collect::<Key>();
+            let key = || drawn.iter().cloned().collect::<Key>();
             groups.add(hash, key, item.stored_bytes, item.cluster, |slots: &mut TimeSlots| {
                 if let Some((slot, seconds)) = slot {
                     slots.add(slot, newest.div_euclid(slot_seconds(seconds)));
                 }
             });
         }
-        let paths = &self.drawn;
-        self.draws.offer(item.draw, || values(paths, item).collect());
+        self.draws.offer(item.draw, || drawn);
         Some(())
     }
 
@@ -298,10 +288,6 @@ impl MatchedItems {
     }
 }
 
-fn values(paths: &[PropertyPath], item: &PreparedItem<'_>) -> impl Iterator<Item = KeyValue> {
-    paths.iter().filter_map(|path| KeyValue::from_property(path.find(item.value)).ok())
-}
-
 fn slot_seconds(window: i64) -> i64 {
     (window / WINDOW_SLOTS).max(1)
 }
@@ -319,11 +305,6 @@ fn selected_bytes(paths: &[PropertyPath], item: &PreparedItem<'_>) -> u64 {
 /// Returns true if a value meets a condition, as the service compares: texts by their code points,
 /// numbers by size, and nothing else in a range.
 fn meets(value: Option<&Value>, condition: &FilterCondition) -> bool {
-    if let (Some(Value::String(text)), FilterCondition::Equals(KeyValue::Text(wanted))) =
-        (value, condition)
-    {
-        return text == wanted;
-    }
     let Ok(value) = KeyValue::from_property(value) else { return false };
     match condition {
         FilterCondition::Equals(wanted) => value == *wanted,

@@ -99,6 +99,11 @@ fn a_request_without_a_meaning_or_with_two_is_refused() {
         (range(r#"{"from": 3, "to": "4"}"#), &["two texts, or two numbers"]),
         (range("{}"), &["`from`, `to`, or both"]),
         (range("[]"), &["an empty list finds nothing"]),
+        (range(r#"{"last": "a while"}"#), &["such as \"30 days\""]),
+        (range(r#"{"since": 1}"#), &["a list of values, or"]),
+        (query("\"at\": \"?\""), &["begin with /"]),
+        (of("scan", json!({})), &["unknown variant `scan`"]),
+        (of("query", json!({"orderBy": "newest"})), &["/createdAt desc"]),
         (
             writes(json!([{"operation": "create", "items": 100}, {"operation": "patch"}])),
             &["at most 100", "101", "split it"],
