@@ -32,13 +32,11 @@ mod cost;
 mod hotness;
 mod load;
 pub(crate) mod model;
-mod prefixes;
 mod risks;
 
-use cost::{CostBasis, RequestVisits};
+use cost::{CostBasis, KeyPrefixes, RequestVisits};
 use load::PartitionLoads;
 use model::ContainerModel;
-use prefixes::KeyPrefixes;
 
 #[derive(Debug)]
 pub(crate) struct Estimates<'a> {

@@ -1,5 +1,7 @@
 //! The costs of a kind of request under a candidate: the steps 2 to 5 of [`super`].
 
+use std::collections::HashMap;
+
 use cosmos_model::charges::{
     policy::IndexingPolicy,
     rates::{
@@ -8,17 +10,18 @@ use cosmos_model::charges::{
     },
 };
 use cosmos_model::partitioning::{
-    Filter, FilterCondition, FilterVisit, KeyPart, KeyStrategy, KeyValue, filter::ValueRange,
+    Filter, FilterCondition, FilterVisit, Key, KeyPart, KeyStrategy, KeyValue, filter::ValueRange,
     path::PropertyPath,
 };
 
-use super::{KeyPrefixes, load::period_days};
+use super::load::period_days;
 use crate::{
     counts::{
         candidate::CandidateCounts,
         request::{FoundItems, MatchedItems, RequestCounts},
     },
-    limits::SECONDS_OF_A_DAY,
+    limits::{PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
+    population::KeyGroup,
     report::{NamedLevels, RequestEstimates},
     request::{QuerySelection, RequestFilter, RequestOperation, TransactionStep},
     words::{float, time_text},
@@ -318,5 +321,32 @@ impl CostBasis<'_> {
         let by_key = names_key && self.candidate.is_computed();
         let others = u64::from(request.order_by.is_some()) + u64::from(by_key);
         float(filter.sum::<u64>() + others)
+    }
+}
+
+/// The bytes of the data under the first levels of a hierarchical key.
+#[derive(Debug)]
+pub(super) struct KeyPrefixes<'a>(HashMap<&'a [KeyValue], f64>);
+
+impl<'a> KeyPrefixes<'a> {
+    pub(super) fn new(candidate: &CandidateCounts, partitions: &[KeyGroup<'a, ()>]) -> Self {
+        let mut bytes = HashMap::new();
+        let n_levels = candidate.strategy.levels().len();
+        if n_levels > 1 {
+            for group in partitions {
+                let values = group.row.key.values();
+                for length in 1..n_levels.min(values.len()) {
+                    *bytes.entry(&values[..length]).or_insert(0.0) += group.all_bytes;
+                }
+            }
+        }
+        Self(bytes)
+    }
+
+    /// Returns the number of physical partitions that a prefix needs. Keys with one prefix are neighbours, and
+    /// the store separates neighbours only where a physical partition would be too large.
+    pub(super) fn physical_partitions(&self, prefix: &Key) -> f64 {
+        let bytes = self.0.get(prefix.values()).copied().unwrap_or(0.0);
+        (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0)
     }
 }

@@ -1,6 +1,6 @@
 //! Writes over time: the busiest window, and the heat of each key.
 
-use std::collections::HashMap;
+use std::{cmp::Reverse, collections::HashMap, hash::Hash};
 
 use cosmos_model::partitioning::path::PropertyPath;
 
@@ -43,14 +43,8 @@ pub(crate) fn hotness(
     let oldest = events.iter().map(|event| event.time).min()?;
     let newest = events.iter().map(|event| event.time).max()?;
     let busiest_of = |seconds: u32| {
-        let mut windows = HashMap::new();
-        for event in &events {
-            *windows.entry(event.time.div_euclid(i64::from(seconds))).or_insert(0_u64) += 1;
-        }
-        // The oldest of equals.
-        let busiest =
-            windows.into_iter().max_by_key(|(window, n)| (*n, std::cmp::Reverse(*window)));
-        busiest.map(|(window, n)| (seconds, window, n))
+        let windows = events.iter().map(|event| event.time.div_euclid(i64::from(seconds)));
+        most_frequent(windows).map(|(window, n)| (seconds, window, n))
     };
     let mut busiest = WINDOW_SECONDS.into_iter().filter_map(busiest_of);
     let (seconds, window, n) = busiest.find(|(seconds, _, n)| {
@@ -73,12 +67,13 @@ pub(crate) fn hotness(
     })
 }
 
-fn most_frequent(keys: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
+/// Returns the most frequent of these values, the least of equals, and how often it comes.
+fn most_frequent<T: Hash + Ord + Copy>(values: impl Iterator<Item = T>) -> Option<(T, u64)> {
     let mut counts = HashMap::new();
-    for key in keys {
-        *counts.entry(key).or_insert(0_u64) += 1;
+    for value in values {
+        *counts.entry(value).or_insert(0_u64) += 1;
     }
-    counts.into_iter().max_by_key(|(key, n)| (*n, std::cmp::Reverse(*key)))
+    counts.into_iter().max_by_key(|(value, n)| (*n, Reverse(*value)))
 }
 
 /// Returns the key behind a hash. Of very many keys, those with few items are not kept.

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
 };
 
 use serde_json::Value;
@@ -12,7 +12,8 @@ use crate::sample::SampleItem;
 
 /// The places of a file from which items are taken: the start of a file that is sorted by tenant or time has
 /// one tenant or time.
-const FILE_PLACES: usize = 1_000;
+const FILE_PLACES: u64 = 1_000;
+const ITEMS_OF_A_PLACE: usize = 3;
 
 /// The step from a place to the next, without a common divisor with the number of places.
 const PLACE_STRIDE: u64 = 617;
@@ -23,17 +24,10 @@ const MAX_PART_BYTES: u64 = 32 << 20;
 /// Reads items from places all over a file, and goes back to its start. Lines that are no item are skipped
 /// here, and reported by the pass over the whole sample.
 pub(crate) fn part_of_file(file: &mut File) -> io::Result<Vec<SampleItem>> {
-    let part = spread(file)?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(part)
-}
-
-fn spread(file: &mut File) -> io::Result<Vec<SampleItem>> {
     let size = file.metadata()?.len();
-    if size <= MAX_PART_BYTES / 4 {
-        return Ok(items(BufReader::new(&*file), usize::MAX, MAX_PART_BYTES));
-    }
-    let places = u64::try_from(FILE_PLACES).unwrap_or(1);
+    let is_small = size <= MAX_PART_BYTES / 4;
+    let places = if is_small { 1 } else { FILE_PLACES };
+    let most = if is_small { usize::MAX } else { ITEMS_OF_A_PLACE };
     let mut part = Vec::new();
     let mut left = MAX_PART_BYTES;
     // In an order that is all over the file, in case a few large items fill the part.
@@ -45,31 +39,15 @@ fn spread(file: &mut File) -> io::Result<Vec<SampleItem>> {
             // The rest of the line at this place.
             reader.skip_until(b'\n')?;
         }
-        let found = items(reader, MAX_PROFILED_ITEMS / FILE_PLACES, left);
-        left = left.saturating_sub(found.iter().map(|item| item.bytes as u64).sum());
-        part.extend(found);
+        for line in reader.take(left).split(b'\n').map_while(Result::ok).take(most) {
+            let text = line.trim_ascii();
+            if let Ok(value @ Value::Object(_)) = serde_json::from_slice(text) {
+                left = left.saturating_sub(text.len() as u64);
+                part.push(SampleItem { bytes: text.len(), value });
+            }
+        }
     }
-    Ok(part)
-}
-
-fn items(from: impl BufRead, most: usize, bytes: u64) -> Vec<SampleItem> {
-    let lines = from.take(bytes).split(b'\n').map_while(Result::ok).take(most);
-    let item = |line: Vec<u8>| {
-        let text = line.trim_ascii();
-        let value: Value = serde_json::from_slice(text).ok()?;
-        value.is_object().then_some(SampleItem { bytes: text.len(), value })
-    };
-    let mut items: Vec<SampleItem> = lines.filter_map(item).collect();
-    thin(&mut items);
-    items
-}
-
-/// Keeps at most [`MAX_PROFILED_ITEMS`], spread evenly.
-fn thin(items: &mut Vec<SampleItem>) {
-    let step = items.len().div_ceil(MAX_PROFILED_ITEMS).max(1);
-    let mut n = 0;
-    items.retain(|_| {
-        n += 1;
-        (n - 1) % step == 0
-    });
+    file.seek(SeekFrom::Start(0))?;
+    let step = part.len().div_ceil(MAX_PROFILED_ITEMS).max(1);
+    Ok(part.into_iter().step_by(step).collect())
 }

@@ -74,76 +74,97 @@ fn is_small(c: &DataCharacteristics) -> Option<bool> {
     }
 }
 
+/// What the guide says of a kind of strategy: its name, "When to Use", "When to Avoid", and its costs.
+type GuideSection =
+    (&'static str, &'static [StatementRule], &'static [StatementRule], [&'static str; 2]);
+
 impl StrategyKind {
-    /// Returns the guide's name.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::ItemId => "the item's id",
-            Self::EntityId => "entity id",
-            Self::Time => "time",
-            Self::Hybrid => "hybrid: entity and time",
-            Self::TimeAndHash => "synthetic: time and hash",
-            Self::Tenant => "category: the tenant",
-            Self::Hierarchical => "hierarchical",
-            Self::Synthetic => "synthetic: hash buckets",
-        }
+        self.guide().0
     }
 
     /// Returns the guide's "When to Use" and "When to Avoid", with the verdicts of the characteristics.
     pub(super) fn statements(self, c: &DataCharacteristics) -> [Vec<GuideStatement>; 2] {
-        let (to_use, to_avoid): (&[StatementRule], &[StatementRule]) = match self {
-            Self::ItemId => (&[POINT_READS, UNIFORM_ACCESS, HEAVY_WRITES], &[TARGETED_QUERIES]),
-            Self::EntityId => {
-                (&[HEAVY_WRITES, UNIFORM_ACCESS], &[RECENT_FIRST, CROSS_TENANT_QUERIES])
-            }
-            Self::Time => (&[RECENT_FIRST, ARCHIVED_PERIODS], &[ALL_TIMES, HOT_PERIOD]),
-            Self::Hybrid => {
-                (&[LARGE_DATA, MIXED_ACCESS, RECENT_FIRST], &[SMALL_DATA, UNIFORM_ACCESS])
-            }
-            Self::TimeAndHash => (&[HEAVY_WRITES, RECENT_FIRST], &[SMALL_DATA, TARGETED_QUERIES]),
-            Self::Tenant => (&[ISOLATED_TENANTS], &[SKEWED_TENANTS, CROSS_TENANT_QUERIES]),
-            Self::Hierarchical => (&[ISOLATED_TENANTS, SKEWED_TENANTS], &[CROSS_TENANT_QUERIES]),
-            Self::Synthetic => (&[HEAVY_WRITES, UNIFORM_ACCESS], &[TARGETED_QUERIES, SMALL_DATA]),
-        };
+        let (_, to_use, to_avoid, _) = self.guide();
         [to_use, to_avoid].map(|rules| {
             rules.iter().map(|(says, holds)| GuideStatement { says, here: holds(c) }).collect()
         })
     }
 
     pub(super) fn trade_offs(self) -> [&'static str; 2] {
+        self.guide().3
+    }
+
+    fn guide(self) -> GuideSection {
         match self {
-            Self::ItemId => [
-                "every query that is not a point read is a fan-out (the guide's hyperfragmentation)",
-                "no transaction spans two items",
-            ],
-            Self::EntityId => [
-                "a query over several entities visits a partition each, or all",
-                "an entity that grows for ever meets 20 GB: add a level or a period then",
-            ],
-            Self::Time => [
-                "all writes of now go to one partition, which takes 10,000 RU/s at most",
-                "a query without a time is a fan-out",
-            ],
-            Self::Hybrid => [
-                "a query over several periods visits a partition each; over several entities, all",
-                "the key is computed: the app stores it in a property of its own and never in two ways",
-            ],
-            Self::TimeAndHash => [
-                "each query visits all buckets of each of its periods",
-                "more buckets later move almost every value: begin with enough",
-            ],
-            Self::Tenant => [
-                "one large tenant meets 20 GB and 10,000 RU/s: it then needs a second level",
-                "reports over all tenants are fan-outs",
-            ],
-            Self::Hierarchical => [
-                "a query of a tenant visits the few physical partitions that hold it, not one logical partition",
-                "a transaction holds only items whose levels are all equal",
-            ],
-            Self::Synthetic => [
-                "no query can name its partition unless it knows the hashed value",
-                "more buckets later move almost every value: begin with enough",
-            ],
+            Self::ItemId => (
+                "the item's id",
+                &[POINT_READS, UNIFORM_ACCESS, HEAVY_WRITES],
+                &[TARGETED_QUERIES],
+                [
+                    "every query that is not a point read is a fan-out (the guide's hyperfragmentation)",
+                    "no transaction spans two items",
+                ],
+            ),
+            Self::EntityId => (
+                "entity id",
+                &[HEAVY_WRITES, UNIFORM_ACCESS],
+                &[RECENT_FIRST, CROSS_TENANT_QUERIES],
+                [
+                    "a query over several entities visits a partition each, or all",
+                    "an entity that grows for ever meets 20 GB: add a level or a period then",
+                ],
+            ),
+            Self::Time => (
+                "time",
+                &[RECENT_FIRST, ARCHIVED_PERIODS],
+                &[ALL_TIMES, HOT_PERIOD],
+                [
+                    "all writes of now go to one partition, which takes 10,000 RU/s at most",
+                    "a query without a time is a fan-out",
+                ],
+            ),
+            Self::Hybrid => (
+                "hybrid: entity and time",
+                &[LARGE_DATA, MIXED_ACCESS, RECENT_FIRST],
+                &[SMALL_DATA, UNIFORM_ACCESS],
+                [
+                    "a query over several periods visits a partition each; over several entities, all",
+                    "the key is computed: the app stores it in a property of its own and never in two ways",
+                ],
+            ),
+            Self::TimeAndHash => (
+                "synthetic: time and hash",
+                &[HEAVY_WRITES, RECENT_FIRST],
+                &[SMALL_DATA, TARGETED_QUERIES],
+                ["each query visits all buckets of each of its periods", MORE_BUCKETS],
+            ),
+            Self::Tenant => (
+                "category: the tenant",
+                &[ISOLATED_TENANTS],
+                &[SKEWED_TENANTS, CROSS_TENANT_QUERIES],
+                [
+                    "one large tenant meets 20 GB and 10,000 RU/s: it then needs a second level",
+                    "reports over all tenants are fan-outs",
+                ],
+            ),
+            Self::Hierarchical => (
+                "hierarchical",
+                &[ISOLATED_TENANTS, SKEWED_TENANTS],
+                &[CROSS_TENANT_QUERIES],
+                [
+                    "a query of a tenant visits the few physical partitions that hold it, not one logical partition",
+                    "a transaction holds only items whose levels are all equal",
+                ],
+            ),
+            Self::Synthetic => (
+                "synthetic: hash buckets",
+                &[HEAVY_WRITES, UNIFORM_ACCESS],
+                &[TARGETED_QUERIES, SMALL_DATA],
+                ["no query can name its partition unless it knows the hashed value", MORE_BUCKETS],
+            ),
         }
     }
 }
+
+const MORE_BUCKETS: &str = "more buckets later move almost every value: begin with enough";
