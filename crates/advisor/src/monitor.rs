@@ -292,7 +292,7 @@ impl PartitionMetrics {
             self.skew.items,
             self.skew.bytes
         );
-        let mut sizes = Table::new(["LARGEST PARTITIONS", "SIZE"]);
+        let mut sizes = Table::new("LARGEST PARTITIONS | SIZE");
         for size in &self.largest_partitions {
             let source = if size.is_of_the_store { " (the store)" } else { "" };
             sizes.row([shortened(&size.key), bytes(size.bytes) + source]);
@@ -321,7 +321,7 @@ impl PartitionMetrics {
             sentences
                 .push(format!("{} of {queries} queries go to several partitions.", percent(rate)));
         }
-        let mut hottest = Table::new(["HOTTEST PARTITIONS", "REQUEST UNITS", "SHARE"]);
+        let mut hottest = Table::new("HOTTEST PARTITIONS | REQUEST UNITS | SHARE");
         for hot in &self.hot_partitions {
             let units = format!("{:.2}", hot.request_units);
             let label = hot.key.as_deref().unwrap_or(&hot.name);

@@ -56,17 +56,9 @@ impl Advice {
 
     /// Returns the guide's comparison matrix ("Strategy Comparison Matrix"), with measured values.
     fn matrix(&self) -> Table {
-        let mut table = Table::new([
-            "#",
-            "KEY",
-            "RU A DAY",
-            "WITH RISKS",
-            "CARDINALITY",
-            "DISTRIBUTION",
-            "QUERY EFFICIENCY",
-            "COMPLEXITY",
-            "WARNINGS",
-        ]);
+        let mut table = Table::new(
+            "# | KEY | RU A DAY | WITH RISKS | CARDINALITY | DISTRIBUTION | QUERY EFFICIENCY | COMPLEXITY | WARNINGS",
+        );
         for standing in &self.ranked {
             let estimates = &standing.report.estimates;
             let is_current = self.current.as_ref() == Some(&estimates.strategy);
@@ -148,17 +140,9 @@ impl Advice {
 }
 
 fn request_table(estimates: &CandidateEstimates) -> Table {
-    let mut table = Table::new([
-        "REQUEST",
-        "A DAY",
-        "NAMES THE KEY",
-        "LOGICAL PARTITIONS",
-        "PHYSICAL",
-        "ITEMS LOADED",
-        "RU EACH",
-        "RU A DAY",
-        "SHARE",
-    ]);
+    let mut table = Table::new(
+        "REQUEST | A DAY | NAMES THE KEY | LOGICAL PARTITIONS | PHYSICAL | ITEMS LOADED | RU EACH | RU A DAY | SHARE",
+    );
     let missing = || NONE.to_owned();
     let total = estimates.request_units_per_day.value;
     for request in &estimates.requests {
@@ -185,16 +169,9 @@ fn request_table(estimates: &CandidateEstimates) -> Table {
 }
 
 fn copies(alternatives: &[SecondCopy]) -> Table {
-    let mut table = Table::new([
-        "REQUEST",
-        "KEY OF THE COPY",
-        "RU EACH NOW",
-        "THEN",
-        "SAVES RU A DAY",
-        "AS AN INDEX, COSTS",
-        "AS A PROJECTION",
-        "PAYS FROM",
-    ]);
+    let mut table = Table::new(
+        "REQUEST | KEY OF THE COPY | RU EACH NOW | THEN | SAVES RU A DAY | AS AN INDEX, COSTS | AS A PROJECTION | PAYS FROM",
+    );
     let missing = || NONE.to_owned();
     for copy in alternatives {
         table.row([

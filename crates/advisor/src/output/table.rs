@@ -13,8 +13,9 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new<const N: usize>(heads: [&str; N]) -> Self {
-        Self { heads: heads.map(str::to_owned).to_vec(), rows: Vec::new() }
+    /// Creates a table with heads such as `KEY | SIZE`.
+    pub(crate) fn new(heads: &str) -> Self {
+        Self { heads: heads.split(" | ").map(str::to_owned).collect(), rows: Vec::new() }
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
