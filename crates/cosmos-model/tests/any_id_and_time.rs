@@ -3,12 +3,7 @@
 
 use std::collections::HashSet;
 
-use cosmos_model::partitioning::{
-    Filter, FilterVisit, Key, KeyStrategy,
-    buckets::Buckets,
-    parts,
-    period::{Granularity, Period},
-};
+use cosmos_model::partitioning::{Filter, FilterVisit, Key, KeyStrategy, period::Granularity};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 use time::{
@@ -145,61 +140,6 @@ proptest! {
         prop_assert_eq!(visited.len(), visited.iter().collect::<HashSet<_>>().len(), "each once");
         prop_assert_eq!(visited.into_iter().collect::<HashSet<_>>(), held);
         prop_assert_eq!(strategy.to_string().parse(), Ok(strategy));
-    }
-
-    /// The parts come back, and the period holds the time.
-    #[test]
-    fn a_joined_key_splits_into_its_parts(
-        at in any_moment(),
-        granularity in select(&Granularity::ALL),
-        id: String,
-        written in any_notation(),
-    ) {
-        let key = strategy(&format!("/id+/at by {granularity}")).key(&json!({"id": id, "at": written(at)})).unwrap();
-        let [cosmos_model::partitioning::KeyValue::Text(text)] = key.values() else { panic!("one text") };
-        let [first, period] = &parts::split(text).unwrap()[..] else { panic!("two parts") };
-        prop_assert_eq!(first, &id);
-        let period: Period = period.parse().unwrap();
-        prop_assert!(period.start() <= at && at < period.end(), "{at} in {period}");
-        prop_assert_eq!(period.granularity(), granularity);
-    }
-
-    /// Two items have one key only when all parts of the key are the same.
-    #[test]
-    fn different_parts_have_different_keys(
-        a in "[_~a0]{0,4}", b in "[_~a0]{0,4}", c in "[_~a0]{0,4}", d in "[_~a0]{0,4}",
-    ) {
-        let joined = strategy("/a+/b");
-        let key = |a: &str, b: &str| joined.key(&json!({"a": a, "b": b})).unwrap();
-        prop_assert_eq!(key(&a, &b) == key(&c, &d), (a, b) == (c, d));
-    }
-
-    #[test]
-    fn a_bucket_depends_on_the_value_alone(id: String, n in 1..1_000_u32, other in any::<i64>()) {
-        let buckets = Buckets::new(n).unwrap();
-        let key = strategy(&format!("/id in {n} buckets")).key(&json!({"id": id, "other": other})).unwrap();
-        prop_assert_eq!(key, Key::from(buckets.bucket(&id).as_str()));
-    }
-}
-
-/// The weeks and days with the most frequent mistakes.
-#[test]
-fn the_ends_of_years_are_in_the_weeks_of_iso_8601() {
-    for (day, week) in [
-        ("2020-12-31", "2020-W53"),
-        ("2021-01-03", "2020-W53"),
-        ("2021-01-04", "2021-W01"),
-        ("2024-02-29", "2024-W09"),
-        ("2024-12-30", "2025-W01"),
-        ("2026-12-31", "2026-W53"),
-        ("2027-01-03", "2026-W53"),
-        ("2000-02-29", "2000-W09"),
-    ] {
-        assert_eq!(
-            strategy("/at by week").key(&json!({"at": day})).unwrap(),
-            Key::from(week),
-            "{day}"
-        );
     }
 }
 

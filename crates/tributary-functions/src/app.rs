@@ -206,8 +206,7 @@ impl App {
         &self.projections
     }
 
-    /// Returns the rebuilds of the projections.
-    pub fn rebuilds(&self) -> &Rebuilds {
+    pub(crate) fn rebuilds(&self) -> &Rebuilds {
         &self.rebuilds
     }
 

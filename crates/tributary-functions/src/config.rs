@@ -21,8 +21,8 @@ use crate::{
     cosmos::CosmosOptions,
     http::{AdmissionOptions, Authentication, ConsistencyOptions},
     projection::{
-        BackgroundOptions, EAGER_TIME, EagerOptions, ProjectionOptions,
-        control::{FailureLimit, STATE_MAX_AGE},
+        BackgroundOptions, EAGER_TIME, EagerOptions, FailureLimit, ProjectionOptions,
+        control::STATE_MAX_AGE,
     },
     telemetry::{PartitionNames, TelemetryOptions},
     values::{Clock, Timestamp},

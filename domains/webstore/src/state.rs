@@ -69,7 +69,7 @@ impl WebStore {
     pub(super) async fn tags(&self, ids: &[TagId]) -> Result<Vec<Label>, StoreError> {
         let ids = ids.iter().map(TagId::as_str);
         let found: Vec<LabelItem> =
-            self.labels.query_ids("*", LabelKind::Tag.as_str(), ids).await?;
+            self.labels.query_ids(Scope::Partition(LabelKind::Tag.as_str()), "*", ids).await?;
         Ok(found.into_iter().filter_map(|item| item.try_into().ok()).collect())
     }
 
@@ -228,6 +228,8 @@ impl WebStore {
             return Ok(stored.map(|Stored { item, .. }| item).into_iter().collect());
         }
         let ids = ids.iter().map(|id| id.as_str());
-        self.products.query_ids("c.type, c.id, c.sku, c.name, c.price", partition, ids).await
+        self.products
+            .query_ids(Scope::Partition(partition), "c.type, c.id, c.sku, c.name, c.price", ids)
+            .await
     }
 }

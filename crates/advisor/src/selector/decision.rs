@@ -1,15 +1,15 @@
 //! The decision on the key: the guide's "Dynamic Partition Strategy Selection" and its scenarios.
 
-use cosmos_model::partitioning::{
-    KeyStrategy,
-    presets::{MAX_MONTHLY_READINGS_PER_DAY, multi_tenant},
-};
+use cosmos_model::partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 use serde::Serialize;
 
 use super::{
     DataCharacteristics, StrategyKind,
     kinds::{LARGE_TENANT_GIGABYTES, MANY_ITEMS},
 };
+
+/// The most readings a day of a device with a partition a month ("Time-Series Data"). Above, it gets one a day.
+const MAX_MONTHLY_READINGS_PER_DAY: u32 = 1000;
 
 /// The number of tenants below which the guide's validator finds a low cardinality.
 const FEW_TENANTS: u64 = 100;
@@ -25,7 +25,8 @@ pub(crate) struct KeyDecision {
 impl KeyDecision {
     fn new<const N: usize>(kind: StrategyKind, key: &str, reasons: [&str; N]) -> Self {
         // One or two levels with one or two parts each: always a strategy.
-        let strategy = key.parse().unwrap_or_else(|_| multi_tenant());
+        let tenant = || KeyPart::Value(PropertyPath::from_name("tenantId"));
+        let strategy = key.parse().unwrap_or_else(|_| KeyStrategy::of_part(tenant()));
         Self { kind, strategy, reasons: reasons.map(str::to_owned).into() }
     }
 }

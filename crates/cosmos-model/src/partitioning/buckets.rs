@@ -16,8 +16,6 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use crate::partitioning::parts;
-
 /// A number of buckets, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -43,49 +41,6 @@ impl Buckets {
     /// Returns the names of all buckets, `0` first.
     pub fn names(self) -> impl DoubleEndedIterator<Item = String> + Clone {
         (0..self.n_buckets()).map(|bucket| bucket.to_string())
-    }
-}
-
-/// A hot key, whose items are spread over several partitions by a suffix.
-///
-/// Writers of a hot key use [`spread`](Self::spread). Readers of it visit [`keys`](Self::keys). A key
-/// that is not hot stays whole: its items have the key [`whole`](Self::whole), which costs its readers
-/// nothing. The caller knows the hot keys.
-///
-/// ```
-/// use cosmos_model::partitioning::buckets::{Buckets, HotKey};
-///
-/// let celebrity = HotKey::new("user-1", Buckets::new(3).unwrap());
-/// assert_eq!(celebrity.spread("post-17"), "user-1_2");
-/// assert_eq!(celebrity.keys(), ["user-1", "user-1_0", "user-1_1", "user-1_2"]);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HotKey<'a> {
-    key: &'a str,
-    suffixes: Buckets,
-}
-
-impl<'a> HotKey<'a> {
-    /// Returns `key` with these suffixes. A larger number later is safe for readers. A smaller one hides items
-    /// from them.
-    pub fn new(key: &'a str, suffixes: Buckets) -> Self {
-        Self { key, suffixes }
-    }
-
-    /// Returns the partition key of the item `id`.
-    pub fn spread(self, id: &str) -> String {
-        parts::join([self.key, &self.suffixes.bucket(id)])
-    }
-
-    /// Returns the partition key of items that were written before the key was hot.
-    pub fn whole(self) -> String {
-        parts::join([self.key])
-    }
-
-    /// Returns all partition keys that a reader visits: the whole key first, then each suffix.
-    pub fn keys(self) -> Vec<String> {
-        let spread = self.suffixes.names().map(|suffix| parts::join([self.key, &suffix]));
-        std::iter::once(self.whole()).chain(spread).collect()
     }
 }
 
@@ -135,37 +90,11 @@ mod tests {
         assert!(sizes.iter().all(|size| (800..=1200).contains(size)), "{sizes:?}");
     }
 
-    /// Without the rules of joined keys, readers of the second would find items of the first.
-    #[test]
-    fn a_hot_key_is_not_mistaken_for_a_suffix_of_another() {
-        let of_a = HotKey::new("a", buckets(1));
-        let whole = HotKey::new("a_0", buckets(1)).whole();
-        assert_eq!((of_a.spread("id"), whole), ("a_0".to_owned(), "a~10".to_owned()));
-    }
-
     proptest! {
         #[test]
         fn a_value_is_in_one_of_the_buckets(value: String, n in 1..2000_u32) {
             let bucket = buckets(n).bucket(&value);
             prop_assert_eq!(buckets(n).names().filter(|name| *name == bucket).count(), 1);
-        }
-
-        /// Items of all times: whole, with few suffixes, with more.
-        #[test]
-        fn readers_of_a_hot_key_find_each_item(key: String, id: String, few in 1..50_u32, more in 0..50_u32) {
-            let keys = HotKey::new(&key, buckets(few + more)).keys();
-            let earlier = HotKey::new(&key, buckets(few));
-            prop_assert!(keys.contains(&earlier.spread(&id)));
-            prop_assert!(keys.contains(&earlier.whole()));
-            prop_assert_eq!(keys.len(), 1 + (few + more) as usize);
-        }
-
-        #[test]
-        fn two_hot_keys_share_no_partition(a in "[a_~01]{0,3}", b in "[a_~01]{0,3}", n in 1..3_u32) {
-            prop_assume!(a != b);
-            let of_a = HotKey::new(&a, buckets(n)).keys();
-            let of_b = HotKey::new(&b, buckets(n)).keys();
-            prop_assert!(of_a.iter().all(|key| !of_b.contains(key)));
         }
     }
 }

@@ -10,7 +10,6 @@ pub mod filter;
 pub mod key;
 pub mod moment;
 pub mod path;
-pub mod presets;
 pub mod strategy;
 
 pub use filter::{Filter, FilterCondition};

@@ -94,10 +94,9 @@ impl KeyStrategy {
         Ok(Self { levels, class: None })
     }
 
-    /// Returns the strategy of one level with a first part and others.
-    pub(crate) fn from_parts<const N: usize>(parts: [KeyPart; N]) -> Self {
-        const { assert!(N > 0, "a level has at least one part") };
-        Self { levels: vec![parts.into()], class: None }
+    /// Returns the strategy of one level with one part.
+    pub fn of_part(part: KeyPart) -> Self {
+        Self { levels: vec![vec![part]], class: None }
     }
 
     /// Returns the levels, each with its parts, of the items outside of the class.

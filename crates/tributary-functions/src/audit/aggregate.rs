@@ -28,14 +28,6 @@ impl<A: Aggregate> AggregateChecks<A> {
         Self(AggregateProjection::new(sources, totals))
     }
 
-    fn sources(&self) -> &Container {
-        &self.0.sources
-    }
-
-    fn totals(&self) -> &Container {
-        &self.0.totals
-    }
-
     async fn check_source(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
         let change: A::Change = match audited.parse() {
             Ok(change) => change,
@@ -47,7 +39,7 @@ impl<A: Aggregate> AggregateChecks<A> {
             return Ok(Vec::new());
         };
         let id = Share::id(&origin.name());
-        let share: Option<Stored<Share>> = self.totals().read(&key, &id).await?;
+        let share: Option<Stored<Share>> = self.0.totals.read(&key, &id).await?;
         let (kind, found, etag) = match share {
             Some(share) if share.item.amount == amount => return Ok(Vec::new()),
             Some(share) => {
@@ -55,7 +47,7 @@ impl<A: Aggregate> AggregateChecks<A> {
             }
             None => (FindingKind::COPY_MISSING, "none".to_owned(), String::new()),
         };
-        let location = (self.totals().id(), key, id);
+        let location = (self.0.totals.id(), key, id);
         let evidence = format!("{} {etag}", audited.etag);
         Ok(vec![audited.suspect_at(kind, location, (amount.to_string(), found), evidence)])
     }
@@ -68,18 +60,16 @@ impl<A: Aggregate> AggregateChecks<A> {
                 Ok(share) => share,
                 Err(unreadable) => return Ok(unreadable),
             };
-            let contributes = self
-                .contribution(source)
-                .await?
-                .is_some_and(|(_, contribution)| contribution.key == *key);
+            let contribution = self.source(source).await?.as_ref().and_then(A::contribution);
+            let contributes = contribution.is_some_and(|contribution| contribution.key == *key);
             let mut suspects = Vec::new();
             if share.amount != 0 && !contributes {
                 let words = ("none", share.amount.to_string());
                 suspects.push(audited.suspect(FindingKind::COPY_EXTRA, words, &audited.etag));
             }
-            let total: Option<Stored<Total>> = self.totals().read(key, Total::ID).await?;
+            let total: Option<Stored<Total>> = self.0.totals.read(key, Total::ID).await?;
             if share.amount != 0 && total.is_none() {
-                let location = (self.totals().id(), key.clone(), Total::ID.to_owned());
+                let location = (self.0.totals.id(), key.clone(), Total::ID.to_owned());
                 let words = ("a total", "none");
                 suspects.push(audited.suspect_at(FindingKind::COUNT_DIFFERS, location, words, ""));
             }
@@ -89,10 +79,10 @@ impl<A: Aggregate> AggregateChecks<A> {
             return Ok(Vec::new());
         }
         // The total is read before its shares.
-        let Some(total) = self.totals().read::<Total>(key, Total::ID).await? else {
+        let Some(total) = self.0.totals.read::<Total>(key, Total::ID).await? else {
             return Ok(Vec::new());
         };
-        let sum = sum_of_shares(self.totals(), key).await?;
+        let sum = sum_of_shares(&self.0.totals, key).await?;
         if total.item.value == sum {
             return Ok(Vec::new());
         }
@@ -101,38 +91,29 @@ impl<A: Aggregate> AggregateChecks<A> {
         Ok(vec![audited.suspect(FindingKind::COUNT_DIFFERS, words, evidence)])
     }
 
-    async fn contribution(
-        &self,
-        (partition, id): (&str, &str),
-    ) -> Result<Option<(u64, Contribution)>, StoreError> {
-        let sources = self.sources().latest_committed();
+    async fn source(&self, (partition, id): (&str, &str)) -> Result<Option<A::Change>, StoreError> {
+        let sources = self.0.sources.latest_committed();
         let source: Option<Stored<A::Change>> = sources.read(partition, id).await?;
-        Ok(source.and_then(|source| {
-            Some((source.item.origin()?.version, A::contribution(&source.item)?))
-        }))
+        Ok(source.map(|source| source.item))
     }
 
     async fn repair_share(&self, key: &str, id: &str) -> RepairResult {
-        let Some((partition, source_id)) = Share::source(id) else {
-            return Err(Obstacle::Race);
-        };
-        let sources = self.sources().latest_committed();
-        let source: Option<Stored<A::Change>> = sources.read(partition, source_id).await?;
+        let source = self.source(Share::source(id).ok_or(Obstacle::Race)?).await?;
         if let Some(source) = &source {
-            self.0.apply(&source.item).await?;
+            self.0.apply(source).await?;
         }
-        let version = source.as_ref().and_then(|source| source.item.origin());
-        let version = version.map_or(0, |origin| origin.version);
-        let contribution = source.and_then(|source| A::contribution(&source.item));
+        let origin = source.as_ref().and_then(A::Change::origin);
+        let version = origin.map_or(0, |origin| origin.version);
+        let contribution = source.as_ref().and_then(A::contribution);
         let amount = contribution.filter(|share| share.key == key).map_or(0, |share| share.amount);
-        repair_share(self.totals(), (key, id), version, amount).await?;
+        repair_share(&self.0.totals, (key, id), version, amount).await?;
         Ok("wrote the share and its total")
     }
 }
 
 impl<A: Aggregate> Checks for AggregateChecks<A> {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
-        vec![(self.sources(), A::Change::PARTITION_KEY), (self.totals(), "key")]
+        vec![(&self.0.sources, A::Change::PARTITION_KEY), (&self.0.totals, "key")]
     }
 
     async fn check_item(
@@ -140,9 +121,9 @@ impl<A: Aggregate> Checks for AggregateChecks<A> {
         audited: &AuditedItem,
         _fresh: bool,
     ) -> Result<Vec<Suspect>, StoreError> {
-        if audited.container == self.sources().id() {
+        if audited.container == self.0.sources.id() {
             self.check_source(audited).await
-        } else if audited.container == self.totals().id() {
+        } else if audited.container == self.0.totals.id() {
             self.check_total(audited).await
         } else {
             Ok(Vec::new())
@@ -151,12 +132,12 @@ impl<A: Aggregate> Checks for AggregateChecks<A> {
 
     async fn repair(&self, suspect: &Suspect) -> RepairResult {
         let finding = &suspect.finding;
-        if finding.container != self.totals().id() || matches!(suspect.target, Target::Group(_)) {
+        if finding.container != self.0.totals.id() || matches!(suspect.target, Target::Group(_)) {
             return Err(Obstacle::NeedsOperator("this is not a part of the aggregate"));
         }
         match finding.kind {
             FindingKind::COUNT_DIFFERS => {
-                repair_total(self.totals(), &finding.partition_key).await?;
+                repair_total(&self.0.totals, &finding.partition_key).await?;
                 Ok("wrote the total")
             }
             FindingKind::COPY_MISSING | FindingKind::COPY_DIFFERENT | FindingKind::COPY_EXTRA => {

@@ -7,11 +7,9 @@ use clap::Args;
 use super::{Audit, AuditOptions, AuditSummary, report::Report};
 use crate::{brand::brand, terminal::OutputFormat};
 
-/// Nothing found, or everything repaired.
+/// Nothing found, or everything repaired; divergences left; the audit itself failed.
 const EXIT_CLEAN: u8 = 0;
-/// Divergences found, or some not repaired.
 const EXIT_DIVERGENT: u8 = 1;
-/// The audit itself failed.
 const EXIT_FAILED: u8 = 2;
 
 /// The longest pause that makes sense, in seconds: a day.

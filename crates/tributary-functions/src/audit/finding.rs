@@ -1,10 +1,7 @@
 //! The findings of an audit, and their repairs.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
-
 use crate::cosmos::{Reason, Refusal, StoreError};
+use serde::Serialize;
 
 /// A divergence, in ids, names, versions and numbers: never in contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -22,27 +19,27 @@ pub struct Finding {
     pub expected: String,
     /// The stored value.
     pub found: String,
-    /// The outcome of the repair, when the audit repairs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub repair: Option<Repair>,
+    pub(crate) repair: Option<Repair>,
 }
 
-/// The outcome of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Repair {
-    /// True if the divergence is gone.
+pub(crate) struct Repair {
     pub repaired: bool,
     /// The action in words, or the reason for doing nothing.
     pub what: String,
 }
 
 /// A kind of divergence; `docs/audit.md` says what each means. A domain has kinds of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct FindingKind {
     /// The kind as tables and JSON show it.
     pub name: &'static str,
+    #[serde(skip)]
     class: &'static str,
-    repaired_last: bool,
+    #[serde(skip)]
+    pub(super) repaired_last: bool,
 }
 
 impl FindingKind {
@@ -111,22 +108,6 @@ impl FindingKind {
     /// Returns a kind that is repaired after all others that were found with it.
     pub const fn repaired_last(self) -> Self {
         Self { repaired_last: true, ..self }
-    }
-
-    pub(super) fn is_repaired_last(self) -> bool {
-        self.repaired_last
-    }
-}
-
-impl fmt::Display for FindingKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-impl Serialize for FindingKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name)
     }
 }
 

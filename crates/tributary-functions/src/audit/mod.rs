@@ -41,7 +41,7 @@ use tokio::time::Instant;
 pub(crate) use self::{aggregate::AggregateChecks, copies::CopiesChecks};
 pub use self::{
     compare::{compare, version_text},
-    finding::{CheckResult, Finding, FindingKind, Obstacle, Repair, RepairResult, Suspect, Target},
+    finding::{CheckResult, Finding, FindingKind, Obstacle, RepairResult, Suspect, Target},
     item::{AuditedItem, ReferencedItem, ReferencedItems, Slot, read_slot},
     window::WindowChecks,
 };
@@ -239,14 +239,6 @@ impl Audit {
         let sources = sources.clone();
         let totals = totals.clone();
         Self::new(function, schedule, move || AggregateChecks::<A>::new(&sources, &totals))
-    }
-
-    /// Returns the audit with the checks of an aggregate. They run after its own.
-    #[must_use]
-    pub fn and_aggregate<A: Aggregate>(self, sources: &Container, totals: &Container) -> Self {
-        let sources = sources.clone();
-        let totals = totals.clone();
-        self.and(move || AggregateChecks::<A>::new(&sources, &totals))
     }
 
     /// Creates the audit of a domain whose copies are all that there is to check.

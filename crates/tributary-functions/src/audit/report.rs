@@ -36,15 +36,11 @@ impl<O: Write + Send, E: Write + Send> Report<O, E> {
         if let Some(error) = self.write_error.take() {
             return Err(error);
         }
-        match self.format {
-            OutputFormat::Json => {
-                let line = serde_json::json!({"summary": summary});
-                writeln!(self.out, "{line}")?;
-            }
-            OutputFormat::Plain | OutputFormat::Colours => {
-                writeln!(self.out, "{}", summary_line(summary))?;
-            }
-        }
+        let line = match self.format {
+            OutputFormat::Json => serde_json::json!({"summary": summary}).to_string(),
+            OutputFormat::Plain | OutputFormat::Colours => summary_line(summary),
+        };
+        writeln!(self.out, "{line}")?;
         self.out.flush()
     }
 }
@@ -53,8 +49,7 @@ impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
     fn findings(&mut self, findings: &[Finding]) {
         let text = match self.format {
             OutputFormat::Json => json_lines(findings),
-            OutputFormat::Plain => findings_table(findings, false),
-            OutputFormat::Colours => findings_table(findings, true),
+            format => findings_table(findings, format == OutputFormat::Colours),
         };
         if let Err(error) = self.out.write_all(text.as_bytes()) {
             self.write_error.get_or_insert(error);
@@ -158,7 +153,7 @@ impl Listener for LogListener<'_> {
             // The expected and the found value may have names of people in them. Only the command
             // `audit` shows them: its operator may see them.
             tracing::warn!(
-                audit.kind = %kind,
+                audit.kind = kind.name,
                 audit.container = container,
                 audit.partition_key = may_log.then_some(partition_key),
                 audit.id = id,
@@ -173,7 +168,7 @@ impl Listener for LogListener<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::{FindingKind, Repair};
+    use crate::audit::{FindingKind, finding::Repair};
 
     fn findings() -> Vec<Finding> {
         let finding = |kind, id: &str, repair| Finding {

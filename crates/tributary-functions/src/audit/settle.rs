@@ -64,7 +64,7 @@ impl<'a> Suspects<'a> {
                     round >= CHECKS_PER_PAUSE && checked.saturating_duration_since(*since) >= settle
                 });
             self.waiting = waiting;
-            stood.sort_by_key(|(suspect, _)| suspect.finding.kind.is_repaired_last());
+            stood.sort_by_key(|(suspect, _)| suspect.finding.kind.repaired_last);
             for (suspect, _) in stood {
                 let repair =
                     if repairs { Some(repair(self.checks, &suspect).await?) } else { None };

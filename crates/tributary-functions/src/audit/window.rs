@@ -76,14 +76,6 @@ where
         Self { projection: WindowProjection::new(sources, window), group }
     }
 
-    fn window(&self) -> &Container {
-        &self.projection.window
-    }
-
-    fn sources(&self) -> &Container {
-        &self.projection.sources
-    }
-
     /// Compares the whole window with the newest sources.
     ///
     /// A member that is too old needs no finding of its own: one of the newer sources is missing then,
@@ -91,18 +83,16 @@ where
     pub async fn check(&self) -> Result<Vec<Suspect>, StoreError> {
         let newest = self.newest().await?;
         let (head, head_etag) =
-            match read_slot::<WindowHead>(self.window(), W::PARTITION, WindowHead::ID).await? {
+            match read_slot::<WindowHead>(&self.projection.window, W::PARTITION, WindowHead::ID)
+                .await?
+            {
                 Slot::Item(Stored { item, etag }) => (item, etag.to_string()),
                 Slot::Empty => (WindowHead::default(), String::new()),
                 Slot::Unreadable(etag) => {
                     let words = ("the head of the window", "something else");
                     let etag = etag.to_string();
-                    return Ok(vec![self.suspect(
-                        FindingKind::UNREADABLE,
-                        WindowHead::ID,
-                        words,
-                        etag,
-                    )]);
+                    let id = WindowHead::ID;
+                    return Ok(vec![self.suspect(FindingKind::UNREADABLE, id, words, etag)]);
                 }
             };
         let mut copies = self.copies().await?;
@@ -110,12 +100,8 @@ where
         let mut suspects = Vec::new();
         if head.refill {
             let words = ("a window that is full", "a note to refill it");
-            suspects.push(self.suspect(
-                FindingKind::REFILL_PENDING,
-                WindowHead::ID,
-                words,
-                head_etag,
-            ));
+            let id = WindowHead::ID;
+            suspects.push(self.suspect(FindingKind::REFILL_PENDING, id, words, head_etag));
         }
         for expected in &newest {
             let Member { creation_date, id } = &expected.member;
@@ -137,11 +123,12 @@ where
         let others = head.members().iter().filter(|m| newest.iter().all(|n| n.member.id != m.id));
         for Member { id, creation_date } in others {
             let (copy, (partition, source)) = (copies.remove(id), Origin::split_name(id));
-            let source = match read_slot::<W::Change>(self.sources(), partition, source).await? {
-                Slot::Item(Stored { item, .. }) => ExpectedMember::from_change::<W>(&item),
-                Slot::Unreadable(_) => continue,
-                Slot::Empty => None,
-            };
+            let source =
+                match read_slot::<W::Change>(&self.projection.sources, partition, source).await? {
+                    Slot::Item(Stored { item, .. }) => ExpectedMember::from_change::<W>(&item),
+                    Slot::Unreadable(_) => continue,
+                    Slot::Empty => None,
+                };
             if let Some(expected) = source {
                 suspects.extend(self.check_member(&expected, copy));
             } else {
@@ -165,14 +152,14 @@ where
         // The copy is made at once: it may be much smaller than its source.
         let expected = |source: JsonText| ExpectedMember::from_change::<W>(&source.parse()?);
         let member = |expected: &ExpectedMember| expected.member.clone();
-        newest::<W, _, _>(self.sources(), W::CAPACITY, expected, member).await
+        newest::<W, _, _>(&self.projection.sources, W::CAPACITY, expected, member).await
     }
 
     async fn copies(&self) -> Result<HashMap<String, StoredMember>, StoreError> {
         let query = Query::from("SELECT TOP @copies * FROM c WHERE IS_DEFINED(c.creationDate)")
             .with_parameter("@copies", MAX_COPIES)?;
         let scope = Scope::Partition(W::PARTITION);
-        let items: Vec<JsonText> = self.window().query(query, scope, PAGE_ITEMS).await?;
+        let items: Vec<JsonText> = self.projection.window.query(query, scope, PAGE_ITEMS).await?;
         let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
         let copies = items.into_iter().map(|copy| {
             let stored: Value = copy.parse().unwrap_or_default();
@@ -193,16 +180,10 @@ where
         let Member { creation_date, id } = &expected.member;
         let Some(StoredMember { version: found, stored, etag }) = copy else {
             let words = (version_text(expected.version), "none");
-            return Some(self.suspect(
-                FindingKind::COPY_MISSING,
-                id,
-                words,
-                creation_date.to_string(),
-            ));
+            let date = creation_date.to_string();
+            return Some(self.suspect(FindingKind::COPY_MISSING, id, words, date));
         };
-        let Some(found) = found else {
-            return Some(self.unreadable(id, etag));
-        };
+        let Some(found) = found else { return Some(self.unreadable(id, etag)) };
         let (kind, words) = compare((expected.version, &expected.copy), (found, &stored))?;
         Some(self.suspect(kind, id, words, etag))
     }
@@ -220,7 +201,7 @@ where
     ) -> Suspect {
         let finding = Finding {
             kind,
-            container: self.window().id(),
+            container: self.projection.window.id(),
             partition_key: W::PARTITION.to_owned(),
             id: id.to_owned(),
             expected: expected.into(),
@@ -242,12 +223,12 @@ where
                 self.projection.apply(&self.live_source(id).await?).await?;
                 Ok("took the source in")
             }
-            FindingKind::MEMBER_DIFFERENT => self.readmit(id).await,
+            FindingKind::MEMBER_DIFFERENT => self.write_member(id, true).await,
             FindingKind::MEMBER_EXTRA => self.remove_member(id).await,
             FindingKind::COPY_EXTRA => {
                 // The copy belongs to no member: readers should not see it.
                 let seen = ETag::from(suspect.evidence.clone());
-                self.window().delete(W::PARTITION, id, &seen).await?;
+                self.projection.window.delete(W::PARTITION, id, &seen).await?;
                 Ok("deleted the copy")
             }
             FindingKind::UNREADABLE if id == WindowHead::ID => Err(Obstacle::NeedsOperator(
@@ -256,23 +237,8 @@ where
             FindingKind::UNREADABLE if !self.read_head().await?.0.contains(id) => {
                 Err(Obstacle::NeedsOperator("it is no copy of a member: delete it"))
             }
-            _ => self.write_member(id).await,
+            _ => self.write_member(id, false).await,
         }
-    }
-
-    /// Removes a member and admits it again under its right date. If the window was full, other sources
-    /// may belong into it now.
-    async fn readmit(&self, id: &str) -> RepairResult {
-        let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
-        let source = self.live_source(id).await?;
-        let capacity = W::CAPACITY as usize;
-        let ExpectedMember { member, .. } =
-            ExpectedMember::from_change::<W>(&source).ok_or(Obstacle::Race)?;
-        let head = head.remove(id, capacity).admit(member, capacity);
-        let transaction = replace_head::<W>(head, &etag)?;
-        self.window().transact(put_copy::<W>(transaction, id, &source, copy.as_ref())?).await?;
-        self.projection.refill().await?;
-        Ok("wrote the member")
     }
 
     async fn remove_member(&self, id: &str) -> RepairResult {
@@ -289,32 +255,45 @@ where
             (None, Some(etag)) => transaction.delete(id, Some(&etag)),
             (None, None) => transaction,
         };
-        self.window().transact(transaction).await?;
+        self.projection.window.transact(transaction).await?;
         self.projection.refill().await?;
         Ok("took the member out")
     }
 
-    /// Writes the copy of a member. A source that is no member any more is a lost race.
-    async fn write_member(&self, id: &str) -> RepairResult {
-        let ((head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
+    /// Writes the copy of a member. Where it `readmits` the member, that gets its right date; if the window was
+    /// full, other sources may belong into it now. A source that is no member any more is a lost race.
+    async fn write_member(&self, id: &str, readmits: bool) -> RepairResult {
+        let ((mut head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
         let source = self.live_source(id).await?;
+        let expected = ExpectedMember::from_change::<W>(&source).ok_or(Obstacle::Race)?;
         if !head.contains(id) {
             return Err(Obstacle::Race);
         }
+        let capacity = W::CAPACITY as usize;
+        if readmits {
+            head = head.remove(id, capacity).admit(expected.member, capacity);
+        }
         let transaction = replace_head::<W>(head, &etag)?;
-        self.window().transact(put_copy::<W>(transaction, id, &source, copy.as_ref())?).await?;
-        Ok("wrote the copy")
+        self.projection
+            .window
+            .transact(put_copy::<W>(transaction, id, &source, copy.as_ref())?)
+            .await?;
+        if !readmits {
+            return Ok("wrote the copy");
+        }
+        self.projection.refill().await?;
+        Ok("wrote the member")
     }
 
     async fn read_head(&self) -> Result<(WindowHead, ETag), Obstacle> {
-        match read_slot(self.window(), W::PARTITION, WindowHead::ID).await? {
+        match read_slot(&self.projection.window, W::PARTITION, WindowHead::ID).await? {
             Slot::Item(Stored { item, etag }) => Ok((item, etag)),
             _ => Err(Obstacle::Race),
         }
     }
 
     async fn copy_etag(&self, id: &str) -> Result<Option<ETag>, StoreError> {
-        Ok(match read_slot::<Value>(self.window(), W::PARTITION, id).await? {
+        Ok(match read_slot::<Value>(&self.projection.window, W::PARTITION, id).await? {
             Slot::Item(Stored { etag, .. }) | Slot::Unreadable(etag) => Some(etag),
             Slot::Empty => None,
         })
@@ -322,7 +301,7 @@ where
 
     async fn read_source(&self, name: &str) -> Result<Option<W::Change>, Obstacle> {
         let (partition, id) = Origin::split_name(name);
-        match read_slot(self.sources(), partition, id).await? {
+        match read_slot(&self.projection.sources, partition, id).await? {
             Slot::Item(Stored { item, .. }) => Ok(Some(item)),
             Slot::Empty => Ok(None),
             Slot::Unreadable(_) => Err(Obstacle::NeedsOperator(

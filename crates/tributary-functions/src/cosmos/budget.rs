@@ -20,7 +20,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 use super::{
-    StoreError,
+    Reason, StoreError,
     meter::{Meter, current_meter},
 };
 
@@ -85,7 +85,7 @@ impl Budget {
 
     /// Fails with [`Reason::BudgetSpent`](super::Reason) if one of the limits is reached.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        if self.is_spent() { Err(StoreError::budget_spent()) } else { Ok(()) }
+        if self.is_spent() { Err(StoreError::new(Reason::BudgetSpent, false)) } else { Ok(()) }
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) fn check_request_budget() -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cosmos::{Reason, meter::CostShare, metered};
+    use crate::cosmos::{meter::CostShare, metered};
 
     const LIMITS: Limits =
         Limits { store_requests: 3, request_units: 10, time: Duration::from_mins(1) };

@@ -22,7 +22,7 @@
 //!   ends with the run, so another instance can make it old, but never older than the run.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque, hash_map::Entry},
+    collections::{HashMap, HashSet, VecDeque},
     hash::Hash,
     panic::AssertUnwindSafe,
     pin::Pin,
@@ -86,18 +86,6 @@ struct SharedWork {
     seen: SeenPositions,
     detail: Option<WorkDetail>,
     members: usize,
-}
-
-struct MemberOutcome<C: Combine> {
-    member: oneshot::Sender<Answered<C>>,
-    outcome: Answered<C>,
-}
-
-impl<C: Combine> MemberOutcome<C> {
-    fn send(self) {
-        // A member that was dropped meanwhile is charged nothing: no response would report the charge.
-        let _ = self.member.send(self.outcome);
-    }
 }
 
 /// A run, driven by the caller that polls it. A run that is dropped before its end continues in a task.
@@ -179,17 +167,12 @@ impl<C: Combine> Combiner<C> {
 }
 
 impl<C: Combine> Shared<C> {
+    /// Returns true if no run is under way for the key.
     fn enqueue(&self, key: &C::Key, waiting: QueuedOperation<C>) -> bool {
-        match self.queues().entry(key.clone()) {
-            Entry::Occupied(mut queue) => {
-                queue.get_mut().push_back(waiting);
-                false
-            }
-            Entry::Vacant(slot) => {
-                slot.insert(VecDeque::from([waiting]));
-                true
-            }
-        }
+        let mut queues = self.queues();
+        let is_first = !queues.contains_key(key);
+        queues.entry(key.clone()).or_default().push_back(waiting);
+        is_first
     }
 
     async fn run(self: Arc<Self>, key: C::Key) {
@@ -202,7 +185,10 @@ impl<C: Combine> Shared<C> {
             // if none waits.
             next = self.next_group(&key);
             if let Ok(answers) = answers {
-                answers.into_iter().for_each(MemberOutcome::send);
+                for (member, answer) in answers {
+                    // A member that was dropped meanwhile is charged nothing: no response would report the charge.
+                    let _ = member.send(answer);
+                }
             } else {
                 // The reason is on standard error, where Rust puts it.
                 tracing::error!("A group of commands panicked");
@@ -220,7 +206,7 @@ impl<C: Combine> Shared<C> {
         key: &C::Key,
         group: Vec<QueuedOperation<C>>,
         memory: &mut C::Memory,
-    ) -> Vec<MemberOutcome<C>> {
+    ) -> Vec<(oneshot::Sender<Answered<C>>, Answered<C>)> {
         let captures =
             group.iter().map(|queued| &queued.captures).find(|queued| !queued.is_empty());
         let captures = captures.cloned().unwrap_or_default();
@@ -241,13 +227,9 @@ impl<C: Combine> Shared<C> {
         let work = Arc::new(SharedWork { seen: seen.of_group(), detail, members: members.len() });
         let shares = meter.shares(members.len());
         let members = members.into_iter().map(|(_, member)| member);
-        members
-            .zip(outcomes.into_iter().zip(shares))
-            .map(|(member, (outcome, share))| MemberOutcome {
-                member,
-                outcome: (outcome, share, Arc::clone(&work)),
-            })
-            .collect()
+        let answers = outcomes.into_iter().zip(shares);
+        let answers = answers.map(|(outcome, share)| (outcome, share, Arc::clone(&work)));
+        members.zip(answers).collect()
     }
 
     /// Takes the next group out of a queue. Returns `None`, and removes the queue, if none waits.

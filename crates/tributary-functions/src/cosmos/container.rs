@@ -58,21 +58,17 @@ enum ItemWrite<'a> {
 impl Cosmos {
     /// Returns a container of the database. It is looked up on first use.
     pub fn container(self: &Arc<Self>, id: &'static str) -> Container {
-        Container::new(Arc::clone(self), id)
-    }
-}
-
-impl Container {
-    fn new(cosmos: Arc<Cosmos>, id: &'static str) -> Self {
-        Self {
-            cosmos,
+        Container {
+            cosmos: Arc::clone(self),
             id,
             client: Arc::default(),
             identity: Arc::default(),
             options: Arc::default(),
         }
     }
+}
 
+impl Container {
     /// Returns the container's id.
     pub fn id(&self) -> &'static str {
         self.id

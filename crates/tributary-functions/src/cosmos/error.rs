@@ -95,7 +95,7 @@ impl StoreError {
 
     /// Returns true if the same operation can succeed later without another decision. A container
     /// may be created meanwhile.
-    pub fn is_transient(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         matches!(
             self.reason,
             Reason::Throttled
@@ -147,11 +147,6 @@ impl StoreError {
     pub(super) fn from_parse(error: &serde_json::Error) -> Self {
         let source = ParseError { column: error.column() };
         Self { source: Some(Arc::new(source)), ..Self::unreadable() }
-    }
-
-    /// Creates the error of a store request that was not sent, since the budget is spent.
-    pub(super) fn budget_spent() -> Self {
-        Self::new(Reason::BudgetSpent, false)
     }
 
     /// Creates the error of a read: it changes nothing, so no answer to a write was lost.

@@ -55,8 +55,7 @@ impl Meter {
         self.requests.load(Relaxed)
     }
 
-    /// Returns the number of these requests that the store has refused with a 429.
-    pub fn throttled(&self) -> u64 {
+    pub(crate) fn throttled(&self) -> u64 {
         self.throttled.load(Relaxed)
     }
 
@@ -148,10 +147,8 @@ impl CostShare {
 }
 
 /// Runs `work` with a meter of all its store operations. If `work` is a part of other metered work, the
-/// meter of that work counts them, too.
-///
-/// Operations in tasks that `work` spawns are not counted. Group commit is an exception: each member is
-/// charged its share.
+/// meter of that work counts them, too. Operations in tasks that `work` spawns are not counted, but the
+/// members of a group commit are charged their shares.
 pub async fn metered<F: Future>(work: F) -> (F::Output, Arc<Meter>) {
     // The other work is that in which this one runs, not that in which it was made.
     metered_within(current_meter(), work).await
@@ -168,13 +165,11 @@ async fn metered_within<F: Future>(parent: Option<Arc<Meter>>, work: F) -> (F::O
     (output, meter)
 }
 
-/// Waits for a call of the SDK, its answer decoded, and adds its duration to the meter of the current
-/// task.
+/// Waits for a call of the SDK, its answer decoded, and adds its duration to the meter of the current task:
+/// the operation's own diagnostics leave out the work of the SDK before and after it.
 ///
-/// The operation's own diagnostics leave out the work of the SDK before and after it.
-///
-/// The future is boxed: the futures of the SDK are large, and nested so deeply that the compiler fails to
-/// prove them `Send` through the layers above.
+/// The future is boxed: those of the SDK are large, and nested so deeply that the compiler fails to prove
+/// them `Send` through the layers above.
 pub(super) fn timed<'a, F: Future + Send + 'a>(call: F) -> BoxFuture<'a, F::Output> {
     let call = async {
         let started = Instant::now();
@@ -209,9 +204,11 @@ impl DiagnosticsHandler for MeterHandler {
         let throttled =
             requests.iter().filter(|request| u16::from(*request.status()) == 429).count();
         let names = context.value::<CosmosOperationContext>();
+        let operation = names.and_then(CosmosOperationContext::operation_name);
+        let container = names.and_then(CosmosOperationContext::container_name);
         StoreOperation {
-            name: names.and_then(CosmosOperationContext::operation_name).unwrap_or("operation"),
-            container: names.and_then(CosmosOperationContext::container_name),
+            name: operation.unwrap_or("operation"),
+            container,
             status: diagnostics.effective_status().map(u16::from),
             duration: diagnostics.duration(),
             request_units: diagnostics.total_request_charge().value(),
@@ -219,12 +216,11 @@ impl DiagnosticsHandler for MeterHandler {
             throttled,
         }
         .record();
-        if let Some(container) = names.and_then(CosmosOperationContext::container_name) {
+        if let Some(container) = container {
             let answers =
                 requests.iter().filter(|request| !request.status().is_read_session_not_available());
             let answers =
                 answers.map(|answer| (u16::from(*answer.status()), answer.session_token()));
-            let operation = names.and_then(CosmosOperationContext::operation_name);
             self.0.note(container, operation.unwrap_or_default(), answers);
         }
         let charge = diagnostics.total_request_charge().value() * 100.0;
@@ -234,13 +230,13 @@ impl DiagnosticsHandler for MeterHandler {
             reason = "charges are small and positive; a cast saturates"
         )]
         let hundredths_of_ru = charge.round() as u64;
-        let share = CostShare {
+        CostShare {
             hundredths_of_ru,
             requests: diagnostics.request_count() as u64,
             throttled: throttled as u64,
             nanoseconds: 0,
-        };
-        share.charge();
+        }
+        .charge();
     }
 }
 

@@ -12,11 +12,10 @@ use super::metered;
 
 /// A rate limit in request units a second.
 ///
-/// The cost of an operation is known when it ends, so it is paid afterwards: the next operation begins
-/// when the rate has yielded all that was spent. (A token bucket needs the price in advance.) All
-/// operations that have begun at the same time are paid before the next one begins, and idle time earns
-/// nothing. So in any period, the cost is at most what the rate yields in it, plus that of the operations
-/// in flight at its beginning and end.
+/// The cost of an operation is known when it ends, so it is paid afterwards: the next operation begins when
+/// the rate has yielded all that was spent. All operations that have begun at the same time are paid before
+/// the next one begins, and idle time earns nothing. So in any period, the cost is at most what the rate
+/// yields in it, plus that of the operations in flight at its beginning and end.
 #[derive(Debug)]
 pub struct Pacer {
     rate: Option<NonZeroU32>,
@@ -88,9 +87,8 @@ pub struct BackgroundOptions {
 }
 
 impl Default for BackgroundOptions {
-    /// 400 request units a second leave more than half of what the smallest autoscale container has
-    /// (1,000) to readers, and nine tenths of what a serverless partition has (5,000). They give
-    /// some 35 items of 1 KB a second.
+    /// 400 request units a second leave readers more than half of the smallest autoscale container (1,000),
+    /// and give some 35 items of 1 KB a second.
     fn default() -> Self {
         Self { request_units_per_second: NonZeroU32::new(400), slice: Duration::from_secs(15) }
     }
@@ -98,9 +96,9 @@ impl Default for BackgroundOptions {
 
 /// The budget that the projections share, and the slice of time of each change. Cloning is cheap.
 ///
-/// When the slice is over and work remains, a projection writes an item, and acknowledges only then.
-/// The change feed delivers that item behind all changes that have come meanwhile. So work of any size
-/// holds up no other, and an interruption loses nothing.
+/// When the slice is over and work remains, a projection writes an item, and acknowledges only then. The
+/// change feed delivers that item behind all changes that have come meanwhile. So work of any size holds up
+/// no other, and an interruption loses nothing.
 #[derive(Debug, Clone)]
 pub struct Background {
     /// Lets operations pass at the rate.

@@ -49,15 +49,6 @@ pub enum Scope<'a> {
     Container,
 }
 
-impl Scope<'_> {
-    fn partition(&self) -> Option<&str> {
-        match self {
-            Self::Partition(key) => Some(key),
-            Self::Container => None,
-        }
-    }
-}
-
 impl Container {
     /// Runs a query and reads all of its pages: for queries that are bounded by a `TOP` of at most
     /// `limit`, which is also the size of a page.
@@ -138,19 +129,10 @@ impl Container {
         Ok(pages.map_ok(read).boxed())
     }
 
-    /// Reads items of one logical partition by their ids: one store request, or none for no ids. Missing
-    /// items are left out. `select` lists the properties that are read of each item `c`, as in a query.
+    /// Reads items by their ids, in one logical partition (one store request, or none for no ids) or in all,
+    /// where an id may be several times. Missing items are left out. `select` lists the properties that are
+    /// read of each item `c`, as in a query.
     pub async fn query_ids<T: DeserializeOwned>(
-        &self,
-        select: &str,
-        partition: &str,
-        ids: impl IntoIterator<Item = impl AsRef<str>>,
-    ) -> Result<Vec<T>, StoreError> {
-        self.query_ids_in(Scope::Partition(partition), select, ids).await
-    }
-
-    /// Reads items by their ids, in one logical partition or in all: an id may be in several.
-    pub async fn query_ids_in<T: DeserializeOwned>(
         &self,
         scope: Scope<'_>,
         select: &str,
@@ -227,10 +209,8 @@ impl Container {
         partition: Option<&str>,
         feed: FeedOptions,
     ) -> Result<QueryPageIterator<JsonText>, StoreError> {
-        let scope = match partition {
-            Some(key) => FeedScope::partition(key.to_owned()),
-            None => FeedScope::full_container(),
-        };
+        let key = partition.map(|key| FeedScope::partition(key.to_owned()));
+        let scope = key.unwrap_or_else(FeedScope::full_container);
         let (operation, token) = self.read_options();
         let mut options =
             QueryOptions::default().with_operation_options(operation).with_feed_options(feed);
@@ -262,7 +242,10 @@ impl QueryState {
         scope: Scope<'_>,
         feed: FeedOptions,
     ) -> Result<Self, StoreError> {
-        let partition = scope.partition().map(str::to_owned);
+        let partition = match scope {
+            Scope::Partition(key) => Some(key.to_owned()),
+            Scope::Container => None,
+        };
         let pages = container.begin(query.clone(), partition.as_deref(), feed.clone()).await?;
         Ok(Self { container: container.clone(), partition, pages, first: Some((query, feed)) })
     }

@@ -38,8 +38,7 @@ tokio::task_local! {
 pub struct Session(Vec<SessionPosition>);
 
 impl Session {
-    /// Returns true if it has no position.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -69,7 +68,7 @@ impl Session {
 
     /// Adds the positions of an older session.
     #[must_use]
-    pub fn and(mut self, older: &Self) -> Self {
+    pub(crate) fn and(mut self, older: &Self) -> Self {
         for position in &older.0 {
             self.add(position.clone());
         }
@@ -157,20 +156,15 @@ impl EagerApplications {
 }
 
 impl SeenPositions {
-    /// Returns the positions that a reader after this work has to see: those of its writes.
-    ///
-    /// Work that has written nothing has found its writes done, as a repeated command does, and so has
-    /// work whose answer was lost. A later read of them has the positions of these writes.
+    /// Returns the positions that a reader after this work has to see: those of its writes. Work that has
+    /// written nothing has found its writes done, as a repeated command does, and so has work whose answer
+    /// was lost. A later read of them has the positions of these writes.
     pub(crate) fn session(&self) -> Session {
         let nothing_is_written = self.written.is_empty();
-        let reads = self.read.positions();
-        let reads =
-            reads.filter(|read| nothing_is_written || self.uncertain.contains(&read.container));
-        let mut session = self.written.clone();
-        for position in reads {
-            session.add(position.clone());
-        }
-        session
+        let is_read =
+            |read: &SessionPosition| nothing_is_written || self.uncertain.contains(&read.container);
+        let reads = self.read.0.iter().filter(|read| is_read(read)).cloned().collect();
+        self.written.clone().and(&Session(reads))
     }
 
     /// Returns all positions as those of copies: a reader has to see them, and waits for nothing there.

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cosmos::{Attempt, JsonText, Query, Reason, Scope, StoreError, confirm, retry},
+    cosmos::{Attempt, JsonText, Query, Scope, StoreError, confirm, retry},
     engines::child_list::SortKey,
     http::{
         ApiError, Conditions, Filter, ItemResponse, List, PageRequest, Params, QueryParameter,
@@ -156,11 +156,6 @@ async fn delete(
     }
     let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
     conditions.check(Some(&letter.etag))?;
-    match letters.settle(&letter, command, None).await {
-        // Settled meanwhile, perhaps by this command. The next attempt decides.
-        Err(error) if error.reason == Reason::NotFound => {
-            Err(StoreError::race(error.answer_lost).into())
-        }
-        settled => Ok(settled.map(|()| StatusCode::NO_CONTENT)?),
-    }
+    letters.settle(&letter, command, None).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

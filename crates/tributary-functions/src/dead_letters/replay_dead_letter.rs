@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::query;
 use crate::{
-    cosmos::{Attempt, JsonText, Reads, Reason, Scope, StoreError, retry},
+    cosmos::{Attempt, JsonText, Reads, Reason, Scope, retry},
     engines::child_list::SortKey,
     http::{ApiError, Conditions, INVOCATION_ID, Params},
     projection::{DeadLetterId, Projections, ReplayError, ReplayOutcome},
@@ -32,8 +32,7 @@ pub(crate) struct Replayed {
 ///   the dead letter. The other finds it gone, and succeeds, too.
 /// - *A crash, or a lost answer, between applying and deleting*: the dead letter is still there, or was
 ///   deleted without an answer. The next replay changes no copy and deletes it, or is a 404. The host's
-///   repetition of the same replay is answered from the
-///   settlement of the first.
+///   repetition of the same replay is answered from the settlement of the first.
 /// - *The change fails again meanwhile, in a delivery*: the delivery stores the dead letter anew, so it is
 ///   not deleted. The replay starts over with the newer one.
 pub(crate) async fn replay_dead_letter(
@@ -105,13 +104,8 @@ impl<'a> Replay<'a> {
         match projection.replay(&letter.item, self.invocation).await {
             Ok(outcome) => {
                 let outcome = *self.reached.get_or_init(|| outcome);
-                match letters.settle(&letter, self.command, Some(outcome)).await {
-                    // Settled meanwhile, perhaps by this command. The next attempt decides.
-                    Err(error) if error.reason == Reason::NotFound => {
-                        Err(StoreError::race(error.answer_lost).into())
-                    }
-                    settled => Ok(Ok(settled.map(|()| outcome)?)),
-                }
+                letters.settle(&letter, self.command, Some(outcome)).await?;
+                Ok(Ok(outcome))
             }
             Err(ReplayError::Store(error)) => Err(error.into()),
             Err(ReplayError::Permanent(failed)) => {
@@ -145,10 +139,6 @@ pub(crate) struct ReplayCounts {
 /// A dead letter that fails again, or comes meanwhile, has a later date than the page, and is not met. So
 /// the replay ends. Each replay takes effect once ([`replay_dead_letter`](super::replay_dead_letter())): after
 /// an interruption, the next call replays the others.
-///
-/// # Errors
-///
-/// A conflict where the projection is paused, and errors of the store that may pass.
 pub(crate) async fn replay_many(
     projections: &Projections,
     function: &str,

@@ -34,8 +34,8 @@ impl IdempotencyKey {
         }
     }
 
-    /// Returns an id that is derived from the key and its scope, such as `reply {message_id} {sender_id}`.
-    /// Ids contain no space, so different scopes and keys have different ids.
+    /// Returns an id that is derived from the key and its scope, such as `reply {message_id} {sender_id}`:
+    /// ids contain no space.
     pub(crate) fn derived_id(&self, scope: &str) -> String {
         Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{scope} {}", self.0).as_bytes()).to_string()
     }
@@ -109,10 +109,7 @@ const MAX_REMEMBERED_ENTRIES: usize = 256;
 /// The commands that were lately carried out on an item, and that the item itself does not show: a
 /// deleted child is gone, and other edits may have followed an edit.
 ///
-/// A command in this list was carried out before: the host has repeated it, or the response of the store
-/// was lost. The list is part of the write that it remembers. So it costs no store request, and survives
-/// the process.
-///
+/// The list is part of the write that it remembers. So it costs no store request, and survives the process.
 /// Each entry has the second until which it is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

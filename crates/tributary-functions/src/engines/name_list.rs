@@ -11,44 +11,6 @@
 //!    ascending.
 //! 4. The handler takes a [`PageRequest`](crate::http::PageRequest) with a [`NameKey`] and calls its
 //!    `of_names`.
-//!
-//! ```
-//! use axum::{Json, extract::State};
-//! use schemars::JsonSchema;
-//! use serde::{Deserialize, Serialize};
-//! use tributary_functions::{
-//!     cosmos::Container,
-//!     engines::name_list::{NameKey, NameList},
-//!     http::{ApiError, List, PageRequest, Params},
-//!     values::{checked_text, id_rule, length_rule},
-//! };
-//!
-//! checked_text!(
-//!     /// The id of a building.
-//!     BuildingId, "hq", id_rule;
-//!
-//!     /// The name of a room.
-//!     Name, "The blue room", length_rule(1..=200);
-//! );
-//!
-//! #[derive(Serialize, Deserialize, JsonSchema)]
-//! struct Room {
-//!     id: String,
-//!     name: Name,
-//! }
-//!
-//! const ROOMS: NameList =
-//!     NameList { key: "buildingId", kind: ("type", "room"), select: "c.id, c.name" };
-//!
-//! async fn list_rooms(
-//!     State(rooms): State<Container>,
-//!     Params(building): Params<BuildingId>,
-//!     page: PageRequest<NameKey<Name>>,
-//! ) -> Result<Json<List<Room>>, ApiError> {
-//!     let key = |room: &Room| NameKey::new(&room.name, &room.id);
-//!     Ok(Json(page.of_names(&ROOMS, &rooms, building.as_str(), key).await?))
-//! }
-//! ```
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 

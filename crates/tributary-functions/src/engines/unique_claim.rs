@@ -86,13 +86,6 @@ pub enum ReservationOutcome {
     Taken,
 }
 
-enum Fence {
-    /// The holder neither has the value nor can still write it.
-    Up,
-    /// The holder has the value, or may be about to write it.
-    Refused,
-}
-
 impl<O> ValueReservation<O> {
     /// Returns true if a crash has left the reservation, provided that its owner has not the value. A
     /// reservation that was given up is not leaked: the next owner replaces it at once.
@@ -125,7 +118,7 @@ pub async fn reserve<U: UniqueValue>(
     };
     if let Some(reserved) = U::reserved(&held.item)
         && reserved.owner != *owner
-        && let Fence::Refused = fence(values, key, &reserved).await?
+        && !fence(values, key, &reserved).await?
     {
         return Ok(ReservationOutcome::Taken);
     }
@@ -165,25 +158,26 @@ pub async fn free<U: UniqueValue>(
     key: &str,
     held: &Stored<ValueReservation<U::Owner>>,
 ) -> Result<bool, StoreError> {
-    if let Fence::Refused = fence(values, key, &held.item).await? {
+    if !fence(values, key, &held.item).await? {
         return Ok(false);
     }
     values.container().delete(&U::partition(key), U::ID, &held.etag).await?;
     Ok(true)
 }
 
-/// Fences the holder of a reservation: afterwards it neither has the value nor can still write it.
+/// Fences the holder of a reservation: afterwards it neither has the value nor can still write it. Returns false
+/// if the holder has the value, or may be about to write it.
 async fn fence<U: UniqueValue>(
     values: &U,
     key: &str,
     held: &ValueReservation<U::Owner>,
-) -> Result<Fence, StoreError> {
+) -> Result<bool, StoreError> {
     let container = values.container();
     let holder = held.owner.as_ref();
     let slot = container.read::<U::Item>(holder, holder).await?;
     let is_in_use = slot.as_ref().is_some_and(|slot| U::has(&slot.item, key));
     if is_in_use || held.is_pending() {
-        return Ok(Fence::Refused);
+        return Ok(false);
     }
     tracing::info!(owner.id = holder, "Taking over a value that was reserved but not used");
     let (fence, etag) = match slot {
@@ -191,5 +185,5 @@ async fn fence<U: UniqueValue>(
         None => (U::no_owner(&held.owner), None),
     };
     container.put(holder, holder, &fence, etag.as_ref()).await?;
-    Ok(Fence::Up)
+    Ok(true)
 }

@@ -24,7 +24,7 @@ use crate::{
         Projections,
         control::{Pause, Rebuild},
     },
-    rebuild::{RebuildRequest, Rebuilds, RunResult},
+    rebuild::{Rebuilds, RunResult},
     terminal::{OutputFormat, json_lines},
     values::{Timestamp, fresh_id},
 };
@@ -253,7 +253,7 @@ async fn rebuild(
     if let Some(rebuild) = waiting {
         eprintln!("Goes on with the rebuild that was asked for at {}", rebuild.requested_at);
     } else {
-        let request = RebuildRequest::new(user, since);
+        let request = Rebuild::new(user, since);
         let conditions = &Conditions::default();
         update::rebuild(projections, name, conditions, &request).await.map_err(sentence)?;
     }

@@ -18,10 +18,10 @@ use crate::{
     },
     projection::{
         Projections,
-        control::{Pause, ProjectionState},
+        control::{Pause, ProjectionState, Rebuild},
         leases::{Lease, ReleaseOutcome},
     },
-    rebuild::RebuildRequest,
+    rebuild::request_rebuild,
     values::{Invalid, Timestamp, checked_text, length_rule},
 };
 
@@ -101,7 +101,7 @@ pub(crate) async fn rebuild_projection(
     conditions: Conditions,
     JsonBody(RebuildProjectionRequest { since }): JsonBody<RebuildProjectionRequest>,
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
-    let request = RebuildRequest::new(None, since);
+    let request = Rebuild::new(None, since);
     Ok(rebuild(&projections, &name, &conditions, &request).await?.into())
 }
 
@@ -140,9 +140,9 @@ pub(super) async fn rebuild(
     projections: &Projections,
     name: &ProjectionName,
     conditions: &Conditions,
-    request: &RebuildRequest,
+    request: &Rebuild,
 ) -> Result<UpdatedProjection, ApiError> {
-    let decide = |state: &ProjectionState| request.decide(state);
+    let decide = |state: &ProjectionState| request_rebuild(request, state);
     update(projections, name, conditions, &decide, ("A rebuild was asked for", None)).await
 }
 

@@ -14,8 +14,8 @@
 //! | item of the container | logical partition | content |
 //! | --- | --- | --- |
 //! | `Holder` | `source:<source>` | the version of the source, its contribution, the keys that may not have it yet |
-//! | [`Share`] | the key | the contribution of one source to this key, and of which version |
-//! | [`Total`] | the key | the sum of the shares of the partition |
+//! | `Share` | the key | the contribution of one source to this key, and of which version |
+//! | `Total` | the key | the sum of the shares of the partition |
 //!
 //! # Why every total ends right
 //!
@@ -42,13 +42,13 @@
 //! 7. *It ends.* A version writes the holder at most twice and each share once. If other writers change the
 //!    same total all the time, the change is a lost race after a few attempts, and is applied again later.
 
-use std::{cmp::Ordering, collections::BTreeSet, marker::PhantomData, time::Duration};
+use std::{cmp::Ordering, collections::BTreeSet, marker::PhantomData};
 
-use backon::{ExponentialBuilder, Retryable};
+use backon::Retryable;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeFeedItem, Effect, NotedErrors, Origin, Projection};
+use super::{ChangeFeedItem, Effect, NotedErrors, Origin, Projection, apply::short_pauses};
 use crate::{
     cosmos::{Container, Query, Reason, Scope, StoreError, Stored, Transaction},
     engines::tombstone,
@@ -58,9 +58,6 @@ use crate::{
 const PAGE_AMOUNTS: u32 = 1_000;
 
 const MAX_CONCURRENT_READS: usize = 8;
-
-/// The retries of a total in one delivery: some 0.4 s.
-const MAX_TOTAL_RETRIES: usize = 8;
 
 /// The definition of a count or a sum.
 pub trait Aggregate: Send + Sync + 'static {
@@ -129,44 +126,37 @@ pub(crate) struct Holder {
     ttl: Option<u32>,
 }
 
-/// The contribution of one source to the total of its partition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Share {
+pub(crate) struct Share {
     id: String,
     key: String,
-    /// The version of the source.
     pub version: u64,
-    /// The amount.
     pub amount: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ttl: Option<u32>,
 }
 
-/// The sum of the shares of a partition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Total {
+pub(crate) struct Total {
     id: String,
     key: String,
-    /// The sum.
     pub value: i64,
 }
 
 impl Total {
-    /// The id of a total in the partition of its key.
-    pub const ID: &'static str = "total";
+    pub(crate) const ID: &'static str = "total";
 }
 
 impl Share {
     const PREFIX: &'static str = "of ";
 
-    /// Returns the id of the share of a source in the partition of a key.
-    pub fn id(source: &str) -> String {
+    pub(crate) fn id(source: &str) -> String {
         format!("{}{source}", Self::PREFIX)
     }
 
     /// Returns partition key and id of the source; `None` when the id is not that of a share.
-    pub fn source(id: &str) -> Option<(&str, &str)> {
+    pub(crate) fn source(id: &str) -> Option<(&str, &str)> {
         id.strip_prefix(Self::PREFIX).map(Origin::split_name)
     }
 }
@@ -182,18 +172,17 @@ impl Holder {
         source: &str,
         version: u64,
         contribution: Option<Contribution>,
-        before: Option<&Self>,
+        before: Option<Self>,
     ) -> Self {
-        let id = Self::ID.to_owned();
-        let key = Self::partition(source);
-        let mut pending = before.map(|before| before.pending.clone()).unwrap_or_default();
-        let earlier = before.and_then(|before| before.contribution.clone());
+        let before = before.map(|before| (before.contribution, before.pending));
+        let (earlier, mut pending) = before.unwrap_or_default();
         if earlier != contribution {
-            let keys =
-                [&earlier, &contribution].into_iter().flatten().map(|share| share.key.clone());
-            pending.extend(keys);
+            pending
+                .extend([&earlier, &contribution].into_iter().flatten().map(|of| of.key.clone()));
         }
         let ttl = contribution.is_none().then_some(tombstone::TTL_SECONDS);
+        let id = Self::ID.to_owned();
+        let key = Self::partition(source);
         Self { id, key, version, contribution, pending, ttl }
     }
 
@@ -222,33 +211,22 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         };
         let totals = &self.totals;
         let source = origin.name();
-        let (holder, effect) = match write_holder(totals, &source, version, contribution).await? {
-            HolderOutcome::Written(holder) => (holder, Effect::Applied),
-            HolderOutcome::Same(holder) => (holder, Effect::Unchanged),
-            HolderOutcome::Newer => return Ok(Effect::Older),
-        };
-        if holder.item.pending.is_empty() {
+        let (holder, effect) = write_holder(totals, &source, version, contribution).await?;
+        if effect == Effect::Older || holder.item.pending.is_empty() {
             return Ok(effect);
         }
         // A share that cannot be written stops no other.
         let mut errors = NotedErrors::default();
         for key in &holder.item.pending {
             let write = async || update_share(totals, &source, key, &holder.item).await;
-            let pauses = ExponentialBuilder::default()
-                .with_min_delay(Duration::from_millis(2))
-                .with_max_delay(Duration::from_millis(64))
-                .with_max_times(MAX_TOTAL_RETRIES)
-                .with_jitter();
-            let written = write.retry(pauses).when(StoreError::is_race).await;
+            let written = write.retry(short_pauses()).when(StoreError::is_race).await;
             if errors.note(written) == Some(Effect::Older) {
                 return Ok(Effect::Older);
             }
         }
         errors.into_result()?;
         let settled = Holder { pending: BTreeSet::new(), ..holder.item };
-        let partition = Holder::partition(&source);
-        let etag = &holder.etag;
-        totals.replace(&partition, Holder::ID, &settled, etag).await?;
+        totals.replace(&Holder::partition(&source), Holder::ID, &settled, &holder.etag).await?;
         Ok(Effect::Applied)
     }
 }
@@ -256,9 +234,7 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
 impl<A: Aggregate> AggregateProjection<A> {
     /// Creates the projection from a container of sources, whose change feed it reads, to one of totals.
     pub fn new(sources: &Container, totals: &Container) -> Self {
-        let sources = sources.clone();
-        let totals = totals.clone();
-        Self { sources, totals, definition: PhantomData }
+        Self { sources: sources.clone(), totals: totals.clone(), definition: PhantomData }
     }
 
     /// Returns version and contribution of a delivered change, read again where the host may have
@@ -277,28 +253,22 @@ impl<A: Aggregate> AggregateProjection<A> {
     }
 }
 
-enum HolderOutcome {
-    Written(Stored<Holder>),
-    Same(Stored<Holder>),
-    Newer,
-}
-
 async fn write_holder(
     totals: &Container,
     source: &str,
     version: u64,
     contribution: Option<Contribution>,
-) -> Result<HolderOutcome, StoreError> {
+) -> Result<(Stored<Holder>, Effect), StoreError> {
     let partition = Holder::partition(source);
     let before: Option<Stored<Holder>> = totals.read(&partition, Holder::ID).await?;
     match before {
-        Some(before) if before.item.version > version => Ok(HolderOutcome::Newer),
-        Some(before) if before.item.version == version => Ok(HolderOutcome::Same(before)),
+        Some(before) if before.item.version > version => Ok((before, Effect::Older)),
+        Some(before) if before.item.version == version => Ok((before, Effect::Unchanged)),
         before => {
             let (known, etag) = before.map(|before| (before.item, before.etag)).unzip();
-            let item = Holder::new(source, version, contribution, known.as_ref());
+            let item = Holder::new(source, version, contribution, known);
             let etag = totals.put(&partition, Holder::ID, &item, etag.as_ref()).await?;
-            Ok(HolderOutcome::Written(Stored { item, etag }))
+            Ok((Stored { item, etag }, Effect::Applied))
         }
     }
 }
@@ -374,13 +344,11 @@ pub(crate) async fn repair_share(
 /// Writes the total of a key as the sum of its shares: the repair of an audit. A share that changes
 /// meanwhile changes the total, so the store refuses this write.
 pub(crate) async fn repair_total(totals: &Container, key: &str) -> Result<(), StoreError> {
-    let (value, etag) = match totals.read::<Total>(key, Total::ID).await? {
-        Some(total) => (total.item.value, Some(total.etag)),
-        None => (0, None),
-    };
-    let sum = sum_of_shares(totals, key).await?;
-    if sum != value || etag.is_none() {
-        let total = Total { id: Total::ID.into(), key: key.to_owned(), value: sum };
+    let total: Option<Stored<Total>> = totals.read(key, Total::ID).await?;
+    let (before, etag) = total.map(|total| (total.item.value, total.etag)).unzip();
+    let value = sum_of_shares(totals, key).await?;
+    if before != Some(value) {
+        let total = Total { id: Total::ID.into(), key: key.to_owned(), value };
         totals.put(key, Total::ID, &total, etag.as_ref()).await?;
     }
     Ok(())

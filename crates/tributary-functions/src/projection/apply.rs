@@ -1,7 +1,8 @@
 //! The application of one change: it is read and applied, and a failure is classified.
 
-use std::{error::Error, panic::AssertUnwindSafe};
+use std::{error::Error, panic::AssertUnwindSafe, time::Duration};
 
+use backon::ExponentialBuilder;
 use custom_handler::Document;
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::value::RawValue;
@@ -27,31 +28,12 @@ pub(super) fn read<P: Projection>(
     })
 }
 
-pub(super) async fn apply<P: Projection>(
-    projection: &P,
-    change: &P::Change,
-) -> Result<Effect, ApplyError> {
-    caught(projection.apply(change).boxed()).await
-}
-
-pub(super) async fn apply_again<P: Projection>(
-    projection: &P,
-    change: &P::Change,
-) -> Result<Effect, ApplyError> {
-    caught(projection.apply_again(change).boxed()).await
-}
-
-pub(super) async fn apply_all<P: Projection>(
-    projection: &P,
-    changes: &[&P::Change],
-) -> Result<Vec<Effect>, ApplyError> {
-    caught(projection.apply_all(changes).boxed()).await
-}
-
 /// Catches a panic: it is a bug that the same change would meet again, and must not hold up other changes.
 ///
 /// The work is on the heap: each layer around it keeps a copy on the stack in a debug build, 240 KB together.
-async fn caught<T>(applying: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, ApplyError> {
+pub(super) async fn caught<T>(
+    applying: BoxFuture<'_, Result<T, StoreError>>,
+) -> Result<T, ApplyError> {
     match AssertUnwindSafe(applying).catch_unwind().await {
         Ok(applied) => applied.map_err(ApplyError::from),
         Err(_) => Err(ApplyError::Permanent("the projection panicked: a bug, see the log".into())),
@@ -112,7 +94,7 @@ pub(super) async fn replay<P: Projection>(
     let applied = match read::<P>(projection.container().id(), &document) {
         // The projection ignores the document in its present form.
         Ok(change) if P::source(&change).is_none() => Ok(Effect::Unchanged),
-        Ok(change) => apply(projection, &change).await,
+        Ok(change) => caught(projection.apply(&change).boxed()).await,
         Err(reason) => Err(ApplyError::Permanent(reason)),
     };
     match applied {
@@ -150,6 +132,15 @@ async fn document<P: Projection>(
                 .into(),
         )
     })
+}
+
+/// Returns the pauses between the attempts at one item in a delivery: some 0.4 s in all.
+pub(super) fn short_pauses() -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(2))
+        .with_max_delay(Duration::from_millis(64))
+        .with_max_times(8)
+        .with_jitter()
 }
 
 /// The errors of several items, none of which stops the others. One of them is kept as the result.
@@ -250,7 +241,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_projection_that_panics_fails_for_good() {
-        assert!(matches!(apply(&Buggy, &Number(12)).await, Ok(Effect::Applied)));
-        assert!(matches!(apply(&Buggy, &Number(13)).await, Err(ApplyError::Permanent(_))));
+        let apply = |number| async move { caught(Buggy.apply(&Number(number)).boxed()).await };
+        assert!(matches!(apply(12).await, Ok(Effect::Applied)));
+        assert!(matches!(apply(13).await, Err(ApplyError::Permanent(_))));
     }
 }

@@ -15,7 +15,7 @@ use self::rounds::{
 };
 use super::{
     DeadLetter, DeadLetters, Effect, Projection,
-    apply::{ApplyError, apply, apply_again, apply_all},
+    apply::{ApplyError, caught},
     origin::{DocumentStamps, report_rewritten_dates},
 };
 use crate::{
@@ -95,110 +95,30 @@ pub async fn run<P: Projection>(
     report_rewritten_dates(&stamps);
     let delivered = documents.len();
     let lag_ms = matches!(source, BatchSource::ChangeFeed { .. }).then(|| lag_ms(&stamps));
-    let collapsed = collapse::<P>(projection.container().id(), documents);
-    let Collapsed { tasks, changes, older } = collapsed;
-    let n_changes = tasks.len();
+    let container = projection.container().id();
+    let Collapsed { tasks, changes, older } = collapse::<P>(container, documents);
     let is_second_look = matches!(source, BatchSource::ChangeFeed { is_second_look: true });
-    let changes = ReadChanges { projection, changes, is_second_look };
-    let batch = BegunBatch {
+    let batch = Batch {
         function: P::FUNCTION,
-        container: projection.container().id(),
-        started,
-        stamps,
-        lag_ms,
-        delivered,
-        changes: n_changes,
-        older,
-    };
-    let work = BatchWork {
-        changes: &changes,
+        container,
+        changes: &ReadChanges { projection, changes, is_second_look },
         letters,
         budget,
         invocation: &invocation,
         group: P::GROUP,
         concurrency: P::CONCURRENCY,
     };
-    batch.complete(work, tasks).await
+    let lsn = stamps.iter().filter_map(|stamps| stamps.lsn).max();
+    let delivery = Delivery { started, delivered, older, lag_ms, lsn };
+    batch.complete(delivery, tasks).await
 }
 
-struct BegunBatch {
-    function: &'static str,
-    container: &'static str,
+struct Delivery {
     started: Instant,
-    stamps: Vec<DocumentStamps>,
-    lag_ms: Option<u64>,
     delivered: usize,
-    changes: usize,
     older: usize,
-}
-
-impl BegunBatch {
-    /// Runs the rounds, and reports the batch.
-    ///
-    /// It has no type parameter, so that its code is compiled once.
-    fn complete(
-        self,
-        work: BatchWork<'_>,
-        tasks: Vec<Task>,
-    ) -> BoxFuture<'_, Result<AppliedBatch, IncompleteBatch>> {
-        let complete = async move {
-            let Self { function, container, started, stamps, lag_ms, delivered, .. } = self;
-            let ((BatchOutcomes { done, failures }, detail), meter) =
-                metered(followed(work.run_rounds(tasks))).await;
-            let duration = started.elapsed();
-
-            let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
-            let applied = count(ChangeOutcome::Done(Effect::Applied));
-            let unchanged = count(ChangeOutcome::Done(Effect::Unchanged));
-            let older = self.older + count(ChangeOutcome::Done(Effect::Older));
-            let dead_letters = count(ChangeOutcome::DeadLetter);
-            let failed = failures.len();
-            let cost = Cost::from(&*meter);
-            tracing::info!(
-                delivered,
-                applied,
-                unchanged,
-                older,
-                dead_letters,
-                failed,
-                lag_ms,
-                duration_ms = milliseconds(duration),
-                request_charge_ru = cost.request_units,
-                store.requests = cost.requests,
-                store.throttled = cost.throttled,
-                "Applied a batch of changes"
-            );
-            let outcomes = [
-                ("applied", applied),
-                ("unchanged", unchanged),
-                ("older", older),
-                ("dead_letter", dead_letters),
-                ("failed", failed),
-            ];
-            let lag = lag_ms.map(Duration::from_millis);
-            telemetry::batch(function, &telemetry::BatchMetrics { outcomes, lag, cost });
-            let record = BatchRecord {
-                container,
-                delivered,
-                applied,
-                unchanged,
-                older,
-                dead_letters,
-                failed,
-                lag_ms,
-                lsn: stamps.iter().filter_map(|stamps| stamps.lsn).max(),
-            };
-            record_batch(EndedWork { function, duration, cost }, detail, record);
-            let request_units = cost.request_units;
-            match failures.first() {
-                None => Ok(AppliedBatch { applied, dead_letters, request_units }),
-                Some(first) => {
-                    Err(IncompleteBatch { failed, changes: self.changes, first: *first })
-                }
-            }
-        };
-        complete.boxed()
-    }
+    lag_ms: Option<u64>,
+    lsn: Option<u64>,
 }
 
 /// A change of a source, and the work of applying it once.
@@ -213,16 +133,13 @@ pub(super) fn changes<P: Projection>(
     projection: &P,
     documents: Vec<Document>,
 ) -> Option<Vec<SourceChange<'_>>> {
-    let collapsed = collapse::<P>(projection.container().id(), documents);
-    if collapsed.tasks.iter().any(|task| task.change.is_err()) {
-        return None;
-    }
-    let changes = collapsed.changes.into_iter().map(|change| {
+    let Collapsed { tasks, changes, .. } = collapse::<P>(projection.container().id(), documents);
+    let changes = changes.into_iter().map(|change| {
         let (source, version) = P::source(&change)?;
-        let apply = async move { apply(projection, &change).await }.boxed();
+        let apply = async move { caught(projection.apply(&change).boxed()).await }.boxed();
         Some(SourceChange { source, version, apply })
     });
-    changes.collect()
+    if tasks.iter().any(|task| task.change.is_err()) { None } else { changes.collect() }
 }
 
 /// The changes of a batch by their numbers. The rounds of a batch know no type of change, so that their code is
@@ -248,11 +165,12 @@ struct ReadChanges<'a, P: Projection> {
 impl<P: Projection> NumberedChanges for ReadChanges<'_, P> {
     fn apply(&self, change: usize) -> BoxFuture<'_, Result<Effect, ApplyError>> {
         let change = &self.changes[change];
-        if self.is_second_look {
-            apply_again(self.projection, change).boxed()
+        let applying = if self.is_second_look {
+            self.projection.apply_again(change).boxed()
         } else {
-            apply(self.projection, change).boxed()
-        }
+            self.projection.apply(change).boxed()
+        };
+        caught(applying).boxed()
     }
 
     fn apply_all<'a>(
@@ -261,7 +179,7 @@ impl<P: Projection> NumberedChanges for ReadChanges<'_, P> {
     ) -> BoxFuture<'a, Result<Vec<Effect>, ApplyError>> {
         let apply = async move {
             let changes: Vec<_> = changes.iter().map(|change| &self.changes[*change]).collect();
-            apply_all(self.projection, &changes).await
+            caught(self.projection.apply_all(&changes).boxed()).await
         };
         apply.boxed()
     }
@@ -271,7 +189,9 @@ impl<P: Projection> NumberedChanges for ReadChanges<'_, P> {
     }
 }
 
-struct BatchWork<'a> {
+struct Batch<'a> {
+    function: &'static str,
+    container: &'static str,
     changes: &'a dyn NumberedChanges,
     letters: &'a DeadLetters,
     budget: Duration,
@@ -280,7 +200,71 @@ struct BatchWork<'a> {
     concurrency: usize,
 }
 
-impl BatchWork<'_> {
+impl Batch<'_> {
+    /// Runs the rounds, and reports the batch. It has no type parameter, so that its code is compiled once.
+    fn complete(
+        &self,
+        Delivery { started, delivered, older, lag_ms, lsn }: Delivery,
+        tasks: Vec<Task>,
+    ) -> BoxFuture<'_, Result<AppliedBatch, IncompleteBatch>> {
+        let complete = async move {
+            let changes = tasks.len();
+            let ((BatchOutcomes { done, failures }, detail), meter) =
+                metered(followed(self.run_rounds(tasks))).await;
+            let duration = started.elapsed();
+            let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
+            let applied = count(ChangeOutcome::Done(Effect::Applied));
+            let unchanged = count(ChangeOutcome::Done(Effect::Unchanged));
+            let older = older + count(ChangeOutcome::Done(Effect::Older));
+            let dead_letters = count(ChangeOutcome::DeadLetter);
+            let failed = failures.len();
+            let cost = Cost::from(&*meter);
+            tracing::info!(
+                delivered,
+                applied,
+                unchanged,
+                older,
+                dead_letters,
+                failed,
+                lag_ms,
+                duration_ms = milliseconds(duration),
+                request_charge_ru = cost.request_units,
+                store.requests = cost.requests,
+                store.throttled = cost.throttled,
+                "Applied a batch of changes"
+            );
+            let outcomes = [
+                ("applied", applied),
+                ("unchanged", unchanged),
+                ("older", older),
+                ("dead_letter", dead_letters),
+                ("failed", failed),
+            ];
+            let Self { function, container, .. } = *self;
+            let lag = lag_ms.map(Duration::from_millis);
+            telemetry::batch(function, &telemetry::BatchMetrics { outcomes, lag, cost });
+            let record = BatchRecord {
+                container,
+                delivered,
+                applied,
+                unchanged,
+                older,
+                dead_letters,
+                failed,
+                lag_ms,
+                lsn,
+            };
+            record_batch(EndedWork { function, duration, cost }, detail, record);
+            match failures.first() {
+                None => {
+                    Ok(AppliedBatch { applied, dead_letters, request_units: cost.request_units })
+                }
+                Some(first) => Err(IncompleteBatch { failed, changes, first: *first }),
+            }
+        };
+        complete.boxed()
+    }
+
     /// Runs the rounds of a batch until no change is open, or the budget is spent.
     async fn run_rounds(&self, tasks: Vec<Task>) -> BatchOutcomes {
         let deadline = Instant::now() + self.budget;
@@ -291,25 +275,24 @@ impl BatchWork<'_> {
             .with_jitter()
             .build();
         let mut rounds = Rounds::new(tasks, self.group);
-        let mut is_first = true;
-        loop {
+        for round in 0.. {
             let groups = rounds.begin_round();
             rounds.end_round(self.round(groups, deadline).await);
             let pause = pauses.next().unwrap_or_default();
-            if rounds.is_over() || Instant::now() + pause >= deadline {
-                for (document_id, reason) in named_failures(&rounds) {
+            let is_over = rounds.is_over() || Instant::now() + pause >= deadline;
+            for (document_id, reason) in named_failures(&rounds) {
+                if is_over {
                     tracing::warn!(document.id = document_id, %reason, "A change was not applied");
-                }
-                return rounds.end();
-            }
-            if is_first {
-                for (document_id, reason) in named_failures(&rounds) {
+                } else if round == 0 {
                     tracing::info!(document.id = document_id, %reason, "A change is retried");
                 }
-                is_first = false;
+            }
+            if is_over {
+                break;
             }
             sleep(pause).await;
         }
+        rounds.end()
     }
 
     /// Attempts each task once. After the deadline and a failure, no further task begins: the store has a

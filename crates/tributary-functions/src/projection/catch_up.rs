@@ -154,13 +154,13 @@ impl CatchUp {
             return CopyFreshness::Behind;
         };
         match timeout(limit, self.follow(chain, session)).await {
-            Ok(Ok(())) => CopyFreshness::UpToDate,
-            Ok(Err(error)) => {
-                tracing::warn!(reason = %error.reason, "The positions of projections cannot be read");
-                CopyFreshness::Behind
+            Ok(Ok(())) => return CopyFreshness::UpToDate,
+            Ok(Err(StoreError { reason, .. })) => {
+                tracing::warn!(%reason, "The positions of projections cannot be read");
             }
-            Err(_) => CopyFreshness::Behind,
+            Err(_) => {}
         }
+        CopyFreshness::Behind
     }
 
     async fn follow(
@@ -195,14 +195,18 @@ impl CatchUp {
         let known = self.known(projection.function);
         let mut pause = MIN_INTERVAL;
         loop {
-            let lease = self.lease(&known, projection, partition, lsn).await?;
-            match lease {
+            match self.lease(&known, projection, partition, lsn).await? {
                 Some(lease) if lease.applied >= lsn => return Ok(()),
                 // An ordinary change arrives meanwhile, and a look costs more than a read of the lease.
-                Some(lease) if pause >= 3 * MIN_INTERVAL => {
-                    let applied = look(projection, &lease.lease).await?.map_or(0, applied);
-                    if applied >= lsn {
-                        note_applied(&known, partition, applied).await;
+                Some(KnownLease { lease, .. }) if pause >= 3 * MIN_INTERVAL => {
+                    // Nothing is left behind the position.
+                    if let Some(FeedHead { last_lsn, next: None }) =
+                        look(projection, &lease).await?
+                        && last_lsn >= lsn
+                    {
+                        if let Some(known) = known.lock().await.by_partition.get_mut(partition) {
+                            known.applied = known.applied.max(last_lsn);
+                        }
                         return Ok(());
                     }
                 }
@@ -220,12 +224,19 @@ impl CatchUp {
         projection: MonitoredFeed<'_>,
         writes: &[&SessionPosition],
     ) -> Result<(), StoreError> {
-        if self.has_followed(pair, writes) {
+        let is_followed = {
+            let followed = self.0.followed.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = |write: &&SessionPosition| {
+                let lsn = followed.get(&pair)?.get(write.position.partition())?;
+                Some(*lsn >= write.written)
+            };
+            writes.iter().all(|write| known(write).unwrap_or_default())
+        };
+        if is_followed {
             return Ok(());
         }
         let rows = self.0.leases.of(projection.function, projection.monitored).await?;
-        let leases = rows.into_iter().filter_map(Result::ok);
-        let looks = leases.map(|lease| async move {
+        let looks = rows.into_iter().filter_map(Result::ok).map(|lease| async move {
             let head = look(projection, &lease).await?;
             Ok::<_, StoreError>((lease.token, head))
         });
@@ -243,15 +254,6 @@ impl CatchUp {
             *lsn = write.written.max(*lsn);
         }
         Ok(())
-    }
-
-    fn has_followed(&self, pair: [&'static str; 2], writes: &[&SessionPosition]) -> bool {
-        let followed = self.0.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |write: &&SessionPosition| {
-            let lsn = followed.get(&pair).and_then(|known| known.get(write.position.partition()));
-            lsn.is_some_and(|lsn| *lsn >= write.written)
-        };
-        writes.iter().all(known)
     }
 
     /// Returns the lease of a partition: as it is known, if it has reached the number or was just read.
@@ -302,15 +304,4 @@ async fn look(
     let Some(range) = &lease.range else { return Ok(None) };
     let monitored = projection.monitored.latest_committed();
     monitored.feed_head(range, lease.continuation.as_deref()).await.map(Some)
-}
-
-/// Returns the number up to which no change is left behind the position of a lease: none while there is one.
-fn applied(FeedHead { last_lsn, next }: FeedHead) -> u64 {
-    next.map_or(last_lsn, |_| 0)
-}
-
-async fn note_applied(known: &Mutex<KnownLeases>, partition: &str, applied: u64) {
-    if let Some(lease) = known.lock().await.by_partition.get_mut(partition) {
-        lease.applied = lease.applied.max(applied);
-    }
 }

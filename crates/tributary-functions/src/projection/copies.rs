@@ -81,9 +81,7 @@ impl<C: Copies> Projection for CopyProjection<C> {
 impl<C: Copies> CopyProjection<C> {
     /// Creates the projection from a container of sources, whose change feed it reads, to one of copies.
     pub fn new(sources: &Container, copies: &Container) -> Self {
-        let sources = sources.clone();
-        let copies = copies.clone();
-        Self { sources, copies, definition: PhantomData }
+        Self { sources: sources.clone(), copies: copies.clone(), definition: PhantomData }
     }
 
     async fn write_copies(
@@ -91,9 +89,12 @@ impl<C: Copies> CopyProjection<C> {
         change: &C::Change,
         may_be_there: bool,
     ) -> Result<Effect, StoreError> {
-        let Some(change) = self.as_written(change).await? else {
-            return Ok(Effect::Unchanged);
+        // Read again where the host may have rewritten it.
+        let change = match change.origin().filter(|_| C::may_be_rewritten(change)) {
+            Some(origin) => origin.read_again(&self.sources).await?,
+            None => Some(change.clone()),
         };
+        let Some(change) = change else { return Ok(Effect::Unchanged) };
         // A copy that cannot be written stops no other.
         let mut effect = Effect::Unchanged;
         let mut errors = NotedErrors::default();
@@ -104,16 +105,6 @@ impl<C: Copies> CopyProjection<C> {
             }
         }
         errors.into_result().map(|()| effect)
-    }
-
-    /// Returns the change, read again where the host may have rewritten it; `None` when its source is
-    /// gone.
-    async fn as_written(&self, change: &C::Change) -> Result<Option<C::Change>, StoreError> {
-        let origin = change.origin().filter(|_| C::may_be_rewritten(change));
-        let Some(origin) = origin else {
-            return Ok(Some(change.clone()));
-        };
-        origin.read_again(&self.sources).await
     }
 }
 
@@ -197,20 +188,16 @@ impl StoredCopy {
                     );
                 }
             })?;
-            let copy =
-                |Stored { item: Version { version }, etag }: Stored<_>| Self { version, etag };
-            Ok(there.map(copy))
+            Ok(there.map(|Stored { item: Version { version }, etag }| Self { version, etag }))
         };
         read.boxed()
     }
 }
 
 /// The state of the slot in which a copy is to be written.
-#[derive(Debug)]
-pub enum CopySlot {
+pub(crate) enum CopySlot {
     /// The slot is empty, or has an older version under this ETag.
     Open(Option<ETag>),
-    /// The slot has the same version, or a newer one: there is nothing to write, and this is the effect.
     Taken(Effect),
 }
 

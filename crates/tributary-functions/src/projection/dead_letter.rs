@@ -10,7 +10,9 @@ use uuid::Uuid;
 
 use super::{ChangeFeedItem, Projection};
 use crate::{
-    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored, Transaction},
+    cosmos::{
+        Container, Cosmos, ETag, Query, Reads, Reason, Scope, StoreError, Stored, Transaction,
+    },
     values::{CommandId, Timestamp, check_id, checked_text, may_be_rewritten_by_host},
 };
 
@@ -193,8 +195,7 @@ impl Settlement {
     }
 }
 
-/// Returns the function in the id of a dead letter: its logical partition.
-pub fn function_of(id: &str) -> Option<&str> {
+pub(crate) fn function_of(id: &str) -> Option<&str> {
     id.split_once('.').map(|(function, _)| function).filter(|function| !function.is_empty())
 }
 
@@ -208,18 +209,16 @@ impl DeadLetters {
         Self(cosmos.container("dead-letters"))
     }
 
-    /// Returns the handle with reads of this consistency.
-    pub fn reading(&self, reads: Reads) -> Self {
+    pub(crate) fn reading(&self, reads: Reads) -> Self {
         Self(self.0.reading(reads))
     }
 
-    /// Returns the container, to query it.
-    pub fn container(&self) -> &Container {
+    pub(crate) fn container(&self) -> &Container {
         &self.0
     }
 
     /// Stores a dead letter. Its change may be acknowledged only after that.
-    pub async fn store(&self, letter: &DeadLetter) -> Result<(), StoreError> {
+    pub(crate) async fn store(&self, letter: &DeadLetter) -> Result<(), StoreError> {
         self.0.upsert(&letter.function, &letter.id, letter).await?;
         tracing::warn!(
             container = letter.container,
@@ -231,12 +230,9 @@ impl DeadLetters {
         Ok(())
     }
 
-    /// Reads the dead letter with this id: one point read.
-    pub async fn read(&self, id: &str) -> Result<Option<Stored<DeadLetter>>, StoreError> {
-        match function_of(id) {
-            Some(function) => self.0.read(function, id).await,
-            None => Ok(None),
-        }
+    pub(crate) async fn read(&self, id: &str) -> Result<Option<Stored<DeadLetter>>, StoreError> {
+        let Some(function) = function_of(id) else { return Ok(None) };
+        self.0.read(function, id).await
     }
 
     /// Counts the dead letters of a function that were stored since a moment, up to `most`: a query of one
@@ -253,13 +249,12 @@ impl DeadLetters {
         Ok(u32::try_from(ids.len()).unwrap_or(u32::MAX))
     }
 
-    /// Replaces a dead letter that has not changed since `etag`.
-    pub async fn replace(&self, letter: &DeadLetter, etag: &ETag) -> Result<(), StoreError> {
+    pub(crate) async fn replace(&self, letter: &DeadLetter, etag: &ETag) -> Result<(), StoreError> {
         self.0.replace(&letter.function, &letter.id, letter, etag).await.map(drop)
     }
 
     /// Deletes a dead letter that has not changed since it was read, and stores the settlement.
-    pub async fn settle(
+    pub(crate) async fn settle(
         &self,
         letter: &Stored<DeadLetter>,
         command: &CommandId,
@@ -269,7 +264,11 @@ impl DeadLetters {
         let transaction = Transaction::new(&letter.function)
             .delete(&letter.id, Some(etag))
             .upsert(&Settlement::new(letter, command, outcome))?;
-        self.0.transact(transaction).await.map(drop).map_err(|refusal| refusal.error)
+        self.0.transact(transaction).await.map(drop).map_err(|refusal| match refusal.error {
+            // Settled meanwhile, perhaps by this command. The next attempt decides.
+            error if error.reason == Reason::NotFound => StoreError::race(error.answer_lost),
+            error => error,
+        })
     }
 
     /// Reads the settlement of a dead letter by this command, if the command was lately carried out. One
@@ -279,9 +278,7 @@ impl DeadLetters {
         id: &str,
         command: &CommandId,
     ) -> Result<Option<Settlement>, StoreError> {
-        let Some(function) = function_of(id) else {
-            return Ok(None);
-        };
+        let Some(function) = function_of(id) else { return Ok(None) };
         let settlement = self.0.read::<Settlement>(function, &Settlement::id(id)).await?;
         Ok(settlement.map(|stored| stored.item).filter(|settlement| settlement.command == *command))
     }

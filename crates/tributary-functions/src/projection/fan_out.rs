@@ -49,16 +49,15 @@ use std::{
     collections::{BTreeMap, VecDeque},
     marker::PhantomData,
     pin::pin,
-    time::Duration,
 };
 
-use backon::{BackoffBuilder, ExponentialBuilder};
+use backon::BackoffBuilder;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
 pub use super::Origin;
-use super::{Background, ChangeFeedItem, DeliveredVersion, Effect, NotedErrors, Projection};
+use super::{Background, ChangeFeedItem, Effect, NotedErrors, Projection, apply::short_pauses};
 use crate::{
     cosmos::{Container, Query, Reason, Scope, StoreError, Stored},
     engines::tombstone,
@@ -72,9 +71,6 @@ const MAX_CONCURRENT_WRITES: usize = 8;
 /// The targets that a pass passes over before it fails.
 const MAX_BAD_TARGETS: usize = 1_000;
 
-/// The retries of a target in one delivery: some 0.4 s.
-const MAX_TARGET_RETRIES: usize = 8;
-
 /// The definition of a fan-out: its source, its targets and the copied value.
 pub trait FanOut: Send + Sync + 'static {
     /// The function's name, in `functions/`.
@@ -86,12 +82,6 @@ pub trait FanOut: Send + Sync + 'static {
     type Source: TryFrom<Self::Change> + Send + Sync;
     /// An item of the container of the targets, with its type.
     type Target: Serialize + DeserializeOwned + Send + Sync + 'static;
-
-    /// Returns the source of a change and its version, for the source itself, its tombstone and a
-    /// [continuation](Continuation::origin); `None` for all else.
-    fn origin(change: &Self::Change) -> Option<Origin> {
-        change.origin()
-    }
 
     /// Returns the scope of the targets of a source.
     fn scope(source: &Self::Source) -> Scope<'_> {
@@ -198,8 +188,7 @@ impl<F: FanOut> FanOutProjection<F> {
         targets: &Container,
         background: &Background,
     ) -> Self {
-        let sources = sources.in_background();
-        let targets = targets.in_background();
+        let [sources, targets] = [sources, targets].map(Container::in_background);
         Self { fan_out, background: background.clone(), sources, targets }
     }
 }
@@ -217,27 +206,19 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
     /// Returns the name of the source for a continuation, too, so that a batch applies one of both. A source in
     /// its first version has no older copies.
     fn source(change: &F::Change) -> Option<(String, u64)> {
-        let origin = F::origin(change).filter(|origin| origin.version > 1)?;
+        let origin = change.origin().filter(|origin| origin.version > 1)?;
         Some((origin.name(), origin.version))
     }
 
     async fn apply(&self, change: &F::Change) -> Result<Effect, StoreError> {
         let deadline = self.background.deadline();
         let pacer = &self.background.pacer;
-        let Some(origin) = F::origin(change) else {
-            return Ok(Effect::Unchanged);
-        };
+        let Some(origin) = change.origin() else { return Ok(Effect::Unchanged) };
         // The value is read again: it may be newer, and the host may have rewritten it.
-        let version = |item: &F::Change| F::origin(item).map(|origin| origin.version);
-        let key = (origin.partition.as_str(), origin.id.as_str());
-        let read = DeliveredVersion(origin.version).read(&self.sources, key, version);
-        let Some(Stored { item, .. }) = pacer.charge(read).await? else {
-            return Ok(Effect::Unchanged);
-        };
-        let newest = F::origin(&item).unwrap_or_else(|| origin.clone());
-        let Ok(source) = F::Source::try_from(item) else {
-            return Ok(Effect::Unchanged);
-        };
+        let read = origin.read_again::<F::Change>(&self.sources);
+        let Some(item) = pacer.charge(read).await? else { return Ok(Effect::Unchanged) };
+        let newest = item.origin().unwrap_or(origin);
+        let Ok(source) = F::Source::try_from(item) else { return Ok(Effect::Unchanged) };
         pacer.charge(self.fan_out.prepare(&source)).await?;
         let mut effect = Effect::Unchanged;
         loop {
@@ -287,9 +268,9 @@ impl<F: FanOut> FanOutProjection<F> {
                     _ => Ok(Pass::Idle),
                 };
             };
-            let readable = page
-                .into_iter()
-                .filter_map(|row| errors.note(row.map_err(|_| StoreError::unreadable())));
+            let readable = page.into_iter();
+            let readable =
+                readable.filter_map(|row| errors.note(row.map_err(|_| StoreError::unreadable())));
             let page = readable.collect();
             let outcome = self.update_page(page, source, (deadline, updated), &mut errors).await?;
             updated |= outcome.updated;
@@ -381,9 +362,7 @@ pub struct RepairProjection<F> {
 impl<F: FanOut> RepairProjection<F> {
     /// Creates the projection of a container of targets, whose change feed it reads, by one of sources.
     pub fn new(sources: &Container, targets: &Container) -> Self {
-        let sources = sources.clone();
-        let targets = targets.clone();
-        Self { sources, targets, definition: PhantomData }
+        Self { sources: sources.clone(), targets: targets.clone(), definition: PhantomData }
     }
 
     /// Compares the copy in a target, whose own change was delivered, with the source, and updates it if it
@@ -397,14 +376,10 @@ impl<F: FanOut> RepairProjection<F> {
         // A change of the source may be on its way to the replicas, and no later delivery would repair the target.
         let sources = self.sources.latest_committed();
         let newest = sources.read::<F::Change>(&copied.partition, &copied.id).await?;
-        let Some(Stored { item: newest, .. }) = newest else {
-            return Ok(Effect::Unchanged);
-        };
-        let is_newer = F::origin(&newest).is_some_and(|origin| origin.version > copied.version);
+        let Some(Stored { item: newest, .. }) = newest else { return Ok(Effect::Unchanged) };
+        let is_newer = newest.origin().is_some_and(|origin| origin.version > copied.version);
         let source = F::Source::try_from(newest).ok().filter(|_| is_newer);
-        let Some(source) = source else {
-            return Ok(Effect::Unchanged);
-        };
+        let Some(source) = source else { return Ok(Effect::Unchanged) };
         match self.targets.latest_committed().read(target.0, target.1).await? {
             Some(stored) => update::<F>(&self.targets, stored, &source).await,
             None => Ok(Effect::Unchanged),
@@ -442,12 +417,7 @@ async fn update<F: FanOut>(
     mut stored: Stored<F::Target>,
     source: &F::Source,
 ) -> Result<Effect, StoreError> {
-    let mut pauses = ExponentialBuilder::default()
-        .with_min_delay(Duration::from_millis(2))
-        .with_max_delay(Duration::from_millis(64))
-        .with_max_times(MAX_TARGET_RETRIES)
-        .with_jitter()
-        .build();
+    let mut pauses = short_pauses().build();
     while let Some(Update { partition, id, item }) = F::update(&stored.item, source) {
         let lost_race = match targets.replace(&partition, &id, &item, &stored.etag).await {
             Ok(_) => return Ok(Effect::Applied),

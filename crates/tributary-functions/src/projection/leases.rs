@@ -10,7 +10,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-pub use cosmos_model::change_feed::EpkRange;
+pub(crate) use cosmos_model::change_feed::EpkRange;
 use cosmos_model::change_feed::{LeaseItem, lease_prefix, lsn_of_continuation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -30,9 +30,8 @@ const MAX_LEASES: usize = 10_000;
 
 const PAGE_SIZE: u32 = 1_000;
 
-/// A lease of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lease {
+pub(crate) struct Lease {
     /// The id of the item, and its partition key.
     pub id: String,
     /// The id of the physical partition, such as `0`; after a merge the bounds of a part of one.
@@ -48,14 +47,10 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Returns the log sequence number (LSN) of the position: all changes up to it are acknowledged. None
-    /// before the first batch.
-    pub fn lsn(&self) -> Option<u64> {
+    pub(crate) fn lsn(&self) -> Option<u64> {
         self.continuation.as_deref().and_then(lsn_of_continuation)
     }
-}
 
-impl Lease {
     /// Returns true if an instance has the lease: it has written it within the expiration interval.
     pub(crate) fn is_owned(&self, expiration: Duration, now: Timestamp) -> bool {
         self.owner.is_some() && self.written_at >= now.before(expiration)
@@ -103,9 +98,8 @@ pub(crate) enum ReleaseOutcome {
     Gone,
 }
 
-/// The leases of all functions. Cloning is cheap.
 #[derive(Clone)]
-pub struct ProjectionLeases(Container);
+pub(crate) struct ProjectionLeases(Container);
 
 impl ProjectionLeases {
     pub(crate) fn new(cosmos: &Arc<Cosmos>) -> Self {
@@ -119,7 +113,7 @@ impl ProjectionLeases {
     /// This is a query in all partitions of the lease container (3 request units for each physical one), and
     /// one request (2 request units) at the first use of `monitored`. [`Self::read`] reads one of them again
     /// for 1 request unit.
-    pub async fn of(
+    pub(crate) async fn of(
         &self,
         function: &str,
         monitored: &Container,
@@ -186,7 +180,7 @@ impl ProjectionLeases {
 
     /// Reads a lease by its id: a point read (1 request unit). `None` after a split or merge of its
     /// partition, which leave other leases.
-    pub async fn read(&self, id: &str) -> Result<Option<Lease>, StoreError> {
+    pub(crate) async fn read(&self, id: &str) -> Result<Option<Lease>, StoreError> {
         let stored: Option<Stored<StoredLease>> = self.0.read(id, id).await?;
         Ok(stored.map(|stored| stored.item.into()))
     }
@@ -198,8 +192,7 @@ impl ProjectionLeases {
             Err(StoreError { reason: Reason::NoContainer(_), .. }) => Vec::new(),
             rows => rows?.0,
         };
-        let mut leases: Vec<RowResult<Lease>> =
-            rows.into_iter().map(|row| row.map(Lease::from)).collect();
+        let mut leases: Vec<_> = rows.into_iter().map(|row| row.map(Lease::from)).collect();
         leases.sort_by(|lease, other| order(lease).cmp(&order(other)));
         Ok(leases)
     }

@@ -11,7 +11,7 @@
 //!
 //! A transient failure (throttled, unavailable, a lost race, a lost answer) is retried for the
 //! [`RETRY_BUDGET`] of the invocation. A permanent one (an unreadable document, a copy that cannot be read or
-//! is too large, a panic) becomes a [`DeadLetter`], and the rest of the batch continues. `docs/dead-letters.md` explains the handling of dead letters.
+//! is too large, a panic) becomes a [`DeadLetter`] (`docs/dead-letters.md`), and the rest of the batch continues.
 //!
 //! # To write a projection
 //!
@@ -19,7 +19,8 @@
 //! 2. The items that it writes, as a pure function of the change: a type that implements one of a few
 //!    shapes, which solve the hard part: [`copies`] of one source, an [`aggregate`], a [`fan_out`], a
 //!    [`window`] of the newest. A projection of another shape implements [`Projection`] and writes with
-//!    [`CopySlot`]. Where several changes cost less together, [`Projection::apply_all`] gets them in groups.
+//!    [`VersionedCopy::write`]. Where several changes cost less together, it implements
+//!    [`Projection::apply_all`].
 //! 3. A line in the `mod.rs` of the domain, with the containers.
 //! 4. A line in `tests/it/` that puts it under the proof (`tributary_testing::proof`): duplicate, late and
 //!    reversed deliveries, to two instances, of sources whose ids come again under other owners.
@@ -66,7 +67,7 @@
 //! | read | may it be stale? |
 //! | --- | --- |
 //! | a copy that is to be written (`StoredCopy::read`) | yes: versions never fall, so a newer or equal version stays true; otherwise the copy is written, and the store refuses the older ETag, or an item that exists |
-//! | the source of a delivered change (`DeliveredVersion`) | no: a version below the delivered one is a lost race, after a second read of the latest committed state |
+//! | the source of a delivered change (`Origin::read_again`) | no: a version below the delivered one is a lost race, after a second read of the latest committed state |
 //! | the targets of a [`fan_out`]; the source of a new target | no, both are latest committed |
 //! | the children of a deleted item ([`removal`]) | no, latest committed: none is written after the tombstone, so an empty answer is final |
 //! | the head of a window, the newest sources of a refill | no, latest committed: [`window`] has the argument |
@@ -82,13 +83,13 @@ pub mod aggregate;
 mod apply;
 mod batch;
 mod catch_up;
-pub mod control;
+pub(crate) mod control;
 pub mod copies;
 mod dead_letter;
 mod eager;
 pub mod fan_out;
-pub mod lag;
-pub mod leases;
+pub(crate) mod lag;
+pub(crate) mod leases;
 mod origin;
 mod registry;
 pub mod removal;
@@ -96,14 +97,18 @@ mod unreadable;
 pub mod window;
 
 pub(crate) use self::{
-    apply::NotedErrors, catch_up::CopyFreshness, copies::StoredCopy, dead_letter::DeadLetterId,
-    eager::EAGER_TIME, origin::DeliveredVersion,
+    apply::NotedErrors,
+    catch_up::CopyFreshness,
+    copies::{CopySlot, StoredCopy},
+    dead_letter::{DeadLetterId, function_of},
+    eager::EAGER_TIME,
 };
 pub use self::{
     apply::ReplayError,
     batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, SourceChange, run},
-    copies::{CopySlot, VersionedCopy},
-    dead_letter::{DeadLetter, DeadLetters, ReplayOutcome, function_of},
+    control::FailureLimit,
+    copies::VersionedCopy,
+    dead_letter::{DeadLetter, DeadLetters, ReplayOutcome},
     eager::{EagerError, EagerOptions, apply_eagerly},
     origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
@@ -139,8 +144,8 @@ pub trait Projection: Send + Sync + 'static {
         change: &Self::Change,
     ) -> impl Future<Output = Result<Effect, StoreError>> + Send;
 
-    /// Updates the copies from a change that was applied before, as a rule: by the instance of its command. It
-    /// does what [`Projection::apply`] does, and may look first where that writes first.
+    /// Does what [`Projection::apply`] does, with a change that the instance of its command has applied, as a
+    /// rule: it may look first where that writes first.
     fn apply_again(
         &self,
         change: &Self::Change,
@@ -149,11 +154,8 @@ pub trait Projection: Send + Sync + 'static {
     }
 
     /// Updates the copies from changes of different sources, and returns the effect of each in their
-    /// order: for a projection to which several cost less together.
-    ///
-    /// As with one change, an error leaves the copies in any valid state. The changes are applied
-    /// again then, in groups of half the size or each by itself, so that one that cannot be applied
-    /// holds up no other.
+    /// order. After an error the changes are applied again, in groups of half the size or each by itself, so
+    /// that one that cannot be applied holds up no other.
     fn apply_all(
         &self,
         changes: &[&Self::Change],

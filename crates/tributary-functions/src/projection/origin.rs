@@ -61,47 +61,25 @@ impl Origin {
 
     /// Reads the source again, in the delivered version or a newer one: for a change that the Functions host
     /// may have rewritten on its way through the trigger. `None` if the source does not exist any more.
+    ///
+    /// The change feed and the reads of a projection may be answered by different replicas, and session
+    /// tokens are not shared between instances. A decision on a version older than the delivered one would
+    /// be acknowledged, and the change lost. So if a read with Session consistency returns nothing or an
+    /// older version, the latest committed state is read. If that is older, too, it is a lost race: the
+    /// caller's region is behind, and the change is applied again later.
     pub(crate) async fn read_again<C: ChangeFeedItem>(
         &self,
         sources: &Container,
     ) -> Result<Option<C>, StoreError> {
-        let version = |item: &C| item.origin().map(|origin| origin.version);
-        let key = (self.partition.as_str(), self.id.as_str());
-        let stored = DeliveredVersion(self.version).read(sources, key, version).await?;
-        Ok(stored.map(|stored| stored.item))
-    }
-}
-
-/// The version in which the change feed has delivered a source.
-///
-/// The change feed and the reads of a projection may be answered by different replicas, and session
-/// tokens are not shared between instances. So a read may return an older version than the delivered one. A
-/// decision on that version would be acknowledged, and the change lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DeliveredVersion(pub u64);
-
-impl DeliveredVersion {
-    /// Reads the source in this version or a newer one; `None` when it is gone.
-    ///
-    /// A read with Session consistency is enough as a rule. If it returns nothing or an older version, the
-    /// latest committed state is read. If that is older, too, it is a lost race: the caller's region is
-    /// behind, and the change is applied again later.
-    pub(crate) async fn read<T: DeserializeOwned>(
-        self,
-        container: &Container,
-        (partition, id): (&str, &str),
-        version: impl Fn(&T) -> Option<u64>,
-    ) -> Result<Option<Stored<T>>, StoreError> {
-        let is_older =
-            |stored: &Stored<T>| version(&stored.item).is_none_or(|known| known < self.0);
-        if let Some(stored) = container.read(partition, id).await?
-            && !is_older(&stored)
+        let is_older = |item: &C| item.origin().is_none_or(|known| known.version < self.version);
+        if let Some(Stored { item, .. }) = sources.read(&self.partition, &self.id).await?
+            && !is_older(&item)
         {
-            return Ok(Some(stored));
+            return Ok(Some(item));
         }
-        match container.latest_committed().read(partition, id).await? {
-            Some(stored) if is_older(&stored) => Err(StoreError::race(false)),
-            latest => Ok(latest),
+        match sources.latest_committed().read(&self.partition, &self.id).await? {
+            Some(Stored { item, .. }) if is_older(&item) => Err(StoreError::race(false)),
+            latest => Ok(latest.map(|stored| stored.item)),
         }
     }
 }

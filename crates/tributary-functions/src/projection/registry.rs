@@ -13,7 +13,7 @@ use super::{
     batch::{self, AppliedBatch, BatchSource, IncompleteBatch, SourceChange},
     catch_up::{CatchUp, CopyFreshness, MonitoredFeed},
     control::{
-        FailureLimit, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
+        FailureLimit, Pause, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
     },
     eager::{EagerOptions, EagerProjection, EagerProjections},
     leases::{LeaseTerms, ProjectionLeases, STOPPED_AFTER},
@@ -81,11 +81,13 @@ pub trait AnyProjection: Send + Sync {
     /// Returns the function's name.
     fn function(&self) -> &'static str;
 
-    /// Returns the id of the container whose change feed is read.
-    fn container_id(&self) -> &'static str;
-
     /// Returns the container whose change feed is read.
     fn sources(&self) -> &Container;
+
+    /// Returns its id.
+    fn container_id(&self) -> &'static str {
+        self.sources().id()
+    }
 
     /// The properties of the items that a dead letter does not keep: [`ChangeFeedItem::SECRETS`].
     fn secrets(&self) -> &'static [&'static str];
@@ -126,13 +128,17 @@ impl ProjectionTrigger {
         documents: Documents,
         invocation: InvocationId,
     ) -> Result<InvocationOutcome, InvocationError> {
-        if let Some(refused) = self.gate.refuses().await.map_err(InvocationError::UnknownState)? {
-            return Ok(InvocationOutcome::refused(refused.to_string()));
+        let pause = self.gate.refuses().await.map_err(InvocationError::UnknownState)?;
+        if let Some(Pause { since, .. }) = pause {
+            let function = self.projection.function();
+            return Ok(InvocationOutcome::refused(format!(
+                "{function} is paused since {since}. The host keeps the batch, and invokes {function} again \
+                 within a minute after it is resumed."
+            )));
         }
         let Projections { letters, states, options, .. } = &self.projections;
-        let budget = options.retry_budget;
         let source = BatchSource::ChangeFeed { is_second_look: self.is_eager };
-        let run = self.projection.run(letters, budget, source, documents, invocation);
+        let run = self.projection.run(letters, options.retry_budget, source, documents, invocation);
         let batch = run.await?;
         if let Some(limit) = options.failure_limit.filter(|_| batch.dead_letters > 0) {
             let function = self.projection.function();
@@ -148,10 +154,6 @@ impl ProjectionTrigger {
 impl<P: Projection> AnyProjection for P {
     fn function(&self) -> &'static str {
         P::FUNCTION
-    }
-
-    fn container_id(&self) -> &'static str {
-        self.container().id()
     }
 
     fn sources(&self) -> &Container {
@@ -197,13 +199,12 @@ impl Projections {
         let states = ProjectionStates::new(cosmos);
         let leases = ProjectionLeases::new(cosmos);
         let catch_up = CatchUp::new(&leases);
-        let expirations = HashMap::new();
         let eager = EagerProjections::new(Vec::new(), options.eager.time);
+        let expirations = HashMap::new();
         Self { letters, states, leases, catch_up, eager, options, all, expirations }
     }
 
-    /// Returns the projections, of which those of these functions are eager, or those of the settings instead.
-    pub fn with_eager(self, functions: &[&str]) -> Self {
+    pub(crate) fn with_eager(self, functions: &[&str]) -> Self {
         let EagerOptions { time, projections } = self.options.eager;
         let functions = projections.unwrap_or(functions).iter().filter(|_| !time.is_zero());
         let find = |name: &&str| self.all.iter().find(|projection| projection.function() == *name);
@@ -219,8 +220,7 @@ impl Projections {
         ProjectionGate::new(function, self.states.clone(), self.options.state_max_age)
     }
 
-    /// Returns the projections whose leases expire after these times, by their functions; all others after
-    /// a minute.
+    /// Returns the projections whose leases expire after these times, by functions, not after a minute.
     pub(crate) fn with_lease_expirations(
         self,
         expirations: impl Iterator<Item = (&'static str, Duration)>,
@@ -238,9 +238,9 @@ impl Projections {
         self.all.iter().fold(app, |app, projection| {
             let name = projection.function();
             let eager = self.eager.of(name);
-            let shared = eager.map(|eager| Arc::clone(&eager.gate));
+            let gate = eager.map(|eager| Arc::clone(&eager.gate));
             let trigger = Arc::new(ProjectionTrigger {
-                gate: shared.unwrap_or_else(|| Arc::new(self.gate(name))),
+                gate: gate.unwrap_or_else(|| Arc::new(self.gate(name))),
                 is_eager: eager.is_some(),
                 projection: Arc::clone(projection),
                 projections: self.clone(),
@@ -275,16 +275,15 @@ impl Projections {
         &self.eager
     }
 
-    /// Returns the settings of all projections.
-    pub fn options(&self) -> &ProjectionOptions {
+    pub(crate) fn options(&self) -> &ProjectionOptions {
         &self.options
     }
 
     /// Waits until the projections of a chain, each of which may read what the one before has written, have
     /// applied the writes of a caller's session, for at most `limit`. Names of no projection are left out.
     ///
-    /// This costs nothing when the session has no write in their sources, or one whose effect this instance
-    /// has seen; otherwise 1 request unit for each look, and 3 for the first.
+    /// Costs nothing when the session has no write in their sources, or one whose effect this instance has
+    /// seen; otherwise 1 request unit for each look, and 3 for the first.
     pub(crate) async fn wait_for(
         &self,
         chain: &[&'static str],
@@ -301,8 +300,7 @@ impl Projections {
         telemetry::followed_apart(self.catch_up.wait(&chain, session, limit)).await
     }
 
-    /// Returns the leases of the projections' triggers.
-    pub fn leases(&self) -> &ProjectionLeases {
+    pub(crate) fn leases(&self) -> &ProjectionLeases {
         &self.leases
     }
 

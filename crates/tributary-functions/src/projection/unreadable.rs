@@ -120,10 +120,6 @@ mod tests {
         Live { r#type: String, name: String },
     }
 
-    fn defect_of(document: &Value) -> String {
-        defect_in::<Item>(document)
-    }
-
     fn defect_in<T: DeserializeOwned>(document: &Value) -> String {
         let text = document.to_string();
         let error = serde_json::from_str::<T>(&text).err().unwrap();
@@ -163,12 +159,12 @@ mod tests {
         let without = |field: &str| {
             let mut document = good.clone();
             document.as_object_mut().unwrap().remove(field);
-            defect_of(&document)
+            defect_in::<Item>(&document)
         };
         let with = |field: &str, value: Value| {
             let mut document = good.clone();
             document[field] = value;
-            defect_of(&document)
+            defect_in::<Item>(&document)
         };
         assert_eq!(without("version"), "a `room` has no `version`");
         assert_eq!(without("title"), "a `room` has no `title`");
@@ -177,6 +173,6 @@ mod tests {
         assert_eq!(with("seats", json!("secret")), "a `room` has a wrong value in `seats`");
         assert_eq!(with("type", json!("secret")), "its `type` is none of this container");
         assert!(with("title", json!(["secret"])).contains("`title`"));
-        assert!(defect_of(&json!(["secret"])).starts_with("it is no JSON object"));
+        assert!(defect_in::<Item>(&json!(["secret"])).starts_with("it is no JSON object"));
     }
 }

@@ -52,7 +52,7 @@ use crate::{
         Projections,
         control::{ProjectionState, Rebuild},
     },
-    values::{Timestamp, fresh_id},
+    values::fresh_id,
 };
 
 /// The time of a run of the timer. The page that is last may take six minutes more, if each of its changes
@@ -61,7 +61,7 @@ const TIMER_RUN: Duration = Duration::from_mins(3);
 
 /// The rebuilds of all projections. Cloning is cheap.
 #[derive(Clone)]
-pub struct Rebuilds {
+pub(crate) struct Rebuilds {
     projections: Projections,
     background: Background,
     audit_options: AuditOptions,
@@ -69,21 +69,19 @@ pub struct Rebuilds {
 }
 
 impl Rebuilds {
-    /// Creates the rebuilds of an app. `audits` has the audit of a projection's domain, by its function.
-    pub fn new(
+    /// `audits` has the audit of a projection's domain, by its function.
+    pub(crate) fn new(
         projections: &Projections,
         background: &Background,
         audit_options: AuditOptions,
         audits: HashMap<&'static str, Audit>,
     ) -> Self {
-        let projections = projections.clone();
-        let background = background.clone();
         let audit_options = AuditOptions { repair: true, ..audit_options };
+        let (projections, background) = (projections.clone(), background.clone());
         Self { projections, background, audit_options, audits: audits.into() }
     }
 
-    /// Returns the projections.
-    pub fn projections(&self) -> &Projections {
+    pub(crate) fn projections(&self) -> &Projections {
         &self.projections
     }
 
@@ -102,48 +100,24 @@ impl Rebuilds {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RebuildRequest {
-    id: String,
-    by: Option<String>,
-    since: Option<Timestamp>,
-    now: Timestamp,
-}
-
-impl RebuildRequest {
-    /// Creates a request for all sources, or for those that were written since a time.
-    pub(crate) fn new(by: Option<String>, since: Option<Timestamp>) -> Self {
-        Self { id: fresh_id(), by, since, now: Timestamp::now() }
+/// Returns the state of a projection with a rebuild; `None` if it has this request already.
+pub(crate) fn request_rebuild(
+    rebuild: &Rebuild,
+    state: &ProjectionState,
+) -> Result<Option<ProjectionState>, ApiError> {
+    if state.rebuild.as_ref().is_some_and(|known| known.id == rebuild.id) {
+        return Ok(None);
     }
-
-    /// Decides on a state: returns the next one, or `None` if it has this request already.
-    ///
-    /// # Errors
-    ///
-    /// A conflict where the projection is paused, or where another rebuild has not ended; a bad value where
-    /// the time is not in the past.
-    pub(crate) fn decide(
-        &self,
-        state: &ProjectionState,
-    ) -> Result<Option<ProjectionState>, ApiError> {
-        let Self { id, by, since, now } = self;
-        if state.rebuild.as_ref().is_some_and(|rebuild| rebuild.id == *id) {
-            return Ok(None);
-        }
-        if since.is_some_and(|since| since >= *now) {
-            return Err(ApiError::invalid("since", "must be in the past"));
-        }
-        if state.pause.is_some() {
-            return Err(ApiError::Conflict(
-                "The projection is paused. Resume it, then rebuild it.",
-            ));
-        }
-        if state.rebuild_under_way().is_some() {
-            return Err(ApiError::Conflict(
-                "A rebuild of the projection is under way. Wait for its end, or cancel it.",
-            ));
-        }
-        let rebuild = Rebuild::new(id.clone(), by.clone(), *since, *now);
-        Ok(Some(state.with_rebuild(rebuild)))
+    if rebuild.since.is_some_and(|since| since >= rebuild.requested_at) {
+        return Err(ApiError::invalid("since", "must be in the past"));
     }
+    if state.pause.is_some() {
+        return Err(ApiError::Conflict("The projection is paused. Resume it, then rebuild it."));
+    }
+    if state.rebuild_under_way().is_some() {
+        return Err(ApiError::Conflict(
+            "A rebuild of the projection is under way. Wait for its end, or cancel it.",
+        ));
+    }
+    Ok(Some(state.with_rebuild(rebuild.clone())))
 }

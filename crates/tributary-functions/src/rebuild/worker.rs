@@ -15,7 +15,7 @@ use crate::{
     },
     projection::{
         AnyProjection, BatchSource, IncompleteBatch,
-        control::{CLAIM, Rebuild, RebuildProgress, RebuildStep},
+        control::{CLAIM, ProjectionState, Rebuild, RebuildProgress, RebuildStep},
     },
     values::Timestamp,
 };
@@ -97,73 +97,71 @@ impl Rebuilds {
         }
     }
 
+    /// Changes the rebuild of a projection as `decide` says of its latest state; not if that returns `None`.
+    async fn update<T>(
+        &self,
+        function: &str,
+        decide: impl Fn(&ProjectionState) -> (Option<Rebuild>, T),
+    ) -> Result<T, StoreError> {
+        retry(async |_: Attempt| {
+            let states = self.projections.states().reading(Reads::Latest);
+            let (state, etag) = states.read(function).await?;
+            let (rebuild, result) = decide(&state);
+            if let Some(rebuild) = rebuild {
+                states.put(&state.with_rebuild(rebuild), etag.as_ref()).await?;
+            }
+            Ok(result)
+        })
+        .await
+    }
+
     async fn claim(
         &self,
         function: &str,
         worker: &str,
     ) -> Result<Result<Rebuild, RunResult>, StoreError> {
-        retry(async |Attempt { .. }| {
-            let states = self.projections.states().reading(Reads::Latest);
-            let (state, etag) = states.read(function).await?;
-            let Some(rebuild) = state.rebuild_under_way() else {
-                return Ok(Err(RunResult::NoRebuild));
+        let decide = |state: &ProjectionState| {
+            let claimed = match state.rebuild_under_way() {
+                None => Err(RunResult::NoRebuild),
+                Some(_) if state.pause.is_some() => Err(RunResult::Paused),
+                Some(rebuild) => {
+                    rebuild.claimed(worker, Timestamp::now()).ok_or(RunResult::OtherWorker)
+                }
             };
-            if state.pause.is_some() {
-                return Ok(Err(RunResult::Paused));
-            }
-            let Some(claimed) = rebuild.claimed(worker, Timestamp::now()) else {
-                return Ok(Err(RunResult::OtherWorker));
-            };
-            states.put(&state.with_rebuild(claimed.clone()), etag.as_ref()).await?;
-            Ok(Ok(claimed))
-        })
-        .await
+            (claimed.clone().ok(), claimed)
+        };
+        self.update(function, decide).await
     }
 
     /// Lets another worker take the rebuild at once, if this one has it.
-    pub async fn release(&self, function: &str, worker: &str) -> Result<(), StoreError> {
-        retry(async |Attempt { .. }| {
-            let states = self.projections.states().reading(Reads::Latest);
-            let (state, etag) = states.read(function).await?;
-            let holds = |rebuild: &&Rebuild| {
-                rebuild.worker.as_ref().is_some_and(|holder| holder.id == worker)
-            };
-            if let Some(rebuild) = state.rebuild.as_ref().filter(holds) {
-                states.put(&state.with_rebuild(rebuild.released()), etag.as_ref()).await?;
-            }
-            Ok(())
-        })
-        .await
+    pub(crate) async fn release(&self, function: &str, worker: &str) -> Result<(), StoreError> {
+        let decide = |state: &ProjectionState| {
+            let own = state.rebuild.as_ref().filter(|rebuild| rebuild.worker_id() == Some(worker));
+            (own.map(Rebuild::released), ())
+        };
+        self.update(function, decide).await
     }
 
     async fn save(&self, function: &str, rebuild: &Rebuild) -> Result<(), Stop> {
-        let paused = retry(async |Attempt { .. }| {
-            let states = self.projections.states().reading(Reads::Latest);
-            let (state, etag) = states.read(function).await?;
-            let Some(stored) = &state.rebuild else {
-                return Ok(Err(RunResult::NoRebuild));
-            };
+        let decide = |state: &ProjectionState| {
             let is_paused = state.pause.is_some();
-            if stored == rebuild {
-                return Ok(Ok(is_paused));
+            match &state.rebuild {
+                Some(stored) if stored == rebuild => (None, Ok(is_paused)),
+                // A cancelled one has no worker, so it stays so; here the caller learns what has happened.
+                Some(stored) if stored.id != rebuild.id || !stored.is_under_way() => {
+                    (None, Err(RunResult::NoRebuild))
+                }
+                Some(stored) if stored.worker_id() != rebuild.worker_id() => {
+                    (None, Err(RunResult::OtherWorker))
+                }
+                Some(_) => (Some(rebuild.clone()), Ok(is_paused)),
+                None => (None, Err(RunResult::NoRebuild)),
             }
-            // A cancelled one has no worker, so it stays so; here the caller learns what has happened.
-            if stored.id != rebuild.id || !stored.is_under_way() {
-                return Ok(Err(RunResult::NoRebuild));
-            }
-            let worker =
-                |rebuild: &Rebuild| rebuild.worker.as_ref().map(|worker| worker.id.clone());
-            if worker(stored) != worker(rebuild) {
-                return Ok(Err(RunResult::OtherWorker));
-            }
-            states.put(&state.with_rebuild(rebuild.clone()), etag.as_ref()).await?;
-            Ok::<_, StoreError>(Ok(is_paused))
-        });
-        match paused.await? {
-            Ok(false) => Ok(()),
+        };
+        match self.update(function, decide).await? {
             // A rebuild that has ended is not held up.
-            Ok(true) if !rebuild.is_under_way() => Ok(()),
-            Ok(true) => Err(Stop::End(RunResult::Paused)),
+            Ok(is_paused) if !is_paused || !rebuild.is_under_way() => Ok(()),
+            Ok(_) => Err(Stop::End(RunResult::Paused)),
             Err(end) => Err(Stop::End(end)),
         }
     }
@@ -232,7 +230,7 @@ impl Run<'_> {
             progress.read += page.len() as u64;
             progress.request_units += meter.request_units();
             self.apply_page(page, &mut progress).await?;
-            progress.sources_ms += milliseconds(began.elapsed());
+            progress.sources_ms += u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             self.advance(RebuildStep::Sources { position: Some(position) }, progress).await?;
             report(&self.rebuild);
             self.check_deadline()?;
@@ -366,8 +364,4 @@ async fn count(
         items += page.len() as u64;
     }
     Ok(None)
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

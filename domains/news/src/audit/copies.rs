@@ -96,7 +96,7 @@ impl ItemCopies {
         ids.dedup();
         let ids = &ids;
         let read = async |container: &Container, select| {
-            container.query_ids_in::<AuditRow>(Scope::Container, select, ids).await
+            container.query_ids::<AuditRow>(Scope::Container, select, ids).await
         };
         let (hot, warm, archive, locations) = try_join4(
             read(&news.hot, COPY_FIELDS),

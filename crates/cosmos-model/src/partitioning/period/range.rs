@@ -1,6 +1,6 @@
 //! The periods of a range of time.
 
-use std::{iter::FusedIterator, ops::Range};
+use std::ops::Range;
 
 use time::OffsetDateTime;
 
@@ -36,8 +36,7 @@ impl Iterator for Periods {
 
     fn next(&mut self) -> Option<Period> {
         let (oldest, newest) = self.rest?;
-        self.rest =
-            if oldest < newest { oldest.next().map(|second| (second, newest)) } else { None };
+        self.rest = oldest.next().map(|second| (second, newest)).filter(|_| oldest < newest);
         Some(oldest)
     }
 }
@@ -45,10 +44,7 @@ impl Iterator for Periods {
 impl DoubleEndedIterator for Periods {
     fn next_back(&mut self) -> Option<Period> {
         let (oldest, newest) = self.rest?;
-        self.rest =
-            if oldest < newest { newest.previous().map(|last| (oldest, last)) } else { None };
+        self.rest = newest.previous().map(|last| (oldest, last)).filter(|_| oldest < newest);
         Some(newest)
     }
 }
-
-impl FusedIterator for Periods {}

@@ -31,12 +31,16 @@ fn the_key_is_that_of_utc() {
 /// `2025-W01`.
 #[test]
 fn a_week_does_not_end_with_the_year() {
-    let week = |at: UtcDateTime| Granularity::Week.period(at.into()).to_string();
-    assert_eq!(week(utc_datetime!(2024-12-31 0:00)), "2025-W01");
-    assert_eq!(week(utc_datetime!(2025-01-01 0:00)), "2025-W01");
-    assert_eq!(week(utc_datetime!(2026-12-31 0:00)), "2026-W53");
-    assert_eq!(week(utc_datetime!(2027-01-01 0:00)), "2026-W53");
-    assert_eq!(week(utc_datetime!(2027-01-04 0:00)), "2027-W01");
+    for (day, week) in [
+        (utc_datetime!(2021-01-03 0:00), "2020-W53"),
+        (utc_datetime!(2024-12-31 0:00), "2025-W01"),
+        (utc_datetime!(2025-01-01 0:00), "2025-W01"),
+        (utc_datetime!(2026-12-31 0:00), "2026-W53"),
+        (utc_datetime!(2027-01-01 0:00), "2026-W53"),
+        (utc_datetime!(2027-01-04 0:00), "2027-W01"),
+    ] {
+        assert_eq!(Granularity::Week.period(day.into()).to_string(), week);
+    }
 }
 
 #[test]
@@ -83,36 +87,10 @@ fn a_granularity_has_one_name_everywhere() {
 
 #[test]
 fn other_texts_than_keys_are_refused() {
-    let texts = [
-        "",
-        "-",
-        "26",
-        "2026-",
-        "2026-1",
-        "2026-00",
-        "2026-13",
-        "2026-+1",
-        "+026",
-        "2026-Q0",
-        "2026-Q5",
-        "2026-Q04",
-        "2026-Q255",
-        "2026-W00",
-        "2026-W1",
-        "2025-W53",
-        "2026-w47",
-        "2026-02-29",
-        "2026-11-22T",
-        "2026-11-",
-        "-0000",
-        "10000",
-        " 2026",
-        "２０２６",
-        "2026-11-22-1",
-        "--2026",
-        "é026",
-    ];
-    for text in texts {
+    let texts = "|-|26|2026-|2026-1|2026-00|2026-13|2026-+1|+026|2026-Q0|2026-Q5|2026-Q04|2026-Q255|\
+                 2026-W00|2026-W1|2025-W53|2026-w47|2026-02-29|2026-11-22T|2026-11-|-0000|10000| 2026|\
+                 ２０２６|2026-11-22-1|--2026|é026";
+    for text in texts.split('|') {
         assert_eq!(text.parse::<Period>(), Err(ParsePeriodError), "{text}");
     }
 }
@@ -198,13 +176,6 @@ proptest! {
     }
 
     #[test]
-    fn a_parsed_text_is_written_the_same(text in "-?[0-9]{4}(-[QW]?[0-9]{1,2}(-[0-9]{1,2})?)?") {
-        if let Ok(period) = text.parse::<Period>() {
-            prop_assert_eq!(period.to_string(), text);
-        }
-    }
-
-    #[test]
     fn keys_sort_as_their_periods(granularity in any_granularity(), a in any_moment(), b in any_moment()) {
         let a = granularity.period(a);
         let b = granularity.period(b);
@@ -237,20 +208,5 @@ proptest! {
         for pair in visited.windows(2) {
             prop_assert_eq!(pair[0].next(), Some(pair[1]));
         }
-    }
-
-    #[test]
-    fn a_range_can_be_visited_from_both_ends(
-        granularity in any_granularity(), from in any_moment(), days in 1..300_i64, ends: Vec<bool>,
-    ) {
-        let to = from.saturating_add(Duration::days(days));
-        let mut rest: std::collections::VecDeque<_> = granularity.periods(from..to).collect();
-        let mut periods = granularity.periods(from..to);
-        for front in ends {
-            let (seen, expected) =
-                if front { (periods.next(), rest.pop_front()) } else { (periods.next_back(), rest.pop_back()) };
-            prop_assert_eq!(seen, expected);
-        }
-        prop_assert!(periods.eq(rest));
     }
 }

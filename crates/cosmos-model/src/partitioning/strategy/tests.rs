@@ -129,19 +129,6 @@ fn a_visit_lists_a_bounded_number_of_keys() {
     assert_eq!((what, keys.len()), ("prefixes", 100));
 }
 
-/// The guide looks high-volume providers up in lower case, and stores their keys as they are.
-#[test]
-fn a_look_up_visits_the_key_that_was_stored() {
-    let item = json!({"provider": "Reuters", "at": "2026-11-22"});
-    let stored = strategy("/provider+/at by month").key(&item).unwrap();
-    let visit = |provider: &str| {
-        strategy("/provider+/at by month")
-            .visit(&filter(json!({"/provider": provider, "/at": "2026-11-01"})))
-    };
-    assert!(visit("Reuters").visits(&stored));
-    assert!(!visit("reuters").visits(&stored));
-}
-
 #[test]
 fn texts_that_are_no_strategy_are_refused_with_a_remedy() {
     let error = |text: &str| text.parse::<KeyStrategy>().unwrap_err().to_string();
@@ -165,14 +152,6 @@ fn spaces_and_one_bucket_are_read_too() {
     assert_eq!(written(r#"/"a,b" by day + /c in 1 bucket"#), r#"/"a,b" by day+/c in 1 buckets"#);
 }
 
-#[test]
-fn a_strategy_is_a_string_in_json() {
-    let strategy = strategy("/tenantId,/date by month");
-    let json = serde_json::to_value(&strategy).unwrap();
-    assert_eq!(json, "/tenantId,/date by month");
-    assert_eq!(serde_json::from_value::<KeyStrategy>(json).unwrap(), strategy);
-}
-
 /// The properties of the random items. Only `at` may be a time.
 const PROPERTIES: [&str; 3] = ["a", "b", "at"];
 
@@ -190,18 +169,8 @@ fn any_strategy() -> impl Strategy<Value = KeyStrategy> {
 
 /// Returns few values, so that filters match often, and awkward ones.
 fn any_value() -> impl Strategy<Value = Value> {
-    select(vec![
-        json!("x"),
-        json!("X"),
-        json!("x_0"),
-        json!("~"),
-        json!(""),
-        json!(1),
-        json!("1"),
-        json!(1.5),
-        json!(true),
-        Value::Null,
-    ])
+    let values = json!(["x", "X", "x_0", "~", "", 1, "1", 1.5, true, null]);
+    select(values.as_array().unwrap().clone())
 }
 
 /// Returns a day around a new year with a week 53.
@@ -247,39 +216,10 @@ proptest! {
         }
     }
 
-    /// Each visited key is that of a matching item.
-    #[test]
-    fn each_key_that_is_visited_can_hold_an_item_that_matches(
-        granularity in select(&Granularity::ALL),
-        users in prop::collection::vec("[a_~]{0,3}", 1..4),
-        from in any_day(),
-        n_days in 0..60_i64,
-        n_buckets in 1..4_u32,
-    ) {
-        let buckets = Buckets::new(n_buckets).unwrap();
-        let strategy = KeyStrategy::new(vec![
-            vec![KeyPart::Value(PropertyPath::from_name("user")), KeyPart::Period(PropertyPath::from_name("at"), granularity)],
-            vec![KeyPart::Bucket(PropertyPath::from_name("id"), buckets)],
-        ]).unwrap();
-        let range = json!({"from": date(from), "to": date(from + n_days)});
-        let FilterVisit::Partitions(keys) = strategy.visit(&filter(json!({"/user": users, "/at": range}))) else {
-            return Err(TestCaseError::fail("the filter leaves nothing open"));
-        };
-        let mut held = std::collections::HashSet::new();
-        for user in &users {
-            for day in from..from + n_days {
-                for id in 0..20 {
-                    held.insert(strategy.key(&json!({"user": user, "at": date(day), "id": id})).unwrap());
-                }
-            }
-        }
-        prop_assert_eq!(keys.len(), held.len(), "each once");
-        prop_assert!(keys.iter().all(|key| held.contains(key)));
-    }
-
     #[test]
     fn a_strategy_comes_back_from_its_notation(strategy in any_strategy(), name: String) {
         prop_assert_eq!(strategy.to_string().parse(), Ok(strategy.clone()));
+        prop_assert_eq!(serde_json::to_value(&strategy).unwrap(), strategy.to_string());
         let named = KeyStrategy::new(vec![vec![KeyPart::Value(PropertyPath::from_name(&name)), KeyPart::Period(PropertyPath::from_name("at"), Granularity::Week)]]).unwrap();
         prop_assert_eq!(named.to_string().parse(), Ok(named.clone()));
     }

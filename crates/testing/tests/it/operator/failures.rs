@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tributary_functions::{
     app::AppOptions,
-    projection::{ProjectionOptions, control::FailureLimit},
+    projection::{FailureLimit, ProjectionOptions},
 };
 
 use super::resume;

@@ -304,3 +304,45 @@ async fn a_measurement_has_a_bounded_number_of_requests() {
     assert!((100..=200).contains(&reads), "{reads}");
     assert!(list["items"][0]["lag"]["unmeasuredLeases"].as_u64() > Some(0), "{list}");
 }
+
+#[tokio::test]
+async fn each_physical_partition_has_a_lease_with_its_position_and_its_owner() {
+    let world = World::with_partitions(4).await;
+    given::person(&world, "ann", "Ann").await.expect(201);
+    rooms(&world, 0..20).await;
+    assert_eq!(status(&world).await["leases"], json!([]), "the trigger has not run yet");
+    world.settle().await;
+    let status = status(&world).await;
+    assert_eq!(status["lag"]["unmeasuredLeases"], 0, "each has a range");
+    let leases = status["leases"].as_array().unwrap();
+    let tokens: Vec<_> = leases.iter().map(|lease| lease["lease"].as_str().unwrap()).collect();
+    assert_eq!(tokens, ["0", "1", "2", "3"]);
+    let positions: u64 = leases.iter().map(|lease| lease["position"].as_u64().unwrap()).sum();
+    assert_eq!(positions, 20, "each room was one write");
+    assert!(leases.iter().all(|lease| lease["owner"].is_string()));
+}
+
+#[tokio::test]
+async fn items_of_another_form_and_leases_of_other_functions_hide_none() {
+    let world = world(1).await;
+    let lease = lease_of_copies(&world).await;
+    let own = status(&world).await["leases"][0].clone();
+    let id = |tail: &str| lease["id"].as_str().unwrap().replace("..0", tail);
+    for item in [
+        json!({"id": id(".lock"), "ttl": 30}),
+        json!({"id": id("..7")}),
+        json!({"id": id("..8"), "LeaseToken": 8}),
+        json!({"id": id("..9"), "LeaseToken": "9", "FeedRange": "all"}),
+        json!({"id": "room-copies-elsewhere_AAAAAQ==_AAAAAYAAAGI=..0", "LeaseToken": "0"}),
+        json!({"id": "room-copies-", "LeaseToken": "0"}),
+        json!({"id": id("..1"), "PartitionId": "1", "LeaseToken": "1", "Owner": " ",
+            "ContinuationToken": "\"12\"", "timestamp": Value::Null}),
+    ] {
+        world.write_item("leases", &item).await;
+    }
+    let status = status(&world).await;
+    let leases = status["leases"].as_array().unwrap();
+    assert_eq!((leases.len(), &leases[0]["position"]), (2, &own["position"]), "{status}");
+    assert_eq!((&leases[1]["position"], &leases[1]["owner"]), (&json!(12), &Value::Null));
+    assert_eq!(status["lag"]["unmeasuredLeases"], 4, "three are no leases, one has no range");
+}

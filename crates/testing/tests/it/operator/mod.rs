@@ -2,7 +2,6 @@
 
 mod failures;
 mod lag;
-mod leases;
 mod pause;
 mod rebuild;
 mod states;

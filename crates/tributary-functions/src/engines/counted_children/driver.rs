@@ -10,7 +10,7 @@ use super::{
     operation::{Change, ChildWrite, Operation, OperationResult, ParentState},
 };
 use crate::{
-    cosmos::{Combine, Container, Refusal, StoreError, Stored, Transaction},
+    cosmos::{Combine, Container, Refusal, Scope, StoreError, Stored, Transaction},
     values::Timestamp,
 };
 
@@ -129,7 +129,8 @@ async fn find<F: Family>(
         return Ok(StoreAnswer::Found(item.map(|item| (id.clone(), item)).into_iter().collect()));
     }
     let select = "c.id AS id, c AS item";
-    let rows: Vec<ItemRow<F::Item>> = container.query_ids(select, partition, ids).await?;
+    let rows: Vec<ItemRow<F::Item>> =
+        container.query_ids(Scope::Partition(partition), select, ids).await?;
     let stored = |row: ItemRow<F::Item>| (row.id, row.item);
     Ok(StoreAnswer::Found(rows.into_iter().map(stored).collect::<HashMap<_, _>>()))
 }

@@ -15,13 +15,11 @@ use crate::{
 
 /// The next request of a group to the store.
 pub(super) enum GroupStep<F: Family> {
-    /// The parent.
     ReadParent,
-    /// One transaction.
     Write(Write<F::Item>),
     /// The items with these ids.
     Find(Vec<String>),
-    /// No request: each operation has its outcome. With the parent as it is now, if that is known.
+    /// Each operation has its outcome. With the parent as it is now, if that is known.
     End(Option<ParentState<F>>),
 }
 
@@ -34,9 +32,7 @@ pub(super) struct Write<I> {
 
 /// The store's answer to a [`GroupStep`].
 pub(super) enum StoreAnswer<F: Family> {
-    /// The parent; `None` where there is none.
     Parent(Option<ParentState<F>>),
-    /// The transaction was carried out.
     Written(NewETags),
     /// The transaction changed nothing, as far as is known.
     Refused(Refusal),
@@ -54,31 +50,37 @@ pub(super) struct NewETags {
 
 /// The answer that a group waits for.
 enum WaitsFor<F: Family> {
-    /// The parent, for the next transaction.
     Parent,
     /// The answer to the transaction that replaces the parent `before` by `after`, for the first `sent`
     /// open operations. `before` is remembered, or was read for this transaction.
-    Write { before: ParentState<F>, after: F::Parent, sent: usize, is_remembered: bool },
+    Write {
+        before: ParentState<F>,
+        after: F::Parent,
+        sent: usize,
+        is_remembered: bool,
+    },
     /// The parent, after an operation was refused.
-    ParentOfRefused { refused: usize, error: StoreError },
+    ParentOfRefused {
+        refused: usize,
+        error: StoreError,
+    },
     /// The items with the ids of the open operations, after one was refused.
-    Items { refused: usize, error: StoreError, parent: ParentState<F> },
-    /// None: it has ended.
+    Items {
+        refused: usize,
+        error: StoreError,
+        parent: ParentState<F>,
+    },
     Nothing,
 }
 
-/// The open operations, apart, each by its index.
+/// The open operations by their indices: those of the next transaction, those of a later one, and those that
+/// the parent refuses.
 struct Choice<F: Family> {
-    /// Those of the next transaction.
     sent: Vec<usize>,
-    /// Those of a later one.
     others: Vec<usize>,
-    /// Those that the parent refuses.
     refused: Vec<(usize, F::Refused)>,
 }
 
-/// A group at work.
-///
 /// A group ends. Every transaction has an operation. A transaction that succeeds settles its operations.
 /// One that is refused because of an operation settles that operation, and a second such refusal ends the
 /// remaining ones. One that is too large halves the next one. And a changed parent is read again only if
@@ -88,9 +90,7 @@ pub(super) struct Group<F: Family> {
     outcomes: Vec<Option<OperationResult<F>>>,
     /// The indices of the operations that have no outcome yet.
     open: Vec<usize>,
-    /// The most of them that a transaction takes.
     max_sent: usize,
-    /// The consistency of its reads.
     reads: Reads,
     /// True if the parent in hand is the latest committed state of a moment since the group began.
     is_confirmed: bool,
@@ -120,7 +120,6 @@ impl<F: Family> Group<F> {
         }
     }
 
-    /// Returns the consistency of the reads of the next step.
     pub(super) fn reads(&self) -> Reads {
         self.reads
     }
@@ -225,8 +224,6 @@ impl<F: Family> Group<F> {
         choice
     }
 
-    /// Returns the reason why the parent refuses an operation once `earlier` ones are carried out;
-    /// `None` if it does not.
     fn refusal(&self, parent: &F::Parent, earlier: &[usize], index: usize) -> Option<F::Refused> {
         let Change::Create(child) = &self.operations[index].change else { return None };
         F::refuses(|| self.after(parent, earlier), child)
@@ -315,10 +312,8 @@ impl<F: Family> Group<F> {
         if !self.open.contains(&refused) {
             return self.send_remaining(parent);
         }
-        let ids: Vec<_> = self
-            .children(self.open.len())
-            .filter_map(|index| self.operations[index].child_id())
-            .collect();
+        let children = self.children(self.open.len());
+        let ids: Vec<_> = children.filter_map(|index| self.operations[index].child_id()).collect();
         // The refusal of a lone delete tells its outcome.
         if ids.len() == 1 && self.operations[refused].deletes() {
             return self.settle_looked_up(refused, &error, parent, &HashMap::new());
@@ -359,22 +354,18 @@ impl<F: Family> Group<F> {
         self.settle(|(_, operation)| {
             // Steps 5 and 7.
             if operation.is_remembered() && parent.item.knows(&operation.command) {
-                return Some(Ok(OperationOutcome::Done {
-                    child: None,
-                    parent: Arc::clone(parent),
-                }));
+                let parent = Arc::clone(parent);
+                return Some(Ok(OperationOutcome::Done { child: None, parent }));
             }
             let is_deleted = |id: String| parent.item.recent().has_deleted(&id, now);
             if operation.created_once().is_some_and(is_deleted) {
                 return Some(Ok(OperationOutcome::Deleted));
             }
             // Step 8.
-            let decided_upon_another = operation.contradicts(parent);
-            decided_upon_another.then(|| Err(StoreError::race(answer_lost)))
+            operation.contradicts(parent).then(|| Err(StoreError::race(answer_lost)))
         });
     }
 
-    /// Returns true if an open operation creates something.
     fn creates(&self) -> bool {
         self.open.iter().any(|&index| self.operations[index].creates())
     }
@@ -393,8 +384,8 @@ impl<F: Family> Group<F> {
             return parent.clone();
         }
         let writing = || operations.iter().map(|&index| &self.operations[index]);
-        let mut changes =
-            Changes { now: self.now, created: Vec::new(), deleted: Vec::new(), edit: None };
+        let (now, edit) = (self.now, None);
+        let mut changes = Changes { now, created: Vec::new(), deleted: Vec::new(), edit };
         for operation in writing() {
             match &operation.change {
                 Change::Create(child) => changes.created.push(child),
@@ -411,7 +402,6 @@ impl<F: Family> Group<F> {
         after
     }
 
-    /// Sets outcomes of open operations. Operations without an outcome stay open.
     fn settle(&mut self, outcome: impl Fn((usize, &Operation<F>)) -> Option<OperationResult<F>>) {
         for index in mem::take(&mut self.open) {
             match outcome((index, &self.operations[index])) {
@@ -421,7 +411,6 @@ impl<F: Family> Group<F> {
         }
     }
 
-    /// Fails all open operations.
     fn fail(&mut self, error: &StoreError) -> GroupStep<F> {
         let error = error.with_lost_answer(self.answer_lost);
         self.settle(|_| Some(Err(error.clone())));

@@ -18,93 +18,8 @@
 //!    [`delete_child`](crate::http::ItemCommand::delete_child). A command whose answer depends on the
 //!    outcome of a creation calls [`create`](CountedChildren::create).
 //!
-//! A room keeps the hours of its bookings, and refuses a second booking of an hour:
-//!
-//! ```
-//! use serde::{Deserialize, Serialize};
-//! use tributary_functions::{
-//!     cosmos::{Attempt, Stored, retry},
-//!     engines::{
-//!         counted_children::{Changes, CountedChildren, Family, FamilyRequest},
-//!         idempotency::{RecentCommands, remembers},
-//!     },
-//!     http::ApiError,
-//!     values::{CommandId, item_types},
-//! };
-//!
-//! #[derive(Clone, Serialize, Deserialize)]
-//! struct Room {
-//!     id: String,
-//!     version: u64,
-//!     booked: Vec<(String, u8)>,
-//!     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-//!     recent: RecentCommands,
-//! }
-//!
-//! #[derive(Clone, PartialEq, Serialize, Deserialize)]
-//! struct Booking {
-//!     id: String,
-//!     hour: u8,
-//! }
-//!
-//! #[derive(Clone, Serialize, Deserialize)]
-//! #[serde(tag = "type", rename_all = "camelCase")]
-//! enum RoomsItem {
-//!     Room(Room),
-//!     Booking(Booking),
-//! }
-//!
-//! remembers!(Room);
-//! item_types!(RoomsItem: Room(Room), Booking(Booking));
-//!
-//! struct RoomFamily;
-//!
-//! impl Family for RoomFamily {
-//!     const PARENT: &'static str = "room";
-//!     const CHILD: &'static str = "booking";
-//!     type Key = String;
-//!     type Item = RoomsItem;
-//!     type Parent = Room;
-//!     type Child = Booking;
-//!     type ChildId = String;
-//!     type Edit = std::convert::Infallible;
-//!     type Refused = ApiError;
-//!
-//!     fn child_item(booking: &Booking, _: &Room) -> RoomsItem {
-//!         booking.clone().into()
-//!     }
-//!
-//!     fn child_id(booking: &Booking) -> String {
-//!         booking.id.clone()
-//!     }
-//!
-//!     fn after(room: &Room, changes: &Changes<'_, Self>) -> Room {
-//!         let mut room = Room { version: room.version + 1, ..room.clone() };
-//!         room.booked.retain(|(id, _)| !changes.deletes(id));
-//!         room.booked.extend(changes.created().map(|new| (new.id.clone(), new.hour)));
-//!         room
-//!     }
-//!
-//!     fn refuses(room: impl FnOnce() -> Room, new: &Booking) -> Option<ApiError> {
-//!         let excludes = |(id, hour): &(String, u8)| *id != new.id && *hour == new.hour;
-//!         let taken = ApiError::Conflict("The room is booked at this hour. Choose another hour.");
-//!         room().booked.iter().any(excludes).then_some(taken)
-//!     }
-//! }
-//!
-//! async fn book(
-//!     rooms: &CountedChildren<RoomFamily>,
-//!     room: &String,
-//!     booking: &Booking,
-//!     command: &CommandId,
-//! ) -> Result<Stored<Booking>, ApiError> {
-//!     retry(async |attempt: Attempt| {
-//!         let request = FamilyRequest::new(command, attempt.reads);
-//!         rooms.create_once(room, booking.clone(), request, |known| known == booking).await
-//!     })
-//!     .await
-//! }
-//! ```
+//! The example that `cargo tributary new --example` makes has a family: rooms that keep the hours of their
+//! bookings, and refuse a second booking of an hour.
 //!
 //! The id of a child must be the same in each attempt: it is derived from the parent and a user, or
 //! from an idempotency key, or made before the first attempt.
@@ -363,16 +278,14 @@ impl<F: Family> CountedChildren<F> {
             OperationOutcome::Done { child, .. } => {
                 Ok(CreateOutcome::Created(child.ok_or_else(StoreError::unexpected)?))
             }
-            OperationOutcome::InTheWay(Stored { item, etag }) => {
-                match F::Child::try_from(item).ok() {
-                    Some(child) => {
-                        let item = child.try_into().map_err(|_| StoreError::unexpected())?;
-                        Ok(CreateOutcome::Exists(Stored { item, etag }))
-                    }
-                    // Its tombstone.
-                    None => Ok(CreateOutcome::Deleted),
+            OperationOutcome::InTheWay(Stored { item, etag }) => match F::Child::try_from(item) {
+                Ok(child) => {
+                    let item = child.try_into().map_err(|_| StoreError::unexpected())?;
+                    Ok(CreateOutcome::Exists(Stored { item, etag }))
                 }
-            }
+                // Its tombstone.
+                Err(_) => Ok(CreateOutcome::Deleted),
+            },
             OperationOutcome::Deleted => Ok(CreateOutcome::Deleted),
             OperationOutcome::Refused(reason) => Ok(CreateOutcome::Refused(reason)),
             OperationOutcome::Missing => Err(StoreError::race(false)),
@@ -410,11 +323,8 @@ impl<F: Family> CountedChildren<F> {
     ) -> ReadResult<F::Parent> {
         match self.carry_out(key, Change::Edit(edit), request).await? {
             OperationOutcome::Done { parent, .. } => Ok(Some(Arc::unwrap_or_clone(parent))),
-            OperationOutcome::InTheWay(_)
-            | OperationOutcome::Deleted
-            | OperationOutcome::Refused(_)
-            | OperationOutcome::Missing => Err(StoreError::race(false)),
             OperationOutcome::NoParent => Ok(None),
+            _ => Err(StoreError::race(false)),
         }
     }
 

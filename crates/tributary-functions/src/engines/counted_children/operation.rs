@@ -59,14 +59,9 @@ impl<F: Family> Operation<F> {
         matches!(self.change, Change::Create(_))
     }
 
-    /// Returns the id of a child that is not created again once it was deleted.
     pub(super) fn created_once(&self) -> Option<String> {
-        match &self.change {
-            Change::Create(child) => {
-                Some(F::child_id(child)).filter(F::is_created_once).map(|id| id.to_string())
-            }
-            Change::Delete(..) | Change::Edit(_) => None,
-        }
+        let Change::Create(child) = &self.change else { return None };
+        Some(F::child_id(child)).filter(F::is_created_once).map(|id| id.to_string())
     }
 
     pub(super) fn deletes(&self) -> bool {
@@ -84,13 +79,9 @@ impl<F: Family> Operation<F> {
     }
 
     pub(super) fn contradicts(&self, parent: &Stored<F::Parent>) -> bool {
-        match &self.change {
-            Change::Edit(edit) => {
-                !F::takes(&parent.item, edit)
-                    || self.if_match.as_ref().is_some_and(|etag| *etag != parent.etag)
-            }
-            Change::Create(_) | Change::Delete(..) => false,
-        }
+        let Change::Edit(edit) = &self.change else { return false };
+        !F::takes(&parent.item, edit)
+            || self.if_match.as_ref().is_some_and(|etag| *etag != parent.etag)
     }
 
     /// Returns true if `reason` means that the child exists (create), or is missing or has changed

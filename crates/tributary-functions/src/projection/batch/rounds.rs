@@ -30,7 +30,6 @@ pub(super) enum ChangeOutcome {
     DeadLetter,
 }
 
-/// The reason for which a task is neither done nor a dead letter.
 pub(super) struct FailedAttempt {
     pub(super) reason: Reason,
     pub(super) is_retryable: bool,
@@ -56,6 +55,7 @@ pub(super) struct BatchOutcomes {
     pub(super) failures: Vec<Reason>,
 }
 
+#[derive(Default)]
 pub(super) struct Rounds {
     tasks: Vec<Task>,
     /// The reason for which each task failed in the round before; empty before the first round.
@@ -66,7 +66,7 @@ pub(super) struct Rounds {
 
 impl Rounds {
     pub(super) fn new(tasks: Vec<Task>, group: usize) -> Self {
-        Self { tasks, reasons: Vec::new(), group: group.max(1), outcomes: BatchOutcomes::default() }
+        Self { tasks, group: group.max(1), ..Self::default() }
     }
 
     /// Returns the groups of the next round. [`Self::end_round`] takes their outcomes.

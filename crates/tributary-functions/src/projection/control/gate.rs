@@ -1,6 +1,6 @@
 //! The admission of batches.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use tokio::{sync::Mutex, time::Instant};
 
@@ -33,30 +33,13 @@ struct KnownState {
     logged_at: Option<Instant>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RefusedBatch {
-    function: &'static str,
-    pause: Pause,
-}
-
-impl fmt::Display for RefusedBatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { function, pause: Pause { since, .. } } = self;
-        write!(
-            f,
-            "{function} is paused since {since}. The host keeps the batch, and invokes {function} again \
-             within a minute after it is resumed."
-        )
-    }
-}
-
 impl ProjectionGate {
     pub(crate) fn new(function: &'static str, states: ProjectionStates, max_age: Duration) -> Self {
         Self { function, states, max_age, known: Mutex::default() }
     }
 
-    /// Returns the refusal of a batch while the projection is paused; `None`: the batch is applied.
-    pub(crate) async fn refuses(&self) -> Result<Option<RefusedBatch>, StoreError> {
+    /// Returns the pause of the projection, which refuses the batch; `None`: the batch is applied.
+    pub(crate) async fn refuses(&self) -> Result<Option<Pause>, StoreError> {
         let mut known = self.known.lock().await;
         let now = Instant::now();
         if known.read_at.is_none_or(|read_at| now - read_at >= self.max_age) {
@@ -74,7 +57,7 @@ impl ProjectionGate {
                 "Refused a batch of changes: the projection is paused"
             );
         }
-        Ok(Some(RefusedBatch { function: self.function, pause }))
+        Ok(Some(pause))
     }
 }
 

@@ -34,11 +34,11 @@ mod rebuild;
 mod state;
 mod states;
 
+pub use self::gate::FailureLimit;
 pub(super) use self::gate::pause_after_failures;
-pub use self::{gate::FailureLimit, rebuild::Rebuild, state::Pause};
 pub(crate) use self::{
     gate::{ProjectionGate, STATE_MAX_AGE},
-    rebuild::{CLAIM, RebuildProgress, RebuildStep},
-    state::{ProjectionState, ProjectionStatus},
+    rebuild::{CLAIM, Rebuild, RebuildProgress, RebuildStep},
+    state::{Pause, ProjectionState, ProjectionStatus},
     states::{ProjectionStates, WaitingPositions},
 };

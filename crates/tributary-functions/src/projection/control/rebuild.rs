@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{cosmos::QueryPosition, values::Timestamp};
+use crate::{
+    cosmos::QueryPosition,
+    values::{Timestamp, fresh_id},
+};
 
 /// The time for which a worker has a rebuild after each page: longer than a page of sources takes, with all
 /// retries of its changes.
@@ -15,10 +18,8 @@ pub(crate) const CLAIM: Duration = Duration::from_secs(90);
 /// The rebuild of a projection: all of its sources are applied again, and then its domain is audited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Rebuild {
-    /// The id of the request, which no other rebuild has.
+pub(crate) struct Rebuild {
     pub id: String,
-    /// The time at which it was asked for.
     pub requested_at: Timestamp,
     /// The user of the command; none of a request, whose function key has no name here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,11 +27,11 @@ pub struct Rebuild {
     /// A rewind: only the sources that were written at this time or later are applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    pub(crate) step: RebuildStep,
+    pub step: RebuildStep,
     #[serde(default)]
-    pub(crate) progress: RebuildProgress,
+    pub progress: RebuildProgress,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) worker: Option<RebuildWorker>,
+    pub worker: Option<RebuildWorker>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,11 +89,11 @@ pub(crate) struct RebuildWorker {
 }
 
 impl Rebuild {
-    /// Creates a rebuild of all sources, or of those that were written since a time.
-    pub fn new(id: String, by: Option<String>, since: Option<Timestamp>, now: Timestamp) -> Self {
+    pub(crate) fn new(by: Option<String>, since: Option<Timestamp>) -> Self {
         let step = RebuildStep::Sources { position: None };
         let progress = RebuildProgress::default();
-        Self { id, requested_at: now, by, since, step, progress, worker: None }
+        let (id, requested_at) = (fresh_id(), Timestamp::now());
+        Self { id, requested_at, by, since, step, progress, worker: None }
     }
 
     pub(crate) fn is_under_way(&self) -> bool {
@@ -103,8 +104,12 @@ impl Rebuild {
         self.worker.as_ref().filter(|worker| self.is_under_way() && worker.until > now)
     }
 
+    pub(crate) fn worker_id(&self) -> Option<&str> {
+        self.worker.as_ref().map(|worker| worker.id.as_str())
+    }
+
     /// Returns the rebuild in the hands of a worker; `None` if another one has it, or if it has ended.
-    pub fn claimed(&self, worker: &str, now: Timestamp) -> Option<Self> {
+    pub(crate) fn claimed(&self, worker: &str, now: Timestamp) -> Option<Self> {
         let other = self.worker_at(now).filter(|holder| holder.id != worker);
         if !self.is_under_way() || other.is_some() {
             return None;
@@ -113,8 +118,7 @@ impl Rebuild {
         Some(Self { worker: Some(worker), ..self.clone() })
     }
 
-    /// Returns the rebuild without a worker.
-    pub fn released(&self) -> Self {
+    pub(crate) fn released(&self) -> Self {
         Self { worker: None, ..self.clone() }
     }
 
@@ -130,8 +134,7 @@ impl Rebuild {
         Self { step, progress, worker, ..self.clone() }
     }
 
-    /// Returns the rebuild as cancelled; `None` if it has ended.
-    pub fn cancelled(&self, now: Timestamp) -> Option<Self> {
+    pub(crate) fn cancelled(&self, now: Timestamp) -> Option<Self> {
         let step = RebuildStep::Cancelled { ended_at: now };
         self.is_under_way().then(|| Self { step, worker: None, ..self.clone() })
     }

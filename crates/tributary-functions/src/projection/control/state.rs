@@ -25,7 +25,7 @@ pub(crate) struct ProjectionState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Pause")]
-pub struct Pause {
+pub(crate) struct Pause {
     /// The time at which it began.
     pub since: Timestamp,
     /// The user of the command, or the limit of failures; none of a request, whose function key has no name

@@ -31,12 +31,8 @@ const MAX_MEASURED_TIME: Duration = Duration::from_secs(15);
 const CONCURRENT_LEASES: usize = 8;
 
 impl Projections {
-    /// Measures the lag of a projection.
-    ///
-    /// # Errors
-    ///
-    /// If the leases, the physical partitions or the waiting positions cannot be read. A lease that cannot be
-    /// measured has no lag.
+    /// Measures the lag of a projection. Fails if the leases, the physical partitions or the waiting positions
+    /// cannot be read. A lease that cannot be measured has no lag.
     pub(crate) fn lag<'a>(
         &'a self,
         projection: &'a dyn AnyProjection,
@@ -52,10 +48,6 @@ impl Projections {
 
     /// Measures the lag of all projections, in their order, with one query of the leases. `waiting` has the
     /// positions at which changes waited before.
-    ///
-    /// # Errors
-    ///
-    /// If the leases or the physical partitions cannot be read.
     pub(crate) fn lags<'a>(
         &'a self,
         waiting: &'a WaitingPositions,
@@ -85,14 +77,13 @@ impl Projections {
         }
         let lags = measure_each(&leases, &physical).await;
         let measured = leases.into_iter().map(|(_, rows)| {
-            let (readable, unreadable): (Vec<_>, Vec<_>) =
-                rows.into_iter().partition(Result::is_ok);
-            let leases = readable.into_iter().filter_map(Result::ok).map(|lease| MeasuredLease {
+            let unreadable = rows.iter().filter(|row| row.is_err()).count();
+            let leases = rows.into_iter().flatten().map(|lease| MeasuredLease {
                 lag: lags.get(&lease.id).copied(),
                 unmoved_since: waiting.since(&lease),
                 lease,
             });
-            ProjectionLag { leases: leases.collect(), unreadable: unreadable.len() }
+            ProjectionLag { leases: leases.collect(), unreadable }
         });
         Ok(measured.collect())
     }
@@ -154,7 +145,10 @@ pub(crate) async fn measure_lag(
     let (waiting, etag) = projections.states().waiting_positions().await?;
     let lags = projections.lags(&waiting).await?;
     let now = Timestamp::now();
-    let next = waiting.after(lags.iter().flat_map(|lag| &lag.leases).map(is_waiting), now);
+    let is_waiting = |lag: Lag| lag.changes > 0;
+    let leases = lags.iter().flat_map(|lag| &lag.leases);
+    let next =
+        waiting.after(leases.map(|measured| (&measured.lease, measured.lag.map(is_waiting))), now);
     if next != waiting {
         match projections.states().put_waiting_positions(&next, etag.as_ref()).await {
             // Another run has written its own. In an account without the container no look is kept.
@@ -168,11 +162,6 @@ pub(crate) async fn measure_lag(
         report(projections, function, lag, is_paused, now);
     }
     Ok(())
-}
-
-/// Returns a lease, and true if changes wait for it; none if that is unknown.
-fn is_waiting(measured: &MeasuredLease) -> (&Lease, Option<bool>) {
-    (&measured.lease, measured.lag.map(|lag| lag.changes > 0))
 }
 
 fn report(

@@ -29,8 +29,7 @@ use crate::{cosmos::FeedHead, values::Timestamp};
 
 /// The changes behind a position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lag {
-    /// The number of writes that wait.
+pub(crate) struct Lag {
     pub changes: u64,
     /// The time of the first; none if nothing waits.
     pub waits_since: Option<Timestamp>,
@@ -67,8 +66,7 @@ impl Lag {
         Self { changes: self.changes.saturating_add(other.changes), waits_since: times.min() }
     }
 
-    /// Returns the age of the first waiting change, in seconds; 0 if nothing waits.
-    pub fn seconds(self, now: Timestamp) -> u64 {
+    pub(crate) fn seconds(self, now: Timestamp) -> u64 {
         self.waits_since.map_or(0, |since| now.millis_since(since) / 1_000)
     }
 }
@@ -84,9 +82,17 @@ impl ProjectionLag {
         })
     }
 
-    /// Returns the number of leases whose lag could not be measured, and of items that are no leases.
-    pub(crate) fn unmeasured(&self) -> usize {
-        self.unreadable + self.leases.iter().filter(|lease| lease.lag.is_none()).count()
+    pub(crate) fn summary(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LagSummary {
+        let worst = self.worst().unwrap_or_default();
+        let is_stopped = |lease: &&MeasuredLease| lease.status(terms, is_paused, now).is_stopped();
+        let unmeasured = self.leases.iter().filter(|lease| lease.lag.is_none()).count();
+        LagSummary {
+            changes: worst.changes,
+            seconds: worst.seconds(now),
+            leases: self.leases.len(),
+            stopped_leases: self.leases.iter().filter(is_stopped).count(),
+            unmeasured_leases: self.unreadable + unmeasured,
+        }
     }
 }
 
@@ -170,20 +176,6 @@ pub(crate) struct LagSummary {
     pub stopped_leases: usize,
     /// The number of leases whose lag could not be measured.
     pub unmeasured_leases: usize,
-}
-
-impl ProjectionLag {
-    pub(crate) fn summary(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LagSummary {
-        let worst = self.worst().unwrap_or_default();
-        let is_stopped = |lease: &&MeasuredLease| lease.status(terms, is_paused, now).is_stopped();
-        LagSummary {
-            changes: worst.changes,
-            seconds: worst.seconds(now),
-            leases: self.leases.len(),
-            stopped_leases: self.leases.iter().filter(is_stopped).count(),
-            unmeasured_leases: self.unmeasured(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -46,13 +46,13 @@ impl WindowHead {
     }
 
     /// Returns true if a source with this id is a member, under any date.
-    pub fn contains(&self, id: &str) -> bool {
+    pub(crate) fn contains(&self, id: &str) -> bool {
         self.members.iter().any(|member| member.id == id)
     }
 
     /// Returns true if a source is a member under this date. A source that was deleted and created again has
     /// a new date, so it is not the same member.
-    pub fn holds(&self, member: &Member) -> bool {
+    pub(crate) fn holds(&self, member: &Member) -> bool {
         self.members.contains(member)
     }
 
@@ -81,12 +81,12 @@ impl WindowHead {
     }
 
     /// Returns the head without a due refill.
-    pub fn filled(&self) -> Self {
+    pub(crate) fn filled(&self) -> Self {
         Self { refill: false, ..self.clone() }
     }
 
     /// Returns the head without a deleted source. A gap in the full window makes a refill due.
-    pub fn remove(&self, id: &str, capacity: usize) -> Self {
+    pub(crate) fn remove(&self, id: &str, capacity: usize) -> Self {
         let mut head = self.clone();
         head.members.retain(|member| member.id != id);
         head.refill |= self.is_full(capacity) && !head.is_full(capacity);
@@ -122,76 +122,5 @@ pub(crate) struct WindowTombstone {
 impl WindowTombstone {
     pub(crate) fn new(id: &str, version: u64) -> Self {
         Self { id: id.to_owned(), version, ttl: tombstone::TTL_SECONDS }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use proptest::{collection::vec, prelude::*};
-
-    use super::*;
-
-    const CAPACITY: usize = 100;
-
-    fn member(source: u16, life: u16) -> Member {
-        let second = (source + life * 3) % 10; // Many share a moment, so that ids decide.
-        Member {
-            creation_date: Timestamp::parse(&format!("2026-11-21T09:25:0{second}.120Z")).unwrap(),
-            id: format!("p{source}"),
-        }
-    }
-
-    fn newest(sources: &BTreeMap<u16, u16>) -> Vec<Member> {
-        let mut members: Vec<_> =
-            sources.iter().map(|(source, life)| member(*source, *life)).collect();
-        members.sort_unstable_by(|a, b| b.cmp(a));
-        members.truncate(CAPACITY);
-        members
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn the_members_are_the_newest_whatever_the_order_of_deliveries(
-            steps in vec((any::<bool>(), 0u16..300), 0..400),
-        ) {
-            let mut existing = BTreeMap::new();
-            let mut lives = BTreeMap::<u16, u16>::new();
-            let mut head = WindowHead::default();
-            for (deletes, source) in steps {
-                if deletes {
-                    existing.remove(&source);
-                    head = head.remove(&format!("p{source}"), CAPACITY);
-                } else {
-                    // The source may be there: it was deleted in between, without a delivery.
-                    let life = lives.entry(source).and_modify(|life| *life += 1).or_default();
-                    let earlier = existing.insert(source, *life).map(|life| member(source, life));
-                    let member = member(source, *life);
-                    // Time goes on: a later life is not older than an earlier one.
-                    if earlier.is_some_and(|earlier| earlier > member) {
-                        *life -= 1;
-                        existing.insert(source, *life);
-                        continue;
-                    }
-                    if head.admits(&member, CAPACITY) {
-                        let before = head.members.len();
-                        head = head.admit(member, CAPACITY);
-                        prop_assert!(head.members.len() >= before);
-                    }
-                }
-                if head.refill {
-                    head = head.filled();
-                    for member in newest(&existing) {
-                        if head.admits(&member, CAPACITY) {
-                            head = head.admit(member, CAPACITY);
-                        }
-                    }
-                }
-                prop_assert_eq!(&head.members, &newest(&existing));
-            }
-        }
     }
 }

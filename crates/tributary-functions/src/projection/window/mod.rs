@@ -58,15 +58,12 @@ use std::{collections::HashMap, marker::PhantomData};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-pub(crate) use self::head::WindowTombstone;
+pub use self::head::{Member, WindowHead, WindowItem};
 use self::plan::{Plan, SourceState, concerns, plan};
-pub use self::{
-    head::{Member, WindowHead, WindowItem},
-    refill::newest,
-};
+pub(crate) use self::{head::WindowTombstone, refill::newest};
 use super::{ChangeFeedItem, Effect, Projection, StoredCopy};
 use crate::{
-    cosmos::{Container, ETag, Query, Reason, StoreError, Transaction},
+    cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored, Transaction},
     values::Timestamp,
 };
 
@@ -126,7 +123,7 @@ pub struct WindowProjection<W> {
     definition: PhantomData<fn() -> W>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct ReadHead {
     item: WindowHead,
     etag: Option<ETag>,
@@ -176,9 +173,7 @@ impl<W: Window> WindowProjection<W> {
     /// Creates the projection from a container of sources, whose change feed it reads, to that of the
     /// window.
     pub fn new(sources: &Container, window: &Container) -> Self {
-        let sources = sources.clone();
-        let window = window.clone();
-        Self { sources, window, definition: PhantomData }
+        Self { sources: sources.clone(), window: window.clone(), definition: PhantomData }
     }
 
     /// Returns the state of a change's source; `None` if the change is of no source, or the source does not
@@ -265,10 +260,8 @@ impl<W: Window> WindowProjection<W> {
     async fn head(&self) -> Result<ReadHead, StoreError> {
         let window = self.window.latest_committed();
         let stored = window.read::<WindowHead>(W::PARTITION, WindowHead::ID).await?;
-        Ok(match stored {
-            Some(stored) => ReadHead { item: stored.item, etag: Some(stored.etag) },
-            None => ReadHead { item: WindowHead::default(), etag: None },
-        })
+        let read = |Stored { item, etag }| ReadHead { item, etag: Some(etag) };
+        Ok(stored.map_or_else(ReadHead::default, read))
     }
 
     async fn copies(
@@ -290,8 +283,9 @@ impl<W: Window> WindowProjection<W> {
             let known = ids.zip(copies).filter_map(|(id, copy)| Some((id.to_owned(), copy?)));
             return Ok(known.collect());
         }
-        let found: Vec<CopyRow> =
-            window.query_ids("c.id, c.version, c._etag", W::PARTITION, ids).await?;
+        let found: Vec<CopyRow> = window
+            .query_ids(Scope::Partition(W::PARTITION), "c.id, c.version, c._etag", ids)
+            .await?;
         let copied =
             |CopyRow { id, version, etag }| (id, StoredCopy { version, etag: ETag::from(etag) });
         Ok(found.into_iter().map(copied).collect())

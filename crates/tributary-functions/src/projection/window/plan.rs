@@ -205,7 +205,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Of each source, 0 is a delete, and 1 an operator's delete of the copy before a change.
+        /// Of each source, 0 is a delete, 1 an operator's delete of the copy before a change, and 2 a delete
+        /// without a delivery before a new source under the id.
         #[test]
         fn a_batch_of_changes_has_the_result_of_its_changes_one_by_one(
             batches in vec(vec((0usize..250, 0u8..5), 1..50), 1..12),
@@ -231,7 +232,11 @@ mod tests {
                             window.items.retain(|known, item| *known != id || !item.1);
                         }
                     }
-                    let created = *created.get_or_insert(time * 60 + source % 60);
+                    if what == 2 {
+                    *version += 1;
+                    *created = None;
+                }
+                let created = *created.get_or_insert(time * 60 + source % 60);
                     states.push(live(&id, *version, created));
                 }
                 together.settle(&states);

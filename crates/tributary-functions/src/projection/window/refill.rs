@@ -48,8 +48,7 @@ use crate::{
 const MAX_REFILL_ROUNDS: usize = 3;
 
 impl<W: Window> WindowProjection<W> {
-    /// Refills the window if a refill is due.
-    pub async fn refill(&self) -> Result<(), StoreError> {
+    pub(crate) async fn refill(&self) -> Result<(), StoreError> {
         let head = self.head().await?;
         self.refill_if_noted(head).await
     }
@@ -131,7 +130,7 @@ const MAX_ROWS_PER_SOURCE: u32 = 4;
 /// A window is sorted by date and id. The sources have no index of both over all partitions: it would make
 /// each of their writes dearer, and sources of one millisecond are rare. So a second query asks for the
 /// sources of the oldest millisecond.
-pub async fn newest<W: Window, D: DeserializeOwned + 'static, T>(
+pub(crate) async fn newest<W: Window, D: DeserializeOwned + 'static, T>(
     sources: &Container,
     wanted: u32,
     read: impl Fn(D) -> Option<T>,

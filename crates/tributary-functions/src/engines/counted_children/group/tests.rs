@@ -192,22 +192,18 @@ impl Store {
     /// Carries a transaction out, or refuses it for the first operation that cannot be done.
     fn transact(&mut self, write: &Write<Item>) -> Result<NewETags, Refusal> {
         let State { room, bookings, tombstones } = self.now();
-        let refused = |operation, reason| {
-            Err(Refusal { operation: Some(operation), error: StoreError::new(reason, false) })
-        };
+        let refused = |operation, reason| Err(refusal(Some(operation), reason, false));
         for (index, child) in write.children.iter().enumerate() {
             match child {
                 ChildWrite::Create(item) if self.now().has(&id_of(item)) => {
                     return refused(index, Reason::Conflict);
                 }
-                ChildWrite::Delete(id, if_match) => match bookings.get(id) {
-                    None => return refused(index, Reason::NotFound),
-                    Some(etag)
-                        if if_match.as_ref().is_some_and(|wanted| *wanted != text(*etag)) =>
-                    {
+                ChildWrite::Delete(id, if_match) => match (bookings.get(id), if_match) {
+                    (None, _) => return refused(index, Reason::NotFound),
+                    (Some(etag), Some(wanted)) if *wanted != text(*etag) => {
                         return refused(index, Reason::PreconditionFailed);
                     }
-                    Some(_) => {}
+                    _ => {}
                 },
                 ChildWrite::Replace(id, _, etag) => match bookings.get(id) {
                     Some(stored) if text(*stored) == *etag => {}
@@ -260,11 +256,12 @@ impl Store {
         reads: Reads,
         fault: &StoreFault,
     ) -> StoreAnswer<Rooms> {
-        let throttled = || StoreError::new(Reason::Throttled, false);
         self.other(fault);
+        let refused = |reason, lost| StoreAnswer::Refused(refusal(None, reason, lost));
         match (step, fault) {
-            (GroupStep::ReadParent | GroupStep::Find(_), StoreFault::Throttled) => {
-                StoreAnswer::Failed(throttled())
+            (GroupStep::Write(_), StoreFault::Throttled) => refused(Reason::Throttled, false),
+            (_, StoreFault::Throttled) => {
+                StoreAnswer::Failed(StoreError::new(Reason::Throttled, false))
             }
             (GroupStep::ReadParent, _) => StoreAnswer::Parent(known(self.visible(reads, fault))),
             (GroupStep::Find(ids), _) => {
@@ -279,18 +276,11 @@ impl Store {
                 });
                 StoreAnswer::Found(found.collect())
             }
-            (GroupStep::Write(_), StoreFault::Throttled) => {
-                StoreAnswer::Refused(Refusal { operation: None, error: throttled() })
-            }
             (GroupStep::Write(write), _) if write.children.len() > self.takes => {
-                let error = StoreError::new(Reason::TooLarge, false);
-                StoreAnswer::Refused(Refusal { operation: None, error })
+                refused(Reason::TooLarge, false)
             }
             (GroupStep::Write(write), _) => match (self.transact(&write), fault) {
-                (Ok(_), StoreFault::AnswerLost) => {
-                    let error = StoreError::new(Reason::Unavailable, true);
-                    StoreAnswer::Refused(Refusal { operation: None, error })
-                }
+                (Ok(_), StoreFault::AnswerLost) => refused(Reason::Unavailable, true),
                 (Ok(_), StoreFault::SentTwice) => {
                     let Err(Refusal { operation, error }) = self.transact(&write) else {
                         unreachable!("its own ETag has changed");
@@ -303,6 +293,10 @@ impl Store {
             (GroupStep::End(_), _) => unreachable!("it has ended"),
         }
     }
+}
+
+fn refusal(operation: Option<usize>, reason: Reason, lost: bool) -> Refusal {
+    Refusal { operation, error: StoreError::new(reason, lost) }
 }
 
 fn known(state: &State) -> Option<ParentState<Rooms>> {
@@ -352,11 +346,10 @@ impl From<Asked> for Change<Rooms> {
     fn from(asked: Asked) -> Self {
         match asked {
             Asked::Create(id) => Self::Create(id),
-            Asked::Delete(id) if id == LEAVES_TOMBSTONE => {
-                let tombstone = Item::DeletedBooking(id.clone());
-                Self::Delete(id, Some(tombstone))
+            Asked::Delete(id) => {
+                let tombstone = (id == LEAVES_TOMBSTONE).then(|| Item::DeletedBooking(id.clone()));
+                Self::Delete(id, tombstone)
             }
-            Asked::Delete(id) => Self::Delete(id, None),
             Asked::Edit => Self::Edit("new".to_owned()),
         }
     }
@@ -402,10 +395,9 @@ fn store(before: &[StoreFault], takes: usize) -> Store {
 fn group(asked: Vec<Asked>, reads: Reads, store: &Store) -> Group<Rooms> {
     let operation = |(n, asked): (usize, Asked)| {
         let change = Change::from(asked);
+        let known = |id| store.now().bookings.get(id).copied().unwrap_or_default();
         let if_match = match &change {
-            Change::Delete(id, Some(_)) => {
-                Some(text(store.now().bookings.get(id).copied().unwrap_or_default()))
-            }
+            Change::Delete(id, Some(_)) => Some(text(known(id))),
             _ => None,
         };
         let command = CommandId::from_text(&format!("command {n}"));
@@ -561,15 +553,15 @@ proptest! {
 /// The room as a stale replica shows it still has the booking.
 #[test]
 fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_behind() {
+    let is_done =
+        |outcome: &OperationResult<Rooms>| matches!(outcome, Ok(OperationOutcome::Done { .. }));
     let booked = || store(&[StoreFault::OtherBooks("b".to_owned())], IDS.len());
     let create = || Asked::Create("c".to_owned());
     let mut store = booked();
     let both = vec![Asked::Delete("b".to_owned()), create()];
     let mut both = group(both, Reads::Session, &store);
     assert_eq!(run(&mut both, None, &mut store, &[]), 2);
-    assert!(
-        both.outcomes().iter().all(|outcome| matches!(outcome, Ok(OperationOutcome::Done { .. })))
-    );
+    assert!(both.outcomes().iter().all(is_done));
 
     let mut store = booked();
     let mut refused = group(vec![create()], Reads::Session, &store);
@@ -583,7 +575,7 @@ fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_b
         let mut store = Store { states: store.states.clone(), created: BTreeSet::new(), ..store };
         let mut behind = group(vec![create()], Reads::Session, &store);
         assert_eq!(run(&mut behind, remembered, &mut store, &[StoreFault::Stale]), requests);
-        assert!(matches!(&behind.outcomes()[..], [Ok(OperationOutcome::Done { .. })]));
+        assert!(behind.outcomes().iter().all(is_done));
     }
 }
 
@@ -593,12 +585,8 @@ fn a_lost_answer_is_not_taken_for_that_of_a_delete_that_was_not_sent() {
     let mut store = store(&[], 1);
     let asked = vec![Asked::Create("a".to_owned()), Asked::Delete("b".to_owned())];
     let mut group = group(asked, Reads::Session, &store);
-    run(
-        &mut group,
-        None,
-        &mut store,
-        &[StoreFault::Nothing, StoreFault::Nothing, StoreFault::SentTwice],
-    );
+    let faults = [StoreFault::Nothing, StoreFault::Nothing, StoreFault::SentTwice];
+    run(&mut group, None, &mut store, &faults);
     let outcomes = group.outcomes();
     assert!(matches!(
         outcomes.as_slice(),
