@@ -32,7 +32,7 @@ pub async fn findings(audit: &Audit, repair: bool) -> Vec<String> {
     assert!(!repair || summary.is_clean(), "{found:?}");
     let words = found
         .iter()
-        .map(|finding| format!("{} {} {}", finding.kind.name, finding.partition_key, finding.id));
+        .map(|finding| format!("{} {} {}", finding.kind, finding.partition_key, finding.id));
     let mut words: Vec<String> = words.collect();
     words.sort();
     words

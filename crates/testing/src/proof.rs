@@ -38,7 +38,7 @@ use proptest::{
 };
 use serde_json::{Value, json};
 use tributary_functions::{
-    cosmos::{Cosmos, EagerApplications},
+    cosmos::Cosmos,
     projection::{
         AnyProjection, BatchSource, ChangeFeedItem, DeadLetters,
         aggregate::{Aggregate, AggregateProjection},
@@ -180,8 +180,7 @@ impl<S: Sources> Proof<S> {
     /// Applies states once, as the instance of a command does. It acknowledges nothing, and may fail.
     async fn apply_eagerly(&self, instance: usize, states: &[Value]) {
         let Documents(documents) = documents(states);
-        let applications = &EagerApplications::default();
-        let _ = apply_eagerly(&*self.instances[instance], applications, documents).await;
+        apply_eagerly(&*self.instances[instance], documents).await;
     }
 
     async fn delete(&mut self, source: u8) {

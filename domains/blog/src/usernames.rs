@@ -57,9 +57,7 @@ pub(super) async fn claim_name(
     read: Option<&ETag>,
 ) -> Result<Stored<User>, ApiError> {
     let name = user.public.username.key();
-    let unique_claim::ReservationOutcome::Made(reservation) =
-        reserve(blog, &name, &user.user_id).await?
-    else {
+    let Some(reservation) = reserve(blog, &name, &user.user_id).await? else {
         let taken = "Another user has this username. Choose another one.";
         return Err(ApiError::Conflict(taken));
     };

@@ -2,7 +2,7 @@
 //!
 //! Source: <https://learn.microsoft.com/azure/cosmos-db/index-policy>.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// The indexing policy of a container.
 #[derive(Clone, Debug, Deserialize)]
@@ -18,26 +18,19 @@ pub struct IndexingPolicy {
 
 /// A path of a policy, split into its steps.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(from = "PolicyPathText")]
 struct PolicyPath {
+    #[serde(rename = "path", deserialize_with = "read_steps")]
     steps: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct PolicyPathText {
-    path: String,
-}
-
-impl From<PolicyPathText> for PolicyPath {
-    fn from(written: PolicyPathText) -> Self {
-        Self { steps: segments(&written.path).into_iter().map(str::to_owned).collect() }
-    }
+fn read_steps<'de, D: Deserializer<'de>>(path: D) -> Result<Vec<String>, D::Error> {
+    String::deserialize(path).map(|path| steps_of(&path))
 }
 
 impl Default for IndexingPolicy {
     /// Returns the policy of a container that names none: everything but the ETag is indexed.
     fn default() -> Self {
-        let path = |path: &str| vec![PolicyPath::from(PolicyPathText { path: path.to_owned() })];
+        let path = |path: &str| vec![PolicyPath { steps: steps_of(path) }];
         Self {
             automatic: true,
             indexing_mode: "consistent".to_owned(),
@@ -97,8 +90,8 @@ impl PolicyPath {
 }
 
 /// Returns the steps of a path. A step in quotes may have any character.
-fn segments(path: &str) -> Vec<&str> {
-    let mut segments = Vec::new();
+fn steps_of(path: &str) -> Vec<String> {
+    let mut steps = Vec::new();
     let mut rest = path;
     while let Some(step) = rest.strip_prefix('/') {
         let end = match step.strip_prefix('"') {
@@ -106,8 +99,8 @@ fn segments(path: &str) -> Vec<&str> {
             None => step.find('/').unwrap_or(step.len()),
         };
         let (segment, after) = step.split_at(end);
-        segments.push(segment.trim_matches('"'));
+        steps.push(segment.trim_matches('"').to_owned());
         rest = after;
     }
-    segments
+    steps
 }

@@ -52,7 +52,6 @@ impl<A: Aggregate> AggregateChecks<A> {
         Ok(vec![audited.suspect_at(kind, location, (amount.to_string(), found), evidence)])
     }
 
-    /// Checks that a share has a source that contributes to its key, and that a total has the sum.
     async fn check_total(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
         let key = &audited.partition_key;
         if let Some(source) = Share::source(&audited.id) {

@@ -38,7 +38,6 @@ pub(crate) struct Arguments {
     settle: Duration,
 }
 
-/// Audits the domains, each with its name.
 pub(crate) async fn run(audits: &[(&str, Audit)], arguments: &Arguments) -> ExitCode {
     report(audits, arguments).await.map_or_else(fail, ExitCode::from)
 }

@@ -1,6 +1,8 @@
 //! The findings of an audit, and their repairs.
 
 use crate::cosmos::{Reason, Refusal, StoreError};
+use std::fmt;
+
 use serde::Serialize;
 
 /// A divergence, in ids, names, versions and numbers: never in contents.
@@ -26,7 +28,6 @@ pub struct Finding {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Repair {
     pub repaired: bool,
-    /// The action in words, or the reason for doing nothing.
     pub what: String,
 }
 
@@ -54,20 +55,14 @@ impl FindingKind {
     /// A copy that should not exist.
     pub const COPY_EXTRA: Self = Self::new("copy-extra").in_class_of(Self::COPY_MISSING);
     pub(crate) const COPY_OLDER: Self = Self::new("copy-older").in_class_of(Self::COPY_MISSING);
-    /// A copy of a version that the source has not reached.
     pub(crate) const COPY_NEWER: Self = Self::new("copy-newer").in_class_of(Self::COPY_MISSING);
-    /// A copy of the right version with another content.
     pub(crate) const COPY_DIFFERENT: Self =
         Self::new("copy-different").in_class_of(Self::COPY_MISSING);
-    /// A source that belongs into a window and is no member.
     pub(crate) const MEMBER_MISSING: Self = Self::new("member-missing");
-    /// A member of a window under another date than the source's.
     pub(crate) const MEMBER_DIFFERENT: Self =
         Self::new("member-different").in_class_of(Self::MEMBER_MISSING);
-    /// A member of a window without a source.
     pub(crate) const MEMBER_EXTRA: Self =
         Self::new("member-extra").in_class_of(Self::MEMBER_MISSING);
-    /// A note that a window has to be refilled, which no projection has answered.
     pub(crate) const REFILL_PENDING: Self = Self::new("refill-pending");
     /// An item that cannot be read.
     pub const UNREADABLE: Self = Self::new("unreadable");
@@ -108,6 +103,12 @@ impl FindingKind {
     /// Returns a kind that is repaired after all others that were found with it.
     pub const fn repaired_last(self) -> Self {
         Self { repaired_last: true, ..self }
+    }
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 

@@ -125,7 +125,6 @@ pub struct AuditOptions {
 
 #[derive(Debug, Clone)]
 pub(crate) struct AuditSlice<P> {
-    /// The position at which the slice before it ended; `None` at the beginning.
     pub position: Option<P>,
     /// The time after which the slice ends with the page that it reads; `None` at the end of the audit. The
     /// suspects of the slice may take four pauses more ([`AuditOptions::settle`]).
@@ -261,7 +260,6 @@ impl Audit {
         self
     }
 
-    /// Returns the audit with the checks of another. They run after its own, by its own timer.
     #[must_use]
     pub(crate) fn and_audit(mut self, other: Self) -> Self {
         self.parts.extend(other.parts);

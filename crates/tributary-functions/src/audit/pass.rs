@@ -59,7 +59,6 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Returns the position at which the slice ended; `None` if nothing remains.
     async fn run(
         &mut self,
         position: Option<PartPosition>,
@@ -82,7 +81,6 @@ impl Pass<'_> {
         Ok(None)
     }
 
-    /// Audits a container from a position on. Breaks with the next position when the slice is over.
     async fn container(
         &mut self,
         container: &Container,

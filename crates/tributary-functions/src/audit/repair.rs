@@ -16,7 +16,6 @@ use crate::cosmos::{Container, JsonText, Retryable, StoreError, Stored, retry};
 
 const MAX_REPAIR_ATTEMPTS: usize = 10;
 
-/// The pause after a lost race.
 const REPAIR_PAUSE: Duration = Duration::from_millis(20);
 
 /// Repairs one divergence, and checks that it is gone. Another write, such as another repair, may have

@@ -16,7 +16,6 @@ use crate::{
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Writes findings as they come, and keeps none.
 pub(super) struct Report<O, E> {
     out: O,
     err: E,
@@ -91,7 +90,6 @@ pub(super) fn summary_line(summary: &AuditSummary) -> String {
     line
 }
 
-/// Returns the findings as an aligned table. The column of repairs is left out if there are none.
 fn findings_table(findings: &[Finding], has_colours: bool) -> String {
     let n_columns =
         COLUMNS.len() - usize::from(findings.iter().all(|finding| finding.repair.is_none()));

@@ -51,7 +51,6 @@ struct ExpectedMember {
 }
 
 struct StoredMember {
-    /// `None` if it cannot be read.
     version: Option<u64>,
     stored: Value,
     etag: String,

@@ -83,34 +83,30 @@ impl Budget {
         self.started + self.limits.time
     }
 
-    /// Fails with [`Reason::BudgetSpent`](super::Reason) if one of the limits is reached.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         if self.is_spent() { Err(StoreError::new(Reason::BudgetSpent, false)) } else { Ok(()) }
     }
 }
 
 tokio::task_local! {
-    /// The budget of the request that the current task works for.
     static REQUEST_BUDGET: Option<Budget>;
 }
 
 /// Runs `work` within limits: when one is reached, each further store request of `work` fails with
 /// [`Reason::BudgetSpent`](super::Reason) and is not sent.
-pub async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
+pub(crate) async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
     REQUEST_BUDGET.scope(Some(Budget::start(limits)), work).await
 }
 
 /// Returns the end of the time that the current task's limits allow; `None` without limits.
-pub fn deadline() -> Option<Instant> {
+pub(crate) fn deadline() -> Option<Instant> {
     REQUEST_BUDGET.try_with(|budget| budget.as_ref().map(Budget::deadline)).ok().flatten()
 }
 
-/// Runs `work` without the limits of the current task: for work that serves several requests.
 pub(super) fn without_limits<F: Future>(work: F) -> impl Future<Output = F::Output> {
     REQUEST_BUDGET.scope(None, work)
 }
 
-/// Fails if the current task has limits and has reached one.
 pub(super) fn check_request_budget() -> Result<(), StoreError> {
     let check = |budget: &Option<Budget>| budget.as_ref().map_or(Ok(()), Budget::check);
     // A trigger has no limits here: its slice bounds it.

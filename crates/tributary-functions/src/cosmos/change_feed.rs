@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 
 use azure_data_cosmos::{
-    FeedScope,
+    CosmosError, FeedScope,
     feed::{ContinuationToken, FeedPage, FeedRange},
     models::{ChangeFeedItem, ChangeFeedMetadata, ContainerProperties, EffectivePartitionKey},
     options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions},
@@ -22,16 +22,13 @@ use crate::values::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeedHead {
-    /// The log sequence number (LSN) of the last write to the physical partition.
     pub last_lsn: u64,
-    /// The first change behind the position; none if all were read.
     pub next: Option<NextChange>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NextChange {
     pub lsn: u64,
-    /// The time of its write, in whole seconds.
     pub written_at: Timestamp,
 }
 
@@ -52,30 +49,28 @@ impl Container {
 
     fn read_identity(&self) -> BoxFuture<'_, Result<FeedIdentity, StoreError>> {
         let read = async {
-            let host = self.cosmos.host().await?;
-            let rid = self.properties().await?.system_properties.resource_id;
-            Ok(FeedIdentity { host, rid: rid.ok_or_else(StoreError::unexpected)? })
+            let client = self.client().await?;
+            let call = async { client.read(None).await?.into_model() };
+            let properties: ContainerProperties = self.observed(call).await?;
+            let rid =
+                properties.system_properties.resource_id.ok_or_else(StoreError::unexpected)?;
+            Ok(FeedIdentity { host: self.cosmos.host().await?, rid })
         };
         read.boxed()
     }
 
-    fn properties(&self) -> BoxFuture<'_, Result<ContainerProperties, StoreError>> {
-        let read = async {
-            let client = self.client().await?;
-            let call = async { client.read(None).await?.into_model() };
-            let properties = measured(self.id(), None, false, timed(call)).await;
-            properties.map_err(StoreError::from_read)
-        };
-        read.boxed()
+    async fn observed<'a, T: 'a>(
+        &self,
+        call: impl Future<Output = Result<T, CosmosError>> + Send + 'a,
+    ) -> Result<T, StoreError> {
+        measured(self.id(), None, false, timed(call)).await.map_err(StoreError::from_read)
     }
 
     pub(crate) fn physical_ranges(&self) -> BoxFuture<'_, Result<Vec<EpkRange>, StoreError>> {
         let read = async {
             let options = ReadFeedRangesOptions::default().with_force_refresh(true);
-            let client = self.client().await?;
-            let call = timed(client.read_feed_ranges(Some(options)));
-            let ranges = measured(self.id(), None, false, call).await;
-            Ok(ranges.map_err(StoreError::from_read)?.iter().map(epk_range).collect())
+            let ranges = self.client().await?.read_feed_ranges(Some(options));
+            Ok(self.observed(ranges).await?.iter().map(epk_range).collect())
         };
         read.boxed()
     }
@@ -107,9 +102,7 @@ impl Container {
                     client.query_change_feed::<SystemFields>(scope, start, Some(options)).await?;
                 pages.try_next().await
             };
-            let page = measured(self.id(), None, false, timed(call)).await;
-            let page = page.map_err(StoreError::from_read)?;
-            page.map(head).ok_or_else(StoreError::unexpected)
+            self.observed(call).await?.map(head).ok_or_else(StoreError::unexpected)
         };
         read.boxed()
     }
@@ -150,7 +143,6 @@ fn epk_range(range: &FeedRange) -> EpkRange {
     EpkRange { min: range.min_inclusive().to_hex(), max: range.max_exclusive().to_hex() }
 }
 
-/// Returns the range of the SDK; `None` if a bound is not hexadecimal, or the range is empty.
 fn feed_range(range: &EpkRange) -> Option<FeedRange> {
     let min = EffectivePartitionKey::try_from(range.min.as_str()).ok()?;
     let max = EffectivePartitionKey::try_from(range.max.as_str()).ok()?;

@@ -82,7 +82,6 @@ impl Cosmos {
         container.map_err(|error| StoreError::from_lookup(id, error))
     }
 
-    /// Returns the host name of the account, which is a part of the names of leases.
     pub(super) async fn host(&self) -> Result<String, StoreError> {
         let client = self.client.get_or_try_init(|| self.connect()).await?;
         Ok(client.endpoint().host_str().unwrap_or_default().to_owned())

@@ -39,7 +39,7 @@ use tokio::{runtime::Handle, sync::oneshot, task::yield_now};
 use super::{
     budget::without_limits,
     meter::{CostShare, metered_apart},
-    session::{Captures, SeenPositions, in_no_session},
+    session::{Captures, SeenPositions, current_captures, in_no_session},
 };
 use crate::telemetry::{TraceScope, WorkDetail, followed};
 
@@ -79,7 +79,6 @@ struct QueuedOperation<C: Combine> {
     answer: oneshot::Sender<Answered<C>>,
 }
 
-/// The outcome of an operation, and what is its caller's of the work of its group.
 type Answered<C> = (<C as Combine>::Outcome, CostShare, Arc<SharedWork>);
 
 struct SharedWork {
@@ -120,7 +119,6 @@ impl Drop for DrivenRun {
     }
 }
 
-/// The error of an operation whose group has panicked. The operation may have been carried out.
 #[derive(Debug, thiserror::Error)]
 #[error("the group of an operation panicked")]
 pub(crate) struct GroupPanicked;
@@ -145,7 +143,7 @@ impl<C: Combine> Combiner<C> {
     ) -> Result<C::Outcome, GroupPanicked> {
         let (answer, answered) = oneshot::channel();
         let scope = TraceScope::current();
-        let captures = Captures::current();
+        let captures = current_captures();
         let waiting = QueuedOperation { operation, scope, captures, answer };
         let answer = if self.0.enqueue(&key, waiting) {
             let run = DrivenRun::new(Arc::clone(&self.0).run(key));
@@ -167,7 +165,6 @@ impl<C: Combine> Combiner<C> {
 }
 
 impl<C: Combine> Shared<C> {
-    /// Returns true if no run is under way for the key.
     fn enqueue(&self, key: &C::Key, waiting: QueuedOperation<C>) -> bool {
         let mut queues = self.queues();
         let is_first = !queues.contains_key(key);

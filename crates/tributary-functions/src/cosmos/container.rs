@@ -355,12 +355,10 @@ pub(super) async fn measured<F: Future>(
     output
 }
 
-/// Returns the ETag of a response. Every item has one, so a response without it is an error.
 fn required_etag(etag: Option<&Etag>) -> Result<Etag, StoreError> {
     etag.cloned().ok_or_else(StoreError::unexpected)
 }
 
-/// Returns the item with all its properties, if its type does not know some.
 fn as_sent<'a>(
     complete: Option<&'a Value>,
     item: &'a (dyn erased_serde::Serialize + Sync),

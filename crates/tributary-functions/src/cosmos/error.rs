@@ -1,6 +1,6 @@
 //! The errors of the store, by what a caller can do about them.
 
-use std::{error::Error, fmt, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 use azure_data_cosmos::{CosmosError, SubStatusCode, diagnostics::DiagnosticsContext};
 
@@ -25,58 +25,47 @@ pub struct StoreError {
 }
 
 /// The reason for which the store did not carry out an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// 404: there is no such item.
+    #[error("there is no such item")]
     NotFound,
     /// 409: there is an item with this id already.
+    #[error("there is an item with this id already")]
     Conflict,
     /// 412: the item has changed since it was read.
+    #[error("the item has changed since it was read")]
     PreconditionFailed,
     /// 413: the item is larger than the store takes (2 MB).
+    #[error("the item is larger than 2 MB")]
     TooLarge,
     /// 403 with sub-status 1014: the logical partition is full (20 GB). Only deletes help.
+    #[error("the logical partition is full (20 GB)")]
     PartitionFull,
     /// 429: out of request units, after the SDK's own retries.
+    #[error("throttled: out of request units")]
     Throttled,
     /// 449: a concurrent write to the same item; the operation was not carried out.
+    #[error("a concurrent write of the same item")]
     RetryWith,
     /// 408, 410, 503 or no answer: a write may have been carried out. Also 404 with a sub-status: the
     /// container is missing (1003), or no replica has the session (1002).
+    #[error("unavailable: no answer, or no permission")]
     Unavailable,
     /// The account or its database has no such container.
+    #[error(
+        "there is no container `{0}` in the database: create it as infra/containers.json defines it"
+    )]
     NoContainer(&'static str),
     /// The request was not sent: the work that it belongs to has reached its limits.
+    #[error("not sent: the budget of the request is spent")]
     BudgetSpent,
     /// The item has another form than the expected one: another program, or a bug, wrote it.
+    #[error("the item is stored in another form")]
     Unreadable,
     /// Anything else: a bug or a wrong configuration.
+    #[error("an unexpected answer of the store")]
     Unexpected,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotFound => "there is no such item",
-            Self::Conflict => "there is an item with this id already",
-            Self::PreconditionFailed => "the item has changed since it was read",
-            Self::TooLarge => "the item is larger than 2 MB",
-            Self::PartitionFull => "the logical partition is full (20 GB)",
-            Self::Throttled => "throttled: out of request units",
-            Self::RetryWith => "a concurrent write of the same item",
-            Self::Unavailable => "unavailable: no answer, or no permission",
-            Self::NoContainer(id) => {
-                return write!(
-                    f,
-                    "there is no container `{id}` in the database: create it as \
-                     infra/containers.json defines it"
-                );
-            }
-            Self::BudgetSpent => "not sent: the budget of the request is spent",
-            Self::Unreadable => "the item is stored in another form",
-            Self::Unexpected => "an unexpected answer of the store",
-        })
-    }
 }
 
 /// The place at which an item is not of the type that was asked for. The parser's own message may quote values,
@@ -119,7 +108,6 @@ impl StoreError {
         self.answer_lost || self.reason == Reason::Unavailable
     }
 
-    /// Returns this error, flagged as following a response that may have been lost.
     pub(crate) fn with_lost_answer(&self, answer_lost: bool) -> Self {
         Self { answer_lost: self.answer_lost || answer_lost, ..self.clone() }
     }

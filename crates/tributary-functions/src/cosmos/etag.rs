@@ -43,7 +43,6 @@ impl ETag {
         Self { tag, state: Some(state.into()) }
     }
 
-    /// Creates the ETag of an item that was written. `state` is `None` if the writer knows all properties.
     pub(super) fn of_write(tag: Etag, state: Option<&Value>) -> Self {
         Self { tag, state: state.map(|state| JsonText::from(state).into()) }
     }
@@ -57,7 +56,6 @@ impl ETag {
         Self { tag: self.tag.clone(), state: source.state.clone() }
     }
 
-    /// Returns an item with the unknown properties of the state; `None` if there are none.
     pub(super) fn completed<T: Serialize + DeserializeOwned>(
         &self,
         item: &T,
@@ -138,13 +136,9 @@ fn keep_inner(stored: &Value, known: &Value, new: &mut Value) -> bool {
         {
             let mut is_more = false;
             for (at, new) in new.iter_mut().enumerate().filter(|(_, new)| new.is_object()) {
-                let is_here = known.get(at).is_some_and(|known| is_same(known, new));
-                let found = if is_here {
-                    Some(at)
-                } else {
-                    known.iter().position(|known| is_same(known, new))
-                };
-                if let Some(at) = found {
+                let is_new = |known: &Value| is_same(known, new);
+                let here = known.get(at).is_some_and(is_new).then_some(at);
+                if let Some(at) = here.or_else(|| known.iter().position(is_new)) {
                     is_more |= keep_inner(&stored[at], &known[at], new);
                 }
             }
@@ -230,7 +224,6 @@ mod tests {
         })
     }
 
-    /// Returns what is written over the stored item once `edit` has changed it.
     fn written(stored: &Value, edit: impl Fn(&mut Room)) -> Value {
         let etag = ETag::of_write("1".to_owned().into(), Some(stored));
         let mut room: Room = etag.state.as_ref().unwrap().parse().unwrap();

@@ -43,7 +43,6 @@ impl JsonText {
         String::from_utf8(self.0).unwrap_or_default()
     }
 
-    /// Returns the fields of the item; none if it is no object.
     pub(crate) fn fields(&self) -> BTreeMap<String, Value> {
         self.parse().unwrap_or_default()
     }
@@ -128,7 +127,6 @@ impl<T: DeserializeOwned> Stored<T> {
     }
 }
 
-/// Reads a whole item in a row of a query, with the ETag and the state in it.
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Stored<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let state = JsonText::deserialize(deserializer)?;

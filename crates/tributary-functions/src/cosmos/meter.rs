@@ -139,7 +139,6 @@ impl CostShare {
         let _ = METER.try_with(|meter| meter.add(self));
     }
 
-    /// Returns the share of one store request.
     #[cfg(test)]
     pub(super) fn for_request(hundredths_of_ru: u64) -> Self {
         Self { hundredths_of_ru, requests: 1, ..Self::default() }
@@ -154,7 +153,6 @@ pub async fn metered<F: Future>(work: F) -> (F::Output, Arc<Meter>) {
     metered_within(current_meter(), work).await
 }
 
-/// Runs `work` with a meter of all its store operations. No other meter counts them.
 pub(super) fn metered_apart<F: Future>(work: F) -> impl Future<Output = (F::Output, Arc<Meter>)> {
     metered_within(None, work)
 }

@@ -18,7 +18,8 @@ mod session;
 mod transaction;
 
 pub use azure_data_cosmos::Query;
-pub use budget::{Budget, Limits, deadline, within};
+pub use budget::{Budget, Limits};
+pub(crate) use budget::{deadline, within};
 #[cfg(test)]
 pub(crate) use change_feed::NextChange;
 pub(crate) use change_feed::{FeedHead, parts_of};
@@ -31,11 +32,11 @@ pub use etag::ETag;
 pub use json::{JsonText, ReadResult, Stored};
 pub use meter::{Meter, metered};
 pub use pacer::{Background, BackgroundOptions, Pacer, Turns};
-pub use position::Position;
-pub(crate) use position::{ContainerTag, SessionPosition};
+pub(crate) use position::{ContainerTag, Position, SessionPosition};
 pub(crate) use queries::QueryPosition;
 pub use queries::{Pages, RowResult, Scope};
 pub use retry::{Attempt, Reads, Retryable, Unconfirmed, confirm, retry};
-pub(crate) use session::{Captures, SeenPositions, in_no_session, in_session};
-pub use session::{EagerApplications, Session};
+pub(crate) use session::{
+    Captures, EagerApplications, SeenPositions, Session, in_no_session, in_session,
+};
 pub use transaction::{Refusal, Transaction};

@@ -24,7 +24,6 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Creates a pacer with a rate in request units a second; `None` is no limit.
     pub(crate) fn new(rate: Option<NonZeroU32>) -> Self {
         Self { rate, paid: Mutex::new(Instant::now()) }
     }
@@ -54,7 +53,6 @@ impl Pacer {
         output
     }
 
-    /// Waits until everything is paid; `None` if that is not before the deadline.
     async fn turn(&self, deadline: Option<Instant>) -> Option<()> {
         loop {
             let paid = *self.paid.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +68,6 @@ impl Pacer {
     }
 }
 
-/// Returns the time at which everything is paid for, after an operation that ended `now`.
 fn paid_at(paid: Instant, now: Instant, request_units: f64, rate: NonZeroU32) -> Instant {
     paid.max(now) + Duration::from_secs_f64(request_units / f64::from(rate.get()))
 }

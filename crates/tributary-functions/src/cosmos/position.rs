@@ -22,11 +22,10 @@ impl ContainerTag {
 /// A position in the writes of a physical partition: a segment of a session token of the store,
 /// `<partition>:<version>#<LSN>#<region>=<LSN>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Position(String);
+pub(crate) struct Position(String);
 
 impl Position {
-    /// Reads a position; `None` if it is none.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let is_known =
             |byte: u8| byte.is_ascii_digit() || matches!(byte, b':' | b'#' | b'=' | b'-');
         let position = Self(text.to_owned());
@@ -39,13 +38,11 @@ impl Position {
         is_valid.then_some(position)
     }
 
-    /// Returns the id of the physical partition.
-    pub fn partition(&self) -> &str {
+    pub(crate) fn partition(&self) -> &str {
         partition_of(&self.0)
     }
 
-    /// Returns the number of the write (LSN) in its physical partition.
-    pub fn lsn(&self) -> u64 {
+    pub(crate) fn lsn(&self) -> u64 {
         self.number().unwrap_or_default()
     }
 
@@ -76,7 +73,6 @@ pub(super) fn partition_of(position: &str) -> &str {
     position.split(':').next().unwrap_or_default()
 }
 
-/// A position that a reader has to see, and the writes of its caller before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionPosition {
     pub container: ContainerTag,
@@ -90,7 +86,6 @@ pub(crate) struct SessionPosition {
 }
 
 impl SessionPosition {
-    /// Returns the position of a write, which no projection may have applied.
     pub(crate) fn written(container: ContainerTag, position: Position) -> Self {
         let lsn = position.lsn();
         Self { container, position, written: lsn, unapplied: lsn }

@@ -58,7 +58,7 @@ impl Container {
         scope: Scope<'_>,
         limit: u32,
     ) -> Result<Vec<T>, StoreError> {
-        items(&self.all_rows(query, scope, limit).await?)
+        items(&self.text_pages(query, scope, limit).await?.try_concat().await?)
     }
 
     /// Runs a query as [`Self::query`] does, but returns a row that is no `T` as text. A log line names
@@ -69,8 +69,7 @@ impl Container {
         scope: Scope<'_>,
         limit: u32,
     ) -> Result<Vec<RowResult<T>>, StoreError> {
-        let rows = self.all_rows(query, scope, limit).await?;
-        Ok(rows.into_iter().map(|row| self.row(row)).collect())
+        Ok(self.query_rows_while(query, scope, limit, |_| true).await?.0)
     }
 
     /// Reads the pages of a query as [`Self::query_rows`] does, until `go_on` returns false for the rows
@@ -91,15 +90,6 @@ impl Container {
             }
         }
         Ok((rows, true))
-    }
-
-    fn all_rows<'a>(
-        &'a self,
-        query: Query,
-        scope: Scope<'a>,
-        page_size: u32,
-    ) -> BoxFuture<'a, Result<Vec<JsonText>, StoreError>> {
-        async move { self.text_pages(query, scope, page_size).await?.try_concat().await }.boxed()
     }
 
     fn row<T: DeserializeOwned>(&self, row: JsonText) -> RowResult<T> {

@@ -29,13 +29,12 @@ use crate::telemetry;
 const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 
 tokio::task_local! {
-    /// The session of the request that the current task works for.
     static REQUEST_SESSION: Arc<RequestSession>;
 }
 
 /// The positions that a reader has to see, at most one for each physical partition; the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Session(Vec<SessionPosition>);
+pub(crate) struct Session(Vec<SessionPosition>);
 
 impl Session {
     pub(crate) fn is_empty(&self) -> bool {
@@ -66,7 +65,6 @@ impl Session {
         }
     }
 
-    /// Adds the positions of an older session.
     #[must_use]
     pub(crate) fn and(mut self, older: &Self) -> Self {
         for position in &older.0 {
@@ -84,7 +82,6 @@ impl Session {
         self
     }
 
-    /// Returns the session as one of whose writes nothing is known to be applied.
     #[must_use]
     pub(crate) fn unapplied(mut self) -> Self {
         for position in &mut self.0 {
@@ -95,23 +92,10 @@ impl Session {
 }
 
 /// The containers whose written documents a request keeps. Cloning is cheap.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Captures(Arc<[&'static str]>);
+pub(crate) type Captures = Arc<[&'static str]>;
 
-impl FromIterator<&'static str> for Captures {
-    fn from_iter<I: IntoIterator<Item = &'static str>>(containers: I) -> Self {
-        Self(containers.into_iter().collect())
-    }
-}
-
-impl Captures {
-    pub(super) fn current() -> Self {
-        REQUEST_SESSION.try_with(|session| session.captures.clone()).unwrap_or_default()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
+pub(super) fn current_captures() -> Captures {
+    REQUEST_SESSION.try_with(|session| session.captures.clone()).unwrap_or_default()
 }
 
 /// A document that a request has written, as the change feed will deliver it, but for the properties of the
@@ -130,7 +114,6 @@ struct RequestSession {
     seen: Mutex<SeenPositions>,
 }
 
-/// The positions that work has seen in the answers of the store, and the documents that it has written.
 #[derive(Clone, Default)]
 pub(crate) struct SeenPositions {
     written: Session,
@@ -144,7 +127,7 @@ pub(crate) struct SeenPositions {
 /// What was applied eagerly of the documents of one group, for all of its members: the version of each source and
 /// the positions of its copies, by projection and source.
 #[derive(Clone, Default)]
-pub struct EagerApplications(Arc<Mutex<HashMap<(&'static str, String), AppliedSource>>>);
+pub(crate) struct EagerApplications(Arc<Mutex<HashMap<(&'static str, String), AppliedSource>>>);
 
 /// The last version of a source that was applied, and the positions of its copies. Held during an application.
 type AppliedSource = Arc<AsyncMutex<Option<(u64, Session)>>>;
@@ -184,12 +167,10 @@ impl SeenPositions {
         !self.uncertain.contains(&ContainerTag::of(container))
     }
 
-    /// Returns these positions for the members of a group, which share the applications of its documents.
     pub(super) fn of_group(self) -> Self {
         Self { applications: Some(EagerApplications::default()), ..self }
     }
 
-    /// Returns what was applied of the documents: by other members of the group, if there are any.
     pub(crate) fn applications(&self) -> EagerApplications {
         self.applications.clone().unwrap_or_default()
     }
@@ -200,7 +181,7 @@ impl SeenPositions {
         self.read = std::mem::take(&mut self.read).and(&other.read);
         self.uncertain.extend(&other.uncertain);
         let documents =
-            other.documents.iter().filter(|document| captures.0.contains(&document.container));
+            other.documents.iter().filter(|document| captures.contains(&document.container));
         self.add_documents(documents.cloned());
     }
 
@@ -228,7 +209,7 @@ pub(super) fn capture(
     documents: impl IntoIterator<Item = Result<String, Error>>,
 ) {
     let _ = REQUEST_SESSION.try_with(|session| {
-        if !session.captures.0.contains(&container) {
+        if !session.captures.contains(&container) {
             return;
         }
         let mut seen = lock(&session.seen);
@@ -267,7 +248,6 @@ pub(crate) async fn in_session<F: Future>(
     (output, seen)
 }
 
-/// Runs work in the session of no caller, such as work that serves several requests. Returns what it has seen.
 pub(crate) fn in_no_session<F: Future>(
     captures: Captures,
     work: F,
@@ -275,7 +255,6 @@ pub(crate) fn in_no_session<F: Future>(
     in_session(Session::default(), false, captures, work)
 }
 
-/// Returns true if the reads of the current task's request see the latest committed state.
 pub(super) fn request_reads_latest() -> bool {
     REQUEST_SESSION.try_with(|session| session.reads_latest).unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use azure_data_cosmos::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{ETag, StoreError, meter::timed_sync, session::Captures};
+use super::{ETag, StoreError, meter::timed_sync, session::current_captures};
 
 const MAX_OPERATIONS: usize = 100;
 
@@ -48,7 +48,7 @@ impl Transaction {
             batch,
             states: Vec::new(),
             documents: Vec::new(),
-            captures: !Captures::current().is_empty(),
+            captures: !current_captures().is_empty(),
         }
     }
 

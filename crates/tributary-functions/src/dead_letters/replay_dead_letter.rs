@@ -44,39 +44,37 @@ pub(crate) async fn replay_dead_letter(
 ) -> Result<Json<Replayed>, ApiError> {
     let invocation = headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok());
     let invocation = invocation.unwrap_or_default();
-    let replay = Replay::new((&projections, id.as_str()), &conditions, &command, invocation);
+    let (projections, conditions, command) = (&projections, &conditions, &command);
+    let replay = Replay { projections, id: id.as_str(), conditions, command, invocation };
     let outcome = replay.run().await?;
     Ok(Json(Replayed { id, outcome }))
 }
 
-pub(super) struct Replay<'a> {
+#[derive(Clone, Copy)]
+struct Replay<'a> {
     projections: &'a Projections,
     id: &'a str,
     conditions: &'a Conditions,
     command: &'a CommandId,
     invocation: &'a str,
-    /// The outcome of the first attempt that applied the change.
-    reached: OnceLock<ReplayOutcome>,
 }
 
-impl<'a> Replay<'a> {
-    pub(super) fn new(
-        (projections, id): (&'a Projections, &'a str),
-        conditions: &'a Conditions,
-        command: &'a CommandId,
-        invocation: &'a str,
-    ) -> Self {
-        Self { projections, id, conditions, command, invocation, reached: OnceLock::new() }
-    }
-
-    pub(super) async fn run(&self) -> Result<ReplayOutcome, ApiError> {
-        let outcome = retry(async |attempt: Attempt| self.attempt(attempt.reads).await).await??;
+impl Replay<'_> {
+    async fn run(self) -> Result<ReplayOutcome, ApiError> {
+        // The outcome of the first attempt that applied the change.
+        let reached = OnceLock::new();
+        let attempt = async |attempt: Attempt| self.attempt(attempt.reads, &reached).await;
+        let outcome = retry(attempt).await??;
         tracing::info!(dead_letter.id = self.id, ?outcome, "Replayed a dead letter");
         Ok(outcome)
     }
 
     /// Makes one attempt at the replay. The inner error is final: the change was applied, and failed.
-    async fn attempt(&self, reads: Reads) -> Result<Result<ReplayOutcome, ApiError>, ApiError> {
+    async fn attempt(
+        &self,
+        reads: Reads,
+        reached: &OnceLock<ReplayOutcome>,
+    ) -> Result<Result<ReplayOutcome, ApiError>, ApiError> {
         let letters = self.projections.dead_letters().reading(reads);
         let letter = letters.read(self.id).await?;
         let settled = letters.settled(self.id, self.command).await?;
@@ -84,7 +82,7 @@ impl<'a> Replay<'a> {
             return Ok(Ok(outcome));
         }
         let Some(letter) = letter else {
-            return match self.reached.get() {
+            return match reached.get() {
                 Some(outcome) => Ok(Ok(*outcome)),
                 None => Err(self.conditions.missing("dead letter")),
             };
@@ -103,7 +101,7 @@ impl<'a> Replay<'a> {
         }
         match projection.replay(&letter.item, self.invocation).await {
             Ok(outcome) => {
-                let outcome = *self.reached.get_or_init(|| outcome);
+                let outcome = *reached.get_or_init(|| outcome);
                 letters.settle(&letter, self.command, Some(outcome)).await?;
                 Ok(Ok(outcome))
             }
@@ -165,8 +163,8 @@ pub(crate) async fn replay_many(
         };
         let chosen = letters.iter().filter(is_chosen).filter_map(JsonText::id);
         let replays = chosen.map(|id| async move {
-            let command = CommandId::fresh();
-            Replay::new((projections, &id), conditions, &command, "").run().await
+            let (id, command) = (id.as_str(), &CommandId::fresh());
+            Replay { projections, id, conditions, command, invocation: "" }.run().await
         });
         let mut replays = stream::iter(replays).buffer_unordered(MAX_REPLAYS);
         while let Some(replayed) = replays.next().await {

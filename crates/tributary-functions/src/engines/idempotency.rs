@@ -24,8 +24,7 @@ use crate::values::{CommandId, Invalid, Timestamp};
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// Parses a key, by the rule of the type.
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Invalid> {
         let printable = text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
         if (1..=255).contains(&text.len()) && printable {
             Ok(Self(text.to_owned()))

@@ -41,7 +41,6 @@ impl<N: AsRef<str> + Clone + DeserializeOwned> NameKey<N> {
         Self(name.clone(), id.to_owned())
     }
 
-    /// Creates the key of an unreadable item; `None` if its name or id is unreadable, too.
     pub(crate) fn from_row(row: &JsonText) -> Option<Self> {
         Some(Self(row.field("name")?, row.field("id")?))
     }

@@ -77,15 +77,6 @@ pub struct ValueReservation<O> {
     pub since: Option<Timestamp>,
 }
 
-/// The outcome of a reservation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReservationOutcome {
-    /// The value is reserved, under this ETag.
-    Made(ETag),
-    /// Another owner has the value, or is about to write it.
-    Taken,
-}
-
 impl<O> ValueReservation<O> {
     /// Returns true if a crash has left the reservation, provided that its owner has not the value. A
     /// reservation that was given up is not leaked: the next owner replaces it at once.
@@ -99,19 +90,20 @@ impl<O> ValueReservation<O> {
 }
 
 /// Reserves a value for an owner. The caller has read the owner's item before (or knows it to be new), and
-/// writes it afterwards.
+/// writes it afterwards. Returns the ETag of the reservation; `None` if another owner has the value, or is about
+/// to write it.
 pub async fn reserve<U: UniqueValue>(
     values: &U,
     key: &str,
     owner: &U::Owner,
-) -> Result<ReservationOutcome, StoreError> {
+) -> Result<Option<ETag>, StoreError> {
     let container = values.container();
     let partition = U::partition(key);
     let since = Some(Timestamp::now());
     let ours = U::item(key, &ValueReservation { owner: owner.clone(), since });
     let conflict = match container.create(&partition, U::ID, &ours).await {
         Err(error) if error.reason == Reason::Conflict => error,
-        written => return written.map(ReservationOutcome::Made),
+        written => return written.map(Some),
     };
     let Some(held) = container.read::<U::Item>(&partition, U::ID).await? else {
         return Err(conflict); // Released meanwhile: the caller retries.
@@ -120,11 +112,11 @@ pub async fn reserve<U: UniqueValue>(
         && reserved.owner != *owner
         && !fence(values, key, &reserved).await?
     {
-        return Ok(ReservationOutcome::Taken);
+        return Ok(None);
     }
     match container.replace(&partition, U::ID, &ours, &held.etag).await {
         Err(gone) if gone.reason == Reason::NotFound => Err(conflict), // The same.
-        written => written.map(ReservationOutcome::Made),
+        written => written.map(Some),
     }
 }
 

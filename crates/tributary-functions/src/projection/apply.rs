@@ -12,7 +12,6 @@ use crate::cosmos::{Reason, StoreError};
 
 #[derive(Debug)]
 pub(super) enum ApplyError {
-    /// The change would fail again. The sentence says why.
     Permanent(String),
     Transient(StoreError),
 }

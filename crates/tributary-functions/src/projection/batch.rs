@@ -81,7 +81,7 @@ pub enum BatchSource {
 }
 
 /// Applies a batch.
-pub async fn run<P: Projection>(
+pub(super) async fn run<P: Projection>(
     projection: &P,
     letters: &DeadLetters,
     budget: Duration,
@@ -128,7 +128,6 @@ pub struct SourceChange<'a> {
     pub(super) apply: BoxFuture<'a, Result<Effect, ApplyError>>,
 }
 
-/// Returns the newest change of each source among the documents; `None` if one cannot be read.
 pub(super) fn changes<P: Projection>(
     projection: &P,
     documents: Vec<Document>,
@@ -265,7 +264,6 @@ impl Batch<'_> {
         complete.boxed()
     }
 
-    /// Runs the rounds of a batch until no change is open, or the budget is spent.
     async fn run_rounds(&self, tasks: Vec<Task>) -> BatchOutcomes {
         let deadline = Instant::now() + self.budget;
         let mut pauses = ExponentialBuilder::default()
@@ -350,7 +348,6 @@ impl Batch<'_> {
         }
     }
 
-    /// Applies a change, or stores it as a dead letter if it can never be applied.
     async fn attempt(&self, task: &Task) -> Result<ChangeOutcome, StoreError> {
         let reason = match &task.change {
             Ok(change) => match self.changes.apply(*change).await {
@@ -379,14 +376,12 @@ fn named_failures(rounds: &Rounds) -> impl Iterator<Item = (Option<String>, Reas
     })
 }
 
-/// The flag that a task has failed, and the deadline until which all tasks are attempted nevertheless.
 struct FailureFlag {
     is_set: AtomicBool,
     deadline: Instant,
 }
 
 impl FailureFlag {
-    /// Returns true if no further task may begin.
     fn ends_round(&self) -> bool {
         self.is_set.load(Relaxed) && Instant::now() >= self.deadline
     }

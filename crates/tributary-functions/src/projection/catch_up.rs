@@ -51,7 +51,6 @@ const MAX_WAITS: usize = 256;
 /// The time for which waits use a lease that another wait has read.
 const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The longest pause between two reads of a lease.
 const MAX_PAUSE: Duration = Duration::from_millis(250);
 
 /// The age of the list of leases after which it is read again for a partition that it lacks.
@@ -65,11 +64,9 @@ pub(crate) enum CopyFreshness {
     Unconcerned,
     InSession,
     UpToDate,
-    /// They may lack writes of the session.
     Behind,
 }
 
-/// A projection and the container whose changes it reads.
 #[derive(Clone, Copy)]
 pub(super) struct MonitoredFeed<'a> {
     pub(super) function: &'static str,
@@ -88,7 +85,6 @@ impl MonitoredFeed<'_> {
     }
 }
 
-/// The waits of an instance. Cloning is cheap.
 #[derive(Clone)]
 pub(super) struct CatchUp(Arc<Waits>);
 
@@ -131,7 +127,6 @@ impl CatchUp {
         }))
     }
 
-    /// Waits until a chain of projections has applied the writes of a session, for at most `limit`.
     pub(super) async fn wait(
         &self,
         chain: &[MonitoredFeed<'_>],
@@ -185,7 +180,6 @@ impl CatchUp {
         Ok(())
     }
 
-    /// Waits until a projection has applied the changes of a partition up to a number.
     async fn reach(
         &self,
         projection: MonitoredFeed<'_>,
@@ -217,7 +211,6 @@ impl CatchUp {
         }
     }
 
-    /// Waits until a projection has applied what another one has written for these positions.
     async fn reach_effects(
         &self,
         pair: [&'static str; 2],

@@ -160,7 +160,6 @@ impl<T: Serialize + DeserializeOwned + Sync> VersionedCopy<T> {
     }
 }
 
-/// The stored version and ETag of a copy, or of the tombstone of a deleted one.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredCopy {
     pub version: u64,
@@ -194,9 +193,7 @@ impl StoredCopy {
     }
 }
 
-/// The state of the slot in which a copy is to be written.
 pub(crate) enum CopySlot {
-    /// The slot is empty, or has an older version under this ETag.
     Open(Option<ETag>),
     Taken(Effect),
 }

@@ -108,7 +108,6 @@ impl DeadLetter {
         Self { reason, invocation_id, failed_at: Timestamp::now(), ..self }
     }
 
-    /// Returns the dead letter with another state of its document, which is kept without its secrets.
     pub(super) fn with_document<P: Projection>(&self, document: &Document) -> Self {
         let raw = without(document, P::Change::SECRETS);
         let kept = raw.floor_char_boundary(Self::MAX_RAW_BYTES);
@@ -174,7 +173,6 @@ pub(crate) struct Settlement {
     id: String,
     function: String,
     pub command: CommandId,
-    /// The outcome of a replay; `None` after a delete.
     pub outcome: Option<ReplayOutcome>,
     ttl: u64,
 }

@@ -99,20 +99,16 @@ pub(super) struct EagerProjection {
 
 /// The reason for which a change is left to the change feed.
 #[derive(Debug, thiserror::Error)]
-pub enum EagerError {
-    /// The projection is paused, or its state cannot be read.
+pub(crate) enum EagerError {
     #[error("the projection is paused, or its state cannot be read")]
     Paused,
-    /// The store has refused a request, or has not answered.
     #[error("{}", .0.reason)]
     Failed(StoreError),
     /// A bug, a copy that cannot be written, or a document that cannot be read.
     #[error("the change cannot be applied")]
     Impossible,
-    /// The time limit.
     #[error("it takes too long")]
     OutOfTime,
-    /// The command has changed too many sources, or too many commands are at work.
     #[error("there are too many changes")]
     TooMany,
 }
@@ -192,9 +188,15 @@ impl EagerProjections {
     }
 }
 
+/// Applies the newest change of each source among the documents once, as the instance of a command does.
+pub async fn apply_eagerly(projection: &dyn AnyProjection, documents: Vec<Document>) {
+    // The change feed applies what fails here.
+    let _ = apply_once(projection, &EagerApplications::default(), documents).await;
+}
+
 /// Applies the newest change of each source among the documents, but for those that were applied before. Returns
 /// the positions of their copies.
-pub async fn apply_eagerly(
+async fn apply_once(
     projection: &dyn AnyProjection,
     applications: &EagerApplications,
     documents: Vec<Document>,
@@ -240,7 +242,7 @@ impl EagerProjection {
         documents: Vec<Document>,
     ) -> Result<Session, EagerError> {
         match self.gate.refuses().await {
-            Ok(None) => apply_eagerly(&*self.projection, applications, documents).await,
+            Ok(None) => apply_once(&*self.projection, applications, documents).await,
             Ok(Some(_)) | Err(_) => Err(EagerError::Paused),
         }
     }

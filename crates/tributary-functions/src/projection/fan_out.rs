@@ -46,9 +46,10 @@
 //!    A pass that has met `MAX_BAD_TARGETS` ends in the same way: no slice would get past very many of them.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     marker::PhantomData,
     pin::pin,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
 use backon::BackoffBuilder;
@@ -68,7 +69,6 @@ const PAGE_TARGETS: u32 = 100;
 
 const MAX_CONCURRENT_WRITES: usize = 8;
 
-/// The targets that a pass passes over before it fails.
 const MAX_BAD_TARGETS: usize = 1_000;
 
 /// The definition of a fan-out: its source, its targets and the copied value.
@@ -234,20 +234,16 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
     }
 }
 
-/// The outcome of one pass through the targets with an older copy.
 enum Pass {
     Idle,
     Complete,
-    /// The time was over. There may be more targets.
     OutOfTime,
 }
 
-struct PageOutcome {
-    updated: bool,
-    in_time: bool,
-}
-
 impl<F: FanOut> FanOutProjection<F> {
+    /// Updates the targets with an older copy, page by page, until the deadline. Writes that have begun end, also
+    /// after it. Until a target is updated, the next ones are attempted however late it is, so every slice makes
+    /// progress.
     async fn pass(&self, source: &F::Source, deadline: Instant) -> Result<Pass, StoreError> {
         let pacer = &self.background.pacer;
         let targets = self.targets.latest_committed();
@@ -255,77 +251,43 @@ impl<F: FanOut> FanOutProjection<F> {
         let pages =
             targets.row_pages::<Stored<F::Target>>(query, F::scope(source), PAGE_TARGETS).await?;
         let mut pages = pin!(pages);
-        let mut updated = false;
+        let is_updated = AtomicBool::new(false);
         let mut errors = NotedErrors::default();
         loop {
             let Some(page) = pacer.run(deadline, pages.try_next()).await else {
                 return Ok(Pass::OutOfTime);
             };
-            let Some(page) = page? else {
-                return match errors.into_result() {
-                    Err(error) if !updated || error.is_race() => Err(error),
-                    _ if updated => Ok(Pass::Complete),
-                    _ => Ok(Pass::Idle),
+            let Some(page) = page? else { break };
+            let rows = page.into_iter().map(|row| row.map_err(|_| StoreError::unreadable()));
+            let readable: Vec<_> = rows.filter_map(|row| errors.note(row)).collect();
+            let writes = readable.into_iter().map(async |target| {
+                if is_updated.load(Relaxed) && Instant::now() >= deadline {
+                    return None;
+                }
+                pacer.run(deadline, update::<F>(&self.targets, target, source)).await
+            });
+            let mut writes = stream::iter(writes).buffer_unordered(MAX_CONCURRENT_WRITES);
+            let mut in_time = true;
+            while let Some(written) = writes.next().await {
+                let Some(written) = written else {
+                    in_time = false;
+                    continue;
                 };
-            };
-            let readable = page.into_iter();
-            let readable =
-                readable.filter_map(|row| errors.note(row.map_err(|_| StoreError::unreadable())));
-            let page = readable.collect();
-            let outcome = self.update_page(page, source, (deadline, updated), &mut errors).await?;
-            updated |= outcome.updated;
+                let effect = errors.pass_over(written)?;
+                is_updated.fetch_or(effect == Some(Effect::Applied), Relaxed);
+            }
             if errors.count() > MAX_BAD_TARGETS {
                 return errors.into_result().map(|()| Pass::Complete);
             }
-            if !outcome.in_time {
+            if !in_time {
                 return Ok(Pass::OutOfTime);
             }
         }
-    }
-
-    /// Updates the targets of a page until the deadline. Writes that have begun end, also after it. Until a target
-    /// `has_updated`, the next one is attempted however late it is, so every slice makes progress.
-    async fn update_page(
-        &self,
-        page: Vec<Stored<F::Target>>,
-        source: &F::Source,
-        (deadline, has_updated): (Instant, bool),
-        errors: &mut NotedErrors,
-    ) -> Result<PageOutcome, StoreError> {
-        let write = |target| {
-            let pacer = &self.background.pacer;
-            pacer.run(deadline, update::<F>(&self.targets, target, source))
-        };
-        let writes = page.into_iter().enumerate().map(async |(n, target)| {
-            if (n > 0 || has_updated) && Instant::now() >= deadline {
-                return Err(target);
-            }
-            Ok(write(target).await)
-        });
-        let mut writes = stream::iter(writes).buffer_unordered(MAX_CONCURRENT_WRITES);
-        let mut late = VecDeque::new();
-        let mut outcome = PageOutcome { updated: false, in_time: true };
-        while let Some(written) = writes.next().await {
-            match written {
-                Ok(Some(written)) => {
-                    outcome.updated |= errors.pass_over(written)? == Some(Effect::Applied);
-                }
-                Ok(None) => outcome.in_time = false,
-                Err(target) => late.push_back(target),
-            }
+        match (errors.into_result(), is_updated.into_inner()) {
+            (Err(error), updated) if !updated || error.is_race() => Err(error),
+            (_, true) => Ok(Pass::Complete),
+            (_, false) => Ok(Pass::Idle),
         }
-        while !has_updated
-            && !outcome.updated
-            && let Some(target) = late.pop_front()
-        {
-            let Some(written) = write(target).await else {
-                outcome.in_time = false;
-                return Ok(outcome);
-            };
-            outcome.updated = errors.pass_over(written)? == Some(Effect::Applied);
-        }
-        outcome.in_time &= late.is_empty();
-        Ok(outcome)
     }
 
     async fn continue_later(&self, source: Origin) -> Result<(), StoreError> {

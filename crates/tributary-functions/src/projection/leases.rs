@@ -32,7 +32,6 @@ const PAGE_SIZE: u32 = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lease {
-    /// The id of the item, and its partition key.
     pub id: String,
     /// The id of the physical partition, such as `0`; after a merge the bounds of a part of one.
     pub token: String,
@@ -40,7 +39,6 @@ pub(crate) struct Lease {
     pub range: Option<EpkRange>,
     /// The position behind the last acknowledged batch; none before the first.
     pub continuation: Option<String>,
-    /// The instance that reads the partition; none after its orderly stop.
     pub owner: Option<String>,
     /// The last write, in whole seconds of the store's clock: a checkpoint or a renewal.
     pub written_at: Timestamp,
@@ -51,7 +49,6 @@ impl Lease {
         self.continuation.as_deref().and_then(lsn_of_continuation)
     }
 
-    /// Returns true if an instance has the lease: it has written it within the expiration interval.
     pub(crate) fn is_owned(&self, expiration: Duration, now: Timestamp) -> bool {
         self.owner.is_some() && self.written_at >= now.before(expiration)
     }
@@ -63,7 +60,6 @@ pub(crate) const STOPPED_AFTER: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LeaseTerms {
-    /// The time after which an owner without a renewal loses its lease.
     pub expiration: Duration,
     pub stopped_after: Duration,
 }

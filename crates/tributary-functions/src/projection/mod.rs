@@ -3,7 +3,7 @@
 //! The change feed delivers every change of a container at least once: late, again after a crash,
 //! and for a moment to two instances. A projection gives the same result all the same.
 //!
-//! [`run`] is the shared part of all projections. It reads the documents, keeps the newest change of each
+//! A batch (`batch.rs`) is the shared part of all projections. It reads the documents, keeps the newest change of each
 //! source, applies the changes, several at a time, and answers the host:
 //!
 //! - success only when every change is applied or stored as a dead letter;
@@ -105,11 +105,11 @@ pub(crate) use self::{
 };
 pub use self::{
     apply::ReplayError,
-    batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, SourceChange, run},
+    batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, SourceChange},
     control::FailureLimit,
     copies::VersionedCopy,
     dead_letter::{DeadLetter, DeadLetters, ReplayOutcome},
-    eager::{EagerError, EagerOptions, apply_eagerly},
+    eager::{EagerOptions, apply_eagerly},
     origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
 };

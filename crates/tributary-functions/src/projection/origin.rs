@@ -87,7 +87,6 @@ impl Origin {
 /// The two timestamps that every projection reads of a document, and its position.
 #[derive(Deserialize)]
 pub(super) struct DocumentStamps {
-    /// The time of the store's write, in seconds.
     #[serde(rename = "_ts")]
     pub written: i64,
     /// The position of the write in the change feed, if the host delivers it.
@@ -98,7 +97,6 @@ pub(super) struct DocumentStamps {
 }
 
 impl DocumentStamps {
-    /// Returns true if the creation date has another form than the one that the app writes.
     fn are_rewritten(&self) -> bool {
         let text = self.created.as_deref().and_then(|raw| serde_json::from_str(raw.get()).ok());
         text.is_some_and(|text: &str| {

@@ -122,7 +122,6 @@ struct ProjectionTrigger {
 }
 
 impl ProjectionTrigger {
-    /// Applies a batch, or refuses it while the projection is paused.
     async fn run(
         &self,
         documents: Documents,

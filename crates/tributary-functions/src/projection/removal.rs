@@ -63,33 +63,24 @@ pub trait Removal: Sync {
     fn item(tombstone: Self::Tombstone) -> Self::Item;
 }
 
-/// The remaining children of a deleted parent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remaining {
-    /// No child remains, for good.
-    Nothing,
-    /// Some children may remain.
-    Some,
-}
-
 enum RemovalStep {
     Empty,
     Last,
-    /// The step has deleted some children, and more may remain.
     Full,
 }
 
-/// Removes at most a few hundred children of a deleted parent: for a request, whose caller waits.
+/// Removes at most a few hundred children of a deleted parent: for a request, whose caller waits. Returns true
+/// if no child remains, for good.
 pub async fn remove_some<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,
-) -> Result<Remaining, StoreError> {
+) -> Result<bool, StoreError> {
     for _ in 0..MAX_REQUEST_STEPS {
         if !matches!(step(removal, tombstone).await?, RemovalStep::Full) {
-            return Ok(Remaining::Nothing);
+            return Ok(true);
         }
     }
-    Ok(Remaining::Some)
+    Ok(false)
 }
 
 /// Removes the children of a deleted parent for a slice of time. If some may remain, writes the tombstone
@@ -121,7 +112,6 @@ pub async fn remove_for_a_slice<R: Removal>(
     Ok(effect)
 }
 
-/// Deletes up to [`MAX_STEP_CHILDREN`] children that a parent had before it was deleted.
 async fn step<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,
@@ -145,7 +135,6 @@ async fn step<R: Removal>(
     }
 }
 
-/// Writes the tombstone again, so that the change feed delivers it again.
 async fn continue_later<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,

@@ -69,7 +69,6 @@ pub(crate) struct Rebuilds {
 }
 
 impl Rebuilds {
-    /// `audits` has the audit of a projection's domain, by its function.
     pub(crate) fn new(
         projections: &Projections,
         background: &Background,
@@ -100,7 +99,6 @@ impl Rebuilds {
     }
 }
 
-/// Returns the state of a projection with a rebuild; `None` if it has this request already.
 pub(crate) fn request_rebuild(
     rebuild: &Rebuild,
     state: &ProjectionState,

@@ -33,7 +33,6 @@ const AUDIT_SLICE: Duration = Duration::from_mins(1);
 pub(crate) enum RunResult {
     Done,
     OutOfTime,
-    /// The projection was paused. The timer or another run goes on after the resume.
     Paused,
     NoRebuild,
     OtherWorker,
@@ -44,12 +43,10 @@ pub(crate) enum RunResult {
 pub(crate) enum RebuildError {
     #[error("the store refused a request: {}", .0.reason)]
     Store(#[from] StoreError),
-    /// A page of sources could not be applied in the time of its retries.
     #[error(transparent)]
     Batch(#[from] IncompleteBatch),
 }
 
-/// The reason for which a run ends before the rebuild does.
 enum Stop {
     End(RunResult),
     Error(RebuildError),
@@ -133,7 +130,6 @@ impl Rebuilds {
         self.update(function, decide).await
     }
 
-    /// Lets another worker take the rebuild at once, if this one has it.
     pub(crate) async fn release(&self, function: &str, worker: &str) -> Result<(), StoreError> {
         let decide = |state: &ProjectionState| {
             let own = state.rebuild.as_ref().filter(|rebuild| rebuild.worker_id() == Some(worker));
@@ -242,7 +238,6 @@ impl Run<'_> {
         self.advance(step, self.rebuild.progress).await
     }
 
-    /// Applies a page of sources, when the budget of the background allows it.
     async fn apply_page(
         &mut self,
         page: Vec<JsonText>,

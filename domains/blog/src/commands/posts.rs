@@ -10,7 +10,7 @@ use tributary_functions::{
     http::{
         Actor, ApiError, DomainProblem, ItemCommand, ItemResponse, JsonBody, Params, from_form,
     },
-    projection::removal::{Remaining, remove_some},
+    projection::removal::remove_some,
     values::Timestamp,
 };
 use uuid::Uuid;
@@ -99,7 +99,7 @@ impl PutPost {
         };
         // The comments and likes of the deleted post must not count for the new one. The change feed
         // shows the newest version only, so it may never deliver the tombstone that is replaced here.
-        if remove_some(blog, &tombstone.item).await? == Remaining::Some {
+        if !remove_some(blog, &tombstone.item).await? {
             return Err(ApiError::Domain(&REMOVAL_PENDING));
         }
         let post = post.replacing(&tombstone.item).remembering(&self.command.id);

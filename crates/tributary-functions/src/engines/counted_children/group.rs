@@ -13,32 +13,25 @@ use crate::{
     values::Timestamp,
 };
 
-/// The next request of a group to the store.
 pub(super) enum GroupStep<F: Family> {
     ReadParent,
     Write(Write<F::Item>),
-    /// The items with these ids.
     Find(Vec<String>),
     /// Each operation has its outcome. With the parent as it is now, if that is known.
     End(Option<ParentState<F>>),
 }
 
-/// A transaction: it replaces the parent under an ETag, and writes children.
 pub(super) struct Write<I> {
     pub(super) parent: I,
     pub(super) upon: ETag,
     pub(super) children: Vec<ChildWrite<I>>,
 }
 
-/// The store's answer to a [`GroupStep`].
 pub(super) enum StoreAnswer<F: Family> {
     Parent(Option<ParentState<F>>),
     Written(NewETags),
-    /// The transaction changed nothing, as far as is known.
     Refused(Refusal),
-    /// The existing items, by id.
     Found(HashMap<String, Stored<F::Item>>),
-    /// A read failed.
     Failed(StoreError),
 }
 
@@ -48,7 +41,6 @@ pub(super) struct NewETags {
     pub(super) children: Vec<Option<ETag>>,
 }
 
-/// The answer that a group waits for.
 enum WaitsFor<F: Family> {
     Parent,
     /// The answer to the transaction that replaces the parent `before` by `after`, for the first `sent`
@@ -59,12 +51,10 @@ enum WaitsFor<F: Family> {
         sent: usize,
         is_remembered: bool,
     },
-    /// The parent, after an operation was refused.
     ParentOfRefused {
         refused: usize,
         error: StoreError,
     },
-    /// The items with the ids of the open operations, after one was refused.
     Items {
         refused: usize,
         error: StoreError,
@@ -88,13 +78,11 @@ struct Choice<F: Family> {
 pub(super) struct Group<F: Family> {
     operations: Vec<Operation<F>>,
     outcomes: Vec<Option<OperationResult<F>>>,
-    /// The indices of the operations that have no outcome yet.
     open: Vec<usize>,
     max_sent: usize,
     reads: Reads,
     /// True if the parent in hand is the latest committed state of a moment since the group began.
     is_confirmed: bool,
-    /// True if the response to a transaction of this group was lost.
     answer_lost: bool,
     /// True if an operation was refused before.
     has_looked_up: bool,
@@ -103,7 +91,6 @@ pub(super) struct Group<F: Family> {
 }
 
 impl<F: Family> Group<F> {
-    /// Creates a group. Its reads see the latest committed state if one of its operations demands that.
     pub(super) fn new(operations: Vec<Operation<F>>, now: Timestamp) -> Self {
         let latest = operations.iter().any(|operation| operation.reads == Reads::Latest);
         Self {
@@ -172,7 +159,6 @@ impl<F: Family> Group<F> {
         GroupStep::ReadParent
     }
 
-    /// Sends as many of the open operations as a transaction takes.
     fn write(&mut self, parent: ParentState<F>, is_remembered: bool) -> GroupStep<F> {
         // Step 8: the parent may have come to the state that the edit demands.
         let contradicts = |&index: &usize| self.operations[index].contradicts(&parent);
@@ -207,7 +193,6 @@ impl<F: Family> Group<F> {
         GroupStep::Write(write)
     }
 
-    /// Chooses the open operations of the next transaction: step 11.
     fn choose(&self, parent: &F::Parent) -> Choice<F> {
         let mut choice = Choice { sent: Vec::new(), others: Vec::new(), refused: Vec::new() };
         for &index in &self.open {
@@ -229,7 +214,6 @@ impl<F: Family> Group<F> {
         F::refuses(|| self.after(parent, earlier), child)
     }
 
-    /// Settles the operations that the transaction has carried out, and continues with the others.
     fn written(
         &mut self,
         after: F::Parent,
@@ -301,7 +285,6 @@ impl<F: Family> Group<F> {
         }
     }
 
-    /// Looks up the items that may stop the refused operation, and all others.
     fn look_up(
         &mut self,
         refused: usize,
@@ -338,7 +321,6 @@ impl<F: Family> Group<F> {
         self.send_remaining(parent)
     }
 
-    /// Sends the remaining operations again, but only once.
     fn send_remaining(&mut self, parent: ParentState<F>) -> GroupStep<F> {
         if mem::replace(&mut self.has_looked_up, true) && !self.open.is_empty() {
             return self.fail(&StoreError::race(self.answer_lost));

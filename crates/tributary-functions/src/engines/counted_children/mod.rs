@@ -232,7 +232,6 @@ pub enum CreateOutcome<C, R> {
 
 #[derive(Debug)]
 pub(crate) enum DeleteOutcome {
-    /// The child was deleted, now or by an earlier attempt.
     Deleted,
     Missing,
     NoParent,

@@ -16,7 +16,6 @@ pub(super) enum Change<F: Family> {
 
 pub(super) enum ChildWrite<I> {
     Create(I),
-    /// By its id; with an ETag only where it has not changed since.
     Delete(String, Option<ETag>),
     Replace(String, I, ETag),
 }
@@ -39,7 +38,6 @@ impl<F: Family> Operation<F> {
         }
     }
 
-    /// Returns the write of its child; `None` for an edit of the parent.
     pub(super) fn write(&self, parent: &F::Parent) -> Option<ChildWrite<F::Item>> {
         match &self.change {
             Change::Create(child) => Some(ChildWrite::Create(F::child_item(child, parent))),
@@ -130,7 +128,6 @@ pub(super) enum OperationOutcome<F: Family> {
         parent: ParentState<F>,
     },
     InTheWay(Stored<F::Item>),
-    /// The child that was to be created was created before, and has been deleted since.
     Deleted,
     Refused(F::Refused),
     Missing,

@@ -97,7 +97,6 @@ impl Rounds {
         self.tasks.iter().zip(self.reasons.iter().copied())
     }
 
-    /// Ends the batch: each task that waited for a retry has failed.
     pub(super) fn end(self) -> BatchOutcomes {
         let BatchOutcomes { done, mut failures } = self.outcomes;
         failures.extend(self.reasons);

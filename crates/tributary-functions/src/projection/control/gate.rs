@@ -12,7 +12,6 @@ use crate::{
     values::Timestamp,
 };
 
-/// The time for which an instance may use the state that it has read, unless a setting says otherwise.
 pub(crate) const STATE_MAX_AGE: Duration = Duration::from_secs(2);
 
 /// The interval between two log lines about the refused batches of a projection.
@@ -61,7 +60,6 @@ impl ProjectionGate {
     }
 }
 
-/// The user that a pause names which no operator has asked for.
 const PAUSED_BY: &str = "the limit of failures";
 
 /// The number of failures after which a projection pauses itself.

@@ -84,7 +84,6 @@ pub(crate) struct RebuildProgress {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RebuildWorker {
     pub id: String,
-    /// The time at which another may take the rebuild over.
     pub until: Timestamp,
 }
 
@@ -141,7 +140,6 @@ impl Rebuild {
 }
 
 impl RebuildProgress {
-    /// Returns the items that are read a second; `None` before the first.
     pub(crate) fn items_per_second(&self) -> Option<f64> {
         let seconds = Duration::from_millis(self.sources_ms).as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a rate")]

@@ -114,7 +114,6 @@ async fn measure_each(
         .await
 }
 
-/// Measures a lease; `None` if its range is unknown, or the store does not answer.
 async fn measure_lease(
     container: &Container,
     lease: &Lease,

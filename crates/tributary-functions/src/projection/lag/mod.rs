@@ -27,18 +27,15 @@ pub(crate) use self::measure::{MAX_MEASURED_LEASES, measure_lag};
 use super::leases::{Lease, LeaseTerms};
 use crate::{cosmos::FeedHead, values::Timestamp};
 
-/// The changes behind a position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Lag {
     pub changes: u64,
-    /// The time of the first; none if nothing waits.
     pub waits_since: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MeasuredLease {
     pub lease: Lease,
-    /// The lag; none if it could not be measured.
     pub lag: Option<Lag>,
     /// The time since which the lease has been seen at its position while changes waited.
     pub unmoved_since: Option<Timestamp>,
@@ -47,7 +44,6 @@ pub(crate) struct MeasuredLease {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProjectionLag {
     pub leases: Vec<MeasuredLease>,
-    /// The number of items among the leases that are none.
     pub unreadable: usize,
 }
 
@@ -123,7 +119,6 @@ impl LeaseStatus {
         }
     }
 
-    /// Returns true for a lease whose changes wait in vain.
     pub(crate) fn is_stopped(self) -> bool {
         matches!(self, Self::Unowned | Self::Unmoved)
     }
@@ -196,7 +191,6 @@ mod tests {
         Timestamp::from_unix_seconds(NOW - seconds).unwrap()
     }
 
-    /// Returns a lease whose changes wait, which was renewed and seen at its position so many seconds ago.
     fn lease(owner: Option<&str>, waits: i64, renewed: i64, unmoved: Option<i64>) -> MeasuredLease {
         MeasuredLease {
             lease: Lease {

@@ -45,7 +45,6 @@ impl WindowHead {
         &self.members
     }
 
-    /// Returns true if a source with this id is a member, under any date.
     pub(crate) fn contains(&self, id: &str) -> bool {
         self.members.iter().any(|member| member.id == id)
     }
@@ -80,7 +79,6 @@ impl WindowHead {
         Self { members, ..self.clone() }
     }
 
-    /// Returns the head without a due refill.
     pub(crate) fn filled(&self) -> Self {
         Self { refill: false, ..self.clone() }
     }
@@ -111,7 +109,6 @@ impl<T> WindowItem<T> {
     }
 }
 
-/// The tombstone of a deleted source in a window. It has no `creationDate`, so readers do not see it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct WindowTombstone {
     id: String,

@@ -69,7 +69,6 @@ pub(super) fn plan<'a, C>(
     Plan { after, effects, writes, needs_head, evicted }
 }
 
-/// Returns the slot of a source's copy, under this head and over the stored item `there`.
 fn copy_slot<C>(
     head: &WindowHead,
     capacity: usize,
@@ -92,13 +91,11 @@ fn copy_slot<C>(
 pub(super) struct SourceState<C> {
     pub(super) id: String,
     pub(super) version: u64,
-    /// The creation time; a deleted source has none.
     pub(super) created: Option<Timestamp>,
     pub(super) change: C,
 }
 
 impl<C: ChangeFeedItem> SourceState<C> {
-    /// Returns the state in a change; `None` when the change is of no source.
     pub(super) fn from_change<W: Window<Change = C>>(change: C) -> Option<Self> {
         let origin = change.origin()?;
         let created = W::source(&change).map(W::creation_date);
@@ -112,7 +109,6 @@ impl<C: ChangeFeedItem> SourceState<C> {
 }
 
 impl<C> SourceState<C> {
-    /// Returns the member that the source would be; `None` when it is deleted.
     pub(super) fn member(&self) -> Option<Member> {
         let creation_date = self.created?;
         Some(Member { creation_date, id: self.id.clone() })

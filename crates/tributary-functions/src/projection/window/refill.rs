@@ -44,7 +44,6 @@ use crate::{
     projection::{NotedErrors, Projection},
 };
 
-/// The most queries of the newest sources before the delivery begins again.
 const MAX_REFILL_ROUNDS: usize = 3;
 
 impl<W: Window> WindowProjection<W> {

@@ -3,10 +3,7 @@
 use tributary_functions::{
     http::limit_of,
     prelude::*,
-    projection::{
-        removal::{Remaining, remove_some},
-        window::Window,
-    },
+    projection::{removal::remove_some, window::Window},
 };
 
 use crate::rooms::{
@@ -56,7 +53,7 @@ pub(super) async fn put_room(
                 let person = person.ok_or(ApiError::NotFound("person"))?.item;
                 let bookings = BookingsOfDeletedRooms(&stores.rooms);
                 if let Some(before) = &before
-                    && remove_some(&bookings, &before.item).await? == Remaining::Some
+                    && !remove_some(&bookings, &before.item).await?
                 {
                     return Err(ApiError::Conflict(
                         "The bookings of the deleted room are still being removed. Retry later.",

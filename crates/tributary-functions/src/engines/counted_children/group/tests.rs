@@ -11,7 +11,6 @@ use crate::{
     values::{CommandId, item_types},
 };
 
-/// A room that counts its bookings and knows them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Room {
     bookings: usize,
@@ -42,7 +41,6 @@ impl Family for Rooms {
     type Child = String;
     type ChildId = String;
     type Edit = String;
-    /// The booking that excludes it.
     type Refused = String;
 
     fn child_item(child: &String, _parent: &Room) -> Item {
@@ -110,11 +108,9 @@ impl State {
     }
 }
 
-/// The fault of a request.
 #[derive(Clone, Debug)]
 enum StoreFault {
     Nothing,
-    /// Another writer comes first.
     OtherEdits,
     OtherDeletesRoom,
     OtherBooks(String),
@@ -128,7 +124,6 @@ enum StoreFault {
     SentTwice,
 }
 
-/// A store with all of its states.
 struct Store {
     states: Vec<State>,
     /// The first state of the group.
@@ -144,7 +139,6 @@ impl Store {
         self.states.last().unwrap()
     }
 
-    /// Lets another writer come first.
     fn other(&mut self, fault: &StoreFault) {
         let etag = self.etag + 1;
         let mut state = self.now().clone();
@@ -312,7 +306,6 @@ fn text(etag: u32) -> ETag {
     ETag::from(etag.to_string())
 }
 
-/// The ids of bookings: of the second half, none is created again.
 const IDS: [&str; 6] = ["a", "b", "c", "once-a", "once-b", "once-c"];
 
 fn id() -> impl Strategy<Value = String> {
@@ -334,7 +327,6 @@ fn faults() -> impl Strategy<Value = Vec<StoreFault>> {
     prop::collection::vec(fault, 0..12)
 }
 
-/// A [`Change`] that can be shown.
 #[derive(Clone, Debug)]
 enum Asked {
     Create(String),
@@ -355,7 +347,6 @@ impl From<Asked> for Change<Rooms> {
     }
 }
 
-/// No two operations of a group are on one item.
 fn operations() -> impl Strategy<Value = Vec<Asked>> {
     let of_bookings = prop::sample::subsequence(&IDS[..], 0..=IDS.len());
     (of_bookings, prop::collection::vec(any::<bool>(), IDS.len()), any::<bool>())
@@ -370,7 +361,6 @@ fn operations() -> impl Strategy<Value = Vec<Asked>> {
         .prop_shuffle()
 }
 
-/// The changes before the group: the last of them is what a stale replica does not show.
 fn before() -> impl Strategy<Value = Vec<StoreFault>> {
     let other = prop_oneof![
         3 => id().prop_map(StoreFault::OtherBooks),
@@ -431,7 +421,6 @@ fn run(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Each outcome was true at a moment of the group, and the parent counts its children at all times.
     #[test]
     fn each_operation_of_a_group_gets_its_true_outcome(
         asked in operations(),
