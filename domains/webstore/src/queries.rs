@@ -9,7 +9,7 @@ use serde::Serialize;
 use tributary_functions::{
     cosmos::{Query, Reads, Scope, confirm},
     engines::{
-        child_list::{ChildList, ListOrder, ParentAndChildren, SortKey},
+        child_list::{ChildList, ListOrder, SortKey},
         name_list::{NameKey, NameList},
     },
     http::{
@@ -147,8 +147,7 @@ async fn with_orders(
     let container = store.customers.reading(reads);
     let list =
         ORDER_LIST.with_parent(&container, id.as_str(), MAX_INCLUDED_ORDERS, CUSTOMER_OBJECT);
-    let ParentAndChildren { parent, children } =
-        list.await?.ok_or(ApiError::NotFound("customer"))?;
+    let (parent, children) = list.await?.ok_or(ApiError::NotFound("customer"))?;
     Ok(CustomerAnswer::WithOrders { customer: parent, orders: children })
 }
 

@@ -33,9 +33,7 @@ pub fn version_text(version: u64) -> String {
 }
 
 fn differing_fields(expected: &impl Serialize, stored: &Value) -> Vec<String> {
-    let Ok(Value::Object(expected)) = serde_json::to_value(expected) else {
-        return Vec::new();
-    };
+    let Ok(Value::Object(expected)) = serde_json::to_value(expected) else { return Vec::new() };
     let differing = expected.into_iter().filter(|(name, value)| stored.get(name) != Some(value));
     differing.map(|(name, _)| name).collect()
 }

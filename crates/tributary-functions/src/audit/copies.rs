@@ -70,9 +70,7 @@ impl<C: AuditedCopies> CopiesChecks<C> {
         };
         let source =
             C::source(&copy).filter(|_| !is_tombstone(&audited.stored.parse().unwrap_or_default()));
-        let Some((partition, id)) = source else {
-            return Ok(Vec::new());
-        };
+        let Some((partition, id)) = source else { return Ok(Vec::new()) };
         // A replica may lack the source, and the copy would be deleted.
         let sources = self.sources.latest_committed();
         let is_defined = match read_slot(&sources, &partition, &id).await? {

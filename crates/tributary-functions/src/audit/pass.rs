@@ -25,7 +25,7 @@ pub(super) fn run<'a>(
     slice: AuditSlice<PartPosition>,
     listener: &'a mut dyn Listener,
 ) -> BoxFuture<'a, Result<(AuditSummary, Option<PartPosition>), StoreError>> {
-    let run = async move {
+    Box::pin(async move {
         let begin = Instant::now();
         let AuditSlice { position, deadline, pacer } = slice;
         let mut pass = Pass {
@@ -45,8 +45,7 @@ pub(super) fn run<'a>(
             ..pass.summary
         };
         Ok((summary, position))
-    };
-    run.boxed()
+    })
 }
 
 struct Pass<'a> {

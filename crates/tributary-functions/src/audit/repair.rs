@@ -114,10 +114,9 @@ pub(super) async fn recheck(
 }
 
 /// Runs a check, and retries it after a throttled or unanswered request: neither ends a long audit.
-pub(crate) async fn retry_transient<T, A>(check: impl Fn() -> A) -> Result<T, StoreError>
-where
-    A: Future<Output = Result<T, StoreError>>,
-{
+pub(crate) async fn retry_transient<T, A: Future<Output = Result<T, StoreError>>>(
+    check: impl Fn() -> A,
+) -> Result<T, StoreError> {
     let attempt = |_| {
         let check = check();
         async { check.await.map_err(Transient) }

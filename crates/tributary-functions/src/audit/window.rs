@@ -15,7 +15,6 @@
 
 use std::collections::HashMap;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
@@ -66,10 +65,7 @@ impl ExpectedMember {
     }
 }
 
-impl<W: Window> WindowChecks<W>
-where
-    W::Copy: DeserializeOwned,
-{
+impl<W: Window> WindowChecks<W> {
     /// Creates the checks of a window from a container of sources, by the name of its group.
     pub fn new(group: &'static str, sources: &Container, window: &Container) -> Self {
         Self { projection: WindowProjection::new(sources, window), group }

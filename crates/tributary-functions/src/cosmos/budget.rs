@@ -79,10 +79,6 @@ impl Budget {
         self.started.elapsed() >= time || self.meter.as_deref().is_some_and(is_over)
     }
 
-    fn deadline(&self) -> Instant {
-        self.started + self.limits.time
-    }
-
     pub(super) fn check(&self) -> Result<(), StoreError> {
         if self.is_spent() { Err(StoreError::new(Reason::BudgetSpent, false)) } else { Ok(()) }
     }
@@ -96,11 +92,6 @@ tokio::task_local! {
 /// [`Reason::BudgetSpent`](super::Reason) and is not sent.
 pub(crate) async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
     REQUEST_BUDGET.scope(Some(Budget::start(limits)), work).await
-}
-
-/// Returns the end of the time that the current task's limits allow; `None` without limits.
-pub(crate) fn deadline() -> Option<Instant> {
-    REQUEST_BUDGET.try_with(|budget| budget.as_ref().map(Budget::deadline)).ok().flatten()
 }
 
 pub(super) fn without_limits<F: Future>(work: F) -> impl Future<Output = F::Output> {

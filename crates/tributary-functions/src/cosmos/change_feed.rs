@@ -10,7 +10,7 @@ use azure_data_cosmos::{
     options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions},
 };
 use cosmos_model::change_feed::{EpkRange, lsn_of_session, sdk_continuation};
-use futures::{FutureExt, TryStreamExt, future::BoxFuture};
+use futures::{TryStreamExt, future::BoxFuture};
 use serde::Deserialize;
 
 use super::{
@@ -48,15 +48,14 @@ impl Container {
     }
 
     fn read_identity(&self) -> BoxFuture<'_, Result<FeedIdentity, StoreError>> {
-        let read = async {
+        Box::pin(async {
             let client = self.client().await?;
             let call = async { client.read(None).await?.into_model() };
             let properties: ContainerProperties = self.observed(call).await?;
             let rid =
                 properties.system_properties.resource_id.ok_or_else(StoreError::unexpected)?;
             Ok(FeedIdentity { host: self.cosmos.host().await?, rid })
-        };
-        read.boxed()
+        })
     }
 
     async fn observed<'a, T: 'a>(
@@ -67,12 +66,11 @@ impl Container {
     }
 
     pub(crate) fn physical_ranges(&self) -> BoxFuture<'_, Result<Vec<EpkRange>, StoreError>> {
-        let read = async {
+        Box::pin(async {
             let options = ReadFeedRangesOptions::default().with_force_refresh(true);
             let ranges = self.client().await?.read_feed_ranges(Some(options));
             Ok(self.observed(ranges).await?.iter().map(epk_range).collect())
-        };
-        read.boxed()
+        })
     }
 
     /// Reads the first change of a range behind a position, which is the continuation of a lease; without
@@ -85,7 +83,7 @@ impl Container {
         range: &'a EpkRange,
         continuation: Option<&'a str>,
     ) -> BoxFuture<'a, Result<FeedHead, StoreError>> {
-        let read = async move {
+        Box::pin(async move {
             let FeedIdentity { rid, .. } = self.feed_identity().await?;
             let mut options = ChangeFeedOptions::default()
                 .with_operation_options((*self.options).clone())
@@ -103,8 +101,7 @@ impl Container {
                 pages.try_next().await
             };
             self.observed(call).await?.map(head).ok_or_else(StoreError::unexpected)
-        };
-        read.boxed()
+        })
     }
 }
 

@@ -50,9 +50,10 @@ pub struct CosmosOptions {
 }
 
 impl From<CosmosOptions> for Arc<Cosmos> {
-    fn from(options: CosmosOptions) -> Self {
-        let CosmosOptions { account, database, routing } = options;
-        Cosmos { routing, ..Cosmos::new_in(account, None, database) }.into()
+    fn from(CosmosOptions { account, database, routing }: CosmosOptions) -> Self {
+        let client = OnceCell::new();
+        let session = Arc::default();
+        Cosmos { account, runtime: None, database, routing, client, session }.into()
     }
 }
 
@@ -64,13 +65,9 @@ impl Cosmos {
         runtime: Option<CosmosRuntime>,
         database: String,
     ) -> Arc<Self> {
-        Self::new_in(account, runtime, database).into()
-    }
-
-    fn new_in(account: AccountReference, runtime: Option<CosmosRuntime>, database: String) -> Self {
         let routing = RoutingStrategy::PreferredRegions(Vec::new());
-        let session = Arc::default();
-        Self { account, runtime, database, routing, client: OnceCell::new(), session }
+        let (client, session) = (OnceCell::new(), Arc::default());
+        Arc::new(Self { account, runtime, database, routing, client, session })
     }
 
     pub(super) async fn container_client(

@@ -211,9 +211,7 @@ impl<C: Combine> Shared<C> {
             .into_iter()
             .map(|queued| (queued.operation, (queued.scope, queued.answer)))
             .unzip();
-        let Some((scope, _)) = members.first() else {
-            return Vec::new();
-        };
+        let Some((scope, _)) = members.first() else { return Vec::new() };
         // On the heap: each layer around it keeps a copy on the stack in a debug build, 700 KB together.
         let work = self.groups.carry_out(key, operations, memory).boxed();
         let work = scope.around(work);

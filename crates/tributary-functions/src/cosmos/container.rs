@@ -125,7 +125,7 @@ impl Container {
         partition_key: &'a str,
         id: &'a str,
     ) -> BoxFuture<'a, Result<Option<(Etag, JsonText)>, StoreError>> {
-        let read = async move {
+        Box::pin(async move {
             let client = self.client().await?;
             let (operation, token) = self.read_options();
             let mut options = ItemReadOptions::default().with_operation_options(operation);
@@ -143,8 +143,7 @@ impl Container {
                 Err(error) if error.status().is_not_found() => Ok(None),
                 Err(error) => Err(StoreError::from_read(error)),
             }
-        };
-        read.boxed()
+        })
     }
 
     /// Creates an item; `Conflict` when there is one with its id.
@@ -222,7 +221,7 @@ impl Container {
         item: &'a (dyn erased_serde::Serialize + Sync),
         write: ItemWrite<'a>,
     ) -> BoxFuture<'a, Result<Etag, StoreError>> {
-        let write = async move {
+        Box::pin(async move {
             let client = self.client().await?;
             let options = self.write_options();
             let key = partition_key.to_owned();
@@ -240,8 +239,7 @@ impl Container {
                 Err(_) => capture_none(self.id),
             }
             required_etag(response?.headers().etag())
-        };
-        write.boxed()
+        })
     }
 
     /// Deletes an item that has not changed since `etag`.
@@ -251,14 +249,13 @@ impl Container {
         id: &'a str,
         etag: &'a ETag,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let delete = async move {
+        Box::pin(async move {
             let unchanged = self.write_options().with_precondition(if_match(etag));
             let client = self.client().await?;
             let call = client.delete_item(partition_key.to_owned(), id, Some(unchanged));
             self.measured_in_partition(partition_key, call).await?;
             Ok(())
-        };
-        delete.boxed()
+        })
     }
 
     /// Carries out all writes of a transaction or none, and returns the new ETags in order; a delete
@@ -267,7 +264,7 @@ impl Container {
         &self,
         transaction: Transaction,
     ) -> BoxFuture<'_, Result<Vec<Option<ETag>>, Refusal>> {
-        let transact = async move {
+        Box::pin(async move {
             let whole = |error: StoreError| Refusal { operation: None, error };
             let client = self.client().await.map_err(whole)?;
             let options = BatchOptions::default().with_operation_options((*self.options).clone());
@@ -303,8 +300,7 @@ impl Container {
                     Some(ETag::of_write(Etag::from(tag.to_owned()), state.as_deref()))
                 };
             Ok(results.map(etag).collect())
-        };
-        transact.boxed()
+        })
     }
 
     fn measured_in_partition<'a, F: Future + Send + 'a>(

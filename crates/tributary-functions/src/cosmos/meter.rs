@@ -12,7 +12,7 @@ use azure_core::http::Context;
 use azure_data_cosmos::diagnostics::{
     CosmosOperationContext, DiagnosticsContext, DiagnosticsHandler,
 };
-use futures::{FutureExt, future::BoxFuture};
+use futures::future::BoxFuture;
 
 use super::session::InstanceSession;
 use crate::telemetry::{Cost, StoreOperation};
@@ -169,13 +169,12 @@ async fn metered_within<F: Future>(parent: Option<Arc<Meter>>, work: F) -> (F::O
 /// The future is boxed: those of the SDK are large, and nested so deeply that the compiler fails to prove
 /// them `Send` through the layers above.
 pub(super) fn timed<'a, F: Future + Send + 'a>(call: F) -> BoxFuture<'a, F::Output> {
-    let call = async {
+    Box::pin(async {
         let started = Instant::now();
         let output = call.await;
         charge_since(started);
         output
-    };
-    call.boxed()
+    })
 }
 
 /// Runs a call of the SDK that waits for nothing, such as writing an item as JSON, and adds its duration

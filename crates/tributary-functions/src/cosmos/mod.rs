@@ -18,8 +18,8 @@ mod session;
 mod transaction;
 
 pub use azure_data_cosmos::Query;
+pub(crate) use budget::within;
 pub use budget::{Budget, Limits};
-pub(crate) use budget::{deadline, within};
 #[cfg(test)]
 pub(crate) use change_feed::NextChange;
 pub(crate) use change_feed::{FeedHead, parts_of};

@@ -159,15 +159,14 @@ impl Container {
         scope: Scope<'a>,
         page_size: u32,
     ) -> BoxFuture<'a, Result<Pages<Vec<JsonText>>, StoreError>> {
-        let begin = async move {
+        Box::pin(async move {
             let state = QueryState::begin(self, query, scope, feed_options(page_size)).await?;
             let pages = stream::try_unfold(state, async |mut state| {
                 let page = state.next().await?;
                 Ok(page.map(|page| (page, state)))
             });
             Ok(pages.boxed())
-        };
-        begin.boxed()
+        })
     }
 
     /// Runs a query page by page, with rows as text, from a position of the same query on; without one,

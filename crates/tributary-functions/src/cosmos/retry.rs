@@ -75,12 +75,9 @@ pub struct Attempt {
 ///
 /// Writes need no such care. They are made under the ETag that was read, or as a new item, so the store
 /// refuses a write that was decided on an old state, and [`retry`] decides anew.
-pub async fn confirm<T, E, F, A>(decide: F) -> Result<T, E>
-where
-    E: Retryable,
-    F: Fn(Reads) -> A,
-    A: Future<Output = Result<T, E>>,
-{
+pub async fn confirm<T, E: Retryable, A: Future<Output = Result<T, E>>>(
+    decide: impl Fn(Reads) -> A,
+) -> Result<T, E> {
     match decide(Reads::Session).await {
         Err(error) if error.may_be_stale() => decide(Reads::Latest).await,
         decided => decided,
@@ -100,12 +97,9 @@ where
 /// - about 10 s of pauses in all, or 100 retries;
 /// - the fourth attempt without an answer, since each may have taken the SDK's whole time limit;
 /// - the budget of the request ([`Limits`](super::Limits)).
-pub async fn retry<T, E, F, A>(attempt: F) -> Result<T, E>
-where
-    E: Retryable,
-    F: Fn(Attempt) -> A,
-    A: Future<Output = Result<T, E>>,
-{
+pub async fn retry<T, E: Retryable, A: Future<Output = Result<T, E>>>(
+    attempt: impl Fn(Attempt) -> A,
+) -> Result<T, E> {
     let answer_lost = AtomicBool::new(false);
     let unanswered = AtomicU32::new(0);
     let pauses = ExponentialBuilder::default()

@@ -99,15 +99,6 @@ impl From<()> for DateRange {
     }
 }
 
-/// A parent and a page of its children.
-#[derive(Debug)]
-pub struct ParentAndChildren<P, C> {
-    /// The parent.
-    pub parent: P,
-    /// The children, at most as many as were asked for. Those that are unreadable are left out.
-    pub children: Vec<C>,
-}
-
 #[derive(Deserialize)]
 struct OmittedParent {}
 
@@ -147,39 +138,29 @@ impl ChildList {
         Some(SortKey(date, format!("{}{}", self.id_prefix, text("id")?)))
     }
 
-    /// Returns the parent, in a `shape` as an object of Cosmos DB SQL, with its first `most` children;
-    /// `None` when there is no parent.
-    pub async fn with_parent<P, C>(
+    /// Returns the parent, in a `shape` as an object of Cosmos DB SQL, with its first `most` children, but for
+    /// those that are unreadable; `None` when there is no parent.
+    pub async fn with_parent<P: DeserializeOwned, C: DeserializeOwned>(
         &self,
         container: &Container,
         partition: &str,
         most: u32,
         shape: &str,
-    ) -> Result<Option<ParentAndChildren<P, C>>, StoreError>
-    where
-        P: DeserializeOwned,
-        C: DeserializeOwned,
-    {
+    ) -> Result<Option<(P, Vec<C>)>, StoreError> {
         let query = self.query(partition, most, DateRange::default(), None, Some(shape))?;
         let found = Self::find(container, partition, most, query).await?;
-        let Some((Some(parent), children)) = found else {
-            return Ok(None);
-        };
-        Ok(Some(ParentAndChildren { parent, children: children.into_iter().flatten().collect() }))
+        let Some((Some(parent), children)) = found else { return Ok(None) };
+        Ok(Some((parent, children.into_iter().flatten().collect())))
     }
 
     /// Returns the parent in the first row, and the children; `None` if the first row is a child, or if
     /// there is no row.
-    async fn find<P, C>(
+    async fn find<P: DeserializeOwned, C: DeserializeOwned>(
         container: &Container,
         partition: &str,
         most: u32,
         query: Query,
-    ) -> Result<Option<(Option<P>, Vec<RowResult<C>>)>, StoreError>
-    where
-        P: DeserializeOwned,
-        C: DeserializeOwned,
-    {
+    ) -> Result<Option<(Option<P>, Vec<RowResult<C>>)>, StoreError> {
         let scope = Scope::Partition(partition);
         let rows: Vec<RowResult<ListRow<P, C>>> =
             container.query_rows(query, scope, most.saturating_add(1)).await?;

@@ -203,9 +203,7 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
     }
 
     async fn apply(&self, change: &A::Change) -> Result<Effect, StoreError> {
-        let Some(origin) = change.origin() else {
-            return Ok(Effect::Unchanged);
-        };
+        let Some(origin) = change.origin() else { return Ok(Effect::Unchanged) };
         let Some((version, contribution)) = self.state(&origin, change).await? else {
             return Ok(Effect::Unchanged);
         };

@@ -176,11 +176,10 @@ impl<P: Projection> NumberedChanges for ReadChanges<'_, P> {
         &'a self,
         changes: &'a [usize],
     ) -> BoxFuture<'a, Result<Vec<Effect>, ApplyError>> {
-        let apply = async move {
+        Box::pin(async move {
             let changes: Vec<_> = changes.iter().map(|change| &self.changes[*change]).collect();
             caught(self.projection.apply_all(&changes).boxed()).await
-        };
-        apply.boxed()
+        })
     }
 
     fn dead_letter(&self, invocation: &str, document: &Document, reason: String) -> DeadLetter {
@@ -206,7 +205,7 @@ impl Batch<'_> {
         Delivery { started, delivered, older, lag_ms, lsn }: Delivery,
         tasks: Vec<Task>,
     ) -> BoxFuture<'_, Result<AppliedBatch, IncompleteBatch>> {
-        let complete = async move {
+        Box::pin(async move {
             let changes = tasks.len();
             let ((BatchOutcomes { done, failures }, detail), meter) =
                 metered(followed(self.run_rounds(tasks))).await;
@@ -260,8 +259,7 @@ impl Batch<'_> {
                 }
                 Some(first) => Err(IncompleteBatch { failed, changes, first: *first }),
             }
-        };
-        complete.boxed()
+        })
     }
 
     async fn run_rounds(&self, tasks: Vec<Task>) -> BatchOutcomes {

@@ -145,9 +145,7 @@ impl CatchUp {
         if !begins_chain && chain.iter().zip(&writes).all(is_applied) {
             return CopyFreshness::InSession;
         }
-        let Ok(_permit) = self.0.permits.try_acquire() else {
-            return CopyFreshness::Behind;
-        };
+        let Ok(_permit) = self.0.permits.try_acquire() else { return CopyFreshness::Behind };
         match timeout(limit, self.follow(chain, session)).await {
             Ok(Ok(())) => return CopyFreshness::UpToDate,
             Ok(Err(StoreError { reason, .. })) => {

@@ -18,7 +18,7 @@
 
 use std::marker::PhantomData;
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{ChangeFeedItem, Effect, NotedErrors, Origin, Projection};
@@ -176,7 +176,7 @@ impl StoredCopy {
         struct Version {
             version: u64,
         }
-        let read = async move {
+        Box::pin(async move {
             let there = container.read(partition, id).await.inspect_err(|error| {
                 if error.reason == Reason::Unreadable {
                     tracing::error!(
@@ -188,8 +188,7 @@ impl StoredCopy {
                 }
             })?;
             Ok(there.map(|Stored { item: Version { version }, etag }| Self { version, etag }))
-        };
-        read.boxed()
+        })
     }
 }
 

@@ -305,7 +305,7 @@ impl<F: FanOut> FanOutProjection<F> {
 }
 
 /// A fan-out whose copies a projection of its own repairs.
-pub trait Repairs: FanOut {
+pub trait Repairs: FanOut<Target: ChangeFeedItem> {
     /// The name of the repairs' function, in `functions/`.
     const REPAIRS: &'static str;
 
@@ -349,10 +349,7 @@ impl<F: FanOut> RepairProjection<F> {
     }
 }
 
-impl<F: Repairs> Projection for RepairProjection<F>
-where
-    F::Target: ChangeFeedItem,
-{
+impl<F: Repairs> Projection for RepairProjection<F> {
     const FUNCTION: &'static str = F::REPAIRS;
     type Change = F::Target;
 

@@ -161,9 +161,7 @@ impl ProjectionLeases {
         };
         let lease: Result<StoredLease, _> = serde_json::from_value(fields.clone().into());
         let lease = Lease::from(lease.map_err(|_| StoreError::unreadable())?);
-        let Some(owner) = &lease.owner else {
-            return Ok(ReleaseOutcome::Released(None));
-        };
+        let Some(owner) = &lease.owner else { return Ok(ReleaseOutcome::Released(None)) };
         if !may_release(&lease) {
             return Ok(ReleaseOutcome::Owned);
         }

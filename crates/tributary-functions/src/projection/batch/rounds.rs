@@ -148,9 +148,7 @@ pub(super) fn collapse<P: Projection>(
                 continue;
             }
         };
-        let Some((source, version)) = P::source(&change) else {
-            continue;
-        };
+        let Some((source, version)) = P::source(&change) else { continue };
         match newest.entry(source) {
             Entry::Vacant(entry) => {
                 entry.insert(Newest { task: tasks.len(), change: changes.len(), version });

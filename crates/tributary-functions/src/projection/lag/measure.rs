@@ -37,13 +37,12 @@ impl Projections {
         &'a self,
         projection: &'a dyn AnyProjection,
     ) -> BoxFuture<'a, Result<ProjectionLag, StoreError>> {
-        let measure = async move {
+        Box::pin(async move {
             let leases = self.leases().of(projection.function(), projection.sources()).await?;
             let (waiting, _) = self.states().waiting_positions().await?;
             let mut measured = self.measure(vec![(projection, leases)], &waiting).await?;
             Ok(measured.pop().unwrap_or_default())
-        };
-        measure.boxed()
+        })
     }
 
     /// Measures the lag of all projections, in their order, with one query of the leases. `waiting` has the
@@ -52,15 +51,14 @@ impl Projections {
         &'a self,
         waiting: &'a WaitingPositions,
     ) -> BoxFuture<'a, Result<Vec<ProjectionLag>, StoreError>> {
-        let measure = async move {
+        Box::pin(async move {
             let triggers: Vec<_> = self
                 .all()
                 .map(|projection| (projection.function(), projection.sources().clone()))
                 .collect();
             let leases = self.leases().of_each(&triggers).await?;
             self.measure(self.all().zip(leases).collect(), waiting).await
-        };
-        measure.boxed()
+        })
     }
 
     async fn measure(
