@@ -94,6 +94,13 @@ pub(crate) async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
     REQUEST_BUDGET.scope(Some(Budget::start(limits)), work).await
 }
 
+/// Returns the end of the time that the current task's limits allow; `None` without limits.
+pub fn deadline() -> Option<Instant> {
+    let end =
+        |budget: &Option<Budget>| budget.as_ref().map(|budget| budget.started + budget.limits.time);
+    REQUEST_BUDGET.try_with(end).ok().flatten()
+}
+
 pub(super) fn without_limits<F: Future>(work: F) -> impl Future<Output = F::Output> {
     REQUEST_BUDGET.scope(None, work)
 }

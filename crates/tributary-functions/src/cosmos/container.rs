@@ -166,10 +166,7 @@ impl Container {
         item: &T,
         etag: &ETag,
     ) -> Result<ETag, StoreError> {
-        let complete = timed_sync(|| etag.completed(item))?;
-        let sent = as_sent(complete.as_deref(), item);
-        let tag = self.write(partition_key, id, sent, ItemWrite::Replace(etag)).await?;
-        Ok(ETag::of_write(tag, complete.as_deref()))
+        self.write_over(partition_key, id, item, (etag, ItemWrite::Replace(etag))).await
     }
 
     /// Creates an item, or replaces it when it has not changed since `etag` was read.
@@ -198,9 +195,23 @@ impl Container {
         if let Some(over) = over {
             return self.replace(partition_key, id, item, &over.with_state_of(from)).await;
         }
-        let complete = timed_sync(|| from.completed(item))?;
-        let sent = as_sent(complete.as_deref(), item);
-        let tag = self.write(partition_key, id, sent, ItemWrite::Create).await?;
+        self.write_over(partition_key, id, item, (from, ItemWrite::Create)).await
+    }
+
+    /// Writes an item with the properties of a state that its type does not know.
+    async fn write_over<T: Serialize + DeserializeOwned + Sync>(
+        &self,
+        partition_key: &str,
+        id: &str,
+        item: &T,
+        (state, write): (&ETag, ItemWrite<'_>),
+    ) -> Result<ETag, StoreError> {
+        let complete = timed_sync(|| state.completed(item))?;
+        let sent: &(dyn erased_serde::Serialize + Sync) = match &complete {
+            Some(complete) => complete.as_ref(),
+            None => item,
+        };
+        let tag = self.write(partition_key, id, sent, write).await?;
         Ok(ETag::of_write(tag, complete.as_deref()))
     }
 
@@ -278,22 +289,18 @@ impl Container {
             let sent = sent.await.inspect_err(|_| capture_none(self.id));
             let (response, diagnostics) = sent.map_err(|error| whole(error.into()))?;
             // The operation that failed has its own status in the response. All others have 424.
-            let failing_operation = response
-                .results()
-                .iter()
-                .enumerate()
-                .find(|(_, result)| !result.is_success() && result.status_code() != 424);
-            if let Some((operation, result)) = failing_operation {
-                return Err(Refusal {
-                    operation: Some(operation),
-                    error: StoreError::from_status(
-                        (result.status_code(), result.substatus_code()),
-                        &diagnostics,
-                    ),
-                });
+            let results = response.results();
+            let has_failed = |result: &TransactionalBatchOperationResult| {
+                !result.is_success() && result.status_code() != 424
+            };
+            if let Some(operation) = results.iter().position(has_failed) {
+                let status =
+                    (results[operation].status_code(), results[operation].substatus_code());
+                let error = StoreError::from_status(status, &diagnostics);
+                return Err(Refusal { operation: Some(operation), error });
             }
             capture(self.id, documents);
-            let results = response.results().iter().zip(states);
+            let results = results.iter().zip(states);
             let etag =
                 |(result, state): (&TransactionalBatchOperationResult, Option<Arc<Value>>)| {
                     let tag = result.etag()?;
@@ -353,11 +360,4 @@ pub(super) async fn measured<F: Future>(
 
 fn required_etag(etag: Option<&Etag>) -> Result<Etag, StoreError> {
     etag.cloned().ok_or_else(StoreError::unexpected)
-}
-
-fn as_sent<'a>(
-    complete: Option<&'a Value>,
-    item: &'a (dyn erased_serde::Serialize + Sync),
-) -> &'a (dyn erased_serde::Serialize + Sync) {
-    complete.map_or(item, |complete| complete)
 }

@@ -18,6 +18,7 @@ mod session;
 mod transaction;
 
 pub use azure_data_cosmos::Query;
+pub use budget::deadline;
 pub(crate) use budget::within;
 pub use budget::{Budget, Limits};
 #[cfg(test)]

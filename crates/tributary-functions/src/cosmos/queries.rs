@@ -10,7 +10,7 @@ use azure_data_cosmos::{
     options::{FeedOptions, MaxItemCountHint, QueryOptions},
 };
 use futures::{
-    FutureExt, StreamExt, TryStreamExt,
+    StreamExt, TryStreamExt,
     future::BoxFuture,
     stream::{self, BoxStream},
 };

@@ -264,26 +264,21 @@ pub(super) fn request_reads_latest() -> bool {
 pub(super) struct InstanceSession(Mutex<HashMap<ContainerTag, KnownPositions>>);
 
 /// The latest position of each physical partition of a container.
-#[derive(Debug, Default)]
-struct KnownPositions(HashMap<String, Position>);
+type KnownPositions = HashMap<String, Position>;
 
-impl KnownPositions {
-    /// Reads a position of an answer, and notes it; `None` if it is none.
-    fn note(&mut self, text: &str) -> Option<Position> {
-        let known = self.0.get_mut(partition_of(text));
-        // Most reads see no new write. To check and merge positions would be five sixths of their work here.
-        if let Some(known) = &known
-            && known.as_ref() == text
-        {
-            return Some(Position::clone(known));
-        }
-        let position = Position::parse(text)?;
-        match known {
-            Some(known) => *known = known.later(&position),
-            None => drop(self.0.insert(position.partition().to_owned(), position.clone())),
-        }
-        Some(position)
+/// Reads a position of an answer, and notes it; `None` if it is none.
+fn noted(positions: &mut KnownPositions, text: &str) -> Option<Position> {
+    let known = positions.get_mut(partition_of(text));
+    // Most reads see no new write. To check and merge positions would be five sixths of their work here.
+    if let Some(known) = known.as_deref().filter(|known| known.as_ref() == text) {
+        return Some(known.clone());
     }
+    let position = Position::parse(text)?;
+    match known {
+        Some(known) => *known = known.later(&position),
+        None => drop(positions.insert(position.partition().to_owned(), position.clone())),
+    }
+    Some(position)
 }
 
 impl InstanceSession {
@@ -298,7 +293,7 @@ impl InstanceSession {
         }
         let tag = ContainerTag::of(container);
         if let Some(own) = lock(&self.0).get(&tag) {
-            for position in own.0.values() {
+            for position in own.values() {
                 all.add(SessionPosition::written(tag, position.clone()));
             }
         }
@@ -328,7 +323,7 @@ impl InstanceSession {
             }
             let target = if is_write && is_done { &mut seen.written } else { &mut seen.read };
             let segments = token.unwrap_or_default().split(',');
-            for position in segments.filter_map(|segment| known_positions.note(segment)) {
+            for position in segments.filter_map(|segment| noted(known_positions, segment)) {
                 target.add(SessionPosition::written(tag, position));
             }
         }
@@ -391,7 +386,7 @@ mod tests {
             };
             for partition in [0, 1] {
                 let known = lock(&instance.0);
-                let known = known[&ContainerTag::of(CONTAINER)].0.get(&partition.to_string());
+                let known = known[&ContainerTag::of(CONTAINER)].get(&partition.to_string());
                 let expected = latest(true, partition).max(latest(false, partition));
                 prop_assert_eq!(known.map(Position::lsn), expected);
                 for (session, writes) in [(&seen.written, true), (&seen.read, false)] {

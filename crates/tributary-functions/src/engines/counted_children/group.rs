@@ -41,25 +41,14 @@ pub(super) struct NewETags {
     pub(super) children: Vec<Option<ETag>>,
 }
 
+/// The answer that a group waits for: the parent; that to the transaction that replaces the parent `before` by
+/// `after`, for the first `sent` open operations; after an operation was refused, the parent, and then the items
+/// with the ids of the open operations.
 enum WaitsFor<F: Family> {
     Parent,
-    /// The answer to the transaction that replaces the parent `before` by `after`, for the first `sent`
-    /// open operations. `before` is remembered, or was read for this transaction.
-    Write {
-        before: ParentState<F>,
-        after: F::Parent,
-        sent: usize,
-        is_remembered: bool,
-    },
-    ParentOfRefused {
-        refused: usize,
-        error: StoreError,
-    },
-    Items {
-        refused: usize,
-        error: StoreError,
-        parent: ParentState<F>,
-    },
+    Write { before: ParentState<F>, after: F::Parent, sent: usize, is_remembered: bool },
+    ParentOfRefused { refused: usize, error: StoreError },
+    Items { refused: usize, error: StoreError, parent: ParentState<F> },
     Nothing,
 }
 
@@ -354,10 +343,7 @@ impl<F: Family> Group<F> {
 
     /// Returns the indices of those among the first `n` open operations that create or delete a child.
     fn children(&self, n: usize) -> impl Iterator<Item = usize> {
-        let has_child = |&index: &usize| {
-            let operation = &self.operations[index];
-            operation.creates() || operation.deletes()
-        };
+        let has_child = |&index: &usize| !matches!(self.operations[index].change, Change::Edit(_));
         self.open[..n].iter().copied().filter(has_child)
     }
 

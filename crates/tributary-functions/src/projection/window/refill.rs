@@ -138,7 +138,7 @@ pub(crate) async fn newest<W: Window, D: DeserializeOwned + 'static, T>(
     let found = async |query, rows| found::<D, T>(sources, query, rows, &read).await;
     let mut rows = wanted;
     let mut newest = loop {
-        let FoundSources { sources, left_out } = found(W::newest(rows)?, rows).await?;
+        let (sources, left_out) = found(W::newest(rows)?, rows).await?;
         let are_all = sources.len() + left_out < rows as usize;
         let needed = wanted.saturating_add(u32::try_from(left_out).unwrap_or(u32::MAX));
         if are_all || needed <= rows || needed > MAX_ROWS_PER_SOURCE * wanted {
@@ -147,7 +147,7 @@ pub(crate) async fn newest<W: Window, D: DeserializeOwned + 'static, T>(
         rows = needed;
     };
     if let Some(oldest) = newest.iter().map(|source| member(source).creation_date).min() {
-        newest.extend(found(W::created_at(oldest, rows)?, rows).await?.sources);
+        newest.extend(found(W::created_at(oldest, rows)?, rows).await?.0);
     }
     newest.sort_by_cached_key(|source| Reverse(member(source)));
     newest.dedup_by_key(|source| member(source));
@@ -155,24 +155,20 @@ pub(crate) async fn newest<W: Window, D: DeserializeOwned + 'static, T>(
     Ok(newest)
 }
 
-struct FoundSources<T> {
-    sources: Vec<T>,
-    left_out: usize,
-}
-
+/// Returns the sources, and the number of rows that are left out.
 async fn found<D: DeserializeOwned + 'static, T>(
     sources: &Container,
     query: Query,
     page: u32,
     read: impl Fn(D) -> Option<T>,
-) -> Result<FoundSources<T>, StoreError> {
+) -> Result<(Vec<T>, usize), StoreError> {
     let mut pages = std::pin::pin!(sources.row_pages(query, Scope::Container, page).await?);
-    let mut found = FoundSources { sources: Vec::new(), left_out: 0 };
+    let mut found = (Vec::new(), 0);
     while let Some(page) = pages.try_next().await? {
         for row in page {
             match row.ok().and_then(&read) {
-                Some(source) => found.sources.push(source),
-                None => found.left_out += 1,
+                Some(source) => found.0.push(source),
+                None => found.1 += 1,
             }
         }
     }
