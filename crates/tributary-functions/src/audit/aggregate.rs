@@ -1,13 +1,6 @@
-//! The audit of an aggregate, from its definition: no domain adds code for it.
-//!
-//! | item | check | repair |
-//! | --- | --- | --- |
-//! | a source | its share is what the definition says | the projection applies the source; then the share and its total in one transaction |
-//! | a share | its source contributes to this key | the share becomes nothing, and the total with it |
-//! | a total | it is the sum of the shares | the sum, under the ETag of the total |
-//!
-//! A domain whose audit has other checks, too, calls [`AggregateChecks::check_item`] and
-//! [`AggregateChecks::repair`] from its own. Those return nothing for the items of other checks.
+//! The audit of an aggregate, from its definition: each source has its share, each share a source that
+//! contributes to its key, each total the sum of its shares. A repair writes a share and its total in one
+//! transaction, or the total under its ETag.
 
 use super::{AuditedItem, Checks, FindingKind, Obstacle, RepairResult, Suspect, Target};
 use crate::{

@@ -1,9 +1,6 @@
-//! The audit of copies, from their definition: no domain adds code for it.
-//!
-//! | item | check | repair |
-//! | --- | --- | --- |
-//! | a source | each of its copies, or of their tombstones, is as the definition says | writes the copy, under the ETag that was read before the source |
-//! | a copy | its source defines it | deletes it under the ETag that was checked |
+//! The audit of copies, from their definition: each copy of a source, or its tombstone, is as defined, and
+//! each copy has a source that defines it. A repair writes the copy under the ETag that was read before the
+//! source, or deletes it under the ETag that was checked.
 //!
 //! A copy without a source is deleted without a tombstone: the source's own tombstone has outlasted every
 //! delivery of an older version ([`tombstone`](crate::engines::tombstone)).

@@ -111,10 +111,8 @@ pub enum ReferencedItem<T> {
     Unreadable,
 }
 
-/// The items that others refer to, each read once for many checks.
-///
-/// A remembered item may be old. That can only raise a suspicion, and a suspect is checked again with
-/// `fresh` reads.
+/// The items that others refer to, each read once for many checks. A remembered item may be old: that can
+/// only raise a suspicion, and a suspect is checked again with `fresh` reads.
 pub struct ReferencedItems<K, T>(Cache<K, ReferencedItem<T>>);
 
 impl<K: Hash + Eq + Clone, T: Clone> ReferencedItems<K, T> {

@@ -16,9 +16,7 @@ use crate::cosmos::{Container, JsonText, Pacer, Query, QueryPosition, Scope, Sto
 /// The items that are read at a time; a page is at most 4 MB (service limit).
 const PAGE_ITEMS: u32 = 100;
 
-/// Runs a slice of an audit with these checks.
-///
-/// The future is boxed here, so that its code is in this crate.
+/// Runs a slice of an audit. The future is boxed here, so that its code is in this crate.
 pub(super) fn run<'a>(
     checks: &'a dyn AnyChecks,
     options: AuditOptions,

@@ -78,10 +78,6 @@ impl Budget {
         };
         self.started.elapsed() >= time || self.meter.as_deref().is_some_and(is_over)
     }
-
-    pub(super) fn check(&self) -> Result<(), StoreError> {
-        if self.is_spent() { Err(StoreError::new(Reason::BudgetSpent, false)) } else { Ok(()) }
-    }
 }
 
 tokio::task_local! {
@@ -106,9 +102,12 @@ pub(super) fn without_limits<F: Future>(work: F) -> impl Future<Output = F::Outp
 }
 
 pub(super) fn check_request_budget() -> Result<(), StoreError> {
-    let check = |budget: &Option<Budget>| budget.as_ref().map_or(Ok(()), Budget::check);
+    let is_spent = |budget: &Option<Budget>| budget.as_ref().is_some_and(Budget::is_spent);
     // A trigger has no limits here: its slice bounds it.
-    REQUEST_BUDGET.try_with(check).unwrap_or(Ok(()))
+    match REQUEST_BUDGET.try_with(is_spent) {
+        Ok(true) => Err(StoreError::new(Reason::BudgetSpent, false)),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -12,16 +12,12 @@ use super::{StoreError, meter::MeterHandler, session::InstanceSession};
 use crate::brand::brand;
 pub use crate::containers;
 
-/// The time limit of one store operation, with all the retries of the SDK.
-///
-/// The Functions host gives an HTTP function 240 s. A caller gives up long before, and can retry after
-/// an early 503.
+/// The time limit of one store operation, with all the retries of the SDK: a caller gives up long before the
+/// 240 s of the Functions host, and can retry after an early 503.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The total time that the SDK waits for a throttled operation before the caller gets a 429.
-///
-/// The SDK's default of 30 s would hold requests and their memory while more arrive. Five seconds
-/// outlast a burst, since the store asks for pauses of milliseconds.
+/// The total time that the SDK waits for a throttled operation before the caller gets a 429. Five seconds
+/// outlast a burst; the default of 30 s would hold requests and their memory while more arrive.
 const MAX_THROTTLED_WAIT: Duration = Duration::from_secs(5);
 
 /// One database of a Cosmos DB account.
@@ -117,28 +113,9 @@ impl Cosmos {
     }
 }
 
-/// Implements the methods of a container for a domain's handle, which has a field for each
-/// [`Container`](crate::cosmos::Container) and a field `reads`: they set the consistency of reads and the
-/// priority of requests for all containers at once.
-///
-/// ```
-/// use std::sync::Arc;
-/// use tributary_functions::cosmos::{Container, Cosmos, Reads, containers};
-///
-/// #[derive(Clone)]
-/// struct Rooms {
-///     rooms: Container,
-///     bookings: Container,
-///     reads: Reads,
-/// }
-///
-/// containers!(Rooms: rooms, bookings);
-///
-/// // The handle for an attempt of `retry`.
-/// fn of_attempt(rooms: &Rooms, reads: Reads) -> Rooms {
-///     rooms.reading(reads)
-/// }
-/// ```
+/// Implements `reading`, `latest_committed` and `in_background` of a container for a domain's handle, which
+/// has a field for each [`Container`](crate::cosmos::Container) and a field `reads`, for all containers at
+/// once: `containers!(Rooms: rooms, bookings);`
 #[macro_export]
 macro_rules! containers {
     ($handle:ty: $($container:ident),+ $(,)?) => {

@@ -86,11 +86,8 @@ impl Container {
         Self { options: options.into(), ..self.clone() }
     }
 
-    /// Returns the container whose reads and queries return the latest committed state, also of what
-    /// another instance wrote a moment ago. They cost twice the request units: the store asks a
-    /// quorum of replicas.
-    ///
-    /// Without it a read has Session consistency. It returns at least what this instance has
+    /// Returns the container whose reads and queries return the latest committed state, at twice the request
+    /// units: the store asks a quorum of replicas. Without it a read returns at least what this instance has
     /// written or read before, which may be older than what another instance has written.
     pub fn latest_committed(&self) -> Self {
         let mut options = (*self.options).clone();

@@ -11,21 +11,16 @@ use serde_json::Value;
 
 use super::{ETag, StoreError, meter::timed_sync};
 
-/// An item as JSON text, as the store has it: for answers that have items as they were written, and for the way
-/// from the SDK into a type of the app.
+/// An item as JSON text: for answers that have items as they were written, and for the way from the SDK into
+/// a type of the app.
 ///
-/// The SDK uses the store's binary encoding, so the text is not a copy of bytes. All reads and queries of the
-/// SDK have this one type. So its code is compiled once, and that of an app's type has one parser instead of
-/// the SDK's three: an app's crate is built in less time.
+/// All reads and queries of the SDK have this one type. So its code is compiled once, and that of an app's
+/// type has one parser instead of the SDK's three.
 #[derive(Debug, Clone)]
 pub struct JsonText(Vec<u8>);
 
 impl JsonText {
-    /// Returns the item as a `T`, and adds the time that it takes to the meter of the current task.
-    ///
-    /// # Errors
-    ///
-    /// `Unreadable` if it has another form.
+    /// Returns the item as a `T`, in metered time; `Unreadable` if it has another form.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
         timed_sync(|| self.try_parse()).map_err(|error| StoreError::from_parse(&error))
     }

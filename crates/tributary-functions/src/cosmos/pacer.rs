@@ -28,11 +28,8 @@ impl Pacer {
         Self { rate, paid: Mutex::new(Instant::now()) }
     }
 
-    /// Runs an operation when the earlier ones are paid; `None` if that is not before the deadline, if there
-    /// is one.
-    ///
-    /// An operation that need not wait runs even after the deadline, so work without any time still makes
-    /// progress.
+    /// Runs an operation when the earlier ones are paid; `None` if that is not before the deadline. One that
+    /// need not wait runs even after it, so work without any time still makes progress.
     pub(crate) async fn run<F: Future>(
         &self,
         deadline: impl Into<Option<Instant>>,

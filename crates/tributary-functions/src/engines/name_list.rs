@@ -29,9 +29,8 @@ pub struct NameList {
     pub select: &'static str,
 }
 
-/// The end of a page of a list by name: name and id of its last item, sorted by [`sort_key`].
-///
-/// A cursor holds the name itself, so the type `N` of names refuses a text that cannot be a name.
+/// The end of a page of a list by name: name and id of its last item, sorted by [`sort_key`]. A cursor holds
+/// the name itself, so the type `N` of names refuses a text that cannot be a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameKey<N>(N, #[serde(deserialize_with = "stored_id")] String);
 

@@ -12,18 +12,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The time to live of a tombstone, in seconds: 30 days.
-///
-/// A tombstone must outlast every delivery of an older version of the item. A change feed that is further
-/// behind than this has lost its leases long before.
+/// The time to live of a tombstone, in seconds: 30 days. It must outlast every delivery of an older version;
+/// a change feed that is further behind has lost its leases long before.
 pub const TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
 
-/// The owners that an item had before the present one, each until it was deleted. An id that is created
-/// again by another owner leaves copies with the earlier owners, and the change feed may never deliver the
-/// tombstone between the two.
-///
-/// The item and its tombstone keep the list, with
-/// `#[serde(default, skip_serializing_if = "FormerOwners::is_empty")]`.
+/// The owners that an item had before the present one, each until it was deleted: copies with them stay,
+/// since the change feed may never deliver the tombstone in between. The item and its tombstone keep the
+/// list, with `#[serde(default, skip_serializing_if = "FormerOwners::is_empty")]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FormerOwners(Vec<FormerOwner>);

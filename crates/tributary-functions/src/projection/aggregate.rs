@@ -93,10 +93,8 @@ pub async fn total(totals: &Container, key: &str) -> Result<i64, StoreError> {
     Ok(stored.map_or(0, |total| total.item.value))
 }
 
-/// Reads the totals of many keys, in their order: one point read for each.
-///
-/// Each key is a logical partition, so one query for all of them would be a fan-out to every physical
-/// partition: more than two request units for each, however few keys it has.
+/// Reads the totals of many keys, in their order: one point read for each. A query for all of them would be a
+/// fan-out, since each key is a logical partition.
 pub async fn totals(
     totals: &Container,
     keys: impl IntoIterator<Item = impl AsRef<str>>,

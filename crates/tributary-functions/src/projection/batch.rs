@@ -26,11 +26,9 @@ use crate::{
 
 mod rounds;
 
-/// The time for which an invocation retries transient failures, counted from its beginning and for
-/// all of its changes together.
-///
-/// The budget outlasts a burst of throttling and the move of a partition, which take seconds. After a longer
-/// failure the host delivers again, with pauses that grow to a minute (`retry` in `function.json`).
+/// The time for which an invocation retries transient failures, for all of its changes together: longer than
+/// a burst of throttling and the move of a partition. After a longer failure the host delivers again, with
+/// pauses that grow to a minute.
 pub const RETRY_BUDGET: Duration = Duration::from_secs(30);
 
 /// The changes of a batch that the log names when they are retried, and when they are given up.

@@ -134,9 +134,8 @@ impl<T: Serialize + DeserializeOwned + Sync> VersionedCopy<T> {
     /// version, which is nearly always a new item, and two for any other. Where even the first version
     /// `may_be_there`, it is read first: one request if it is, and two otherwise.
     ///
-    /// The write replaces the item that was read, under its ETag, or creates a new item. So the slower of two
-    /// writers loses the race and reads again. The newest version wins in any order, and with any number of
-    /// deliveries.
+    /// The write is under the ETag that was read, or creates a new item. So the slower of two writers loses
+    /// the race and reads again, and the newest version wins.
     pub async fn write(
         &self,
         container: &Container,

@@ -103,12 +103,8 @@ impl ProjectionLeases {
     }
 
     /// Reads the leases of a function that is triggered by the changes of a container, in the order of their
-    /// tokens. None before the trigger has run for the first time. An item of another form is there as its
-    /// text.
-    ///
-    /// This is a query in all partitions of the lease container (3 request units for each physical one), and
-    /// one request (2 request units) at the first use of `monitored`. [`Self::read`] reads one of them again
-    /// for 1 request unit.
+    /// tokens; none before the trigger has run. An item of another form is there as its text. Costs 3 request
+    /// units for each physical partition of the leases, and 2 at the first use of `monitored`.
     pub(crate) async fn of(
         &self,
         function: &str,
@@ -144,12 +140,10 @@ impl ProjectionLeases {
         Ok(of_each)
     }
 
-    /// Takes a lease away from its owner if `may_release`, decided on the latest committed state: two requests
-    /// (some 12 request units). The write is under the ETag that was read.
-    ///
-    /// An owner that lives after all loses the lease at its next write, which is under an older ETag. Then the
-    /// next owner gets the batch again, and a duplicate delivery changes nothing
-    /// ([`projection`](super)).
+    /// Takes a lease away from its owner if `may_release`, decided on the latest committed state: two
+    /// requests (some 12 request units). An owner that lives after all loses the lease at its next write,
+    /// which is under an older ETag. Then the next owner gets the batch again, and a duplicate delivery
+    /// changes nothing ([`projection`](super)).
     pub(crate) async fn release(
         &self,
         id: &str,

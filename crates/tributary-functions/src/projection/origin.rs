@@ -10,10 +10,8 @@ use crate::{
     values::{Timestamp, may_be_rewritten_by_host},
 };
 
-/// An item of a container whose change feed projections read, with its type: an `enum` of all types.
-///
-/// What all projections of a container need to know of its items stands here, once. What a projection
-/// makes of an item stands in the definition of its shape.
+/// An item of a container whose change feed projections read, with its type: an `enum` of all types. It has
+/// what all projections of the container need to know.
 pub trait ChangeFeedItem: DeserializeOwned + Clone + Send + Sync + 'static {
     /// The property that is the partition key of the container.
     const PARTITION_KEY: &'static str;

@@ -278,11 +278,10 @@ impl Projections {
         &self.options
     }
 
-    /// Waits until the projections of a chain, each of which may read what the one before has written, have
-    /// applied the writes of a caller's session, for at most `limit`. Names of no projection are left out.
-    ///
-    /// Costs nothing when the session has no write in their sources, or one whose effect this instance has
-    /// seen; otherwise 1 request unit for each look, and 3 for the first.
+    /// Waits for at most `limit` until the projections of a chain, each of which may read what the one before
+    /// has written, have applied the writes of a caller's session. Costs nothing when the session has no
+    /// write in their sources, or one whose effect this instance has seen; otherwise 1 request unit for each
+    /// look, and 3 for the first.
     pub(crate) async fn wait_for(
         &self,
         chain: &[&'static str],

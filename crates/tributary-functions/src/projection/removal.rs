@@ -93,9 +93,9 @@ pub async fn remove_for_a_slice<R: Removal>(
     let deadline = background.deadline();
     let mut effect = Effect::Unchanged;
     // The first step waits for no other: most parents need no second one.
-    let mut next = background.pacer.charge(step(removal, tombstone)).await;
-    loop {
-        match next? {
+    let mut next = Some(background.pacer.charge(step(removal, tombstone)).await);
+    while let Some(done) = next {
+        match done? {
             RemovalStep::Empty => return Ok(effect),
             RemovalStep::Last => return Ok(Effect::Applied),
             RemovalStep::Full => effect = Effect::Applied,
@@ -103,10 +103,7 @@ pub async fn remove_for_a_slice<R: Removal>(
         if Instant::now() >= deadline {
             break;
         }
-        match background.pacer.run(deadline, step(removal, tombstone)).await {
-            Some(done) => next = done,
-            None => break,
-        }
+        next = background.pacer.run(deadline, step(removal, tombstone)).await;
     }
     background.pacer.charge(continue_later(removal, tombstone)).await?;
     Ok(effect)

@@ -82,22 +82,21 @@ fn missing_field(message: &str) -> Option<&str> {
 }
 
 #[cfg(test)]
+#[expect(dead_code, reason = "items are read and never used")]
 mod tests {
     use serde::Deserialize;
     use serde_json::json;
 
     use super::*;
 
-    #[derive(Debug, Deserialize)]
+    #[derive(Deserialize)]
     #[serde(tag = "type", rename_all = "camelCase")]
-    #[expect(dead_code, reason = "it is read and never used")]
     enum Item {
         Room(Room),
         Seat { id: String },
     }
 
-    #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "it is read and never used")]
+    #[derive(Deserialize)]
     struct Room {
         id: String,
         version: u64,
@@ -105,19 +104,23 @@ mod tests {
         public: Public,
     }
 
-    #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "it is read and never used")]
+    #[derive(Deserialize)]
     struct Public {
         title: String,
         seats: Option<u64>,
     }
 
-    /// Its kind is told by another field, and the type may be anything.
-    #[derive(Debug, Deserialize)]
+    /// Its kind is told by another field.
+    #[derive(Deserialize)]
     #[serde(tag = "state", rename_all = "camelCase")]
-    #[expect(dead_code, reason = "it is read and never used")]
-    enum Label {
-        Live { r#type: String, name: String },
+    enum Label<T> {
+        Live { r#type: T, name: String },
+    }
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Kind {
+        Tag,
     }
 
     fn defect_in<T: DeserializeOwned>(document: &Value) -> String {
@@ -126,53 +129,36 @@ mod tests {
         defect::<T>(&Document::from_json(text.as_str()).unwrap(), &error)
     }
 
-    #[derive(Debug, Deserialize)]
-    #[serde(tag = "state", rename_all = "camelCase")]
-    #[expect(dead_code, reason = "it is read and never used")]
-    enum Checked {
-        Live { r#type: CheckedKind },
-    }
-
-    #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    enum CheckedKind {
-        Tag,
-    }
-
     #[test]
-    fn an_error_never_shows_a_type_that_the_parser_refuses() {
-        let label = json!({"type": "secret", "state": "live"});
-        assert!(!defect_in::<Checked>(&label).contains("secret"));
-    }
-
-    #[test]
-    fn an_error_never_shows_a_type_that_the_parser_does_not_check() {
+    fn an_error_never_shows_a_type_that_the_parser_refuses_or_does_not_check() {
+        let label = json!({"type": "secret", "state": "live", "name": "N"});
+        assert!(!defect_in::<Label<Kind>>(&label).contains("secret"));
         let label = json!({"type": "secret", "name": "N"});
-        assert_eq!(defect_in::<Label>(&label), "it has no `state`");
+        assert_eq!(defect_in::<Label<String>>(&label), "it has no `state`");
         let label = json!({"type": "secret", "state": "live"});
-        assert_eq!(defect_in::<Label>(&label), "it has no `name`");
+        assert_eq!(defect_in::<Label<String>>(&label), "it has no `name`");
     }
 
     #[test]
     fn an_error_names_the_field_and_never_its_value() {
         let good = json!({"type": "room", "id": "p1", "version": 1, "title": "T", "seats": 2});
-        let without = |field: &str| {
-            let mut document = good.clone();
-            document.as_object_mut().unwrap().remove(field);
-            defect_in::<Item>(&document)
+        let defect = |field: &str, value: Option<Value>| {
+            let mut document = good.as_object().unwrap().clone();
+            document.remove(field);
+            document.extend(value.map(|value| (field.to_owned(), value)));
+            defect_in::<Item>(&document.into())
         };
-        let with = |field: &str, value: Value| {
-            let mut document = good.clone();
-            document[field] = value;
-            defect_in::<Item>(&document)
-        };
-        assert_eq!(without("version"), "a `room` has no `version`");
-        assert_eq!(without("title"), "a `room` has no `title`");
-        assert_eq!(without("type"), "it has no `type`");
-        assert_eq!(with("version", json!("secret")), "a `room` has a wrong value in `version`");
-        assert_eq!(with("seats", json!("secret")), "a `room` has a wrong value in `seats`");
-        assert_eq!(with("type", json!("secret")), "its `type` is none of this container");
-        assert!(with("title", json!(["secret"])).contains("`title`"));
+        for (field, value, expected) in [
+            ("version", None, "a `room` has no `version`"),
+            ("title", None, "a `room` has no `title`"),
+            ("type", None, "it has no `type`"),
+            ("version", Some(json!("secret")), "a `room` has a wrong value in `version`"),
+            ("seats", Some(json!("secret")), "a `room` has a wrong value in `seats`"),
+            ("type", Some(json!("secret")), "its `type` is none of this container"),
+        ] {
+            assert_eq!(defect(field, value), expected);
+        }
+        assert!(defect("title", Some(json!(["secret"]))).contains("`title`"));
         assert!(defect_in::<Item>(&json!(["secret"])).starts_with("it is no JSON object"));
     }
 }

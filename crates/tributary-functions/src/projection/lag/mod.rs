@@ -68,18 +68,14 @@ impl Lag {
 }
 
 impl ProjectionLag {
-    /// Returns the lag of the lease that is the farthest behind: the most changes, and the longest wait. None
-    /// if no lease was measured.
-    pub(crate) fn worst(&self) -> Option<Lag> {
+    pub(crate) fn summary(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LagSummary {
+        // That of the lease that is the farthest behind: the most changes, and the longest wait.
         let measured = self.leases.iter().filter_map(|lease| lease.lag);
-        measured.reduce(|one, other| Lag {
+        let worst = measured.reduce(|one, other| Lag {
             changes: one.changes.max(other.changes),
             waits_since: one.waits_since.into_iter().chain(other.waits_since).min(),
-        })
-    }
-
-    pub(crate) fn summary(&self, terms: LeaseTerms, is_paused: bool, now: Timestamp) -> LagSummary {
-        let worst = self.worst().unwrap_or_default();
+        });
+        let worst = worst.unwrap_or_default();
         let is_stopped = |lease: &&MeasuredLease| lease.status(terms, is_paused, now).is_stopped();
         let unmeasured = self.leases.iter().filter(|lease| lease.lag.is_none()).count();
         LagSummary {

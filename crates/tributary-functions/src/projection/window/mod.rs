@@ -111,12 +111,9 @@ pub trait Window: Send + Sync + 'static {
 /// The projection that updates a window from its sources.
 ///
 /// The changes of a batch are decided together and written in one transaction, so a batch of new sources
-/// writes the head once. A copy of a member is replaced only by a newer version. A deleted source leaves a
-/// tombstone, so that a late older version does not bring it back.
-///
-/// When a member of the full window is deleted, the transaction that removes it makes a refill due in the
-/// head. The next delivery that reads this head refills the window from the sources. So a crash between the
-/// two loses nothing.
+/// writes the head once. The transaction that removes a member of the full window makes a refill due in the
+/// head, and the next delivery that reads this head refills the window. So a crash between the two loses
+/// nothing.
 pub struct WindowProjection<W> {
     pub(crate) sources: Container,
     pub(crate) window: Container,
