@@ -166,7 +166,6 @@ impl FromStr for ChaosSpec {
     /// The fault, as one sentence.
     type Err = String;
 
-    /// Reads `duplicates=0.2,reorder=0.2,split=1`.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut spec = Self::default();
         let mut seen = Vec::new();

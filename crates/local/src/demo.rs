@@ -196,7 +196,6 @@ impl DemoRequest {
     }
 }
 
-/// Returns the value with dates for `{3 days ago}`.
 fn dated(value: &Value, today: Date) -> Value {
     match value {
         Value::String(text) => dated_text(text, today).unwrap_or_else(|| text.clone()).into(),
@@ -215,7 +214,6 @@ fn dated_text(text: &str, today: Date) -> Option<String> {
 }
 
 impl Shown {
-    /// Returns the first item that the list lacks.
     async fn missing(&self, client: &Client) -> anyhow::Result<Option<&Map<String, Value>>> {
         let list = ask(client, &Call::get(format!("/api/{}", self.get))).await?.json();
         let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);

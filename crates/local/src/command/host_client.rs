@@ -17,7 +17,6 @@ pub(super) struct HostClient {
 
 pub(super) struct EventReader {
     response: reqwest::Response,
-    /// The begin of the next line.
     rest: BytesMut,
 }
 
@@ -32,15 +31,11 @@ impl HostClient {
         self.client.send(call).await.map_err(|error| self.explained(error))
     }
 
-    pub(super) async fn functions(&self) -> anyhow::Result<Vec<HostedFunction>> {
-        self.read("/admin/local/functions").await
-    }
-
     pub(super) async fn function(&self, name: &str) -> anyhow::Result<HostedFunction> {
-        let functions = self.functions().await?;
+        let functions: Vec<HostedFunction> = self.read("/admin/local/functions").await?;
         let names: Vec<_> = functions.iter().map(|function| function.name.clone()).collect();
-        let mut functions = functions.into_iter();
-        functions.find(|function| function.name.eq_ignore_ascii_case(name)).with_context(|| {
+        let is_it = |function: &HostedFunction| function.name.eq_ignore_ascii_case(name);
+        functions.into_iter().find(is_it).with_context(|| {
             format!("there is no function {name}. The app has {}", names.join(", "))
         })
     }

@@ -76,7 +76,6 @@ pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
     }
 }
 
-/// Makes a request of the examples in the OpenAPI document.
 fn example(
     function: &str,
     methods: &[String],
@@ -109,7 +108,6 @@ fn print_request(request: &Call) -> anyhow::Result<()> {
     print(&text)
 }
 
-/// Sends a request and shows the answer.
 async fn call(host: &HostClient, function: &str, request: Call) -> anyhow::Result<()> {
     let events = host.events().await?;
     // It tells the invocation from others.
@@ -134,7 +132,6 @@ async fn call(host: &HostClient, function: &str, request: Call) -> anyhow::Resul
     Ok(())
 }
 
-/// Runs a function that no request starts, and shows the result.
 async fn run(host: &HostClient, function: &str, documents: Option<&[Value]>) -> anyhow::Result<()> {
     let events = host.events().await?;
     let result = host.run(function, documents).await?;

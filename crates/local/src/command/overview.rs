@@ -11,12 +11,10 @@ use crate::host::{AuthLevel, Console, Function, FunctionApp, FunctionTrigger, Ke
 pub(super) struct Overview {
     pub(super) app: FunctionApp,
     pub(super) url: String,
-    /// The OpenAPI document, if a function serves one.
     pub(super) document: Option<ApiDocument>,
 }
 
 impl Overview {
-    /// Prints the functions: those of each domain in a few lines, or each with its address.
     pub(super) fn print_functions(&self, keys: Option<&Keys>, console: &Console) {
         let domains = if console.is_verbose() { Vec::new() } else { self.domains() };
         if domains.is_empty() {
@@ -44,7 +42,6 @@ impl Overview {
         console.plain("");
     }
 
-    /// Prints that the app is ready, with addresses to try.
     pub(super) fn print_ready(&self, demos: &[Demo], console: &Console) {
         let addresses = self.to_try(demos);
         let width = addresses.iter().map(|(path, _)| path.len()).max().unwrap_or_default();
@@ -116,7 +113,6 @@ impl Overview {
         document.domains().map(lines).collect()
     }
 
-    /// Returns the lines on the functions of some names.
     fn lines(&self, has: impl Fn(&str) -> bool) -> Vec<String> {
         let functions = || self.app.functions().iter().filter(|function| has(&function.name));
         let names = |is: fn(&FunctionTrigger) -> bool| {
@@ -142,7 +138,6 @@ impl Overview {
         lines.map(|(what, names)| format!("{what} {}", names.join(", "))).collect()
     }
 
-    /// Returns the address of a function, or what starts it.
     fn address(&self, function: &Function, keys: Option<&Keys>) -> String {
         match &function.trigger {
             FunctionTrigger::Http(http) => {

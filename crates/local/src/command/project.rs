@@ -87,7 +87,6 @@ impl CargoPackage {
 }
 
 impl Project {
-    /// Reads the project of the workspace of a folder.
     pub(crate) async fn read(folder: &Path) -> anyhow::Result<Self> {
         let output = Command::new(cargo())
             .args(["metadata", "--no-deps", "--format-version", "1"])

@@ -41,7 +41,6 @@ const CONNECTION_SETTING: &str = "CosmosConnection";
 /// An app on its host, or before its first start.
 struct RunningApp {
     root: PathBuf,
-    /// The Cargo project of the app; `None` if there is nothing to build.
     project: Option<Project>,
     cli: StartOptions,
     store: CosmosAccount,
@@ -55,14 +54,12 @@ struct RunningApp {
     running: Option<(AppFiles, Option<SystemTime>)>,
 }
 
-/// The files of an app that the host reads.
 struct AppFiles {
     app: FunctionApp,
     settings: Settings,
     texts: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// The result of an update.
 enum Updated {
     Nothing,
     Handler,
@@ -82,7 +79,6 @@ impl RunningApp {
         Ok(AppFiles { app, settings, texts })
     }
 
-    /// Returns the database and the containers of the app, if it defines any.
     fn containers(&self) -> anyhow::Result<Option<(String, ContainersFile)>> {
         let file = self.root.join(CONTAINERS);
         if !file.is_file() {
@@ -175,7 +171,6 @@ impl RunningApp {
         Ok(folder)
     }
 
-    /// Starts the host with the handler in a folder.
     async fn start(&self, files: &AppFiles, folder: PathBuf) -> anyhow::Result<Host> {
         let Self { cli, store, console, .. } = self;
         let AppFiles { app, settings, .. } = files;
@@ -251,7 +246,6 @@ impl RunningApp {
         }
     }
 
-    /// Ends the host and its handlers. The next update starts them again.
     async fn stop(&mut self) {
         if let Some(host) = self.host.take() {
             host.stop().await;
@@ -334,7 +328,6 @@ impl CosmosAccount {
 /// The time without a change before a build begins: an editor writes several files.
 const QUIET_TIME: Duration = Duration::from_millis(50);
 
-/// A stream of the changes of an app's files.
 struct Changes {
     changed: mpsc::Receiver<()>,
     _watcher: RecommendedWatcher,
@@ -392,7 +385,6 @@ fn is_hidden(folder: &Path) -> bool {
     name.starts_with('.') || name == "node_modules" || name == "target"
 }
 
-/// Runs the app until a signal ends it.
 pub(super) async fn run(cli: StartOptions) -> anyhow::Result<()> {
     let console = if cli.verbose { Console::verbose() } else { Console::stderr() };
     let chaos = cli.chaos.clone().map(|spec| Chaos::new(spec, cli.seed));
@@ -464,7 +456,6 @@ async fn steps(
     }
 }
 
-/// Runs the app on a store with its containers.
 async fn serve(mut app: RunningApp, demos: &[Demo]) -> anyhow::Result<()> {
     if app.cli.cosmos_only {
         return cosmos_only(&app).await;
@@ -522,10 +513,8 @@ async fn watched(mut app: RunningApp, demos: &[Demo]) -> anyhow::Result<()> {
     }
 }
 
-/// The pause between two lines on the progress of a load.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Loads data sets, all at a time, and waits until the app shows them.
 async fn load(
     demos: &[Demo],
     url: &str,

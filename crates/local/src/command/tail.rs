@@ -10,7 +10,6 @@ use super::cli::TailOptions;
 use super::host_client::{EventReader, HostClient};
 use crate::host::{EndedInvocation, HostEvent};
 
-/// The time in which a host that starts again answers.
 const RESTART_DEADLINE: Duration = Duration::from_secs(3);
 const RESTART_INTERVAL: Duration = Duration::from_millis(100);
 

@@ -44,7 +44,6 @@ impl KnownContainers {
         Self { account, known: Mutex::default() }
     }
 
-    /// Returns the container at a path; `None` if it does not exist.
     pub(super) async fn get(&self, path: &ContainerPath) -> Option<Arc<ContainerInfo>> {
         let known = lock(&self.known).get(path).cloned();
         if known.is_some() {

@@ -133,7 +133,6 @@ fn check_value(key: &str, value: &Value) -> Result<(), String> {
     }
 }
 
-/// Checks what a container has as a whole; the error is a sentence about a key.
 fn check(container: &ContainerProperties, written: &Value) -> Result<(), String> {
     if container.id.is_empty() || container.id.contains(['/', '\\', '?', '#']) {
         return Err("`id` must have characters, and none of / \\ ? #".into());

@@ -24,7 +24,6 @@ use serde_json::Value;
 
 use super::operation::ContainerPath;
 
-/// An answer whose body is complete.
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) headers: Headers,
@@ -57,13 +56,7 @@ impl Emulator {
         let http = InMemoryEmulatorHttpClient::try_new(account)?;
         Ok(Self { store: http.store(), http })
     }
-}
 
-fn virtual_region(region: &Region) -> VirtualRegion {
-    VirtualRegion::new(&region.name, region.url.clone())
-}
-
-impl Emulator {
     /// Answers a request. A region that is paused answers with the state when it was paused, or with
     /// 404 and sub-status 1002 when the session token of the request asks for more.
     pub(super) async fn send(&self, request: &Request) -> Result<Response, CosmosError> {
@@ -97,7 +90,6 @@ impl Emulator {
         created().is_some()
     }
 
-    /// Returns the physical partitions of a container.
     pub(super) fn partitions(&self, path: &ContainerPath) -> Vec<u32> {
         // The children of no parents are all partitions.
         self.store.child_partition_ids(&path.database, &path.container, &[])
@@ -118,7 +110,6 @@ impl Emulator {
         self.store.wait_for_split(&path.database, &path.container, partition).await;
     }
 
-    /// Adds a region with all present data.
     pub(super) fn add_region(&self, region: &Region) -> Result<(), CosmosError> {
         self.store.add_region(virtual_region(region), SeedingPolicy::Immediate)
     }
@@ -140,4 +131,8 @@ impl Emulator {
 
 pub(super) fn failure(reason: impl std::fmt::Display) -> CosmosError {
     CosmosError::builder().with_message(reason.to_string()).build()
+}
+
+fn virtual_region(region: &Region) -> VirtualRegion {
+    VirtualRegion::new(&region.name, region.url.clone())
 }

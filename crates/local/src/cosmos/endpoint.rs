@@ -253,7 +253,6 @@ impl TransportClient for Transport {
     }
 }
 
-/// The time that requests under way have to end when the server stops.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// A server that runs until it is stopped or dropped.

@@ -84,7 +84,6 @@ impl Expiry {
         }
     }
 
-    /// Deletes the items that have expired at `now` (seconds since 1970), and returns their number.
     pub(super) async fn sweep(
         &self,
         account: &Account,
@@ -110,7 +109,6 @@ impl Expiry {
         deleted
     }
 
-    /// Deletes an item if it has expired, and otherwise schedules it for its time.
     async fn expire(
         &self,
         account: &Account,

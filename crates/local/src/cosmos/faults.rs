@@ -60,7 +60,6 @@ impl Faults {
         Self { pending: Mutex::default(), chaos }
     }
 
-    /// Adds a fault for the next `times` requests, for a test.
     pub(super) fn add(&self, fault: Fault, kind: RequestKind, container: &str, times: usize) {
         let met = RequestFault { fault, retry_after_ms: 1 };
         let container = container.to_owned();

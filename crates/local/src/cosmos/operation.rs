@@ -63,7 +63,6 @@ pub(super) struct ContainerPath {
 }
 
 impl ContainerPath {
-    /// Returns the segments of the path of an item in this container.
     pub(super) fn item<'a>(&'a self, id: &'a str) -> [&'a str; 6] {
         ["dbs", &self.database, "colls", &self.container, "docs", id]
     }
@@ -203,7 +202,6 @@ pub(super) fn wrap_bare_patch(operation: &StoreOperation, request: &mut Request)
     }
 }
 
-/// A written item, with its unparsed `ttl`.
 pub(super) struct WrittenItem {
     pub(super) id: String,
     pub(super) ttl: Ttl,
@@ -211,7 +209,6 @@ pub(super) struct WrittenItem {
 
 /// The time to live of an item, as far as it is known before the write.
 pub(super) enum Ttl {
-    /// Its property `ttl`, if it has one.
     Property(Option<Value>),
     /// A patch may set it or not, and a deletion ends it: only a read of the item shows it.
     Unknown,

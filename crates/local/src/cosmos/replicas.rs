@@ -66,7 +66,6 @@ impl Drop for FrozenReplica {
 }
 
 impl Region {
-    /// Creates a replica of the account with this address.
     pub(super) fn replica(name: &str, base_url: &Url) -> Option<Self> {
         let mut url = base_url.clone();
         let host = format!("{}.localhost", name.replace(' ', "-").to_lowercase());
@@ -74,7 +73,6 @@ impl Region {
         Some(Self { name: name.to_owned(), url })
     }
 
-    /// Returns the request, addressed to this region.
     pub(super) fn request(&self, request: &Request) -> Request {
         let mut addressed = request.clone();
         let url = addressed.url_mut();
@@ -186,7 +184,6 @@ impl Drop for CaughtUp {
     }
 }
 
-/// The replicas that a request may see.
 #[derive(Debug, Default)]
 pub(super) struct Candidates<'a> {
     pub(super) replicas: Vec<Region>,
@@ -235,7 +232,6 @@ pub(super) fn hide_replica(response: &mut Response) {
 /// The lag of each replica at most, in milliseconds.
 const MAX_LAG_MS: [u64; 4] = [20, 100, 500, 2_000];
 
-/// The replicas that lag at random.
 #[derive(Debug)]
 pub(super) struct Lagging {
     chaos: Chaos,
@@ -259,7 +255,6 @@ struct Moments {
 }
 
 impl Lagging {
-    /// Creates the replicas of an account with this address, if chaos asks for stale reads.
     pub(super) fn from_chaos(chaos: Option<&Chaos>, base_url: &Url) -> Option<Self> {
         let chaos = chaos.filter(|chaos| chaos.spec().probability(ChaosKind::Stale) > 0.0)?.clone();
         let lag = |(number, most_ms)| {
@@ -282,7 +277,6 @@ impl Lagging {
         self.replicas.iter().map(|lag| &lag.replica)
     }
 
-    /// Returns true if a replica is due to show another moment.
     pub(super) fn is_due(&self) -> bool {
         let now = Instant::now();
         !self.chaos.is_stopped()

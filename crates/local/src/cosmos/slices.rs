@@ -77,18 +77,15 @@ pub(super) async fn query(
 struct Scan {
     /// The number of items that the page lacks.
     missing: u32,
-    /// The start of the next slice.
     start: u128,
     width: u128,
     end: Bound,
-    /// The position behind which the page begins.
     continuation: Option<String>,
 }
 
 #[derive(Clone)]
 struct Bound {
     key: u128,
-    /// The header of the request.
     header: Option<String>,
 }
 
@@ -175,7 +172,6 @@ impl Slice {
     }
 }
 
-/// The emulator's continuation of such queries.
 #[derive(Deserialize, Serialize)]
 struct Position {
     kind: String,
@@ -208,7 +204,6 @@ fn is_name(word: &str) -> bool {
     word.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// Returns the range of a physical partition.
 pub(super) async fn bounds(
     account: &Account,
     container: &ContainerPath,

@@ -16,7 +16,6 @@ use super::store::EndpointStore;
 /// The properties that the store gives to each item.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_ts", "_attachments", "_lsn"];
 
-/// An item, with the properties that the store has given to it.
 pub(crate) type StoredItem = Map<String, Value>;
 
 pub(crate) struct Snapshots {
@@ -27,7 +26,6 @@ pub(crate) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Takes snapshots of these containers, which must exist.
     pub(crate) async fn new(
         endpoint: &CosmosEndpoint,
         database: &str,

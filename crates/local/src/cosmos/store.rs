@@ -83,7 +83,6 @@ impl EndpointStore {
         })
     }
 
-    /// Returns the number of writes to a container since the start, those of the expiry not counted.
     pub(super) fn writes_to(&self, container: &ContainerPath) -> u64 {
         lock(&self.writes).get(container).copied().unwrap_or_default()
     }
@@ -124,7 +123,6 @@ impl EndpointStore {
         &self.account.base_url
     }
 
-    /// Answers a client's request, from a socket or from this process.
     pub(super) async fn execute(
         self: &Arc<Self>,
         mut request: Request,
@@ -160,7 +158,6 @@ impl EndpointStore {
         Ok(response)
     }
 
-    /// Answers a request of the data plane, or fails with its fault.
     async fn execute_data(&self, data: DataRequest<'_>) -> Result<Response, CosmosError> {
         let DataRequest { kind, container, request, .. } = data;
         let met = self.faults.take(kind, &container.container);
@@ -193,7 +190,6 @@ impl EndpointStore {
         met.map_or(response, |met| Ok(met.answer()))
     }
 
-    /// Splits the first physical partition of a container, and returns after the split.
     pub(super) async fn split(&self, container: &ContainerPath) {
         let backend = &self.account.backend;
         let Some(&partition) = backend.partitions(container).first() else { return };
@@ -232,7 +228,6 @@ impl EndpointStore {
         self.charged(known, data).await
     }
 
-    /// Sends a data-plane request to the backend, and adds the charge to the answer.
     async fn charged(
         &self,
         known: &ContainerInfo,
@@ -284,14 +279,12 @@ impl EndpointStore {
         self.feed_orders.forget(&gone);
     }
 
-    /// Deletes the items that have expired at `now`, and returns their number.
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         let Self { account, containers, replicas, feed_orders, .. } = self;
         self.expiry.sweep(account, containers, replicas, feed_orders, now).await
     }
 
-    /// Sends a data-plane request to the backend.
     async fn answer(&self, data: DataRequest<'_>) -> Result<Response, CosmosError> {
         let Self { account, containers, replicas, feed_orders, .. } = self;
         let DataRequest { kind, container, request, .. } = data;
@@ -305,7 +298,6 @@ impl EndpointStore {
     }
 }
 
-/// Returns the id in the body of a request that creates or replaces a container.
 fn written_id(request: &Request) -> Option<String> {
     let body: Value = serde_json::from_slice(&body_of(request)).ok()?;
     body.get("id")?.as_str().map(str::to_owned)

@@ -23,7 +23,6 @@ use super::function::{Function, FunctionTrigger};
 use super::invoke::Invoker;
 use super::wire::{self, Attempt, InvocationAnswer, TimerStatus};
 
-/// A function of a running host.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HostedFunction {
@@ -50,7 +49,6 @@ pub(crate) enum HostedTrigger {
     },
 }
 
-/// The result of a run by hand.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ManualResult {
@@ -119,15 +117,16 @@ const MAX_WAITING_EVENTS: usize = 1024;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub(crate) enum HostEvent {
-    /// An invocation or a request has ended.
     Ended(EndedInvocation),
-    /// The handler has written a line.
-    Line { text: String },
+    Line {
+        text: String,
+    },
     /// The reader was too slow for some events.
-    Skipped { count: u64 },
+    Skipped {
+        count: u64,
+    },
 }
 
-/// An invocation or a request that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EndedInvocation {
@@ -147,7 +146,6 @@ pub(crate) struct EndedInvocation {
     pub(crate) trace_parent: Option<String>,
 }
 
-/// The events of a host. All clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct HostEvents(broadcast::Sender<HostEvent>);
 
@@ -211,7 +209,6 @@ pub(super) fn manual_body(function: &Function, request: &[u8]) -> Result<String,
     }
 }
 
-/// Returns the status of a host, with the fields of the Functions host.
 pub(super) fn status(instance_id: &str, started: Instant) -> Value {
     let computer = ["COMPUTERNAME", "HOSTNAME"].iter().find_map(|name| std::env::var(name).ok());
     json!({

@@ -119,7 +119,6 @@ impl FunctionApp {
         self.has_homepage
     }
 
-    /// Returns the route of the function that serves the OpenAPI document.
     pub(crate) fn openapi_route(&self) -> Option<&str> {
         let routes = self.functions.iter().filter_map(Function::http).map(|http| &*http.route);
         routes.into_iter().find(|route| route.ends_with("openapi.json"))

@@ -92,7 +92,6 @@ impl Console {
         }
     }
 
-    /// Prints a line that came with the answer to an invocation.
     /// Prints a line without a time.
     pub fn plain(&self, text: &str) {
         self.write(Style::new(), text);
@@ -164,7 +163,6 @@ impl Console {
         }
     }
 
-    /// Prints the line of a failed request or invocation, with the reason.
     pub(super) fn failed(&self, ended: Ended<'_>, reason: &str) {
         self.events.send(|| ended.event(false, reason.to_owned()));
         self.error(&ended.as_core_tools("Failed", reason));

@@ -40,7 +40,6 @@ pub struct FeedPump {
 }
 
 const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(1);
-/// The pause after an error of the store.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
 /// The SDK has used up its retries on a partition that splits.
 const SPLIT_RETRIES_EXHAUSTED: SubStatusCode = SubStatusCode::new(20206);
@@ -233,7 +232,6 @@ impl FeedPump {
     }
 }
 
-/// Returns true if the partition is about to split.
 fn is_splitting(error: &CosmosError) -> bool {
     u16::from(error.status()) == 410 || error.status().sub_status() == Some(SPLIT_RETRIES_EXHAUSTED)
 }
@@ -269,7 +267,6 @@ pub enum FeedError {
     Other(#[from] anyhow::Error),
 }
 
-/// Opens a container of a trigger.
 pub(super) async fn open(
     client: &CosmosClient,
     database: &str,
@@ -315,10 +312,8 @@ impl Default for FeedOptions {
     }
 }
 
-/// The pages of a change feed.
 pub(super) type Pages = ChangeFeedPageIterator<ChangeFeedItem<Value>>;
 
-/// Returns the changes from a lease's position on.
 pub(super) async fn pages(
     container: &ContainerClient,
     trigger: &CosmosTrigger,
@@ -361,7 +356,6 @@ pub(super) fn epk_range(range: &FeedRange) -> EpkRange {
     EpkRange { min: range.min_inclusive().to_hex(), max: range.max_exclusive().to_hex() }
 }
 
-/// Returns the range of a lease as the SDK has it.
 pub(super) fn feed_range(range: &EpkRange) -> Result<FeedRange, CosmosError> {
     let min = EffectivePartitionKey::try_from(range.min.as_str())?;
     FeedRange::new(min, EffectivePartitionKey::try_from(range.max.as_str())?)

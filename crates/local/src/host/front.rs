@@ -43,7 +43,6 @@ pub(super) struct Front {
     pub(super) stop: CancellationToken,
 }
 
-/// The HTTP function of a route.
 pub(super) struct HttpTarget {
     function: String,
     auth_level: AuthLevel,
@@ -56,7 +55,6 @@ const MAX_ADMIN_BODY_BYTES: usize = 100 * 1024 * 1024;
 /// The longest request line: method, target and version.
 const MAX_LINE_BYTES: usize = 8 * 1024;
 
-/// Returns the routes of an app.
 pub(super) fn routes(app: &FunctionApp) -> RouteTable<HttpTarget> {
     let mut routes = RouteTable::default();
     let open = app.functions().iter().map(|function| (function, false));
@@ -85,7 +83,6 @@ impl Front {
         self.options.keys.as_ref().map_or(AuthLevel::Admin, level)
     }
 
-    /// Answers `/admin/<what>`.
     async fn admin(&self, what: &str, request: Request) -> Response {
         const OTHERS: [&str; 4] =
             ["host/status", "local/events", "local/functions", "local/openapi"];

@@ -329,7 +329,6 @@ fn read_cosmos(
     })
 }
 
-/// Replaces the settings in the text of a field.
 fn resolved(
     node: &Node<'_>,
     field: &str,

@@ -73,7 +73,6 @@ impl<'a> Node<'a> {
         self.typed(field, "true or false", Value::as_bool)
     }
 
-    /// Returns true if the field is present and true.
     pub(super) fn is_true(&self, field: &str) -> Result<bool, ConfigError> {
         Ok(self.boolean(field)?.unwrap_or(false))
     }

@@ -24,7 +24,6 @@ use tokio::time::Instant;
 use super::feed::{FeedError, epk_range, feed_range, feed_ranges, open};
 use super::function::CosmosTrigger;
 
-/// The number of attempts to acquire a lease that another host has written meanwhile.
 const MAX_ACQUIRE_ATTEMPTS: u32 = 10;
 
 #[derive(Debug, Clone)]

@@ -10,7 +10,6 @@ use time::PrimitiveDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::{datetime, format_description};
 
-/// The deepest nesting that the reader accepts.
 const MAX_DEPTH: usize = 64;
 
 /// `extensions.cosmosDB.serializerSettings.dateParseHandling` of `host.json`.

@@ -56,7 +56,6 @@ pub struct HandlerProcess {
     supervisor: AbortOnDropHandle<()>,
 }
 
-/// The reason for a kill of the handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kill {
     /// An invocation took longer than `functionTimeout`.
@@ -83,7 +82,6 @@ const ERROR_INTERVAL: Duration = Duration::from_mins(30);
 const READY_INTERVAL: Duration = Duration::from_millis(25);
 /// The time in which a replaced handler has to finish the requests in flight.
 const REPLACE_GRACE: Duration = Duration::from_secs(10);
-/// The exit code with which the handler asks for a restart.
 const INTENDED_RESTART: i32 = 200;
 
 impl HandlerProcess {
@@ -139,11 +137,8 @@ impl HandlerWatch {
     /// Waits until the handler has failed for good.
     pub async fn failed(&self) -> HandlerError {
         let mut state = self.state.clone();
-        let failed = state.wait_for(|state| matches!(state, HandlerState::Failed(_))).await;
-        match failed.as_deref() {
-            Ok(HandlerState::Failed(error)) => error.clone(),
-            _ => ended(),
-        }
+        let _ = state.wait_for(|state| matches!(state, HandlerState::Failed(_))).await;
+        self.url().await.err().unwrap_or_else(ended)
     }
 
     /// Kills the process, and with it every invocation in flight. The process is restarted. Three such
@@ -229,7 +224,6 @@ impl Supervisor {
         }
     }
 
-    /// Runs the handler once, until it ends.
     async fn run_once(&mut self, port: u16) -> Result<End, HandlerError> {
         let mut group = ProcessGroup::spawn(&self.options, port, &self.console)?;
         let url = format!("http://127.0.0.1:{port}");

@@ -169,7 +169,6 @@ impl Proxy<'_> {
     }
 }
 
-/// Turns the head of the caller's request into that of the request to the handler.
 fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     let target: Uri = format!("{url}{path}").parse().map_err(|_| "not a URL".to_owned())?;
@@ -202,7 +201,6 @@ fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Turns the handler's answer into the answer to the caller.
 async fn answered(request: &Parts, response: Response) -> Result<Response, String> {
     let (mut head, body) = response.into_parts();
     remove_hop_by_hop(&mut head.headers);

@@ -24,7 +24,6 @@ pub(super) fn decoded(path: &str) -> Result<String, HasNul> {
     Ok(without_dots(&decoded))
 }
 
-/// Returns the escaped character at the start of a text.
 fn escaped_char(text: &str) -> Option<char> {
     let mut bytes = [0; 4];
     let mut escapes = text.as_bytes().chunks(3);

@@ -65,7 +65,6 @@ impl Settings {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Returns true if the setting exists and is `true` or `1`.
     pub(super) fn is_true(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("true"))
     }

@@ -175,7 +175,6 @@ fn dotnet(time: OffsetDateTime) -> String {
 /// .NET's `COR_E_EXCEPTION`.
 const HRESULT: i64 = -2_146_233_088;
 
-/// Returns the exception of an attempt of the function's invocation `id` that ended with `failure`.
 fn exception(function: &str, id: &str, failure: &InvocationFailure) -> Value {
     let (status, message) = if let InvocationFailure::Status(status) = failure {
         let reason = http::StatusCode::from_u16(*status).ok();

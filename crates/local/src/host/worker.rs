@@ -207,7 +207,6 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// Delivers a batch until it is applied or lost.
     pub(super) async fn deliver(
         &self,
         batch: &DocumentBatch,

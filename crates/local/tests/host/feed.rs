@@ -13,11 +13,10 @@ use futures::{TryStreamExt as _, future};
 use serde_json::{Value, json};
 use tributary_local::chaos::{Chaos, ChaosKind};
 use tributary_local::cosmos::{EndpointOptions, Fault, RequestKind};
-use tributary_local::host::{FeedOptions, FeedPump, InvocationResult, Invoker, RouterInvoker};
+use tributary_local::host::{FeedOptions, FeedPump, InvocationResult, Invoker};
 
 use crate::support::{
-    Handler, Received, Reply, RunningPump, Store, cosmos_function, eventually, feed_options,
-    function,
+    Handler, Received, RunningPump, Store, cosmos_function, eventually, feed_options, function,
 };
 
 fn all_ids(received: &[Received]) -> Vec<String> {
@@ -69,7 +68,7 @@ async fn a_batch_has_at_most_max_items_per_invocation() {
 #[tokio::test]
 async fn only_a_successful_batch_is_checkpointed() {
     let (store, handler) = one_change().await;
-    handler.then(&[Reply::InvocationFailure; 5]);
+    handler.fails(5);
     let function = function(&cosmos_function());
     let error = store.pump(&function, &handler, feed_options()).drain().await.unwrap_err();
 
@@ -86,7 +85,7 @@ async fn without_a_retry_policy_a_failed_batch_is_lost_with_an_error() {
     let (store, handler) = one_change().await;
     let mut json = cosmos_function();
     json.as_object_mut().unwrap().remove("retry");
-    handler.then(&[Reply::InvocationFailure]);
+    handler.fails(1);
     let options = feed_options();
     let pump = store.pump(&function(&json), &handler, options.clone());
 
@@ -95,21 +94,6 @@ async fn without_a_retry_policy_a_failed_batch_is_lost_with_an_error() {
     assert_eq!(handler.received().len(), 1);
     assert_eq!(handler.received()[0].body["Metadata"].get("RetryContext"), None);
     assert!(options.console.lines().iter().any(|line| line.contains("LOST: 1 changes for Copies")));
-}
-
-#[tokio::test]
-async fn an_empty_success_is_reported_as_the_hang_that_it_would_be() {
-    let (store, handler) = one_change().await;
-    handler.then(&[Reply::Empty]);
-    let options = feed_options();
-    store.pump(&function(&cosmos_function()), &handler, options.clone()).drain().await.unwrap();
-
-    let lines = options.console.lines();
-    assert!(
-        lines.iter().any(|line| line.contains("would wait until functionTimeout")),
-        "{lines:?}"
-    );
-    assert_eq!(handler.received().len(), 2);
 }
 
 #[tokio::test]
@@ -255,7 +239,7 @@ async fn a_lease_is_acquired_while_its_owner_writes_it() {
     store.leases.upsert_item(id.clone(), &id, &lease, None).await.unwrap();
 
     let other = store.endpoint.client().await.unwrap();
-    let invoker = Arc::new(RouterInvoker(handler.router()));
+    let invoker = Arc::new(handler.clone());
     let pump = FeedPump::new(other, &function, invoker, feed_options()).unwrap();
     assert_eq!(pump.drain().await.unwrap(), 1);
     drop(behind);

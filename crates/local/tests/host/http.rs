@@ -36,17 +36,29 @@ pub(crate) async fn start(
     (Host::start(app, settings, options).await.unwrap(), console)
 }
 
+fn timer(schedule: &str) -> Value {
+    let kind = "timerTrigger";
+    json!({ "bindings": [{ "type": kind, "direction": "in", "name": "timer", "schedule": schedule }] })
+}
+
+/// Waits until this number of invocations has run, and returns them.
+async fn recorded(host: &Host, count: usize) -> Value {
+    eventually("the timer ran", async || {
+        let recorded = get(&format!("{}/api/recorded", host.url())).await.json();
+        (recorded.as_array().unwrap().len() >= count).then_some(recorded)
+    })
+    .await
+}
+
 /// Returns an app with one route for all, a timer that is never due, and no change feed.
 fn app() -> Folder {
-    let timer = json!({ "bindings": [{ "type": "timerTrigger", "direction": "in",
-        "name": "timer", "schedule": "0 0 0 1 1 *" }] });
     staged(&[
         ("Admin", http_function("api/secret", &["get"], "admin")),
         ("Change", http_function("api/change", &["get"], "function")),
         ("Control", http_function("api/control", &["post"], "anonymous")),
         ("Recorded", http_function("api/recorded", &["get"], "anonymous")),
         ("Rest", http_function("api/rest/{*path}", &[], "anonymous")),
-        ("Nightly", timer),
+        ("Nightly", timer("0 0 0 1 1 *")),
     ])
 }
 
@@ -163,11 +175,7 @@ async fn admin_runs_a_function_on_request() {
     assert_eq!(post(&admin("None"), &json!({})).await.status, StatusCode::NOT_FOUND);
     assert_eq!(get(&admin("Nightly")).await.status, StatusCode::METHOD_NOT_ALLOWED);
 
-    let recorded = eventually("the timer ran", async || {
-        let recorded = get(&format!("{}/api/recorded", host.url())).await.json();
-        (!recorded.as_array().unwrap().is_empty()).then_some(recorded)
-    })
-    .await;
+    let recorded = recorded(&host, 1).await;
     assert_eq!(recorded[0]["function"], "Nightly");
     assert_eq!(recorded[0]["body"]["Data"]["timer"]["IsPastDue"], false);
     eventually("the answer's log line is printed", async || {
@@ -179,16 +187,12 @@ async fn admin_runs_a_function_on_request() {
 
 #[tokio::test]
 async fn a_timer_runs_when_it_is_due() {
-    let timer = json!({ "bindings": [{ "type": "timerTrigger", "direction": "in",
-        "name": "timer", "schedule": "* * * * * *" }] });
-    let app =
-        staged(&[("Often", timer), ("Recorded", http_function("api/recorded", &[], "anonymous"))]);
+    let app = staged(&[
+        ("Often", timer("* * * * * *")),
+        ("Recorded", http_function("api/recorded", &[], "anonymous")),
+    ]);
     let (host, _) = start(&app, &settings(), None).await;
-    let recorded = eventually("the timer ran twice", async || {
-        let recorded = get(&format!("{}/api/recorded", host.url())).await.json();
-        (recorded.as_array().unwrap().len() >= 2).then_some(recorded)
-    })
-    .await;
+    let recorded = recorded(&host, 2).await;
     // The host keeps no status of a schedule that is shorter than a minute.
     let timer = &recorded[1]["body"]["Data"]["timer"];
     let expected = json!({

@@ -63,6 +63,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Checks the exit code and that a text is on stderr.
+#[track_caller]
+fn ends(output: &Output, code: i32, said: &str) {
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    assert!(stderr.contains(said), "{said:?} is not in {stderr}");
+}
+
 fn tail(arguments: &[&str]) -> Child {
     let mut child = local(&[&["tail"], arguments].concat()).spawn().unwrap();
     // The line says that it has begun to follow.
@@ -82,13 +90,11 @@ fn an_http_function_gets_the_example_of_the_document_or_a_file() {
 
     let control = app.file("control.json", &json!({ "reply": "ok", "times": 0 }));
     let done = app.invoke(&["control", "--body", &control]);
-    assert!(done.status.success(), "{}", text(&done.stderr));
+    ends(&done, 0, "→ 204 No Content in ");
     // The echo answers 418.
     let refused = app.invoke(&["Echo", "--example"]);
-    assert_eq!(refused.status.code(), Some(1));
-    let stderr = text(&refused.stderr);
-    assert!(stderr.contains("→ 418 I'm a teapot in "), "{stderr}");
-    assert!(stderr.contains("error: Echo answered 418"), "{stderr}");
+    ends(&refused, 1, "→ 418 I'm a teapot in ");
+    ends(&refused, 1, "error: Echo answered 418");
     let echoed: Value = serde_json::from_slice(&refused.stdout).unwrap();
     assert!(echoed.to_string().contains("/api/rooms/r%201"), "{echoed}");
     app.running.end_by("-INT");
@@ -98,30 +104,19 @@ fn an_http_function_gets_the_example_of_the_document_or_a_file() {
 fn a_trigger_gets_documents_and_a_failure_is_the_exit_code() {
     let app = App::start();
     let none = app.invoke(&["Copies"]);
-    assert_eq!(none.status.code(), Some(1));
-    assert!(text(&none.stderr).contains("no batch since the start"), "{}", text(&none.stderr));
+    ends(&none, 1, "no batch since the start");
 
     let documents = app.file("documents.json", &json!([{ "id": "p1" }, { "id": "p2" }]));
     let mut followed = tail(&["--port", &app.port, "--function", "copies"]);
     let done = app.invoke(&["Copies", "--documents", &documents]);
-    assert!(done.status.success(), "{}", text(&done.stderr));
-    assert!(
-        text(&done.stderr).contains("Copies: 2 documents succeeded in "),
-        "{}",
-        text(&done.stderr)
-    );
+    ends(&done, 0, "Copies: 2 documents succeeded in ");
     let recorded = app.invoke(&["Recorded"]);
     assert!(text(&recorded.stdout).contains("p2"), "{}", text(&recorded.stdout));
 
     let control = app.file("control.json", &json!({ "reply": "fail", "times": 1 }));
     app.invoke(&["Control", "--body", &control]);
     let failed = app.invoke(&["Copies", "--documents", &documents]);
-    assert_eq!(failed.status.code(), Some(1));
-    assert!(
-        text(&failed.stderr).contains("error: Copies failed after "),
-        "{}",
-        text(&failed.stderr)
-    );
+    ends(&failed, 1, "error: Copies failed after ");
 
     app.running.end_by("-INT");
     assert!(followed.wait().unwrap().success());
@@ -140,16 +135,10 @@ fn without_an_app_or_a_function_the_error_says_what_to_do() {
         std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     for command in [&["invoke", "Copies"][..], &["tail"]] {
         let output = local(&[command, &["--port", &unused.to_string()]].concat()).output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        let stderr = text(&output.stderr);
-        assert!(stderr.contains("start one with `cargo local`"), "{stderr}");
+        ends(&output, 1, "start one with `cargo local`");
     }
     let app = App::start();
     let unknown = app.invoke(&["Copy"]);
-    assert!(
-        text(&unknown.stderr).contains("no function Copy. The app has Control, Copies"),
-        "{}",
-        text(&unknown.stderr)
-    );
+    ends(&unknown, 1, "no function Copy. The app has Control, Copies");
     app.running.end_by("-INT");
 }

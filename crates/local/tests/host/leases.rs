@@ -15,11 +15,10 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tributary_local::cosmos::RequestKind;
-use tributary_local::host::{FeedOptions, FeedPump, InvocationResult, Invoker, RouterInvoker};
+use tributary_local::host::{FeedOptions, FeedPump, InvocationResult, Invoker};
 
 use crate::support::{
-    Handler, Received, Reply, RunningPump, Store, cosmos_function, eventually, feed_options,
-    function,
+    Handler, Received, RunningPump, Store, cosmos_function, eventually, feed_options, function,
 };
 
 /// A lease as version 3.64 of the .NET SDK has written it.
@@ -108,11 +107,11 @@ struct Running {
 }
 
 impl Running {
-    async fn new(replies: &[Reply]) -> Self {
+    async fn new(n_failures: usize) -> Self {
         let store = Store::new(1).await;
         store.put("p1", json!({})).await;
         let handler = Handler::default();
-        handler.then(replies);
+        handler.fails(n_failures);
         let mut json = cosmos_function();
         json["bindings"][0]["leaseRenewInterval"] = 20.into();
         let options = FeedOptions {
@@ -137,13 +136,13 @@ impl Running {
 
 #[tokio::test]
 async fn an_owner_renews_its_lease_with_and_without_changes() {
-    let running = Running::new(&[Reply::InvocationFailure; 1_000]).await;
+    let running = Running::new(1_000).await;
     eventually("a batch", async || (running.handler.received().len() > 2).then_some(())).await;
     running.is_renewed("the owner renews while the batch fails").await;
     assert_eq!(lease(&running.store).await["ContinuationToken"], Value::Null);
     running.end().await;
 
-    let running = Running::new(&[]).await;
+    let running = Running::new(0).await;
     eventually("the batch is acknowledged", async || {
         let lease =
             items(&running.store).await.into_iter().find(|lease| lease["LeaseToken"] == "0");
@@ -156,7 +155,7 @@ async fn an_owner_renews_its_lease_with_and_without_changes() {
 
 #[tokio::test]
 async fn a_lease_that_an_operator_takes_away_is_acquired_again() {
-    let running = Running::new(&[]).await;
+    let running = Running::new(0).await;
     let received = |running: &Running| running.handler.received().len();
     eventually("a batch", async || (received(&running) == 1).then_some(())).await;
     release(&running.store).await;
@@ -192,7 +191,7 @@ async fn leased(store: &Store) -> Vec<String> {
 async fn children_continue_from_the_position_of_their_parent() {
     let store = Store::new(1).await;
     let handler = Handler::default();
-    let pump = || pump(&store, &cosmos_function(), RouterInvoker(handler.router()));
+    let pump = || pump(&store, &cosmos_function(), handler.clone());
     store.fill("before", 20).await;
     assert_eq!(pump().drain().await.unwrap(), 20);
     store.fill("between", 20).await;
@@ -230,7 +229,7 @@ impl Invoker for SplitsFirst {
             let leases = leased(&self.store).await.len();
             self.later_leases.lock().unwrap().push(leases);
         }
-        RouterInvoker(self.handler.router()).invoke(function, id, body).await
+        self.handler.invoke(function, id, body).await
     }
 }
 

@@ -4,18 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::extract::{Path as UrlPath, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use axum::routing::post;
-use axum::{Json, Router};
+use async_trait::async_trait;
 use azure_data_cosmos::{ContainerClient, CosmosClient};
+use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
+use tributary_local::host::wire::InvocationAnswer;
 use tributary_local::host::{
-    Console, FeedOptions, FeedPump, Function, FunctionApp, RouterInvoker, Settings,
+    Console, FeedOptions, FeedPump, Function, FunctionApp, InvocationFailure, InvocationResult,
+    Invoker, Settings,
 };
 
 /// A folder that is deleted on drop.
@@ -140,7 +139,7 @@ impl Store {
         handler: &Handler,
         options: FeedOptions,
     ) -> FeedPump {
-        let invoker = Arc::new(RouterInvoker(handler.router()));
+        let invoker = Arc::new(handler.clone());
         FeedPump::new(self.client.clone(), function, invoker, options).unwrap()
     }
 }
@@ -195,49 +194,36 @@ impl Received {
     }
 }
 
-/// A handler in this process that answers from a list, and then with success.
+/// A handler in this process that fails as often as it is told, and then succeeds.
 #[derive(Clone, Default)]
 pub(crate) struct Handler {
     received: Arc<Mutex<Vec<Received>>>,
-    answers: Arc<Mutex<Vec<Reply>>>,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) enum Reply {
-    InvocationFailure,
-    Empty,
+    failures: Arc<Mutex<usize>>,
 }
 
 impl Handler {
-    /// Sets the next answers, the last one first.
-    pub(crate) fn then(&self, replies: &[Reply]) {
-        self.answers.lock().unwrap().extend_from_slice(replies);
+    /// Lets the next `times` invocations fail.
+    pub(crate) fn fails(&self, times: usize) {
+        *self.failures.lock().unwrap() = times;
     }
 
     pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
-
-    pub(crate) fn router(&self) -> Router {
-        Router::new().route("/{function}", post(invoke)).with_state(self.clone())
-    }
 }
 
-async fn invoke(
-    State(handler): State<Handler>,
-    UrlPath(function): UrlPath<String>,
-    headers: HeaderMap,
-    Json(body): Json<Value>,
-) -> Response {
-    assert_eq!(headers[header::CONTENT_TYPE], "application/json; charset=utf-8");
-    let id = headers["x-azure-functions-invocationid"].to_str().unwrap().to_owned();
-    handler.received.lock().unwrap().push(Received { function, id, body });
-    match handler.answers.lock().unwrap().pop() {
-        Some(Reply::InvocationFailure) => (StatusCode::INTERNAL_SERVER_ERROR, "no").into_response(),
-        Some(Reply::Empty) => StatusCode::OK.into_response(),
-        None => {
-            Json(json!({ "Outputs": {}, "Logs": ["done"], "ReturnValue": null })).into_response()
-        }
+#[async_trait]
+impl Invoker for Handler {
+    async fn invoke(&self, function: &str, id: &str, body: Bytes) -> InvocationResult {
+        let body = serde_json::from_slice(&body).unwrap();
+        let (function, id) = (function.to_owned(), id.to_owned());
+        self.received.lock().unwrap().push(Received { function, id, body });
+        let mut failures = self.failures.lock().unwrap();
+        let Some(fewer) = failures.checked_sub(1) else {
+            return Ok(InvocationAnswer::default());
+        };
+        *failures = fewer;
+        Err(InvocationFailure::Status(500))
     }
 }
 

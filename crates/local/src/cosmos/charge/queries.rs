@@ -12,7 +12,6 @@ use super::super::emulator::Response;
 use super::super::operation::{ContainerPath, names_partition_key, parse};
 use super::super::slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START};
 
-/// Returns the work of the query of `request`, or of this page of it, for `response`.
 pub(super) async fn work(
     account: &Account,
     container: &ContainerPath,

@@ -15,13 +15,11 @@ pub(super) struct Write {
     kind: RequestKind,
     within: WriteScope,
     pub(super) id: Option<String>,
-    /// State of the item that the request writes.
     new: Option<ItemVersion>,
     n_patches: u32,
 }
 
 impl Write {
-    /// Returns the operations of a request; none if it does not write or cannot be read.
     pub(super) fn from_request(
         DataRequest { kind, item, request, .. }: DataRequest<'_>,
     ) -> Vec<Self> {
@@ -59,7 +57,6 @@ impl Write {
         self.kind == RequestKind::Patch
     }
 
-    /// Returns the charge of a write that has happened; `None` if it cannot be computed.
     pub(super) fn charge(
         self,
         old: Option<ItemVersion>,
