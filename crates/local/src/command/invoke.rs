@@ -137,7 +137,9 @@ async fn run(host: &HostClient, function: &str, documents: Option<&[Value]>) -> 
     let result = host.run(function, documents).await?;
     let ManualResult { id, duration_ms, done, charge: units, logs, failure } = result;
     if print_lines(events, |ended| ended.id == id).await == 0 {
-        logs.iter().for_each(|line| anstream::eprintln!("  {line}"));
+        for line in logs {
+            anstream::eprintln!("  {line}");
+        }
     }
     if let Some(failure) = failure {
         bail!("{function} failed after {duration_ms} ms: {failure}");

@@ -63,7 +63,7 @@ struct AppFiles {
 enum Updated {
     Nothing,
     Handler,
-    Host(Overview),
+    Host(Box<Overview>),
 }
 
 impl RunningApp {
@@ -231,7 +231,7 @@ impl RunningApp {
                 let overview = Overview { app, url, document };
                 overview.print_functions(self.keys.as_ref(), &self.console);
                 self.host = Some(host);
-                Updated::Host(overview)
+                Updated::Host(Box::new(overview))
             }
         };
         self.running = Some((files, built_at));
