@@ -19,15 +19,8 @@ async fn each_demo_is_accepted_and_shown_and_a_second_load_changes_nothing() {
     let router = world.router.clone();
     tokio::spawn(async { axum::serve(listener, router).await });
 
-    let demos = Demo::read_all(Path::new(env!("CARGO_MANIFEST_DIR")), &[]).unwrap();
     for _ in 0..2 {
-        for demo in &demos {
-            demo.send(&client, || ()).await.unwrap();
-        }
-        world.settle().await;
-        for demo in &demos {
-            demo.wait(&client).await.unwrap();
-        }
+        load(&client, world.settle()).await;
     }
 }
 
@@ -35,7 +28,7 @@ async fn each_demo_is_accepted_and_shown_and_a_second_load_changes_nothing() {
 async fn the_demos_are_loaded_without_a_warning_though_changes_lose_a_race() {
     let hosted = Hosted::start().await;
     hosted.endpoint.inject(Fault::Refused(412), RequestKind::Batch, "feed", 1);
-    load(&hosted).await;
+    load(&Client::new(hosted.host.url()).unwrap(), async {}).await;
     let lines = hosted.console.lines();
     let told: Vec<_> = lines.iter().filter(|line| line.starts_with("handler ")).collect();
     assert!(told.is_empty(), "{told:#?}");
@@ -46,17 +39,17 @@ async fn the_demos_are_loaded_without_a_warning_though_changes_lose_a_race() {
 #[tokio::test]
 async fn the_demos_need_little_more_than_half_of_a_stack() {
     let hosted = Hosted::with(&[("RUST_MIN_STACK", "1200000")]).await;
-    load(&hosted).await;
+    load(&Client::new(hosted.host.url()).unwrap(), async {}).await;
     hosted.host.stop().await;
 }
 
-async fn load(hosted: &Hosted) {
-    let client = Client::new(hosted.host.url()).unwrap();
+async fn load(client: &Client, settle: impl Future<Output = ()>) {
     let demos = Demo::read_all(Path::new(env!("CARGO_MANIFEST_DIR")), &[]).unwrap();
     for demo in &demos {
-        demo.send(&client, || ()).await.unwrap();
+        demo.send(client, || ()).await.unwrap();
     }
+    settle.await;
     for demo in &demos {
-        demo.wait(&client).await.unwrap();
+        demo.wait(client).await.unwrap();
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Example, PARTITIONS, Way, batch, create, popular, query, read, replace, text, way};
 use crate::{
-    webstore::{self as given, details, label, line, order_of},
+    webstore::{self as given, customer, label, line, order_of},
     world::World,
 };
 
@@ -70,25 +70,27 @@ async fn webstore() -> World {
         label(&world, &format!("categories/{}", category(n)), "A category").await.expect(201);
     }
     for n in 0..TAGS {
-        label(&world, &format!("tags/{}", tag(n)), "A tag").await.expect(201);
+        label(&world, &format!("tags/tag-{n:03}"), "A tag").await.expect(201);
     }
     for n in 0..PRODUCTS {
         let path = given::path(&category(popular(n, CATEGORIES)), &product(n));
         world.put(&path, a_product(n)).await.expect(201);
     }
     for n in 0..CUSTOMERS {
-        let path = format!("/api/customers/{}", customer(n));
-        world.put(&path, details(&customer(n))).await.expect(201);
+        let id = format!("customer-{n:05}");
+        customer(&world, &id).await.expect(201);
     }
     for n in 0..ORDERS {
-        order_of(&world, &customer(popular(n, CUSTOMERS)), &lines(n)).await.expect(201);
+        order_of(&world, &format!("customer-{:05}", popular(n, CUSTOMERS)), &lines(n))
+            .await
+            .expect(201);
     }
     world.settle().await;
     world
 }
 
 fn a_product(n: usize) -> Value {
-    let tags: Vec<String> = (0..n % 4).map(|m| tag((n + 3 * m) % TAGS)).collect();
+    let tags: Vec<String> = (0..n % 4).map(|m| format!("tag-{:03}", (n + 3 * m) % TAGS)).collect();
     json!({"sku": format!("SKU-{n}"), "name": format!("Product {n}"), "price": n + 1, "tagIds": tags,
         "description": "d".repeat(n % 500)})
 }
@@ -103,14 +105,6 @@ fn category(n: usize) -> String {
     format!("category-{n:03}")
 }
 
-fn tag(n: usize) -> String {
-    format!("tag-{n:03}")
-}
-
 fn product(n: usize) -> String {
     format!("product-{n:05}")
-}
-
-fn customer(n: usize) -> String {
-    format!("customer-{n:05}")
 }

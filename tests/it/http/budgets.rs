@@ -3,26 +3,22 @@
 use serde_json::{Value, json};
 use tributary_testing::checks::{RepeatableCommand, budget_spent_anywhere};
 
-use crate::world::World;
+use crate::{
+    blog::{post, user},
+    webstore::{customer, label, product},
+    world::World,
+};
 
 /// Users, a post, a customer, two categories with a product in the first.
 async fn world() -> World {
     let world = World::new().await;
-    world.put("/api/users/ann", json!({"username": "Ann"})).await.expect(201);
-    let post = json!({"userId": "ann", "title": "T", "content": "C"});
-    world.put("/api/posts/p1", post).await.expect(201);
-    let customer = json!({
-        "firstName": "Eve", "lastName": "Ada", "emailAddress": "eve@example.com", "addresses": [],
-    });
-    world.put("/api/customers/eve", customer).await.expect(201);
+    user(&world, "ann", "Ann").await.expect(201);
+    post(&world, "p1", "ann").await.expect(201);
+    customer(&world, "eve").await.expect(201);
     for category in ["hats", "shoes"] {
-        world
-            .put(&format!("/api/categories/{category}"), json!({"name": category}))
-            .await
-            .expect(201);
+        label(&world, &format!("categories/{category}"), category).await.expect(201);
     }
-    let product = json!({"sku": "S", "name": "Cap", "price": 1, "tagIds": []});
-    world.put("/api/categories/hats/products/cap", product).await.expect(201);
+    product(&world, "hats", "cap", 1, &[]).await.expect(201);
     world
 }
 

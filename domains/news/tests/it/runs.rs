@@ -39,15 +39,6 @@ async fn items_older_than_thirty_days_go_to_the_warm_container_and_stay_readable
 }
 
 #[tokio::test]
-async fn the_timer_migrates_like_the_command() {
-    let room = Newsroom::new().await;
-    room.post("gazette", "old", 20.0).await.expect(201);
-    room.days_pass(11).await;
-    room.world.tick("NewsMigration").await.unwrap();
-    assert_eq!(room.live_in("feeds_historical").await, 1);
-}
-
-#[tokio::test]
 async fn a_just_migrated_item_is_listed_though_a_replica_lacks_it() {
     let room = Newsroom::new().await;
     room.post("reuters", "old", 20.0).await.expect(201);

@@ -4,7 +4,7 @@ use futures::future::join_all;
 use serde_json::json;
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Batch, Query, Read},
+    RequestKind::{Batch, Query},
 };
 
 use super::given::{self, counts, line, order_of, order_once};
@@ -77,22 +77,6 @@ async fn an_order_keeps_the_names_and_prices_of_its_creation() {
     assert_eq!(there, order.json());
     let next = given::order(&world, "ann").await.expect(201).json();
     assert_eq!((&there["total"], &next["total"]), (&json!(19.99), &json!(25)));
-}
-
-#[tokio::test]
-async fn an_order_takes_three_store_requests_and_one_for_each_further_category() {
-    let world = given::shop().await;
-    given::order(&world, "ann").await.expect(201);
-    for (lines, kinds) in [
-        (vec![line("c1", "p1", 1)], vec![Read, Read, Batch]),
-        (vec![line("c1", "p1", 1), line("c1", "p2", 1)], vec![Query, Read, Batch]),
-        (vec![line("c1", "p1", 1), line("c2", "p1", 1)], vec![Read, Read, Read, Batch]),
-    ] {
-        let (_, requests) =
-            world.requests_of(async { order_of(&world, "ann", &lines).await.expect(201) }).await;
-        assert!(requests.iter().all(|request| request.names_partition_key), "{requests:?}");
-        assert_eq!(requests.iter().map(|request| request.kind).collect::<Vec<_>>(), kinds);
-    }
 }
 
 #[tokio::test]
