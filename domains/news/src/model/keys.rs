@@ -116,7 +116,7 @@ impl PartitionKey {
 fn is_key(text: &str) -> bool {
     let Some(parts) = parts::split(text) else { return false };
     let period = parts.last().and_then(|period| period.parse::<Period>().ok());
-    match (parts.as_slice(), period.map(|period| period.granularity())) {
+    match (parts.as_slice(), period.map(Period::granularity)) {
         ([provider, _], Some(Granularity::Month | Granularity::Quarter)) => {
             ProviderId::parse(provider.clone()).is_ok()
         }

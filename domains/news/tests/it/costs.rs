@@ -118,7 +118,7 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
 
 /// Runs a timer, and gives a row of the table.
 async fn run(room: &Newsroom, what: &str, function: &str) -> String {
-    let (_, requests) =
+    let ((), requests) =
         room.world.requests_of(async { room.world.tick(function).await.unwrap() }).await;
     format!("| `{function}` | {what} | {} | {:.2} |\n", requests.len(), request_units(&requests))
 }

@@ -287,7 +287,7 @@ async fn a_search_that_finds_everything_reads_little_more_than_its_page() {
     let titles = (0..150).map(|n| of(n, if n < 40 { "Other" } else { "Sought" }));
     let items: Vec<_> = titles.collect();
     for items in items.chunks(50) {
-        room.batch(&items).await;
+        room.batch(items).await;
     }
     let requests_before = room.world.endpoint.request_count();
     let path = "/api/news/search?q=sought&provider=reuters&limit=5";

@@ -22,7 +22,7 @@ async fn a_new_name_reaches_the_products_that_carry_it_and_no_others() {
     world.settle().await;
     label(&world, "tags/red", "Crimson").await.expect(200);
     label(&world, "categories/c0", "First").await.expect(200);
-    let (_, requests) = world.requests_of(world.settle()).await;
+    let ((), requests) = world.requests_of(world.settle()).await;
     let writes = requests.iter().filter(|sent| sent.kind == Replace && sent.container == "product");
     assert_eq!(writes.count(), 5, "the bike, three with the tag, one of them of the category");
     assert_eq!(names(&world, "bikes", "b1").await, ["Bikes", "New", "Crimson"]);
