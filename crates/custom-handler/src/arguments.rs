@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -64,13 +64,15 @@ impl fmt::Debug for Document {
 }
 
 /// The status of the timer that started the function.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct TimerInfo {
     /// True when the timer should have started the function earlier.
     pub is_past_due: bool,
     /// The last and the next run; `None` when the timer's `useMonitor` is off.
     pub schedule_status: Option<ScheduleStatus>,
     /// True when the schedule follows daylight saving time.
+    #[serde(rename = "Schedule", default, deserialize_with = "adjust_for_dst")]
     pub adjust_for_dst: bool,
 }
 
@@ -89,77 +91,44 @@ pub struct ScheduleStatus {
 
 impl FromInvocation for TimerInfo {
     fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError> {
-        let wire: TimerInfoWire =
-            Invocation::decode("the timer's status", invocation.only_data()?)?;
-        Ok(Self {
-            is_past_due: wire.is_past_due,
-            schedule_status: wire.schedule_status,
-            adjust_for_dst: wire.schedule.is_some_and(|schedule| schedule.adjust_for_dst),
-        })
+        Invocation::decode("the timer's status", invocation.only_data()?)
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct TimerInfoWire {
-    is_past_due: bool,
-    schedule_status: Option<ScheduleStatus>,
-    schedule: Option<TimerSchedule>,
-}
+fn adjust_for_dst<'de, D: Deserializer<'de>>(schedule: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    struct Schedule {
+        #[serde(rename = "AdjustForDST", default)]
+        adjust_for_dst: bool,
+    }
 
-#[derive(Deserialize)]
-struct TimerSchedule {
-    #[serde(rename = "AdjustForDST", default)]
-    adjust_for_dst: bool,
+    let schedule = Option::<Schedule>::deserialize(schedule)?;
+    Ok(schedule.is_some_and(|schedule| schedule.adjust_for_dst))
 }
 
 /// The id of the invocation, from the host. A retry has the same id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvocationId(pub String);
 
-/// The count of retries under the `retry` policy of `function.json`.
-///
-/// Take `Option<RetryContext>` unless the function has such a policy for certain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The count of retries under the `retry` policy of `function.json`: an `Option<RetryContext>` is none
+/// without such a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct RetryContext {
     /// The number of the retry: 0 for the first attempt.
     pub retry_count: i64,
     /// The largest number of retries: -1 for no end.
     pub max_retry_count: i64,
     /// The error of the attempt before, when the host sends it.
+    #[serde(default, deserialize_with = "exception_text")]
     pub exception: Option<String>,
-}
-
-/// The host's `sys` metadata.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-#[non_exhaustive]
-pub struct SystemMetadata {
-    /// The name of the function.
-    pub method_name: String,
-    /// The host's time, as the host writes it.
-    pub utc_now: String,
-    /// A random id made for this invocation.
-    pub rand_guid: String,
 }
 
 impl FromInvocation for InvocationId {
     fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError> {
-        match invocation.id() {
-            Some(id) => Ok(Self(id.to_owned())),
-            None => {
-                Err(InvocationError::new("the header X-Azure-Functions-InvocationId is missing"))
-            }
-        }
-    }
-}
-
-impl FromInvocation for SystemMetadata {
-    fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError> {
-        let sys = invocation
-            .metadata("sys")
-            .ok_or_else(|| InvocationError::new("`Metadata.sys` is missing"))?;
-        Invocation::decode("`Metadata.sys`", sys)
+        let id = invocation.id().map(|id| Self(id.to_owned()));
+        let missing = "the header X-Azure-Functions-InvocationId is missing";
+        id.ok_or_else(|| InvocationError::new(missing))
     }
 }
 
@@ -168,43 +137,18 @@ impl FromInvocation for Option<RetryContext> {
         let Some(context) = invocation.metadata("RetryContext") else {
             return Ok(None);
         };
-        let wire: Option<RetryContextWire> =
-            Invocation::decode("`Metadata.RetryContext`", context)?;
-        Ok(wire.map(|wire| RetryContext {
-            retry_count: wire.retry_count,
-            max_retry_count: wire.max_retry_count,
-            exception: wire.exception.and_then(exception_text),
-        }))
+        Invocation::decode("`Metadata.RetryContext`", context)
     }
-}
-
-impl FromInvocation for RetryContext {
-    fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError> {
-        Option::<Self>::from_invocation(invocation)?.ok_or_else(|| {
-            InvocationError::new(
-                "`Metadata.RetryContext` is missing: give the function a `retry` policy in its \
-                 function.json",
-            )
-        })
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct RetryContextWire {
-    retry_count: i64,
-    max_retry_count: i64,
-    exception: Option<Value>,
 }
 
 /// Returns the text of a .NET exception, which comes as text or as an object with a `Message`.
-fn exception_text(exception: Value) -> Option<String> {
-    match exception {
+fn exception_text<'de, D: Deserializer<'de>>(exception: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(exception)? {
         Value::Null => None,
         Value::String(text) => Some(text),
-        Value::Object(mut fields) if fields.get("Message").is_some_and(Value::is_string) => {
-            fields.remove("Message").and_then(|message| message.as_str().map(str::to_owned))
-        }
-        other => Some(other.to_string()),
-    }
+        other => Some(match other.get("Message") {
+            Some(Value::String(message)) => message.clone(),
+            _ => other.to_string(),
+        }),
+    })
 }

@@ -62,18 +62,14 @@ impl CustomHandler {
         functions: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Self {
         for (name, route) in functions {
-            let error = if route.starts_with(ROUTE_PREFIX) {
-                self.check_name(name).err()
-            } else {
-                let name = name.to_owned();
-                let route = route.to_owned();
-                Some(RegistrationError::RouteOutsidePrefix { name, route })
+            let is_below = route.starts_with(ROUTE_PREFIX);
+            let outside = || {
+                let (name, route) = (name.to_owned(), route.to_owned());
+                Err(RegistrationError::RouteOutsidePrefix { name, route })
             };
-            match error {
-                None => self.http_names.push(name.to_owned()),
-                Some(error) => {
-                    self.first_error.get_or_insert(error);
-                }
+            let checked = if is_below { self.check_name(name) } else { outside() };
+            if self.accepts(checked) {
+                self.http_names.push(name.to_owned());
             }
         }
         self
@@ -88,11 +84,8 @@ impl CustomHandler {
     pub fn page_functions<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         for name in names {
             self.has_page = true;
-            match self.check_name(name) {
-                Ok(()) => self.http_names.push(name.to_owned()),
-                Err(error) => {
-                    self.first_error.get_or_insert(error);
-                }
+            if self.accepts(self.check_name(name)) {
+                self.http_names.push(name.to_owned());
             }
         }
         self
@@ -109,11 +102,8 @@ impl CustomHandler {
         H: TriggerHandler<Args>,
     {
         let name = name.into();
-        match self.check_name(&name) {
-            Ok(()) => self.triggers.push(Trigger::new(name, handler)),
-            Err(error) => {
-                self.first_error.get_or_insert(error);
-            }
+        if self.accepts(self.check_name(&name)) {
+            self.triggers.push(Trigger::new(name, handler));
         }
         self
     }
@@ -158,6 +148,11 @@ impl CustomHandler {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServeError> {
         serve::serve_on(self.into_router()?, listener, shutdown).await
+    }
+
+    /// Keeps the first error.
+    fn accepts(&mut self, checked: Result<(), RegistrationError>) -> bool {
+        checked.map_err(|error| self.first_error.get_or_insert(error)).is_ok()
     }
 
     fn check_name(&self, name: &str) -> Result<(), RegistrationError> {

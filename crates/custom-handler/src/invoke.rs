@@ -12,11 +12,13 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
-use tracing::{Instrument, Span};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tracing::Instrument;
 
 use crate::invocation::{self, Invocation, InvocationError};
 use crate::logs;
-use crate::outcome::{InvocationAnswer, InvocationOutcome};
+use crate::outcome::InvocationOutcome;
 use crate::trace::TraceContext;
 use crate::trigger::Trigger;
 
@@ -39,6 +41,14 @@ enum InvocationFailure {
     Outcome(serde_json::Error),
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct InvocationAnswer {
+    outputs: Map<String, Value>,
+    logs: [(); 0],
+    return_value: Value,
+}
+
 pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let id = invocation::id_header(&head.headers);
@@ -46,12 +56,10 @@ pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
     let span = logs::invocation_span(trigger.name(), id, trace.as_ref());
     async {
         let started = Instant::now();
-        let result = match catch(run(trigger, id, trace.as_ref(), body)).await {
-            Ok(result) => result,
-            Err(panic) => Err(InvocationFailure::Panic(panic)),
-        };
+        let result = catch(run(trigger, id, trace.as_ref(), body)).await;
+        let result = result.unwrap_or_else(|panic| Err(InvocationFailure::Panic(panic)));
         let duration_ms = started.elapsed().as_millis();
-        match result.and_then(|outcome| answer(outcome, &Span::current())) {
+        match result.and_then(answer) {
             Ok(answer) => {
                 tracing::debug!(duration_ms, "the invocation was answered");
                 answer
@@ -87,15 +95,12 @@ async fn run(
 
 /// Returns the answer of an outcome. That of a success is always a whole JSON object: the host waits without end
 /// on a 2xx that is empty or `null`.
-fn answer(outcome: InvocationOutcome, span: &Span) -> Result<Response, InvocationFailure> {
+fn answer(outcome: InvocationOutcome) -> Result<Response, InvocationFailure> {
     if let Some(reason) = outcome.refused {
         return Ok((StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")).into_response());
     }
-    let answer = InvocationAnswer {
-        outputs: outcome.outputs,
-        logs: logs::take_lines(span),
-        return_value: outcome.return_value,
-    };
+    let (outputs, return_value) = (outcome.outputs, outcome.return_value);
+    let answer = InvocationAnswer { outputs, logs: [], return_value };
     let body = serde_json::to_vec(&answer).map_err(InvocationFailure::Outcome)?;
     let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
     if let Some(done) = outcome.done.and_then(|done| HeaderValue::try_from(done).ok()) {
@@ -133,13 +138,9 @@ pub(crate) async fn catch<F: Future>(future: F) -> Result<F::Output, String> {
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {
-    if let Some(text) = payload.downcast_ref::<&str>() {
-        (*text).to_owned()
-    } else if let Some(text) = payload.downcast_ref::<String>() {
-        text.clone()
-    } else {
-        "a panic without a message".to_owned()
-    }
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a message").to_owned()
 }
 
 /// The largest body of a trigger's invocation: 128 MiB. HTTP functions have no limit here.

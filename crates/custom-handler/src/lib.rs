@@ -16,9 +16,7 @@ mod trace;
 
 pub mod logs;
 
-pub use arguments::{
-    Document, Documents, InvocationId, RetryContext, ScheduleStatus, SystemMetadata, TimerInfo,
-};
+pub use arguments::{Document, Documents, InvocationId, RetryContext, ScheduleStatus, TimerInfo};
 pub use builder::{CustomHandler, ROUTE_PREFIX, RegistrationError};
 pub use early::answer_after_body;
 pub use invocation::{FromInvocation, Invocation, InvocationError};

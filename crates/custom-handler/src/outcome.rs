@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The outcome of an invocation: the values for the output bindings.
@@ -37,15 +36,6 @@ pub struct InvocationOutcome {
 pub trait IntoOutcome {
     /// Converts into the outcome, or into the text of the error.
     fn into_outcome(self) -> Result<InvocationOutcome, String>;
-}
-
-/// The body of a successful answer.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct InvocationAnswer {
-    pub(crate) outputs: Map<String, Value>,
-    pub(crate) logs: Vec<String>,
-    pub(crate) return_value: Value,
 }
 
 impl InvocationOutcome {

@@ -22,6 +22,7 @@ use time::{
 use uuid::Uuid;
 
 pub use json_object::JsonObject;
+pub(crate) use json_object::compact_bytes;
 
 /// The id of a command: the same for each attempt at it, and each repetition by the host.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

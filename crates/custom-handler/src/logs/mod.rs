@@ -1,34 +1,25 @@
-//! Log lines: on stdout with the id of their invocation, or in the answer's `Logs`.
+//! Log lines on stdout, with the id of their invocation.
 //!
 //! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`, each
 //! HTTP request in a span `request` with `method`, `route` and `invocation.id`. Where the host sends
 //! a trace, the span has its `trace_id` and, as `parent_id`, the id of the host's span; an
 //! application with a span of its own there records it as `span_id`.
 //!
-//! [`init`] prints events with their spans on stdout; see [`Format`] for the lines on stderr, which
-//! the host reports as errors. [`layer`] keeps an invocation's lines for its answer instead: the
-//! application adds this layer to a subscriber of its own and lets the target
-//! [`SPAN_TARGET`] through its filters.
-//!
-//! The host logs both, so an application with both has each line twice. stdout is the better place:
-//! the host drops the `Logs` of a failed invocation, gives every line in `Logs` the level
+//! The list `Logs` of an answer stays empty: the host logs stdout as well, so each line would be there
+//! twice, and it drops the `Logs` of a failed invocation, gives every line in `Logs` the level
 //! Information, and takes no fields from it.
 
 use std::env;
-use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
 use axum::http::Method;
 use tracing::field::Empty;
 use tracing::level_filters::LevelFilter;
-use tracing::span::{Attributes, Id};
-use tracing::{Event, Level, Metadata, Span, Subscriber};
+use tracing::{Level, Metadata, Span, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{FilterFn, filter_fn};
-use tracing_subscriber::fmt::FormatFields;
-use tracing_subscriber::fmt::format::{DefaultFields, Writer};
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
-use tracing_subscriber::registry::{LookupSpan, Registry};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use crate::TraceContext;
@@ -38,12 +29,7 @@ mod json;
 /// The error of a process that has a subscriber already.
 pub use tracing_subscriber::util::TryInitError as InitError;
 
-/// The target of this crate's spans. A filter that hides it hides the ids of the invocations and
-/// leaves `Logs` empty.
-pub const SPAN_TARGET: &str = "custom_handler::span";
-
-/// The most lines of one invocation that go into `Logs`. One more line counts the others.
-pub const MAX_INVOCATION_LINES: usize = 1_000;
+const SPAN_TARGET: &str = "custom_handler::span";
 
 /// The options of the log lines: levels, crates and format.
 #[derive(Debug, Clone)]
@@ -114,28 +100,6 @@ where
         .log_internal_errors(false)
 }
 
-/// Returns the layer that keeps each invocation's lines for the `Logs` of its answer.
-///
-/// It needs tracing-subscriber's `Registry` below it.
-pub fn layer() -> InvocationLogs {
-    InvocationLogs { _private: () }
-}
-
-/// The layer of [`layer`].
-#[derive(Debug, Clone)]
-pub struct InvocationLogs {
-    _private: (),
-}
-
-/// The lines of one invocation, kept in the extensions of its span.
-#[derive(Default)]
-struct InvocationLines {
-    lines: Vec<String>,
-    n_left_out: usize,
-}
-
-const INVOCATION_SPAN: &str = "invocation";
-
 /// Returns the span of an invocation, at level error, so that a filter for warnings keeps the ids of the
 /// warnings.
 pub(crate) fn invocation_span(
@@ -145,7 +109,7 @@ pub(crate) fn invocation_span(
 ) -> Span {
     tracing::error_span!(
         target: SPAN_TARGET,
-        INVOCATION_SPAN,
+        "invocation",
         function,
         invocation.id = id,
         trace_id = trace.map(TraceContext::trace_id),
@@ -171,78 +135,6 @@ pub(crate) fn request_span(
         parent_id = trace.map(TraceContext::parent_id),
         span_id = Empty,
     )
-}
-
-/// Takes the lines so far of the invocation with this span; none without a [`layer`].
-pub(crate) fn take_lines(span: &Span) -> Vec<String> {
-    let lines = span.with_subscriber(|(id, dispatch)| {
-        let registry = dispatch.downcast_ref::<Registry>()?;
-        let span = registry.span(id)?;
-        let mut extensions = span.extensions_mut();
-        extensions.get_mut::<InvocationLines>().map(std::mem::take)
-    });
-    lines.flatten().map(InvocationLines::finish).unwrap_or_default()
-}
-
-impl<S> Layer<S> for InvocationLogs
-where
-    S: Subscriber + for<'lookup> LookupSpan<'lookup>,
-{
-    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let metadata = attributes.metadata();
-        if metadata.target() != SPAN_TARGET || metadata.name() != INVOCATION_SPAN {
-            return;
-        }
-        if let Some(span) = context.span(id) {
-            span.extensions_mut().insert(InvocationLines::default());
-        }
-    }
-
-    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        // Formatting runs foreign code, so the extensions are not locked meanwhile, as in
-        // `event_scope().find()`.
-        let Some(scope) = context.event_scope(event) else {
-            return;
-        };
-        for span in scope {
-            if span.extensions().get::<InvocationLines>().is_none() {
-                continue;
-            }
-            let line = line(event);
-            if let Some(lines) = span.extensions_mut().get_mut::<InvocationLines>() {
-                lines.push(line);
-            }
-            return;
-        }
-    }
-}
-
-impl InvocationLines {
-    fn push(&mut self, line: String) {
-        if self.lines.len() < MAX_INVOCATION_LINES {
-            self.lines.push(line);
-        } else {
-            self.n_left_out += 1;
-        }
-    }
-
-    fn finish(mut self) -> Vec<String> {
-        if self.n_left_out > 0 {
-            self.lines.push(format!("({} more lines)", self.n_left_out));
-        }
-        self.lines
-    }
-}
-
-/// Returns `INFO the message key=value`. The host adds the time and the function.
-fn line(event: &Event<'_>) -> String {
-    let mut line = String::new();
-    let written = write!(line, "{} ", event.metadata().level())
-        .and_then(|()| DefaultFields::new().format_fields(Writer::new(&mut line), event));
-    if written.is_err() {
-        line.push_str("(a field could not be formatted)");
-    }
-    line
 }
 
 /// Returns a filter that passes debug and trace lines only from targets that begin with one of `crates`; all

@@ -4,14 +4,13 @@ use std::fmt;
 
 use custom_handler::{
     CustomHandler, Documents, FromInvocation, Invocation, InvocationError, InvocationId,
-    InvocationOutcome, RegistrationError, RetryContext, SystemMetadata,
+    InvocationOutcome, RegistrationError, RetryContext, TraceContext,
 };
 use serde_json::json;
 
 use crate::world::{ID, TestApp};
 
-const BODY: &str =
-    r#"{"Data":{"x":[]},"Metadata":{"sys":{"MethodName":"F","UtcNow":"","RandGuid":""}}}"#;
+const BODY: &str = r#"{"Data":{"x":[]}}"#;
 
 #[tokio::test]
 async fn a_handler_takes_up_to_four_arguments() {
@@ -19,9 +18,9 @@ async fn a_handler_takes_up_to_four_arguments() {
         d: Documents,
         r: Option<RetryContext>,
         i: InvocationId,
-        s: SystemMetadata,
+        t: Option<TraceContext>,
     ) -> InvocationOutcome {
-        InvocationOutcome::new().return_value(json!([d.0.len(), r.is_none(), i.0, s.method_name]))
+        InvocationOutcome::new().return_value(json!([d.0.len(), r.is_none(), i.0, t.is_none()]))
     }
     let app = TestApp::new(
         CustomHandler::new()
@@ -29,14 +28,14 @@ async fn a_handler_takes_up_to_four_arguments() {
             .trigger("Two", async |d: Documents, i: InvocationId| {
                 InvocationOutcome::new().return_value(json!([d.0.len(), i.0]))
             })
-            .trigger("Three", async |_: Documents, _: InvocationId, _: SystemMetadata| {})
+            .trigger("Three", async |_: Documents, _: InvocationId, _: Option<TraceContext>| {})
             .trigger("Four", four),
     );
     let value = async |function| app.invoke(function, BODY).await.answer()["ReturnValue"].take();
     assert_eq!(value("None").await, json!(0));
     assert_eq!(value("Two").await, json!([0, ID]));
     assert_eq!(value("Three").await, json!(null));
-    assert_eq!(value("Four").await, json!([0, true, ID, "F"]));
+    assert_eq!(value("Four").await, json!([0, true, ID, true]));
 }
 
 #[tokio::test]

@@ -12,7 +12,6 @@ mod early_answers;
 mod failures;
 mod handlers;
 mod http_functions;
-mod log_lines;
 mod process;
 mod wire;
 mod world;

@@ -1,15 +1,11 @@
 //! An app in process, and the requests of the host to it.
 
-use std::sync::Once;
-
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, header};
-use custom_handler::{CustomHandler, Documents, InvocationOutcome, logs};
+use custom_handler::{CustomHandler, Documents, InvocationOutcome};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 pub(crate) const ID: &str = "6f1f0f3a-0000-4000-8000-000000000001";
 
@@ -25,8 +21,6 @@ pub(crate) struct AppReply {
 
 impl TestApp {
     pub(crate) fn new(handler: CustomHandler) -> Self {
-        static LOGS: Once = Once::new();
-        LOGS.call_once(|| tracing_subscriber::registry().with(logs::layer()).init());
         Self { router: handler.into_router().unwrap() }
     }
 

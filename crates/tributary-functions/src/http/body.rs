@@ -10,10 +10,7 @@ use axum::{
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::time::timeout;
 
-use super::{
-    ApiError, Form, FromForm,
-    raw_json::{Checked, check},
-};
+use super::{ApiError, Form, FromForm, raw_json::is_object};
 
 pub(super) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
@@ -31,20 +28,14 @@ impl<S: Sync, T: FromForm, const LIMIT: usize> FromRequest<S> for JsonBody<T, LI
             return Err(ApiError::UnsupportedMediaType);
         }
         let bytes = read(request.into_body(), LIMIT).await?;
-        match check(&bytes) {
-            Ok(Checked::Object) => {}
-            Ok(Checked::Other) => {
-                return Err(ApiError::Malformed("The body must be a JSON object.".into()));
-            }
-            Err(error) => {
-                return Err(ApiError::Malformed(format!(
-                    "The body is not JSON: line {}, column {}.",
-                    error.line(),
-                    error.column()
-                )));
-            }
+        let is_object = is_object(&bytes).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            ApiError::Malformed(format!("The body is not JSON: line {line}, column {column}."))
+        })?;
+        if !is_object {
+            return Err(ApiError::Malformed("The body must be a JSON object.".into()));
         }
-        // `check` accepts UTF-8 only.
+        // JSON is UTF-8.
         let text = str::from_utf8(&bytes).unwrap_or_default();
         let mut form = Form::new(text);
         T::from_form(&mut form).map(Self).ok_or_else(|| ApiError::Invalid(form.into_errors()))

@@ -137,25 +137,35 @@ impl<'a> Form<'a> {
         json!({"type": "object", "properties": properties, "required": required})
     }
 
-    fn describes(
+    pub(super) fn into_errors(self) -> Vec<FieldError> {
+        self.errors
+    }
+
+    /// Takes a field; `Some(None)` is an optional one that is missing or null. A form that collects a schema
+    /// notes that of the field instead.
+    fn take<T>(
         &mut self,
         field: &str,
         is_required: bool,
         schema: impl FnOnce() -> Value,
-    ) -> bool {
-        let Some(described) = &mut self.schema else { return false };
-        let mut schema = schema();
-        if is_required {
-            described.required.push(field.into());
-        } else {
-            schema["type"] = json!([schema["type"], "null"]);
+        parse: impl FnOnce(&'a str) -> Result<T, Invalid>,
+    ) -> Option<Option<T>> {
+        if let Some(Schema { properties, required }) = &mut self.schema {
+            let mut schema = schema();
+            if is_required {
+                required.push(field.into());
+            } else {
+                schema["type"] = json!([schema["type"], "null"]);
+            }
+            properties.insert(field.to_owned(), schema);
+            return None;
         }
-        described.properties.insert(field.to_owned(), schema);
-        true
-    }
-
-    pub(super) fn into_errors(self) -> Vec<FieldError> {
-        self.errors
+        let raw = raw_json::field(self.text, field);
+        let parsed = match raw.filter(|raw| is_required || *raw != "null") {
+            None if is_required => Err("is missing".into()),
+            raw => raw.map(parse).transpose(),
+        };
+        self.note(field, parsed)
     }
 
     /// Takes a required text.
@@ -164,11 +174,7 @@ impl<'a> Form<'a> {
         field: &str,
         parse: fn(String) -> Result<T, Invalid>,
     ) -> Option<T> {
-        if self.describes(field, true, || text_schema(parse)) {
-            return None;
-        }
-        let parsed = self.must_have(field).and_then(|raw| text(raw, parse));
-        self.note(field, parsed)
+        self.take(field, true, || text_schema(parse), |raw| text(raw, parse))?
     }
 
     /// Takes a moment that must be there.
@@ -182,11 +188,7 @@ impl<'a> Form<'a> {
         field: &str,
         parse: fn(String) -> Result<T, Invalid>,
     ) -> Option<Option<T>> {
-        if self.describes(field, false, || text_schema(parse)) {
-            return None;
-        }
-        let parsed = self.given(field).map(|raw| text(raw, parse)).transpose();
-        self.note(field, parsed)
+        self.take(field, false, || text_schema(parse), |raw| text(raw, parse))
     }
 
     /// Takes a required number. `parse` gets its text as it was written.
@@ -195,14 +197,9 @@ impl<'a> Form<'a> {
         field: &str,
         parse: fn(&str) -> Result<T, Invalid>,
     ) -> Option<T> {
-        if self.describes(field, true, || schema_of::<T>(parse("-1").err())) {
-            return None;
-        }
         let is_number = |raw: &str| raw.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        let parsed = self.must_have(field).and_then(|raw| {
-            if is_number(raw) { parse(raw) } else { Err("must be a number".into()) }
-        });
-        self.note(field, parsed)
+        let parsed = |raw| if is_number(raw) { parse(raw) } else { Err("must be a number".into()) };
+        self.take(field, true, || schema_of::<T>(parse("-1").err()), parsed)?
     }
 
     /// Takes a required list of texts.
@@ -212,16 +209,7 @@ impl<'a> Form<'a> {
         length: RangeInclusive<usize>,
         parse: fn(String) -> Result<T, Invalid>,
     ) -> Option<Vec<T>> {
-        if self.describes(field, true, || list_schema(&length, &text_schema(parse))) {
-            return None;
-        }
-        let elements = self.list(field, &length)?;
-        let mut taken = Vec::with_capacity(elements.len());
-        for (index, raw) in elements.into_iter().enumerate() {
-            let parsed = text(raw, parse);
-            taken.push(self.note(&format!("{field}[{index}]"), parsed));
-        }
-        taken.into_iter().collect()
+        self.list_of_texts(field, true, &length, parse)?
     }
 
     /// Takes an optional list of texts, which may be missing or null.
@@ -231,13 +219,7 @@ impl<'a> Form<'a> {
         length: RangeInclusive<usize>,
         parse: fn(String) -> Result<T, Invalid>,
     ) -> Option<Option<Vec<T>>> {
-        if self.describes(field, false, || list_schema(&length, &text_schema(parse))) {
-            return None;
-        }
-        match self.given(field) {
-            None => Some(None),
-            Some(_) => self.texts(field, length, parse).map(Some),
-        }
+        self.list_of_texts(field, false, &length, parse)
     }
 
     /// Takes an optional object, which may be missing or null. `parse` gets its text as it was written.
@@ -247,11 +229,8 @@ impl<'a> Form<'a> {
         parse: fn(&str) -> Result<T, Invalid>,
     ) -> Option<Option<T>> {
         let rule = || parse(&format!("{{\"\":\"{}\"}}", "0".repeat(OVERLONG_TEXT_BYTES))).err();
-        if self.describes(field, false, || schema_of::<T>(rule())) {
-            return None;
-        }
-        let parsed = self.given(field).map(|raw| object(raw).and_then(parse)).transpose();
-        self.note(field, parsed)
+        let parsed = |raw| object(raw).and_then(parse);
+        self.take(field, false, || schema_of::<T>(rule()), parsed)
     }
 
     /// Takes a required list of objects, each with a result of its own: a bad object does not spoil the
@@ -261,10 +240,7 @@ impl<'a> Form<'a> {
         field: &str,
         length: RangeInclusive<usize>,
     ) -> Option<Vec<Result<T, Vec<FieldError>>>> {
-        if self.describes(field, true, || list_schema(&length, &Form::schema_of::<T>())) {
-            return None;
-        }
-        let elements = self.list(field, &length)?;
+        let elements = self.list(field, true, &length, Form::schema_of::<T>)??;
         Some(elements.into_iter().map(parse_element).collect())
     }
 
@@ -274,62 +250,70 @@ impl<'a> Form<'a> {
         field: &str,
         length: RangeInclusive<usize>,
     ) -> Option<Vec<T>> {
-        if self.describes(field, true, || list_schema(&length, &Form::schema_of::<T>())) {
-            return None;
-        }
-        let elements = self.list(field, &length)?;
-        let mut taken = Vec::with_capacity(elements.len());
-        for (index, raw) in elements.into_iter().enumerate() {
-            let parsed = object(raw);
-            let Some(text) = self.note(&format!("{field}[{index}]"), parsed) else {
-                taken.push(None);
-                continue;
-            };
+        let elements = self.list(field, true, &length, Form::schema_of::<T>)??;
+        let taken = elements.into_iter().enumerate().map(|(index, raw)| {
+            let text = self.note(&format!("{field}[{index}]"), object(raw))?;
             let prefix = format!("{}{field}[{index}].", self.prefix);
             let max_errors = self.max_errors - self.errors.len();
             let mut form = Form { prefix, max_errors, ..Form::new(text) };
-            taken.push(T::from_form(&mut form));
+            let taken = T::from_form(&mut form);
             self.errors.append(&mut form.errors);
-        }
-        taken.into_iter().collect()
+            taken
+        });
+        all(taken)
     }
 
-    fn list(&mut self, field: &str, length: &RangeInclusive<usize>) -> Option<Vec<&'a str>> {
-        let min = length.start();
-        let max = length.end();
-        let list = self.must_have(field).and_then(|raw| {
+    fn list(
+        &mut self,
+        field: &str,
+        is_required: bool,
+        length: &RangeInclusive<usize>,
+        items: impl FnOnce() -> Value,
+    ) -> Option<Option<Vec<&'a str>>> {
+        let (min, max) = (*length.start(), *length.end());
+        let schema =
+            || json!({"type": "array", "minItems": min, "maxItems": max, "items": items()});
+        self.take(field, is_required, schema, |raw| {
             if !raw.starts_with('[') {
                 return Err("must be a list".into());
             }
-            raw_json::elements(raw, *max)
+            raw_json::elements(raw, max)
                 .filter(|elements| length.contains(&elements.len()))
                 .ok_or_else(|| Invalid(format!("must have {min} to {max} elements")))
-        });
-        self.note(field, list)
+        })
     }
 
-    fn must_have(&self, field: &str) -> Result<&'a str, Invalid> {
-        self.find(field).ok_or_else(|| "is missing".into())
-    }
-
-    fn given(&self, field: &str) -> Option<&'a str> {
-        self.find(field).filter(|raw| *raw != "null")
-    }
-
-    fn find(&self, field: &str) -> Option<&'a str> {
-        raw_json::field(self.text, field)
+    fn list_of_texts<T: JsonSchema>(
+        &mut self,
+        field: &str,
+        is_required: bool,
+        length: &RangeInclusive<usize>,
+        parse: fn(String) -> Result<T, Invalid>,
+    ) -> Option<Option<Vec<T>>> {
+        let elements = self.list(field, is_required, length, || text_schema(parse))?;
+        let Some(elements) = elements else { return Some(None) };
+        let taken = elements.into_iter().enumerate();
+        let taken =
+            taken.map(|(index, raw)| self.note(&format!("{field}[{index}]"), text(raw, parse)));
+        all(taken).map(Some)
     }
 
     fn note<T>(&mut self, field: &str, parsed: Result<T, Invalid>) -> Option<T> {
-        let Invalid(message) = match parsed {
-            Ok(parsed) => return Some(parsed),
-            Err(invalid) => invalid,
-        };
-        if self.errors.len() < self.max_errors {
-            self.errors.push(FieldError { field: format!("{}{field}", self.prefix), message });
-        }
-        None
+        parsed
+            .map_err(|Invalid(message)| {
+                if self.errors.len() < self.max_errors {
+                    let field = format!("{}{field}", self.prefix);
+                    self.errors.push(FieldError { field, message });
+                }
+            })
+            .ok()
     }
+}
+
+/// Returns all values, after each was taken: a bad one hides no error of those behind it.
+fn all<T>(taken: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
+    let taken: Vec<_> = taken.collect();
+    taken.into_iter().collect()
 }
 
 fn parse_element<T: FromForm>(raw: &str) -> Result<T, Vec<FieldError>> {
@@ -342,10 +326,6 @@ fn parse_element<T: FromForm>(raw: &str) -> Result<T, Vec<FieldError>> {
 fn text_schema<T: JsonSchema>(parse: fn(String) -> Result<T, Invalid>) -> Value {
     let texts = [String::new(), "\0".repeat(OVERLONG_TEXT_BYTES)];
     schema_of::<T>(texts.into_iter().find_map(|text| parse(text).err()))
-}
-
-fn list_schema(length: &RangeInclusive<usize>, items: &Value) -> Value {
-    json!({"type": "array", "minItems": length.start(), "maxItems": length.end(), "items": items})
 }
 
 /// Returns the schema of a type, with its rule in the words of an error: "must be …".
@@ -372,10 +352,7 @@ fn text<T>(raw: &str, parse: fn(String) -> Result<T, Invalid>) -> Result<T, Inva
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        raw_json::{Checked, check},
-        *,
-    };
+    use super::*;
 
     #[derive(Debug, PartialEq, JsonSchema)]
     #[schemars(with = "f64", example = 1.1)]
@@ -397,7 +374,7 @@ mod tests {
     }
 
     fn form(text: &str) -> Form<'_> {
-        assert_eq!(check(text.as_bytes()).unwrap(), Checked::Object);
+        assert!(raw_json::is_object(text.as_bytes()).unwrap());
         Form::new(text)
     }
 

@@ -1,32 +1,30 @@
 //! JSON texts that are read without parsing them into values, which could take 16 times the memory of the
-//! text: in a list of `0,` two bytes become 32. [`check`] reads a text through and keeps nothing. Fields and
+//! text: in a list of `0,` two bytes become 32. [`is_object`] reads a text through and keeps nothing. Fields and
 //! elements are slices of the text.
 
 use std::fmt;
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Checked {
-    Object,
-    Other,
+use crate::values::compact_bytes;
+
+/// Reads a JSON text through, with the same checks as parsing it into values: escapes, numbers, depth. Returns
+/// true for an object.
+pub(super) fn is_object(bytes: &[u8]) -> serde_json::Result<bool> {
+    compact_bytes(bytes)?;
+    Ok(bytes.trim_ascii_start().starts_with(b"{"))
 }
 
-/// Reads a JSON text through, with the same checks as parsing it into values: escapes, numbers, depth.
-pub(super) fn check(bytes: &[u8]) -> serde_json::Result<Checked> {
-    serde_json::from_slice(bytes)
-}
-
-/// Returns the text of a field of an object that [`check`] has accepted; of two with one name the last.
+/// Returns the text of a field of an object that [`is_object`] has accepted; of two with one name the last.
 pub(super) fn field<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     read(object, Find(name)).flatten()
 }
 
-/// Returns the texts of the elements of a list that [`check`] has accepted: at most `max` and one more.
+/// Returns the texts of the elements of a list that [`is_object`] has accepted: at most `max` and one more.
 pub(super) fn elements(list: &str, max: usize) -> Option<Vec<&str>> {
     read(list, Elements { max })
 }
@@ -117,55 +115,5 @@ impl Visitor<'_> for IsName<'_> {
 
     fn visit_str<E>(self, name: &str) -> Result<bool, E> {
         Ok(name == self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Checked {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Through;
-
-        impl<'de> Visitor<'de> for Through {
-            type Value = Checked;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("JSON")
-            }
-
-            fn visit_unit<E>(self) -> Result<Checked, E> {
-                Ok(Checked::Other)
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Checked, E> {
-                Ok(Checked::Other)
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<Checked, E> {
-                Ok(Checked::Other)
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<Checked, E> {
-                Ok(Checked::Other)
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Checked, E> {
-                Ok(Checked::Other)
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<Checked, E> {
-                Ok(Checked::Other)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Checked, A::Error> {
-                while list.next_element::<Checked>()?.is_some() {}
-                Ok(Checked::Other)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Checked, A::Error> {
-                while fields.next_entry::<Checked, Checked>()?.is_some() {}
-                Ok(Checked::Object)
-            }
-        }
-
-        deserializer.deserialize_any(Through)
     }
 }

@@ -1,13 +1,9 @@
 //! JSON objects that a caller chooses, with limits.
 
-use std::fmt;
+use std::io;
 
 use schemars::JsonSchema;
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, MapAccess, SeqAccess, Visitor},
-    ser,
-};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 use serde_json::{Map, Value};
 
 use super::Invalid;
@@ -22,7 +18,7 @@ impl<const BYTES: usize, const LEVELS: usize> JsonObject<BYTES, LEVELS> {
     /// Checks size and depth of an object.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         // The size is checked before the object is parsed.
-        let is_small = serde_json::from_str(text).is_ok_and(|Compact(bytes)| bytes <= BYTES);
+        let is_small = compact_bytes(text.as_bytes()).is_ok_and(|bytes| bytes <= BYTES);
         let fields =
             Some(text).filter(|_| is_small).and_then(|text| serde_json::from_str(text).ok());
         let is_flat = |fields: &Fields| fields.values().all(|value| is_at_most(LEVELS - 1, value));
@@ -59,68 +55,27 @@ impl<'de, const BYTES: usize, const LEVELS: usize> Deserialize<'de> for JsonObje
     }
 }
 
-/// The bytes of a JSON text without space, if each name occurs once.
-struct Compact(usize);
+/// Reads a JSON text through, without keeping a value, and returns its bytes without space, if each name
+/// occurs once.
+pub(crate) fn compact_bytes(text: &[u8]) -> serde_json::Result<usize> {
+    struct Count(usize);
 
-impl<'de> Deserialize<'de> for Compact {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Count;
-
-        fn of<E: de::Error>(value: impl Serialize) -> Result<Compact, E> {
-            serde_json::to_string(&value).map(|text| Compact(text.len())).map_err(E::custom)
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
         }
 
-        impl<'de> Visitor<'de> for Count {
-            type Value = Compact;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("JSON")
-            }
-
-            fn visit_unit<E: de::Error>(self) -> Result<Compact, E> {
-                of(())
-            }
-
-            fn visit_bool<E: de::Error>(self, value: bool) -> Result<Compact, E> {
-                of(value)
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Compact, E> {
-                of(value)
-            }
-
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Compact, E> {
-                of(value)
-            }
-
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Compact, E> {
-                of(value)
-            }
-
-            fn visit_str<E: de::Error>(self, value: &str) -> Result<Compact, E> {
-                of(value)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Compact, A::Error> {
-                // A comma or a bracket comes before each element.
-                let mut bytes = 1;
-                while let Some(Compact(element)) = list.next_element()? {
-                    bytes += element + 1;
-                }
-                Ok(Compact(bytes.max(2)))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Compact, A::Error> {
-                let mut bytes = 1;
-                while let Some((Compact(name), Compact(value))) = fields.next_entry()? {
-                    bytes += name + value + 2;
-                }
-                Ok(Compact(bytes.max(2)))
-            }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
         }
-
-        deserializer.deserialize_any(Count)
     }
+
+    let mut count = Count(0);
+    let mut from = serde_json::Deserializer::from_slice(text);
+    serde_transcode::transcode(&mut from, &mut serde_json::Serializer::new(&mut count))?;
+    from.end()?;
+    Ok(count.0)
 }
 
 fn is_at_most(levels: usize, value: &Value) -> bool {
@@ -163,8 +118,7 @@ mod tests {
         assert_eq!(one, parse("{\"a\":{},\"b\":[1,2.5,\"A\\n\",null]}"));
         assert_eq!(serde_json::to_string(&one).unwrap(), one.0);
         assert_eq!(serde_json::from_str::<Small>(&one.0).unwrap(), one);
-        let Compact(bytes) = serde_json::from_str(&one.0).unwrap();
-        assert_eq!(bytes, one.0.len());
+        assert_eq!(compact_bytes(one.0.as_bytes()).unwrap(), one.0.len());
         assert!(Small::parse("[]").is_err());
     }
 }
