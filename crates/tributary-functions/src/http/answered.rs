@@ -14,14 +14,12 @@ use axum::{
 };
 use custom_handler::TraceContext;
 use futures::FutureExt;
-use opentelemetry::KeyValue;
+use opentelemetry::{KeyValue, trace::SpanKind};
 
 use super::{ApiError, INVOCATION_ID, error::internal_error_body};
 use crate::{
     cosmos::metered,
-    telemetry::{
-        self, Cost, EndedWork, RequestRecord, Span, followed, milliseconds, record_request,
-    },
+    telemetry::{self, Cost, EndedWork, RequestRecord, Span, followed, milliseconds, record},
 };
 
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
@@ -71,7 +69,8 @@ pub(crate) async fn answered(
     let host = TraceContext::from_headers(request.headers());
     let invocation = request.headers().get(INVOCATION_ID).and_then(|id| id.to_str().ok());
     let invocation = invocation.map(str::to_owned);
-    let span = Span::for_request(format!("{method} {route}").trim_end().to_owned(), host.as_ref());
+    let name = format!("{method} {route}").trim_end().to_owned();
+    let span = Span::begin(name, SpanKind::Server, host.as_ref());
 
     let work = metered(followed(next.run(request)));
     let ((mut response, detail), meter) = span.around(work).await;
@@ -82,7 +81,7 @@ pub(crate) async fn answered(
     let status = response.status();
     if route.starts_with(RECORDED_ROUTES) && route != COSTS_ROUTE {
         let request = RequestRecord { method, route: route.clone(), status: status.as_u16() };
-        record_request(EndedWork { function, duration, cost }, detail, request);
+        record(EndedWork { function, duration, cost }, detail, Some(request), None);
     }
     let used_the_store = meter.used_the_store();
     if status == StatusCode::INTERNAL_SERVER_ERROR

@@ -12,38 +12,15 @@ use opentelemetry::{
     trace::{Span as _, SpanKind, Status, TraceContextExt, Tracer},
 };
 
-use super::metrics;
+use super::partitions::PartitionSummary;
 use crate::brand::{brand, branded};
-
-/// The instruments, created at first use: by then `start` has installed the provider.
-static INSTRUMENTS: LazyLock<Instruments> = LazyLock::new(Instruments::new);
-
-struct Instruments {
-    requests: Histogram<f64>,
-    invocations: Histogram<f64>,
-    charge: Histogram<f64>,
-    store_requests: Counter<u64>,
-    store_throttled: Counter<u64>,
-    store_operations: Histogram<f64>,
-    lag: Histogram<f64>,
-    changes: Counter<u64>,
-    projection_state: Gauge<u64>,
-    eager: Counter<u64>,
-    waiting_changes: Gauge<u64>,
-    waiting_time: Gauge<u64>,
-    stopped_leases: Gauge<u64>,
-    queries: Counter<u64>,
-    partitions: Gauge<u64>,
-    hottest_partition: Gauge<f64>,
-    partition_gini: Gauge<f64>,
-}
 
 const DURATION_BOUNDS_SECONDS: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
-/// The bounds of charges. A point read is 1 request unit, a page of a query a few, a removal hundreds.
+// A point read is 1 request unit, a page of a query a few, a removal hundreds.
 const CHARGE_BOUNDS_RU: [f64; 11] =
     [1.0, 2.0, 3.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 1_000.0, 10_000.0];
-/// The bounds of the lag of changes, in seconds. A change waits for seconds; minutes are an incident.
+// A change waits for seconds; minutes are an incident.
 const LAG_BOUNDS_SECONDS: [f64; 9] = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3_600.0];
 
 /// Returns the meter of the app, for the instruments of a domain. A domain creates them at first use: by then
@@ -52,53 +29,31 @@ pub fn meter() -> Meter {
     global::meter(brand().name)
 }
 
-impl Instruments {
-    fn new() -> Self {
-        let meter = meter();
-        let histogram = |name: Cow<'static, str>, unit: &'static str, bounds: &[f64]| {
-            meter.f64_histogram(name).with_unit(unit).with_boundaries(bounds.to_vec()).build()
-        };
-        let counter = |name: Cow<'static, str>, unit: &'static str| {
-            meter.u64_counter(name).with_unit(unit).build()
-        };
-        let whole = |name: Cow<'static, str>, unit: &'static str| {
-            meter.u64_gauge(name).with_unit(unit).build()
-        };
-        let gauge = |name: Cow<'static, str>| meter.f64_gauge(name).with_unit("1").build();
-        Self {
-            requests: histogram(
-                "http.server.request.duration".into(),
-                "s",
-                &DURATION_BOUNDS_SECONDS,
-            ),
-            invocations: histogram("faas.invoke_duration".into(), "s", &DURATION_BOUNDS_SECONDS),
-            charge: histogram(branded("request_charge"), "{request_unit}", &CHARGE_BOUNDS_RU),
-            store_requests: counter(branded("store.requests"), "{request}"),
-            store_throttled: counter(branded("store.throttled"), "{request}"),
-            store_operations: histogram(
-                "db.client.operation.duration".into(),
-                "s",
-                &DURATION_BOUNDS_SECONDS,
-            ),
-            lag: histogram(branded("change_feed.lag"), "s", &LAG_BOUNDS_SECONDS),
-            changes: counter(branded("change_feed.changes"), "{change}"),
-            projection_state: meter.u64_gauge(branded("projection.state")).with_unit("1").build(),
-            eager: counter(branded("projection.eager"), "{command}"),
-            waiting_changes: whole(branded("change_feed.waiting"), "{change}"),
-            waiting_time: whole(branded("change_feed.waiting_time"), "s"),
-            stopped_leases: whole(branded("change_feed.stopped_leases"), "{lease}"),
-            queries: counter(branded("store.queries"), "{query}"),
-            partitions: meter.u64_gauge(branded("partitions")).with_unit("{partition}").build(),
-            hottest_partition: gauge(branded("partitions.hottest_share")),
-            partition_gini: gauge(branded("partitions.gini")),
-        }
-    }
+// The instruments are created at first use: by then `start` has installed the provider.
+
+fn histogram(name: Cow<'static, str>, unit: &'static str, bounds: &[f64]) -> Histogram<f64> {
+    meter().f64_histogram(name).with_unit(unit).with_boundaries(bounds.to_vec()).build()
+}
+
+fn durations(name: &'static str) -> Histogram<f64> {
+    histogram(name.into(), "s", &DURATION_BOUNDS_SECONDS)
+}
+
+fn counter(name: &str, unit: &'static str) -> Counter<u64> {
+    meter().u64_counter(branded(name)).with_unit(unit).build()
+}
+
+fn gauge(name: &str, unit: &'static str) -> Gauge<u64> {
+    meter().u64_gauge(branded(name)).with_unit(unit).build()
+}
+
+fn share(name: &str) -> Gauge<f64> {
+    meter().f64_gauge(branded(name)).with_unit("1").build()
 }
 
 /// The cost of a call of the host in the store.
 #[derive(Debug, Clone, Copy)]
-pub struct Cost {
-    /// Request units.
+pub(crate) struct Cost {
     pub request_units: f64,
     /// Requests to the store.
     pub requests: u64,
@@ -108,16 +63,30 @@ pub struct Cost {
 
 impl Cost {
     fn record(self, function: &'static str) {
+        static CHARGE: LazyLock<Histogram<f64>> = LazyLock::new(|| {
+            histogram(branded("request_charge"), "{request_unit}", &CHARGE_BOUNDS_RU)
+        });
+        static REQUESTS: LazyLock<Counter<u64>> =
+            LazyLock::new(|| counter("store.requests", "{request}"));
+        static THROTTLED: LazyLock<Counter<u64>> =
+            LazyLock::new(|| counter("store.throttled", "{request}"));
         let attributes = [KeyValue::new("faas.name", function)];
-        INSTRUMENTS.charge.record(self.request_units, &attributes);
-        INSTRUMENTS.store_requests.add(self.requests, &attributes);
-        INSTRUMENTS.store_throttled.add(self.throttled, &attributes);
+        CHARGE.record(self.request_units, &attributes);
+        REQUESTS.add(self.requests, &attributes);
+        THROTTLED.add(self.throttled, &attributes);
     }
 }
 
 /// Measures an HTTP request. The attributes are those of its span.
-pub fn request(function: &'static str, attributes: &[KeyValue], duration: Duration, cost: Cost) {
-    INSTRUMENTS.requests.record(duration.as_secs_f64(), attributes);
+pub(crate) fn request(
+    function: &'static str,
+    attributes: &[KeyValue],
+    duration: Duration,
+    cost: Cost,
+) {
+    static REQUESTS: LazyLock<Histogram<f64>> =
+        LazyLock::new(|| durations("http.server.request.duration"));
+    REQUESTS.record(duration.as_secs_f64(), attributes);
     cost.record(function);
 }
 
@@ -127,16 +96,14 @@ pub(super) fn invocation(
     failed: bool,
     duration: Duration,
 ) {
+    static INVOCATIONS: LazyLock<Histogram<f64>> =
+        LazyLock::new(|| durations("faas.invoke_duration"));
     let attributes = [
         KeyValue::new("faas.name", function),
         KeyValue::new("faas.trigger", trigger),
         KeyValue::new("outcome", if failed { "failure" } else { "success" }),
     ];
-    INSTRUMENTS.invocations.record(duration.as_secs_f64(), &attributes);
-}
-
-pub(super) fn store_operation(attributes: &[KeyValue], duration: Duration) {
-    INSTRUMENTS.store_operations.record(duration.as_secs_f64(), attributes);
+    INVOCATIONS.record(duration.as_secs_f64(), &attributes);
 }
 
 #[derive(Debug)]
@@ -148,27 +115,32 @@ pub(crate) struct BatchMetrics {
 }
 
 pub(crate) fn batch(function: &'static str, batch: &BatchMetrics) {
+    static CHANGES: LazyLock<Counter<u64>> =
+        LazyLock::new(|| counter("change_feed.changes", "{change}"));
+    static LAG: LazyLock<Histogram<f64>> =
+        LazyLock::new(|| histogram(branded("change_feed.lag"), "s", &LAG_BOUNDS_SECONDS));
     let name = KeyValue::new("faas.name", function);
     for (outcome, changes) in batch.outcomes {
         let attributes = [name.clone(), KeyValue::new("outcome", outcome)];
-        INSTRUMENTS.changes.add(changes as u64, &attributes);
+        CHANGES.add(changes as u64, &attributes);
     }
     if let Some(lag) = batch.lag {
-        INSTRUMENTS.lag.record(lag.as_secs_f64(), &[name]);
+        LAG.record(lag.as_secs_f64(), &[name]);
     }
     batch.cost.record(function);
 }
 
 /// Measures the state of a projection as an instance has read it: 0 while it runs, 1 while it is paused.
 pub(crate) fn projection_state(function: &'static str, is_paused: bool) {
-    let attributes = [KeyValue::new("faas.name", function)];
-    INSTRUMENTS.projection_state.record(u64::from(is_paused), &attributes);
+    static STATE: LazyLock<Gauge<u64>> = LazyLock::new(|| gauge("projection.state", "1"));
+    STATE.record(is_paused.into(), &[KeyValue::new("faas.name", function)]);
 }
 
 /// Counts a command whose changes an eager projection has applied, or has left to the change feed.
 pub(crate) fn eager_application(function: &'static str, outcome: &'static str) {
-    let attributes = [KeyValue::new("faas.name", function), KeyValue::new("outcome", outcome)];
-    INSTRUMENTS.eager.add(1, &attributes);
+    static EAGER: LazyLock<Counter<u64>> =
+        LazyLock::new(|| counter("projection.eager", "{command}"));
+    EAGER.add(1, &[KeyValue::new("faas.name", function), KeyValue::new("outcome", outcome)]);
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -180,36 +152,36 @@ pub(crate) struct LagMetrics {
 }
 
 pub(crate) fn projection_lag(function: &'static str, lag: LagMetrics) {
+    static CHANGES: LazyLock<Gauge<u64>> =
+        LazyLock::new(|| gauge("change_feed.waiting", "{change}"));
+    static TIME: LazyLock<Gauge<u64>> = LazyLock::new(|| gauge("change_feed.waiting_time", "s"));
+    static STOPPED: LazyLock<Gauge<u64>> =
+        LazyLock::new(|| gauge("change_feed.stopped_leases", "{lease}"));
     let attributes = [KeyValue::new("faas.name", function)];
-    INSTRUMENTS.waiting_changes.record(lag.changes, &attributes);
-    INSTRUMENTS.waiting_time.record(lag.seconds, &attributes);
-    INSTRUMENTS.stopped_leases.record(lag.stopped as u64, &attributes);
+    CHANGES.record(lag.changes, &attributes);
+    TIME.record(lag.seconds, &attributes);
+    STOPPED.record(lag.stopped as u64, &attributes);
 }
 
-/// The use of the logical partitions of a container in a minute.
-pub(super) struct PartitionFigures {
-    pub(super) queries: u64,
-    pub(super) cross_partition_queries: u64,
-    pub(super) partitions: u64,
-    /// The share of the hottest partition in the request units, from 0 to 1.
-    pub(super) hottest_share: Option<f64>,
-    pub(super) gini: Option<f64>,
-}
-
-pub(super) fn partitions(container: &'static str, figures: &PartitionFigures) {
+/// Measures the use of the logical partitions of a container in a minute.
+pub(super) fn partitions(container: &'static str, used: &PartitionSummary) {
+    static QUERIES: LazyLock<Counter<u64>> = LazyLock::new(|| counter("store.queries", "{query}"));
+    static PARTITIONS: LazyLock<Gauge<u64>> = LazyLock::new(|| gauge("partitions", "{partition}"));
+    static HOTTEST: LazyLock<Gauge<f64>> = LazyLock::new(|| share("partitions.hottest_share"));
+    static GINI: LazyLock<Gauge<f64>> = LazyLock::new(|| share("partitions.gini"));
     let container = KeyValue::new("db.collection.name", container);
-    let crossing = figures.cross_partition_queries;
-    for (is_crossing, queries) in [(true, crossing), (false, figures.queries - crossing)] {
+    let crossing = used.cross_partition_queries;
+    for (is_crossing, queries) in [(true, crossing), (false, used.queries - crossing)] {
         let attributes = [container.clone(), KeyValue::new("cross_partition", is_crossing)];
-        INSTRUMENTS.queries.add(queries, &attributes);
+        QUERIES.add(queries, &attributes);
     }
     let container = [container];
-    INSTRUMENTS.partitions.record(figures.partitions, &container);
-    if let Some(share) = figures.hottest_share {
-        INSTRUMENTS.hottest_partition.record(share, &container);
+    PARTITIONS.record(used.partitions, &container);
+    if used.request_units > 0.0 {
+        HOTTEST.record(used.hottest_units() / used.request_units, &container);
     }
-    if let Some(gini) = figures.gini {
-        INSTRUMENTS.partition_gini.record(gini, &container);
+    if let Some(gini) = used.gini {
+        GINI.record(gini, &container);
     }
 }
 
@@ -217,18 +189,14 @@ pub(super) fn partitions(container: &'static str, figures: &PartitionFigures) {
 ///
 /// The SDK's own handler for OpenTelemetry is unstable, and records only slow and failed operations.
 #[derive(Debug)]
-pub struct StoreOperation<'a> {
+pub(crate) struct StoreOperation<'a> {
     /// The name of the SDK: `read_item`, `query_items`.
     pub name: &'a str,
-    /// The container.
     pub container: Option<&'a str>,
     /// The status of the last answer; `None` without an answer.
     pub status: Option<u16>,
-    /// The duration.
     pub duration: Duration,
-    /// The cost.
     pub request_units: f64,
-    /// The number of requests.
     pub requests: usize,
     /// The number of those that were refused with a 429.
     pub throttled: usize,
@@ -236,9 +204,11 @@ pub struct StoreOperation<'a> {
 
 impl StoreOperation<'_> {
     /// Records the operation as a metric, and as a child of the current span.
-    pub fn record(&self) {
+    pub(crate) fn record(&self) {
+        static OPERATIONS: LazyLock<Histogram<f64>> =
+            LazyLock::new(|| durations("db.client.operation.duration"));
         let attributes = self.attributes();
-        metrics::store_operation(&attributes, self.duration);
+        OPERATIONS.record(self.duration.as_secs_f64(), &attributes);
         if Context::current().span().is_recording() {
             self.span(attributes);
         }

@@ -22,21 +22,18 @@ use custom_handler::logs::{self, Format};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+pub use self::metrics::meter;
 pub(crate) use self::{
     metrics::{
-        BatchMetrics, LagMetrics, batch, eager_application, projection_lag, projection_state,
+        BatchMetrics, Cost, LagMetrics, StoreOperation, batch, eager_application, projection_lag,
+        projection_state, request,
     },
-    partitions::PartitionUse,
+    partitions::{PartitionNames, PartitionUse},
     recent::{
         BatchRecord, EndedWork, RecentRecords, RequestRecord, WorkDetail, WorkRecord, followed,
-        followed_apart, note_positions, recent_work, record_batch, record_request,
+        followed_apart, note_positions, recent_work, record,
     },
-    span::TraceScope,
-};
-pub use self::{
-    metrics::{Cost, StoreOperation, meter, request},
-    partitions::PartitionNames,
-    span::{Span, invocation},
+    span::{Span, TraceScope, invocation},
 };
 use crate::brand::brand;
 
@@ -66,7 +63,7 @@ pub(crate) struct TelemetryOptions {
 
 /// The exporters, which are stopped at the end of the process.
 #[must_use = "what is not exported yet is lost without `stop`"]
-pub struct Telemetry(Option<export::Providers>);
+pub(crate) struct Telemetry(Option<export::Providers>);
 
 /// Starts logging, and exporting if the settings say so. A domain may be a crate of its own, with the app's
 /// name and its own: `my-app-rooms`.
@@ -98,7 +95,7 @@ pub(crate) fn start<'a>(
 impl Telemetry {
     /// Waits for the tasks of `report_later`, and exports the remaining records. If the Functions host kills
     /// the process instead, the spans of the last second and the metrics of the last ten seconds are lost.
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         LATER_REPORTS.close();
         LATER_REPORTS.wait().await;
         partitions::stop();
@@ -110,7 +107,7 @@ impl Telemetry {
 }
 
 /// Returns milliseconds with two decimals, for log lines.
-pub fn milliseconds(duration: Duration) -> f64 {
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 100_000.0).round() / 100.0
 }
 

@@ -38,37 +38,28 @@ type SharedDetail = Arc<Mutex<WorkDetail>>;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorkRecord {
     /// The number of the record, which grows.
-    pub sequence: u64,
+    sequence: u64,
     /// The function.
     #[schemars(example = &"CopyRooms")]
-    pub function: &'static str,
+    function: &'static str,
     /// The time of its end.
-    pub ended_at: Timestamp,
+    ended_at: Timestamp,
     /// Its duration in milliseconds.
-    pub duration_ms: f64,
+    duration_ms: f64,
     /// Its request units.
-    pub request_units: f64,
+    request_units: f64,
     /// The requests to the store, of which the SDK has repeated some.
-    pub store_requests: u64,
+    store_requests: u64,
     /// The requests among them that the store has refused with a 429.
-    pub throttled: u64,
-    /// The logical partitions; the first 16.
-    pub partitions: Vec<UsedPartition>,
-    /// The number of uses of further logical partitions.
-    pub further_uses: usize,
-    /// The physical partitions; the first 16.
-    pub physical_partitions: Vec<PhysicalPartition>,
-    /// The positions of its writes; the first 16.
-    pub written: Vec<WrittenPosition>,
-    /// The part of the cost that was for waiting until copies had the caller's writes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<WaitingCost>,
+    throttled: u64,
+    #[serde(flatten)]
+    detail: WorkDetail,
     /// The request, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub request: Option<RequestRecord>,
+    request: Option<RequestRecord>,
     /// The batch, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub batch: Option<BatchRecord>,
+    batch: Option<BatchRecord>,
 }
 
 /// The cost of waiting for copies.
@@ -166,12 +157,20 @@ pub(crate) struct EndedWork {
     pub cost: Cost,
 }
 
-#[derive(Debug, Clone, Default)]
+/// The partitions that work has used.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct WorkDetail {
+    /// The logical partitions; the first 16.
     partitions: Vec<UsedPartition>,
+    /// The number of uses of further logical partitions.
     further_uses: usize,
-    physical: Vec<PhysicalPartition>,
+    /// The physical partitions; the first 16.
+    physical_partitions: Vec<PhysicalPartition>,
+    /// The positions of its writes; the first 16.
     written: Vec<WrittenPosition>,
+    /// The part of the cost that was for waiting until copies had the caller's writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<WaitingCost>,
 }
 
@@ -197,7 +196,7 @@ struct Records {
 static RECENT: OnceLock<RecentWork> = OnceLock::new();
 
 pub(super) fn start() {
-    RECENT.get_or_init(RecentWork::new);
+    RECENT.get_or_init(|| RecentWork { instance: fresh_id(), records: Mutex::default() });
 }
 
 /// Returns the records behind a number; `None` if nothing is recorded.
@@ -227,15 +226,25 @@ pub(crate) async fn followed_apart<F: Future>(waiting: F) -> F::Output {
     output
 }
 
-pub(crate) fn record_request(work: EndedWork, detail: Option<WorkDetail>, request: RequestRecord) {
+pub(crate) fn record(
+    EndedWork { function, duration, cost }: EndedWork,
+    detail: Option<WorkDetail>,
+    request: Option<RequestRecord>,
+    batch: Option<BatchRecord>,
+) {
     if let (Some(recent), Some(detail)) = (RECENT.get(), detail) {
-        recent.add(WorkRecord { request: Some(request), ..WorkRecord::new(work, detail) });
-    }
-}
-
-pub(crate) fn record_batch(work: EndedWork, detail: Option<WorkDetail>, batch: BatchRecord) {
-    if let (Some(recent), Some(detail)) = (RECENT.get(), detail) {
-        recent.add(WorkRecord { batch: Some(batch), ..WorkRecord::new(work, detail) });
+        recent.add(WorkRecord {
+            sequence: 0,
+            function,
+            ended_at: Timestamp::now(),
+            duration_ms: milliseconds(duration),
+            request_units: cost.request_units,
+            store_requests: cost.requests,
+            throttled: cost.throttled,
+            detail,
+            request,
+            batch,
+        });
     }
 }
 
@@ -281,7 +290,7 @@ impl WorkDetail {
                 detail.add_partition(UsedPartition { request_units, ..one.clone() });
             }
             detail.further_uses += self.further_uses;
-            for one in &self.physical {
+            for one in &self.physical_partitions {
                 detail.add_physical(one.clone());
             }
             for one in &self.written {
@@ -305,20 +314,19 @@ impl WorkDetail {
     }
 
     fn add_position(&mut self, container: &str, partition: &str, lsn: u64, is_change: bool) {
-        let container = container.to_owned();
-        let partition = partition.to_owned();
-        self.add_physical(PhysicalPartition {
-            container: container.clone(),
-            id: partition.clone(),
-        });
+        let (container, partition) = (container.to_owned(), partition.to_owned());
+        let physical = PhysicalPartition { container: container.clone(), id: partition.clone() };
+        self.add_physical(physical);
         if is_change {
             self.add_written(WrittenPosition { container, partition, lsn });
         }
     }
 
     fn add_physical(&mut self, one: PhysicalPartition) {
-        if self.physical.len() < MAX_PARTITIONS && !self.physical.contains(&one) {
-            self.physical.push(one);
+        if self.physical_partitions.len() < MAX_PARTITIONS
+            && !self.physical_partitions.contains(&one)
+        {
+            self.physical_partitions.push(one);
         }
     }
 
@@ -335,34 +343,7 @@ impl WorkDetail {
     }
 }
 
-impl WorkRecord {
-    fn new(work: EndedWork, detail: WorkDetail) -> Self {
-        let EndedWork { function, duration, cost } = work;
-        let WorkDetail { partitions, further_uses, physical, written, waiting } = detail;
-        Self {
-            sequence: 0,
-            function,
-            ended_at: Timestamp::now(),
-            duration_ms: milliseconds(duration),
-            request_units: cost.request_units,
-            store_requests: cost.requests,
-            throttled: cost.throttled,
-            partitions,
-            further_uses,
-            physical_partitions: physical,
-            written,
-            waiting,
-            request: None,
-            batch: None,
-        }
-    }
-}
-
 impl RecentWork {
-    fn new() -> Self {
-        Self { instance: fresh_id(), records: Mutex::default() }
-    }
-
     fn add(&self, record: WorkRecord) {
         let mut records = lock(&self.records);
         records.last += 1;
@@ -415,7 +396,7 @@ mod tests {
             .iter()
             .map(|position| (position.partition.as_str(), position.lsn))
             .collect();
-        assert_eq!((written, group.physical.len()), (vec![("0", 9), ("1", 2)], 2));
+        assert_eq!((written, group.physical_partitions.len()), (vec![("0", 9), ("1", 2)], 2));
         let member = Some(SharedDetail::default());
         DETAIL.scope(member.clone(), async { group.note_share(2) }).await;
         let member = lock(member.as_ref().unwrap()).clone();

@@ -16,15 +16,11 @@ use super::metrics;
 use crate::brand::brand;
 
 /// A span that has begun. It ends with [`Span::end`], or when a request is dropped with it.
-pub struct Span(Context);
+pub(crate) struct Span(Context);
 
 impl Span {
-    /// Begins the span of an HTTP request; its id is put on the log lines.
-    pub(crate) fn for_request(name: String, host: Option<&TraceContext>) -> Self {
-        Self::begin(name, SpanKind::Server, host)
-    }
-
-    fn begin(name: String, kind: SpanKind, host: Option<&TraceContext>) -> Self {
+    /// Begins a span; its id is put on the log lines.
+    pub(crate) fn begin(name: String, kind: SpanKind, host: Option<&TraceContext>) -> Self {
         let parent = host
             .and_then(remote)
             .map_or_else(Context::new, |parent| Context::new().with_remote_span_context(parent));
@@ -39,12 +35,12 @@ impl Span {
     }
 
     /// Runs work inside of the span: its store operations become children of the span.
-    pub async fn around<F: Future>(&self, work: F) -> F::Output {
+    pub(crate) async fn around<F: Future>(&self, work: F) -> F::Output {
         work.with_context(self.0.clone()).await
     }
 
     /// Ends the span at this time; `failed` is true for an error of the app, not of the caller.
-    pub fn end(self, at: SystemTime, attributes: Vec<KeyValue>, failed: bool) {
+    pub(crate) fn end(self, at: SystemTime, attributes: Vec<KeyValue>, failed: bool) {
         let span = self.0.span();
         span.set_attributes(attributes);
         if failed {
@@ -83,7 +79,7 @@ fn remote(host: &TraceContext) -> Option<SpanContext> {
 
 /// Runs an invocation of a function by its trigger in a span, and measures it. `trigger` is a value of
 /// OpenTelemetry's `faas.trigger`: `datasource` or `timer`.
-pub async fn invocation<T, E>(
+pub(crate) async fn invocation<T, E>(
     function: &'static str,
     trigger: &'static str,
     host: Option<TraceContext>,

@@ -34,29 +34,35 @@ pub(super) struct ContainerCounts {
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct PartitionSummary {
+pub(in crate::telemetry) struct PartitionSummary {
     /// Requests to the store, the retries of the SDK included.
-    pub(super) requests: u64,
+    pub requests: u64,
     /// Those that were answered with 429.
-    pub(super) throttled: u64,
-    pub(super) request_units: f64,
-    pub(super) queries: u64,
-    pub(super) cross_partition_queries: u64,
-    pub(super) partitions: u64,
+    pub throttled: u64,
+    pub request_units: f64,
+    pub queries: u64,
+    pub cross_partition_queries: u64,
+    pub partitions: u64,
     /// The Gini coefficient of their request units, or a lower bound of it.
-    pub(super) gini: Option<f64>,
+    pub gini: Option<f64>,
     /// The most request units that the figure of a partition may lack; 0 if each partition was counted.
-    pub(super) error: f64,
+    pub error: f64,
     /// Those that used most, the hottest first.
-    pub(super) top: Vec<HotPartition>,
+    pub top: Vec<HotPartition>,
 }
 
 /// A logical partition that used many request units. The figures are lower bounds.
 #[derive(Debug, PartialEq)]
-pub(super) struct HotPartition {
-    pub(super) name: String,
-    pub(super) request_units: f64,
-    pub(super) requests: u64,
+pub(in crate::telemetry) struct HotPartition {
+    pub name: String,
+    pub request_units: f64,
+    pub requests: u64,
+}
+
+impl PartitionSummary {
+    pub(in crate::telemetry) fn hottest_units(&self) -> f64 {
+        self.top.first().map_or(0.0, |hot| hot.request_units)
+    }
 }
 
 impl ContainerCounts {

@@ -24,7 +24,8 @@ use std::{
 use serde_json::json;
 use twox_hash::XxHash64;
 
-use self::counts::{ContainerCounts, PartitionSummary};
+pub(super) use self::counts::PartitionSummary;
+use self::counts::{ContainerCounts, HotPartition};
 use super::{Cost, metrics, recent};
 
 const COUNT_WINDOW: Duration = Duration::from_mins(1);
@@ -34,7 +35,7 @@ const MAX_PLAIN_KEY_BYTES: usize = 100;
 
 /// The names of logical partitions in log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PartitionNames {
+pub(crate) enum PartitionNames {
     /// A hash of the key, the same in all instances and versions: XXH64 with the seed 0, of its UTF-8, as 16
     /// hexadecimal digits. A reader of the container can find the key, and so can a reader that knows all
     /// possible keys.
@@ -80,8 +81,7 @@ pub(super) fn stop() {
     }
 }
 
-/// A counter of the use of logical partitions. It is public for benchmarks.
-pub(crate) struct PartitionCounter {
+struct PartitionCounter {
     names: PartitionNames,
     window: Mutex<CountWindow>,
 }
@@ -94,11 +94,11 @@ struct CountWindow {
 }
 
 impl PartitionCounter {
-    pub(crate) fn new(names: PartitionNames) -> Self {
+    fn new(names: PartitionNames) -> Self {
         Self { names, window: Mutex::default() }
     }
 
-    pub(crate) fn record(&self, one: &PartitionUse<'_>) -> bool {
+    fn record(&self, one: &PartitionUse<'_>) -> bool {
         let name = one.partition.map(|key| self.names.name(key));
         let mut window = self.window();
         let counts = match window.containers.get_mut(one.container) {
@@ -110,9 +110,7 @@ impl PartitionCounter {
         };
         counts.add(name.as_deref(), one.begins_query, one.cost);
         let is_first = window.began.is_none();
-        if is_first {
-            window.began = Some(Instant::now());
-        }
+        window.began.get_or_insert_with(Instant::now);
         is_first
     }
 
@@ -151,13 +149,8 @@ impl PartitionNames {
 }
 
 fn report(container: &'static str, window: Duration, summary: &PartitionSummary) {
-    let top: Vec<_> = summary
-        .top
-        .iter()
-        .map(|hot| json!([hot.name, rounded(hot.request_units), hot.requests]))
-        .collect();
-    let hottest = summary.top.first();
-    let hottest_ru = hottest.map_or(0.0, |hot| hot.request_units);
+    let hot = |hot: &HotPartition| json!([hot.name, rounded(hot.request_units), hot.requests]);
+    let top: serde_json::Value = summary.top.iter().map(hot).collect();
     tracing::info!(
         container,
         window_seconds = window.as_secs_f64().round(),
@@ -168,21 +161,13 @@ fn report(container: &'static str, window: Duration, summary: &PartitionSummary)
         store.cross_partition_queries = summary.cross_partition_queries,
         partitions = summary.partitions,
         partitions.gini = summary.gini.map(rounded),
-        partitions.hottest = hottest.map(|hot| hot.name.as_str()),
-        partitions.hottest_ru = hottest_ru,
-        partitions.top = serde_json::Value::from(top).to_string(),
+        partitions.hottest = summary.top.first().map(|hot| hot.name.as_str()),
+        partitions.hottest_ru = summary.hottest_units(),
+        partitions.top = top.to_string(),
         partitions.error_ru = summary.error,
         "Measured the use of logical partitions"
     );
-    let total = summary.request_units;
-    let figures = metrics::PartitionFigures {
-        queries: summary.queries,
-        cross_partition_queries: summary.cross_partition_queries,
-        partitions: summary.partitions,
-        hottest_share: (total > 0.0).then(|| hottest_ru / total),
-        gini: summary.gini,
-    };
-    metrics::partitions(container, &figures);
+    metrics::partitions(container, summary);
 }
 
 /// Rounds to two decimals, as the store gives request units.
