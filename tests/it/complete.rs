@@ -1,6 +1,6 @@
 //! Each function has a budget, in a row of a document; `docs/adding-a-function.md` has the steps.
 
-use tributary_functions::http::HttpFunction;
+use tributary_functions::http::FunctionLine;
 
 use crate::{budgets::document, world::World};
 
@@ -13,7 +13,7 @@ fn every_function_has_a_budget() {
     let is_of_operators = |route: &str| {
         ["/api/dead-letters", "/api/projections"].iter().any(|path| route.starts_with(path))
     };
-    let lacks_row = |HttpFunction { method, route, .. }: &HttpFunction| {
+    let lacks_row = |FunctionLine { method, route, .. }: &FunctionLine| {
         !tables.lines().any(|row| budgets(row, method.as_str(), route))
     };
     let mut missing = World::http_functions();

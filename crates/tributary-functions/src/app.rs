@@ -4,7 +4,7 @@
 mod declaration;
 mod openapi;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::{Extension, Router, http::Method, middleware};
 use custom_handler::{CustomHandler, TimerInfo, TraceContext};
@@ -12,31 +12,28 @@ use futures::future::join_all;
 
 use serde_json::Value;
 
-pub use self::declaration::Declaration;
-pub use self::declaration::Trigger;
-use self::openapi::{DOCUMENT_BYTES, OpenApi, get_open_api};
+pub use self::declaration::{Declaration, Trigger};
+use self::openapi::{DOCUMENT_BYTES, OpenApi, OpenApiDocument, get_open_api};
+pub use crate::config::AppOptions;
 use crate::{
-    audit::{self, Audit},
+    audit::Audit,
     config::{ConfigError, Settings},
     cosmos::{Container, Cosmos, Limits, Reason, StoreError},
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
-        Admission, AdmissionOptions, AuthLevel, Authentication, COSTS_ROUTE, Consistency,
-        ConsistencyOptions, Footprint, FunctionNames, HttpFunction, WorkQueue, admit, answered,
-        catch_panics, consistent, delete, get, method_not_allowed, no_such_route, post,
+        Admission, AuthLevel, COSTS_ROUTE, Consistency, Footprint, FunctionNames, HttpFunction,
+        WorkQueue, admit, answered, catch_panics, consistent, delete, get, method_not_allowed,
+        no_such_route, post,
     },
     operator::{
         AFTER, FORCE, cancel_rebuild, get_projection, list_costs, list_projections,
         pause_projection, rebuild_projection, release_lease, resume_projection,
     },
     page::{OF_API, OF_APP, PlacedPage, WebPage},
-    projection::{
-        Background, BackgroundOptions, DeadLetter, ProjectionOptions, Projections, lag::measure_lag,
-    },
+    projection::{Background, DeadLetter, ProjectionOptions, Projections, lag::measure_lag},
     rebuild::Rebuilds,
     telemetry,
-    values::Clock,
 };
 
 /// The functions of no domain that operators call: changes that could not be applied, projections, and the costs
@@ -101,25 +98,6 @@ const MAINTENANCE_SCHEDULE: &str = "0 */5 * * * *";
 /// The domain of the functions of no domain, in the OpenAPI document.
 const OF_THE_APP: &str = "app";
 
-/// Settings of the app that belong to no domain.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct AppOptions {
-    /// The limits of concurrent requests and of their memory.
-    pub admission: AdmissionOptions,
-    /// The settings of the callers' sessions.
-    pub consistency: ConsistencyOptions,
-    /// The source of the caller's identity.
-    pub authentication: Authentication,
-    /// The budget and the slices of background work.
-    pub background: BackgroundOptions,
-    /// The settings of the audits that timers start.
-    pub audit: audit::AuditOptions,
-    /// The clock of the domains that act by the time.
-    pub clock: Clock,
-    /// The settings of the projections.
-    pub projections: ProjectionOptions,
-}
-
 /// The app on a database. Building it sends nothing to the store.
 pub struct App {
     /// The domains.
@@ -143,6 +121,7 @@ impl App {
     #[expect(clippy::large_types_passed_by_value, reason = "once in the life of the process")]
     pub(crate) fn new(
         domains: &[BuildDomain],
+        (page, costs): (Option<&'static WebPage>, &'static str),
         cosmos: &Arc<Cosmos>,
         options: AppOptions,
         settings: Settings<'_>,
@@ -163,8 +142,7 @@ impl App {
         let document = document.answers(Footprint::Item(DOCUMENT_BYTES));
         let shared = bind(shared_functions(), &projections);
         let shared = shared.into_iter().map(HttpFunction::without_eager_copies);
-        let mut shared: Vec<_> = shared.collect();
-        shared.push(document.with_state(openapi.clone()));
+        let shared: Vec<_> = shared.chain([document.with_state(openapi.clone())]).collect();
         let of_domains = domains.iter().flat_map(|domain| {
             domain.http_functions.iter().map(move |function| (domain.name, function))
         });
@@ -172,18 +150,14 @@ impl App {
         let maintenance = projections.all().next().map(|_| MAINTENANCE);
         let others = domains.iter().map(|domain| (domain.name, functions_without_request(domain)));
         let others = others.chain([(OF_THE_APP, maintenance.into_iter().collect())]);
-        openapi.describe(described, others.collect());
-        Ok(Self { domains, shared, openapi, projections, rebuilds, page: None, options })
-    }
-
-    pub(crate) fn with_page(self, page: Option<&'static WebPage>) -> Self {
+        openapi.describe(OpenApiDocument {
+            functions: described.map(|(of, function)| (of, function.line.clone())).collect(),
+            domains: others.collect(),
+            costs,
+            text: OnceLock::new(),
+        });
         let page = page.map(|page| PlacedPage { page, place: &OF_APP });
-        Self { page, ..self }
-    }
-
-    pub(crate) fn with_costs(self, costs: &'static str) -> Self {
-        self.openapi.cost(costs);
-        self
+        Ok(Self { domains, shared, openapi, projections, rebuilds, page, options })
     }
 
     /// Returns the OpenAPI 3.1 document of all HTTP functions.
@@ -271,27 +245,15 @@ impl App {
     fn timers(&self) -> impl Iterator<Item = Timer> {
         let options = self.options.audit;
         let audits = self.audits().map(move |(_, audit)| {
+            let run = move |audit: Audit| async move { audit.run_into_log(options).await };
             let audit = audit.clone();
-            Timer::new(audit.function, audit.schedule, move || {
-                let audit = audit.clone();
-                async move { audit.run_into_log(options).await }
-            })
+            Timer::new(audit.function, audit.schedule, move || run(audit.clone()))
         });
         let of_domains = self.domains.iter().flat_map(|domain| domain.timers.iter().cloned());
         let has_projections = self.projections.all().next().is_some();
         let maintenance = has_projections.then(|| {
             let rebuilds = self.rebuilds.clone();
-            Timer::new(MAINTENANCE, MAINTENANCE_SCHEDULE, move || {
-                let rebuilds = rebuilds.clone();
-                async move {
-                    let projections = rebuilds.projections();
-                    let states = projections.states().all().await?;
-                    // A lag that cannot be measured keeps no rebuild from going on.
-                    let measured = measure_lag(projections, &states).await;
-                    rebuilds.continue_all(states.into_values().filter_map(Result::ok)).await;
-                    measured
-                }
-            })
+            Timer::new(MAINTENANCE, MAINTENANCE_SCHEDULE, move || maintain(rebuilds.clone()))
         });
         audits.chain(of_domains).chain(maintenance)
     }
@@ -325,7 +287,7 @@ impl App {
             .cloned()
             .fold(pages, |router, function| {
                 let route = function.route;
-                let turn = (admission.clone(), function.terms());
+                let turn = (admission.clone(), function.line.clone());
                 let turn = middleware::from_fn_with_state(turn, admit);
                 // Outside of the admission: a request that waits for a projection has no turn.
                 let consistency = Consistency {
@@ -389,6 +351,15 @@ fn unmatched() -> Declaration {
     let auth_level = AuthLevel::Function;
     let trigger = Trigger::Http { methods: methods.into(), route, auth_level };
     Declaration { name: UNMATCHED_FUNCTION, trigger }
+}
+
+async fn maintain(rebuilds: Rebuilds) -> Result<(), StoreError> {
+    let projections = rebuilds.projections();
+    let states = projections.states().all().await?;
+    // A lag that cannot be measured keeps no rebuild from going on.
+    let measured = measure_lag(projections, &states).await;
+    rebuilds.continue_all(states.into_values().filter_map(Result::ok)).await;
+    measured
 }
 
 fn serve_timer(app: CustomHandler, timer: Timer) -> CustomHandler {

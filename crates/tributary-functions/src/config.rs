@@ -37,13 +37,8 @@ pub struct Config {
     /// The account: `CosmosConnection…`; its database, `CosmosDatabase` or the app's name; and its
     /// regions, `Cosmos__PreferredRegions`.
     pub cosmos: CosmosOptions,
-    /// The limits of concurrent requests and of their memory:
-    /// `Admission__Requests` and `Admission__MemoryMiB`.
-    pub admission: AdmissionOptions,
-    /// The settings of the callers' sessions: `Consistency__TokenMinutes`.
-    pub consistency: ConsistencyOptions,
-    /// The settings of the audits that timers start: `Audit__Repair`, `true` to repair the findings.
-    pub audit: audit::AuditOptions,
+    /// The settings of the app.
+    pub options: AppOptions,
     /// The settings of logs and telemetry.
     ///
     /// - `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
@@ -54,18 +49,31 @@ pub struct Config {
     /// - `OTEL_EXPORTER_OTLP_ENDPOINT` exports, unless `OTEL_SDK_DISABLED` is `true`. The exporter
     ///   reads its other settings itself.
     pub(crate) telemetry: TelemetryOptions,
-    /// The settings of background work of any size: `Background__RequestUnitsPerSecond` is its budget in
+}
+
+/// Settings of the app that belong to no domain.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AppOptions {
+    /// The limits of concurrent requests and of their memory:
+    /// `Admission__Requests` and `Admission__MemoryMiB`.
+    pub admission: AdmissionOptions,
+    /// The settings of the callers' sessions: `Consistency__TokenMinutes`.
+    pub consistency: ConsistencyOptions,
+    /// The source of the caller's identity: `Authentication__Mode`, `none` or `easyauth`.
+    pub authentication: Authentication,
+    /// The budget and the slices of background work: `Background__RequestUnitsPerSecond` is its budget in
     /// request units a second, or 0 for no limit.
     pub background: BackgroundOptions,
+    /// The settings of the audits that timers start: `Audit__Repair`, `true` to repair the findings.
+    pub audit: audit::AuditOptions,
+    /// The clock of the domains that act by the time; for simulations, one that runs `Clock__Rate` times as
+    /// fast since `Clock__Since`.
+    pub clock: Clock,
     /// The settings of the projections: `Projections__StateSeconds`, the time for which an instance may use
     /// the state of a projection that it has read; `Projections__PauseAfterFailures`, the number of changes
     /// that fail within `Projections__FailureMinutes`, 10 by default, before a projection pauses itself;
     /// `Projections__EagerMilliseconds`, the longest time of an eager application, or 0 for none.
     pub projections: ProjectionOptions,
-    /// The source of the caller's identity: `Authentication__Mode`, `none` or `easyauth`.
-    pub authentication: Authentication,
-    /// The clock; for simulations, one that runs `Clock__Rate` times as fast since `Clock__Since`.
-    pub clock: Clock,
 }
 
 /// Returns the number of threads that serve requests: `TOKIO_WORKER_THREADS`, 1 to 1,024. Without the
@@ -91,59 +99,41 @@ fn threads(settings: Settings<'_>, cores: usize) -> Result<NonZeroUsize, ConfigE
 impl Config {
     /// Reads the settings that belong to no domain.
     pub fn read(settings: Settings<'_>) -> Result<Self, ConfigError> {
-        Ok(Self {
-            cosmos: CosmosOptions {
-                account: cosmos::account(settings)?,
-                database: settings.text("CosmosDatabase").unwrap_or_else(|| brand().name.into()),
-                routing: cosmos::routing(settings),
-            },
+        let cosmos = CosmosOptions {
+            account: cosmos::account(settings)?,
+            database: settings.text("CosmosDatabase").unwrap_or_else(|| brand().name.into()),
+            routing: cosmos::routing(settings),
+        };
+        let repair = settings.switch("Audit__Repair")?;
+        let options = AppOptions {
             admission: settings::admission(settings)?,
             consistency: settings::consistency(settings)?,
-            audit: audit::AuditOptions {
-                repair: settings.switch("Audit__Repair")?,
-                ..Default::default()
-            },
-            telemetry: TelemetryOptions {
-                format: format(settings)?,
-                export: export(settings).map_err(|error| error.to_string()),
-                partitions: partitions(settings)?,
-                recent: recent(settings)?,
-            },
-            background: background(settings)?,
-            projections: projections(settings)?,
             authentication: authentication(settings)?,
+            background: background(settings)?,
+            audit: audit::AuditOptions { repair, ..Default::default() },
             clock: clock(settings)?,
-        })
-    }
-}
-
-fn format(settings: Settings<'_>) -> Result<Format, ConfigError> {
-    let usual = if settings.is_development() { "text" } else { "json" };
-    match settings.text("Log__Format").map_or(usual.into(), |value| value.to_lowercase()).as_str() {
-        "text" => Ok(Format::Text),
-        "json" => Ok(Format::Json),
-        _ => Err(error("Log__Format must be json or text.")),
-    }
-}
-
-fn partitions(settings: Settings<'_>) -> Result<PartitionNames, ConfigError> {
-    const NAME: &str = "Log__PartitionKeys";
-    match settings.text(NAME).map(|value| value.to_lowercase()).as_deref() {
-        None | Some("hashed") => Ok(PartitionNames::Hashed),
-        Some("plain") => Ok(PartitionNames::Plain),
-        Some("off") => Ok(PartitionNames::Off),
-        Some(_) => Err(error(format!("{NAME} must be hashed, plain or off."))),
+            projections: projections(settings)?,
+        };
+        let usual = if settings.is_development() { Format::Text } else { Format::Json };
+        let formats = [("json", Format::Json), ("text", Format::Text)];
+        let names = [
+            ("hashed", PartitionNames::Hashed),
+            ("plain", PartitionNames::Plain),
+            ("off", PartitionNames::Off),
+        ];
+        let telemetry = TelemetryOptions {
+            format: settings.choice("Log__Format", formats)?.unwrap_or(usual),
+            export: export(settings).map_err(|error| error.to_string()),
+            partitions: settings.choice("Log__PartitionKeys", names)?.unwrap_or_default(),
+            recent: recent(settings)?,
+        };
+        Ok(Self { cosmos, options, telemetry })
     }
 }
 
 /// Reads whether the costs of recent work are recorded: as a rule where a developer runs the app.
 fn recent(settings: Settings<'_>) -> Result<bool, ConfigError> {
-    const NAME: &str = "Costs__Recent";
-    if settings.text(NAME).is_none() {
-        Ok(settings.is_development())
-    } else {
-        settings.switch(NAME)
-    }
+    Ok(settings.given_switch("Costs__Recent")?.unwrap_or(settings.is_development()))
 }
 
 fn export(settings: Settings<'_>) -> Result<bool, ConfigError> {
@@ -201,21 +191,17 @@ fn projections(settings: Settings<'_>) -> Result<ProjectionOptions, ConfigError>
 /// such headers from requests, as long as its authentication is on. So the app refuses to start if the
 /// platform says that authentication is off.
 fn authentication(settings: Settings<'_>) -> Result<Authentication, ConfigError> {
-    match settings.text("Authentication__Mode").map(|value| value.to_lowercase()).as_deref() {
-        None | Some("none") => Ok(Authentication::None),
-        Some("easyauth") => {
-            let names = ["WEBSITE_SITE_NAME", "WEBSITE_INSTANCE_ID"];
-            let in_azure = names.into_iter().any(|name| settings.text(name).is_some());
-            if in_azure && !settings.switch("WEBSITE_AUTH_ENABLED")? {
-                return Err(error(
-                    "Authentication__Mode is easyauth, but App Service Authentication is off. Turn \
-                     it on for this function app: otherwise any caller could act as any user.",
-                ));
-            }
-            Ok(Authentication::EasyAuth)
-        }
-        Some(_) => Err(error("Authentication__Mode must be none or easyauth.")),
+    let modes = [("none", Authentication::None), ("easyauth", Authentication::EasyAuth)];
+    let mode = settings.choice("Authentication__Mode", modes)?.unwrap_or_default();
+    let names = ["WEBSITE_SITE_NAME", "WEBSITE_INSTANCE_ID"];
+    let in_azure = names.into_iter().any(|name| settings.text(name).is_some());
+    if mode == Authentication::EasyAuth && in_azure && !settings.switch("WEBSITE_AUTH_ENABLED")? {
+        return Err(error(
+            "Authentication__Mode is easyauth, but App Service Authentication is off. Turn \
+             it on for this function app: otherwise any caller could act as any user.",
+        ));
     }
+    Ok(mode)
 }
 
 fn clock(settings: Settings<'_>) -> Result<Clock, ConfigError> {
@@ -252,8 +238,8 @@ mod tests {
     fn the_clock_is_the_real_one_unless_both_of_its_settings_are_good() {
         let rate = ("Clock__Rate", "300");
         let since = ("Clock__Since", "2026-11-22T20:00:00Z");
-        assert!(!read(&[STORE]).unwrap().clock.is_simulated());
-        assert!(read(&[STORE, rate, since]).unwrap().clock.is_simulated());
+        assert!(!read(&[STORE]).unwrap().options.clock.is_simulated());
+        assert!(read(&[STORE, rate, since]).unwrap().options.clock.is_simulated());
         for bad in [
             &[STORE, rate][..],
             &[STORE, since],
@@ -269,7 +255,7 @@ mod tests {
     fn callers_are_believed_only_where_the_platform_vouches_for_them() {
         let mode = |settings: &[(&str, &str)]| {
             let config = read(&[&[STORE], settings].concat());
-            config.map(|config| config.authentication).map_err(|error| error.to_string())
+            config.map(|config| config.options.authentication).map_err(|error| error.to_string())
         };
         let easyauth = ("Authentication__Mode", "EasyAuth");
         let site = ("WEBSITE_SITE_NAME", "tributary");
@@ -324,7 +310,9 @@ mod tests {
     fn limits_are_whole_numbers_within_reason() {
         let limits = |settings: &[(&str, &str)]| {
             let config = read(&[&[STORE], settings].concat());
-            config.map(|config| (config.admission.requests, config.admission.memory_mib))
+            config.map(|config| {
+                (config.options.admission.requests, config.options.admission.memory_mib)
+            })
         };
         let names = ["Admission__Requests", "Admission__MemoryMiB"];
         assert_eq!(limits(&[]), Ok((128, 32)));
@@ -341,7 +329,7 @@ mod tests {
     fn tokens_live_for_minutes_waits_end_and_cookies_are_for_https() {
         let options = |settings: &[_]| {
             let config = read(&[&[STORE], settings].concat());
-            config.map(|config| config.consistency).map_err(|error| error.to_string())
+            config.map(|config| config.options.consistency).map_err(|error| error.to_string())
         };
         let minutes = |minutes: &'static str| ("Consistency__TokenMinutes", minutes);
         assert_eq!(options(&[]).unwrap().max_age, Duration::from_mins(15));
@@ -422,9 +410,9 @@ mod tests {
 
     #[test]
     fn the_audit_repairs_only_when_it_is_told_to() {
-        assert!(!read(&[STORE]).unwrap().audit.repair);
-        assert!(!read(&[STORE, ("Audit__Repair", "False")]).unwrap().audit.repair);
-        assert!(read(&[STORE, ("Audit__Repair", "true")]).unwrap().audit.repair);
+        assert!(!read(&[STORE]).unwrap().options.audit.repair);
+        assert!(!read(&[STORE, ("Audit__Repair", "False")]).unwrap().options.audit.repair);
+        assert!(read(&[STORE, ("Audit__Repair", "true")]).unwrap().options.audit.repair);
         let message = read(&[STORE, ("Audit__Repair", "yes")]).unwrap_err().to_string();
         assert!(message.contains("Audit__Repair"), "{message}");
     }
@@ -435,7 +423,7 @@ mod tests {
         const OLD_NAME: &str = "Rename__RequestUnitsPerSecond";
         let rate = |settings: &[(&str, &str)]| {
             let config = read(&[&[STORE], settings].concat())?;
-            let rate = config.background.request_units_per_second;
+            let rate = config.options.background.request_units_per_second;
             Ok::<_, ConfigError>(rate.map_or(0, NonZeroU32::get))
         };
         assert_eq!(rate(&[]).unwrap(), 400);

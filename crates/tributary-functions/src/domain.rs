@@ -8,38 +8,7 @@
 //! 3. Its containers in `infra/containers.json`, and its stories.
 //! 4. The command `functions` of the app writes a folder in `functions/` for each function.
 //!
-//! ```
-//! use axum::{Json, extract::State};
-//! use tributary_functions::{
-//!     config::ConfigError,
-//!     cosmos::Container,
-//!     domain::{Context, Domain, bind},
-//!     http::{ApiError, AuthLevel::Anonymous, HttpFunction, get},
-//! };
-//!
-//! /// The rooms in a database. Cloning is cheap.
-//! #[derive(Clone)]
-//! pub struct Rooms {
-//!     rooms: Container,
-//! }
-//!
-//! pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
-//!     let rooms = Rooms { rooms: context.cosmos.container("rooms") };
-//!     Ok(Domain {
-//!         http_functions: bind(http_functions(), &rooms),
-//!         containers: vec![rooms.rooms],
-//!         ..Domain::new("rooms")
-//!     })
-//! }
-//!
-//! fn http_functions() -> Vec<HttpFunction<Rooms>> {
-//!     vec![get("GetRoom", "/api/rooms/{roomId}", Anonymous, get_room)]
-//! }
-//!
-//! async fn get_room(State(_rooms): State<Rooms>) -> Result<Json<String>, ApiError> {
-//!     Err(ApiError::NotFound("room"))
-//! }
-//! ```
+//! The crate's [first page](crate) has an example.
 //!
 //! Handlers take `State(rooms): State<Rooms>`. A command takes an [`Actor`](crate::http::Actor), which
 //! knows the app's mode of authentication by itself. A domain knows the framework and no other domain.
@@ -210,7 +179,7 @@ pub fn reading_copies(
     for (name, projections) in table {
         let function = functions.iter_mut().find(|function| function.name == *name);
         let unknown = || ConfigError::new(format!("{name} is no HTTP function."));
-        function.ok_or_else(unknown)?.copies_of = projections;
+        function.ok_or_else(unknown)?.line.copies_of = projections;
     }
     Ok(functions)
 }

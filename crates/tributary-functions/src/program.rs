@@ -3,7 +3,6 @@
 //! the host, and `openapi` prints the OpenAPI document.
 
 use std::{
-    collections::BTreeSet,
     error::Error,
     fs, io,
     path::{Path, PathBuf},
@@ -88,8 +87,7 @@ impl Program {
         settings: Settings<'_>,
     ) -> Result<App, ConfigError> {
         brand::set(self.brand);
-        let app = App::new(&self.domains, cosmos, options, settings)?;
-        Ok(app.with_page(self.page).with_costs(self.costs))
+        App::new(&self.domains, (self.page, self.costs), cosmos, options, settings)
     }
 
     /// Builds the app without a store, to read its declarations. Every request to the store fails.
@@ -112,25 +110,20 @@ impl Program {
             Some(ProgramCommand::Openapi) => return self.openapi(),
             _ => {}
         }
-        match runtime() {
-            Ok(runtime) => runtime.block_on(async {
-                match &command {
-                    Some(ProgramCommand::Audit(arguments)) => self.audit(arguments).await,
-                    Some(ProgramCommand::Projections(arguments)) => {
-                        self.projections(arguments).await
-                    }
-                    _ => self.serve().await,
-                }
-            }),
-            Err(error) => self.fail(&*error),
-        }
-    }
-
-    async fn serve(&self) -> ExitCode {
-        match self.start().await {
-            Ok(shutdown) => shutdown.exit_code().into(),
-            Err(error) => self.fail(&*error),
-        }
+        let runtime = match runtime() {
+            Ok(runtime) => runtime,
+            Err(error) => return self.fail(&*error),
+        };
+        runtime.block_on(async {
+            match &command {
+                Some(ProgramCommand::Audit(arguments)) => self.audit(arguments).await,
+                Some(ProgramCommand::Projections(arguments)) => self.projections(arguments).await,
+                _ => match self.start().await {
+                    Ok(shutdown) => shutdown.exit_code().into(),
+                    Err(error) => self.fail(&*error),
+                },
+            }
+        })
     }
 
     fn fail(&self, error: &dyn Error) -> ExitCode {
@@ -141,29 +134,10 @@ impl Program {
 
     async fn start(&self) -> Result<Shutdown, Box<dyn Error>> {
         let settings = Settings::ENVIRONMENT;
-        let Config {
-            admission,
-            audit,
-            authentication,
-            consistency,
-            cosmos,
-            background,
-            clock,
-            projections,
-            telemetry,
-        } = Config::read(settings)?;
-        let options = AppOptions {
-            admission,
-            consistency,
-            authentication,
-            background,
-            audit,
-            clock,
-            projections,
-        };
+        let Config { cosmos, options, telemetry } = Config::read(settings)?;
         let app = self.build(&cosmos.into(), options, settings)?;
         let telemetry = telemetry::start(&telemetry, app.domains.iter().map(|domain| domain.name))?;
-        if clock.is_simulated() {
+        if options.clock.is_simulated() {
             tracing::warn!("Clock__Rate is set: the clock of the app is not the real one");
         }
         let warm_up = tokio::spawn(app.warm_up());
@@ -212,7 +186,8 @@ impl Program {
 
     fn app_of_settings(&self) -> Result<App, ConfigError> {
         let settings = Settings::ENVIRONMENT;
-        let Config { cosmos, background, clock, .. } = Config::read(settings)?;
+        let Config { cosmos, options: AppOptions { background, clock, .. }, .. } =
+            Config::read(settings)?;
         let options = AppOptions { background, clock, ..Default::default() };
         self.build(&cosmos.into(), options, settings)
     }
@@ -236,70 +211,60 @@ struct FunctionsArguments {
     folder: PathBuf,
 }
 
-/// A file that differs from the app's declaration of its function, or cannot be accessed.
-#[derive(Debug, thiserror::Error)]
-enum Difference {
-    #[error("{} differs from the table of functions. Run this command without --check.", .0.display())]
-    File(PathBuf),
-    #[error("{}: {error}", .path.display())]
-    NoAccess { path: PathBuf, error: io::Error },
-}
-
 /// Writes each file that differs, and removes the folders of functions that the app does not have. Returns
 /// the errors. With `--check`, changes nothing and returns an error for each difference.
 fn write_functions(
     declarations: &[Declaration],
-    arguments: &FunctionsArguments,
-) -> Vec<Difference> {
-    let FunctionsArguments { check, folder } = arguments;
-    let names: BTreeSet<&str> = declarations.iter().map(|declaration| declaration.name).collect();
-    let declared = declarations.iter().map(|declaration| declared(declaration, folder, *check));
-    let superfluous = match superfluous(folder, &names) {
-        Ok(folders) => folders,
-        Err(error) => return vec![Difference::NoAccess { path: folder.clone(), error }],
+    FunctionsArguments { check, folder }: &FunctionsArguments,
+) -> Vec<io::Error> {
+    let checked = |path: &Path, is_same: bool, change: &dyn Fn() -> io::Result<()>| {
+        let changed = match (is_same, *check) {
+            (true, _) => return Ok(()),
+            (false, true) => return Err(differs(path)),
+            (false, false) => change(),
+        };
+        changed.map_err(|error| about(path, &error))
     };
-    let superfluous = superfluous.into_iter().map(|path| match check {
-        true => Err(Difference::File(path)),
-        false => remove(&path).map_err(|error| Difference::NoAccess { path, error }),
+    let declared = declarations.iter().map(|declaration| {
+        let folder = folder.join(declaration.name);
+        let path = folder.join(FILE);
+        let text = declaration.function_json()?;
+        let is_same = fs::read_to_string(&path).is_ok_and(|is| is == text);
+        let write = || fs::create_dir_all(&folder).and_then(|()| fs::write(&path, &text));
+        checked(&path, is_same, &write)
+    });
+    let superfluous = match superfluous(folder, declarations) {
+        Ok(folders) => folders,
+        Err(error) => return vec![about(folder, &error)],
+    };
+    let superfluous = superfluous.iter().map(|folder| {
+        let remove = || fs::remove_file(folder.join(FILE)).and_then(|()| fs::remove_dir(folder));
+        checked(folder, false, &remove)
     });
     declared.chain(superfluous).filter_map(Result::err).collect()
 }
 
-fn declared(declaration: &Declaration, folder: &Path, check: bool) -> Result<(), Difference> {
-    let folder = folder.join(declaration.name);
-    let path = folder.join(FILE);
-    let written = || {
-        let text = declaration.function_json()?;
-        let is_same = fs::read_to_string(&path).is_ok_and(|is| is == text);
-        if !is_same && !check {
-            fs::create_dir_all(&folder)?;
-            fs::write(&path, text)?;
-        }
-        io::Result::Ok(is_same || !check)
-    };
-    match written() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Difference::File(path)),
-        Err(error) => Err(Difference::NoAccess { path, error }),
-    }
+fn differs(path: &Path) -> io::Error {
+    let difference = "differs from the table of functions. Run this command without --check.";
+    io::Error::other(format!("{} {difference}", path.display()))
 }
 
-fn superfluous(folder: &Path, names: &BTreeSet<&str>) -> io::Result<Vec<PathBuf>> {
+fn about(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(format!("{}: {error}", path.display()))
+}
+
+fn superfluous(folder: &Path, declarations: &[Declaration]) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    if folder.exists() {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let is_known = entry.file_name().to_str().is_some_and(|name| names.contains(name));
-            if !is_known && entry.path().join(FILE).exists() {
-                found.push(entry.path());
-            }
+    if !folder.exists() {
+        return Ok(found);
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_known = declarations.iter().any(|known| entry.file_name() == known.name);
+        if !is_known && entry.path().join(FILE).exists() {
+            found.push(entry.path());
         }
     }
     found.sort();
     Ok(found)
-}
-
-fn remove(folder: &Path) -> io::Result<()> {
-    fs::remove_file(folder.join(FILE))?;
-    fs::remove_dir(folder)
 }

@@ -55,9 +55,9 @@ const RETRY: &str = r#",
 
 impl From<&HttpFunction> for Declaration {
     fn from(function: &HttpFunction) -> Self {
-        let HttpFunction { name, method, route, auth_level, .. } = function;
-        let methods = vec![method.clone()];
-        Self { name, trigger: Trigger::Http { methods, route, auth_level: *auth_level } }
+        let (methods, route) = (vec![function.method.clone()], function.route);
+        let auth_level = function.auth_level;
+        Self { name: function.name, trigger: Trigger::Http { methods, route, auth_level } }
     }
 }
 

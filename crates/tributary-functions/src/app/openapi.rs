@@ -20,8 +20,8 @@ use crate::{
     brand::brand,
     cosmos::ETag,
     http::{
-        AnswerShape, ApiError, AuthLevel, Conditions, HttpFunction, ItemResponse, Problem,
-        RequestShape, Signature, found, path_parameters,
+        AnswerShape, ApiError, AuthLevel, Conditions, FunctionLine, ItemResponse, Problem,
+        RequestShape, found, path_parameters,
     },
 };
 
@@ -30,26 +30,17 @@ pub(super) const DOCUMENT_BYTES: usize = 512 * 1024;
 
 /// The document of an app, which is made when it is asked for the first time. Cloning is cheap.
 #[derive(Clone, Default)]
-pub(super) struct OpenApi(Arc<OpenApiDocument>);
+pub(super) struct OpenApi(Arc<OnceLock<OpenApiDocument>>);
 
-#[derive(Default)]
-struct OpenApiDocument {
-    operations: OnceLock<Vec<ApiOperation>>,
-    domains: OnceLock<Vec<DomainFunctions>>,
-    costs: OnceLock<&'static str>,
-    text: OnceLock<(OpenApiText, ETag)>,
-}
-
-pub(super) type DomainFunctions = (&'static str, Vec<&'static str>);
-
-struct ApiOperation {
-    tag: &'static str,
-    name: &'static str,
-    method: Method,
-    route: &'static str,
-    auth_level: AuthLevel,
-    has_copies: bool,
-    signature: Signature,
+pub(super) struct OpenApiDocument {
+    /// The HTTP functions, each with the name of its domain.
+    pub functions: Vec<(&'static str, FunctionLine)>,
+    /// The domains, each with the functions that the change feed or a schedule starts. `cargo local` groups its
+    /// list of functions by them.
+    pub domains: Vec<(&'static str, Vec<&'static str>)>,
+    /// Measured costs, as JSON.
+    pub costs: &'static str,
+    pub text: OnceLock<(OpenApiText, ETag)>,
 }
 
 #[derive(Deserialize)]
@@ -87,6 +78,7 @@ pub(super) async fn get_open_api(
     State(OpenApi(document)): State<OpenApi>,
     conditions: Conditions,
 ) -> Result<ItemResponse<OpenApiText>, ApiError> {
+    let document = document.get().ok_or(ApiError::Internal)?;
     let (text, etag) = if let Some(known) = document.text.get() {
         known
     } else {
@@ -98,33 +90,13 @@ pub(super) async fn get_open_api(
 }
 
 impl OpenApi {
-    /// Describes these HTTP functions, each with the name of its domain, and the domains with their other
-    /// functions. The first call counts.
-    pub(super) fn describe<'a>(
-        &self,
-        functions: impl Iterator<Item = (&'static str, &'a HttpFunction)>,
-        domains: Vec<DomainFunctions>,
-    ) {
-        self.0.domains.get_or_init(|| domains);
-        let operations = functions.map(|(tag, function)| ApiOperation {
-            tag,
-            name: function.name,
-            method: function.method.clone(),
-            route: function.route,
-            auth_level: function.auth_level,
-            has_copies: !function.copies_of.is_empty(),
-            signature: function.signature,
-        });
-        self.0.operations.get_or_init(|| operations.collect());
-    }
-
-    /// Adds measured costs, as JSON. The first call counts.
-    pub(super) fn cost(&self, costs: &'static str) {
-        self.0.costs.get_or_init(|| costs);
+    /// Sets what the document is made of. The first call counts.
+    pub(super) fn describe(&self, document: OpenApiDocument) {
+        self.0.get_or_init(|| document);
     }
 
     pub(super) fn value(&self) -> Value {
-        self.0.value()
+        self.0.get().map(OpenApiDocument::value).unwrap_or_default()
     }
 }
 
@@ -137,14 +109,15 @@ impl OpenApiDocument {
         let schemas = &mut settings.into_generator();
         let mut paths: Map<String, Value> = Map::new();
         let costs = self.costs();
-        for operation in self.operations.get().into_iter().flatten() {
-            let takes = operation.signature.takes();
+        for (tag, function) in &self.functions {
+            let takes = function.signature.takes();
             // They are the same for all methods of a path.
-            let parameters = path_parameters(operation.route, &takes.path);
+            let parameters = path_parameters(function.route, &takes.path);
             let path =
-                paths.entry(operation.route).or_insert_with(|| json!({"parameters": parameters}));
-            let costs = costs.get(operation.name).map_or(&[][..], Vec::as_slice);
-            path[operation.method.as_str().to_lowercase()] = operation.value(takes, costs, schemas);
+                paths.entry(function.route).or_insert_with(|| json!({"parameters": parameters}));
+            let costs = costs.get(function.name).map_or(&[][..], Vec::as_slice);
+            path[function.method.as_str().to_lowercase()] =
+                operation(tag, function, takes, costs, schemas);
         }
         let problem = schemas.subschema_for::<Problem>();
         let refusal = |description: &str| json!({"description": description, "content": {"application/problem+json": {"schema": problem}}});
@@ -157,14 +130,17 @@ impl OpenApiDocument {
         });
         let refusals = refusals.chain([("Problem".to_owned(), refusal(problems))]);
         let text = json!({"type": "string"});
+        let header = |description: &str| json!({"description": description, "schema": text});
         let in_header = |name: &str, description: &str| json!({"name": name, "in": "header", "description": description, "schema": text});
         let token =
             "The token of an earlier answer: this one sees at least the writes that it knows.";
+        let tag = |(name, functions): &_| json!({"name": name, "x-functions": functions});
+        let tags: Value = self.domains.iter().map(tag).collect();
         json!({
             "openapi": "3.1.0",
             "info": {"title": brand().name, "version": brand().version},
             "servers": [{"url": "/"}],
-            "tags": self.tags(),
+            "tags": tags,
             "paths": paths,
             "components": {
                 "schemas": schemas.take_definitions(true),
@@ -175,24 +151,12 @@ impl OpenApiDocument {
                     "PreferCookie": in_header("Prefer", "`consistency-cookie`: the token is a cookie, too."),
                 },
                 "headers": {
-                    "CopiesBehind": {
-                        "description": "`?1` if the copies may lack writes that the token knows.",
-                        "schema": text,
-                    },
-                    "PreferenceApplied": {
-                        "description": "The longest wait that was taken: `wait=` and seconds.",
-                        "schema": text,
-                    },
-                    "ConsistencyToken": {
-                        "description": "The writes that the caller has seen, for later requests.",
-                        "schema": text,
-                    },
-                    "ETag": {"description": "The tag of the item's state.", "schema": text},
-                    "Location": {"description": "The path of the new item.", "schema": text},
-                    "RequestCharge": {
-                        "description": "The request units that the answer cost.",
-                        "schema": text,
-                    },
+                    "CopiesBehind": header("`?1` if the copies may lack writes that the token knows."),
+                    "PreferenceApplied": header("The longest wait that was taken: `wait=` and seconds."),
+                    "ConsistencyToken": header("The writes that the caller has seen, for later requests."),
+                    "ETag": header("The tag of the item's state."),
+                    "Location": header("The path of the new item."),
+                    "RequestCharge": header("The request units that the answer cost."),
                 },
                 "securitySchemes": {
                     "keyHeader": {"type": "apiKey", "in": "header", "name": "x-functions-key"},
@@ -206,106 +170,98 @@ impl OpenApiDocument {
             },
         })
     }
-}
-
-impl OpenApiDocument {
-    /// Returns the domains, each with the functions that the change feed or a schedule starts. `cargo local`
-    /// groups its list of functions by them.
-    fn tags(&self) -> Vec<Value> {
-        let domains = self.domains.get().into_iter().flatten();
-        domains.map(|(name, functions)| json!({"name": name, "x-functions": functions})).collect()
-    }
 
     fn costs(&self) -> BTreeMap<String, Vec<OperationCost>> {
-        let costs = self.costs.get().copied().unwrap_or("{}");
-        serde_json::from_str(costs).unwrap_or_else(|error| {
+        serde_json::from_str(self.costs).unwrap_or_else(|error| {
             tracing::error!(%error, "The costs of the OpenAPI document are not valid");
             BTreeMap::new()
         })
     }
 }
 
-impl ApiOperation {
-    fn value(
-        &self,
-        takes: RequestShape,
-        costs: &[OperationCost],
-        schemas: &mut SchemaGenerator,
-    ) -> Value {
-        let mut operation = json!({
-            "operationId": self.name,
-            "tags": [self.tag],
-            "security": security(self.auth_level),
-            "responses": self.responses(&takes, self.signature.gives(schemas)),
-        });
-        if let [first, ..] = costs {
-            operation["summary"] = summary(first).into();
-            operation["description"] = description(costs).into();
-        }
-        let parameter = |name: &str| json!({"$ref": format!("#/components/parameters/{name}")});
-        let mut parameters = takes.parameters;
-        parameters.push(parameter("ConsistencyToken"));
-        if self.method != Method::GET {
-            parameters.push(parameter("PreferCookie"));
-        } else if self.has_copies {
-            parameters.push(parameter("PreferWait"));
-        }
-        operation["parameters"] = parameters.into();
-        if let Some(schema) = takes.body {
-            let content = json!({"application/json": {"schema": schema}});
-            operation["requestBody"] = json!({"required": true, "content": content});
-        }
-        operation
+fn operation(
+    tag: &str,
+    function: &FunctionLine,
+    takes: RequestShape,
+    costs: &[OperationCost],
+    schemas: &mut SchemaGenerator,
+) -> Value {
+    let mut operation = json!({
+        "operationId": function.name,
+        "tags": [tag],
+        "security": security(function.auth_level),
+        "responses": responses(function, &takes, function.signature.gives(schemas)),
+    });
+    if let [first, ..] = costs {
+        operation["summary"] = summary(first).into();
+        operation["description"] = description(costs).into();
     }
-
-    fn responses(&self, takes: &RequestShape, AnswerShape { body, is_item }: AnswerShape) -> Value {
-        let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
-        let problem = json!({"$ref": "#/components/responses/Problem"});
-        let mut responses = json!({"4XX": problem, "5XX": problem});
-        let is_command = self.method != Method::GET;
-        let has_path = self.route.contains('{');
-        for (status, name, _) in REFUSALS {
-            let is_possible = match status {
-                "400" => has_path || takes.body.is_some() || !takes.parameters.is_empty(),
-                "401" => self.auth_level.needs_key(),
-                "404" => has_path,
-                "409" => is_command,
-                "412" => is_command && takes.is_conditional,
-                "413" => takes.body.is_some(),
-                _ => true,
-            };
-            if is_possible {
-                responses[status] = json!({"$ref": format!("#/components/responses/{name}")});
-            }
-        }
-        let mut headers = json!({"x-ms-request-charge": header("RequestCharge")});
-        if self.method != Method::GET {
-            headers["Consistency-Token"] = header("ConsistencyToken");
-        } else if self.has_copies {
-            headers["Copies-Behind"] = header("CopiesBehind");
-            headers["Preference-Applied"] = header("PreferenceApplied");
-        }
-        let Some(schema) = body else {
-            responses["204"] = json!({"description": "It is done.", "headers": headers});
-            return responses;
-        };
-        if is_item {
-            headers["ETag"] = header("ETag");
-        }
+    let parameter = |name: &str| json!({"$ref": format!("#/components/parameters/{name}")});
+    let mut parameters = takes.parameters;
+    parameters.push(parameter("ConsistencyToken"));
+    if function.method != Method::GET {
+        parameters.push(parameter("PreferCookie"));
+    } else if !function.copies_of.is_empty() {
+        parameters.push(parameter("PreferWait"));
+    }
+    operation["parameters"] = parameters.into();
+    if let Some(schema) = takes.body {
         let content = json!({"application/json": {"schema": schema}});
-        responses["200"] =
-            json!({"description": "It is done.", "headers": headers, "content": content});
-        if is_item && self.method == Method::GET && takes.is_conditional {
-            responses["304"] = json!({"description": "The item is in a state of `If-None-Match`."});
-        }
-        if is_item && self.method != Method::GET && !self.signature.is_edit() {
-            headers["Location"] = header("Location");
-            let created = "The item is created.";
-            responses["201"] =
-                json!({"description": created, "headers": headers, "content": content});
-        }
-        responses
+        operation["requestBody"] = json!({"required": true, "content": content});
     }
+    operation
+}
+
+fn responses(
+    function: &FunctionLine,
+    takes: &RequestShape,
+    AnswerShape { body, is_item }: AnswerShape,
+) -> Value {
+    let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
+    let problem = json!({"$ref": "#/components/responses/Problem"});
+    let mut responses = json!({"4XX": problem, "5XX": problem});
+    let is_command = function.method != Method::GET;
+    let has_path = function.route.contains('{');
+    for (status, name, _) in REFUSALS {
+        let is_possible = match status {
+            "400" => has_path || takes.body.is_some() || !takes.parameters.is_empty(),
+            "401" => function.auth_level.needs_key(),
+            "404" => has_path,
+            "409" => is_command,
+            "412" => is_command && takes.is_conditional,
+            "413" => takes.body.is_some(),
+            _ => true,
+        };
+        if is_possible {
+            responses[status] = json!({"$ref": format!("#/components/responses/{name}")});
+        }
+    }
+    let mut headers = json!({"x-ms-request-charge": header("RequestCharge")});
+    if function.method != Method::GET {
+        headers["Consistency-Token"] = header("ConsistencyToken");
+    } else if !function.copies_of.is_empty() {
+        headers["Copies-Behind"] = header("CopiesBehind");
+        headers["Preference-Applied"] = header("PreferenceApplied");
+    }
+    let Some(schema) = body else {
+        responses["204"] = json!({"description": "It is done.", "headers": headers});
+        return responses;
+    };
+    if is_item {
+        headers["ETag"] = header("ETag");
+    }
+    let content = json!({"application/json": {"schema": schema}});
+    responses["200"] =
+        json!({"description": "It is done.", "headers": headers, "content": content});
+    if is_item && function.method == Method::GET && takes.is_conditional {
+        responses["304"] = json!({"description": "The item is in a state of `If-None-Match`."});
+    }
+    if is_item && function.method != Method::GET && !function.signature.is_edit {
+        headers["Location"] = header("Location");
+        let created = "The item is created.";
+        responses["201"] = json!({"description": created, "headers": headers, "content": content});
+    }
+    responses
 }
 
 /// The function key, in one of two places; and a user, where the app is set up for it.

@@ -55,11 +55,25 @@ impl<'a> Settings<'a> {
     /// Returns true if a setting is `true`, and false if it is `false` or not set. Any other value is an
     /// error.
     pub fn switch(self, name: &str) -> Result<bool, ConfigError> {
-        match self.text(name).map(|value| value.to_lowercase()).as_deref() {
-            None | Some("false") => Ok(false),
-            Some("true") => Ok(true),
-            Some(_) => Err(ConfigError::new(format!("{name} must be true or false."))),
-        }
+        Ok(self.given_switch(name)?.unwrap_or(false))
+    }
+
+    pub(super) fn given_switch(self, name: &str) -> Result<Option<bool>, ConfigError> {
+        self.choice(name, [("true", true), ("false", false)])
+    }
+
+    /// Returns the value of a setting that is one of these words; `None` if it is not set.
+    pub(super) fn choice<T, const N: usize>(
+        self,
+        name: &str,
+        choices: [(&str, T); N],
+    ) -> Result<Option<T>, ConfigError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let words = choices.each_ref().map(|(word, _)| *word);
+        let chosen = choices.into_iter().find(|(word, _)| text.eq_ignore_ascii_case(word));
+        let (last, first) = words.split_last().unwrap_or((&"", &[]));
+        let sentence = || format!("{name} must be {} or {last}.", first.join(", "));
+        chosen.map(|(_, value)| Some(value)).ok_or_else(|| ConfigError::new(sentence()))
     }
 
     /// Returns a setting that is a whole number within a range; `None` if it is not set.

@@ -42,13 +42,13 @@ use tokio::{
 };
 
 use super::{
-    ApiError, WorkQueue,
+    ApiError, FunctionLine, WorkQueue,
     body::{MAX_BODY_BYTES, is_awaited, read},
     limit_of, parameter_of,
     query::parameters,
     work_queue::Turn,
 };
-use crate::cosmos::{Limits, within};
+use crate::cosmos::within;
 
 /// The memory that a request may need without a reservation.
 const SMALL_BYTES: usize = 128 * 1024;
@@ -140,20 +140,9 @@ impl Footprint {
     }
 }
 
-/// The terms on which requests to a function are admitted. Cloning is cheap.
-#[derive(Debug, Clone)]
-pub struct AdmissionTerms {
-    /// The largest answer.
-    pub footprint: Footprint,
-    /// The store requests, request units and time that a request may use.
-    pub limits: Limits,
-    /// The queue in which a request waits before it has a permit.
-    pub queue: Option<WorkQueue>,
-}
-
 /// The admission control of an instance. Cloning is cheap.
 #[derive(Debug, Clone)]
-pub struct Admission {
+pub(crate) struct Admission {
     requests: Arc<Semaphore>,
     memory: Arc<Semaphore>,
     all_memory: u32,
@@ -180,8 +169,7 @@ impl AsRef<[u8]> for ReservedBytes {
 }
 
 impl Admission {
-    /// Creates an admission control with these settings.
-    pub fn new(options: AdmissionOptions) -> Self {
+    pub(crate) fn new(options: AdmissionOptions) -> Self {
         let AdmissionOptions { requests, memory_mib, wait } = options;
         let all_memory = u32::from(memory_mib) * MEMORY_UNITS_PER_MIB;
         Self {
@@ -195,7 +183,7 @@ impl Admission {
 
     async fn admit(
         &self,
-        AdmissionTerms { footprint, queue, .. }: &AdmissionTerms,
+        FunctionLine { footprint, queue, .. }: &FunctionLine,
         request: Request,
     ) -> Result<(Admitted, Request), ApiError> {
         let begin = Instant::now();
@@ -289,17 +277,17 @@ fn units(bytes: usize) -> u32 {
 
 /// Lets a request wait for its permit, and refuses it if the wait is too long. The request then runs
 /// within its limits. A request that has a query parameter twice is refused at once.
-pub async fn admit(
-    State((admission, terms)): State<(Admission, AdmissionTerms)>,
+pub(crate) async fn admit(
+    State((admission, function)): State<(Admission, FunctionLine)>,
     request: Request,
     next: Next,
 ) -> Response {
     if let Err(error) = parameters(request.uri().query()) {
         return error.into_response();
     }
-    match admission.admit(&terms, request).await {
+    match admission.admit(&function, request).await {
         Ok((admitted, request)) => {
-            let response = within(terms.limits, next.run(request)).await;
+            let response = within(function.limits, next.run(request)).await;
             admitted.until_sent(response).await
         }
         Err(error) => error.into_response(),

@@ -71,15 +71,13 @@ impl Default for ConsistencyOptions {
 
 /// The parts of the app that the session of a caller needs, and the function that it calls. Cloning is cheap.
 #[derive(Clone)]
-pub struct Consistency {
-    /// The settings.
+pub(crate) struct Consistency {
     pub options: ConsistencyOptions,
-    /// The projections of the app.
     pub projections: Projections,
     /// The projections that make the copies in the function's answer.
     pub copies_of: &'static [&'static str],
     /// The containers whose changes the function applies to the copies of eager projections.
-    pub(crate) captures: Captures,
+    pub captures: Captures,
 }
 
 #[derive(Debug, Default)]
@@ -89,7 +87,7 @@ struct GivenToken {
 }
 
 /// Runs a request in the session of its caller, and adds the token of its writes to the answer of a command.
-pub async fn consistent(
+pub(crate) async fn consistent(
     State(consistency): State<Consistency>,
     request: Request,
     next: Next,

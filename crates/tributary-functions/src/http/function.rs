@@ -1,5 +1,7 @@
 //! HTTP functions: the lines of a table of routes.
 
+use std::ops::Deref;
+
 use axum::{
     handler::Handler,
     http::Method,
@@ -8,12 +10,19 @@ use axum::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{AdmissionTerms, DescribedHandler, Footprint, QueryParameter, Signature, WorkQueue};
+use super::{DescribedHandler, Footprint, QueryParameter, Signature, WorkQueue};
 use crate::cosmos::Limits;
 
 /// A function that the host calls over HTTP. Its handler takes `S` as its `State`.
 #[derive(Clone)]
 pub struct HttpFunction<S = ()> {
+    pub(crate) line: FunctionLine,
+    handler: MethodRouter<S>,
+}
+
+/// The line of a function in a table of routes.
+#[derive(Debug, Clone)]
+pub struct FunctionLine {
     /// The folder in `functions/`.
     pub name: &'static str,
     /// The method.
@@ -28,13 +37,20 @@ pub struct HttpFunction<S = ()> {
     pub limits: Limits,
     /// The queue in which a request waits before it has a permit; most functions have none.
     pub queue: Option<WorkQueue>,
-    /// The projections that make the copies in its answer ([`Self::reads_copies_of`]).
+    /// The projections that make the copies in its answer ([`HttpFunction::reads_copies_of`]).
     pub copies_of: &'static [&'static str],
     /// True if its changes are applied to the copies of eager projections before it answers.
     pub is_eager: bool,
     /// The parts of the request and of the answer.
     pub signature: Signature,
-    handler: MethodRouter<S>,
+}
+
+impl<S> Deref for HttpFunction<S> {
+    type Target = FunctionLine;
+
+    fn deref(&self) -> &FunctionLine {
+        &self.line
+    }
 }
 
 /// The callers that a function admits. The host checks the key. The handler checks the user, by an
@@ -122,7 +138,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             Method::PUT => routing::put(handler),
             _ => routing::delete(handler),
         };
-        Self {
+        let line = FunctionLine {
             name,
             method,
             route,
@@ -133,82 +149,71 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             copies_of: &[],
             is_eager: true,
             signature: Signature::new::<T, H>(),
-            handler,
-        }
+        };
+        Self { line, handler }
     }
 
     /// Returns the function with this largest answer. The default is a small answer, or one as large as the
     /// request's body.
-    pub fn answers(self, footprint: Footprint) -> Self {
-        Self { footprint, ..self }
+    pub fn answers(mut self, footprint: Footprint) -> Self {
+        self.line.footprint = footprint;
+        self
     }
 
     /// Returns the function with limits of its own instead of [`Limits::REQUEST`].
-    pub fn within(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+    pub fn within(mut self, limits: Limits) -> Self {
+        self.line.limits = limits;
+        self
     }
 
     /// Returns the function with a queue, for a handler that waits for something other than the store.
-    pub fn queued(self, queue: &WorkQueue) -> Self {
-        Self { queue: Some(queue.clone()), ..self }
+    pub fn queued(mut self, queue: &WorkQueue) -> Self {
+        self.line.queue = Some(queue.clone());
+        self
     }
 
     /// Returns the function as one whose answer has copies that these projections make. A projection that reads
     /// what another one writes stands behind it. A caller with a consistency token waits for them.
-    pub fn reads_copies_of(self, projections: &'static [&'static str]) -> Self {
-        Self { copies_of: projections, ..self }
+    pub fn reads_copies_of(mut self, projections: &'static [&'static str]) -> Self {
+        self.line.copies_of = projections;
+        self
     }
 
     /// Returns the function as a command that leaves its changes to the change feed: its callers do not look
     /// for them in copies, so that eager projections would only make it slower.
-    pub fn without_eager_copies(self) -> Self {
-        Self { is_eager: false, ..self }
+    pub fn without_eager_copies(mut self) -> Self {
+        self.line.is_eager = false;
+        self
     }
 
     /// Returns the function with parameters of the query string that its handler parses itself.
-    pub fn reads(self, query: &'static [QueryParameter]) -> Self {
-        Self { signature: self.signature.reading(query), ..self }
+    pub fn reads(mut self, query: &'static [QueryParameter]) -> Self {
+        self.line.signature.query = query;
+        self
     }
 
     /// Returns the function as one that creates no item: the OpenAPI document has no 201 for it.
-    pub fn edits(self) -> Self {
-        Self { signature: self.signature.editing(), ..self }
+    pub fn edits(mut self) -> Self {
+        self.line.signature.is_edit = true;
+        self
     }
 
     /// Returns the function with an example of its body, for fields whose own examples do not go together:
     /// two dates, of which one must be later. The OpenAPI document has it, and the checks of the crate
     /// `tributary-testing` send it.
-    pub fn example(self, body: fn() -> Value) -> Self {
-        Self { signature: self.signature.with_example(body), ..self }
+    pub fn example(mut self, body: fn() -> Value) -> Self {
+        self.line.signature.example = Some(body);
+        self
     }
 
     /// Returns the function with the state of its handler.
     pub fn with_state(self, state: S) -> HttpFunction {
-        HttpFunction {
-            name: self.name,
-            method: self.method,
-            route: self.route,
-            auth_level: self.auth_level,
-            footprint: self.footprint,
-            limits: self.limits,
-            queue: self.queue,
-            copies_of: self.copies_of,
-            is_eager: self.is_eager,
-            signature: self.signature,
-            handler: self.handler.with_state(state),
-        }
+        HttpFunction { line: self.line, handler: self.handler.with_state(state) }
     }
 }
 
 impl HttpFunction {
-    /// Returns the terms on which requests are admitted.
-    pub fn terms(&self) -> AdmissionTerms {
-        let Self { footprint, limits, queue, .. } = self;
-        AdmissionTerms { footprint: *footprint, limits: *limits, queue: queue.clone() }
-    }
-
-    /// Returns the handler as a route of a router.
-    pub fn into_handler(self) -> MethodRouter {
+    pub(crate) fn into_handler(self) -> MethodRouter {
         self.handler
     }
 }

@@ -21,32 +21,16 @@ use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 pub struct Signature {
     takes: fn() -> RequestShape,
     gives: fn(&mut SchemaGenerator) -> AnswerShape,
-    query: &'static [QueryParameter],
+    pub(super) query: &'static [QueryParameter],
     /// An example of the body, where those of its fields do not go together.
-    example: Option<fn() -> Value>,
-    is_edit: bool,
+    pub(super) example: Option<fn() -> Value>,
+    /// True if the handler creates no item, though its answer is one.
+    pub(crate) is_edit: bool,
 }
 
 impl Signature {
     pub(super) fn new<T, H: DescribedHandler<T>>() -> Self {
         Self { takes: H::takes, gives: H::gives, query: &[], example: None, is_edit: false }
-    }
-
-    pub(super) fn reading(self, query: &'static [QueryParameter]) -> Self {
-        Self { query, ..self }
-    }
-
-    pub(super) fn with_example(self, body: fn() -> Value) -> Self {
-        Self { example: Some(body), ..self }
-    }
-
-    pub(super) fn editing(self) -> Self {
-        Self { is_edit: true, ..self }
-    }
-
-    /// Returns true if the handler creates no item, though its answer is one.
-    pub(crate) fn is_edit(self) -> bool {
-        self.is_edit
     }
 
     /// Returns the parts of a request.
