@@ -16,7 +16,7 @@ use crate::trigger::Trigger;
 use crate::{TraceContext, early, invocation, invoke, logs};
 
 struct DispatchApp {
-    http: HttpFunctions,
+    http: Router,
     http_names: HashSet<String>,
     /// True if the HTTP functions have a page at `/`.
     has_page: bool,
@@ -43,7 +43,8 @@ pub(crate) fn router(
     let names = names.into_iter().collect::<Vec<_>>().join(",");
     let app = DispatchApp {
         functions: HeaderValue::try_from(names).ok().filter(|_| !http_names.is_empty()),
-        http: HttpFunctions::new(http),
+        // `route_layer` panics on a router without routes.
+        http: if http.has_routes() { http.route_layer(middleware::from_fn(matched)) } else { http },
         http_names: http_names.into_iter().collect(),
         has_page,
         triggers,
@@ -71,7 +72,7 @@ async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {
     if is_probe && app.has_page && !from_outside {
         return ready(&app);
     }
-    let response = app.http.call(request).await;
+    let response = call(app.http.clone(), request).await;
     if response.extensions().get::<MatchedRoute>().is_some() {
         return response;
     }
@@ -145,43 +146,28 @@ fn unknown_function(name: &str, fallback: Response) -> Response {
     }
 }
 
-struct HttpFunctions {
-    router: Router,
-}
-
 /// The flag in the extensions of a response of a route, not of the router's fallback.
 #[derive(Clone, Copy)]
 struct MatchedRoute;
 
-impl HttpFunctions {
-    fn new(router: Router) -> Self {
-        // `route_layer` panics on a router without routes.
-        if !router.has_routes() {
-            return Self { router };
-        }
-        Self { router: router.route_layer(middleware::from_fn(matched)) }
-    }
-
-    async fn call(&self, request: Request) -> Response {
-        let span = logs::request_span(
-            invocation::id_header(request.headers()),
-            request.method(),
-            TraceContext::from_headers(request.headers()).as_ref(),
-        );
-        let router = self.router.clone();
-        async {
-            match invoke::catch(router.oneshot(request)).await {
-                Ok(Ok(response)) => response,
-                Ok(Err(never)) => match never {},
-                Err(panic) => {
-                    tracing::error!(%panic, "an HTTP function panicked");
-                    StatusCode::INTERNAL_SERVER_ERROR.into_response()
-                }
+async fn call(router: Router, request: Request) -> Response {
+    let span = logs::request_span(
+        invocation::id_header(request.headers()),
+        request.method(),
+        TraceContext::from_headers(request.headers()).as_ref(),
+    );
+    async {
+        match invoke::catch(router.oneshot(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(panic) => {
+                tracing::error!(%panic, "an HTTP function panicked");
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
             }
         }
-        .instrument(span)
-        .await
     }
+    .instrument(span)
+    .await
 }
 
 /// Records the route in the span: the template, since a path has ids.

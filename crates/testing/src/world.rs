@@ -155,7 +155,7 @@ impl<A: AppUnderTest> World<A> {
     pub async fn with_limits(&self, limits: Limits) -> Self {
         let mut app = Self::app(&Self::cosmos(&self.endpoint).await, Self::options());
         for function in app.domains.iter_mut().flat_map(|domain| &mut domain.http_functions) {
-            function.limits = limits;
+            *function = function.clone().within(limits);
         }
         Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
     }

@@ -19,12 +19,7 @@
 //! - The policy of the page lets it load scripts, styles, pictures and answers from the app alone, run no text
 //!   as code, and be shown in no frame.
 
-use std::{
-    borrow::Cow,
-    hash::Hasher as _,
-    io::{self, Read as _, Write as _},
-    sync::OnceLock,
-};
+use std::{borrow::Cow, hash::Hasher as _, io::Read as _, sync::OnceLock};
 
 use axum::{
     Router,
@@ -33,7 +28,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing,
 };
-use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use flate2::{
+    Compression,
+    read::{GzDecoder, GzEncoder},
+};
 use twox_hash::XxHash64;
 
 use crate::http::{ApiError, Conditions};
@@ -138,42 +136,36 @@ impl WebPage {
         Self { files, served: OnceLock::new() }
     }
 
-    fn served(&self) -> Result<&ServedPage, ApiError> {
-        if let Some(served) = self.served.get() {
-            return Ok(served);
-        }
-        let served = ServedPage::new(self.files).map_err(|_| ApiError::Internal)?;
-        Ok(self.served.get_or_init(|| served))
+    fn served(&self) -> &ServedPage {
+        self.served.get_or_init(|| ServedPage::new(self.files))
     }
 }
 
 impl ServedPage {
-    fn new(files: &'static [(&'static str, &'static [u8])]) -> io::Result<Self> {
+    fn new(files: &'static [(&'static str, &'static [u8])]) -> Self {
         let mut hash = XxHash64::with_seed(0);
         for part in files.iter().flat_map(|(name, content)| [name.as_bytes(), content]) {
             hash.write(&(part.len() as u64).to_le_bytes());
             hash.write(part);
         }
         let version = format!("{:016x}", hash.finish());
-        let files = files.iter().map(|&(name, content)| {
-            Ok(match name.strip_suffix(GZIP_END) {
-                Some(name) => ServedFile { name, gzip: content.into() },
-                None if name == INDEX => {
-                    let text = String::from_utf8_lossy(content).replace(VERSION, &version);
-                    ServedFile { name, gzip: gzip(text.as_bytes())?.into() }
-                }
-                None => ServedFile { name, gzip: gzip(content)?.into() },
-            })
+        let files = files.iter().map(|&(name, content)| match name.strip_suffix(GZIP_END) {
+            Some(name) => ServedFile { name, gzip: content.into() },
+            None if name == INDEX => {
+                let text = String::from_utf8_lossy(content).replace(VERSION, &version);
+                ServedFile { name, gzip: gzip(text.as_bytes()).into() }
+            }
+            None => ServedFile { name, gzip: gzip(content).into() },
         });
-        let files = files.collect::<io::Result<_>>()?;
-        Ok(Self { version, files })
+        Self { files: files.collect(), version }
     }
 }
 
-fn gzip(content: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(content)?;
-    encoder.finish()
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    // A text in memory can always be read.
+    let _ = GzEncoder::new(content, Compression::default()).read_to_end(&mut text);
+    text
 }
 
 fn media_type(name: &str) -> &'static str {
@@ -207,7 +199,7 @@ impl PlacedPage {
         (conditions, headers): (&Conditions, &HeaderMap),
         cache: HeaderValue,
     ) -> Result<Response, ApiError> {
-        let ServedPage { version, files } = self.page.served()?;
+        let ServedPage { version, files } = self.page.served();
         let file = files.iter().find(|file| file.name == name);
         let file = file.ok_or(ApiError::NotFound("file"))?;
         let tag = format!("\"{version}\"");
@@ -224,12 +216,13 @@ impl PlacedPage {
         headers.insert(header::CACHE_CONTROL, cache);
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
         headers.insert(header::CONTENT_SECURITY_POLICY, self.place.policy.clone());
-        for (name, value) in
-            [(header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")]
-        {
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("cross-origin-opener-policy", "same-origin"),
+        ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
         Ok(response)
     }
 }
@@ -250,7 +243,7 @@ async fn get_page_file(
     conditions: Conditions,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let is_current = version == page.page.served()?.version;
+    let is_current = version == page.page.served().version;
     let cache = if is_current { IMMUTABLE } else { REVALIDATED };
     page.answer(&file, (&conditions, &headers), cache)
 }

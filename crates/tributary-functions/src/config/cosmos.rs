@@ -26,18 +26,12 @@ pub(super) fn account(settings: Settings<'_>) -> Result<AccountReference, Config
 }
 
 fn with_key(settings: Settings<'_>, text: &str) -> Result<AccountReference, ConfigError> {
-    let mut url = None;
-    let mut key = None;
-    for part in text.split(';') {
-        match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
-            Some((name, value)) if name.eq_ignore_ascii_case("AccountEndpoint") => {
-                url = Some(value);
-            }
-            Some((name, value)) if name.eq_ignore_ascii_case("AccountKey") => key = Some(value),
-            _ => {}
-        }
-    }
-    let (Some(url), Some(key)) = (url, key.filter(|key| !key.is_empty())) else {
+    let part = |wanted: &str| {
+        let mut parts = text.split(';').rev().filter_map(|part| part.split_once('='));
+        let found = parts.find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    };
+    let Some((url, key)) = part("AccountEndpoint").zip(part("AccountKey")) else {
         return Err(error(
             "CosmosConnection must look like AccountEndpoint=https://…/;AccountKey=…; \
              for an identity instead of a key set CosmosConnection__accountEndpoint.",

@@ -199,8 +199,13 @@ impl Admission {
         bytes: usize,
         begin: Instant,
     ) -> Result<Option<OwnedSemaphorePermit>, ApiError> {
-        let reserved = async { if bytes > SMALL_BYTES { self.reserve(bytes).await } else { None } };
-        timeout_at(begin + self.wait, reserved).await.map_err(|_| ApiError::Overloaded)
+        if bytes <= SMALL_BYTES {
+            return Ok(None);
+        }
+        let needed = units(bytes).min(self.all_memory);
+        let reserved = Arc::clone(&self.memory).acquire_many_owned(needed);
+        let reserved = timeout_at(begin + self.wait, reserved).await;
+        reserved.ok().and_then(Result::ok).map(Some).ok_or(ApiError::Overloaded)
     }
 
     /// Waits for the body of a request. Returns the request with its whole body, and the duration: the
@@ -238,11 +243,6 @@ impl Admission {
         };
         let admitted = timeout_at(begin + self.wait, admitted).await.ok().flatten();
         admitted.ok_or(ApiError::Overloaded)
-    }
-
-    async fn reserve(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let needed = units(bytes).min(self.all_memory);
-        Arc::clone(&self.memory).acquire_many_owned(needed).await.ok()
     }
 }
 

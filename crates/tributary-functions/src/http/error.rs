@@ -278,16 +278,10 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         use StatusCode as S;
-        let (status, slug, title, detail) = self.parts();
+        let parts = self.parts();
+        let status = parts.0;
         let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
-        let problem = Problem {
-            r#type: problem_type(slug),
-            title,
-            status: status.as_u16(),
-            detail,
-            errors,
-            invocation_id: None,
-        };
+        let problem = Problem { errors, ..Problem::from(parts) };
         let mut response = (status, Json(problem)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -308,6 +302,13 @@ fn problem_type(slug: &str) -> String {
 /// Status, slug, title and detail of a problem.
 type Parts = (StatusCode, &'static str, &'static str, String);
 
+impl From<Parts> for Problem {
+    fn from((status, slug, title, detail): Parts) -> Self {
+        let (r#type, status) = (problem_type(slug), status.as_u16());
+        Self { r#type, title, status, detail, errors: Vec::new(), invocation_id: None }
+    }
+}
+
 fn internal() -> Parts {
     let detail = "The server failed to process this request, and logged the error.".into();
     (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
@@ -315,15 +316,8 @@ fn internal() -> Parts {
 
 /// Returns the body of a 500 with the id under which the log has its cause.
 pub(super) fn internal_error_body(invocation_id: &str) -> Body {
-    let (status, slug, title, detail) = internal();
-    let problem = Problem {
-        r#type: problem_type(slug),
-        title,
-        status: status.as_u16(),
-        detail,
-        errors: Vec::new(),
-        invocation_id: Some(invocation_id.chars().take(MAX_INVOCATION_ID_CHARACTERS).collect()),
-    };
+    let id = invocation_id.chars().take(MAX_INVOCATION_ID_CHARACTERS).collect();
+    let problem = Problem { invocation_id: Some(id), ..Problem::from(internal()) };
     serde_json::to_vec(&problem).unwrap_or_default().into()
 }
 

@@ -166,53 +166,39 @@ pub struct RequestShape {
 
 /// An argument of a handler.
 pub trait HandlerArgument {
-    /// Adds the parts of a request that the argument takes.
-    fn describe(takes: &mut RequestShape);
+    /// Adds the parts of a request that the argument takes: none of what only the host sets.
+    fn describe(_: &mut RequestShape) {}
 }
 
 impl RequestShape {
     pub(super) fn query(&mut self, QueryParameter { name, rule, example }: QueryParameter) {
-        let schema = json!({"type": "string"});
-        let mut parameter =
-            json!({"name": name, "in": "query", "description": rule, "schema": schema});
-        if let Some(example) = example {
+        self.parameter("query", name, rule);
+        if let (Some(example), Some(parameter)) = (example, self.parameters.last_mut()) {
             parameter["example"] = example.into();
         }
-        self.parameters.push(parameter);
     }
 
-    fn header(&mut self, name: &str, description: &str) {
+    fn parameter(&mut self, place: &str, name: &str, description: &str) {
         let schema = json!({"type": "string"});
-        let parameter =
-            json!({"name": name, "in": "header", "description": description, "schema": schema});
-        self.parameters.push(parameter);
+        self.parameters
+            .push(json!({"name": name, "in": place, "description": description, "schema": schema}));
     }
 }
 
-/// No part of the request: the id comes from a header that the host sets.
-impl HandlerArgument for CommandId {
-    fn describe(_: &mut RequestShape) {}
-}
+impl HandlerArgument for CommandId {}
 
-impl<S> HandlerArgument for State<S> {
-    fn describe(_: &mut RequestShape) {}
-}
+impl HandlerArgument for HeaderMap {}
+
+impl<S> HandlerArgument for State<S> {}
+
+/// The function's line in the table names its query parameters.
+impl HandlerArgument for RawQuery {}
 
 /// The types of the path parameters. Their names are in the route, their rule in [`Params`].
 impl<T: JsonSchema> HandlerArgument for Params<T> {
     fn describe(takes: &mut RequestShape) {
         takes.path = T::json_schema(&mut SchemaGenerator::default()).to_value();
     }
-}
-
-/// No part here: the function's line in the table names its query parameters.
-impl HandlerArgument for RawQuery {
-    fn describe(_: &mut RequestShape) {}
-}
-
-/// No part of the request: headers that the host sets.
-impl HandlerArgument for HeaderMap {
-    fn describe(_: &mut RequestShape) {}
 }
 
 impl HandlerArgument for Actor {
@@ -224,8 +210,16 @@ impl HandlerArgument for Actor {
 impl HandlerArgument for Conditions {
     fn describe(takes: &mut RequestShape) {
         takes.is_conditional = true;
-        takes.header("If-Match", "ETags, or `*`: the item must be in one of these states.");
-        takes.header("If-None-Match", "ETags, or `*`: the item must be in none of these states.");
+        takes.parameter(
+            "header",
+            "If-Match",
+            "ETags, or `*`: the item must be in one of these states.",
+        );
+        takes.parameter(
+            "header",
+            "If-None-Match",
+            "ETags, or `*`: the item must be in none of these states.",
+        );
     }
 }
 
@@ -239,7 +233,7 @@ impl HandlerArgument for Option<IdempotencyKey> {
     fn describe(takes: &mut RequestShape) {
         let rule =
             "1 to 255 printable ASCII characters. The same key and body have the same outcome.";
-        takes.header("Idempotency-Key", rule);
+        takes.parameter("header", "Idempotency-Key", rule);
     }
 }
 

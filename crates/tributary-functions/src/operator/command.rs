@@ -12,8 +12,7 @@ use clap::{Args, Subcommand};
 use super::{
     LeaseName, PauseReason, ProjectionList, ProjectionName, ProjectionView, RebuildView,
     output::{PROGRESS_INTERVAL, closed, print, print_released, print_status, sentence, write},
-    update,
-    update::release,
+    update::{StateChange, release, update},
     view::{find, read},
 };
 use crate::{
@@ -26,7 +25,7 @@ use crate::{
     },
     rebuild::{Rebuilds, RunResult},
     terminal::{OutputFormat, json_lines},
-    values::{Timestamp, fresh_id},
+    values::{Invalid, Timestamp, fresh_id},
 };
 
 const EXIT_FAILED: u8 = 2;
@@ -47,38 +46,35 @@ pub(crate) struct ProjectionArguments {
     json: bool,
 }
 
+#[derive(Debug, Clone, PartialEq, Args)]
+struct Named {
+    /// The function's name
+    #[arg(value_parser = checked::<ProjectionName>)]
+    name: ProjectionName,
+}
+
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 enum ProjectionCommand {
     /// Lists the projections with their states
     List,
     /// Shows one projection
-    Status {
-        /// The function's name
-        #[arg(value_parser = name)]
-        name: ProjectionName,
-    },
+    Status(Named),
     /// Stops a projection until it is resumed; its changes wait in the change feed
     Pause {
-        /// The function's name
-        #[arg(value_parser = name)]
-        name: ProjectionName,
+        #[command(flatten)]
+        of: Named,
         /// The reason, for the next operator: 1 to 500 characters
-        #[arg(long, value_name = "TEXT", value_parser = reason)]
+        #[arg(long, value_name = "TEXT", value_parser = checked::<PauseReason>)]
         reason: Option<PauseReason>,
     },
     /// Resumes a paused projection; the host delivers within a minute
-    Resume {
-        /// The function's name
-        #[arg(value_parser = name)]
-        name: ProjectionName,
-    },
+    Resume(Named),
     /// Takes a lease away from a dead owner, so that another instance acquires it
     ReleaseLease {
-        /// The function's name
-        #[arg(value_parser = name)]
-        name: ProjectionName,
+        #[command(flatten)]
+        of: Named,
         /// The lease, as `status` names it
-        #[arg(value_parser = lease_name, allow_hyphen_values = true)]
+        #[arg(value_parser = checked::<LeaseName>, allow_hyphen_values = true)]
         lease: LeaseName,
         /// Also from an owner that renews it
         #[arg(long)]
@@ -86,9 +82,8 @@ enum ProjectionCommand {
     },
     /// Replays the dead letters of a projection, newest first; after Ctrl-C, run it again for the others
     ReplayDeadLetters {
-        /// The function's name
-        #[arg(value_parser = name)]
-        name: ProjectionName,
+        #[command(flatten)]
+        of: Named,
         /// Only those whose reason or document id has this text
         #[arg(long, value_name = "TEXT")]
         matching: Option<String>,
@@ -97,26 +92,17 @@ enum ProjectionCommand {
     ///
     /// Ctrl-C stops this command: a timer of the app goes on within five minutes, or this command does,
     /// started again.
-    Rebuild {
-        /// The function's name
-        #[arg(value_parser = name)]
-        name: ProjectionName,
-    },
+    Rebuild(Named),
     /// Applies the sources again that were written since a time, as `rebuild` does
     Rewind {
-        /// The function's name
-        #[arg(value_parser = name)]
-        name: ProjectionName,
+        #[command(flatten)]
+        of: Named,
         /// The time, such as 2026-11-25T09:00:00Z
         #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
         since: Timestamp,
     },
     /// Cancels the rebuild of a projection; what was applied stays
-    CancelRebuild {
-        /// The function's name
-        #[arg(value_parser = name)]
-        name: ProjectionName,
-    },
+    CancelRebuild(Named),
     /// Lists the projections again and again, until Ctrl-C
     Watch {
         /// The pause between two lists
@@ -140,29 +126,28 @@ pub(crate) fn fail(error: impl fmt::Display) -> ExitCode {
 async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Result<(), String> {
     let projections = rebuilds.projections();
     let format = OutputFormat::for_stdout(arguments.json);
-    let anything = &Conditions::default();
+    let change = async |name, change| {
+        let updated = update(projections, name, &Conditions::default(), &change).await;
+        print(&[updated.map_err(sentence)?.view], format)
+    };
     match &arguments.command {
         ProjectionCommand::List => print(&list(projections).await?, format),
-        ProjectionCommand::Status { name } => {
+        ProjectionCommand::Status(Named { name }) => {
             let (view, _) = read(projections, name).await.map_err(sentence)?;
             print_status(view, format)
         }
-        ProjectionCommand::Pause { name, reason } => {
+        ProjectionCommand::Pause { of, reason } => {
             let reason = reason.as_ref().map(|reason| reason.as_str().to_owned());
             let pause = Pause { since: Timestamp::now(), by: user(), reason };
-            let updated = update::pause(projections, name, anything, &pause).await;
-            print(&[updated.map_err(sentence)?.view], format)
+            change(&of.name, StateChange::Pause(pause)).await
         }
-        ProjectionCommand::Resume { name } => {
-            let updated = update::resume(projections, name, anything).await;
-            print(&[updated.map_err(sentence)?.view], format)
+        ProjectionCommand::Resume(Named { name }) => change(name, StateChange::Resume).await,
+        ProjectionCommand::ReleaseLease { of, lease, force } => {
+            let released = release(projections, &of.name, lease, *force).await;
+            print_released(released.map_err(sentence)?, format)
         }
-        ProjectionCommand::ReleaseLease { name, lease, force } => {
-            let released = release(projections, name, lease, *force).await.map_err(sentence)?;
-            print_released(released, format)
-        }
-        ProjectionCommand::ReplayDeadLetters { name, matching } => {
-            let function = find(projections, name).map_err(sentence)?.function();
+        ProjectionCommand::ReplayDeadLetters { of, matching } => {
+            let function = find(projections, &of.name).map_err(sentence)?.function();
             let began = Instant::now();
             let mut reported = began;
             let report = |counts: &ReplayCounts| {
@@ -173,27 +158,19 @@ async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Resu
             };
             let replay = replay_many(projections, function, matching.as_deref(), report);
             let counts = replay.await.map_err(sentence)?;
-            match format {
-                OutputFormat::Json => write(&json_lines(&[counts]))?,
-                OutputFormat::Plain | OutputFormat::Colours => {
-                    write(&format!("{}\n", in_words(&counts)))?;
-                }
-            }
-            match counts.failed {
-                0 => Ok(()),
-                _ => {
-                    Err("some changes have failed again: see the reasons of their dead letters"
-                        .into())
-                }
-            }
+            write(&match format {
+                OutputFormat::Json => json_lines(&[counts]),
+                _ => format!("{}\n", in_words(&counts)),
+            })?;
+            let failed = "some changes have failed again: see the reasons of their dead letters";
+            if counts.failed == 0 { Ok(()) } else { Err(failed.into()) }
         }
-        ProjectionCommand::Rebuild { name } => rebuild(rebuilds, name, None, user(), format).await,
-        ProjectionCommand::Rewind { name, since } => {
-            rebuild(rebuilds, name, Some(*since), user(), format).await
+        ProjectionCommand::Rebuild(Named { name }) => rebuild(rebuilds, name, None, format).await,
+        ProjectionCommand::Rewind { of, since } => {
+            rebuild(rebuilds, &of.name, Some(*since), format).await
         }
-        ProjectionCommand::CancelRebuild { name } => {
-            let updated = update::cancel(projections, name, anything).await;
-            print(&[updated.map_err(sentence)?.view], format)
+        ProjectionCommand::CancelRebuild(Named { name }) => {
+            change(name, StateChange::CancelRebuild).await
         }
         ProjectionCommand::Watch { interval } => loop {
             let views = list(projections).await?;
@@ -221,29 +198,16 @@ fn user() -> Option<String> {
     names.filter_map(|name| env::var(name).ok()).find(|name| !name.is_empty())
 }
 
-fn name(text: &str) -> Result<ProjectionName, String> {
-    ProjectionName::parse(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
-}
-
-fn lease_name(text: &str) -> Result<LeaseName, String> {
-    LeaseName::parse(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
-}
-
-fn reason(text: &str) -> Result<PauseReason, String> {
-    PauseReason::parse(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
+fn checked<T: TryFrom<String, Error = Invalid>>(text: &str) -> Result<T, String> {
+    T::try_from(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
 }
 
 /// Rebuilds a projection, with progress on standard error. A rebuild of the same sources that has no worker
-/// is continued.
-///
-/// # Errors
-///
-/// A sentence that says what to do.
+/// is continued. An error is a sentence that says what to do.
 async fn rebuild(
     rebuilds: &Rebuilds,
     name: &ProjectionName,
     since: Option<Timestamp>,
-    user: Option<String>,
     format: OutputFormat,
 ) -> Result<(), String> {
     let projections = rebuilds.projections();
@@ -253,13 +217,17 @@ async fn rebuild(
     if let Some(rebuild) = waiting {
         eprintln!("Goes on with the rebuild that was asked for at {}", rebuild.requested_at);
     } else {
-        let request = Rebuild::new(user, since);
-        let conditions = &Conditions::default();
-        update::rebuild(projections, name, conditions, &request).await.map_err(sentence)?;
+        let change = StateChange::Rebuild(Rebuild::new(user(), since));
+        update(projections, name, &Conditions::default(), &change).await.map_err(sentence)?;
     }
     let worker = fresh_id();
-    let mut progress = Progress { reported: Instant::now() };
-    let mut report = |rebuild: &Rebuild| progress.report(rebuild);
+    let mut reported = Instant::now();
+    let mut report = |rebuild: &Rebuild| {
+        if reported.elapsed() >= PROGRESS_INTERVAL {
+            reported = Instant::now();
+            eprintln!("{}", RebuildView::new(rebuild).in_words());
+        }
+    };
     let end = tokio::select! {
         end = rebuilds.run(function, &worker, None, &mut report) => end,
         interrupted = tokio::signal::ctrl_c() => {
@@ -293,20 +261,6 @@ async fn rebuild(
     }
 }
 
-struct Progress {
-    reported: Instant,
-}
-
-impl Progress {
-    fn report(&mut self, rebuild: &Rebuild) {
-        if self.reported.elapsed() < PROGRESS_INTERVAL {
-            return;
-        }
-        self.reported = Instant::now();
-        eprintln!("{}", RebuildView::new(rebuild).in_words());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -328,9 +282,9 @@ mod tests {
         ] {
             let line = ["tributary", "release-lease", "RoomCopies"].iter().chain(line);
             let command = Program::try_parse_from(line).unwrap().arguments.command;
-            let name = ProjectionName::parse("RoomCopies".into()).unwrap();
+            let of = Named { name: ProjectionName::parse("RoomCopies".into()).unwrap() };
             let lease = LeaseName::parse(lease.into()).unwrap();
-            assert_eq!(command, ProjectionCommand::ReleaseLease { name, lease, force: by_force });
+            assert_eq!(command, ProjectionCommand::ReleaseLease { of, lease, force: by_force });
         }
     }
 }

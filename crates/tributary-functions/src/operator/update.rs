@@ -22,13 +22,42 @@ use crate::{
         leases::{Lease, ReleaseOutcome},
     },
     rebuild::request_rebuild,
-    values::{Invalid, Timestamp, checked_text, length_rule},
+    values::{Timestamp, checked_text, length_rule},
 };
 
-/// The decision on a state: the next one, or `None` if it stays as it is. It has no type parameter, so that the
-/// update is compiled once.
-type Decide<'a> =
-    &'a (dyn Fn(&ProjectionState) -> Result<Option<ProjectionState>, ApiError> + Sync);
+/// A change of a projection's state.
+pub(crate) enum StateChange {
+    Pause(Pause),
+    Resume,
+    Rebuild(Rebuild),
+    CancelRebuild,
+}
+
+impl StateChange {
+    /// Returns the next state; `None` if it stays as it is.
+    fn decide(&self, state: &ProjectionState) -> Result<Option<ProjectionState>, ApiError> {
+        let now = Timestamp::now();
+        Ok(match self {
+            Self::Pause(pause) => state.paused(pause.clone()),
+            Self::Resume => state.resumed(now),
+            Self::Rebuild(request) => request_rebuild(request, state)?,
+            Self::CancelRebuild => {
+                let cancelled = state.rebuild.as_ref().and_then(|rebuild| rebuild.cancelled(now));
+                cancelled.map(|rebuild| state.with_rebuild(rebuild))
+            }
+        })
+    }
+
+    fn log(&self, projection: &str) {
+        let (message, by) = match self {
+            Self::Pause(pause) => ("Paused a projection", pause.by.as_deref()),
+            Self::Resume => ("Resumed a projection", None),
+            Self::Rebuild(_) => ("A rebuild was asked for", None),
+            Self::CancelRebuild => ("Cancelled a rebuild", None),
+        };
+        tracing::info!(projection, by, "{message}");
+    }
+}
 
 /// A projection after a change of its state, and the ETag of the state if one is stored.
 pub(crate) struct UpdatedProjection {
@@ -66,8 +95,8 @@ pub(crate) async fn pause_projection(
     JsonBody(PauseRequest { reason }): JsonBody<PauseRequest>,
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
     let reason = reason.map(|reason| reason.as_str().to_owned());
-    let asked = Pause { since: Timestamp::now(), by: None, reason };
-    Ok(pause(&projections, &name, &conditions, &asked).await?.into())
+    let pause = StateChange::Pause(Pause { since: Timestamp::now(), by: None, reason });
+    Ok(update(&projections, &name, &conditions, &pause).await?.into())
 }
 
 /// Resumes a projection. The host delivers its batches again at the next attempt, within a minute. A running
@@ -77,7 +106,7 @@ pub(crate) async fn resume_projection(
     Params(name): Params<ProjectionName>,
     conditions: Conditions,
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
-    Ok(resume(&projections, &name, &conditions).await?.into())
+    Ok(update(&projections, &name, &conditions, &StateChange::Resume).await?.into())
 }
 
 #[derive(Debug)]
@@ -85,12 +114,9 @@ pub(crate) struct RebuildProjectionRequest {
     since: Option<Timestamp>,
 }
 
-from_form!(RebuildProjectionRequest { since: optional_text("since", moment) });
-
-#[expect(clippy::needless_pass_by_value, reason = "as a form parses")]
-fn moment(text: String) -> Result<Timestamp, Invalid> {
-    Timestamp::parse(&text)
-}
+from_form!(RebuildProjectionRequest {
+    since: optional_text("since", |text| Timestamp::parse(&text))
+});
 
 /// Asks for a rebuild of a projection: all of its sources are applied again beside the live changes, and its
 /// domain is audited with repair. With `since` only the sources that were written at this time or later are
@@ -101,8 +127,8 @@ pub(crate) async fn rebuild_projection(
     conditions: Conditions,
     JsonBody(RebuildProjectionRequest { since }): JsonBody<RebuildProjectionRequest>,
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
-    let request = Rebuild::new(None, since);
-    Ok(rebuild(&projections, &name, &conditions, &request).await?.into())
+    let rebuild = StateChange::Rebuild(Rebuild::new(None, since));
+    Ok(update(&projections, &name, &conditions, &rebuild).await?.into())
 }
 
 /// Cancels the rebuild of a projection: its worker stops with the page that it applies. What was applied
@@ -112,60 +138,15 @@ pub(crate) async fn cancel_rebuild(
     Params(name): Params<ProjectionName>,
     conditions: Conditions,
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
-    Ok(cancel(&projections, &name, &conditions).await?.into())
+    Ok(update(&projections, &name, &conditions, &StateChange::CancelRebuild).await?.into())
 }
 
-pub(super) async fn pause(
+/// Writes the state after a change under its ETag, and logs that.
+pub(super) async fn update(
     projections: &Projections,
     name: &ProjectionName,
     conditions: &Conditions,
-    pause: &Pause,
-) -> Result<UpdatedProjection, ApiError> {
-    let paused = |state: &ProjectionState| Ok(state.paused(pause.clone()));
-    let logged = ("Paused a projection", pause.by.as_deref());
-    update(projections, name, conditions, &paused, logged).await
-}
-
-pub(super) async fn resume(
-    projections: &Projections,
-    name: &ProjectionName,
-    conditions: &Conditions,
-) -> Result<UpdatedProjection, ApiError> {
-    let resumed = |state: &ProjectionState| Ok(state.resumed(Timestamp::now()));
-    update(projections, name, conditions, &resumed, ("Resumed a projection", None)).await
-}
-
-/// Asks for a rebuild of a projection. A worker begins it later.
-pub(super) async fn rebuild(
-    projections: &Projections,
-    name: &ProjectionName,
-    conditions: &Conditions,
-    request: &Rebuild,
-) -> Result<UpdatedProjection, ApiError> {
-    let decide = |state: &ProjectionState| request_rebuild(request, state);
-    update(projections, name, conditions, &decide, ("A rebuild was asked for", None)).await
-}
-
-pub(super) async fn cancel(
-    projections: &Projections,
-    name: &ProjectionName,
-    conditions: &Conditions,
-) -> Result<UpdatedProjection, ApiError> {
-    let cancelled = |state: &ProjectionState| {
-        let rebuild =
-            state.rebuild.as_ref().and_then(|rebuild| rebuild.cancelled(Timestamp::now()));
-        Ok(rebuild.map(|rebuild| state.with_rebuild(rebuild)))
-    };
-    update(projections, name, conditions, &cancelled, ("Cancelled a rebuild", None)).await
-}
-
-/// Writes the state that `decide` returns, and logs that; `None`: the state stays as it is.
-async fn update(
-    projections: &Projections,
-    name: &ProjectionName,
-    conditions: &Conditions,
-    decide: Decide<'_>,
-    (message, by): (&str, Option<&str>),
+    change: &StateChange,
 ) -> Result<UpdatedProjection, ApiError> {
     let projection = find(projections, name)?;
     let function = projection.function();
@@ -173,7 +154,7 @@ async fn update(
         let states = projections.states().reading(attempt.reads);
         let (state, etag) = states.read(function).await?;
         conditions.check(etag.as_ref())?;
-        let Some(next) = decide(&state)? else {
+        let Some(next) = change.decide(&state)? else {
             Reads::confirmed(attempt.reads)?;
             return Ok((state, etag, false));
         };
@@ -182,7 +163,7 @@ async fn update(
     };
     let (state, etag, is_changed) = retry(attempt).await?;
     if is_changed {
-        tracing::info!(projection = function, by, "{message}");
+        change.log(function);
     }
     Ok(UpdatedProjection { view: ProjectionView::new(projections, projection, state), etag })
 }
