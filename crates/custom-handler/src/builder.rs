@@ -150,7 +150,6 @@ impl CustomHandler {
         serve::serve_on(self.into_router()?, listener, shutdown).await
     }
 
-    /// Keeps the first error.
     fn accepts(&mut self, checked: Result<(), RegistrationError>) -> bool {
         checked.map_err(|error| self.first_error.get_or_insert(error)).is_ok()
     }

@@ -86,7 +86,6 @@ async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {
     }
 }
 
-/// Returns the answer to the readiness probe.
 fn ready(app: &DispatchApp) -> Response {
     let mut ready = "The function app is ready.\n".into_response();
     if let Some(functions) = &app.functions {

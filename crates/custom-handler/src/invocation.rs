@@ -42,7 +42,6 @@ impl FromInvocation for Option<TraceContext> {
 #[error("{0}")]
 pub struct InvocationError(String);
 
-/// The body of an invocation. A missing part is an empty one.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct InvocationEnvelope<'a> {
@@ -152,7 +151,6 @@ impl InvocationError {
     }
 }
 
-/// Returns the id in the header that the host adds to every request.
 pub(crate) fn id_header(headers: &HeaderMap) -> Option<&str> {
     headers.get("x-azure-functions-invocationid")?.to_str().ok()
 }

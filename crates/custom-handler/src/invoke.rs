@@ -26,7 +26,6 @@ use crate::trigger::Trigger;
 const DONE_HEADER: HeaderName = HeaderName::from_static("x-custom-handler-done");
 const CHARGE_HEADER: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
-/// The error of a failed invocation: it gives the status for the host and the words for the log.
 #[derive(Debug, thiserror::Error)]
 enum InvocationFailure {
     #[error(transparent)]
@@ -149,7 +148,6 @@ fn message(payload: &(dyn Any + Send)) -> String {
 /// backslashes fourfold, and one made of control characters more.
 pub const MAX_BODY_BYTES: usize = 128 * 1024 * 1024;
 
-/// The error of a body that cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum BodyError {
     #[error(
@@ -164,7 +162,6 @@ enum BodyError {
 /// The most memory that is reserved for an announced body. The buffer grows with the bytes that arrive.
 const MAX_RESERVED_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Reads the whole body, in chunks of any sizes.
 async fn read_body(mut body: Body) -> Result<Vec<u8>, BodyError> {
     let announced = body.size_hint().lower().min(MAX_RESERVED_BYTES);
     let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));

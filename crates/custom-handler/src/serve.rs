@@ -78,7 +78,6 @@ impl Shutdown {
     }
 }
 
-/// The exit code of an intended restart.
 const RESTART_EXIT_CODE: u8 = 200;
 
 pub(crate) async fn serve(router: Router) -> Result<Shutdown, ServeError> {

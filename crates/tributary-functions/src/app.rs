@@ -95,7 +95,6 @@ pub const MAINTENANCE: &str = "MaintainProjections";
 /// (100,000 GB-s a month), though it nearly always finds no change that waits and no rebuild.
 const MAINTENANCE_SCHEDULE: &str = "0 */5 * * * *";
 
-/// The domain of the functions of no domain, in the OpenAPI document.
 const OF_THE_APP: &str = "app";
 
 /// The app on a database. Building it sends nothing to the store.

@@ -82,18 +82,13 @@ pub struct AppOptions {
 ///
 /// The remaining core is for the Functions host. Threads that share a core with another process cost
 /// more than they bring, since they wake each other (`docs/performance.md`).
-pub fn worker_threads() -> Result<NonZeroUsize, ConfigError> {
-    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    threads(Settings::ENVIRONMENT, cores)
+pub(crate) fn worker_threads() -> Result<usize, ConfigError> {
+    threads(Settings::ENVIRONMENT, thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
-fn threads(settings: Settings<'_>, cores: usize) -> Result<NonZeroUsize, ConfigError> {
-    const NAME: &str = "TOKIO_WORKER_THREADS";
-    let Some(text) = settings.text(NAME) else {
-        return Ok(NonZeroUsize::new(cores - 1).unwrap_or(NonZeroUsize::MIN));
-    };
-    let threads = text.trim().parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= 1_024);
-    threads.ok_or_else(|| error(format!("{NAME} must be a whole number from 1 to 1024.")))
+fn threads(settings: Settings<'_>, cores: usize) -> Result<usize, ConfigError> {
+    let threads = settings.number("TOKIO_WORKER_THREADS", 1..=1_024)?;
+    Ok(threads.unwrap_or(cores.max(2) - 1))
 }
 
 impl Config {
@@ -159,18 +154,13 @@ fn export(settings: Settings<'_>) -> Result<bool, ConfigError> {
 
 fn background(settings: Settings<'_>) -> Result<BackgroundOptions, ConfigError> {
     // The second name is from the time when only renames had a budget.
-    let names = ["Background__RequestUnitsPerSecond", "Rename__RequestUnitsPerSecond"];
-    let Some((name, text)) = names.into_iter().find_map(|name| Some((name, settings.text(name)?)))
-    else {
-        return Ok(BackgroundOptions::default());
-    };
-    let rate = text.trim().parse::<u32>().map_err(|_| {
-        error(format!(
-            "{name} must be a whole number: the request units a second that renames and removals of \
-             an instance may use, or 0 for no limit."
-        ))
-    })?;
-    Ok(BackgroundOptions { request_units_per_second: NonZeroU32::new(rate), ..Default::default() })
+    for name in ["Background__RequestUnitsPerSecond", "Rename__RequestUnitsPerSecond"] {
+        if let Some(rate) = settings.number(name, 0..=u32::MAX)? {
+            let request_units_per_second = NonZeroU32::new(rate);
+            return Ok(BackgroundOptions { request_units_per_second, ..Default::default() });
+        }
+    }
+    Ok(BackgroundOptions::default())
 }
 
 fn projections(settings: Settings<'_>) -> Result<ProjectionOptions, ConfigError> {
@@ -221,8 +211,6 @@ fn error(sentence: impl Into<String>) -> ConfigError {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const STORE: (&str, &str) =
@@ -234,28 +222,19 @@ mod tests {
         }))
     }
 
-    #[test]
-    fn the_clock_is_the_real_one_unless_both_of_its_settings_are_good() {
-        let rate = ("Clock__Rate", "300");
-        let since = ("Clock__Since", "2026-11-22T20:00:00Z");
-        assert!(!read(&[STORE]).unwrap().options.clock.is_simulated());
-        assert!(read(&[STORE, rate, since]).unwrap().options.clock.is_simulated());
-        for bad in [
-            &[STORE, rate][..],
-            &[STORE, since],
-            &[STORE, ("Clock__Rate", "0"), since],
-            &[STORE, rate, ("Clock__Since", "today")],
-        ] {
-            let message = read(bad).unwrap_err().to_string();
-            assert!(message.contains("Clock__"), "{message}");
-        }
+    fn with_store(settings: &[(&str, &str)]) -> Result<Config, String> {
+        read(&[&[STORE], settings].concat()).map_err(|error| error.to_string())
     }
+
+    const LOCAL: (&str, &str) = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
+    const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+    const RATE: (&str, &str) = ("Clock__Rate", "300");
+    const SINCE: (&str, &str) = ("Clock__Since", "2026-11-22T20:00:00Z");
 
     #[test]
     fn callers_are_believed_only_where_the_platform_vouches_for_them() {
         let mode = |settings: &[(&str, &str)]| {
-            let config = read(&[&[STORE], settings].concat());
-            config.map(|config| config.options.authentication).map_err(|error| error.to_string())
+            with_store(settings).map(|config| config.options.authentication)
         };
         let easyauth = ("Authentication__Mode", "EasyAuth");
         let site = ("WEBSITE_SITE_NAME", "tributary");
@@ -270,10 +249,6 @@ mod tests {
         }
         for settings in [&[easyauth, site][..], &[easyauth, instance, off]] {
             assert!(mode(settings).unwrap_err().contains("Turn it on"), "{settings:?}");
-        }
-        for other in ["easy-auth", "true", "aad"] {
-            let message = mode(&[("Authentication__Mode", other)]).unwrap_err();
-            assert_eq!(message, "Authentication__Mode must be none or easyauth.");
         }
     }
 
@@ -307,134 +282,107 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_whole_numbers_within_reason() {
-        let limits = |settings: &[(&str, &str)]| {
-            let config = read(&[&[STORE], settings].concat());
-            config.map(|config| {
-                (config.options.admission.requests, config.options.admission.memory_mib)
-            })
-        };
-        let names = ["Admission__Requests", "Admission__MemoryMiB"];
-        assert_eq!(limits(&[]), Ok((128, 32)));
-        assert_eq!(limits(&[(names[0], " 7 "), (names[1], "256")]), Ok((7, 256)));
-        for name in names {
-            for bad in ["0", "-1", "1.5", "many", "10001", "99999999999"] {
-                let message = limits(&[(name, bad)]).unwrap_err().to_string();
-                assert_eq!(message, format!("{name} must be a whole number from 1 to 10000."));
+    fn a_bad_value_is_refused_in_a_sentence_with_the_setting_and_without_the_value() {
+        let numbers = ["0", "-1", "1.5", "many", "10001", "99999999999"];
+        let rates = ["-1", "1.5", "fast", "99999999999"];
+        for (given, name, values) in [
+            (&[][..], "Admission__Requests", &numbers[..]),
+            (&[], "Admission__MemoryMiB", &numbers),
+            (&[], RATE.0, &[RATE.1]),
+            (&[SINCE], RATE.0, &["0"]),
+            (&[], SINCE.0, &[SINCE.1]),
+            (&[RATE], SINCE.0, &["today"]),
+            (&[], "Consistency__TokenMinutes", &["0", "-1", "1441", "soon"]),
+            (&[], "Consistency__WaitSeconds", &["61", "11", "-1"]),
+            (&[], "Consistency__MaxWaitSeconds", &["1", "61"]),
+            (&[], "Log__Format", &["xml"]),
+            (&[], "Log__PartitionKeys", &["true"]),
+            (&[], "Costs__Recent", &["yes"]),
+            (&[], "Audit__Repair", &["yes"]),
+            (&[], "Authentication__Mode", &["easy-auth", "true", "aad"]),
+            (&[], "Background__RequestUnitsPerSecond", &rates),
+            (&[], "Rename__RequestUnitsPerSecond", &rates),
+        ] {
+            for value in values {
+                let message = with_store(&[given, &[(name, value)]].concat()).unwrap_err();
+                assert!(message.contains(name), "{message}");
+                assert!(value.len() < 4 || !message.contains(value), "{message}");
             }
         }
+        let message = |name, value| with_store(&[(name, value)]).unwrap_err();
+        let limits = "Admission__Requests must be a whole number from 1 to 10000.";
+        assert_eq!(message("Admission__Requests", "0"), limits);
+        let names = "Log__PartitionKeys must be hashed, plain or off.";
+        assert_eq!(message("Log__PartitionKeys", "no"), names);
     }
 
     #[test]
-    fn tokens_live_for_minutes_waits_end_and_cookies_are_for_https() {
-        let options = |settings: &[_]| {
-            let config = read(&[&[STORE], settings].concat());
-            config.map(|config| config.options.consistency).map_err(|error| error.to_string())
+    fn a_setting_that_is_given_counts_and_every_other_has_its_default() {
+        let of = |settings: &[(&str, &str)]| with_store(settings).unwrap();
+        let limits = |settings: &[_]| {
+            let AdmissionOptions { requests, memory_mib, .. } = of(settings).options.admission;
+            (requests, memory_mib)
         };
-        let minutes = |minutes: &'static str| ("Consistency__TokenMinutes", minutes);
-        assert_eq!(options(&[]).unwrap().max_age, Duration::from_mins(15));
-        assert_eq!(options(&[minutes(" 60 ")]).unwrap().max_age, Duration::from_hours(1));
-        assert!(options(&[]).unwrap().secure_cookies);
-        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
-        assert!(!options(&[local]).unwrap().secure_cookies);
-        let wait = |seconds: &'static str| ("Consistency__WaitSeconds", seconds);
-        let max_wait = |seconds: &'static str| ("Consistency__MaxWaitSeconds", seconds);
-        let waits = options(&[wait("0"), max_wait("60")]).unwrap();
-        assert_eq!((waits.wait.as_secs(), waits.max_wait.as_secs()), (0, 60));
-        for bad in [wait("61"), wait("11"), max_wait("1"), max_wait("61"), wait("-1")] {
-            let message = options(&[bad]).unwrap_err();
-            assert!(message.contains(bad.0), "{message}");
-        }
-        for bad in ["0", "-1", "1441", "soon"] {
-            let message = options(&[minutes(bad)]).unwrap_err();
-            assert!(message.contains("Consistency__TokenMinutes"), "{message}");
-        }
+        assert_eq!(limits(&[]), (128, 32));
+        let given = [("Admission__Requests", " 7 "), ("Admission__MemoryMiB", "256")];
+        assert_eq!(limits(&given), (7, 256));
+
+        let session = |settings: &[_]| of(settings).options.consistency;
+        assert_eq!(session(&[]).max_age, Duration::from_mins(15));
+        let age = ("Consistency__TokenMinutes", " 60 ");
+        assert_eq!(session(&[age]).max_age, Duration::from_hours(1));
+        assert!(session(&[]).secure_cookies && !session(&[LOCAL]).secure_cookies);
+        let waits = [("Consistency__WaitSeconds", "0"), ("Consistency__MaxWaitSeconds", "60")];
+        let ConsistencyOptions { wait, max_wait, .. } = session(&waits);
+        assert_eq!((wait.as_secs(), max_wait.as_secs()), (0, 60));
+
+        let is_simulated = |settings: &[_]| of(settings).options.clock.is_simulated();
+        assert!(!is_simulated(&[]) && is_simulated(&[RATE, SINCE]));
+
+        let repairs = |settings: &[_]| of(settings).options.audit.repair;
+        assert!(!repairs(&[]) && !repairs(&[("Audit__Repair", "False")]));
+        assert!(repairs(&[("Audit__Repair", "true")]));
+
+        let rate = |settings: &[_]| {
+            of(settings).options.background.request_units_per_second.map_or(0, NonZeroU32::get)
+        };
+        let name = "Background__RequestUnitsPerSecond";
+        let old = ("Rename__RequestUnitsPerSecond", "100");
+        assert_eq!([rate(&[]), rate(&[old]), rate(&[old, (name, " 2500 ")])], [400, 100, 2_500]);
+        assert_eq!([rate(&[(name, "0")]), rate(&[(old.0, "0")])], [0, 0]);
     }
 
     #[test]
-    fn log_lines_are_text_on_a_laptop_and_json_elsewhere() {
-        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
-        let format = |settings: &[_]| read(settings).unwrap().telemetry.format;
-        assert_eq!(format(&[STORE]), Format::Json);
-        assert_eq!(format(&[STORE, local]), Format::Text);
-        assert_eq!(format(&[STORE, local, ("Log__Format", "JSON")]), Format::Json);
-        assert_eq!(format(&[STORE, ("Log__Format", "text")]), Format::Text);
-        let message = read(&[STORE, ("Log__Format", "xml")]).unwrap_err().to_string();
-        assert!(message.contains("Log__Format"), "{message}");
-    }
-
-    #[test]
-    fn keys_of_partitions_are_shown_only_when_that_is_asked_for() {
-        let names = |value| read(&[STORE, ("Log__PartitionKeys", value)]);
-        for (value, expected) in [
+    fn telemetry_is_for_people_on_a_laptop_and_goes_where_it_is_told_to() {
+        let of = |settings: &[_]| with_store(settings).unwrap().telemetry;
+        for (settings, format) in [
+            (&[][..], Format::Json),
+            (&[LOCAL], Format::Text),
+            (&[LOCAL, ("Log__Format", "JSON")], Format::Json),
+            (&[("Log__Format", "text")], Format::Text),
+        ] {
+            assert_eq!(of(settings).format, format);
+        }
+        for (value, names) in [
             ("", PartitionNames::Hashed),
             ("hashed", PartitionNames::Hashed),
             ("Plain", PartitionNames::Plain),
             ("off", PartitionNames::Off),
         ] {
-            assert_eq!(names(value).unwrap().telemetry.partitions, expected);
+            assert_eq!(of(&[("Log__PartitionKeys", value)]).partitions, names);
         }
-        let message = names("true").unwrap_err().to_string();
-        assert!(message.contains("Log__PartitionKeys"), "{message}");
-    }
-
-    #[test]
-    fn costs_are_recorded_on_a_laptop_and_elsewhere_only_when_that_is_asked_for() {
-        let local = ("AZURE_FUNCTIONS_ENVIRONMENT", "Development");
-        let recent = |settings: &[_]| read(settings).unwrap().telemetry.recent;
-        assert!(!recent(&[STORE]) && recent(&[STORE, local]));
-        assert!(!recent(&[STORE, local, ("Costs__Recent", "false")]));
-        assert!(recent(&[STORE, ("Costs__Recent", "True")]));
-        let message = read(&[STORE, ("Costs__Recent", "yes")]).unwrap_err().to_string();
-        assert!(message.contains("Costs__Recent"), "{message}");
-    }
-
-    #[test]
-    fn telemetry_is_exported_only_to_an_endpoint_that_is_set() {
-        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
-        let export = |settings: &[_]| read(settings).unwrap().telemetry.export;
-        assert_eq!(export(&[STORE]), Ok(false));
-        assert_eq!(export(&[STORE, endpoint]), Ok(true));
-        assert_eq!(export(&[STORE, endpoint, ("OTEL_SDK_DISABLED", "true")]), Ok(false));
-        for (bad, named) in [
-            (
-                &[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4317")][..],
-                "OTEL_EXPORTER_OTLP_ENDPOINT",
-            ),
-            (&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "OTEL_EXPORTER_OTLP_PROTOCOL"),
+        assert!(!of(&[]).recent && of(&[LOCAL]).recent);
+        assert!(!of(&[LOCAL, ("Costs__Recent", "false")]).recent);
+        assert!(of(&[("Costs__Recent", "True")]).recent);
+        assert_eq!(of(&[]).export, Ok(false));
+        assert_eq!(of(&[ENDPOINT]).export, Ok(true));
+        assert_eq!(of(&[ENDPOINT, ("OTEL_SDK_DISABLED", "true")]).export, Ok(false));
+        for (settings, named) in [
+            (&[(ENDPOINT.0, "localhost:4317")][..], ENDPOINT.0),
+            (&[ENDPOINT, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], "OTEL_EXPORTER_OTLP_PROTOCOL"),
         ] {
-            let message = export(&[&[STORE], bad].concat()).unwrap_err();
+            let message = of(settings).export.unwrap_err();
             assert!(message.contains(named), "{message}");
-        }
-    }
-
-    #[test]
-    fn the_audit_repairs_only_when_it_is_told_to() {
-        assert!(!read(&[STORE]).unwrap().options.audit.repair);
-        assert!(!read(&[STORE, ("Audit__Repair", "False")]).unwrap().options.audit.repair);
-        assert!(read(&[STORE, ("Audit__Repair", "true")]).unwrap().options.audit.repair);
-        let message = read(&[STORE, ("Audit__Repair", "yes")]).unwrap_err().to_string();
-        assert!(message.contains("Audit__Repair"), "{message}");
-    }
-
-    #[test]
-    fn the_background_has_a_budget_unless_it_is_told_otherwise() {
-        const NAME: &str = "Background__RequestUnitsPerSecond";
-        const OLD_NAME: &str = "Rename__RequestUnitsPerSecond";
-        let rate = |settings: &[(&str, &str)]| {
-            let config = read(&[&[STORE], settings].concat())?;
-            let rate = config.options.background.request_units_per_second;
-            Ok::<_, ConfigError>(rate.map_or(0, NonZeroU32::get))
-        };
-        assert_eq!(rate(&[]).unwrap(), 400);
-        assert_eq!(rate(&[(OLD_NAME, "100"), (NAME, " 2500 ")]).unwrap(), 2_500);
-        assert_eq!(rate(&[(OLD_NAME, "100")]).unwrap(), 100);
-        for name in [NAME, OLD_NAME] {
-            assert_eq!(rate(&[(name, "0")]).unwrap(), 0);
-            for bad in ["-1", "1.5", "fast", "99999999999"] {
-                let message = rate(&[(name, bad)]).unwrap_err().to_string();
-                assert!(message.contains(name) && !message.contains(bad), "{message}");
-            }
         }
     }
 
@@ -442,7 +390,7 @@ mod tests {
     fn a_core_is_left_to_the_functions_host() {
         let threads = |text: Option<&str>, cores| {
             let threads = threads(Settings::new(&|_| text.map(str::to_owned)), cores);
-            threads.map(NonZeroUsize::get).map_err(|error| error.to_string())
+            threads.map_err(|error| error.to_string())
         };
         for (cores, expected) in [(1, 1), (2, 1), (4, 3)] {
             assert_eq!(threads(None, cores), Ok(expected));

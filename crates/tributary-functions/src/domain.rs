@@ -28,6 +28,7 @@ use crate::{
 };
 
 /// The parts that a domain adds to the app.
+#[derive(Default)]
 pub struct Domain {
     /// The name, which is that of its module or crate.
     pub name: &'static str,
@@ -76,7 +77,6 @@ pub struct LeaseIntervals {
 }
 
 impl FeedOptions {
-    /// Returns the time after which a lease expires, if it is not the host's.
     pub(crate) fn lease_expiration(&self) -> Option<Duration> {
         self.leases.map(|leases| Duration::from_millis(leases.expiration_ms.into()))
     }
@@ -131,17 +131,7 @@ pub(crate) type BuildDomain = fn(&Context<'_>) -> Result<Domain, ConfigError>;
 impl Domain {
     /// Creates a domain that adds nothing yet.
     pub fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            http_functions: Vec::new(),
-            projections: Vec::new(),
-            eager: Vec::new(),
-            feeds: FeedOptions::default(),
-            timers: Vec::new(),
-            audit: None,
-            containers: Vec::new(),
-            unindexed_filters: Vec::new(),
-        }
+        Self { name, ..Self::default() }
     }
 
     /// Returns the domain with the parts of another. It keeps its name and the settings of its triggers. Its

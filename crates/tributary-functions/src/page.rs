@@ -227,7 +227,6 @@ impl PlacedPage {
     }
 }
 
-/// Answers `index.html`: no store request.
 async fn get_page(
     State(page): State<PlacedPage>,
     conditions: Conditions,
@@ -236,7 +235,6 @@ async fn get_page(
     page.answer(INDEX, (&conditions, &headers), REVALIDATED)
 }
 
-/// Answers another file of the page: no store request.
 async fn get_page_file(
     State(page): State<PlacedPage>,
     Path((version, file)): Path<(String, String)>,

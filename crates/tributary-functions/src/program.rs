@@ -194,8 +194,7 @@ impl Program {
 }
 
 fn runtime() -> Result<Runtime, Box<dyn Error>> {
-    let threads = worker_threads()?.get();
-    Ok(Builder::new_multi_thread().worker_threads(threads).enable_all().build()?)
+    Ok(Builder::new_multi_thread().worker_threads(worker_threads()?).enable_all().build()?)
 }
 
 const FILE: &str = "function.json";

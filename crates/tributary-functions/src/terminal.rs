@@ -4,14 +4,10 @@ use std::io::{self, IsTerminal};
 
 use serde::Serialize;
 
-/// The format of what a command prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutputFormat {
-    /// An aligned table.
     Plain,
-    /// The same for a terminal that shows colours.
     Colours,
-    /// One JSON object a line.
     Json,
 }
 
@@ -27,14 +23,10 @@ impl OutputFormat {
     }
 }
 
-/// A colour of the first cell of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colour {
-    /// Done.
     Green,
-    /// To be looked at.
     Yellow,
-    /// Wrong.
     Red,
 }
 
@@ -87,7 +79,6 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// Returns one JSON object a line.
 pub(crate) fn json_lines(items: &[impl Serialize]) -> String {
     let lines = items.iter().filter_map(|item| serde_json::to_string(item).ok());
     lines.map(|line| line + "\n").collect()

@@ -89,7 +89,6 @@ impl Timestamp {
     /// The last moment of year 9999.
     pub const MAX: Self = Self(datetime!(9999-12-31 23:59:59.999 UTC));
 
-    /// The length of the text, `2026-11-21T09:25:54.120Z`.
     pub(crate) const LENGTH: usize = 24;
 
     /// Returns the current time.
@@ -117,7 +116,6 @@ impl Timestamp {
         u64::try_from((self.0 - earlier.0).whole_milliseconds()).unwrap_or(0)
     }
 
-    /// Returns the seconds since the beginning of 1970.
     pub(crate) fn unix_seconds(self) -> i64 {
         self.0.unix_timestamp()
     }

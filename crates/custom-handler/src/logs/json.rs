@@ -18,7 +18,6 @@ use tracing_subscriber::registry::{LookupSpan, Scope};
 /// The layer that writes every event: errors and warnings to stderr, the others to stdout.
 pub(super) struct JsonLines;
 
-/// The fields of an event, or of a span, kept in its extensions.
 #[derive(Default)]
 struct EventFields(BTreeMap<&'static str, Value>);
 

@@ -126,7 +126,6 @@ fn change_feed(function: &str, container: &str, options: FeedOptions) -> String 
     binding(&properties)
 }
 
-/// Returns a binding with its properties in this order, as people write them.
 fn binding(properties: &[(&str, Value)]) -> String {
     let lines = properties.iter().map(|(name, value)| {
         let value = format!("{value:#}").replace('\n', "\n      ");

@@ -25,7 +25,6 @@ use crate::{
     },
 };
 
-/// The most bytes of the document; some 2 KB for each function.
 pub(super) const DOCUMENT_BYTES: usize = 512 * 1024;
 
 /// The document of an app, which is made when it is asked for the first time. Cloning is cheap.
@@ -73,7 +72,6 @@ const REFUSALS: [(&str, &str, &str); 8] = [
 #[serde(transparent)]
 pub(super) struct OpenApiText(#[schemars(with = "Map<String, Value>")] Box<RawValue>);
 
-/// The document of the app: no store request.
 pub(super) async fn get_open_api(
     State(OpenApi(document)): State<OpenApi>,
     conditions: Conditions,
@@ -90,7 +88,6 @@ pub(super) async fn get_open_api(
 }
 
 impl OpenApi {
-    /// Sets what the document is made of. The first call counts.
     pub(super) fn describe(&self, document: OpenApiDocument) {
         self.0.get_or_init(|| document);
     }

@@ -22,18 +22,10 @@ impl ConfigError {
 
 impl Settings<'static> {
     /// The environment, where the Functions host puts app settings.
-    pub(crate) const ENVIRONMENT: Self = Self(&variable);
+    pub(crate) const ENVIRONMENT: Self = Self(&|name| env::var(name).ok());
 
     /// No settings: each has its default.
-    pub const NONE: Self = Self(&nothing);
-}
-
-fn variable(name: &str) -> Option<String> {
-    env::var(name).ok()
-}
-
-fn nothing(_: &str) -> Option<String> {
-    None
+    pub const NONE: Self = Self(&|_| None);
 }
 
 impl<'a> Settings<'a> {
@@ -93,14 +85,11 @@ impl<'a> Settings<'a> {
 const ALLOWED_LIMITS: RangeInclusive<u16> = 1..=10_000;
 
 pub(super) fn admission(settings: Settings<'_>) -> Result<AdmissionOptions, ConfigError> {
+    let limit = |name| settings.number(name, ALLOWED_LIMITS);
     let default = AdmissionOptions::default();
     Ok(AdmissionOptions {
-        requests: settings
-            .number("Admission__Requests", ALLOWED_LIMITS)?
-            .unwrap_or(default.requests),
-        memory_mib: settings
-            .number("Admission__MemoryMiB", ALLOWED_LIMITS)?
-            .unwrap_or(default.memory_mib),
+        requests: limit("Admission__Requests")?.unwrap_or(default.requests),
+        memory_mib: limit("Admission__MemoryMiB")?.unwrap_or(default.memory_mib),
         ..default
     })
 }

@@ -50,14 +50,12 @@ use super::{
 };
 use crate::cosmos::within;
 
-/// The memory that a request may need without a reservation.
 const SMALL_BYTES: usize = 128 * 1024;
 
 /// The number of copies of an answer, or of a body, in memory at the same time: the text of the store or
 /// of the caller, the values, and the text of the answer.
 const COPIES_IN_MEMORY: usize = 3;
 
-/// The most bodies that arrive at a time, for each permit.
 const MAX_ARRIVALS_PER_PERMIT: usize = 4;
 
 const MEMORY_UNIT_BYTES: usize = 1024;
@@ -140,7 +138,6 @@ impl Footprint {
     }
 }
 
-/// The admission control of an instance. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
     requests: Arc<Semaphore>,
@@ -193,7 +190,6 @@ impl Admission {
         Ok((admitted, request))
     }
 
-    /// Reserves the memory of a request that may need so many bytes, unless that is little.
     async fn memory(
         &self,
         bytes: usize,
@@ -247,7 +243,6 @@ impl Admission {
 }
 
 impl Admitted {
-    /// Lets the next request begin, and keeps the memory of the answer until it has been sent.
     async fn until_sent(self, response: Response) -> Response {
         drop((self.permit, self.turn));
         let size = response.body().size_hint().lower();

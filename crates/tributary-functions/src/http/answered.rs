@@ -27,10 +27,8 @@ const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge"
 /// The route of the records of recent requests. They have no request for themselves.
 pub(crate) const COSTS_ROUTE: &str = "/api/costs";
 
-/// The prefix of the routes whose requests are recorded: not those of a page.
 const RECORDED_ROUTES: &str = "/api/";
 
-/// The functions by method and route. Cloning is cheap.
 #[derive(Clone)]
 pub(crate) struct FunctionNames {
     names: Arc<[(Method, &'static str, &'static str)]>,

@@ -36,7 +36,7 @@ pub use item_command::{INVOCATION_ID, ItemCommand, KEY_USED, new_id};
 pub use list::{Filter, List, PageRequest, refused_cursor};
 pub use principal::{Actor, Authentication};
 pub(crate) use query::path_parameters;
-pub use query::{Params, QueryParameter, limit_of, moment_from, parameter_of, values_of};
+pub use query::{Params, QueryParameter, limit_of, moment_from, parameter_of};
 pub use reply::{ItemResponse, StoredItems, created, found, item};
 pub use signature::{
     AnswerShape, DescribedAnswer, DescribedHandler, HandlerArgument, RequestShape, Signature,

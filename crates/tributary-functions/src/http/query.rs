@@ -64,20 +64,6 @@ pub fn parameter_of(query: Option<&str>, name: &str) -> Result<Option<String>, A
     Ok(parameters.find(|(known, _)| known == name).map(|(_, text)| text))
 }
 
-/// Returns the values of a parameter that is a list with commas: one at least, and at most `most`.
-pub fn values_of<T: TryFrom<String>>(
-    query: Option<&str>,
-    name: &str,
-    most: usize,
-) -> Result<Vec<T>, ApiError> {
-    let text = parameter_of(query, name)?.unwrap_or_default();
-    let values = text.split(',').take(most.saturating_add(1));
-    let values: Result<Vec<T>, _> = values.map(|value| T::try_from(value.to_owned())).collect();
-    values.ok().filter(|values| values.len() <= most).ok_or_else(|| {
-        ApiError::invalid(name, format!("must be 1 to {most} values, separated by commas"))
-    })
-}
-
 /// Returns the `limit` of a query string, 1 to 100, or the default if it is missing.
 pub fn limit_of(query: Option<&str>, default: u32) -> Result<u32, ApiError> {
     parameter_of(query, "limit")?.map_or(Ok(default), |text| limit_from(&text))

@@ -43,7 +43,6 @@ impl WorkQueue {
 }
 
 impl Entry {
-    /// Waits for the turn of this entry: first come, first served.
     pub(super) async fn turn(self) -> Option<Turn> {
         let turn = self.turns.acquire_owned().await.ok()?;
         Some(Turn { _entry: self.entry, _turn: turn })

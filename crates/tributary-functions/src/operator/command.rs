@@ -192,7 +192,6 @@ fn in_words(ReplayCounts { replayed, failed }: &ReplayCounts) -> String {
     format!("{replayed} replayed, {failed} failed again")
 }
 
-/// Returns the user of this computer, whose name stands with the pause.
 fn user() -> Option<String> {
     let names = ["USER", "USERNAME"].into_iter();
     names.filter_map(|name| env::var(name).ok()).find(|name| !name.is_empty())

@@ -27,7 +27,6 @@ pub(super) fn print(views: &[ProjectionView], format: OutputFormat) -> Result<()
     write(&text)
 }
 
-/// Writes a projection and its leases to standard output; as JSON, they are a part of it.
 pub(super) fn print_status(view: ProjectionView, format: OutputFormat) -> Result<(), String> {
     let leases = leases_table(view.leases.as_deref().unwrap_or_default());
     print(&[view], format)?;

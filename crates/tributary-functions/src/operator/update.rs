@@ -25,7 +25,6 @@ use crate::{
     values::{Timestamp, checked_text, length_rule},
 };
 
-/// A change of a projection's state.
 pub(crate) enum StateChange {
     Pause(Pause),
     Resume,
@@ -34,7 +33,6 @@ pub(crate) enum StateChange {
 }
 
 impl StateChange {
-    /// Returns the next state; `None` if it stays as it is.
     fn decide(&self, state: &ProjectionState) -> Result<Option<ProjectionState>, ApiError> {
         let now = Timestamp::now();
         Ok(match self {
@@ -59,7 +57,6 @@ impl StateChange {
     }
 }
 
-/// A projection after a change of its state, and the ETag of the state if one is stored.
 pub(crate) struct UpdatedProjection {
     pub view: ProjectionView,
     etag: Option<ETag>,
@@ -141,7 +138,6 @@ pub(crate) async fn cancel_rebuild(
     Ok(update(&projections, &name, &conditions, &StateChange::CancelRebuild).await?.into())
 }
 
-/// Writes the state after a change under its ETag, and logs that.
 pub(super) async fn update(
     projections: &Projections,
     name: &ProjectionName,

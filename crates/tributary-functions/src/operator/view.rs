@@ -178,7 +178,6 @@ impl ProjectionView {
     }
 }
 
-/// Returns the projection with this name; without one, a 404 that lists the names.
 pub(super) fn find<'a>(
     projections: &'a Projections,
     name: &ProjectionName,
@@ -212,7 +211,6 @@ pub(crate) struct ProjectionList {
 }
 
 impl ProjectionList {
-    /// Reads the states of all projections by one query, and measures their lags.
     pub(super) async fn read(projections: &Projections) -> Result<Self, ApiError> {
         let mut states = projections.states().all().await?;
         let lags = async {
@@ -274,7 +272,6 @@ impl ProjectionView {
     }
 }
 
-/// Returns a measured lag. Without one, the states are shown all the same.
 pub(super) fn measured<T>(lag: Result<T, StoreError>) -> Option<T> {
     lag.inspect_err(|error| tracing::warn!(%error, "The lag could not be measured")).ok()
 }

@@ -24,10 +24,8 @@ use crate::brand::brand;
 /// default is 5 s.
 const SPAN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The interval of exports of metrics; the default is 60 s.
 const METRIC_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The longest wait for the collector at the end of the process.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct Providers {
@@ -35,7 +33,6 @@ pub(super) struct Providers {
     meter: SdkMeterProvider,
 }
 
-/// Installs the providers for the process. The error is a sentence for the log.
 pub(super) fn start() -> Result<Providers, String> {
     let providers = build().map_err(|error| {
         let name = setting(&error).unwrap_or("One of the settings OTEL_EXPORTER_OTLP_…");

@@ -51,7 +51,6 @@ fn share(name: &str) -> Gauge<f64> {
     meter().f64_gauge(branded(name)).with_unit("1").build()
 }
 
-/// The cost of a call of the host in the store.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     pub request_units: f64,
@@ -77,7 +76,6 @@ impl Cost {
     }
 }
 
-/// Measures an HTTP request. The attributes are those of its span.
 pub(crate) fn request(
     function: &'static str,
     attributes: &[KeyValue],
@@ -203,7 +201,6 @@ pub(crate) struct StoreOperation<'a> {
 }
 
 impl StoreOperation<'_> {
-    /// Records the operation as a metric, and as a child of the current span.
     pub(crate) fn record(&self) {
         static OPERATIONS: LazyLock<Histogram<f64>> =
             LazyLock::new(|| durations("db.client.operation.duration"));

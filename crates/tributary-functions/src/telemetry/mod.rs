@@ -61,7 +61,6 @@ pub(crate) struct TelemetryOptions {
     pub recent: bool,
 }
 
-/// The exporters, which are stopped at the end of the process.
 #[must_use = "what is not exported yet is lost without `stop`"]
 pub(crate) struct Telemetry(Option<export::Providers>);
 
@@ -106,7 +105,6 @@ impl Telemetry {
     }
 }
 
-/// Returns milliseconds with two decimals, for log lines.
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 100_000.0).round() / 100.0
 }

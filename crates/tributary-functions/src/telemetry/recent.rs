@@ -199,7 +199,6 @@ pub(super) fn start() {
     RECENT.get_or_init(|| RecentWork { instance: fresh_id(), records: Mutex::default() });
 }
 
-/// Returns the records behind a number; `None` if nothing is recorded.
 pub(crate) fn recent_work(after: u64) -> Option<RecentRecords> {
     RECENT.get().map(|recent| recent.behind(after))
 }

@@ -19,7 +19,6 @@ use crate::brand::brand;
 pub(crate) struct Span(Context);
 
 impl Span {
-    /// Begins a span; its id is put on the log lines.
     pub(crate) fn begin(name: String, kind: SpanKind, host: Option<&TraceContext>) -> Self {
         let parent = host
             .and_then(remote)
@@ -34,7 +33,6 @@ impl Span {
         Self(context)
     }
 
-    /// Runs work inside of the span: its store operations become children of the span.
     pub(crate) async fn around<F: Future>(&self, work: F) -> F::Output {
         work.with_context(self.0.clone()).await
     }

@@ -66,7 +66,6 @@ impl PartitionSummary {
 }
 
 impl ContainerCounts {
-    /// Creates empty counts. Fails if the constants of this module are no sizes of sketches.
     pub(super) fn new() -> Result<Self, Error> {
         Ok(Self {
             requests: 0,
@@ -200,7 +199,6 @@ mod tests {
         Cost { request_units, requests: 1, throttled: 0 }
     }
 
-    /// The error that the sketch promises.
     fn most(total: f64) -> f64 {
         total * FrequentItemsSketch::<String>::epsilon_for_max_map_size(SKETCH_ENTRIES).unwrap()
     }

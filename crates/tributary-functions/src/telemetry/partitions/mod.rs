@@ -114,7 +114,6 @@ impl PartitionCounter {
         is_first
     }
 
-    /// Counts a use. The first of a period starts the timer that ends the period.
     fn record_and_schedule_report(&'static self, one: &PartitionUse<'_>, window: Duration) {
         if self.record(one) {
             tokio::spawn(async move {
@@ -124,7 +123,6 @@ impl PartitionCounter {
         }
     }
 
-    /// Ends the period, and writes a line for each container in it.
     fn report(&self) {
         let CountWindow { began, containers } = mem::take(&mut *self.window());
         let window = began.map_or(Duration::ZERO, |began| began.elapsed());
@@ -170,7 +168,6 @@ fn report(container: &'static str, window: Duration, summary: &PartitionSummary)
     metrics::partitions(container, summary);
 }
 
-/// Rounds to two decimals, as the store gives request units.
 fn rounded(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }
