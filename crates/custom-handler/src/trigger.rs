@@ -44,33 +44,24 @@ impl Trigger {
     }
 }
 
-impl<F, Fut> TriggerHandler<()> for F
-where
-    F: Fn() -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: IntoOutcome> + Send + 'static,
-{
-    fn call(&self, _: &Invocation<'_>) -> Result<OutcomeFuture, InvocationError> {
-        let running = self();
-        Ok(Box::pin(async move { running.await.into_outcome() }))
-    }
-}
-
 macro_rules! handler_with {
-    ($($arg:ident),+) => {
-        impl<F, Fut, $($arg),+> TriggerHandler<($($arg,)+)> for F
+    ($($arg:ident),*) => {
+        impl<F, Fut, $($arg),*> TriggerHandler<($($arg,)*)> for F
         where
-            F: Fn($($arg),+) -> Fut + Send + Sync + 'static,
+            F: Fn($($arg),*) -> Fut + Send + Sync + 'static,
             Fut: Future<Output: IntoOutcome> + Send + 'static,
-            $($arg: FromInvocation,)+
+            $($arg: FromInvocation,)*
         {
+            #[allow(unused_variables, reason = "a handler without arguments")]
             fn call(&self, invocation: &Invocation<'_>) -> Result<OutcomeFuture, InvocationError> {
-                let running = self($($arg::from_invocation(invocation)?),+);
+                let running = self($($arg::from_invocation(invocation)?),*);
                 Ok(Box::pin(async move { running.await.into_outcome() }))
             }
         }
     };
 }
 
+handler_with!();
 handler_with!(A1);
 handler_with!(A1, A2);
 handler_with!(A1, A2, A3);

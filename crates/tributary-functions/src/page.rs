@@ -19,7 +19,7 @@
 //! - The policy of the page lets it load scripts, styles, pictures and answers from the app alone, run no text
 //!   as code, and be shown in no frame.
 
-use std::{borrow::Cow, hash::Hasher as _, io::Read as _, sync::OnceLock};
+use std::{borrow::Cow, collections::HashMap, hash::Hasher as _, io::Read as _, sync::OnceLock};
 
 use axum::{
     Router,
@@ -261,17 +261,13 @@ fn content(file: &'static ServedFile, headers: &HeaderMap) -> Result<Response, A
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).into_iter();
     let texts = values.filter_map(|value| value.to_str().ok());
-    let mut codings = texts.flat_map(|text| text.split(',')).map(|coding| {
+    let codings = texts.flat_map(|text| text.split(',')).map(|coding| {
         let (name, parameter) = coding.split_once(';').unwrap_or((coding, ""));
         let weight = parameter.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
         (name.trim().to_ascii_lowercase(), weight.is_ok_and(|weight| weight > 0.0))
     });
-    let mut any = false;
-    let named = codings.find_map(|(name, is_taken)| {
-        any |= name == "*" && is_taken;
-        (name == "gzip").then_some(is_taken)
-    });
-    named.unwrap_or(any)
+    let codings: HashMap<_, _> = codings.collect();
+    codings.get("gzip").or(codings.get("*")).is_some_and(|is_taken| *is_taken)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     app::{App, AppOptions, Declaration},
-    audit::{self, Audit},
+    audit,
     brand::{self, Brand},
     config::{Config, ConfigError, Settings, worker_threads},
     cosmos::Cosmos,
@@ -105,24 +105,31 @@ impl Program {
         let matches = CommandLine::command().name(name).version(version).get_matches();
         let CommandLine { command } =
             CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-        match &command {
-            Some(ProgramCommand::Functions(arguments)) => return self.functions(arguments),
-            Some(ProgramCommand::Openapi) => return self.openapi(),
-            _ => {}
-        }
-        let runtime = match runtime() {
-            Ok(runtime) => runtime,
-            Err(error) => return self.fail(&*error),
+        let ended = match &command {
+            Some(ProgramCommand::Functions(arguments)) => self.functions(arguments),
+            Some(ProgramCommand::Openapi) => self.openapi(),
+            _ => runtime().and_then(|runtime| runtime.block_on(self.run_async(command.as_ref()))),
         };
-        runtime.block_on(async {
-            match &command {
-                Some(ProgramCommand::Audit(arguments)) => self.audit(arguments).await,
-                Some(ProgramCommand::Projections(arguments)) => self.projections(arguments).await,
-                _ => match self.start().await {
-                    Ok(shutdown) => shutdown.exit_code().into(),
-                    Err(error) => self.fail(&*error),
-                },
-            }
+        ended.unwrap_or_else(|error| self.fail(&*error))
+    }
+
+    async fn run_async(
+        &self,
+        command: Option<&ProgramCommand>,
+    ) -> Result<ExitCode, Box<dyn Error>> {
+        Ok(match command {
+            Some(ProgramCommand::Audit(arguments)) => match self.app_of_settings() {
+                Ok(app) => {
+                    let audits = app.audits().map(|(name, audit)| (name, audit.clone()));
+                    audit::command::run(&audits.collect::<Vec<_>>(), arguments).await
+                }
+                Err(error) => audit::command::fail(error),
+            },
+            Some(ProgramCommand::Projections(arguments)) => match self.app_of_settings() {
+                Ok(app) => operator::command::run(app.rebuilds(), arguments).await,
+                Err(error) => operator::command::fail(error),
+            },
+            _ => self.start().await?.exit_code().into(),
         })
     }
 
@@ -147,41 +154,14 @@ impl Program {
         Ok(served?)
     }
 
-    fn functions(&self, arguments: &FunctionsArguments) -> ExitCode {
-        let app = match self.describe() {
-            Ok(app) => app,
-            Err(error) => return self.fail(&error),
-        };
-        let differences = write_functions(&app.declarations(), arguments);
-        differences.iter().fold(ExitCode::SUCCESS, |_, difference| self.fail(difference))
+    fn functions(&self, arguments: &FunctionsArguments) -> Result<ExitCode, Box<dyn Error>> {
+        let differences = write_functions(&self.describe()?.declarations(), arguments);
+        Ok(differences.iter().fold(ExitCode::SUCCESS, |_, difference| self.fail(difference)))
     }
 
-    fn openapi(&self) -> ExitCode {
-        match self.describe() {
-            Ok(app) => {
-                println!("{:#}", app.openapi());
-                ExitCode::SUCCESS
-            }
-            Err(error) => self.fail(&error),
-        }
-    }
-
-    async fn audit(&self, arguments: &audit::command::Arguments) -> ExitCode {
-        match self.app_of_settings() {
-            Ok(app) => {
-                let audits = app.audits().map(|(name, audit)| (name, audit.clone()));
-                let audits: Vec<(&'static str, Audit)> = audits.collect();
-                audit::command::run(&audits, arguments).await
-            }
-            Err(error) => audit::command::fail(error),
-        }
-    }
-
-    async fn projections(&self, arguments: &operator::command::ProjectionArguments) -> ExitCode {
-        match self.app_of_settings() {
-            Ok(app) => operator::command::run(app.rebuilds(), arguments).await,
-            Err(error) => operator::command::fail(error),
-        }
+    fn openapi(&self) -> Result<ExitCode, Box<dyn Error>> {
+        println!("{:#}", self.describe()?.openapi());
+        Ok(ExitCode::SUCCESS)
     }
 
     fn app_of_settings(&self) -> Result<App, ConfigError> {

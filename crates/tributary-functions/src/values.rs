@@ -240,19 +240,12 @@ text_schema!(Timestamp, "format": "date-time", "examples": ["2026-11-21T09:25:54
 /// Checks an id that a caller chose: `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`.
 pub fn check_id(text: &str) -> Result<(), Invalid> {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
-    match text.as_bytes() {
-        [first, rest @ ..]
-            if first.is_ascii_alphanumeric()
-                && rest.len() < 128
-                && rest.iter().all(|c| allowed(*c)) =>
-        {
-            Ok(())
-        }
-        _ => Err(
-            "must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or a digit"
-                .into(),
-        ),
+    let begins_well = text.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if begins_well && text.len() <= 128 && text.bytes().all(allowed) {
+        return Ok(());
     }
+    Err("must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or a digit"
+        .into())
 }
 
 /// Checks an id that an item of the store can have: at most 1,023 bytes, without control characters,

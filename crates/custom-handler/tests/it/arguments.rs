@@ -108,38 +108,18 @@ async fn outputs(timer: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_timer_has_its_status() {
-    let timer = json!({
-        "Schedule": {"AdjustForDST": true},
-        "ScheduleStatus": {
-            "Last": "2026-05-01T11:55:00+00:00",
-            "Next": "2026-05-01T12:00:00+00:00",
-            "LastUpdated": "2026-05-01T11:55:00+00:00"
-        },
-        "IsPastDue": true
-    });
-    let expected = json!({
-        "past_due": true,
-        "dst": true,
-        "times": [
-            "2026-05-01T11:55:00+00:00",
-            "2026-05-01T12:00:00+00:00",
-            "2026-05-01T11:55:00+00:00"
-        ]
-    });
-    assert_eq!(outputs(timer.clone()).await, expected);
-    assert_eq!(outputs(json!(encoded(&timer.to_string()))).await, expected);
-}
-
-#[tokio::test]
-async fn a_timer_without_a_monitor_has_no_status() {
-    let timer = json!({
-        "Schedule": {"AdjustForDST": false},
-        "ScheduleStatus": null,
-        "IsPastDue": false
-    });
-    let expected = json!({"past_due": false, "dst": false, "times": null});
-    assert_eq!(outputs(timer).await, expected);
+async fn a_timer_has_its_status_and_without_a_monitor_none() {
+    let times =
+        ["2026-05-01T11:55:00+00:00", "2026-05-01T12:00:00+00:00", "2026-05-01T11:55:00+00:00"];
+    let status = json!({"Last": times[0], "Next": times[1], "LastUpdated": times[2]});
+    for (is, status, times) in [(true, status, json!(times)), (false, json!(null), json!(null))] {
+        let timer = json!({
+            "Schedule": {"AdjustForDST": is}, "ScheduleStatus": status, "IsPastDue": is
+        });
+        let expected = json!({"past_due": is, "dst": is, "times": times});
+        assert_eq!(outputs(json!(encoded(&timer.to_string()))).await, expected);
+        assert_eq!(outputs(timer).await, expected);
+    }
 }
 
 #[tokio::test]
@@ -173,12 +153,8 @@ async fn a_retry_is_counted() {
     let text = exception(json!("no luck")).to_string();
     assert_eq!(retry(json!(text)).await, json!([3, -1, "no luck"]));
     assert_eq!(retry(json!({"RetryCount": 0, "MaxRetryCount": 5})).await, json!([0, 5, null]));
-}
-
-#[tokio::test]
-async fn without_a_retry_policy_there_is_no_retry_context() {
-    let app = retry_app();
-    assert_eq!(app.invoke("Changes", "{}").await.output("retry"), json!(null));
+    // Without a retry policy there is none.
+    assert_eq!(retry_app().invoke("Changes", "{}").await.output("retry"), json!(null));
     assert_eq!(retry(json!(null)).await, json!(null));
 }
 

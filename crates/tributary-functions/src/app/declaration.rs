@@ -67,31 +67,24 @@ impl Declaration {
         let (bindings, retry) = match &self.trigger {
             Trigger::Http { methods, route, auth_level } => {
                 let methods = methods.iter().map(|method| method.as_str().to_lowercase());
-                let request = binding(&[
-                    ("type", "httpTrigger".into()),
-                    ("direction", "in".into()),
-                    ("name", "req".into()),
+                let request = [
                     ("methods", methods.collect()),
                     ("route", route.trim_start_matches('/').into()),
                     ("authLevel", serde_json::to_value(auth_level)?),
-                ]);
-                let answer = [("type", "http"), ("direction", "out"), ("name", "res")];
-                let answer = binding(&answer.map(|(name, value)| (name, value.into())));
-                (format!("{request},\n{answer}"), "")
+                ];
+                let request = binding("httpTrigger", "in", "req", &request);
+                (format!("{request},\n{}", binding("http", "out", "res", &[])), "")
             }
             Trigger::ChangeFeed { container, options } => {
                 (change_feed(self.name, container, *options), RETRY)
             }
             Trigger::Timer { schedule } => {
-                let timer = binding(&[
-                    ("type", "timerTrigger".into()),
-                    ("direction", "in".into()),
-                    ("name", "timer".into()),
+                let timer = [
                     ("schedule", (*schedule).into()),
                     ("runOnStartup", false.into()),
                     ("useMonitor", true.into()),
-                ]);
-                (timer, "")
+                ];
+                (binding("timerTrigger", "in", "timer", &timer), "")
             }
         };
         Ok(format!("{{\n  \"bindings\": [\n{bindings}\n  ]{retry}\n}}\n"))
@@ -103,9 +96,6 @@ impl Declaration {
 fn change_feed(function: &str, container: &str, options: FeedOptions) -> String {
     let FeedOptions { poll_delay_ms, max_batch_items, leases } = options;
     let mut properties = vec![
-        ("type", "cosmosDBTrigger".into()),
-        ("direction", "in".into()),
-        ("name", "documents".into()),
         ("connection", "CosmosConnection".into()),
         ("databaseName", "%CosmosDatabase%".into()),
         ("containerName", container.into()),
@@ -123,11 +113,12 @@ fn change_feed(function: &str, container: &str, options: FeedOptions) -> String 
             ("leaseAcquireInterval", acquire_ms.into()),
         ]);
     }
-    binding(&properties)
+    binding("cosmosDBTrigger", "in", "documents", &properties)
 }
 
-fn binding(properties: &[(&str, Value)]) -> String {
-    let lines = properties.iter().map(|(name, value)| {
+fn binding(kind: &str, direction: &str, name: &str, properties: &[(&str, Value)]) -> String {
+    let common = [("type", kind.into()), ("direction", direction.into()), ("name", name.into())];
+    let lines = common.iter().chain(properties).map(|(name, value)| {
         let value = format!("{value:#}").replace('\n', "\n      ");
         format!("      \"{name}\": {value}")
     });

@@ -31,14 +31,11 @@ impl Conditions {
 
     /// Checks the conditions against the state of the item; `None` is a missing item.
     pub fn check(&self, current: Option<&ETag>) -> Result<(), ApiError> {
-        let wanted = self
-            .if_match
-            .as_ref()
-            .is_none_or(|tags| current.is_some_and(|etag| tags.match_strongly(etag)));
-        let unwanted = self
-            .if_none_match
-            .as_ref()
-            .is_some_and(|tags| current.is_some_and(|etag| tags.match_weakly(etag)));
+        let is = |tags: &Tags, matches: fn(&Tags, &ETag) -> bool| {
+            current.is_some_and(|etag| matches(tags, etag))
+        };
+        let wanted = self.if_match.as_ref().is_none_or(|tags| is(tags, Tags::match_strongly));
+        let unwanted = self.if_none_match.as_ref().is_some_and(|tags| is(tags, Tags::match_weakly));
         if wanted && !unwanted { Ok(()) } else { Err(ApiError::PreconditionFailed) }
     }
 

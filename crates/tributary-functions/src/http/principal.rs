@@ -126,14 +126,9 @@ fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ApiError> {
     let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => match value.to_str() {
-            Ok(text) if (1..=MAX_HEADER_BYTES).contains(&text.len()) => Ok(Some(text)),
-            _ => Err(UNREADABLE),
-        },
-        (Some(_), Some(_)) => Err(UNREADABLE),
-    }
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = value.to_str().ok().filter(|text| (1..=MAX_HEADER_BYTES).contains(&text.len()));
+    text.filter(|_| values.next().is_none()).map(Some).ok_or(UNREADABLE)
 }
 
 /// Returns true if a text is the name of a provider: without dots, which would make `<provider>.<id>`

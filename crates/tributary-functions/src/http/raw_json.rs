@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{
     Deserializer,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
@@ -21,34 +21,18 @@ pub(super) fn is_object(bytes: &[u8]) -> serde_json::Result<bool> {
 
 /// Returns the text of a field of an object that [`is_object`] has accepted; of two with one name the last.
 pub(super) fn field<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    read(object, Find(name)).flatten()
+    serde_json::Deserializer::from_str(object).deserialize_map(Find(name)).ok().flatten()
 }
 
 /// Returns the texts of the elements of a list that [`is_object`] has accepted: at most `max` and one more.
 pub(super) fn elements(list: &str, max: usize) -> Option<Vec<&str>> {
-    read(list, Elements { max })
-}
-
-/// Reads a value out of a text; `None` if the text is of another kind.
-fn read<'a, S: DeserializeSeed<'a>>(text: &'a str, seed: S) -> Option<S::Value> {
-    seed.deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
+    serde_json::Deserializer::from_str(list).deserialize_seq(Elements { max }).ok()
 }
 
 struct Find<'f>(&'f str);
 
-/// The collection of the texts of a list's elements: at most `max` and one more.
 struct Elements {
     max: usize,
-}
-
-struct IsName<'f>(&'f str);
-
-impl<'de> DeserializeSeed<'de> for Find<'_> {
-    type Value = Option<&'de str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
 }
 
 impl<'de> Visitor<'de> for Find<'_> {
@@ -60,22 +44,14 @@ impl<'de> Visitor<'de> for Find<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        while let Some(is_found) = fields.next_key_seed(IsName(self.0))? {
-            if is_found {
+        while let Some(name) = fields.next_key::<String>()? {
+            if name == self.0 {
                 found = Some(fields.next_value::<&RawValue>()?.get());
             } else {
                 fields.next_value::<IgnoredAny>()?;
             }
         }
         Ok(found)
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Elements {
-    type Value = Vec<&'de str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(self)
     }
 }
 
@@ -95,25 +71,5 @@ impl<'de> Visitor<'de> for Elements {
         }
         while list.next_element::<IgnoredAny>()?.is_some() {}
         Ok(elements)
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for IsName<'_> {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for IsName<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<bool, E> {
-        Ok(name == self.0)
     }
 }

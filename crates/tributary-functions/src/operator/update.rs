@@ -9,7 +9,7 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::view::{LeaseName, ProjectionName, ProjectionView, find};
+use super::view::{LeaseName, ProjectionName, ProjectionView, find, listed};
 use crate::{
     cosmos::{Attempt, ETag, Reads, retry},
     http::{
@@ -237,7 +237,6 @@ fn is_forced(query: Option<&str>) -> Result<bool, ApiError> {
 }
 
 fn unknown(leases: &[Lease]) -> ApiError {
-    let names: Vec<&str> = leases.iter().map(|lease| lease.token.as_str()).take(100).collect();
-    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let names = listed(leases.iter().map(|lease| lease.token.as_str()).take(100));
     ApiError::UnknownName(format!("There is no such lease. The projection has: {names}."))
 }

@@ -178,13 +178,18 @@ impl ProjectionView {
     }
 }
 
+/// Returns some names as a list for people.
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
 pub(super) fn find<'a>(
     projections: &'a Projections,
     name: &ProjectionName,
 ) -> Result<&'a dyn AnyProjection, ApiError> {
     projections.by_function(name.as_str()).ok_or_else(|| {
-        let names: Vec<&str> = projections.all().map(AnyProjection::function).collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let names = listed(projections.all().map(AnyProjection::function));
         ApiError::UnknownName(format!("There is no such projection. The app has: {names}."))
     })
 }
