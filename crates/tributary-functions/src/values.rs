@@ -57,7 +57,7 @@ impl CommandId {
 }
 
 /// Creates an id that no other item has. Such ids sort by the time of their creation.
-pub fn fresh_id() -> String {
+pub(crate) fn fresh_id() -> String {
     Uuid::now_v7().to_string()
 }
 

@@ -183,7 +183,7 @@ impl From<ApiError> for Obstacle {
 /// A problem document (RFC 9457): the body of an error.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem {
+pub(crate) struct Problem {
     /// A URN that names the kind of problem.
     #[schemars(example = problem_type("validation"))]
     r#type: String,

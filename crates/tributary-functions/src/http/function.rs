@@ -206,8 +206,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         self
     }
 
-    /// Returns the function with the state of its handler.
-    pub fn with_state(self, state: S) -> HttpFunction {
+    pub(crate) fn with_state(self, state: S) -> HttpFunction {
         HttpFunction { line: self.line, handler: self.handler.with_state(state) }
     }
 }

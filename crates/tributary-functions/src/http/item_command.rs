@@ -236,7 +236,7 @@ impl<S: Sync> FromRequestParts<S> for ItemCommand {
 
 /// The header that the host sets, replacing one that a client sends. Without a host, the client is
 /// responsible for the value.
-pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
+pub(crate) const INVOCATION_ID: &str = "x-azure-functions-invocationid";
 
 /// The id comes from the invocation id. The host repeats a request without a body up to 40 times when the
 /// handler or its connection ends, always with the same invocation id.

@@ -20,25 +20,30 @@ mod reply;
 mod signature;
 mod work_queue;
 
-pub(crate) use admission::{Admission, admit};
-pub use admission::{AdmissionOptions, Footprint};
-pub(crate) use answered::{COSTS_ROUTE, FunctionNames, answered, catch_panics};
-pub use body::JsonBody;
-pub use conditions::Conditions;
-pub use consistency::{CONSISTENCY_TOKEN, ConsistencyOptions};
-pub(crate) use consistency::{Consistency, consistent};
-pub use cpu_bound::{CpuBoundError, CpuBoundWork};
-pub use error::{ApiError, DomainProblem, FieldError, Problem};
-pub(crate) use error::{method_not_allowed, no_such_route};
-pub use form::{Form, FromForm, from_form};
-pub use function::{AuthLevel, FunctionLine, HttpFunction, delete, get, post, put};
-pub use item_command::{INVOCATION_ID, ItemCommand, KEY_USED, new_id};
-pub use list::{Filter, List, PageRequest, refused_cursor};
-pub use principal::{Actor, Authentication};
-pub(crate) use query::path_parameters;
-pub use query::{Params, QueryParameter, limit_of, moment_from, parameter_of};
-pub use reply::{ItemResponse, StoredItems, created, found, item};
-pub use signature::{
-    AnswerShape, DescribedAnswer, DescribedHandler, HandlerArgument, RequestShape, Signature,
+pub(crate) use self::{
+    admission::{Admission, admit},
+    answered::{COSTS_ROUTE, FunctionNames, answered, catch_panics},
+    consistency::{Consistency, consistent},
+    error::{Problem, method_not_allowed, no_such_route},
+    item_command::INVOCATION_ID,
+    query::path_parameters,
 };
-pub use work_queue::WorkQueue;
+pub use self::{
+    admission::{AdmissionOptions, Footprint},
+    body::JsonBody,
+    conditions::Conditions,
+    consistency::{CONSISTENCY_TOKEN, ConsistencyOptions},
+    cpu_bound::{CpuBoundError, CpuBoundWork},
+    error::{ApiError, DomainProblem, FieldError},
+    form::{Form, FromForm, from_form},
+    function::{AuthLevel, FunctionLine, HttpFunction, delete, get, post, put},
+    item_command::{ItemCommand, KEY_USED, new_id},
+    list::{Filter, List, PageRequest, refused_cursor},
+    principal::{Actor, Authentication},
+    query::{Params, QueryParameter, limit_of, moment_from, parameter_of},
+    reply::{ItemResponse, StoredItems, created, found, item},
+    signature::{
+        AnswerShape, DescribedAnswer, DescribedHandler, HandlerArgument, RequestShape, Signature,
+    },
+    work_queue::WorkQueue,
+};
