@@ -252,11 +252,8 @@ pub fn check_id(text: &str) -> Result<(), Invalid> {
 /// `/`, `\`, `?` and `#`.
 pub(crate) fn check_stored_id(text: &str) -> Result<(), Invalid> {
     let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '?' | '#');
-    if text.len() <= MAX_STORED_ID_BYTES && !text.contains(is_bad) {
-        Ok(())
-    } else {
-        Err("must be an id of the store".into())
-    }
+    let is_good = text.len() <= MAX_STORED_ID_BYTES && !text.contains(is_bad);
+    is_good.then_some(()).ok_or_else(|| "must be an id of the store".into())
 }
 
 pub(crate) fn stored_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -268,11 +265,8 @@ pub(crate) fn stored_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<St
 /// Checks the length of a text in Unicode code points.
 pub fn check_length(text: &str, min: usize, max: usize) -> Result<(), Invalid> {
     let length = text.chars().take(max + 1).count();
-    if (min..=max).contains(&length) {
-        Ok(())
-    } else {
-        Err(Invalid(format!("must be {min} to {max} characters long")))
-    }
+    let is_good = (min..=max).contains(&length);
+    is_good.then_some(()).ok_or_else(|| Invalid(format!("must be {min} to {max} characters long")))
 }
 
 /// Applies the rule of an id that a caller chose ([`check_id`]), for [`checked_text!`].

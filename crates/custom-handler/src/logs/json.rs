@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write as _};
 
-use serde::Serializer as _;
-use serde::ser::SerializeMap as _;
+use serde::Serialize;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -56,34 +55,29 @@ where
             }
         }
         fields.extend(own.0);
-        if let Ok(mut line) = line(event, &message, &fields) {
+        // A field with the name of one of the line's own would repeat it in the object.
+        fields.retain(|name, _| !["timestamp", "level", "message", "target"].contains(name));
+        let mut timestamp = String::new();
+        // Writing to a string cannot fail.
+        let _ = SystemTime.format_time(&mut Writer::new(&mut timestamp));
+        let metadata = event.metadata();
+        let (level, target) = (*metadata.level(), metadata.target());
+        let line = Line { timestamp, level: level.as_str(), message, target, fields };
+        if let Ok(mut line) = serde_json::to_vec(&line) {
             line.push(b'\n');
-            write(*event.metadata().level(), &line);
+            write(level, &line);
         }
     }
 }
 
-fn line(
-    event: &Event<'_>,
-    message: &Value,
-    fields: &BTreeMap<&'static str, Value>,
-) -> serde_json::Result<Vec<u8>> {
-    let metadata = event.metadata();
-    let mut timestamp = String::new();
-    // Writing to a string cannot fail.
-    let _ = SystemTime.format_time(&mut Writer::new(&mut timestamp));
-    let mut line = Vec::with_capacity(512);
-    let mut serializer = serde_json::Serializer::new(&mut line);
-    let mut object = serializer.serialize_map(None)?;
-    object.serialize_entry("timestamp", &timestamp)?;
-    object.serialize_entry("level", metadata.level().as_str())?;
-    object.serialize_entry("message", message)?;
-    object.serialize_entry("target", metadata.target())?;
-    for (name, value) in fields.iter().filter(|(name, _)| !RESERVED_FIELDS.contains(name)) {
-        object.serialize_entry(name, value)?;
-    }
-    object.end()?;
-    Ok(line)
+#[derive(Serialize)]
+struct Line<'a> {
+    timestamp: String,
+    level: &'static str,
+    message: Value,
+    target: &'a str,
+    #[serde(flatten)]
+    fields: BTreeMap<&'static str, Value>,
 }
 
 /// Writes a line to the stream that keeps its severity: the host logs stdout as Information, and stderr as a
@@ -97,12 +91,18 @@ fn write(level: Level, line: &[u8]) {
     };
 }
 
-/// The names of a line's own fields. A field of an event with such a name would repeat it in the object.
-const RESERVED_FIELDS: [&str; 4] = ["timestamp", "level", "message", "target"];
-
 impl EventFields {
     fn insert(&mut self, field: &Field, value: impl Into<Value>) {
         self.0.insert(field.name(), value.into());
+    }
+
+    /// Inserts a whole number of up to 128 bits, such as `Duration::as_millis`: as text where JSON readers cannot
+    /// read it as a number.
+    fn whole(&mut self, field: &Field, value: impl TryInto<i64> + ToString + Copy) {
+        match value.try_into() {
+            Ok(number) => self.insert(field, number),
+            Err(_) => self.insert(field, value.to_string()),
+        }
     }
 }
 
@@ -137,16 +137,5 @@ impl Visit for EventFields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.insert(field, format!("{value:?}"));
-    }
-}
-
-impl EventFields {
-    /// Inserts a whole number of up to 128 bits, such as `Duration::as_millis`: as text where JSON readers cannot
-    /// read it as a number.
-    fn whole(&mut self, field: &Field, value: impl TryInto<i64> + ToString + Copy) {
-        match value.try_into() {
-            Ok(number) => self.insert(field, number),
-            Err(_) => self.insert(field, value.to_string()),
-        }
     }
 }

@@ -153,8 +153,8 @@ impl<K: Serialize, F> PageRequest<K, F> {
     }
 
     fn ending_at<T>(self, items: Vec<T>, position: Option<K>) -> List<T> {
-        let next_cursor = position.and_then(|position| write_cursor(self.scope, position));
-        List { items, next_cursor }
+        let cursor = position.and_then(|at| serde_json::to_vec(&Cursor(self.scope, at)).ok());
+        List { items, next_cursor: cursor.map(|cursor| BASE64_URL_SAFE_NO_PAD.encode(cursor)) }
     }
 }
 
@@ -246,21 +246,13 @@ struct Cursor<K>(
     K,
 );
 
-fn write_cursor(list: String, position: impl Serialize) -> Option<String> {
-    let cursor = serde_json::to_vec(&Cursor(list, position)).ok()?;
-    Some(BASE64_URL_SAFE_NO_PAD.encode(cursor))
-}
-
 fn read_cursor<K: DeserializeOwned>(list: &str, text: &str) -> Result<K, ApiError> {
-    decode::<K>(text)
-        .filter(|Cursor(of, _)| of == list)
-        .map(|Cursor(_, position)| position)
-        .ok_or_else(refused_cursor)
-}
-
-fn decode<K: DeserializeOwned>(text: &str) -> Option<Cursor<K>> {
-    let text = Some(text).filter(|text| text.len() <= MAX_CURSOR_CHARACTERS)?;
-    serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(text).ok()?).ok()
+    let text = Some(text).filter(|text| text.len() <= MAX_CURSOR_CHARACTERS);
+    let cursor = text.and_then(|text| BASE64_URL_SAFE_NO_PAD.decode(text).ok());
+    match cursor.and_then(|cursor| serde_json::from_slice(&cursor).ok()) {
+        Some(Cursor(of, position)) if of == list => Ok(position),
+        _ => Err(refused_cursor()),
+    }
 }
 
 /// Returns the error of a cursor that no page of the list has returned.

@@ -105,10 +105,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<
         if !errors.is_empty() {
             return Err(ApiError::Invalid(errors));
         }
-        match Path::from_request_parts(parts, state).await {
-            Ok(Path(params)) => Ok(Self(params)),
-            Err(_) => Err(ApiError::invalid("path", "is not valid")),
-        }
+        let params = Path::from_request_parts(parts, state).await;
+        let Path(params) = params.map_err(|_| ApiError::invalid("path", "is not valid"))?;
+        Ok(Self(params))
     }
 }
 

@@ -19,12 +19,10 @@ use crate::{
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) fn print(views: &[ProjectionView], format: OutputFormat) -> Result<(), String> {
-    let text = match format {
+    write(&match format {
         OutputFormat::Json => json_lines(views),
-        OutputFormat::Plain => projections_table(views, false),
-        OutputFormat::Colours => projections_table(views, true),
-    };
-    write(&text)
+        _ => projections_table(views, format == OutputFormat::Colours),
+    })
 }
 
 pub(super) fn print_status(view: ProjectionView, format: OutputFormat) -> Result<(), String> {
@@ -54,18 +52,14 @@ pub(super) fn closed(error: io::Error) -> String {
     format!("the result cannot be written: {error}")
 }
 
-const COLUMNS: [&str; 6] = ["NAME", "CONTAINER", "STATUS", "LAG", "SINCE", "DETAIL"];
-
-const LEASE_COLUMNS: [&str; 7] =
-    ["LEASE", "STATUS", "CHANGES", "WAITING", "LAST WRITE", "OWNER", "WHAT TO DO"];
-
-pub(super) fn projections_table(views: &[ProjectionView], has_colours: bool) -> String {
+fn projections_table(views: &[ProjectionView], has_colours: bool) -> String {
     let now = Timestamp::now();
     let row = |view: &ProjectionView| (colour(view), cells(view, now).into());
-    table(&COLUMNS, views.iter().map(row), has_colours)
+    let columns = ["NAME", "CONTAINER", "STATUS", "LAG", "SINCE", "DETAIL"];
+    table(&columns, views.iter().map(row), has_colours)
 }
 
-pub(super) fn leases_table(leases: &[LeaseView]) -> String {
+fn leases_table(leases: &[LeaseView]) -> String {
     let now = Timestamp::now();
     let text = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
     let row = |lease: &LeaseView| {
@@ -82,7 +76,8 @@ pub(super) fn leases_table(leases: &[LeaseView]) -> String {
         ];
         (None, cells.into())
     };
-    table(&LEASE_COLUMNS, leases.iter().map(row), false)
+    let columns = ["LEASE", "STATUS", "CHANGES", "WAITING", "LAST WRITE", "OWNER", "WHAT TO DO"];
+    table(&columns, leases.iter().map(row), false)
 }
 
 /// Returns the lag in words: that the projection has no leases, that nothing waits, or how much and for how

@@ -12,7 +12,7 @@ use opentelemetry::{
     trace::{Span as _, SpanKind, Status, TraceContextExt, Tracer},
 };
 
-use super::partitions::PartitionSummary;
+use super::{partitions::PartitionSummary, recent::BatchRecord};
 use crate::brand::{brand, branded};
 
 const DURATION_BOUNDS_SECONDS: [f64; 14] =
@@ -104,28 +104,26 @@ pub(super) fn invocation(
     INVOCATIONS.record(duration.as_secs_f64(), &attributes);
 }
 
-#[derive(Debug)]
-pub(crate) struct BatchMetrics {
-    pub outcomes: [(&'static str, usize); 5],
-    /// The wait of the oldest change; none of a batch that did not come from the change feed.
-    pub lag: Option<Duration>,
-    pub cost: Cost,
-}
-
-pub(crate) fn batch(function: &'static str, batch: &BatchMetrics) {
+pub(crate) fn batch(function: &'static str, batch: &BatchRecord, cost: Cost) {
     static CHANGES: LazyLock<Counter<u64>> =
         LazyLock::new(|| counter("change_feed.changes", "{change}"));
     static LAG: LazyLock<Histogram<f64>> =
         LazyLock::new(|| histogram(branded("change_feed.lag"), "s", &LAG_BOUNDS_SECONDS));
     let name = KeyValue::new("faas.name", function);
-    for (outcome, changes) in batch.outcomes {
+    for (outcome, changes) in [
+        ("applied", batch.applied),
+        ("unchanged", batch.unchanged),
+        ("older", batch.older),
+        ("dead_letter", batch.dead_letters),
+        ("failed", batch.failed),
+    ] {
         let attributes = [name.clone(), KeyValue::new("outcome", outcome)];
         CHANGES.add(changes as u64, &attributes);
     }
-    if let Some(lag) = batch.lag {
+    if let Some(lag) = batch.lag_ms.map(Duration::from_millis) {
         LAG.record(lag.as_secs_f64(), &[name]);
     }
-    batch.cost.record(function);
+    cost.record(function);
 }
 
 /// Measures the state of a projection as an instance has read it: 0 while it runs, 1 while it is paused.

@@ -25,7 +25,7 @@ use tracing::Instrument;
 pub use self::metrics::meter;
 pub(crate) use self::{
     metrics::{
-        BatchMetrics, Cost, LagMetrics, StoreOperation, batch, eager_application, projection_lag,
+        Cost, LagMetrics, StoreOperation, batch, eager_application, projection_lag,
         projection_state, request,
     },
     partitions::{PartitionNames, PartitionUse},
