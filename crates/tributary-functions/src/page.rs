@@ -7,9 +7,8 @@
 //!     .page(tributary_functions::web_page!("page": "index.html", "main.js", "style.css"))
 //! ```
 //!
-//! The files are in the executable as they are, and compressed at the first request. Libraries that embed files
-//! do not do less: `rust-embed` and `memory-serve` leave routes for the Functions host, versions in paths and the
-//! policy to us, `memory-serve` unpacks all files at the start, and both bring what the SDK does not.
+//! The files are compressed at the first request. `rust-embed` and `memory-serve` do not do less: they leave
+//! routes for the Functions host, versions in paths and the policy to us, and bring what the SDK does not.
 //!
 //! - `GET /` answers `index.html`, which a browser asks for again each time. It names the other files under a
 //!   path with their version, `page/<version>/main.js`, which browsers keep. Imports between files are relative,

@@ -1,30 +1,26 @@
-//! Admission control: the limits of concurrent requests, and of the memory that they may need.
-//!
-//! Without it, memory grows with the number of callers: 64 callers that ask for pages of a megabyte need
-//! some 200 MB. So each request waits for its turn before it reaches the store, and is refused with a 503
-//! if the wait is too long.
+//! Admission control: the limits of concurrent requests, and of the memory that they may need. Without it, 64
+//! callers that ask for pages of a megabyte need some 200 MB. A request that waits for too long for its turn
+//! is refused with a 503, before it reaches the store.
 //!
 //! 1. A request whose answer or body can be large reserves the memory of its worst case, by its
-//!    [`Footprint`]. A request that may need more than all memory reserves all of it.
+//!    [`Footprint`]; at most all memory.
 //! 2. Its body arrives. Small bodies reserve nothing, so the number of bodies that arrive at a time is
 //!    limited, too.
 //! 3. A request whose handler waits for something other than the store, such as a hash, waits in the
 //!    [queue](WorkQueue) of its function. A full queue refuses it at once.
 //! 4. Then every request takes a permit: their number is the limit of concurrent requests.
 //! 5. When the handler has returned the answer, permit and turn are free, and the reservation shrinks to
-//!    the answer's size. The rest is free when the answer has been sent, or dropped.
+//!    the answer's size, until the answer has been sent or dropped.
 //!
-//! - *No deadlock*: each request takes memory, turn and permit in this order, and each at most once. So
-//!   the holder of one waits only for later ones. The holder of a permit waits for the store, which has a
+//! - *No deadlock*: each request takes memory, turn and permit in this order, and each at most once. So the
+//!   holder of one waits only for later ones. The holder of a permit waits for the store, which has a
 //!   deadline, or for the work of its queue, which ends by itself.
-//! - *Small requests do not wait behind large ones*: they reserve nothing, and a request that waits for
-//!   memory has no permit yet.
-//! - *No request waits behind slow work or a slow sender of another*: a request that waits in a queue, or
-//!   for a body, has no permit yet. The turns of all queues together are few compared to the permits.
+//! - *No request waits behind a large or slow one*: a request that waits for memory, in a queue, or for a
+//!   body has no permit yet, and small requests reserve nothing. The turns of all queues together are few
+//!   compared to the permits.
 //! - *First come, first served*, for each of the three: a large reservation is not overtaken for ever.
-//! - *A slow reader* holds its answer only until the socket has taken it. On Linux a loopback socket takes
-//!   some 4 MB without a reader, and the Functions host closes connections of readers that are too slow
-//!   for it.
+//! - *A slow reader* holds its answer only until the socket has taken it: on Linux a loopback socket takes
+//!   some 4 MB without a reader, and the Functions host closes connections of readers that are too slow.
 
 use std::{sync::Arc, time::Duration};
 
