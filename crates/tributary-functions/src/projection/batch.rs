@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     cosmos::{Reason, StoreError, metered},
-    telemetry::{self, BatchRecord, Cost, EndedWork, followed, milliseconds, record_batch},
+    telemetry::{self, BatchRecord, Cost, EndedWork, followed, milliseconds, record},
     values::Timestamp,
 };
 
@@ -229,17 +229,8 @@ impl Batch<'_> {
                 store.throttled = cost.throttled,
                 "Applied a batch of changes"
             );
-            let outcomes = [
-                ("applied", applied),
-                ("unchanged", unchanged),
-                ("older", older),
-                ("dead_letter", dead_letters),
-                ("failed", failed),
-            ];
             let Self { function, container, .. } = *self;
-            let lag = lag_ms.map(Duration::from_millis);
-            telemetry::batch(function, &telemetry::BatchMetrics { outcomes, lag, cost });
-            let record = BatchRecord {
+            let batch = BatchRecord {
                 container,
                 delivered,
                 applied,
@@ -250,7 +241,8 @@ impl Batch<'_> {
                 lag_ms,
                 lsn,
             };
-            record_batch(EndedWork { function, duration, cost }, detail, record);
+            telemetry::batch(function, &batch, cost);
+            record(EndedWork { function, duration, cost }, detail, None, Some(batch));
             match failures.first() {
                 None => {
                     Ok(AppliedBatch { applied, dead_letters, request_units: cost.request_units })
