@@ -206,7 +206,8 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         self
     }
 
-    pub(crate) fn with_state(self, state: S) -> HttpFunction {
+    /// Returns the function with the state of its handler.
+    pub fn with_state(self, state: S) -> HttpFunction {
         HttpFunction { line: self.line, handler: self.handler.with_state(state) }
     }
 }
