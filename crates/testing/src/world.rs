@@ -7,10 +7,7 @@ use std::{
     marker::PhantomData,
     path::Path,
     process,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -19,8 +16,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Request, StatusCode},
 };
-use azure_data_cosmos::{ContainerClient, CosmosClient, DatabaseClient, FeedScope, Query};
-use custom_handler::CustomHandler;
+use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
 use futures::{TryStreamExt, future::try_join_all};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -31,13 +27,12 @@ use tributary_functions::{
     cosmos::{Cosmos, Limits},
     http::{Authentication, HttpFunction},
     program::Program,
-    projection::{AnyProjection, BackgroundOptions, EagerOptions, ProjectionOptions, Projections},
+    projection::{BackgroundOptions, EagerOptions, ProjectionOptions},
 };
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest},
     host::{
-        Console, FeedOptions, FeedPump, FunctionApp, FunctionTrigger, Invoker, RouterInvoker,
-        Settings,
+        Console, FeedOptions, FeedPump, FunctionApp, Invoker, RouterInvoker, Settings,
         wire::{self, Attempt},
     },
 };
@@ -98,15 +93,15 @@ impl<A: AppUnderTest> World<A> {
         Self::with_partitions(1).await
     }
 
-    /// Creates a world whose containers have several physical partitions.
+    /// Creates a world whose containers have several physical partitions. Nothing expires by itself, and the
+    /// endpoint keeps its requests.
     pub async fn with_partitions(partitions: u32) -> Self {
-        Self::with_options(EndpointOptions { partitions, ..EndpointOptions::default() }).await
-    }
-
-    /// Creates a world on an endpoint with these options. Nothing expires by itself, and the endpoint keeps
-    /// its requests.
-    pub async fn with_options(options: EndpointOptions) -> Self {
-        let options = EndpointOptions { keep_requests: true, expiry_interval: None, ..options };
+        let options = EndpointOptions {
+            partitions,
+            keep_requests: true,
+            expiry_interval: None,
+            ..EndpointOptions::default()
+        };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
         let root = Path::new(A::ROOT);
         let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
@@ -118,18 +113,13 @@ impl<A: AppUnderTest> World<A> {
     pub async fn on(endpoint: CosmosEndpoint) -> Self {
         let functions = functions::<A>(&[]);
         let client = endpoint.client().await.unwrap();
-        let router = Self::instance(&endpoint).await;
-        Self { endpoint, router, client, functions, app: PhantomData }
-    }
-
-    /// Creates another instance of the app on the same account.
-    pub async fn instance(endpoint: &CosmosEndpoint) -> Router {
-        Self::handler(endpoint).await.into_router().unwrap()
+        let app = Self::app(&Self::cosmos(&endpoint).await, Self::options());
+        Self { router: router(app), endpoint, client, functions, app: PhantomData }
     }
 
     /// Returns the same world, seen through another instance of the app.
     pub async fn second_instance(&self) -> Self {
-        Self { router: Self::instance(&self.endpoint).await, ..self.clone() }
+        self.with_app(Self::options()).await
     }
 
     /// Returns the same world, seen through an instance whose projections retry for this time only.
@@ -147,8 +137,7 @@ impl<A: AppUnderTest> World<A> {
 
     /// Returns the same world, seen through an instance with other options.
     pub async fn with_app(&self, options: AppOptions) -> Self {
-        let app = Self::app(&Self::cosmos(&self.endpoint).await, options);
-        Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
+        self.with_settings(options, &[]).await
     }
 
     /// Returns the same world, seen through an instance each of whose requests has these limits.
@@ -157,7 +146,7 @@ impl<A: AppUnderTest> World<A> {
         for function in app.domains.iter_mut().flat_map(|domain| &mut domain.http_functions) {
             *function = function.clone().within(limits);
         }
-        Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
+        Self { router: router(app), ..self.clone() }
     }
 
     /// Returns the same world, seen through an instance with other options and settings.
@@ -168,14 +157,18 @@ impl<A: AppUnderTest> World<A> {
         };
         let cosmos = Self::cosmos(&self.endpoint).await;
         let app = A::program().build(&cosmos, options, AppSettings::new(&setting)).unwrap();
-        Self { router: app.into_handler().into_router().unwrap(), ..self.clone() }
+        Self { router: router(app), ..self.clone() }
     }
 
     /// Runs a timer function as the host does.
     pub async fn tick(&self, function: &str) -> Result<(), String> {
         let body = json!({"Data": {"timer": {"IsPastDue": false}}, "Metadata": {"sys": {}}});
+        self.invoke_function(function, body.to_string()).await
+    }
+
+    async fn invoke_function(&self, function: &str, body: String) -> Result<(), String> {
         let invoker = RouterInvoker(self.router.clone());
-        let result = invoker.invoke(function, "an-invocation", body.to_string().into()).await;
+        let result = invoker.invoke(function, "an-invocation", body.into()).await;
         result.map(drop).map_err(|failure| failure.to_string())
     }
 
@@ -213,8 +206,8 @@ impl<A: AppUnderTest> World<A> {
 
     /// Returns the names of the triggers that the app serves.
     pub async fn triggers(&self) -> Vec<String> {
-        let handler = Self::handler(&self.endpoint).await;
-        handler.trigger_names().into_iter().map(str::to_owned).collect()
+        let app = Self::app(&Self::cosmos(&self.endpoint).await, Self::options());
+        app.into_handler().trigger_names().into_iter().map(str::to_owned).collect()
     }
 
     /// Opens the account as an instance of its own does, with a session of its own.
@@ -232,10 +225,10 @@ impl<A: AppUnderTest> World<A> {
     pub fn http_functions() -> Vec<HttpFunction> {
         A::program().describe().unwrap().http_functions().cloned().collect()
     }
+}
 
-    async fn handler(endpoint: &CosmosEndpoint) -> CustomHandler {
-        Self::app(&Self::cosmos(endpoint).await, Self::options()).into_handler()
-    }
+fn router(app: App) -> Router {
+    app.into_handler().into_router().unwrap()
 }
 
 /// Returns the functions that the app declares, as a host loads them that has these settings besides those of
@@ -244,18 +237,18 @@ fn functions<A: AppUnderTest>(more: &'static [(&'static str, &'static str)]) -> 
     type Loaded = BTreeMap<(TypeId, &'static [(&'static str, &'static str)]), Arc<FunctionApp>>;
     static LOADED: Mutex<Loaded> = Mutex::new(Loaded::new());
     let mut loaded = LOADED.lock().unwrap();
-    Arc::clone(loaded.entry((TypeId::of::<A>(), more)).or_insert_with(|| Arc::new(load::<A>(more))))
+    let number = loaded.len();
+    let app = loaded.entry((TypeId::of::<A>(), more));
+    Arc::clone(app.or_insert_with(|| Arc::new(load::<A>(more, number))))
 }
 
-fn load<A: AppUnderTest>(more: &[(&str, &str)]) -> FunctionApp {
-    static STAGED: AtomicUsize = AtomicUsize::new(0);
+fn load<A: AppUnderTest>(more: &[(&str, &str)], number: usize) -> FunctionApp {
     let root = Path::new(A::ROOT);
     let mut settings = Settings::read(&root.join("local.settings.json.example")).unwrap();
     settings.set("CosmosDatabase", DATABASE);
     for (name, value) in more {
         settings.set(*name, *value);
     }
-    let number = STAGED.fetch_add(1, Ordering::Relaxed);
     let folder = env::temp_dir().join(format!("tributary-functions-{}-{number}", process::id()));
     for declaration in A::program().describe().unwrap().declarations() {
         let function = folder.join(declaration.name);
@@ -308,16 +301,11 @@ impl<A: AppUnderTest> World<A> {
         body: Option<Value>,
     ) -> Answer {
         let mut request = Request::builder().method(method).uri(path);
-        for (name, value) in headers {
+        let content_type = body.iter().map(|_| &("content-type", "application/json"));
+        for (name, value) in headers.iter().chain(content_type) {
             request = request.header(*name, *value);
         }
-        let body = match body {
-            Some(json) => {
-                request = request.header("content-type", "application/json");
-                Body::from(json.to_string())
-            }
-            None => Body::empty(),
-        };
+        let body = body.map_or_else(Body::empty, |json| Body::from(json.to_string()));
         self.send(request.body(body).unwrap()).await
     }
 
@@ -366,9 +354,9 @@ impl<A: AppUnderTest> World<A> {
     /// more.
     pub async fn settle(&self) {
         let pumps = self.settling_pumps();
-        while try_join_all(pumps.iter().map(FeedPump::drain)).await.unwrap().iter().sum::<usize>()
-            > 0
-        {}
+        while try_join_all(pumps.iter().map(FeedPump::drain)).await.unwrap() != vec![0; pumps.len()]
+        {
+        }
     }
 
     /// Delivers all changes as [`World::settle`] does, but to one trigger after the other: the changes
@@ -397,48 +385,18 @@ impl<A: AppUnderTest> World<A> {
 
     /// Returns a pump for each trigger.
     pub fn pumps(&self, options: &FeedOptions) -> Vec<FeedPump> {
-        let functions = self.functions.functions().iter();
-        let triggers =
-            functions.filter(|function| matches!(function.trigger, FunctionTrigger::Cosmos(_)));
         let pump = |function| {
             let invoker = Arc::new(RouterInvoker(self.router.clone()));
-            FeedPump::new(self.client.clone(), function, invoker, options.clone()).unwrap()
+            FeedPump::new(self.client.clone(), function, invoker, options.clone()).ok()
         };
-        triggers.map(pump).collect()
-    }
-
-    /// Creates an instance that serves one projection, which the app need not have.
-    pub async fn instance_of(&self, projection: Arc<dyn AnyProjection>) -> RouterInvoker {
-        let cosmos = Self::cosmos(&self.endpoint).await;
-        let projections = Projections::new(&cosmos, ProjectionOptions::default(), vec![projection]);
-        RouterInvoker(projections.serve(CustomHandler::new()).into_router().unwrap())
-    }
-
-    /// Creates a pump for a projection that the app need not have. The pump reads the change feed of the
-    /// trigger `beside`, with leases of its own.
-    pub fn pump_of(
-        &self,
-        (name, beside): (&str, &str),
-        instance: &RouterInvoker,
-        options: &FeedOptions,
-    ) -> FeedPump {
-        let mut function = self.functions.function(beside).unwrap().clone();
-        name.clone_into(&mut function.name);
-        if let FunctionTrigger::Cosmos(trigger) = &mut function.trigger {
-            trigger.lease_prefix = format!("{name}-");
-        }
-        let instance = Arc::new(instance.clone());
-        FeedPump::new(self.client.clone(), &function, instance, options.clone()).unwrap()
+        self.functions.functions().iter().filter_map(pump).collect()
     }
 
     /// Delivers these documents to one trigger in one invocation.
     pub async fn deliver(&self, function: &str, documents: &[Value]) -> Result<(), String> {
         let trigger = self.functions.function(function).unwrap();
         let page = wire::page(trigger, documents).map_err(|exception| exception.to_string())?;
-        let body = wire::documents(trigger, &page, &Attempt::default());
-        let invoker = RouterInvoker(self.router.clone());
-        let result = invoker.invoke(function, "an-invocation", body.into()).await;
-        result.map(drop).map_err(|failure| failure.to_string())
+        self.invoke_function(function, wire::documents(trigger, &page, &Attempt::default())).await
     }
 
     /// Returns every item of a container in its latest version, in the order of the change feed.
@@ -451,12 +409,7 @@ impl<A: AppUnderTest> World<A> {
 
     /// Returns a client of a container, past the app.
     pub async fn container(&self, container: &str) -> ContainerClient {
-        self.database().container_client(container, None).await.unwrap()
-    }
-
-    /// Returns a client of the database, past the app.
-    pub fn database(&self) -> DatabaseClient {
-        self.client.database_client(DATABASE)
+        self.client.database_client(DATABASE).container_client(container, None).await.unwrap()
     }
 }
 

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tributary_functions::http::AuthLevel;
+use tributary_functions::http::{AuthLevel, HttpFunction};
 use tributary_local::cosmos::RequestKind;
 
 use super::examples::{Example, Examples, Listed, PROBE, texts};
@@ -88,7 +88,10 @@ impl Callers {
                 refused(world, example, None).await;
                 example.send(world, &[(PRINCIPAL_ID, &examples.with_set(STRANGER))]).await
             }
-            AuthLevel::Owner => self.owner(world, examples, example).await,
+            AuthLevel::Owner => {
+                refused(world, example, None).await;
+                self.owner(world, examples, example).await
+            }
         };
         if answer.status.is_success() {
             self.keep(example, &answer);
@@ -96,17 +99,15 @@ impl Callers {
         answer
     }
 
-    /// Sends a request without a user, as the other users, and as each user that may be the owner.
+    /// Sends a request as the other users, and as each user that may be the owner.
     async fn owner<A: AppUnderTest>(
         &mut self,
         world: &World<A>,
         examples: &Examples,
         example: &Example,
     ) -> Answer {
-        refused(world, example, None).await;
-        let others: Vec<&str> = self.others.iter().map(String::as_str).chain([STRANGER]).collect();
         let mut refusals = Vec::new();
-        for other in others {
+        for other in self.others.iter().map(String::as_str).chain([STRANGER]) {
             let answer = refused(world, example, Some(other)).await;
             // The item does not exist, or the request is bad: there is no owner.
             if answer.status != 403 {
@@ -115,11 +116,9 @@ impl Callers {
             refusals.push(answer);
         }
         let named = examples.ids_in(example);
-        let candidates = named.iter().cloned().chain(self.owners.clone());
-        let candidates: BTreeSet<String> =
-            candidates.filter(|user| !self.others.contains(user)).collect();
+        let candidates: BTreeSet<String> = named.iter().chain(&self.owners).cloned().collect();
         let mut last = None;
-        for user in candidates {
+        for user in &candidates - &self.others {
             let answer = example.send(world, &[(PRINCIPAL_ID, &user)]).await;
             if answer.status.is_success() {
                 if named.contains(&user) {
@@ -234,12 +233,13 @@ fn is_of_type(problem: &Value, slug: &str) -> bool {
 /// Sends a request to a function for all users, without a user. A query has the same answer for a user.
 async fn without_user<A: AppUnderTest>(world: &World<A>, example: &Example) -> Answer {
     let answer = example.send(world, &[]).await;
-    asks_for_no_user(&example.of, &answer, &[401, 403]);
     let again = example.send(world, &[(PRINCIPAL_ID, STRANGER)]).await;
-    asks_for_no_user(&example.of, &again, &[401, 403]);
-    let function = &example.of.function;
-    if function.method == "GET" {
-        assert_eq!((again.status, &again.text), (answer.status, &answer.text), "{}", function.name);
+    for answer in [&answer, &again] {
+        asks_for_no_user(&example.of, answer, &[401, 403]);
+    }
+    let HttpFunction { name, method, .. } = &example.of.function;
+    if method == "GET" {
+        assert_eq!((again.status, &again.text), (answer.status, &answer.text), "{name}");
     }
     answer
 }
@@ -258,23 +258,19 @@ fn asks_for_no_user(listed: &Listed, answer: &Answer, statuses: &[u16]) {
 /// command asks for a key.
 fn lines_fit_handlers<A: AppUnderTest>() {
     for listed in Listed::all::<A>() {
-        let function = &listed.function;
-        let name = function.name;
-        let level = function.auth_level;
-        let line = listed.line();
-        assert!(
-            function.method == "GET" || level.needs_key(),
-            "{name} is a command for every caller. Write Owner, User or Function in {line}"
-        );
-        let has_actor = function.signature.takes().has_actor;
-        assert!(
-            has_actor || !level.needs_user(),
-            "{name} never asks for its user. Take an `Actor` in its handler, or write Function in {line}"
-        );
-        assert!(
-            level.needs_user() || !has_actor,
-            "{name} takes an `Actor`. Write Owner or User in {line}"
-        );
+        let HttpFunction { name, method, auth_level: level, signature, .. } = &listed.function;
+        let is_public_command = method != "GET" && !level.needs_key();
+        let fault = match (signature.takes().has_actor, level.needs_user()) {
+            _ if is_public_command => {
+                "is a command for every caller. Write Owner, User or Function"
+            }
+            (false, true) => {
+                "never asks for its user. Take an `Actor` in its handler, or write Function"
+            }
+            (true, false) => "takes an `Actor`. Write Owner or User",
+            _ => continue,
+        };
+        panic!("{name} {fault} in {}", listed.line());
     }
 }
 

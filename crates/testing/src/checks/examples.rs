@@ -1,10 +1,11 @@
 //! A request of each function that the function takes, made from the examples in the OpenAPI document: those
-//! of the types of its path, its query and its body. The answers of commands fit the document. An item with an id of the server is named by the
-//! `Location` of the answer that created the item.
+//! of the types of its path, its query and its body. The answers of commands fit the document. An item with
+//! an id of the server is named by the `Location` of the answer that created the item.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
-    mem,
+    iter, mem,
 };
 
 use serde_json::{Value, json};
@@ -59,19 +60,13 @@ impl Listed {
     /// Returns the functions of an app.
     pub(super) fn all<A: AppUnderTest>() -> Vec<Self> {
         let app = A::program().describe().unwrap();
-        let domain = |name| {
-            let domains = app.domains.iter();
-            let mut having = domains.filter(|domain| {
-                domain.http_functions.iter().any(|function| function.name == name)
-            });
-            having.next().map_or(FRAMEWORK, |domain| domain.name)
-        };
-        let functions = app.http_functions().cloned().enumerate();
-        let listed = functions.map(|(n, function)| Self {
-            domain: domain(function.name),
-            function,
-            probe: format!("{PROBE}{n:03}"),
-        });
+        let domains = app.domains.iter();
+        let domains = domains.flat_map(|domain| domain.http_functions.iter().map(|_| domain.name));
+        // Those of the framework are behind those of all domains.
+        let domains = domains.chain(iter::repeat(FRAMEWORK));
+        let listed = app.http_functions().cloned().zip(domains).enumerate().map(
+            |(n, (function, domain))| Self { domain, function, probe: format!("{PROBE}{n:03}") },
+        );
         listed.collect()
     }
 
@@ -175,25 +170,21 @@ impl Examples {
         methods: &[&str],
         send: &mut impl AsyncFnMut(&Self, &Example) -> Answer,
     ) {
+        let pending = mem::take(&mut self.pending).into_iter();
+        let mut now;
+        (now, self.pending) = pending.partition(|listed| listed.is_of(methods));
+        if methods == ["DELETE"] {
+            now.sort_by_key(|listed| Reverse(listed.function.route.split('/').count()));
+        }
         loop {
-            let pending = mem::take(&mut self.pending);
-            let (mut now, later): (Vec<_>, Vec<_>) =
-                pending.into_iter().partition(|listed| listed.is_of(methods));
-            let depth = |listed: &Listed| listed.function.route.split('/').count();
-            if methods == ["DELETE"] {
-                now.sort_by_key(|listed| usize::MAX - depth(listed));
-            }
-            self.pending = later;
             let n_before = now.len();
-            let mut left = Vec::new();
-            for listed in now {
+            for listed in mem::take(&mut now) {
                 if !self.succeeds(&listed, send).await {
-                    left.push(listed);
+                    now.push(listed);
                 }
             }
-            let is_over = left.is_empty() || left.len() == n_before;
-            self.pending.append(&mut left);
-            if is_over {
+            if now.len() == n_before {
+                self.pending.append(&mut now);
                 return;
             }
         }
@@ -218,10 +209,10 @@ impl Examples {
                 self.locations.extend((!location.is_empty()).then(|| location.to_owned()));
                 return true;
             }
-            let refusal = format!("{} {}", answer.status.as_u16(), answer.text);
-            let method = &listed.function.method;
-            self.refusals
-                .insert(listed.function.name, format!("{method} {}: {refusal}", example.path));
+            let HttpFunction { name, method, .. } = &listed.function;
+            let refusal =
+                format!("{method} {}: {} {}", example.path, answer.status.as_u16(), answer.text);
+            self.refusals.insert(*name, refusal);
         }
         false
     }
@@ -229,12 +220,9 @@ impl Examples {
     /// Returns the paths that a function may take: of the examples, of the items that have been created,
     /// and each with one parameter of the query.
     fn paths(&self, listed: &Listed) -> Vec<String> {
-        let by_example = self.path(listed, &[]);
-        let created = self.locations.iter().rev();
-        let created = created.map(|location| location.split('/').collect::<Vec<_>>());
-        let created = created.map(|location| self.path(listed, &location));
-        let mut paths = vec![by_example];
-        for path in created {
+        let mut paths = vec![self.path(listed)];
+        for location in self.locations.iter().rev() {
+            let path = self.path_at(listed, location);
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -247,26 +235,27 @@ impl Examples {
         [paths, with_each].concat()
     }
 
+    /// Returns the path of a function, with the parameters of the examples.
+    pub(super) fn path(&self, listed: &Listed) -> String {
+        self.path_at(listed, "")
+    }
+
     /// Returns the path of a function, with the parameters of a location as far as that has the same
     /// route, and those of the examples.
-    pub(super) fn path(&self, listed: &Listed, location: &[&str]) -> String {
+    fn path_at(&self, listed: &Listed, location: &str) -> String {
         let function = &listed.function;
-        let examples: BTreeMap<&str, String> = self
-            .document
-            .path_parameters(function)
-            .map(|(name, schema)| {
-                (name, self.with_set(self.document.example(schema).as_str().unwrap()))
-            })
-            .collect();
+        let examples: BTreeMap<_, _> = self.document.path_parameters(function).collect();
+        let mut located = location.split('/');
         let mut is_same_route = true;
-        let segments = function.route.split('/').enumerate().map(|(n, segment)| {
-            let located = location.get(n).copied();
+        let segments = function.route.split('/').map(|segment| {
+            let located = located.next();
             let Some(name) = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
             else {
                 is_same_route &= located == Some(segment);
-                return segment;
+                return segment.to_owned();
             };
-            located.filter(|_| is_same_route).unwrap_or(&examples[name])
+            let example = || self.with_set(self.document.example(examples[name]).as_str().unwrap());
+            located.filter(|_| is_same_route).map_or_else(example, str::to_owned)
         });
         segments.collect::<Vec<_>>().join("/")
     }
@@ -274,9 +263,8 @@ impl Examples {
     /// Returns the parameters of the query that have an example, each as `name=value`.
     pub(super) fn parameters(&self, listed: &Listed) -> Vec<String> {
         let parameters = self.document.operation(&listed.function)["parameters"].as_array();
-        let of_query =
-            parameters.into_iter().flatten().filter(|parameter| parameter["in"] == "query");
-        let pairs = of_query.filter_map(|parameter| {
+        let pairs = parameters.into_iter().flatten().filter_map(|parameter| {
+            (parameter["in"] == "query").then_some(())?;
             Some(format!("{}={}", parameter["name"].as_str()?, parameter["example"].as_str()?))
         });
         pairs.collect()
@@ -285,7 +273,7 @@ impl Examples {
     /// Returns the example of a function with a body.
     pub(super) fn example(&self, listed: &Listed) -> Option<Example> {
         let (body, _) = self.body(listed)?;
-        Some(Example { of: listed.clone(), path: self.path(listed, &[]), body: Some(body) })
+        Some(Example { of: listed.clone(), path: self.path(listed), body: Some(body) })
     }
 
     /// Returns the body of a function, and the values in it that no answer may have. Each of its texts has a
@@ -294,16 +282,14 @@ impl Examples {
         let schema = self.document.body(&listed.function)?;
         let mut secrets = BTreeSet::new();
         let mut with_probe = |schema: &Value, text: &str| {
-            let set = self.set;
             if self.ids.contains(text) {
-                return format!("{text}{set}");
+                return self.with_set(text);
             }
-            if schema["writeOnly"] == true {
-                let secret = format!("{text}{PROBE}{set}");
-                secrets.insert(secret.clone());
-                return secret;
-            }
-            format!("{text}{}{set}", listed.probe)
+            let is_secret = schema["writeOnly"] == true;
+            let probe = if is_secret { PROBE } else { &listed.probe };
+            let text = self.with_set(&format!("{text}{probe}"));
+            secrets.extend(is_secret.then(|| text.clone()));
+            text
         };
         let body = self.document.with_texts(schema, self.document.example(schema), &mut with_probe);
         Some((body, secrets))
@@ -404,11 +390,11 @@ impl Examples {
     /// are refused: a name is taken, an item belongs to another.
     async fn send_again<A: AppUnderTest>(&self, world: &World<A>, others: &Self, listed: &Listed) {
         let again = Listed { probe: format!("{}-again", listed.probe), ..listed.clone() };
-        let own = self.path(listed, &[]);
-        let parameters = listed.function.route.split('/').enumerate();
-        let last = parameters.filter(|(_, segment)| segment.starts_with('{')).last();
-        let mixed = last.map(|(last, _)| {
-            let other = others.path(listed, &[]);
+        let own = self.path(listed);
+        let mut segments = listed.function.route.split('/').collect::<Vec<_>>().into_iter();
+        let last = segments.rposition(|segment| segment.starts_with('{'));
+        let mixed = last.map(|last| {
+            let other = others.path(listed);
             let mut segments: Vec<&str> = own.split('/').collect();
             segments[last] = other.split('/').nth(last).unwrap_or_default();
             segments.join("/")
@@ -424,17 +410,13 @@ impl Examples {
     async fn read_pages<A: AppUnderTest>(&self, world: &World<A>, example: &Example) {
         let parameters = self.parameters(&example.of);
         for parameter in [None].into_iter().chain(parameters.iter().map(Some)) {
-            let mut path = example.path.clone();
-            path.push(if path.contains('?') { '&' } else { '?' });
-            if let Some(parameter) = parameter {
-                path.push_str(parameter);
-            }
+            let sign = if example.path.contains('?') { '&' } else { '?' };
+            let path = format!("{}{sign}{}", example.path, parameter.map_or("", String::as_str));
             world.get(&path).await;
             if !path.contains("limit=") {
                 let page = world.get(&format!("{path}&limit=1")).await;
-                let cursor = serde_json::from_str::<Value>(&page.text).ok();
-                let cursor = cursor.and_then(|page| Some(page["nextCursor"].as_str()?.to_owned()));
-                if let Some(cursor) = cursor {
+                let page: Value = serde_json::from_str(&page.text).unwrap_or_default();
+                if let Some(cursor) = page["nextCursor"].as_str() {
                     world.get(&format!("{path}&limit=1&cursor={cursor}")).await.expect(200);
                 }
             }

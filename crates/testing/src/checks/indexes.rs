@@ -91,23 +91,19 @@ fn policies<A: AppUnderTest>(world: &World<A>) -> Vec<Policy> {
     let text = fs::read_to_string(Path::new(A::ROOT).join("infra/containers.json")).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
     let app = A::program().describe().unwrap();
-    let unindexed = app.domains.iter().flat_map(|domain| &domain.unindexed_filters);
-    let unindexed: BTreeSet<&(&str, &str)> = unindexed.collect();
     let requests = world.endpoint.requests();
     let containers = file["containers"].as_array().unwrap().iter().map(Policy::from_container);
-    let own = containers.filter(|policy| policy.container != LEASES);
-    let policies = own.map(|policy| {
-        let filters = unindexed.iter().filter(|(container, _)| *container == policy.container);
-        let of_container = requests.iter().filter(|request| request.container == policy.container);
-        let keys: BTreeSet<&String> =
-            of_container.filter_map(|request| request.partition_key.as_ref()).collect();
-        Policy {
-            unindexed: filters.map(|(_, property)| (*property).to_owned()).collect(),
-            is_one_partition: keys.len() == 1,
-            ..policy
-        }
-    });
-    policies.collect()
+    let mut policies: Vec<Policy> =
+        containers.filter(|policy| policy.container != LEASES).collect();
+    for policy in &mut policies {
+        let unindexed = app.domains.iter().flat_map(|domain| &domain.unindexed_filters);
+        let own = unindexed.filter(|(container, _)| *container == policy.container);
+        policy.unindexed = own.map(|(_, property)| (*property).to_owned()).collect();
+        let own = requests.iter().filter(|request| request.container == policy.container);
+        let keys: BTreeSet<_> = own.filter_map(|request| request.partition_key.as_ref()).collect();
+        policy.is_one_partition = keys.len() == 1;
+    }
+    policies
 }
 
 /// Returns a query as the app wrote it, in one line. The SDK wraps one that is sorted over all partitions.
@@ -125,7 +121,15 @@ fn as_written(text: &str) -> String {
 /// Returns the beginning of each text of SQL in the sources, up to its first inserted part. A text
 /// that is whole so far comes without its list, since the SDK changes the list.
 fn texts_in_sources<A: AppUnderTest>() -> BTreeSet<String> {
-    files(&Path::new(A::ROOT).join("src")).iter().flat_map(|path| texts_in(path)).collect()
+    let files = files(&Path::new(A::ROOT).join("src"));
+    let sources = files.iter().map(|file| fs::read_to_string(file).unwrap_or_default());
+    let begin = |text: &str| {
+        let begin = text.split(['"', '{', '\\']).next().unwrap_or_default().trim_end();
+        begin.find("FROM c ").map_or(begin, |from| &begin[from..]).to_owned()
+    };
+    let begins =
+        |source: String| -> Vec<String> { source.split("\"SELECT ").skip(1).map(begin).collect() };
+    sources.flat_map(begins).collect()
 }
 
 /// Returns all files below a folder; none where there is no such folder.
@@ -135,16 +139,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-fn texts_in(file: &Path) -> Vec<String> {
-    let source = fs::read_to_string(file).unwrap_or_default();
-    let texts = source.split("\"SELECT ").skip(1);
-    let begin = |text: &str| {
-        let begin = text.split(['"', '{', '\\']).next().unwrap_or_default().trim_end();
-        begin.find("FROM c ").map_or(begin, |from| &begin[from..]).to_owned()
-    };
-    texts.map(begin).collect()
-}
-
 impl Policy {
     /// Returns the indexes of a container, as it stands in `containers.json`.
     ///
@@ -152,27 +146,22 @@ impl Policy {
     ///
     /// When the container has no list of indexed paths: the store would index everything.
     pub fn from_container(container: &Value) -> Self {
-        let path =
-            |value: &Value| value["path"].as_str().unwrap().trim_start_matches('/').to_owned();
-        let indexes = &container["indexingPolicy"];
-        let list = |name: &str| indexes[name].as_array().cloned().unwrap_or_default();
-        let composite = |index: &Value| {
-            let paths = index.as_array().unwrap().iter();
-            paths.map(|level| (path(level), level["order"] == "descending")).collect()
+        let path = |value: &Value| {
+            let path = value.as_str().unwrap();
+            path.trim_start_matches('/').trim_end_matches("/?").to_owned()
         };
-        let key = container["partitionKey"]["paths"].as_array().unwrap().iter();
-        let key = key.map(|path| path.as_str().unwrap().trim_start_matches('/').to_owned());
-        let included = list("includedPaths");
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let indexes = &container["indexingPolicy"];
+        let ranges = list(&indexes["includedPaths"]);
         // The SDK leaves an empty list out, and then the store indexes everything.
-        assert!(!included.is_empty(), "{} needs `includedPaths`", container["id"]);
+        assert!(!ranges.is_empty(), "{} needs `includedPaths`", container["id"]);
+        let level = |level: &Value| (path(&level["path"]), level["order"] == "descending");
+        let composites = list(&indexes["compositeIndexes"]);
         Self {
             container: container["id"].as_str().unwrap().to_owned(),
-            key: key.collect(),
-            ranges: included
-                .iter()
-                .map(|included| path(included).trim_end_matches("/?").to_owned())
-                .collect(),
-            composites: list("compositeIndexes").iter().map(composite).collect(),
+            key: list(&container["partitionKey"]["paths"]).iter().map(path).collect(),
+            ranges: ranges.iter().map(|range| path(&range["path"])).collect(),
+            composites: composites.iter().map(|it| list(it).iter().map(level).collect()).collect(),
             unindexed: BTreeSet::new(),
             is_one_partition: false,
         }

@@ -15,8 +15,8 @@ use tributary_functions::values::Timestamp;
 
 use crate::{Answer, AppUnderTest, World, problems::bad_fields};
 
-/// The most items of a list under test.
-const MAX_ITEMS: usize = 1_000;
+/// The most pages of a list under test.
+const MAX_PAGES: usize = 1_000;
 
 /// A list of an app.
 #[derive(Debug, Clone, Copy)]
@@ -50,17 +50,17 @@ impl ListUnderTest {
 
     /// Returns the ids of all items, page by page.
     pub async fn ids<A: AppUnderTest>(self, world: &World<A>, limit: usize) -> Vec<String> {
-        let mut ids = Vec::new();
-        let mut cursor = None;
-        loop {
-            let page = self.page(world, limit, cursor.as_deref()).await.expect(200).json();
-            ids.extend(ids_of(&page));
-            assert!(ids.len() <= MAX_ITEMS, "{} does not end", self.path);
-            match page["nextCursor"].as_str() {
-                Some(next) => cursor = Some(next.to_owned()),
-                None => return ids,
-            }
+        self.pages(world, limit).await.iter().flat_map(ids_of).collect()
+    }
+
+    async fn pages<A: AppUnderTest>(self, world: &World<A>, limit: usize) -> Vec<Value> {
+        let mut pages = vec![self.page(world, limit, None).await.expect(200).json()];
+        while let Some(cursor) = pages[pages.len() - 1]["nextCursor"].as_str() {
+            let page = self.page(world, limit, Some(cursor)).await.expect(200).json();
+            pages.push(page);
+            assert!(pages.len() <= MAX_PAGES, "{} does not end", self.path);
         }
+        pages
     }
 
     /// Returns the stored items of the list.
@@ -88,17 +88,13 @@ impl ListUnderTest {
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{}", self.path);
         let other = world.second_instance().await;
         for limit in [1, 2, 3] {
-            let (mut shown, mut cursor): (Vec<String>, Option<String>) = Default::default();
-            loop {
-                let page = self.page(world, limit, cursor.as_deref()).await.expect(200).json();
-                let again = self.page(&other, limit, cursor.as_deref()).await.expect(200).json();
-                assert_eq!(page, again, "{}", self.path);
-                shown.extend(ids_of(&page));
-                let Some(next) = page["nextCursor"].as_str() else { break };
-                assert_eq!(ids_of(&page).len(), limit, "{}: a page is not full", self.path);
-                cursor = Some(next.to_owned());
-            }
-            assert_eq!(shown, all, "{} by {limit}", self.path);
+            let pages = self.pages(world, limit).await;
+            assert_eq!(pages, self.pages(&other, limit).await, "{}", self.path);
+            let shown: Vec<Vec<String>> = pages.iter().map(ids_of).collect();
+            let (_, full) = shown.split_last().unwrap();
+            let is_full = |page: &Vec<String>| page.len() == limit;
+            assert!(full.iter().all(is_full), "{}: a page is not full", self.path);
+            assert_eq!(shown.concat(), all, "{} by {limit}", self.path);
         }
     }
 
@@ -178,10 +174,13 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
         }
         honest
     });
-    let check = |forgery: Forgery| {
-        let HonestReading { list, ids, cursors, page } = forgery.list.get(&honest);
-        let mut cursor = decoded(forgery.cursor.get::<String>(cursors));
-        for (index, value) in forgery.values {
+    // The indexes of a list, of one of its cursors, and of this cursor's values with the new values.
+    let new_values = proptest::collection::vec((any::<Index>(), values()), 1..3);
+    let forgeries = (any::<Index>(), any::<Index>(), new_values);
+    let check = |(list, cursor, new_values): (Index, Index, Vec<(Index, Value)>)| {
+        let HonestReading { list, ids, cursors, page } = list.get(&honest);
+        let mut cursor = decoded(cursor.get::<String>(cursors));
+        for (index, value) in new_values {
             let mut leaves = leaves(&mut cursor);
             let n = index.index(leaves.len());
             *leaves[n] = value;
@@ -201,12 +200,9 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
         prop_assert!(is_a_page, "{cost:?}, an honest page {page:?}");
         Ok(())
     };
-    let config = Config { failure_persistence: None, ..Config::with_cases(50 * cases(lists)) };
-    TestRunner::new(config).run(&forgeries(), check).unwrap();
-}
-
-fn cases(lists: &[ListUnderTest]) -> u32 {
-    u32::try_from(lists.len()).unwrap_or(u32::MAX / 50)
+    let cases = u32::try_from(50 * lists.len()).unwrap();
+    let config = Config { failure_persistence: None, ..Config::with_cases(cases) };
+    TestRunner::new(config).run(&forgeries, check).unwrap();
 }
 
 /// Returns the cursor with these values.
@@ -224,26 +220,6 @@ fn leaves(value: &mut Value) -> Vec<&mut Value> {
         Value::Array(values) => values.iter_mut().flat_map(leaves).collect(),
         leaf => vec![leaf],
     }
-}
-
-/// A cursor that a caller has changed.
-#[derive(Debug, Clone)]
-struct Forgery {
-    /// The index of the list.
-    list: Index,
-    /// The index of one of its cursors.
-    cursor: Index,
-    /// Indexes of the cursor's values, with the new values.
-    values: Vec<(Index, Value)>,
-}
-
-fn forgeries() -> impl Strategy<Value = Forgery> {
-    let values = proptest::collection::vec((any::<Index>(), values()), 1..3);
-    (any::<Index>(), any::<Index>(), values).prop_map(|(list, cursor, values)| Forgery {
-        list,
-        cursor,
-        values,
-    })
 }
 
 fn values() -> impl Strategy<Value = Value> {
@@ -280,19 +256,17 @@ struct HonestReading {
 
 impl HonestReading {
     async fn read<A: AppUnderTest>(world: &World<A>, list: ListUnderTest) -> Self {
-        let ids = list.ids(world, 1).await;
+        let pages = list.pages(world, 1).await;
+        let ids: Vec<String> = pages.iter().flat_map(ids_of).collect();
         assert!(ids.len() > 1, "{} needs more items for this check", list.path);
-        let (mut cursors, mut most): (Vec<String>, _) = (Vec::new(), (0, 0.0));
-        loop {
-            let cursor = cursors.last().map(String::as_str);
-            let (_, page) = page_and_cost(world, list, cursor).await;
-            most = (most.0.max(page.0), f64::max(most.1, page.1));
-            let step = list.page(world, 1, cursor).await.expect(200).json();
-            match step["nextCursor"].as_str() {
-                Some(next) => cursors.push(next.to_owned()),
-                None => return Self { list, ids, cursors, page: most },
-            }
+        let next = |page: &Value| page["nextCursor"].as_str().map(str::to_owned);
+        let cursors: Vec<String> = pages.iter().filter_map(next).collect();
+        let mut page = (0, 0.0);
+        for cursor in [None].into_iter().chain(cursors.iter().map(|cursor| Some(&**cursor))) {
+            let (_, cost) = page_and_cost(world, list, cursor).await;
+            page = (cost.0.max(page.0), f64::max(cost.1, page.1));
         }
+        Self { list, ids, cursors, page }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tributary_functions::http::HttpFunction;
 use tributary_local::command::example_of;
 
@@ -33,15 +33,6 @@ impl OpenApiDocument {
     pub fn body(&self, function: &HttpFunction) -> Option<&Value> {
         let body = self.operation(function).get("requestBody")?;
         Some(&body["content"]["application/json"]["schema"])
-    }
-
-    /// Returns the fields that a body for a function needs, in alphabetical order; `None` where it takes
-    /// none.
-    pub fn required_fields(&self, function: &HttpFunction) -> Option<Vec<&str>> {
-        let required = self.body(function)?["required"].as_array()?.iter();
-        let mut fields: Vec<&str> = required.filter_map(Value::as_str).collect();
-        fields.sort_unstable();
-        Some(fields)
     }
 
     /// Returns the status of a successful answer of a function: 201 where the function may create.
@@ -78,12 +69,11 @@ impl OpenApiDocument {
     ///
     /// When the document has no such path.
     pub fn operation_at(&self, method: &str, path: &str) -> (&str, &Value) {
-        let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
-        let asked = segments(path.split('?').next().unwrap());
+        let path = path.split('?').next().unwrap();
+        let n_segments = path.split('/').count();
         let fits = |route: &str| {
-            let route = segments(route);
-            let mut pairs = route.iter().zip(&asked);
-            route.len() == asked.len()
+            let mut pairs = route.split('/').zip(path.split('/'));
+            route.split('/').count() == n_segments
                 && pairs.all(|(own, other)| own.starts_with('{') || own == other)
         };
         let mut paths = self.0["paths"].as_object().unwrap().iter();
@@ -158,19 +148,19 @@ impl OpenApiDocument {
             Value::String(text) => {
                 let is_date =
                     schema["format"].as_str().is_some_and(|format| format.starts_with("date"));
-                let is_choice = ["enum", "const"].iter().any(|name| schema.get(name).is_some());
+                let is_choice = schema.get("enum").or(schema.get("const")).is_some();
                 Value::String(if is_date || is_choice { text } else { replaced(schema, &text) })
             }
             Value::Array(values) => {
                 let values = values.into_iter();
                 values.map(|element| self.with_texts(&schema["items"], element, replaced)).collect()
             }
-            Value::Object(members) => {
-                let members = members.into_iter().map(|(name, one)| {
-                    let value = self.with_texts(&schema["properties"][&name], one, replaced);
-                    (name, value)
-                });
-                members.collect()
+            Value::Object(mut members) => {
+                for (name, member) in &mut members {
+                    let schema = &schema["properties"][name];
+                    *member = self.with_texts(schema, member.take(), replaced);
+                }
+                Value::Object(members)
             }
             other => other,
         }
@@ -185,33 +175,30 @@ impl OpenApiDocument {
     /// queries have some.
     pub fn has_every_function<A: AppUnderTest>(&self) {
         let app = A::program().describe().unwrap();
-        let functions: Vec<_> = app.http_functions().cloned().collect();
-        for function in &functions {
+        for function in app.http_functions() {
+            let name = function.name;
             let is_unknown = |name: &&&str| app.projections().by_function(name).is_none();
             let unknown = function.copies_of.iter().find(is_unknown);
-            assert_eq!(unknown, None, "{} reads copies of no projection", function.name);
+            assert_eq!(unknown, None, "{name} reads copies of no projection");
             let is_query = function.method == "GET" || function.copies_of.is_empty();
-            assert!(is_query, "{} is a command, and waits for nothing", function.name);
-        }
-        for function in &functions {
+            assert!(is_query, "{name} is a command, and waits for nothing");
             let operation = self.operation(function);
-            assert_eq!(operation["operationId"], function.name);
+            assert_eq!(operation["operationId"], name);
             let asks_for_key =
                 operation["security"].as_array().is_some_and(|keys| !keys.is_empty());
-            assert_eq!(asks_for_key, function.auth_level.needs_key(), "{}", function.name);
-            let of_path = self.path_parameters(function).map(|(name, _)| name);
+            assert_eq!(asks_for_key, function.auth_level.needs_key(), "{name}");
+            let of_path: BTreeSet<_> =
+                self.path_parameters(function).map(|(name, _)| name).collect();
             let of_route = function.route.split('{').skip(1);
             let of_route = of_route.map(|rest| rest.split('}').next().unwrap());
-            assert_eq!(
-                of_path.collect::<BTreeSet<_>>(),
-                of_route.collect::<BTreeSet<_>>(),
-                "{}",
-                function.name
-            );
+            assert_eq!(of_path, of_route.collect::<BTreeSet<_>>(), "{name}");
         }
-        let paths = self.0["paths"].as_object().unwrap().values();
-        let methods = paths.flat_map(|path| path.as_object().unwrap().keys());
-        assert_eq!(methods.filter(|name| *name != "parameters").count(), functions.len());
+        let operations = self.paths().flat_map(Map::keys).filter(|name| *name != "parameters");
+        assert_eq!(operations.count(), app.http_functions().count());
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        self.0["paths"].as_object().unwrap().values().filter_map(Value::as_object)
     }
 
     /// Returns the names and schemas of the parameters in the path of a function.
@@ -226,20 +213,15 @@ impl OpenApiDocument {
 
     /// Checks that each answer has an example that fits its schema. Returns the number of examples.
     pub fn examples_fit(&self) -> usize {
-        let paths = self.0["paths"].as_object().unwrap().values();
-        let operations = paths.flat_map(|path| path.as_object().unwrap().values());
+        let operations = self.paths().flat_map(Map::values);
         let responses = operations.filter_map(|operation| operation["responses"].as_object());
-        let responses: Vec<&Value> = responses.flat_map(|all| all.values()).collect();
         let problem = &self.0["components"]["responses"]["Problem"];
-        let contents = responses.into_iter().chain([problem]);
-        let contents = contents.filter_map(|response| response["content"].as_object());
-        let mut examples = 0;
-        for content in contents.flat_map(|content| content.values()) {
-            let schema = &content["schema"];
+        let responses = responses.flat_map(Map::values).chain([problem]);
+        let contents = responses.filter_map(|response| response["content"].as_object());
+        let check = |content: &Value| {
             let example = self.example(&content["schema"]);
-            assert_eq!(self.difference(schema, &example), None, "{example}");
-            examples += 1;
-        }
-        examples
+            assert_eq!(self.difference(&content["schema"], &example), None, "{example}");
+        };
+        contents.flat_map(Map::values).map(check).count()
     }
 }

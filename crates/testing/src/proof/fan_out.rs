@@ -30,7 +30,9 @@ use tributary_functions::{
 };
 use tributary_local::cosmos::RequestKind;
 
-use super::{OWNERS, SOURCES, Sources, deliver, is_tombstone, kill, properties, run};
+use super::{
+    OWNERS, SOURCES, Sources, deliver, is_tombstone, kill, no_dead_letters, pick, properties, run,
+};
 use crate::World;
 
 const TARGETS: u8 = 6;
@@ -63,21 +65,19 @@ pub trait Targets {
 
     /// Returns the target after a command that changes something else than the copy; `None` where
     /// there is no such command.
-    fn edit(target: &Value) -> Option<Value> {
-        let _ = target;
+    fn edit(_target: &Value) -> Option<Value> {
         None
     }
 
     /// Returns the tombstone of a target; `None` where a command deletes the item itself.
-    fn tombstone(target: &Value) -> Option<Value> {
-        let _ = target;
+    fn tombstone(_target: &Value) -> Option<Value> {
         None
     }
 }
 
 /// Puts a fan-out under the proof, together with the projection that reads the change feed of the
-/// targets and repairs them. The error is a
-/// history after which a target has an older value, or has lost another change.
+/// targets and repairs them. The error is a history after which a target has an older value, or has lost
+/// another change.
 pub fn fan_out<T: Targets>(
     fan_out: impl Fn(&Arc<Cosmos>, &Background) -> Arc<dyn AnyProjection>,
     repairs: impl Fn(&Arc<Cosmos>, &Background) -> Arc<dyn AnyProjection>,
@@ -150,31 +150,31 @@ struct Delivery {
 }
 
 fn steps() -> impl Strategy<Value = Vec<FanOutStep>> {
+    use FanOutStep as Step;
     let delivery = || {
         let parts = (0..2_usize, 0..FEEDS.len(), vec(any::<Index>(), 1..4));
         parts.prop_map(|(instance, feed, states)| Delivery { instance, feed, states })
     };
+    let target = || (0..TARGETS, any::<Index>());
     let step = prop_oneof![
         4 => (0..SOURCES, 0..OWNERS)
-            .prop_map(|(source, owner)| FanOutStep::WriteSource { source, owner }),
-        1 => (0..SOURCES).prop_map(|source| FanOutStep::DeleteSource { source }),
-        5 => (0..TARGETS, any::<Index>())
-            .prop_map(|(target, source)| FanOutStep::Create { target, source }),
-        2 => (0..TARGETS, any::<Index>())
-            .prop_map(|(target, source)| FanOutStep::CreateLate { target, source }),
-        2 => (0..TARGETS).prop_map(|target| FanOutStep::Edit { target }),
-        1 => (0..TARGETS).prop_map(|target| FanOutStep::Delete { target }),
-        3 => delivery().prop_map(FanOutStep::Deliver),
-        1 => (delivery(), delivery()).prop_map(|(one, other)| FanOutStep::AtOnce { one, other }),
+            .prop_map(|(source, owner)| Step::WriteSource { source, owner }),
+        1 => (0..SOURCES).prop_map(|source| Step::DeleteSource { source }),
+        5 => target().prop_map(|(target, source)| Step::Create { target, source }),
+        2 => target().prop_map(|(target, source)| Step::CreateLate { target, source }),
+        2 => (0..TARGETS).prop_map(|target| Step::Edit { target }),
+        1 => (0..TARGETS).prop_map(|target| Step::Delete { target }),
+        3 => delivery().prop_map(Step::Deliver),
+        1 => (delivery(), delivery()).prop_map(|(one, other)| Step::AtOnce { one, other }),
         2 => (delivery(), 0..TARGETS)
-            .prop_map(|(delivery, target)| FanOutStep::EditMeanwhile { delivery, target }),
-        2 => delivery().prop_map(|delivery| FanOutStep::WriteSourcesMeanwhile { delivery }),
+            .prop_map(|(delivery, target)| Step::EditMeanwhile { delivery, target }),
+        2 => delivery().prop_map(|delivery| Step::WriteSourcesMeanwhile { delivery }),
         1 => (delivery(), 1..8_usize)
-            .prop_map(|(delivery, after_requests)| FanOutStep::Killed { delivery, after_requests }),
+            .prop_map(|(delivery, after_requests)| Step::Killed { delivery, after_requests }),
     ];
     // Behind the last fan-out, only the repairs bring a value to what was created late.
-    let created_last = (0..TARGETS, any::<Index>()).prop_map(|(target, source)| {
-        [FanOutStep::Delete { target }, FanOutStep::CreateLate { target, source }]
+    let created_last = target().prop_map(|(target, source)| {
+        [Step::Delete { target }, Step::CreateLate { target, source }]
     });
     (vec(step, 1..60), vec(created_last, 0..3))
         .prop_map(|(steps, last)| [steps, last.concat()].concat())
@@ -281,7 +281,7 @@ impl<T: Targets> FanOutProof<T> {
     }
 
     async fn record_source(&self, state: Value) {
-        self.write(<T::Sources as Sources>::CONTAINER, &Self::source_key(&state), &state).await;
+        self.world.write_item(<T::Sources as Sources>::CONTAINER, &state).await;
         self.written.borrow_mut().push(state);
     }
 
@@ -339,7 +339,7 @@ impl<T: Targets> FanOutProof<T> {
         let key = key_of::<T>(&T::create(target, state, None));
         let tombstone = self.stored(&key).await;
         let created = T::create(target, state, tombstone.as_ref());
-        self.write(T::CONTAINER, &key, &created).await;
+        self.world.write_item(T::CONTAINER, &created).await;
         let source = Self::source_key(state);
         let version = T::version(&created);
         self.targets.insert(target, Target { key, source, version, others: others::<T>(&created) });
@@ -349,7 +349,7 @@ impl<T: Targets> FanOutProof<T> {
     async fn edit(&self, target: u8) -> Option<Value> {
         let Target { key, .. } = self.targets.get(&target)?;
         let edited = T::edit(&self.stored(key).await?)?;
-        self.write(T::CONTAINER, key, &edited).await;
+        self.world.write_item(T::CONTAINER, &edited).await;
         Some(edited)
     }
 
@@ -363,16 +363,11 @@ impl<T: Targets> FanOutProof<T> {
         let Some(Target { key, .. }) = self.targets.remove(&target) else { return };
         let Some(stored) = self.stored(&key).await else { return };
         if let Some(tombstone) = T::tombstone(&stored) {
-            self.write(T::CONTAINER, &key, &tombstone).await;
+            self.world.write_item(T::CONTAINER, &tombstone).await;
         } else {
             let container = self.world.container(T::CONTAINER).await;
             container.delete_item(key.0, &key.1, None).await.unwrap();
         }
-    }
-
-    async fn write(&self, container: &str, (partition, id): &ItemKey, item: &Value) {
-        let container = self.world.container(container).await;
-        container.upsert_item(partition.clone(), id, item, None).await.unwrap();
     }
 
     async fn stored(&self, key: &ItemKey) -> Option<Value> {
@@ -416,9 +411,7 @@ impl<T: Targets> FanOutProof<T> {
     /// Delivers a batch until it is acknowledged, and returns the texts of its states.
     async fn deliver(&self, delivery: &Delivery) -> Vec<String> {
         let Delivery { instance, feed, states } = delivery;
-        let history = &self.history[*feed];
-        let states = states.iter().filter(|_| !history.is_empty());
-        let states: Vec<_> = states.map(|state| state.get(history).clone()).collect();
+        let states = pick(&self.history[*feed], states);
         deliver(&*self.instances[*instance][*feed], &self.dead_letters, &states).await;
         states.iter().map(Value::to_string).collect()
     }
@@ -464,12 +457,7 @@ impl<T: Targets> FanOutProof<T> {
         if live != self.targets.len() {
             return Err(format!("{live} targets, not {}: {stored:?}", self.targets.len()));
         }
-        let dead_letters = self.world.items("dead-letters").await;
-        if dead_letters.is_empty() {
-            Ok(())
-        } else {
-            Err(format!("dead letters: {dead_letters:?}"))
-        }
+        no_dead_letters(&self.world).await
     }
 }
 

@@ -10,7 +10,7 @@ use axum::{
     middleware::{Next, from_fn},
 };
 use azure_data_cosmos::options::{ItemWriteOptions, Precondition};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{LEASES, containers, shape::kind};
@@ -133,7 +133,9 @@ impl<A: AppUnderTest> NewerVersion<A> {
             return Some(item);
         }
         let Item { container, stored } = &mut item;
-        label(stored);
+        each_with_id("", stored, &mut |_, members| {
+            members.insert(NEWER.into(), json!({"of": "a newer version"}));
+        });
         let unchanged = Precondition::if_match(stored["_etag"].as_str()?.to_owned());
         let options = ItemWriteOptions::default().with_precondition(unchanged);
         let partition = self.past.partition_of(container, stored).await;
@@ -166,7 +168,9 @@ impl Item {
     /// property.
     fn labels(&self) -> BTreeMap<String, bool> {
         let mut found = BTreeMap::new();
-        add_labels(&mut found, "", &self.stored);
+        each_with_id("", &mut self.stored.clone(), &mut |path, members| {
+            found.insert(path.to_owned(), members.contains_key(NEWER));
+        });
         found
     }
 }
@@ -180,35 +184,26 @@ async fn items<A: AppUnderTest>(world: &World<A>) -> Vec<Item> {
     all
 }
 
-/// Adds the property to an item and to its inner objects with an `id`.
-fn label(value: &mut Value) {
+/// Calls `visit` with an item and with its inner objects with an `id`, each with its path.
+fn each_with_id(
+    path: &str,
+    value: &mut Value,
+    visit: &mut impl FnMut(&str, &mut Map<String, Value>),
+) {
     match value {
         Value::Object(members) => {
-            members.values_mut().for_each(label);
-            if members.contains_key("id") {
-                members.insert(NEWER.into(), json!({"of": "a newer version"}));
-            }
-        }
-        Value::Array(elements) => elements.iter_mut().for_each(label),
-        _ => {}
-    }
-}
-
-fn add_labels(found: &mut BTreeMap<String, bool>, path: &str, value: &Value) {
-    match value {
-        Value::Object(members) => {
-            let path = match members.get("id") {
-                Some(id) => format!("{path}[{id}]"),
-                None => path.to_owned(),
-            };
-            if members.contains_key("id") {
-                found.insert(path.clone(), members.contains_key(NEWER));
+            let mut path = path.to_owned();
+            if let Some(id) = members.get("id") {
+                path = format!("{path}[{id}]");
+                visit(&path, members);
             }
             for (name, inner) in members {
-                add_labels(found, &format!("{path}.{name}"), inner);
+                each_with_id(&format!("{path}.{name}"), inner, visit);
             }
         }
-        Value::Array(elements) => elements.iter().for_each(|inner| add_labels(found, path, inner)),
+        Value::Array(elements) => {
+            elements.iter_mut().for_each(|inner| each_with_id(path, inner, visit));
+        }
         _ => {}
     }
 }

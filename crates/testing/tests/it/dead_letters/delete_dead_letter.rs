@@ -3,7 +3,8 @@ use tributary_local::cosmos::{
     RequestKind::{Batch, Read},
 };
 
-use super::{path, world_with_dead_letter};
+use super::world_with_dead_letter;
+use crate::given::path;
 use tributary_testing::problems::problem;
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-use super::{path, world_with_dead_letter};
+use super::world_with_dead_letter;
+use crate::given::path;
 use tributary_testing::problems::problem;
 
 #[tokio::test]

@@ -1,11 +1,26 @@
 use serde_json::Value;
 
-use super::{SUMMARY, bad_room};
-use crate::{World, given};
+use crate::{
+    World,
+    given::{self, bad_room},
+};
 use tributary_testing::{
     answers::members,
     problems::{bad_fields, problem},
 };
+
+/// The members of a dead letter without its document.
+const SUMMARY: [&str; 9] = [
+    "container",
+    "documentId",
+    "failedAt",
+    "function",
+    "id",
+    "invocationId",
+    "partitionKey",
+    "rawTruncated",
+    "reason",
+];
 
 const FUNCTIONS: [&str; 3] = ["RoomCopies", "RoomCounts", "RoomsIntegrity"];
 
@@ -14,8 +29,7 @@ const FUNCTIONS: [&str; 3] = ["RoomCopies", "RoomCounts", "RoomsIntegrity"];
 async fn world_with_dead_letters(documents: usize) -> World {
     let world = World::with_partitions(3).await;
     for n in 0..documents {
-        let id = format!("bad{n}");
-        world.write_item("rooms", &bad_room(&id)).await;
+        world.write_item("rooms", &bad_room(&format!("bad{n}"))).await;
     }
     let items = world.items("rooms").await;
     for function in FUNCTIONS {
@@ -61,12 +75,7 @@ async fn the_list_has_each_dead_letter_once_newest_first_without_its_document() 
             assert_eq!(members(&dead_letter), SUMMARY);
         }
     }
-}
-
-#[tokio::test]
-async fn a_page_of_the_dead_letters_of_a_function_takes_one_store_request() {
-    let world = world_with_dead_letters(5).await;
-    world.get("/api/dead-letters").await.expect(200);
+    // Those of one function take one store request a page.
     for function in FUNCTIONS {
         let (dead_letters, requests) = pages(&world, &format!("function={function}&"), 2).await;
         assert_eq!((dead_letters.len(), requests), (5, 1));
@@ -74,30 +83,6 @@ async fn a_page_of_the_dead_letters_of_a_function_takes_one_store_request() {
         assert!(dead_letters.iter().all(|dead_letter| dead_letter["function"] == function));
     }
     assert!(pages(&world, "function=Unknown&", 2).await.0.is_empty());
-}
-
-#[tokio::test]
-async fn a_cursor_belongs_to_its_filter() {
-    let world = world_with_dead_letters(3).await;
-    let cursor = async |filter: &str| {
-        let path = format!("/api/dead-letters?limit=1&{filter}");
-        let page = world.get(&path).await.expect(200).json();
-        page["nextCursor"].as_str().unwrap().to_owned()
-    };
-    let all = cursor("").await;
-    let counts = cursor("function=RoomCounts").await;
-    for (cursor, filter, status) in [
-        (&all, "", 200),
-        (&all, "&unknown=1", 200),
-        (&counts, "&function=RoomCounts", 200),
-        (&all, "&function=RoomCounts", 400),
-        (&counts, "", 400),
-        (&counts, "&function=RoomsIntegrity", 400),
-    ] {
-        world.get(&format!("/api/dead-letters?cursor={cursor}{filter}")).await.expect(status);
-        // The order of the parameters does not matter.
-        world.get(&format!("/api/dead-letters?{filter}&cursor={cursor}")).await.expect(status);
-    }
 }
 
 #[tokio::test]

@@ -6,14 +6,12 @@ mod list_dead_letters;
 mod replay_dead_letter;
 mod stored;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::{World, given};
-
-/// Returns the path of a dead letter.
-fn path(dead_letter: &Value) -> String {
-    format!("/api/dead-letters/{}", dead_letter["id"].as_str().unwrap())
-}
+use crate::{
+    World,
+    given::{self, bad_room},
+};
 
 /// Returns the stored dead letters, without the notes of settled ones.
 async fn dead_letters(world: &World) -> Vec<Value> {
@@ -22,32 +20,10 @@ async fn dead_letters(world: &World) -> Vec<Value> {
     dead_letters
 }
 
-/// Returns a room that no projection can read.
-fn bad_room(id: &str) -> Value {
-    json!({"id": id, "roomId": id, "type": "poem"})
-}
-
 /// Returns the repaired room.
 fn good_room(id: &str) -> Value {
-    json!({
-        "id": id, "roomId": id, "type": "room", "personId": "ann", "personName": "Ann",
-        "personVersion": 1, "title": "Repaired", "version": 1, "bookingCount": 0,
-        "creationDate": "2026-11-21T09:25:54.120Z", "createdBy": "a-command",
-    })
+    given::stored_room(id, "Repaired")
 }
-
-/// The members of a dead letter without its document.
-const SUMMARY: [&str; 9] = [
-    "container",
-    "documentId",
-    "failedAt",
-    "function",
-    "id",
-    "invocationId",
-    "partitionKey",
-    "rawTruncated",
-    "reason",
-];
 
 /// Creates a world with a bad room and the dead letter of one function.
 async fn world_with_dead_letter(function: &str) -> (World, Value) {

@@ -19,11 +19,6 @@ use crate::{
     rooms::{self, PersonId, Stores},
 };
 
-#[tokio::test]
-async fn each_function_is_for_the_callers_in_its_line() {
-    checks::access_by_caller::<Rooms>().await;
-}
-
 /// Returns the rooms with another function in place of the one with its name, or beside all.
 fn rooms_with(
     context: &Context<'_>,

@@ -11,7 +11,6 @@ use tributary_functions::{
 use tributary_testing::{
     Answer,
     RequestKind::{self, Query, Read},
-    checks::OwnWrites,
 };
 
 use crate::{World, given};
@@ -45,40 +44,6 @@ fn ids(answer: &Answer) -> Vec<String> {
 fn kinds(world: &World, n_before: usize) -> Vec<(RequestKind, String)> {
     let requests = world.endpoint.requests_since(n_before).into_iter();
     requests.map(|request| (request.kind, request.container)).collect()
-}
-
-/// Returns true if the items have these ids, in this order.
-fn has(ids: &'static [&'static str]) -> impl Fn(&Value) -> bool {
-    move |list| {
-        let items = list["items"].as_array().unwrap().iter();
-        items.map(|item| item["id"].as_str().unwrap()).eq(ids.iter().copied())
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_list_shows_the_writes_of_its_caller_at_another_instance_within_the_wait() {
-    let world = given::rooms().await;
-    let stale = ["rooms", "people", "room-counts", "newest-rooms"];
-    let mut caller = OwnWrites::of(&world, Duration::from_secs(2), &stale).await;
-    let lists = ["/api/people/ann/rooms", "/api/newest-rooms"];
-    let room = json!({"personId": "ann", "title": "T"});
-    caller.write("PUT", "/api/rooms/r2", Some(room)).await;
-    for path in lists {
-        caller.read(path, has(&["r2", "r1"])).await;
-    }
-    caller.read("/api/people/ann/room-count", |count| count["roomCount"] == 2).await;
-    // The name is copied into rooms, and from there into the copies of rooms.
-    caller.write("PUT", "/api/people/ann", Some(json!({"name": "Anna"}))).await;
-    for path in lists {
-        let is_new = |room: &Value| room["personName"] == "Anna";
-        caller.read(path, |list| list["items"].as_array().unwrap().iter().all(is_new)).await;
-    }
-    caller.read("/api/rooms/r2", |room| room["personName"] == "Anna").await;
-    caller.write("DELETE", "/api/rooms/r2", None).await;
-    for path in lists {
-        caller.read(path, has(&["r1"])).await;
-    }
-    caller.read("/api/people/ann/room-count", |count| count["roomCount"] == 1).await;
 }
 
 #[tokio::test]

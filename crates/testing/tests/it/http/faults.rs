@@ -26,12 +26,8 @@ async fn a_throttled_store_is_a_429_with_retry_after() {
         world.endpoint.inject(Fault::Refused(429), kind, "rooms", 1_000);
         problem(&world.get(path).await, 429);
     }
-    let booking = json!({"personId": "ann", "purpose": "P"});
-    problem(&world.post("/api/rooms/r1/bookings", booking).await, 429);
-}
-
-#[tokio::test]
-async fn a_request_outlasts_a_moment_of_throttling() {
+    problem(&given::booking(&world, "r1", "ann").await, 429);
+    // A request outlasts a moment of it.
     let world = given::rooms().await;
     world.endpoint.inject(Fault::Refused(429), Read, "rooms", 3);
     world.get("/api/rooms/r1").await.expect(200);
@@ -45,8 +41,7 @@ async fn an_unavailable_store_is_a_503() {
     }
     problem(&world.get("/api/rooms/r1").await, 503);
     problem(&world.get("/api/rooms/r1/bookings").await, 503);
-    let text = json!({"personId": "ann", "title": "T"});
-    problem(&world.put("/api/rooms/r1", text).await, 503);
+    problem(&given::room(&world, "r1", "ann").await, 503);
 }
 
 #[tokio::test]
@@ -54,11 +49,9 @@ async fn a_write_that_lost_its_race_is_retried() {
     let world = given::rooms().await;
     for status in [449, 412] {
         world.endpoint.inject(Fault::Refused(status), Batch, "rooms", 2);
-        let booking = json!({"personId": "ann", "purpose": "P"});
-        world.post("/api/rooms/r1/bookings", booking).await.expect(201);
+        given::booking(&world, "r1", "ann").await.expect(201);
         world.endpoint.inject(Fault::Refused(status), Replace, "rooms", 2);
-        let text = json!({"personId": "ann", "title": status.to_string()});
-        world.put("/api/rooms/r1", text).await.expect(200);
+        given::titled(&world, "r1", "ann", &status.to_string()).await.expect(200);
     }
     assert_eq!(world.get("/api/rooms/r1").await.expect(200).json()["bookingCount"], 2);
 }
@@ -66,7 +59,6 @@ async fn a_write_that_lost_its_race_is_retried() {
 #[tokio::test]
 async fn a_full_logical_partition_is_a_507_that_names_the_remedy() {
     let world = given::rooms().await;
-    let full = |kind| world.endpoint.inject(Fault::RefusedWith(403, 1014), kind, "rooms", 1);
     let booking = json!({"personId": "ann", "purpose": "P"});
     let text = json!({"personId": "ann", "title": "New"});
     for (kind, method, path, body) in [
@@ -74,7 +66,7 @@ async fn a_full_logical_partition_is_a_507_that_names_the_remedy() {
         (Replace, "PUT", "/api/rooms/r1", Some(text.clone())),
         (Create, "PUT", "/api/rooms/r2", Some(text)),
     ] {
-        full(kind);
+        world.endpoint.inject(Fault::RefusedWith(403, 1014), kind, "rooms", 1);
         let answer = world.call(method, path, &[], body).await;
         let problem = problems::problem(&answer, 507);
         assert_eq!(problem["type"], "urn:tributary:problem:partition-full");
@@ -153,11 +145,10 @@ async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_writ
 #[tokio::test]
 async fn a_request_whose_time_or_request_units_are_spent_sends_no_further_store_request() {
     let world = given::rooms().await;
-    let spent = [
+    for limits in [
         Limits { time: Duration::ZERO, ..Limits::REQUEST },
         Limits { request_units: 0, ..Limits::REQUEST },
-    ];
-    for limits in spent {
+    ] {
         let limited = world.with_limits(limits).await;
         world.endpoint.take_requests();
         limited.get("/api/rooms/r1").await.expect(503);

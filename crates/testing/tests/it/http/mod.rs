@@ -3,7 +3,6 @@
 mod access;
 mod admission;
 mod bodies;
-mod conditions;
 mod consistency;
 mod copies;
 mod faults;

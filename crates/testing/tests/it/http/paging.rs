@@ -117,10 +117,6 @@ fn keys(items: &[(u8, u16)]) -> BTreeSet<Key> {
     by_id.into_iter().map(|(id, date)| key(date, id)).collect()
 }
 
-fn kinds() -> impl Strategy<Value = Kind> {
-    prop_oneof![Just(Bookings), Just(Rooms)]
-}
-
 /// A change between two pages.
 #[derive(Debug, Clone)]
 enum Event {
@@ -137,39 +133,14 @@ fn events() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn following_the_cursor_visits_every_item_once_in_order(
-        kind in kinds(),
+    fn the_cursor_visits_every_item_once_in_order_whatever_changes_between_pages(
+        kind in prop_oneof![Just(Bookings), Just(Rooms)],
         items in vec((any::<u8>(), 1u16..500), 0..70),
         limits in vec(prop_oneof![1usize..12, Just(100)], 1..6),
-    ) {
-        Runtime::new().unwrap().block_on(async {
-            let expected = keys(&items);
-            let world = world_with(kind, &expected).await;
-            let mut visited = Vec::new();
-            let mut cursor = None;
-            for limit in limits.iter().cycle() {
-                let (found, next) = page(&world, kind, *limit, cursor.as_deref()).await;
-                visited.extend_from_slice(&found);
-                if next.is_none() {
-                    assert!(found.len() <= *limit);
-                    break;
-                }
-                assert_eq!(found.len(), *limit, "every page but the last is full");
-                cursor = next;
-            }
-            assert_eq!(visited, kind.sorted(expected));
-        });
-    }
-
-    #[test]
-    fn changes_between_pages_neither_repeat_nor_skip_an_unchanged_item(
-        kind in kinds(),
-        items in vec((any::<u8>(), 1u16..500), 10..60),
-        limits in vec(1usize..9, 1..6),
-        events in vec(vec(events(), 0..5), 1..10),
+        events in vec(vec(events(), 0..5), 0..10),
     ) {
         Runtime::new().unwrap().block_on(async {
             let mut there = keys(&items);
@@ -181,10 +152,12 @@ proptest! {
             for limit in limits.iter().cycle() {
                 let (found, next) = page(&world, kind, *limit, cursor.as_deref()).await;
                 assert!(found.iter().all(|key| there.contains(key)), "{found:?}");
-                visited.extend(found);
+                visited.extend_from_slice(&found);
                 if next.is_none() {
+                    assert!(found.len() <= *limit);
                     break;
                 }
+                assert_eq!(found.len(), *limit, "every page but the last is full");
                 cursor = next;
                 for event in events.next().into_iter().flatten() {
                     match event {
@@ -206,8 +179,7 @@ proptest! {
                 }
             }
             let once: BTreeSet<Key> = visited.iter().cloned().collect();
-            assert_eq!(once.len(), visited.len(), "an item was repeated");
-            assert_eq!(visited, kind.sorted(visited.clone()));
+            assert_eq!(visited, kind.sorted(once.clone()), "an item was repeated");
             assert!(all_along.is_subset(&once), "skipped: {:?}", all_along.difference(&once));
         });
     }
@@ -218,19 +190,15 @@ async fn a_page_has_20_items_unless_told_otherwise() {
     for kind in [Bookings, Rooms] {
         let items: Vec<_> = (1..=101).map(|id| (0, id)).collect();
         let world = world_with(kind, &keys(&items)).await;
-        for (query, n, more) in
-            [("", 20, true), ("?limit=1", 1, true), ("?limit=100", 100, true), ("?", 20, true)]
-        {
+        for (query, n) in [("", 20), ("?limit=1", 1), ("?limit=100", 100), ("?", 20)] {
             let list = world.get(&format!("{}{query}", kind.path())).await.expect(200).json();
             assert_eq!(list["items"].as_array().unwrap().len(), n);
-            assert_eq!(list["nextCursor"].is_string(), more);
+            assert!(list["nextCursor"].is_string(), "{list}");
         }
         let last = format!("{}?limit=1&cursor={}", kind.path(), cursor(&world, kind, 100).await);
         let list = world.get(&last).await.expect(200).json();
-        assert_eq!(
-            (list["items"].as_array().unwrap().len(), &list["nextCursor"]),
-            (1, &Value::Null)
-        );
+        assert_eq!(list["items"].as_array().unwrap().len(), 1);
+        assert_eq!(list["nextCursor"], Value::Null);
     }
 }
 
@@ -257,18 +225,8 @@ async fn a_bad_cursor_is_refused() {
     let world = world_with(Bookings, &keys(&items)).await;
     let good = cursor(&world, Bookings, 4).await;
     let cut = &good[..good.len() - 3];
-    for bad in [
-        "",
-        "x",
-        "W10",
-        "bnVsbA",
-        "%00",
-        "%FF",
-        "e30",
-        cut,
-        &format!("{good}x"),
-        &"A".repeat(5_000),
-    ] {
+    let long = [format!("{good}x"), "A".repeat(5_000)];
+    for bad in ["", "x", "W10", "bnVsbA", "%00", "%FF", "e30", cut, &long[0], &long[1]] {
         for path in LISTS {
             let answer = world.get(&format!("{path}?cursor={bad}")).await;
             assert_eq!(bad_fields(&answer), ["cursor"], "{bad}");

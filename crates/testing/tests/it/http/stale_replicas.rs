@@ -3,7 +3,6 @@
 use serde_json::json;
 use tributary_testing::{
     RequestKind::{self, Batch, Read, Replace},
-    checks::at_other_instances,
     problems::problem,
 };
 
@@ -12,27 +11,6 @@ use crate::{World, given};
 /// Returns the kinds of the store requests after the first `n_before`.
 fn kinds(world: &World, n_before: usize) -> Vec<RequestKind> {
     world.endpoint.requests_since(n_before).into_iter().map(|request| request.kind).collect()
-}
-
-#[tokio::test]
-async fn an_item_just_created_at_another_instance_is_found() {
-    let world = given::rooms().await;
-    let _frozen = ["people", "rooms"].map(|container| world.stale_reads(container));
-    given::person(&world, "cy", "Cy").await.expect(201);
-    given::room(&world, "r2", "cy").await.expect(201);
-    let booking = given::booking(&world, "r2", "bob").await.expect(201);
-    let booking = booking.header("location");
-    let titled = |title: &str| Some(json!({"personId": "cy", "title": title}));
-    let requests = [
-        ("GET", "/api/rooms/r2", None, 200),
-        ("GET", "/api/rooms/r2/bookings", None, 200),
-        ("GET", booking, None, 200),
-        ("PUT", "/api/rooms/r3", titled("T"), 201),
-        ("PUT", "/api/rooms/r2", titled("edited"), 200),
-        ("DELETE", booking, None, 204),
-        ("DELETE", "/api/rooms/r2", None, 204),
-    ];
-    at_other_instances(&world, requests).await;
 }
 
 #[tokio::test]
@@ -59,17 +37,4 @@ async fn a_write_on_an_outdated_state_is_repeated_on_the_newest() {
     assert_eq!(kinds(&world, n_before), [Read, Batch, Read, Batch]);
     let room = other.get("/api/rooms/r1").await.expect(200).json();
     assert_eq!((&room["title"], &room["bookingCount"]), (&json!("edited"), &json!(2)));
-}
-
-#[tokio::test]
-async fn a_command_that_is_repeated_after_a_restart_is_recognised_behind_a_stale_replica() {
-    let world = given::rooms().await;
-    let booking = given::booking(&world, "r1", "bob").await.expect(201);
-    let _frozen = world.stale_reads("rooms");
-    for path in [booking.header("location"), "/api/rooms/r1"] {
-        let delete = ("DELETE", path);
-        world.invoke(path, delete).await.expect(204);
-        world.second_instance().await.invoke(path, delete).await.expect(204);
-        problem(&world.second_instance().await.delete(path).await, 404);
-    }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use tributary_functions::{
     app::AppOptions,
     projection::{FailureLimit, ProjectionOptions},
@@ -15,8 +14,7 @@ use crate::{World, given};
 async fn world() -> World {
     let world = given::rooms().await;
     for n in 0..5 {
-        let bad = json!({"id": format!("bad{n}"), "roomId": format!("bad{n}"), "type": "poem"});
-        world.write_item("rooms", &bad).await;
+        world.write_item("rooms", &given::bad_room(&format!("bad{n}"))).await;
     }
     let limit = FailureLimit { changes: 3, within: Duration::from_mins(10) };
     let projections = ProjectionOptions {

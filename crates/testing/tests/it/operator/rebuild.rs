@@ -2,7 +2,6 @@
 
 use std::{
     num::NonZeroU32,
-    pin::pin,
     time::{Duration, Instant},
 };
 
@@ -17,7 +16,11 @@ use tributary_local::cosmos::{
     Fault,
     RequestKind::{ChangeFeed, Create, Query, Read, Replace},
 };
-use tributary_testing::{Answer, problems::problem};
+use tributary_testing::{
+    Answer,
+    interleavings::{amid, held},
+    problems::problem,
+};
 
 use super::{pause, resume};
 use crate::{World, given};
@@ -35,13 +38,7 @@ async fn world_without_copies() -> World {
 
 /// Writes a room, as a command would.
 async fn room(world: &World, n: usize) {
-    let id = format!("room-{n}");
-    let room = json!({
-        "id": id, "roomId": id, "type": "room", "personId": "ann", "personName": "Ann",
-        "personVersion": 1, "title": "A title", "version": 1, "bookingCount": 0,
-        "creationDate": "2026-11-21T09:25:54.120Z", "createdBy": "a-command",
-    });
-    world.write_item("rooms", &room).await;
+    world.write_item("rooms", &given::stored_room(&format!("room-{n}"), "A title")).await;
 }
 
 async fn copies(world: &World) -> usize {
@@ -67,20 +64,17 @@ async fn expire_claim(world: &World) {
 async fn a_rebuild_makes_every_copy_again_and_reports_its_progress() {
     let world = world_without_copies().await;
     let asked = rebuild(&world, json!({})).await.expect(200).json();
-    assert_eq!(
-        (&asked["status"], &asked["rebuild"]["step"]),
-        (&json!("rebuilding"), &json!("sources"))
-    );
+    assert_eq!([&asked["status"], &asked["rebuild"]["step"]], ["rebuilding", "sources"]);
     assert_eq!(asked["rebuild"]["hasWorker"], false);
     assert_eq!(copies(&world).await, 0, "the timer has not run");
 
     world.tick(MAINTENANCE).await.unwrap();
     assert_eq!(copies(&world).await, ROOMS);
     let done = status(&world).await;
-    assert_eq!((&done["status"], &done["rebuild"]["step"]), (&json!("running"), &json!("done")));
+    assert_eq!([&done["status"], &done["rebuild"]["step"]], ["running", "done"]);
     let progress = &done["rebuild"]["progress"];
     let counts = ["items", "read", "applied", "deadLetters"].map(|name| &progress[name]);
-    assert_eq!(counts, [&json!(ROOMS), &json!(ROOMS), &json!(ROOMS), &json!(0)]);
+    assert_eq!(counts, [ROOMS, ROOMS, ROOMS, 0]);
     assert!(progress["requestUnits"].as_f64().unwrap() > 1_000.0, "{progress}");
 
     world.settle().await;
@@ -163,10 +157,7 @@ async fn a_second_rebuild_is_refused_until_the_first_has_ended() {
     problem(&rebuild(&world, json!({})).await, 409);
     let cancel = || world.post("/api/projections/RoomCopies/cancel-rebuild", json!({}));
     let cancelled = cancel().await.expect(200).json();
-    assert_eq!(
-        (&cancelled["status"], &cancelled["rebuild"]["step"]),
-        (&json!("running"), &json!("cancelled"))
-    );
+    assert_eq!([&cancelled["status"], &cancelled["rebuild"]["step"]], ["running", "cancelled"]);
     assert_eq!(cancel().await.expect(200).json(), cancelled);
     world.tick(MAINTENANCE).await.unwrap();
     assert_eq!(copies(&world).await, 0);
@@ -177,15 +168,12 @@ async fn a_second_rebuild_is_refused_until_the_first_has_ended() {
 async fn a_rebuild_that_is_cancelled_stops_its_worker() {
     let world = world_without_copies().await;
     rebuild(&world, json!({})).await.expect(200);
-    let mut held = world.endpoint.hold(Create, "people");
     let worker = world.second_instance().await;
-    let (ran, ()) = tokio::join!(worker.tick(MAINTENANCE), async {
-        held.arrived().await;
-        let cancel = world.post("/api/projections/RoomCopies/cancel-rebuild", json!({})).await;
-        cancel.expect(200);
-        held.release();
-    });
-    ran.unwrap();
+    let cancel = async {
+        let path = "/api/projections/RoomCopies/cancel-rebuild";
+        world.post(path, json!({})).await.expect(200);
+    };
+    amid((&world, Create, "people"), worker.tick(MAINTENANCE), cancel).await.unwrap();
     assert_eq!(status(&world).await["rebuild"]["step"], "cancelled");
     assert!(copies(&world).await < ROOMS);
 }
@@ -199,10 +187,8 @@ async fn a_paused_projection_is_rebuilt_after_it_is_resumed() {
     rebuild(&world, json!({})).await.expect(200);
     pause(&world, "RoomCopies").await.expect(200);
     world.tick(MAINTENANCE).await.unwrap();
-    assert_eq!(
-        (status(&world).await["status"].as_str(), copies(&world).await),
-        (Some("paused"), 0)
-    );
+    assert_eq!(status(&world).await["status"], "paused");
+    assert_eq!(copies(&world).await, 0);
     resume(&world, "RoomCopies").await.expect(200);
     assert_eq!(status(&world).await["status"], "rebuilding");
     world.tick(MAINTENANCE).await.unwrap();
@@ -236,8 +222,7 @@ async fn a_position_that_the_store_refuses_begins_the_sources_again() {
 #[tokio::test]
 async fn lost_answers_and_bad_sources_end_in_the_same_copies() {
     let world = world_without_copies().await;
-    let bad = json!({"id": "bad", "roomId": "bad", "type": "poem"});
-    world.write_item("rooms", &bad).await;
+    world.write_item("rooms", &given::bad_room("bad")).await;
     rebuild(&world, json!({})).await.expect(200);
     for (kind, container) in
         [(Create, "people"), (Replace, "projections"), (Read, "projections"), (Query, "rooms")]
@@ -256,19 +241,9 @@ async fn a_slow_worker_stores_no_position_after_another_has_taken_over() {
     rebuild(&world, json!({})).await.expect(200);
     let first = world.second_instance().await;
     let second = world.second_instance().await;
-    let mut copying = world.endpoint.hold(Create, "people");
-    let mut slow = pin!(first.tick(MAINTENANCE));
-    tokio::select! {
-        () = copying.arrived() => {}
-        _ = &mut slow => panic!("it ended without a copy"),
-    }
+    let (copying, slow) = held((&world, Create, "people"), first.tick(MAINTENANCE)).await;
     expire_claim(&world).await;
-    let mut counting = world.endpoint.hold(Query, "rooms");
-    let mut takes_over = pin!(second.tick(MAINTENANCE));
-    tokio::select! {
-        () = counting.arrived() => {}
-        _ = &mut takes_over => panic!("it ended without a query"),
-    }
+    let (counting, takes_over) = held((&world, Query, "rooms"), second.tick(MAINTENANCE)).await;
     copying.release();
     slow.await.unwrap();
     assert_eq!(status(&world).await["rebuild"]["progress"]["read"], 0);

@@ -14,13 +14,11 @@ async fn audited(world: &World, repair: bool) -> Vec<String> {
     findings(&audit, repair).await
 }
 
-/// Creates a world with rooms of Ann, `r0` to the last, of which all copies were made.
+/// Creates a world with rooms of Ann, `n00` and so on, of which all copies were made.
 async fn rooms(count: usize) -> World {
     let world = World::new().await;
     given::person(&world, "ann", "Ann").await.expect(201);
-    for n in 0..count {
-        given::room(&world, &format!("r{n}"), "ann").await.expect(201);
-    }
+    given::more_rooms(&world, 0..count).await;
     world.settle().await;
     world
 }
@@ -28,32 +26,32 @@ async fn rooms(count: usize) -> World {
 #[tokio::test]
 async fn the_audit_checks_and_repairs_copies_from_their_definition() {
     let world = rooms(5).await;
-    world.delete("/api/rooms/r4").await.expect(204);
+    world.delete("/api/rooms/n04").await.expect(204);
     let copies = world.container("people").await;
     let stored = world.items("people").await;
     let copy = |id: &str| stored.iter().find(|copy| copy["id"] == *id).unwrap().clone();
-    copies.delete_item("ann", "room:r0", None).await.unwrap();
+    copies.delete_item("ann", "room:n00", None).await.unwrap();
     for (id, property, value) in [
-        ("room:r1", "title", json!("Another")),
-        ("room:r2", "version", json!(0)),
-        ("room:r3", "version", json!(9)),
+        ("room:n01", "title", json!("Another")),
+        ("room:n02", "version", json!(0)),
+        ("room:n03", "version", json!(9)),
     ] {
         let mut copy = copy(id);
         copy[property] = value;
         world.write_item("people", &copy).await;
     }
-    let mut extra = copy("room:r1");
-    extra["id"] = json!("room:r9");
+    let mut extra = copy("room:n01");
+    extra["id"] = json!("room:n09");
     world.write_item("people", &extra).await;
 
-    // No projection has delivered the tombstone of r4.
+    // No projection has delivered the tombstone of n04.
     let found = [
-        "copy-different ann room:r1",
-        "copy-extra ann room:r9",
-        "copy-missing ann room:r0",
-        "copy-newer ann room:r3",
-        "copy-older ann room:r2",
-        "copy-older ann room:r4",
+        "copy-different ann room:n01",
+        "copy-extra ann room:n09",
+        "copy-missing ann room:n00",
+        "copy-newer ann room:n03",
+        "copy-older ann room:n02",
+        "copy-older ann room:n04",
     ];
     assert_eq!(audited(&world, false).await, found);
     assert_eq!(audited(&world, true).await, found);
@@ -62,11 +60,11 @@ async fn the_audit_checks_and_repairs_copies_from_their_definition() {
 
     // Either tombstone may expire first.
     let sources = world.container("rooms").await;
-    let tombstone = world.item("rooms", "r4").await;
-    sources.delete_item("r4", "r4", None).await.unwrap();
+    let tombstone = world.item("rooms", "n04").await;
+    sources.delete_item("n04", "n04", None).await.unwrap();
     assert_eq!(audited(&world, false).await, [""; 0]);
     world.write_item("rooms", &tombstone).await;
-    copies.delete_item("ann", "room:r4", None).await.unwrap();
+    copies.delete_item("ann", "room:n04", None).await.unwrap();
     assert_eq!(audited(&world, false).await, [""; 0]);
 }
 
@@ -74,12 +72,12 @@ async fn the_audit_checks_and_repairs_copies_from_their_definition() {
 async fn the_audit_reads_the_latest_sources_though_a_replica_is_behind() {
     let world = rooms(1).await;
     let stale = world.stale_reads("rooms");
-    given::room(&world, "r1", "ann").await.expect(201);
-    given::titled(&world, "r0", "ann", "Edited").await.expect(200);
+    given::room(&world, "n01", "ann").await.expect(201);
+    given::titled(&world, "n00", "ann", "Edited").await.expect(200);
     world.settle().await;
     assert_eq!(audited(&world, true).await, [""; 0], "no copy is extra");
-    world.container("people").await.delete_item("ann", "room:r0", None).await.unwrap();
-    assert_eq!(audited(&world, true).await, ["copy-missing ann room:r0"]);
+    world.container("people").await.delete_item("ann", "room:n00", None).await.unwrap();
+    assert_eq!(audited(&world, true).await, ["copy-missing ann room:n00"]);
     drop(stale);
     assert_eq!(audited(&world, false).await, [""; 0], "the repair has the newest title");
 }

@@ -30,12 +30,12 @@ const TOKEN: &str = "consistency-token";
 /// The projections of rooms that have little work for a change.
 const COPIES: &[&str] = &["RoomCopies", "RoomCounts", "NewestRooms"];
 
+const ROOMS: &str = "/api/people/ann/rooms";
+const NEWEST: &str = "/api/newest-rooms";
+
 /// The lists that they make, each with the projection's container.
-const LISTS: [(&str, &str); 3] = [
-    ("/api/people/ann/rooms", "people"),
-    ("/api/newest-rooms", "newest-rooms"),
-    ("/api/people/ann/room-count", "room-counts"),
-];
+const LISTS: [(&str, &str); 3] =
+    [(ROOMS, "people"), (NEWEST, "newest-rooms"), ("/api/people/ann/room-count", "room-counts")];
 
 /// Returns the same world, seen through another instance at which these projections are eager.
 async fn with_eager(world: &World, projections: &'static [&'static str]) -> World {
@@ -57,16 +57,10 @@ async fn eager_rooms() -> World {
     with_eager(&world, COPIES).await
 }
 
-async fn put_room(world: &World, id: &str, title: &str, token: &str) -> Answer {
-    let headers = [(TOKEN, token)];
-    let headers = if token.is_empty() { &[][..] } else { &headers };
-    let body = json!({"personId": "ann", "title": title});
-    world.call("PUT", &format!("/api/rooms/{id}"), headers, Some(body)).await
-}
-
-/// Reads a list with a token, and waits for nothing.
-async fn read(world: &World, path: &str, token: &str) -> Answer {
-    world.call("GET", path, &[(TOKEN, token), ("prefer", "wait=0")], None).await.expect(200)
+/// Reads a list with the token of an earlier answer, and waits for nothing.
+async fn read(world: &World, path: &str, earlier: &Answer) -> Answer {
+    let headers = [(TOKEN, earlier.header(TOKEN)), ("prefer", "wait=0")];
+    world.call("GET", path, &headers, None).await.expect(200)
 }
 
 /// Returns true if an answer may lack writes of its token.
@@ -100,11 +94,11 @@ async fn settles(world: &World) {
 #[tokio::test]
 async fn a_command_shows_its_copies_at_once_at_another_instance_though_no_trigger_runs() {
     let world = eager_rooms().await;
-    let created = put_room(&world, "r2", "A title", "").await.expect(201);
+    let created = given::room(&world, "r2", "ann").await.expect(201);
     let other = with_eager(&world, COPIES).await;
     for (path, container) in LISTS {
         let n_before = other.endpoint.request_count();
-        let list = read(&other, path, created.header(TOKEN)).await;
+        let list = read(&other, path, &created).await;
         assert!(!is_behind(&list));
         assert!(list.text.contains("r2") || list.json()["roomCount"] == 2, "{}", list.text);
         // One request, at the price of a read in a session.
@@ -120,19 +114,18 @@ async fn a_command_shows_its_copies_at_once_at_another_instance_though_no_trigge
 async fn a_reader_with_its_token_sees_the_copies_behind_a_stale_replica() {
     let world = eager_rooms().await;
     let frozen = LISTS.map(|(_, container)| world.stale_reads(container));
-    let edited = put_room(&world, "r1", "Edited", "").await.expect(200);
+    let edited = given::titled(&world, "r1", "ann", "Edited").await.expect(200);
     let booked = given::booking(&world, "r1", "bob").await.expect(201);
-    for path in ["/api/people/ann/rooms", "/api/newest-rooms"] {
-        for (token, shows) in [(&edited, r#""title":"Edited""#), (&booked, r#""bookingCount":1"#)] {
-            let other = with_eager(&world, COPIES).await;
-            let list = read(&other, path, token.header(TOKEN)).await;
+    for path in [ROOMS, NEWEST] {
+        for (earlier, shows) in [(&edited, r#""title":"Edited""#), (&booked, r#""bookingCount":1"#)]
+        {
+            let list = read(&with_eager(&world, COPIES).await, path, earlier).await;
             assert!(!is_behind(&list) && list.text.contains(shows), "{path}: {}", list.text);
         }
     }
     let deleted = world.delete("/api/rooms/r1").await.expect(204);
     for (path, _) in LISTS {
-        let other = with_eager(&world, COPIES).await;
-        let list = read(&other, path, deleted.header(TOKEN)).await;
+        let list = read(&with_eager(&world, COPIES).await, path, &deleted).await;
         assert!(!is_behind(&list) && !list.text.contains("r1"), "{path}: {}", list.text);
     }
     drop(frozen);
@@ -143,7 +136,7 @@ async fn a_reader_with_its_token_sees_the_copies_behind_a_stale_replica() {
 async fn the_delivery_of_an_applied_change_writes_nothing() {
     let world = eager_rooms().await;
     for title in ["first", "second"] {
-        put_room(&world, "r2", title, "").await;
+        given::titled(&world, "r2", "ann", title).await;
         let change = world.item("rooms", "r2").await;
         let before = copy(&world, "r2").await;
         assert_eq!(before["title"], title);
@@ -170,10 +163,10 @@ async fn a_copy_that_the_store_refuses_fails_no_command_and_the_change_feed_writ
         (Fault::AnswerLost, "lost"),
     ] {
         world.endpoint.inject(fault, Create, "people", 1);
-        let created = put_room(&world, room, "A title", "").await.expect(201);
-        let list = read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await;
+        let created = given::room(&world, room, "ann").await.expect(201);
+        let list = read(&world, ROOMS, &created).await;
         assert!(is_behind(&list) || list.text.contains(room), "{room}: {}", list.text);
-        let newest = read(&world, "/api/newest-rooms", created.header(TOKEN)).await;
+        let newest = read(&world, NEWEST, &created).await;
         // It may be there, but not all eager projections have applied the change.
         assert!(is_behind(&newest) || newest.text.contains(room));
         settles(&world).await;
@@ -186,12 +179,12 @@ async fn a_slow_store_holds_up_a_command_for_the_time_limit_only() {
     world.settle().await;
     let world = within(&world, &["RoomCopies"], Duration::from_millis(100)).await;
     let hold = world.endpoint.hold(Create, "people");
-    let created = put_room(&world, "r2", "A title", "").await.expect(201);
-    assert!(is_behind(&read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await));
+    let created = given::room(&world, "r2", "ann").await.expect(201);
+    assert!(is_behind(&read(&world, ROOMS, &created).await));
     hold.release();
     settles(&world).await;
     world.endpoint.inject(Fault::Refused(429), Create, "people", 1_000);
-    put_room(&world, "r3", "A title", "").await.expect(201);
+    given::room(&world, "r3", "ann").await.expect(201);
     assert_eq!(copy(&world, "r3").await, Value::Null);
 }
 
@@ -199,13 +192,13 @@ async fn a_slow_store_holds_up_a_command_for_the_time_limit_only() {
 async fn a_paused_projection_applies_nothing_eagerly() {
     let world = eager_rooms().await;
     pause(&world, "RoomCopies").await.expect(200);
-    let created = put_room(&world, "r2", "A title", "").await.expect(201);
+    let created = given::room(&world, "r2", "ann").await.expect(201);
     assert_eq!(copy(&world, "r2").await, Value::Null);
-    assert!(is_behind(&read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await));
+    assert!(is_behind(&read(&world, ROOMS, &created).await));
     assert_ne!(world.item("newest-rooms", "r2").await, Value::Null, "the other one runs");
     resume(&world, "RoomCopies").await.expect(200);
     world.endpoint.inject(Fault::Refused(503), Read, "projections", 1_000);
-    put_room(&world, "r3", "A title", "").await.expect(201);
+    given::room(&world, "r3", "ann").await.expect(201);
     assert_eq!(copy(&world, "r3").await, Value::Null, "it may be paused");
 }
 
@@ -219,7 +212,7 @@ async fn a_command_that_ends_amid_its_copies_leaves_them_to_the_change_feed() {
     ] {
         let world = eager_rooms().await;
         let command = async {
-            put_room(&world, "r2", "A title", "").await;
+            given::room(&world, "r2", "ann").await;
         };
         killed_at((&world, kind, container), command).await;
         assert_ne!(world.item("rooms", "r2").await, Value::Null, "it was committed");
@@ -239,13 +232,13 @@ async fn the_newer_of_two_changes_that_two_instances_apply_stays_in_either_order
         let world = eager_rooms().await;
         let other = with_eager(&world, COPIES).await;
         for (first, second) in [(&world, &other), (&other, &world)] {
-            let older = put_room(first, "r1", "older", "");
+            let older = given::titled(first, "r1", "ann", "older");
             let (hold, older) = held((&world, kind, container), older).await;
-            let newer = put_room(second, "r1", "newer", "").await.expect(200);
+            let newer = given::titled(second, "r1", "ann", "newer").await.expect(200);
             hold.release();
             let older = older.await.expect(200);
-            for answer in [older, newer] {
-                let seen = read(&world, list, answer.header(TOKEN)).await;
+            for earlier in [older, newer] {
+                let seen = read(&world, list, &earlier).await;
                 assert!(is_behind(&seen) || seen.text.contains("newer"), "{}", seen.text);
             }
             settles(&world).await;
@@ -267,7 +260,7 @@ async fn the_commands_of_a_group_apply_their_change_once() {
     assert_eq!(kinds, [Read, Replace, Read, Replace], "of the first booking, and of all others");
     for answer in booked {
         let other = with_eager(&world, COPIES).await;
-        let list = read(&other, "/api/people/ann/rooms", answer.expect(201).header(TOKEN)).await;
+        let list = read(&other, ROOMS, &answer.expect(201)).await;
         assert!(!is_behind(&list));
         assert!(list.json()["items"][0]["bookingCount"].as_u64().unwrap() > 0, "{}", list.text);
     }
@@ -278,14 +271,14 @@ async fn the_commands_of_a_group_apply_their_change_once() {
 async fn a_write_whose_answer_was_lost_is_waited_for() {
     let world = eager_rooms().await;
     world.endpoint.inject(Fault::AnswerLost, Create, "rooms", 1);
-    let created = put_room(&world, "r2", "A title", "").await;
+    let created = given::room(&world, "r2", "ann").await;
     assert!(created.status.is_success());
-    let list = read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await;
+    let list = read(&world, ROOMS, &created).await;
     assert!(is_behind(&list), "no instance has applied it: {}", list.text);
     // A refusal may hide an earlier attempt that was carried out. Only the next write is known.
     world.endpoint.inject(Fault::Refused(412), Replace, "rooms", 1);
-    let edited = put_room(&world, "r1", "Another title", "").await.expect(200);
-    let list = read(&world, "/api/people/ann/rooms", edited.header(TOKEN)).await;
+    let edited = given::titled(&world, "r1", "ann", "Another title").await.expect(200);
+    let list = read(&world, ROOMS, &edited).await;
     assert!(is_behind(&list), "an instance may have applied one of two: {}", list.text);
     settles(&world).await;
 }
@@ -293,28 +286,30 @@ async fn a_write_whose_answer_was_lost_is_waited_for() {
 #[tokio::test]
 async fn an_instance_with_other_eager_projections_waits_for_all_writes() {
     let world = eager_rooms().await;
-    let created = put_room(&world, "r2", "A title", "").await.expect(201);
+    let created = given::room(&world, "r2", "ann").await.expect(201);
     for others in [&["RoomCopies"][..], &[]] {
         let other = with_eager(&world, others).await;
-        assert!(is_behind(&read(&other, "/api/people/ann/rooms", created.header(TOKEN)).await));
+        assert!(is_behind(&read(&other, ROOMS, &created).await));
     }
     let plain = given::room(&with_eager(&world, &[]).await, "r3", "ann").await.expect(201);
-    assert!(is_behind(&read(&world, "/api/people/ann/rooms", plain.header(TOKEN)).await));
+    assert!(is_behind(&read(&world, ROOMS, &plain).await));
     // A projection that is not eager is waited for by all.
     let world = with_eager(&world, &["NewestRooms"]).await;
-    let created = put_room(&world, "r4", "A title", "").await.expect(201);
-    assert!(!is_behind(&read(&world, "/api/newest-rooms", created.header(TOKEN)).await));
-    assert!(is_behind(&read(&world, "/api/people/ann/rooms", created.header(TOKEN)).await));
+    let created = given::room(&world, "r4", "ann").await.expect(201);
+    assert!(!is_behind(&read(&world, NEWEST, &created).await));
+    assert!(is_behind(&read(&world, ROOMS, &created).await));
 }
 
 #[tokio::test]
 async fn a_token_keeps_the_wait_for_an_earlier_write_that_no_instance_has_applied() {
     let world = eager_rooms().await;
     let plain = given::room(&with_eager(&world, &[]).await, "r2", "ann").await.expect(201);
-    let eager = put_room(&world, "r3", "A title", plain.header(TOKEN)).await.expect(201);
-    assert!(is_behind(&read(&world, "/api/people/ann/rooms", eager.header(TOKEN)).await));
+    let room = json!({"personId": "ann", "title": "A title"});
+    let headers = [(TOKEN, plain.header(TOKEN))];
+    let eager = world.call("PUT", "/api/rooms/r3", &headers, Some(room)).await.expect(201);
+    assert!(is_behind(&read(&world, ROOMS, &eager).await));
     world.settle().await;
-    let list = read(&world, "/api/people/ann/rooms", eager.header(TOKEN)).await;
+    let list = read(&world, ROOMS, &eager).await;
     assert!(!is_behind(&list) && list.text.contains("r2"), "{}", list.text);
 }
 
@@ -323,14 +318,14 @@ async fn a_chain_is_followed_though_its_begin_was_applied() {
     let world = eager_rooms().await;
     let world = with_eager(&world, &["NamesInRooms"]).await;
     let renamed = given::person(&world, "ann", "Anna").await.expect(200);
-    let room = read(&world, "/api/rooms/r1", renamed.header(TOKEN)).await;
+    let room = read(&world, "/api/rooms/r1", &renamed).await;
     assert!(!is_behind(&room) && room.text.contains("Anna"), "{}", room.text);
-    for path in ["/api/people/ann/rooms", "/api/newest-rooms"] {
-        let list = read(&world, path, renamed.header(TOKEN)).await;
+    for path in [ROOMS, NEWEST] {
+        let list = read(&world, path, &renamed).await;
         assert!(is_behind(&list) && !list.text.contains("Anna"), "{}", list.text);
     }
     settles(&world).await;
-    let list = read(&world, "/api/people/ann/rooms", renamed.header(TOKEN)).await;
+    let list = read(&world, ROOMS, &renamed).await;
     assert!(!is_behind(&list) && list.text.contains("Anna"), "{}", list.text);
 }
 
@@ -338,7 +333,7 @@ async fn a_chain_is_followed_though_its_begin_was_applied() {
 async fn a_command_pays_for_its_copies_and_its_answer_says_so() {
     let world = eager_rooms().await;
     let n_before = world.endpoint.request_count();
-    let created = put_room(&world, "r2", "A title", "").await.expect(201);
+    let created = given::room(&world, "r2", "ann").await.expect(201);
     let paid = world.endpoint.requests_since(n_before);
     let charged = tributary_testing::budget::request_units(&paid);
     let said: f64 = created.header("x-ms-request-charge").parse().unwrap();

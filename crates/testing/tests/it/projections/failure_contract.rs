@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
     RequestKind::{Batch, Create, Query, Read, Replace, Upsert},
-    StoreRequest,
 };
 
 use crate::{World, given};
@@ -74,7 +73,7 @@ async fn a_rename_survives_every_transient_failure() {
         given::person(&world, "ann", &format!("Ann {n}")).await.expect(200);
         world.endpoint.inject(fault, Query, "rooms", times);
         world.endpoint.inject(fault, Replace, "rooms", times);
-        given::deliver(&world, "NamesInRooms", &world.item("people", "ann").await).await;
+        given::deliver_item(&world, "NamesInRooms", ("people", "ann")).await;
         for room in world.items("rooms").await {
             assert_eq!(room["personName"], format!("Ann {n}"), "{fault:?}");
         }
@@ -119,9 +118,7 @@ async fn a_write_that_a_full_partition_refuses_is_a_dead_letter_and_a_missing_co
 #[tokio::test]
 async fn all_changes_of_an_invocation_share_its_retry_budget() {
     let world = given::rooms().await;
-    for n in 0..99 {
-        given::room(&world, &format!("r{}", n + 2), "ann").await.expect(201);
-    }
+    given::more_rooms(&world, 0..99).await;
     let rooms = world.items("rooms").await;
     world.endpoint.inject(Fault::Refused(429), Create, "people", ENDLESS);
     let world = world.with_budget(Duration::ZERO).await;
@@ -161,8 +158,7 @@ async fn the_removal_of_bookings_keeps_to_the_retry_budget() {
 #[tokio::test]
 async fn a_dead_letter_that_cannot_be_stored_keeps_its_batch_from_being_acknowledged() {
     let world = given::rooms().await;
-    let odd = json!({"id": "odd", "roomId": "odd", "type": "poem"});
-    world.write_item("rooms", &odd).await;
+    world.write_item("rooms", &given::bad_room("odd")).await;
     let items = world.items("rooms").await;
     for (status, times) in [(429, 60), (503, 60), (400, 1), (404, 60)] {
         let fault = Fault::Refused(status);
@@ -180,11 +176,9 @@ async fn a_dead_letter_that_cannot_be_stored_keeps_its_batch_from_being_acknowle
 #[tokio::test]
 async fn a_change_that_fails_a_transaction_holds_up_no_other() {
     let world = given::rooms().await;
-    for n in 0..9 {
-        given::room(&world, &format!("n{n}"), "ann").await.expect(201);
-    }
+    given::more_rooms(&world, 0..9).await;
     // One of the copies cannot be read.
-    let odd = json!({"id": "n7", "type": "room", "version": "odd"});
+    let odd = json!({"id": "n07", "type": "room", "version": "odd"});
     world.write_item("newest-rooms", &odd).await;
     let items = world.items("rooms").await;
     // All in one round, since a second one has no time.
@@ -192,10 +186,7 @@ async fn a_change_that_fails_a_transaction_holds_up_no_other() {
     world.deliver("NewestRooms", &items).await.unwrap();
     let dead_letters = world.items("dead-letters").await;
     let [dead_letter] = dead_letters.as_slice() else { panic!("{dead_letters:?}") };
-    assert_eq!(
-        (&dead_letter["function"], &dead_letter["documentId"]),
-        (&json!("NewestRooms"), &json!("n7"))
-    );
+    assert_eq!([&dead_letter["function"], &dead_letter["documentId"]], ["NewestRooms", "n07"]);
     let head = world.item("newest-rooms", "~head").await;
     assert_eq!(head["members"].as_array().unwrap().len(), 9, "all but that one");
 }
@@ -203,18 +194,15 @@ async fn a_change_that_fails_a_transaction_holds_up_no_other() {
 #[tokio::test]
 async fn a_group_that_fails_is_retried_in_halves() {
     let world = given::rooms().await;
-    for n in 0..39 {
-        given::room(&world, &format!("n{n}"), "ann").await.expect(201);
-    }
+    given::more_rooms(&world, 0..39).await;
     let items = world.items("rooms").await;
     let batches = async |refused: usize| {
         let n_before = world.endpoint.request_count();
         world.endpoint.inject(Fault::Refused(412), Batch, "newest-rooms", refused);
         world.deliver("NewestRooms", &items).await.unwrap();
-        let requests = world.endpoint.requests_since(n_before);
-        let of_window =
-            |request: &&StoreRequest| request.container == "newest-rooms" && request.kind == Batch;
-        requests.iter().filter(of_window).count()
+        let mut requests = world.endpoint.requests_since(n_before);
+        requests.retain(|it| it.container == "newest-rooms" && it.kind == Batch);
+        requests.len()
     };
     // 40 changes; then 24 and 16; then 12, 12, 12 and 4.
     assert_eq!(batches(3).await, 3 + 4);

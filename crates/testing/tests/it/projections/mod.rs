@@ -3,7 +3,6 @@
 mod audit_of_copies;
 mod eager;
 mod failure_contract;
-mod late_deliveries;
 mod poisoned;
 mod shape_change;
 mod stale_reads;

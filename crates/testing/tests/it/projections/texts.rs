@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use futures::future::join_all;
 use proptest::{collection::vec, prelude::*, sample::select};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tributary_functions::values::may_be_rewritten_by_host;
 use tributary_local::host::{Console, FeedOptions, FeedPump, newtonsoft::rewritten_date};
 
@@ -90,11 +90,6 @@ impl Person<'_> {
         }
     }
 
-    async fn books(&self) {
-        let body = json!({"personId": self.id, "purpose": self.texts.purpose});
-        self.world.post(&format!("/api/rooms/{}/bookings", self.id), body).await.expect(201);
-    }
-
     /// Checks that every query shows the texts as they were written.
     async fn is_shown(&self, round: usize) {
         let Self { world, id, texts } = self;
@@ -120,7 +115,8 @@ async fn live(world: &World, all: &[Texts]) {
         for person in &people {
             person.writes(round).await;
             if round == 0 {
-                person.books().await;
+                let Person { id, texts, .. } = person;
+                given::booking_for(world, id, id, &texts.purpose).await.expect(201);
             }
         }
         world.settle().await;
@@ -151,8 +147,7 @@ async fn copies_are_replayed(world: &World) {
         people.delete_item(person, &id, None).await.unwrap();
     }
     for dead_letter in dead_letters {
-        let path = format!("/api/dead-letters/{}/replay", dead_letter["id"].as_str().unwrap());
-        let outcome = world.post(&path, Value::Null).await.expect(200).json();
+        let outcome = given::replay(world, &dead_letter).await.expect(200).json();
         assert_eq!(outcome["outcome"], "applied");
     }
 }
@@ -187,13 +182,12 @@ proptest! {
 #[tokio::test]
 async fn a_text_that_no_date_can_hold_does_not_stop_the_feed() {
     let world = given::rooms().await;
-    let body = json!({"personId": "bob", "purpose": KILLER});
-    world.post("/api/rooms/r1/bookings", body).await.expect(201);
+    given::booking_for(&world, "r1", "bob", KILLER).await.expect(201);
     let pumps = world
         .with_host_that_parses_dates()
         .pumps(&FeedOptions { console: Console::kept(), ..FeedOptions::default() });
     let drained = join_all(pumps.iter().map(FeedPump::drain)).await;
-    let stopped = drained.into_iter().filter_map(Result::err).map(|error| error.to_string());
+    let stopped = drained.into_iter().filter_map(|drained| Some(drained.err()?.to_string()));
     let stopped: Vec<_> = stopped.collect();
     // The setting in host.json prevents this.
     assert_eq!(stopped.len(), 4, "each trigger on rooms stops: {stopped:?}");

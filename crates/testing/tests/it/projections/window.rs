@@ -6,17 +6,11 @@ use serde_json::json;
 use super::window_repairs::the_window_is_right;
 use crate::{World, given};
 
-async fn write_rooms(world: &World, numbers: std::ops::Range<u32>) {
-    for n in numbers {
-        given::room(world, &format!("n{n:02}"), "ann").await.expect(201);
-    }
-}
-
 /// Creates a world on several partitions with this number of rooms, and delivers them.
-async fn world_with(rooms: u32) -> World {
+async fn world_with(rooms: usize) -> World {
     let world = World::with_partitions(3).await;
     given::person(&world, "ann", "Ann").await.expect(201);
-    write_rooms(&world, 0..rooms).await;
+    given::more_rooms(&world, 0..rooms).await;
     world.settle().await;
     world
 }
@@ -25,15 +19,6 @@ async fn world_with(rooms: u32) -> World {
 async fn ids(world: &World) -> Vec<String> {
     let newest = world.list("/api/newest-rooms").await;
     newest.iter().map(|room| room["id"].as_str().unwrap().to_owned()).collect()
-}
-
-#[tokio::test]
-async fn copies_of_sources_that_leave_a_window_are_deleted() {
-    let world = world_with(13).await;
-    the_window_is_right(&world).await;
-    let stored = world.items("newest-rooms").await;
-    let copies = stored.iter().filter(|item| !item["creationDate"].is_null());
-    assert_eq!(copies.count(), 10);
 }
 
 #[tokio::test]
@@ -61,7 +46,7 @@ async fn a_delete_lets_the_next_source_move_up() {
     let refill = async || world.item("newest-rooms", "~head").await["refill"].clone();
     assert_eq!(refill().await, false, "no other source exists");
 
-    write_rooms(&world, 20..23).await;
+    given::more_rooms(&world, 20..23).await;
     world.settle().await;
     world.delete("/api/rooms/n20").await.expect(204);
     world.settle().await;
@@ -113,7 +98,7 @@ async fn two_instances_that_write_a_window_at_once_agree() {
     let second = world.second_instance().await;
     for round in 0..3 {
         let first_new = 12 + round * 12;
-        write_rooms(&world, first_new..first_new + 12).await;
+        given::more_rooms(&world, first_new..first_new + 12).await;
         world.delete(&format!("/api/rooms/n{:02}", 5 + round * 13)).await.expect(204);
         let changes = world.items("rooms").await;
         let deliveries: Vec<_> = changes

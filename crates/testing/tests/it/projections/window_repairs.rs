@@ -10,9 +10,7 @@ use crate::{World, given};
 pub(super) async fn full_window() -> World {
     let world = given::rooms().await;
     world.delete("/api/rooms/r1").await.expect(204);
-    for n in 0..=10 {
-        given::room(&world, &format!("n{n:02}"), "ann").await.expect(201);
-    }
+    given::more_rooms(&world, 0..11).await;
     let rooms = world.items("rooms").await;
     world.deliver("NewestRooms", &rooms).await.unwrap();
     assert_eq!(copy(&world, "n00").await, Value::Null);
@@ -73,8 +71,7 @@ async fn a_member_whose_copy_was_deleted_is_written_again_by_a_replay() {
     deliver(&world, &change(&world, "r1").await).await;
     let dead_letter = world.list("/api/dead-letters").await.remove(0);
     delete_copy(&world, "r1").await;
-    let path = format!("/api/dead-letters/{}/replay", dead_letter["id"].as_str().unwrap());
-    let outcome = world.post(&path, Value::Null).await.expect(200).json();
+    let outcome = given::replay(&world, &dead_letter).await.expect(200).json();
     assert_eq!(outcome["outcome"], "applied");
     assert_eq!(copy(&world, "r1").await["title"], "A title");
 }
