@@ -55,7 +55,6 @@ pub use self::{
     secrets::{no_output_has_a_secret, secrets_stay_inside},
 };
 
-/// Returns the names of all containers.
 fn containers<A: AppUnderTest>() -> Vec<String> {
     let file = Path::new(A::ROOT).join("infra/containers.json");
     let containers = ContainersFile::read(file).unwrap();

@@ -71,13 +71,15 @@ impl MeasuredCost<'_> {
     fn value(&self) -> Value {
         let (path, rest) =
             self.what.trim_start_matches('`').split_once('`').unwrap_or((self.what, ""));
-        let query = path.split_once('?').map(|(_, query)| format!("`?{query}`"));
-        let rest = rest.trim_start_matches(", ").to_owned();
-        let case: Vec<_> =
-            query.into_iter().chain([rest]).filter(|part| !part.is_empty()).collect();
+        let rest = rest.trim_start_matches(", ");
+        let case = match path.split_once('?') {
+            Some((_, query)) if rest.is_empty() => format!("`?{query}`"),
+            Some((_, query)) => format!("`?{query}`, {rest}"),
+            None => rest.to_owned(),
+        };
         json!({
             "request": self.id,
-            "case": case.join(", "),
+            "case": case,
             "storeRequests": self.store_requests,
             "requestUnits": (self.request_units * 100.0).round() / 100.0,
         })
@@ -86,9 +88,6 @@ impl MeasuredCost<'_> {
 
 fn is_same(one: &Value, other: &Value) -> bool {
     let units = |row: &Value| row["requestUnits"].as_f64().unwrap_or(f64::NAN);
-    let without = |row: &Value| {
-        let names = ["request", "case", "storeRequests"];
-        names.map(|name| row[name].clone())
-    };
-    without(one) == without(other) && (units(one) - units(other)).abs() < TOLERANCE
+    ["request", "case", "storeRequests"].iter().all(|name| one[name] == other[name])
+        && (units(one) - units(other)).abs() < TOLERANCE
 }

@@ -3,7 +3,7 @@
 use std::{
     process::Stdio,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use axum::{body::Bytes, http::Request};
@@ -17,6 +17,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncRead, BufReader},
     process::{Child, Command},
     task::JoinHandle,
+    time::{sleep, timeout},
 };
 use tributary_local::cosmos::RunningServer;
 
@@ -56,10 +57,8 @@ impl Handler {
             .spawn()
             .unwrap();
         let lines = Arc::default();
-        let readers = vec![
-            keep(child.stdout.take().unwrap(), &lines),
-            keep(child.stderr.take().unwrap(), &lines),
-        ];
+        let out = keep(child.stdout.take().unwrap(), &lines);
+        let readers = vec![out, keep(child.stderr.take().unwrap(), &lines)];
         let client = Client::builder(TokioExecutor::new()).build_http();
         let mut handler = Self { child, url: String::new(), lines, readers, client, _store: store };
         let ready = handler.line("ready for the Functions host").await;
@@ -128,14 +127,15 @@ impl Handler {
 
 /// The first `Some` within the deadline.
 pub async fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let deadline = Instant::now() + DEADLINE;
-    loop {
-        let seen = look();
-        if seen.is_some() || Instant::now() > deadline {
-            return seen;
+    let seen = async {
+        loop {
+            if let Some(seen) = look() {
+                return seen;
+            }
+            sleep(Duration::from_millis(10)).await;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    };
+    timeout(DEADLINE, seen).await.ok()
 }
 
 fn keep(

@@ -34,29 +34,22 @@ pub fn parse_problem(answer: &Answer) -> Result<Value, String> {
         return Err(format!("content type {:?}", answer.header("content-type")));
     }
     let problem: Value = serde_json::from_str(&answer.text).map_err(|error| error.to_string())?;
+    let has = |value: &Value, member: &str| value[member].as_str().is_some_and(|it| !it.is_empty());
     let names = problem["type"].as_str().and_then(|kind| kind.strip_prefix("urn:"));
-    let slug = names.and_then(|names| names.split_once(":problem:")).map(|(_, slug)| slug);
-    let is_slug =
-        |slug: &str| !slug.is_empty() && slug.bytes().all(|c| c.is_ascii_lowercase() || c == b'-');
-    if !slug.is_some_and(is_slug) {
+    let slug = names.and_then(|names| names.split_once(":problem:")).map_or("", |(_, slug)| slug);
+    if slug.is_empty() || !slug.bytes().all(|c| c.is_ascii_lowercase() || c == b'-') {
         return Err("`type` is not `urn:<name of the app>:problem:<slug>`".into());
     }
-    for member in ["title", "detail"] {
-        if problem[member].as_str().is_none_or(str::is_empty) {
-            return Err(format!("no `{member}`"));
-        }
+    if let Some(member) = ["title", "detail"].iter().find(|member| !has(&problem, member)) {
+        return Err(format!("no `{member}`"));
     }
     if problem["status"] != answer.status.as_u16() {
         return Err("`status` is not the status".into());
     }
     if let Some(errors) = problem.get("errors") {
         let errors = errors.as_array().ok_or("`errors` is not an array")?;
-        for error in errors {
-            for member in ["field", "message"] {
-                if error[member].as_str().is_none_or(str::is_empty) {
-                    return Err(format!("an error without `{member}`"));
-                }
-            }
+        if !errors.iter().all(|error| has(error, "field") && has(error, "message")) {
+            return Err("an error without `field` or `message`".into());
         }
     }
     let text = answer.text.to_lowercase();

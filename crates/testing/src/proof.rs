@@ -83,7 +83,6 @@ pub trait Sources: Default {
     }
 }
 
-/// A step of a random history.
 #[derive(Debug, Clone)]
 enum HistoryStep {
     Write { source: u8, owner: u8 },
@@ -123,29 +122,21 @@ fn steps() -> impl Strategy<Value = Vec<HistoryStep>> {
     vec(step, 1..50)
 }
 
-/// Two instances of a projection, and the history of its sources.
 struct Proof<S: Sources> {
     world: World<S::App>,
-    instances: [Arc<dyn AnyProjection>; 2],
-    dead_letters: DeadLetters,
+    deliveries: Deliveries,
     sources: S,
     history: Vec<Value>,
-    /// The states that were acknowledged, as texts.
-    acknowledged: RefCell<BTreeSet<String>>,
 }
 
 impl<S: Sources> Proof<S> {
     async fn apply(&mut self, step: HistoryStep) {
         match step {
-            HistoryStep::Write { source, owner } => {
-                let state = self.sources.write(source, owner);
-                self.record(state).await;
-            }
+            HistoryStep::Write { source, owner } => drop(self.write(source, owner).await),
             HistoryStep::Delete { source } => self.delete(source).await,
             HistoryStep::Recreate { source, owner } => {
                 self.delete(source).await;
-                let state = self.sources.write(source, owner);
-                self.record(state).await;
+                self.write(source, owner).await;
             }
             HistoryStep::Deliver { states, instance } => {
                 self.deliver(instance, &pick(&self.history, &states)).await;
@@ -162,8 +153,7 @@ impl<S: Sources> Proof<S> {
                 kill(&self.world, after_requests, self.rebuild(instance)).await;
             }
             HistoryStep::Command { source, owner, instance } => {
-                let state = self.sources.write(source, owner);
-                self.record(state.clone()).await;
+                let state = self.write(source, owner).await;
                 self.apply_eagerly(instance, &[state]).await;
             }
             HistoryStep::Eager { states, instance, after_requests } => {
@@ -176,14 +166,19 @@ impl<S: Sources> Proof<S> {
     /// Applies all sources again, as they are stored now.
     async fn rebuild(&self, instance: usize) {
         let states = self.world.items(S::CONTAINER).await;
-        let projection = &*self.instances[instance];
-        apply(projection, &self.dead_letters, BatchSource::Rebuild, &states).await;
+        self.deliveries.apply(instance, BatchSource::Rebuild, &states).await;
     }
 
     /// Applies states once, as the instance of a command does. It acknowledges nothing, and may fail.
     async fn apply_eagerly(&self, instance: usize, states: &[Value]) {
         let Documents(documents) = documents(states);
-        apply_eagerly(&*self.instances[instance], documents).await;
+        apply_eagerly(&*self.deliveries.projections[instance], documents).await;
+    }
+
+    async fn write(&mut self, source: u8, owner: u8) -> Value {
+        let state = self.sources.write(source, owner);
+        self.record(state.clone()).await;
+        state
     }
 
     async fn delete(&mut self, source: u8) {
@@ -198,23 +193,57 @@ impl<S: Sources> Proof<S> {
     }
 
     async fn deliver(&self, instance: usize, states: &[Value]) {
-        let source = BatchSource::ChangeFeed { is_second_look: instance == 0 };
-        apply(&*self.instances[instance], &self.dead_letters, source, states).await;
-        self.acknowledged.borrow_mut().extend(states.iter().map(Value::to_string));
+        self.deliveries.deliver(instance, instance == 0, states).await;
     }
 
-    /// Returns the last state of each source.
     fn last(&self) -> Vec<Value> {
         let key = |state: &Value| [&state[S::PARTITION_KEY], &state["id"]].map(Value::to_string);
         let last: BTreeMap<_, _> = self.history.iter().map(|state| (key(state), state)).collect();
         last.into_values().cloned().collect()
     }
+}
+
+/// The deliveries to some projections, or to instances of one.
+struct Deliveries {
+    projections: Vec<Arc<dyn AnyProjection>>,
+    dead_letters: DeadLetters,
+    /// The states that were acknowledged, as texts.
+    acknowledged: RefCell<BTreeSet<String>>,
+}
+
+impl Deliveries {
+    fn new(projections: Vec<Arc<dyn AnyProjection>>, cosmos: &Arc<Cosmos>) -> Self {
+        let acknowledged = RefCell::default();
+        Self { projections, dead_letters: DeadLetters::new(cosmos), acknowledged }
+    }
+
+    /// Delivers a batch of the change feed until it is acknowledged, as the host does.
+    async fn deliver(&self, projection: usize, is_second_look: bool, states: &[Value]) {
+        let source = BatchSource::ChangeFeed { is_second_look };
+        self.apply(projection, source, states).await;
+        self.acknowledged.borrow_mut().extend(states.iter().map(Value::to_string));
+    }
+
+    /// Applies a batch until it succeeds.
+    async fn apply(&self, projection: usize, source: BatchSource, states: &[Value]) {
+        for _ in 0..20 {
+            let documents = documents(states);
+            let invocation = InvocationId("an-invocation".into());
+            let projection = &self.projections[projection];
+            let run =
+                projection.run(&self.dead_letters, BATCH_BUDGET, source, documents, invocation);
+            if run.await.is_ok() {
+                return;
+            }
+        }
+        panic!("the projection never acknowledges a batch");
+    }
 
     /// Returns those of the states that were never acknowledged.
-    fn waiting(&self, states: &[Value]) -> Vec<Value> {
+    fn waiting(&self, mut states: Vec<Value>) -> Vec<Value> {
         let acknowledged = self.acknowledged.borrow();
-        let waits = |state: &&Value| !acknowledged.contains(&state.to_string());
-        states.iter().filter(waits).cloned().collect()
+        states.retain(|state| !acknowledged.contains(&state.to_string()));
+        states
     }
 }
 
@@ -222,30 +251,6 @@ impl<S: Sources> Proof<S> {
 fn pick(history: &[Value], states: &[Index]) -> Vec<Value> {
     let states = states.iter().filter(|_| !history.is_empty());
     states.map(|state| state.get(history).clone()).collect()
-}
-
-/// Delivers a batch of the change feed until it is acknowledged, as the host does.
-async fn deliver(projection: &dyn AnyProjection, dead_letters: &DeadLetters, states: &[Value]) {
-    let source = BatchSource::ChangeFeed { is_second_look: false };
-    apply(projection, dead_letters, source, states).await;
-}
-
-/// Applies a batch until it succeeds.
-async fn apply(
-    projection: &dyn AnyProjection,
-    dead_letters: &DeadLetters,
-    source: BatchSource,
-    states: &[Value],
-) {
-    for _ in 0..20 {
-        let documents = documents(states);
-        let invocation = InvocationId("an-invocation".into());
-        let run = projection.run(dead_letters, BATCH_BUDGET, source, documents, invocation);
-        if run.await.is_ok() {
-            return;
-        }
-    }
-    panic!("the projection never acknowledges a batch");
 }
 
 fn documents(states: &[Value]) -> Documents {
@@ -300,18 +305,16 @@ pub fn holds<S: Sources>(
         let one = World::<S::App>::cosmos(&world.endpoint).await;
         let other = World::<S::App>::cosmos(&world.endpoint).await;
         let mut proof = Proof {
-            instances: [build(&one), build(&other)],
-            dead_letters: DeadLetters::new(&one),
+            deliveries: Deliveries::new(vec![build(&one), build(&other)], &one),
             world,
             sources: S::default(),
             history: Vec::new(),
-            acknowledged: RefCell::default(),
         };
         for step in steps {
             proof.apply(step).await;
         }
         let last = proof.last();
-        proof.deliver(1, &proof.waiting(&last)).await;
+        proof.deliver(1, &proof.deliveries.waiting(last.clone())).await;
         compare(&proof.world, &last).await?;
         for state in proof.history.iter().rev() {
             proof.deliver(0, std::slice::from_ref(state)).await;
@@ -358,7 +361,6 @@ fn is_tombstone(item: &Value) -> bool {
     item.get("ttl").is_some()
 }
 
-/// Returns an item with some of its properties, without those of the store.
 fn properties(item: &Value, is_wanted: impl Fn(&str) -> bool) -> Value {
     let mut item = item.as_object().cloned().unwrap_or_default();
     item.retain(|name, _| !name.starts_with('_') && is_wanted(name));

@@ -37,7 +37,6 @@ use tributary_local::{
     },
 };
 
-/// The database of all containers.
 const DATABASE: &str = "tributary";
 
 /// An app and the folder of its files.

@@ -20,7 +20,6 @@ use crate::{Answer, AppUnderTest, World, answers::free_of_charge, problems::prob
 /// The header by which App Service Authentication names a user of Microsoft Entra.
 const PRINCIPAL_ID: &str = "x-ms-client-principal-id";
 
-/// A user that owns nothing.
 const STRANGER: &str = "a-stranger";
 
 /// Calls each function without a user, as other users and as the owner, behind App Service Authentication.
@@ -59,7 +58,6 @@ pub async fn access_by_caller<A: AppUnderTest>() {
     examples.all_have_succeeded();
 }
 
-/// The callers of the examples, and the texts that they have seen.
 #[derive(Default)]
 struct Callers {
     /// The users whose requests have succeeded.
@@ -274,7 +272,6 @@ fn lines_fit_handlers<A: AppUnderTest>() {
     }
 }
 
-/// Checks that a caller without a user gets a 401 also for a bad path or body.
 async fn unknown_callers_learn_nothing<A: AppUnderTest>(world: &World<A>) {
     for listed in Listed::all::<A>() {
         let function = &listed.function;

@@ -17,7 +17,6 @@ use crate::{Answer, AppUnderTest, World};
 /// The beginning of the probe in each text that a check sends. No text of an app has it.
 pub(super) const PROBE: &str = "sesame";
 
-/// The name of the framework among the domains.
 const FRAMEWORK: &str = "tributary_functions::app";
 
 /// The number of dead letters for the functions that read, replay and delete one each.
@@ -32,17 +31,14 @@ pub(super) struct Listed {
     pub(super) probe: String,
 }
 
-/// A request of a function.
 pub(super) struct Example {
     pub(super) of: Listed,
     pub(super) path: String,
     pub(super) body: Option<Value>,
 }
 
-/// The examples of all functions of an app.
 pub(super) struct Examples {
     document: OpenApiDocument,
-    /// The functions that have not succeeded yet.
     pending: Vec<Listed>,
     /// The examples of all parameters in paths.
     ids: BTreeSet<String>,
@@ -50,14 +46,12 @@ pub(super) struct Examples {
     set: &'static str,
     /// The paths of items with an id of the server.
     locations: Vec<String>,
-    /// The last answer of each function that has not succeeded.
     refusals: BTreeMap<&'static str, String>,
     /// The values that were sent and that no answer may have: those of `writeOnly` fields.
     pub(super) secrets: BTreeSet<String>,
 }
 
 impl Listed {
-    /// Returns the functions of an app.
     pub(super) fn all<A: AppUnderTest>() -> Vec<Self> {
         let app = A::program().describe().unwrap();
         let domains = app.domains.iter();
@@ -81,7 +75,6 @@ impl Listed {
 }
 
 impl Example {
-    /// Sends the request with these headers.
     pub(super) async fn send<A: AppUnderTest>(
         &self,
         world: &World<A>,
@@ -116,7 +109,6 @@ impl Examples {
         ids
     }
 
-    /// Returns an id of this set.
     pub(super) fn with_set(&self, text: &str) -> String {
         format!("{text}{}", self.set)
     }
@@ -132,12 +124,10 @@ impl Examples {
         self.rounds(&["PUT", "POST"], &mut send).await;
     }
 
-    /// Sends each GET.
     pub(super) async fn read(&mut self, mut send: impl AsyncFnMut(&Self, &Example) -> Answer) {
         self.rounds(&["GET"], &mut send).await;
     }
 
-    /// Sends each DELETE.
     pub(super) async fn delete(&mut self, mut send: impl AsyncFnMut(&Self, &Example) -> Answer) {
         self.rounds(&["DELETE"], &mut send).await;
     }
@@ -190,7 +180,6 @@ impl Examples {
         }
     }
 
-    /// Sends the requests that a function may take until it takes one.
     async fn succeeds(
         &mut self,
         listed: &Listed,
@@ -235,7 +224,6 @@ impl Examples {
         [paths, with_each].concat()
     }
 
-    /// Returns the path of a function, with the parameters of the examples.
     pub(super) fn path(&self, listed: &Listed) -> String {
         self.path_at(listed, "")
     }
@@ -329,7 +317,6 @@ impl Examples {
     }
 }
 
-/// Returns all texts in a value.
 pub(super) fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],

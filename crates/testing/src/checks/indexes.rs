@@ -15,7 +15,6 @@ use serde_json::Value;
 
 use crate::{AppUnderTest, World};
 
-/// The container of the Functions host.
 const LEASES: &str = "leases";
 
 /// A path of an index, and true if it is descending.
@@ -26,11 +25,9 @@ type Sorted = (String, bool);
 pub struct Policy {
     /// The container's id.
     pub container: String,
-    /// The levels of the partition key.
     key: Vec<String>,
     ranges: Vec<String>,
     composites: Vec<Vec<Sorted>>,
-    /// The filters that need no index.
     unindexed: BTreeSet<String>,
     /// True if all items are one logical partition, so that its key would find them all.
     is_one_partition: bool,
@@ -75,7 +72,6 @@ pub fn every_query_has_an_index<A: AppUnderTest>(world: &World<A>) {
     assert!(faults.is_empty(), "\n\n{}\n", faults.join("\n\n"));
 }
 
-/// Returns the queries that a world has seen, each once.
 fn sent_queries<A: AppUnderTest>(world: &World<A>) -> BTreeSet<SentQuery> {
     let requests = world.endpoint.requests().into_iter();
     let sent = requests.filter_map(|request| {
@@ -86,7 +82,6 @@ fn sent_queries<A: AppUnderTest>(world: &World<A>) -> BTreeSet<SentQuery> {
     sent.collect()
 }
 
-/// Returns the policies of all containers but the leases.
 fn policies<A: AppUnderTest>(world: &World<A>) -> Vec<Policy> {
     let text = fs::read_to_string(Path::new(A::ROOT).join("infra/containers.json")).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
@@ -169,11 +164,9 @@ impl Policy {
 
     /// Returns the missing and the superfluous indexes for these queries, in words for the author.
     fn faults(&self, queries: &[&SentQuery]) -> Vec<String> {
-        let unserved = |policy: &Self| -> Vec<String> {
-            queries.iter().flat_map(|query| policy.unserved(query)).collect()
-        };
+        let serves = |policy: &Self| queries.iter().all(|query| policy.unserved(query).is_empty());
         let container = &self.container;
-        let missing = unserved(self).into_iter().map(|what| {
+        let missing = queries.iter().flat_map(|query| self.unserved(query)).map(|what| {
             format!(
                 "{what}\nAdd an index to `{container}` in infra/containers.json. If the store evaluates the \
                  filter on few items, add (\"{container}\", property) to `unindexed_filters` in the mod.rs \
@@ -184,7 +177,7 @@ impl Policy {
         for filter in &self.unindexed {
             let mut without = self.clone();
             without.unindexed.remove(filter);
-            if unserved(&without).is_empty() {
+            if serves(&without) {
                 faults.push(format!(
                     "No query needs (\"{container}\", \"{filter}\"): remove it from `unindexed_filters` of \
                      its domain."
@@ -194,7 +187,7 @@ impl Policy {
         // The list of indexed paths may not be empty: its key is the least.
         let n_least = if self.ranges == self.key { self.key.len() } else { 0 };
         for (index, without) in self.without_each().into_iter().skip(n_least) {
-            if unserved(&without).is_empty() {
+            if serves(&without) {
                 faults.push(format!(
                     "{container}: the index {index} serves no query. Remove it from \
                      infra/containers.json, or bring the world into a state in which its query is sent."
@@ -206,16 +199,15 @@ impl Policy {
 
     /// Returns the policy without each of its indexes.
     pub fn without_each(&self) -> Vec<(String, Self)> {
-        let mut all = Vec::new();
-        for n in 0..self.ranges.len() {
+        let ranges = (0..self.ranges.len()).map(|n| {
             let mut without = self.clone();
-            all.push((format!("/{}/?", without.ranges.remove(n)), without));
-        }
-        for n in 0..self.composites.len() {
+            (format!("/{}/?", without.ranges.remove(n)), without)
+        });
+        let composites = (0..self.composites.len()).map(|n| {
             let mut without = self.clone();
-            all.push((format!("{:?}", without.composites.remove(n)), without));
-        }
-        all
+            (format!("{:?}", without.composites.remove(n)), without)
+        });
+        ranges.chain(composites).collect()
     }
 
     /// Returns the parts of a query that no index serves.
@@ -227,11 +219,9 @@ impl Policy {
         served.extend(["id".to_owned(), "_ts".to_owned()]);
         let mut missing = Vec::new();
 
-        let sorts = |index: &&Vec<Sorted>| {
-            let opposite: Vec<Sorted> =
-                index.iter().map(|(path, descending)| (path.clone(), !descending)).collect();
-            **index == order || opposite == order
-        };
+        let opposite: Vec<Sorted> =
+            order.iter().map(|(path, descending)| (path.clone(), !descending)).collect();
+        let sorts = |index: &&Vec<Sorted>| **index == order || **index == opposite;
         match composites.iter().find(sorts) {
             // The items that are equal in its first properties stand together in it.
             Some(index) => {
@@ -244,12 +234,9 @@ impl Policy {
             None => {}
         }
         for index in composites {
-            let last = index.len() - 1;
-            let fits = index
-                .iter()
-                .enumerate()
-                .all(|(n, (path, _))| equal.contains(path) || (n == last && others.contains(path)));
-            if fits {
+            let Some(((last, _), begin)) = index.split_last() else { continue };
+            let is_equal = begin.iter().all(|(path, _)| equal.contains(path));
+            if is_equal && (equal.contains(last) || others.contains(last)) {
                 served.extend(index.iter().map(|(path, _)| path.clone()));
             }
         }
@@ -263,15 +250,11 @@ impl Policy {
             let levels = key.iter().filter(|level| !served.contains(*level));
             missing.extend(levels.map(|level| format!("partition key {level}")));
         }
-        let text = &query.text;
-        missing
-            .into_iter()
-            .map(|what| format!("{container} has no index: {what} in {text}"))
-            .collect()
+        let fault = |what| format!("{container} has no index: {what} in {}", query.text);
+        missing.into_iter().map(fault).collect()
     }
 }
 
-/// The lookups of a query: by equality, in any other way, and the order.
 #[derive(Debug, PartialEq, Eq)]
 struct Lookup {
     equal: BTreeSet<String>,

@@ -15,7 +15,6 @@ use tributary_functions::values::Timestamp;
 
 use crate::{Answer, AppUnderTest, World, problems::bad_fields};
 
-/// The most pages of a list under test.
 const MAX_PAGES: usize = 1_000;
 
 /// A list of an app.
@@ -144,13 +143,11 @@ impl ListUnderTest {
     }
 }
 
-/// Returns the ids of the items of a page.
 fn ids_of(page: &Value) -> Vec<String> {
     let items = page["items"].as_array().unwrap().iter();
     items.map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The limit of the pages that forged cursors lead to.
 const PAGE_LIMIT: usize = 2;
 
 /// Checks that a forged cursor is refused, or shows a part of the same list for the price of a page. A
@@ -214,7 +211,6 @@ fn decoded(cursor: &str) -> Value {
     serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap()).unwrap()
 }
 
-/// Returns all values in a value but the arrays.
 fn leaves(value: &mut Value) -> Vec<&mut Value> {
     match value {
         Value::Array(values) => values.iter_mut().flat_map(leaves).collect(),
@@ -270,7 +266,6 @@ impl HonestReading {
     }
 }
 
-/// Returns a page, with its store requests and request units.
 async fn page_and_cost<A: AppUnderTest>(
     world: &World<A>,
     list: ListUnderTest,

@@ -201,7 +201,6 @@ impl OpenApiDocument {
         self.0["paths"].as_object().unwrap().values().filter_map(Value::as_object)
     }
 
-    /// Returns the names and schemas of the parameters in the path of a function.
     pub(super) fn path_parameters<'a>(
         &'a self,
         function: &HttpFunction,

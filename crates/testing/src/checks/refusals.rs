@@ -16,7 +16,6 @@ use crate::{
 
 const JSON: Option<&str> = Some("application/json");
 
-/// Bodies that are not JSON, or not an object.
 const MALFORMED: [&str; 21] = [
     "",
     " ",
@@ -76,56 +75,36 @@ pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
     let functions = World::<A>::http_functions();
     let n_before = world.endpoint.request_count();
     for function in &functions {
-        let path = path_of(function, "a1");
-        parameters_that_stand_twice(world, function, &path).await;
-        path_parameters_that_are_no_text(world, function).await;
+        let method = function.method.as_str();
+        let parameters: Vec<&str> =
+            function.route.split('/').filter(|segment| segment.starts_with('{')).collect();
+        let path =
+            parameters.iter().fold(function.route.to_owned(), |path, it| path.replace(it, "a1"));
+        for (query, name) in TWICE {
+            let answer = world.call(method, &format!("{path}?{query}"), &[], None).await;
+            assert_eq!(bad_fields(&answer), [name], "{} {query}", function.name);
+            free_of_charge(&answer);
+        }
+        for parameter in parameters {
+            let path = function.route.replace(parameter, "%FF").replace(['{', '}'], "");
+            let answer = world.call(method, &path, &[], None).await;
+            let name = parameter.trim_matches(['{', '}']);
+            assert_eq!(bad_fields(&answer), [name], "{}", function.name);
+            free_of_charge(&answer);
+        }
         other_methods(world, &functions, function, &path).await;
         let body = document.body(function);
         if let Some(required) = body.and_then(|schema| schema["required"].as_array()) {
-            bad_bodies(world, (function.method.as_str(), &path)).await;
+            bad_bodies(world, (method, &path)).await;
             let mut required: Vec<&str> = required.iter().filter_map(Value::as_str).collect();
             required.sort_unstable();
             if !required.is_empty() {
-                let answer = world.send_body((function.method.as_str(), &path), JSON, "{}").await;
+                let answer = world.send_body((method, &path), JSON, "{}").await;
                 assert_eq!(bad_fields(&answer), required, "{}", function.name);
             }
         }
     }
     assert_eq!(world.endpoint.request_count(), n_before, "a bad request came to the store");
-}
-
-/// Returns the path of a function with this value in place of each parameter.
-fn path_of(function: &HttpFunction, value: &str) -> String {
-    let segments = function.route.split('/');
-    let filled = segments.map(|segment| if segment.starts_with('{') { value } else { segment });
-    filled.collect::<Vec<_>>().join("/")
-}
-
-async fn parameters_that_stand_twice<A: AppUnderTest>(
-    world: &World<A>,
-    function: &HttpFunction,
-    path: &str,
-) {
-    for (query, name) in TWICE {
-        let path = format!("{path}?{query}");
-        let answer = world.call(function.method.as_str(), &path, &[], None).await;
-        assert_eq!(bad_fields(&answer), [name], "{} {query}", function.name);
-        free_of_charge(&answer);
-    }
-}
-
-async fn path_parameters_that_are_no_text<A: AppUnderTest>(
-    world: &World<A>,
-    function: &HttpFunction,
-) {
-    for parameter in function.route.split('/').filter(|segment| segment.starts_with('{')) {
-        let path = function.route.replace(parameter, "%FF");
-        let path = path.replace(['{', '}'], "");
-        let answer = world.call(function.method.as_str(), &path, &[], None).await;
-        let name = parameter.trim_matches(['{', '}']);
-        assert_eq!(bad_fields(&answer), [name], "{}", function.name);
-        free_of_charge(&answer);
-    }
 }
 
 async fn other_methods<A: AppUnderTest>(

@@ -33,7 +33,6 @@ use crate::{Answer, AppUnderTest, World, handler::Handler};
 /// The fewest characters of a stored text that is searched for: a shorter one may stand anywhere.
 const MIN_STORED_SECRET: usize = 8;
 
-/// The headers of a caller with keys and tokens.
 const HEADERS: [(&str, &str); 6] = [
     ("x-functions-key", "sesame-function-key"),
     ("authorization", "Bearer sesame-token"),
@@ -109,7 +108,6 @@ fn is_not_in(secrets: &BTreeSet<String>, text: &str, place: &str) {
     );
 }
 
-/// Returns the stored properties that are secrets, each with its container.
 fn secret_properties<A: AppUnderTest>() -> BTreeSet<(&'static str, &'static str)> {
     let app = A::program().describe().unwrap();
     let projections = app.domains.iter().flat_map(|domain| &domain.projections);
@@ -119,7 +117,6 @@ fn secret_properties<A: AppUnderTest>() -> BTreeSet<(&'static str, &'static str)
     secrets.collect()
 }
 
-/// Returns the texts in the properties that are secrets.
 async fn stored_secrets<A: AppUnderTest>(world: &World<A>) -> BTreeSet<String> {
     let mut secrets = BTreeSet::new();
     for (container, property) in secret_properties::<A>() {
@@ -267,7 +264,6 @@ async fn output_amid_faults<A: AppUnderTest>(executable: &str) -> Vec<String> {
     output
 }
 
-/// A collector of traces and metrics, which keeps what it gets.
 struct Collector {
     url: String,
     exported: Arc<Mutex<Vec<Bytes>>>,
@@ -304,7 +300,6 @@ impl Caller {
         self.send(method, &example.path, body).await.unwrap()
     }
 
-    /// Sends requests to a function that it does not take.
     async fn send_bad_requests(&self, examples: &Examples, listed: &Listed) {
         let method = listed.function.method.as_str();
         let path = examples.path(listed);
@@ -374,7 +369,6 @@ impl Caller {
         answers
     }
 
-    /// Ends the handler. Returns its lines.
     async fn end(mut self) -> Vec<String> {
         self.0.terminate().await;
         self.0.output()

@@ -43,43 +43,31 @@ use tracing_subscriber::{
 use tributary_functions::audit::FindingKind;
 
 pub use self::newer::NewerVersion;
-use self::shape::{Shapes, differences};
+use self::shape::differences;
 use super::containers;
 use crate::{AppUnderTest, World};
 
-/// The environment variable with which samples are written instead of compared.
 const UPDATE: &str = "UPDATE_SHAPES";
 
-/// The folder with the samples of today's code.
 const NEXT: &str = "next";
 
-/// The container of the Functions host.
 const LEASES: &str = "leases";
 
 /// The most items of a container in the samples: a story is short.
 const MAX_SAMPLES: usize = 200;
 
-/// Items by container.
 type Samples = BTreeMap<String, Vec<Value>>;
 
 /// The folder with the samples of an app.
 #[derive(Debug)]
 pub struct StoredShapes {
     folder: PathBuf,
-    retired: Vec<(&'static str, &'static str)>,
 }
 
 impl StoredShapes {
     /// Returns the samples in a folder, whose path begins in [`AppUnderTest::ROOT`].
     pub fn in_folder<A: AppUnderTest>(folder: &str) -> Self {
-        Self { folder: Path::new(A::ROOT).join(folder), retired: Vec::new() }
-    }
-
-    /// Names a type that today's code reads and no longer writes: the container, and the type as the errors of
-    /// [`Self::hold`] name it.
-    pub fn retired(mut self, container: &'static str, kind: &'static str) -> Self {
-        self.retired.push((container, kind));
-        self
+        Self { folder: Path::new(A::ROOT).join(folder) }
     }
 
     /// Holds the items that a story has left in a world against the samples of today's code. With
@@ -91,23 +79,19 @@ impl StoredShapes {
     /// # Panics
     ///
     /// When an item has a property that no sample of its type has, or lacks one that all have; when a sample has
-    /// a property that no item of the story has; and when the story stores no item of a type that the newest
-    /// released version has stored.
+    /// a property that no item of the story has; and when the story stores no item of a type of the samples.
     pub async fn hold<A: AppUnderTest>(&self, world: &World<A>) {
         let stored = stored_items(world).await;
-        let mut faults = differences(&self.read(NEXT), &stored);
+        let faults = differences(&self.read(NEXT), &stored);
         if !faults.is_empty() && env::var_os(UPDATE).is_some_and(|update| update == "1") {
-            self.write(&stored);
-            faults.clear();
+            return self.write(&stored);
         }
-        if !faults.is_empty() {
-            faults.push(format!(
-                "A shape of stored items has changed. Check that a reader takes the older items, \
-                 then write new samples: run this test with {UPDATE}=1."
-            ));
-        }
-        faults.extend(self.missing_types(&stored));
-        assert!(faults.is_empty(), "\n\n{}\n", faults.join("\n"));
+        assert!(
+            faults.is_empty(),
+            "\n\n{}\nA shape of stored items has changed. Check that a reader takes the older items, then \
+             write new samples: run this test with {UPDATE}=1.\n",
+            faults.join("\n")
+        );
     }
 
     /// Has today's code read the samples of each version, in a world of its own for each: the operator's
@@ -149,22 +133,6 @@ impl StoredShapes {
         versions
     }
 
-    /// Returns a sentence for each type of the newest released version of which the story stores no item.
-    fn missing_types(&self, stored: &Samples) -> Vec<String> {
-        let Some(newest) = self.released().pop() else { return Vec::new() };
-        let now = Shapes::of(stored);
-        let released = Shapes::of(&self.read(&newest));
-        let types = released.types().filter(|it| !now.types().any(|other| other == *it));
-        let missing = types.filter(|it| !self.retired.contains(it));
-        let sentence = |(container, kind): (&str, &str)| {
-            format!(
-                "Version {newest} stores `{kind}` in {container}, and the story stores none. Add a command to the \
-                 story; or call `.retired({container:?}, {kind:?})` if today's code only reads this type."
-            )
-        };
-        missing.map(sentence).collect()
-    }
-
     fn read(&self, version: &str) -> Samples {
         let files = fs::read_dir(self.folder.join(version)).into_iter().flatten();
         let file = |entry: std::io::Result<fs::DirEntry>| {
@@ -191,7 +159,6 @@ impl StoredShapes {
     }
 }
 
-/// A log of the lines of level ERROR.
 struct ErrorLines(Arc<Mutex<Vec<String>>>);
 
 impl<S: Subscriber> Layer<S> for ErrorLines {
@@ -233,7 +200,6 @@ async fn operators_read<A: AppUnderTest>(world: &World<A>) {
     }
 }
 
-/// Delivers all samples to the projections.
 async fn projections_read<A: AppUnderTest>(world: &World<A>) {
     let known = world.items("dead-letters").await;
     world.settle().await;
@@ -242,7 +208,6 @@ async fn projections_read<A: AppUnderTest>(world: &World<A>) {
     assert!(new.is_empty(), "a projection cannot read a sample: {new:#?}");
 }
 
-/// Runs all audits.
 async fn audits_read<A: AppUnderTest>(world: &World<A>) {
     let mut findings = world.audit(false).await;
     findings.retain(|finding| finding.starts_with(&FindingKind::UNREADABLE.to_string()));

@@ -13,25 +13,20 @@
 //! is delivered, until no such item is left in both containers. Then each target has the newest value of
 //! its source, and all of its other properties are as the commands wrote them.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    pin::pin,
-    sync::Arc,
-    time::Duration,
-};
+use std::{cell::RefCell, collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
 
 use futures::future::join;
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::Value;
 use tributary_functions::{
     cosmos::Cosmos,
-    projection::{AnyProjection, Background, BackgroundOptions, DeadLetters},
+    projection::{AnyProjection, Background, BackgroundOptions},
 };
 use tributary_local::cosmos::RequestKind;
 
 use super::{
-    OWNERS, SOURCES, Sources, deliver, is_tombstone, kill, no_dead_letters, pick, properties, run,
+    Deliveries, OWNERS, SOURCES, Sources, is_tombstone, kill, no_dead_letters, pick, properties,
+    run,
 };
 use crate::World;
 
@@ -84,24 +79,21 @@ pub fn fan_out<T: Targets>(
 ) -> Result<(), String> {
     run(&steps(), async |steps| {
         let world = World::new().await;
-        let mut instances = Vec::new();
+        let mut projections = Vec::new();
         for slice in [Duration::ZERO, BackgroundOptions::default().slice] {
             let cosmos = World::<App<T>>::cosmos(&world.endpoint).await;
             let options = BackgroundOptions { request_units_per_second: None, slice };
             let background = Background::new(options);
-            instances.push([fan_out(&cosmos, &background), repairs(&cosmos, &background)]);
+            projections.extend([fan_out(&cosmos, &background), repairs(&cosmos, &background)]);
         }
-        let dead_letters = DeadLetters::new(&World::<App<T>>::cosmos(&world.endpoint).await);
+        let cosmos = World::<App<T>>::cosmos(&world.endpoint).await;
         let mut proof = FanOutProof::<T> {
-            instances,
-            dead_letters,
+            deliveries: Deliveries::new(projections, &cosmos),
             world,
             sources: RefCell::default(),
             written: RefCell::default(),
             targets: BTreeMap::new(),
             history: [Vec::new(), Vec::new()],
-            seen: BTreeSet::new(),
-            acknowledged: BTreeSet::new(),
         };
         for step in steps {
             Box::pin(proof.apply(step)).await?;
@@ -111,8 +103,7 @@ pub fn fan_out<T: Targets>(
         proof.compare().await?;
         for feed in FEEDS {
             for state in proof.history[feed].iter().rev() {
-                let state = std::slice::from_ref(state);
-                deliver(&*proof.instances[1][feed], &proof.dead_letters, state).await;
+                proof.deliver_states(1, feed, std::slice::from_ref(state)).await;
             }
         }
         proof.settle().await?;
@@ -125,7 +116,6 @@ type App<T> = <<T as Targets>::Sources as Sources>::App;
 /// The change feeds, as indexes of [`FanOutProof::history`].
 const FEEDS: [usize; 2] = [0, 1];
 
-/// A step of a random history.
 #[derive(Debug, Clone)]
 enum FanOutStep {
     WriteSource { source: u8, owner: u8 },
@@ -180,14 +170,6 @@ fn steps() -> impl Strategy<Value = Vec<FanOutStep>> {
         .prop_map(|(steps, last)| [steps, last.concat()].concat())
 }
 
-/// Newer values of all sources, which a fan-out has written to the targets.
-struct FannedOutSources {
-    /// The texts of the states that were acknowledged.
-    acknowledged: Vec<String>,
-    /// The targets after the fan-out.
-    targets: Vec<Value>,
-}
-
 /// A target as the commands wrote it.
 struct Target {
     key: ItemKey,
@@ -198,14 +180,12 @@ struct Target {
     others: Value,
 }
 
-/// A partition key and an id.
 type ItemKey = (String, String);
 
 struct FanOutProof<T: Targets> {
     world: World<App<T>>,
     /// For each instance, the fan-out and the repairs.
-    instances: Vec<[Arc<dyn AnyProjection>; 2]>,
-    dead_letters: DeadLetters,
+    deliveries: Deliveries,
     sources: RefCell<T::Sources>,
     /// All states of sources that commands have written.
     written: RefCell<Vec<Value>>,
@@ -213,8 +193,6 @@ struct FanOutProof<T: Targets> {
     targets: BTreeMap<u8, Target>,
     /// For each change feed, the states that it has shown.
     history: [Vec<Value>; 2],
-    seen: BTreeSet<String>,
-    acknowledged: BTreeSet<String>,
 }
 
 impl<T: Targets> FanOutProof<T> {
@@ -239,8 +217,7 @@ impl<T: Targets> FanOutProof<T> {
             FanOutStep::CreateLate { target, source } => {
                 // The command reads, all fan-outs begin and end, and then the command writes.
                 let read = self.live_source(source);
-                let brought = self.write_sources(1).await;
-                self.acknowledged.extend(brought.acknowledged);
+                self.write_sources(1).await;
                 if let Some(read) = read {
                     self.create(target, &read).await;
                 }
@@ -250,26 +227,17 @@ impl<T: Targets> FanOutProof<T> {
                 self.note_edit(target, edited);
             }
             FanOutStep::Delete { target } => self.delete(target).await,
-            FanOutStep::Deliver(delivery) => {
-                let states = self.deliver(&delivery).await;
-                self.acknowledged.extend(states);
-            }
+            FanOutStep::Deliver(delivery) => self.deliver(&delivery).await,
             FanOutStep::AtOnce { one, other } => {
-                let (one, other) = join(self.deliver(&one), self.deliver(&other)).await;
-                self.acknowledged.extend(one.into_iter().chain(other));
+                join(self.deliver(&one), self.deliver(&other)).await;
             }
             FanOutStep::EditMeanwhile { delivery, target } => {
-                let edit = self.edit(target);
-                let (states, edited) = self.deliver_amid(&delivery, edit).await;
+                let edited = self.deliver_amid(&delivery, self.edit(target)).await;
                 self.note_edit(target, edited.flatten());
-                self.acknowledged.extend(states);
             }
             FanOutStep::WriteSourcesMeanwhile { delivery } => {
                 let write = self.write_sources(1 - delivery.instance);
-                let (states, brought) = self.deliver_amid(&delivery, write).await;
-                self.acknowledged.extend(states);
-                if let Some(FannedOutSources { acknowledged, targets }) = brought {
-                    self.acknowledged.extend(acknowledged);
+                if let Some(targets) = self.deliver_amid(&delivery, write).await {
                     self.note_versions(&targets)?;
                 }
             }
@@ -285,16 +253,15 @@ impl<T: Targets> FanOutProof<T> {
         self.written.borrow_mut().push(state);
     }
 
-    /// Writes all sources, and delivers them to the fan-out of an instance.
-    async fn write_sources(&self, instance: usize) -> FannedOutSources {
+    /// Writes all sources, and delivers them to the fan-out of an instance. Returns the targets after that.
+    async fn write_sources(&self, instance: usize) -> Vec<Value> {
         for source in 0..SOURCES {
             let state = self.sources.borrow_mut().write(source, 0);
             self.record_source(state).await;
         }
         let states = self.world.items(<T::Sources as Sources>::CONTAINER).await;
-        deliver(&*self.instances[instance][0], &self.dead_letters, &states).await;
-        let acknowledged = states.iter().map(Value::to_string).collect();
-        FannedOutSources { acknowledged, targets: self.world.items(T::CONTAINER).await }
+        self.deliver_states(instance, 0, &states).await;
+        self.world.items(T::CONTAINER).await
     }
 
     /// Delivers a batch, and runs `meanwhile` when the batch is about to write a target.
@@ -302,7 +269,7 @@ impl<T: Targets> FanOutProof<T> {
         &self,
         delivery: &Delivery,
         meanwhile: impl Future<Output = R>,
-    ) -> (Vec<String>, Option<R>) {
+    ) -> Option<R> {
         let hold = |kind| self.world.endpoint.hold(kind, T::CONTAINER);
         let mut replace = hold(RequestKind::Replace);
         let mut upsert = hold(RequestKind::Upsert);
@@ -318,11 +285,12 @@ impl<T: Targets> FanOutProof<T> {
                 drop(replace);
                 upsert
             }
-            states = &mut work => return (states, None),
+            () = &mut work => return None,
         };
         let result = meanwhile.await;
         held.release();
-        (work.await, Some(result))
+        work.await;
+        Some(result)
     }
 
     /// Picks a state of a source, of all states that were ever written but tombstones.
@@ -345,7 +313,6 @@ impl<T: Targets> FanOutProof<T> {
         self.targets.insert(target, Target { key, source, version, others: others::<T>(&created) });
     }
 
-    /// Edits a target as it is stored.
     async fn edit(&self, target: u8) -> Option<Value> {
         let Target { key, .. } = self.targets.get(&target)?;
         let edited = T::edit(&self.stored(key).await?)?;
@@ -383,11 +350,9 @@ impl<T: Targets> FanOutProof<T> {
     /// Records the states that the change feeds show.
     async fn observe(&mut self) -> Result<(), String> {
         for feed in FEEDS {
-            for item in self.world.items(Self::CONTAINERS[feed]).await {
-                if self.seen.insert(item.to_string()) {
-                    self.history[feed].push(item);
-                }
-            }
+            let mut new = self.world.items(Self::CONTAINERS[feed]).await;
+            new.retain(|item| !self.history[feed].contains(item));
+            self.history[feed].append(&mut new);
         }
         let targets = self.world.items(T::CONTAINER).await;
         self.note_versions(&targets)
@@ -408,24 +373,23 @@ impl<T: Targets> FanOutProof<T> {
         Ok(())
     }
 
-    /// Delivers a batch until it is acknowledged, and returns the texts of its states.
-    async fn deliver(&self, delivery: &Delivery) -> Vec<String> {
-        let Delivery { instance, feed, states } = delivery;
-        let states = pick(&self.history[*feed], states);
-        deliver(&*self.instances[*instance][*feed], &self.dead_letters, &states).await;
-        states.iter().map(Value::to_string).collect()
+    async fn deliver(&self, Delivery { instance, feed, states }: &Delivery) {
+        self.deliver_states(*instance, *feed, &pick(&self.history[*feed], states)).await;
+    }
+
+    async fn deliver_states(&self, instance: usize, feed: usize, states: &[Value]) {
+        self.deliveries.deliver(FEEDS.len() * instance + feed, false, states).await;
     }
 
     /// Delivers the last states that were never acknowledged, until there are none.
-    async fn settle(&mut self) -> Result<(), String> {
+    async fn settle(&self) -> Result<(), String> {
         for _ in 0..MAX_ROUNDS {
             let mut all_acknowledged = true;
             for feed in FEEDS {
-                let mut due = self.world.items(Self::CONTAINERS[feed]).await;
-                due.retain(|state| !self.acknowledged.contains(&state.to_string()));
+                let states = self.world.items(Self::CONTAINERS[feed]).await;
+                let due = self.deliveries.waiting(states);
                 all_acknowledged &= due.is_empty();
-                deliver(&*self.instances[feed][feed], &self.dead_letters, &due).await;
-                self.acknowledged.extend(due.iter().map(Value::to_string));
+                self.deliver_states(feed, feed, &due).await;
             }
             if all_acknowledged {
                 return Ok(());

@@ -16,12 +16,10 @@ pub(crate) async fn rooms() -> World {
     world
 }
 
-/// Creates or renames a person.
 pub(crate) async fn person(world: &World, id: &str, name: &str) -> Answer {
     world.put(&format!("/api/people/{id}"), json!({"name": name})).await
 }
 
-/// Creates a room of a person.
 pub(crate) async fn room(world: &World, id: &str, person: &str) -> Answer {
     titled(world, id, person, "A title").await
 }
@@ -33,7 +31,6 @@ pub(crate) async fn more_rooms(world: &World, numbers: Range<usize>) {
     }
 }
 
-/// Returns a stored room of Ann.
 pub(crate) fn stored_room(id: &str, title: &str) -> Value {
     json!({
         "id": id, "roomId": id, "type": "room", "personId": "ann", "personName": "Ann",
@@ -47,23 +44,19 @@ pub(crate) fn bad_room(id: &str) -> Value {
     json!({"id": id, "roomId": id, "type": "poem"})
 }
 
-/// Creates a room of a person, or gives it another title.
 pub(crate) async fn titled(world: &World, id: &str, person: &str, title: &str) -> Answer {
     world.put(&format!("/api/rooms/{id}"), json!({"personId": person, "title": title})).await
 }
 
-/// Books a room.
 pub(crate) async fn booking(world: &World, room: &str, person: &str) -> Answer {
     booking_for(world, room, person, "A purpose").await
 }
 
-/// Books a room for a purpose.
 pub(crate) async fn booking_for(world: &World, room: &str, person: &str, purpose: &str) -> Answer {
     let body = json!({"personId": person, "purpose": purpose});
     world.post(&format!("/api/rooms/{room}/bookings"), body).await
 }
 
-/// Delivers a change to a function.
 pub(crate) async fn deliver(world: &World, function: &str, change: &Value) {
     world.deliver(function, std::slice::from_ref(change)).await.unwrap();
 }
@@ -73,12 +66,10 @@ pub(crate) async fn deliver_item(world: &World, function: &str, (container, id):
     deliver(world, function, &world.item(container, id).await).await;
 }
 
-/// Returns the path of a dead letter.
 pub(crate) fn path(dead_letter: &Value) -> String {
     format!("/api/dead-letters/{}", dead_letter["id"].as_str().unwrap())
 }
 
-/// Replays a dead letter.
 pub(crate) async fn replay(world: &World, dead_letter: &Value) -> Answer {
     world.post(&format!("{}/replay", path(dead_letter)), Value::Null).await
 }

@@ -18,7 +18,6 @@ pub mod rooms;
 use tributary_functions::program::Program;
 use tributary_testing::AppUnderTest;
 
-/// The app of the rooms.
 struct Rooms;
 
 impl AppUnderTest for Rooms {
@@ -29,5 +28,4 @@ impl AppUnderTest for Rooms {
     }
 }
 
-/// The app on an empty account, in this process.
 type World = tributary_testing::World<Rooms>;

@@ -16,7 +16,6 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::{LEASES, containers, shape::kind};
 use crate::{AppUnderTest, World};
 
-/// The property of the newer version.
 const NEWER: &str = "ofNewerVersion";
 
 /// A newer version of the app, which runs beside today's as in a rolling deployment. After each request and each
@@ -44,7 +43,6 @@ pub struct NewerVersion<A> {
 /// The items that the newer version has seen, by the id that the store gives to each new item.
 type Seen = HashMap<String, Item>;
 
-/// An item in a container.
 #[derive(Debug, Clone)]
 struct Item {
     container: String,
@@ -94,7 +92,6 @@ impl<A: AppUnderTest> NewerVersion<A> {
         self.lost.lock().unwrap().clone()
     }
 
-    /// Looks for lost properties, and adds missing ones.
     async fn follow(&self) {
         let mut seen = self.seen.lock().await;
         let items = items(&self.past).await;

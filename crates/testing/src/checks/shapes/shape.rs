@@ -12,70 +12,54 @@ const KIND: [&str; 2] = ["type", "state"];
 /// A property of an item, with its JSON type: `tags[].id: string`.
 type Property = String;
 
-/// The properties of the items of one type.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Shape {
-    /// Those of any item.
-    some: BTreeSet<Property>,
-    /// Those of all items.
-    all: BTreeSet<Property>,
+    in_any: BTreeSet<Property>,
+    in_all: BTreeSet<Property>,
 }
 
-/// The shapes of all types, by container and type.
-#[derive(Debug)]
-pub(super) struct Shapes(BTreeMap<(String, String), Shape>);
-
-impl Shapes {
-    pub(super) fn of(samples: &Samples) -> Self {
-        let mut shapes = BTreeMap::<_, Shape>::new();
-        for (container, items) in samples {
-            for item in items {
-                let of_item = properties(item);
-                let shape = shapes.entry((container.clone(), kind(item))).or_default();
-                if shape.some.is_empty() {
-                    shape.all.clone_from(&of_item);
-                }
-                shape.all.retain(|property| of_item.contains(property));
-                shape.some.extend(of_item);
+/// Returns the shapes of all types, by container and type.
+fn shapes(samples: &Samples) -> BTreeMap<(&str, String), Shape> {
+    let mut shapes = BTreeMap::<_, Shape>::new();
+    for (container, items) in samples {
+        for item in items {
+            let of_item = properties(item);
+            let shape = shapes.entry((container.as_str(), kind(item))).or_default();
+            if shape.in_any.is_empty() {
+                shape.in_all.clone_from(&of_item);
             }
+            shape.in_all.retain(|property| of_item.contains(property));
+            shape.in_any.extend(of_item);
         }
-        Self(shapes)
     }
-
-    /// Returns each container and type.
-    pub(super) fn types(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.keys().map(|(container, kind)| (container.as_str(), kind.as_str()))
-    }
+    shapes
 }
 
 /// Returns a sentence for each difference between the samples and the stored items.
 pub(super) fn differences(samples: &Samples, stored: &Samples) -> Vec<String> {
-    let Shapes(samples) = Shapes::of(samples);
-    let Shapes(stored) = Shapes::of(stored);
+    let samples = shapes(samples);
+    let stored = shapes(stored);
     let mut faults = Vec::new();
-    let none = Shape::default();
     let types: BTreeSet<_> = samples.keys().chain(stored.keys()).collect();
     for of_type in types {
         let (container, kind) = of_type;
         let mut fault = |words: &str| faults.push(format!("`{kind}` in {container}: {words}"));
-        let (sample, now) = match (samples.get(of_type), stored.get(of_type)) {
-            (None, _) => {
-                fault("there is no sample.");
-                continue;
-            }
-            (_, None) => {
-                fault("the story stores none.");
-                continue;
-            }
-            (sample, now) => (sample.unwrap_or(&none), now.unwrap_or(&none)),
+        let Some(sample) = samples.get(of_type) else {
+            fault("there is no sample.");
+            continue;
         };
-        for property in now.some.difference(&sample.some) {
+        let Some(now) = stored.get(of_type) else {
+            fault("the story stores none.");
+            continue;
+        };
+        for property in now.in_any.difference(&sample.in_any) {
             fault(&format!("an item has `{property}`, and no sample has it."));
         }
-        for property in sample.all.difference(&now.all).filter(|it| now.some.contains(*it)) {
+        let missing = sample.in_all.difference(&now.in_all);
+        for property in missing.filter(|property| now.in_any.contains(*property)) {
             fault(&format!("an item lacks `{property}`, and each sample has it."));
         }
-        for property in sample.some.difference(&now.some) {
+        for property in sample.in_any.difference(&now.in_any) {
             fault(&format!("a sample has `{property}`, and no item has it."));
         }
     }

@@ -9,7 +9,6 @@ use tributary_testing::{
     problems::{bad_fields, problem},
 };
 
-/// The members of a dead letter without its document.
 const SUMMARY: [&str; 9] = [
     "container",
     "documentId",

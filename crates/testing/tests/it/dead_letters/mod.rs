@@ -20,12 +20,10 @@ async fn dead_letters(world: &World) -> Vec<Value> {
     dead_letters
 }
 
-/// Returns the repaired room.
 fn good_room(id: &str) -> Value {
     given::stored_room(id, "Repaired")
 }
 
-/// Creates a world with a bad room and the dead letter of one function.
 async fn world_with_dead_letter(function: &str) -> (World, Value) {
     let world = given::rooms().await;
     world.write_item("rooms", &bad_room("bad")).await;

@@ -12,7 +12,6 @@ use crate::{
 };
 use tributary_testing::problems::problem;
 
-/// Returns the stored copies of Ann's rooms.
 async fn copies(world: &World) -> Vec<Value> {
     let mut people = world.items("people").await;
     people.retain(|item| item["type"] == "room" || item["type"] == "deletedRoom");

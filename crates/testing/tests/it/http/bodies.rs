@@ -69,7 +69,6 @@ async fn escapes_are_read_as_json_says() {
     assert_eq!(room["title"], "Ann😀");
 }
 
-/// Returns a body without a `Content-Length`.
 fn in_chunks(text: &str) -> Body {
     let chunks: Vec<Result<Bytes, Infallible>> =
         text.as_bytes().chunks(10_000).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();

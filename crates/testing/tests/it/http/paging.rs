@@ -15,9 +15,7 @@ type Key = (String, String);
 /// A list in a world with [`given::rooms`].
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// The bookings of `r1`, oldest first.
     Bookings,
-    /// The rooms of Ann, newest first.
     Rooms,
 }
 
@@ -111,13 +109,11 @@ async fn world_with(kind: Kind, keys: &BTreeSet<Key>) -> World {
     world
 }
 
-/// Generates items with dates and ids, where one id has one date.
 fn keys(items: &[(u8, u16)]) -> BTreeSet<Key> {
     let by_id: BTreeMap<u16, u8> = items.iter().map(|(date, id)| (*id, *date)).collect();
     by_id.into_iter().map(|(id, date)| key(date, id)).collect()
 }
 
-/// A change between two pages.
 #[derive(Debug, Clone)]
 enum Event {
     Insert(u8, u16),
@@ -265,7 +261,6 @@ async fn a_cursor_ends_with_its_parent() {
     world.get(&format!("/api/rooms/r1/bookings?cursor={cursor}")).await.expect(404);
 }
 
-/// Returns the cursor after the first page.
 async fn cursor(world: &World, kind: Kind, limit: usize) -> String {
     page(world, kind, limit, None).await.1.unwrap()
 }

@@ -80,19 +80,13 @@ async fn an_answer_has_a_charge_if_it_used_the_store() {
     let text = json!({"personId": "ann", "title": "T"});
     let other_state = [("if-match", "\"0\"")];
     for answer in [
-        given::person(&world, "carl", "Carl").await.expect(201),
-        given::person(&world, "carl", "Carla").await.expect(200),
-        given::room(&world, "r2", "carl").await.expect(201),
-        given::room(&world, "r2", "ann").await.expect(409),
+        given::room(&world, "r1", "bob").await.expect(409),
         given::room(&world, "r3", "nobody").await.expect(404),
         world.call("GET", ROOM.1, &by_etag, None).await.expect(304),
         world.get("/api/rooms/none").await.expect(404),
         world.call("PUT", ROOM.1, &other_state, Some(text)).await.expect(412),
         given::booking(&world, "none", "bob").await.expect(404),
-        given::booking(&world, "r1", "bob").await.expect(201),
-        world.get("/api/rooms/r1/bookings").await.expect(200),
         world.get("/api/rooms/none/bookings").await.expect(404),
-        world.get("/api/people/ann/room-count").await.expect(200),
         world.get("/api/newest-rooms").await.expect(200),
         world.delete(ROOM.1).await.expect(204),
         world.delete(ROOM.1).await.expect(404),

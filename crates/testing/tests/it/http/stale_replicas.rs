@@ -8,7 +8,6 @@ use tributary_testing::{
 
 use crate::{World, given};
 
-/// Returns the kinds of the store requests after the first `n_before`.
 fn kinds(world: &World, n_before: usize) -> Vec<RequestKind> {
     world.endpoint.requests_since(n_before).into_iter().map(|request| request.kind).collect()
 }

@@ -12,12 +12,10 @@ use tributary_testing::Answer;
 
 use crate::World;
 
-/// Pauses a projection.
 pub(crate) async fn pause(world: &World, name: &str) -> Answer {
     world.post(&format!("/api/projections/{name}/pause"), json!({})).await
 }
 
-/// Resumes a projection.
 pub(crate) async fn resume(world: &World, name: &str) -> Answer {
     world.call("POST", &format!("/api/projections/{name}/resume"), &[], None).await
 }

@@ -8,7 +8,6 @@ use tributary_testing::problems::problem;
 use super::{attentive, pause, resume};
 use crate::{World, given};
 
-/// Returns the number of copies of rooms.
 async fn copies(world: &World) -> usize {
     let people = world.items("people").await;
     let rooms = people.iter().filter(|item| item["type"] == "room");

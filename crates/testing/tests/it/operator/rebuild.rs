@@ -36,7 +36,6 @@ async fn world_without_copies() -> World {
     world
 }
 
-/// Writes a room, as a command would.
 async fn room(world: &World, n: usize) {
     world.write_item("rooms", &given::stored_room(&format!("room-{n}"), "A title")).await;
 }

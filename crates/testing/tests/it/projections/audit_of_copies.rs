@@ -6,7 +6,6 @@ use tributary_testing::audits::findings;
 
 use crate::{World, given, rooms::RoomCopies};
 
-/// Returns the findings of the audit, sorted.
 async fn audited(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;
     let [rooms, people] = ["rooms", "people"].map(|id| cosmos.container(id));

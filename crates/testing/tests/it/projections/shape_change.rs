@@ -73,7 +73,6 @@ struct Labels {
     items: Vec<String>,
 }
 
-/// Lists the labels of a person's rooms.
 async fn list_labels(
     State(copies): State<Container>,
     Params(id): Params<PersonId>,

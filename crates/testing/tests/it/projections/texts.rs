@@ -14,7 +14,6 @@ use crate::{World, given};
 /// A text that stops the trigger of a host that parses dates.
 const KILLER: &str = "/Date(500000000000000)/";
 
-/// Returns the strings of the items that were recorded with the real trigger.
 fn recorded() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = root.join("../local/tests/recorded/trigger-texts.json");
@@ -50,7 +49,6 @@ fn text() -> impl Strategy<Value = String> {
     texts.prop_filter("1 to 100 characters", |text| (1..=100).contains(&text.chars().count()))
 }
 
-/// The texts of one person.
 #[derive(Debug, Clone)]
 struct Texts {
     names: [String; 2],
@@ -70,34 +68,23 @@ impl Texts {
         let all = [names, titles].into_iter().flatten().chain([purpose]);
         all.into_iter().all(|text| rewritten_date(text).is_ok())
     }
-}
 
-/// One person with a room and a booking of it.
-struct Person<'a> {
-    world: &'a World,
-    id: String,
-    texts: &'a Texts,
-}
-
-impl Person<'_> {
-    async fn writes(&self, round: usize) {
-        let Self { world, id, texts } = self;
-        for answer in [
-            given::person(world, id, &texts.names[round]).await,
-            given::titled(world, id, id, &texts.titles[round]).await,
-        ] {
-            assert!(answer.status.is_success(), "{}", answer.text);
+    async fn write(&self, world: &World, id: &str, round: usize) {
+        let status = if round == 0 { 201 } else { 200 };
+        given::person(world, id, &self.names[round]).await.expect(status);
+        given::titled(world, id, id, &self.titles[round]).await.expect(status);
+        if round == 0 {
+            given::booking_for(world, id, id, &self.purpose).await.expect(201);
         }
     }
 
     /// Checks that every query shows the texts as they were written.
-    async fn is_shown(&self, round: usize) {
-        let Self { world, id, texts } = self;
+    async fn are_shown(&self, world: &World, id: &str, round: usize) {
         let room = world.get(&format!("/api/rooms/{id}")).await.expect(200).json();
-        assert_eq!(room["personName"], texts.names[round]);
-        assert_eq!(room["title"], texts.titles[round]);
+        assert_eq!(room["personName"], self.names[round]);
+        assert_eq!(room["title"], self.titles[round]);
         let bookings = world.list(&format!("/api/rooms/{id}/bookings")).await;
-        assert_eq!(bookings[0]["purpose"], texts.purpose);
+        assert_eq!(bookings[0]["purpose"], self.purpose);
         let rooms = world.list(&format!("/api/people/{id}/rooms")).await;
         assert_eq!(rooms, std::slice::from_ref(&room));
         let newest = world.list("/api/newest-rooms").await;
@@ -106,25 +93,21 @@ impl Person<'_> {
 }
 
 async fn live(world: &World, all: &[Texts]) {
-    let people: Vec<_> = all
-        .iter()
-        .enumerate()
-        .map(|(number, texts)| Person { world, id: format!("p{number}"), texts })
-        .collect();
+    let people = || all.iter().enumerate().map(|(n, texts)| (format!("p{n}"), texts));
     for round in 0..2 {
-        for person in &people {
-            person.writes(round).await;
-            if round == 0 {
-                let Person { id, texts, .. } = person;
-                given::booking_for(world, id, id, &texts.purpose).await.expect(201);
-            }
+        for (id, texts) in people() {
+            texts.write(world, &id, round).await;
         }
         world.settle().await;
-        join_all(people.iter().map(|person| person.is_shown(round))).await;
+        for (id, texts) in people() {
+            texts.are_shown(world, &id, round).await;
+        }
         assert!(world.items("dead-letters").await.is_empty());
     }
     copies_are_replayed(world).await;
-    join_all(people.iter().map(|person| person.is_shown(1))).await;
+    for (id, texts) in people() {
+        texts.are_shown(world, &id, 1).await;
+    }
 }
 
 /// Makes every copy beside its person unreadable, delivers the rooms, and replays the dead letters.

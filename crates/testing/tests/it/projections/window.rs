@@ -1,6 +1,5 @@
 //! A window holds exactly the newest sources that exist.
 
-use futures::future::join_all;
 use serde_json::json;
 
 use super::window_repairs::the_window_is_right;
@@ -15,7 +14,6 @@ async fn world_with(rooms: usize) -> World {
     world
 }
 
-/// Returns the ids of the rooms that the window shows.
 async fn ids(world: &World) -> Vec<String> {
     let newest = world.list("/api/newest-rooms").await;
     newest.iter().map(|room| room["id"].as_str().unwrap().to_owned()).collect()
@@ -32,27 +30,6 @@ async fn a_change_of_a_member_evicts_no_other() {
     the_window_is_right(&world).await;
     let untouched = world.item("newest-rooms", "~head").await;
     assert_eq!(untouched, head, "the change does not write the head");
-}
-
-#[tokio::test]
-async fn a_delete_lets_the_next_source_move_up() {
-    let world = world_with(13).await;
-    for id in ["n12", "n07", "n05", "n01"] {
-        world.delete(&format!("/api/rooms/{id}")).await.expect(204);
-    }
-    world.settle().await;
-    the_window_is_right(&world).await;
-    assert_eq!(ids(&world).await.len(), 9);
-    let refill = async || world.item("newest-rooms", "~head").await["refill"].clone();
-    assert_eq!(refill().await, false, "no other source exists");
-
-    given::more_rooms(&world, 20..23).await;
-    world.settle().await;
-    world.delete("/api/rooms/n20").await.expect(204);
-    world.settle().await;
-    the_window_is_right(&world).await;
-    assert_eq!(ids(&world).await.len(), 10);
-    assert_eq!(refill().await, false, "it is full again");
 }
 
 #[tokio::test]
@@ -90,31 +67,4 @@ async fn a_copy_that_the_head_does_not_know_becomes_a_member_when_it_belongs() {
     // The head lists it, so that a later change can remove it.
     the_window_is_right(&world).await;
     assert!(ids(&world).await.contains(&"n00".to_owned()));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_instances_that_write_a_window_at_once_agree() {
-    let world = world_with(12).await;
-    let second = world.second_instance().await;
-    for round in 0..3 {
-        let first_new = 12 + round * 12;
-        given::more_rooms(&world, first_new..first_new + 12).await;
-        world.delete(&format!("/api/rooms/n{:02}", 5 + round * 13)).await.expect(204);
-        let changes = world.items("rooms").await;
-        let deliveries: Vec<_> = changes
-            .chunks(5)
-            .enumerate()
-            .flat_map(|(n, batch)| {
-                let (one, other) = if n % 2 == 0 { (&world, &second) } else { (&second, &world) };
-                [(one.clone(), batch.to_vec()), (other.clone(), batch.to_vec())]
-            })
-            .map(|(instance, batch)| {
-                tokio::spawn(async move { instance.deliver("NewestRooms", &batch).await })
-            })
-            .collect();
-        for outcome in join_all(deliveries).await {
-            outcome.unwrap().unwrap();
-        }
-        the_window_is_right(&world).await;
-    }
 }

@@ -17,7 +17,6 @@ pub(super) async fn full_window() -> World {
     world
 }
 
-/// Returns the copy of a room in the window.
 async fn copy(world: &World, id: &str) -> Value {
     world.item("newest-rooms", id).await
 }
