@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tributary_functions::http::{AuthLevel, HttpFunction};
+use tributary_functions::http::AuthLevel;
 use tributary_local::cosmos::RequestKind;
 
 use super::examples::{Example, Examples, Listed, PROBE, texts};
@@ -235,9 +235,9 @@ async fn without_user<A: AppUnderTest>(world: &World<A>, example: &Example) -> A
     for answer in [&answer, &again] {
         asks_for_no_user(&example.of, answer, &[401, 403]);
     }
-    let HttpFunction { name, method, .. } = &example.of.function;
-    if method == "GET" {
-        assert_eq!((again.status, &again.text), (answer.status, &answer.text), "{name}");
+    let function = &example.of.function;
+    if function.method == "GET" {
+        assert_eq!((again.status, &again.text), (answer.status, &answer.text), "{}", function.name);
     }
     answer
 }
@@ -256,9 +256,10 @@ fn asks_for_no_user(listed: &Listed, answer: &Answer, statuses: &[u16]) {
 /// command asks for a key.
 fn lines_fit_handlers<A: AppUnderTest>() {
     for listed in Listed::all::<A>() {
-        let HttpFunction { name, method, auth_level: level, signature, .. } = &listed.function;
-        let is_public_command = method != "GET" && !level.needs_key();
-        let fault = match (signature.takes().has_actor, level.needs_user()) {
+        let function = &listed.function;
+        let level = function.auth_level;
+        let is_public_command = function.method != "GET" && !level.needs_key();
+        let fault = match (function.signature.takes().has_actor, level.needs_user()) {
             _ if is_public_command => {
                 "is a command for every caller. Write Owner, User or Function"
             }
@@ -268,7 +269,7 @@ fn lines_fit_handlers<A: AppUnderTest>() {
             (true, false) => "takes an `Actor`. Write Owner or User",
             _ => continue,
         };
-        panic!("{name} {fault} in {}", listed.line());
+        panic!("{} {fault} in {}", function.name, listed.line());
     }
 }
 

@@ -198,10 +198,10 @@ impl Examples {
                 self.locations.extend((!location.is_empty()).then(|| location.to_owned()));
                 return true;
             }
-            let HttpFunction { name, method, .. } = &listed.function;
+            let method = &listed.function.method;
             let refusal =
                 format!("{method} {}: {} {}", example.path, answer.status.as_u16(), answer.text);
-            self.refusals.insert(*name, refusal);
+            self.refusals.insert(listed.function.name, refusal);
         }
         false
     }
