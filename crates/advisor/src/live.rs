@@ -32,9 +32,12 @@ impl LiveContainer {
     /// Azure, and of the signed-in developer elsewhere. Looks the container up and reads its key.
     pub(crate) async fn open(account: &str, database: &str, id: &str) -> anyhow::Result<Self> {
         let cosmos = connection::connect(account).await?;
-        let found = |error: azure_data_cosmos::CosmosError| match error.status().is_not_found() {
-            true => anyhow!("there is no container `{id}` in the database `{database}`"),
-            false => anyhow::Error::new(error).context(UNREACHABLE),
+        let found = |error: azure_data_cosmos::CosmosError| {
+            if error.status().is_not_found() {
+                anyhow!("there is no container `{id}` in the database `{database}`")
+            } else {
+                anyhow::Error::new(error).context(UNREACHABLE)
+            }
         };
         let client = cosmos.database_client(database).container_client(id, None).await;
         let client = client.map_err(found)?;

@@ -79,16 +79,15 @@ impl KeyChange {
             let days = (self.read + self.write) / saves;
             let is_late = days > MAX_PLANNED_DAYS;
             let late = if is_late { ": request units alone are no reason for it" } else { "" };
-            match saves > 0.0 {
-                true => format!(
+            if saves > 0.0 {
+                format!(
                     "The new key saves {} RU a day, so the change has paid for itself in {}{late}.",
                     about(saves),
                     duration(days * SECONDS_OF_A_DAY)
-                ),
-                false => {
-                    "The new key saves no request units: it is ranked first for its smaller risks."
-                        .to_owned()
-                }
+                )
+            } else {
+                "The new key saves no request units: it is ranked first for its smaller risks."
+                    .to_owned()
             }
         }));
         sentences.push(if self.can_be_copied {

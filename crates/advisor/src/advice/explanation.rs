@@ -72,11 +72,10 @@ fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
     };
     let of =
         if n_candidates == 1 { String::new() } else { format!(" of {n_candidates} candidates") };
-    let works = match best.works {
-        true => "",
-        false => {
-            " None of them keeps each transaction in one logical partition, so none works as the requests are."
-        }
+    let works = if best.works {
+        ""
+    } else {
+        " None of them keeps each transaction in one logical partition, so none works as the requests are."
     };
     format!("{} is the best{of}: {costs}, and {risks}.{works}", best.strategy())
 }

@@ -62,7 +62,9 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     let halves = halves.map(|half| counts_of(&candidates[..n_candidates]).of_half(half));
     let mut counts: Vec<_> = std::iter::once(counts_of(&candidates)).chain(halves).collect();
     let n_items = read(files, |items| {
-        counts.iter_mut().for_each(|counts| counts.add(items));
+        for counts in &mut counts {
+            counts.add(items);
+        }
         properties.count(items);
     })?;
     ensure!(n_items > 0, "the sample has no items: write one JSON object a line");

@@ -311,8 +311,9 @@ impl CostBasis<'_> {
     fn seeks(&self, names_key: bool) -> f64 {
         let request = &self.kind.request;
         let filter = request.filters.values().map(|wanted| match wanted {
-            RequestFilter::Drawn | RequestFilter::Last(_) => 1,
-            RequestFilter::Fixed(FilterCondition::Equals(_)) => 1,
+            RequestFilter::Drawn
+            | RequestFilter::Last(_)
+            | RequestFilter::Fixed(FilterCondition::Equals(_)) => 1,
             RequestFilter::Fixed(FilterCondition::OneOf(values)) => values.len() as u64,
             RequestFilter::Fixed(FilterCondition::Range(ValueRange { from, to })) => {
                 u64::from(from.is_some()) + u64::from(to.is_some())

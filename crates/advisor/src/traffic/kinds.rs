@@ -122,9 +122,10 @@ fn of_text(found: QueryFilters, per_day: f64) -> RequestKind {
     }
     // No text tells the length of a range: it is left out, which is the more careful.
     let filters = found.equal.into_iter().map(|path| (path, RequestFilter::Drawn)).collect();
-    let select = match found.sums_up {
-        true => QuerySelection::Aggregate(QueryAggregate::Count),
-        false => QuerySelection::Items,
+    let select = if found.sums_up {
+        QuerySelection::Aggregate(QueryAggregate::Count)
+    } else {
+        QuerySelection::Items
     };
     RequestKind {
         limit: found.limit,

@@ -63,6 +63,13 @@ impl TrafficRow {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Rows {
+    One(Map<String, Value>),
+    Several(Vec<Map<String, Value>>),
+}
+
 /// Reads rows. An array is read as a whole: Log Analytics gives at most 64 MB.
 pub(crate) fn read(mut from: impl BufRead, mut each: impl FnMut(TrafficRow)) -> anyhow::Result<()> {
     // The byte-order mark of the portal.
@@ -72,12 +79,6 @@ pub(crate) fn read(mut from: impl BufRead, mut each: impl FnMut(TrafficRow)) -> 
     let first = from.fill_buf()?.iter().find(|byte| !byte.is_ascii_whitespace());
     if !matches!(first, Some(b'[' | b'{')) {
         return table(from, each);
-    }
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Rows {
-        One(Map<String, Value>),
-        Several(Vec<Map<String, Value>>),
     }
     for rows in Deserializer::from_reader(from).into_iter() {
         match rows.map_err(|error| {
@@ -91,6 +92,7 @@ pub(crate) fn read(mut from: impl BufRead, mut each: impl FnMut(TrafficRow)) -> 
 }
 
 fn table(from: impl Read, mut each: impl FnMut(TrafficRow)) -> anyhow::Result<()> {
+    let no_csv = |error: csv::Error| anyhow!("is no CSV: {error}");
     let mut reader = csv::Reader::from_reader(from);
     // The portal adds the zone to the names of times: `TimeGenerated [UTC]`.
     let head = |name: &str| name.trim().trim_end_matches(" [UTC]").to_owned();
@@ -101,8 +103,4 @@ fn table(from: impl Read, mut each: impl FnMut(TrafficRow)) -> anyhow::Result<()
         each(TrafficRow::new(columns.collect()));
     }
     Ok(())
-}
-
-fn no_csv(error: csv::Error) -> anyhow::Error {
-    anyhow!("is no CSV: {error}")
 }
