@@ -7,8 +7,6 @@ mod table;
 
 pub(crate) use table::{NONE, Table};
 
-pub(crate) use crate::words::thousands;
-
 #[derive(Debug)]
 pub(crate) struct Section {
     title: String,

@@ -11,8 +11,8 @@ use std::{
 
 use crate::{
     live::{DrawnSample, LiveContainer, MIN_REQUEST_UNITS},
-    output::thousands,
     sample::SampleItem,
+    words::thousands,
 };
 use anyhow::{Context, bail, ensure};
 use clap::Args;

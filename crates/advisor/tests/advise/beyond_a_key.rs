@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{posts, support::Folder};
 
 fn lines(requests: &[Value]) -> String {
-    requests.iter().map(|request| format!("{request}\n")).collect()
+    requests.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 fn query(kind: &str, path: &str, per_day: u32) -> Value {
