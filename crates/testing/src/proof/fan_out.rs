@@ -232,12 +232,12 @@ impl<T: Targets> FanOutProof<T> {
                 join(self.deliver(&one), self.deliver(&other)).await;
             }
             FanOutStep::EditMeanwhile { delivery, target } => {
-                let edited = self.deliver_amid(&delivery, self.edit(target)).await;
+                let edited = Box::pin(self.deliver_amid(&delivery, self.edit(target))).await;
                 self.note_edit(target, edited.flatten());
             }
             FanOutStep::WriteSourcesMeanwhile { delivery } => {
                 let write = self.write_sources(1 - delivery.instance);
-                if let Some(targets) = self.deliver_amid(&delivery, write).await {
+                if let Some(targets) = Box::pin(self.deliver_amid(&delivery, write)).await {
                     self.note_versions(&targets)?;
                 }
             }

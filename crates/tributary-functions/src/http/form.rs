@@ -118,6 +118,7 @@ struct Schema {
     required: Vec<Value>,
 }
 
+#[expect(clippy::option_option, reason = "a bad field, and an optional one that is missing")]
 impl<'a> Form<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let prefix = String::new();

@@ -199,7 +199,9 @@ fn each_with_id(
             }
         }
         Value::Array(elements) => {
-            elements.iter_mut().for_each(|inner| each_with_id(path, inner, visit));
+            for inner in elements {
+                each_with_id(path, inner, visit);
+            }
         }
         _ => {}
     }
