@@ -4,7 +4,6 @@ mod new;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use cargo_tributary::package::BuildOptions;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// The command line of the plugin: Cargo calls `cargo-tributary tributary …`.
@@ -87,7 +86,7 @@ fn main() -> ExitCode {
 }
 
 fn package(Package { install_tools, profile, app }: Package) -> anyhow::Result<()> {
-    let app = cargo_tributary::package::build(&app, &BuildOptions { profile, install_tools })?;
+    let app = cargo_tributary::package::build(&app, &profile, install_tools)?;
     println!("{app}");
     Ok(())
 }

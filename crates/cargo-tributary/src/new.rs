@@ -23,14 +23,12 @@ const DEPENDENCIES: [(&str, &str); 4] = [
     ("TESTING", "testing"),
 ];
 
-/// The longest name of a package on crates.io.
 const MAX_NAME_LENGTH: usize = 64;
 
 /// Files of the template that Cargo and git would read under their own names.
 const RENAMED: [(&str, &str); 2] =
     [("Cargo.toml.in", "Cargo.toml"), ("gitignore.in", ".gitignore")];
 
-/// Creates the app.
 pub(crate) fn create(new: &New) -> anyhow::Result<()> {
     let New { folder, name, example, checkout } = new;
     let name = match name {
@@ -120,7 +118,6 @@ fn dependency(checkout: Option<&Path>, folder: &str) -> anyhow::Result<String> {
     Ok(format!("path = {path:?}"))
 }
 
-/// Writes the files of a folder.
 fn write(from: &Dir<'_>, to: &Path, fill: &impl Fn(&str) -> String) -> anyhow::Result<()> {
     for entry in from.entries() {
         match entry {

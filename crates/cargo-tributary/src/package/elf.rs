@@ -14,7 +14,6 @@ use object::{
     read::elf::{FileHeader, SectionHeader},
 };
 
-/// A version of glibc, such as 2.31.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GlibcVersion(pub u32, pub u32);
 

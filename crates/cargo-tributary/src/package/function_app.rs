@@ -8,27 +8,17 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     AppLayout, ZipCompression,
     elf::{ExecutableNeeds, GlibcVersion},
     pack, stage,
-    tools::{BuildTools, IMAGE_TARGET},
+    tools::{IMAGE_TARGET, cargo_zigbuild},
 };
 
 /// The oldest glibc of a Functions image (Debian 11). Newer images run the same file.
 const OLDEST_IMAGE_GLIBC: GlibcVersion = GlibcVersion(2, 31);
-
-/// The options of a build.
-#[derive(Debug, Clone)]
-pub struct BuildOptions {
-    /// The profile of Cargo.
-    pub profile: String,
-    /// True to install missing tools: the compiler's target with rustup, and cargo-zigbuild with zig from PyPI
-    /// into `target/tools`.
-    pub install_tools: bool,
-}
 
 /// A packaged app. `Display` writes its files with their sizes.
 #[derive(Debug)]
@@ -46,16 +36,18 @@ pub struct FunctionApp {
     zip_bytes: u64,
 }
 
-/// Builds the app in the folder `root` and writes `target/functionapp` and `target/functionapp.zip` there.
+/// Builds the app in the folder `root` with a profile of Cargo, and writes `target/functionapp` and
+/// `target/functionapp.zip` there. Installs missing tools if `install_tools`: the compiler's target with rustup,
+/// and cargo-zigbuild with zig from PyPI into `target/tools`.
 ///
 /// # Errors
 /// When a tool is missing, the handler does not build, it needs a newer glibc than the Functions images
 /// have, or a file cannot be written.
-pub fn build(root: &Path, options: &BuildOptions) -> anyhow::Result<FunctionApp> {
+pub fn build(root: &Path, profile: &str, install_tools: bool) -> anyhow::Result<FunctionApp> {
     let layout = AppLayout::read(root)?;
     let out = root.join("target");
-    let tools = BuildTools::find(&out.join("tools"), options.install_tools)?;
-    let executable = compile(root, &tools, &layout.executable, &options.profile)?;
+    let zigbuild = cargo_zigbuild(&out.join("tools"), install_tools)?;
+    let executable = compile(root, zigbuild, &layout.executable, profile)?;
     let needs = ExecutableNeeds::read(&executable)?;
     needs.check(OLDEST_IMAGE_GLIBC)?;
 
@@ -75,17 +67,16 @@ pub fn build(root: &Path, options: &BuildOptions) -> anyhow::Result<FunctionApp>
     })
 }
 
-#[derive(Deserialize)]
-struct CargoMetadata {
-    target_directory: PathBuf,
-}
-
-fn compile(root: &Path, tools: &BuildTools, name: &str, profile: &str) -> anyhow::Result<PathBuf> {
-    let target = format!("{IMAGE_TARGET}.{}.{}", OLDEST_IMAGE_GLIBC.0, OLDEST_IMAGE_GLIBC.1);
-    eprintln!("cargo zigbuild --profile {profile} --bin {name} --target {target}");
-    let status = tools
-        .cargo_zigbuild()
-        .args(["--profile", profile, "--bin", name, "--target", &target])
+fn compile(
+    root: &Path,
+    mut zigbuild: Command,
+    name: &str,
+    profile: &str,
+) -> anyhow::Result<PathBuf> {
+    let triple = format!("{IMAGE_TARGET}.{}.{}", OLDEST_IMAGE_GLIBC.0, OLDEST_IMAGE_GLIBC.1);
+    eprintln!("cargo zigbuild --profile {profile} --bin {name} --target {triple}");
+    let status = zigbuild
+        .args(["--profile", profile, "--bin", name, "--target", &triple])
         .current_dir(root)
         .status()
         .context("cargo-zigbuild cannot be started")?;
@@ -98,11 +89,12 @@ fn compile(root: &Path, tools: &BuildTools, name: &str, profile: &str) -> anyhow
         .current_dir(root)
         .output()
         .context("cargo cannot be started")?;
-    let metadata: CargoMetadata =
-        serde_json::from_slice(&metadata.stdout).context("cargo metadata has another shape")?;
+    let metadata: Value = serde_json::from_slice(&metadata.stdout)?;
+    let target = metadata["target_directory"].as_str();
+    let target = Path::new(target.context("cargo metadata has another shape")?);
     // The folder of the profile `dev` has an older name.
     let folder = if profile == "dev" { "debug" } else { profile };
-    Ok(metadata.target_directory.join(IMAGE_TARGET).join(folder).join(name))
+    Ok(target.join(IMAGE_TARGET).join(folder).join(name))
 }
 
 fn size(folder: &Path) -> anyhow::Result<u64> {
@@ -126,7 +118,6 @@ impl Display for FunctionApp {
     }
 }
 
-/// Returns a size in millions of bytes, with one digit after the point.
 fn megabytes(bytes: u64) -> String {
     let tenths = bytes.div_ceil(100_000);
     format!("{:>4}.{} MB", tenths / 10, tenths % 10)

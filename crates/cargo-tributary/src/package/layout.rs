@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use anyhow::Context as _;
-use serde::Deserialize;
+use serde_json::Value;
 
 /// The parts of an app that the Functions host takes, the executable aside.
 #[derive(Debug, Clone)]
@@ -18,23 +18,6 @@ pub struct AppLayout {
     pub functions: BTreeMap<String, PathBuf>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct HostJson {
-    custom_handler: HostCustomHandler,
-}
-
-#[derive(Deserialize)]
-struct HostCustomHandler {
-    description: HandlerDescription,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct HandlerDescription {
-    default_executable_path: String,
-}
-
 impl AppLayout {
     /// Reads the app in a folder.
     ///
@@ -43,16 +26,14 @@ impl AppLayout {
     pub fn read(root: &Path) -> anyhow::Result<Self> {
         let file = root.join("host.json");
         let text = fs::read(&file).with_context(|| format!("{} is needed", file.display()))?;
-        let host: HostJson = serde_json::from_slice(&text).with_context(|| {
+        let host: Value = serde_json::from_slice(&text).unwrap_or_default();
+        let executable = &host["customHandler"]["description"]["defaultExecutablePath"];
+        let executable = executable.as_str().with_context(|| {
             format!("{} must name customHandler.description.defaultExecutablePath", file.display())
         })?;
         let functions = function_folders(root)
             .with_context(|| format!("{} cannot be searched for functions", root.display()))?;
-        Ok(Self {
-            root: root.to_owned(),
-            executable: host.custom_handler.description.default_executable_path,
-            functions,
-        })
+        Ok(Self { root: root.to_owned(), executable: executable.to_owned(), functions })
     }
 }
 

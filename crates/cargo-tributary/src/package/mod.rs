@@ -15,6 +15,6 @@ mod stage;
 mod tools;
 
 pub use archive::{ZipCompression, pack, unpack};
-pub use function_app::{BuildOptions, FunctionApp, build};
+pub use function_app::{FunctionApp, build};
 pub use layout::{AppLayout, function_folders};
 pub use stage::{link, stage};

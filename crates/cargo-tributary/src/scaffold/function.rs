@@ -35,7 +35,6 @@ pub struct NewFunction {
     pub(super) common: Common,
 }
 
-/// A method of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum HttpMethod {
     Get,
@@ -45,13 +44,8 @@ enum HttpMethod {
 }
 
 impl HttpMethod {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Post => "post",
-            Self::Put => "put",
-            Self::Delete => "delete",
-        }
+    fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     fn has_body(self) -> bool {
@@ -63,10 +57,8 @@ const QUERY: &str = include_str!("templates/query.rs");
 const COMMAND: &str = include_str!("templates/command.rs");
 const STORY: &str = include_str!("templates/function_story.rs");
 
-/// The route of the templates.
 const ROUTE: &str = "/api/beds/{bedId}/seeds/{seedId}";
 
-/// Plans the files of a function.
 pub(super) fn plan(domain: &str, new: &NewFunction) -> anyhow::Result<Plan> {
     let name = Name::parse(&new.name)?;
     let module = name.snake();

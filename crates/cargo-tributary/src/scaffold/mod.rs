@@ -93,18 +93,12 @@ const COPIES: &str = include_str!("templates/copies.rs");
 const COPIES_STORY: &str = include_str!("templates/copies_story.rs");
 const COPIES_CONTAINER: &str = include_str!("templates/projection.json");
 
-/// The file of the containers.
 const CONTAINERS: &str = "infra/containers.json";
 
-/// What a part consists of.
 struct Plan {
-    /// The functions, which the app must not have.
     functions: Vec<String>,
-    /// The new files, by their paths in the app.
     files: Vec<(String, String)>,
-    /// The lines for files that exist, with their places.
     lines: Vec<(String, String)>,
-    /// The module of the stories.
     story: String,
 }
 
@@ -246,7 +240,6 @@ fn domain(root: &Path, wanted: Option<&str>) -> anyhow::Result<String> {
     }
 }
 
-/// Returns the name of the app's library, as code names it.
 fn library(root: &Path) -> anyhow::Result<String> {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).context("Cargo.toml")?;
     let name = manifest.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
@@ -269,7 +262,6 @@ fn check_new_container(root: &Path, name: &Name) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the path of the partition key of a container: `/ownerId`.
 fn partition_key(root: &Path, id: &str) -> anyhow::Result<String> {
     let containers = containers(root)?;
     let container = containers.iter().find(|container| container["id"] == id);
