@@ -37,7 +37,6 @@ pub(crate) fn alerts(check: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the triggers of the change feed, by their functions.
 fn triggers() -> anyhow::Result<BTreeMap<String, Value>> {
     let mut triggers = BTreeMap::new();
     for folder in fs::read_dir("functions").context("run this in the workspace's root")? {

@@ -11,7 +11,6 @@ const PAGE: &str = "docs/api.md";
 
 const HEAD: &str = "| request | body | answer | key |\n| --- | --- | --- | --- |\n";
 
-/// The methods, in the order of their rows.
 const METHODS: [&str; 4] = ["get", "put", "post", "delete"];
 
 /// Writes the rows of all tables; with `check`, fails if they differ.

@@ -82,7 +82,6 @@ fn cost_differences(readme: &str, costs: &str) -> Vec<String> {
     missing.into_iter().chain(others).collect()
 }
 
-/// Returns true for a row of a request, `| C1 | …`.
 fn is_request(line: &str) -> bool {
     line.starts_with("| C") || line.starts_with("| Q")
 }

@@ -18,10 +18,8 @@ use crate::{
     tree::{Tree, run},
 };
 
-/// The pause between two looks for the answer.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The longest time until an answer shows an edit.
 const MAX_WAIT: Duration = Duration::from_mins(2);
 
 /// An edit that is made again and again, each time with another number.

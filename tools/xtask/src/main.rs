@@ -24,8 +24,6 @@ enum Task {
         #[arg(long)]
         without_tests: bool,
     },
-    /// The part of `check` that builds nothing: links, and the figures of the README.
-    Docs,
     /// Builds the handler for Azure and writes target/functionapp and target/functionapp.zip.
     Package(package::PackageOptions),
     /// Sends the requests that schemathesis generates from the OpenAPI document to the app: no answer
@@ -87,7 +85,6 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Check { without_tests } => check(!without_tests),
-        Task::Docs => docs::check(),
         Task::Package(options) => package::package(&options),
         Task::Api { seconds } => api(seconds),
         Task::Page { pictures } => page(pictures),
@@ -130,7 +127,7 @@ fn page(with_pictures: bool) -> anyhow::Result<()> {
 
 fn check(with_tests: bool) -> anyhow::Result<()> {
     docs::check()?;
-    formatted()?;
+    cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"])?;
     functions(true)?;
@@ -164,10 +161,6 @@ fn costs(write: bool) -> anyhow::Result<()> {
 /// The tests for missing parts of a function or a container: folder, row, budget, story, index.
 const COMPLETENESS_TESTS: &[&str] =
     &["complete::", "functions::", "access::", "costs", "infra::", "secrets"];
-
-fn formatted() -> anyhow::Result<()> {
-    cargo(&["fmt", "--all", "--check"])
-}
 
 fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
     // In one build: the program expects the handler beside itself.

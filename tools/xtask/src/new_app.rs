@@ -18,7 +18,6 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{local::Local, tree::run};
@@ -142,36 +141,22 @@ fn with_tools<'a>(command: &'a mut Command, target: &Path) -> anyhow::Result<&'a
     Ok(command.env("CARGO_ZIGBUILD_PYTHON_PATH", tools.join("python")).env("PATH", path))
 }
 
-#[derive(Deserialize)]
-struct Workspace {
-    packages: Vec<Package>,
-}
-
-/// A member of the workspace.
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    /// The registries that accept it; `None` without restriction.
-    publish: Option<Vec<String>>,
-}
-
-/// Returns the members of the workspace that are published.
-fn published() -> anyhow::Result<Vec<Package>> {
-    let metadata = ["metadata", "--no-deps", "--format-version", "1"];
-    let output = run(Command::new(env!("CARGO")).args(metadata))?;
-    let Workspace { mut packages } = serde_json::from_slice(&output.stdout)?;
-    packages.retain(|package| package.publish.as_ref().is_none_or(|to| !to.is_empty()));
-    Ok(packages)
-}
-
 /// Makes the packages and unpacks them into a workspace. Returns the configuration of Cargo that puts them in
 /// the place of crates.io.
 fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
-    let published = published()?;
+    let metadata = ["metadata", "--no-deps", "--format-version", "1"];
+    let metadata = run(Command::new(env!("CARGO")).args(metadata))?;
+    let metadata: Value = serde_json::from_slice(&metadata.stdout)?;
+    let published: Vec<[&str; 2]> = metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|package| package["publish"] != Value::Array(Vec::new()))
+        .map(|package| ["name", "version"].map(|it| package[it].as_str().unwrap_or_default()))
+        .collect();
     let mut pack = Command::new(env!("CARGO"));
     pack.args(["package", "--no-verify", "--allow-dirty"]);
-    pack.args(published.iter().flat_map(|package| ["--package", &package.name]));
+    pack.args(published.iter().flat_map(|[name, _]| ["--package", name]));
     run(&mut pack)?;
 
     if packages.exists() {
@@ -180,15 +165,15 @@ fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
     fs::create_dir_all(packages)?;
     let mut patch = "[patch.crates-io]\n".to_owned();
     let mut members = String::new();
-    for package in &published {
-        let folder = format!("{}-{}", package.name, package.version);
+    for [name, version] in published {
+        let folder = format!("{name}-{version}");
         let archive = target.join("package").join(format!("{folder}.crate"));
         // All files in an archive have one old time, by which Cargo would not see that they have changed.
         let mut tar = Command::new("tar");
         run(tar.args(["-x", "-z", "-m", "-f"]).arg(archive).arg("-C").arg(packages))?;
         let path = packages.join(&folder);
         let path = path.to_str().context("the path of the checkout is not UTF-8")?;
-        writeln!(patch, "{} = {{ path = {path:?} }}", package.name)?;
+        writeln!(patch, "{name} = {{ path = {path:?} }}")?;
         writeln!(members, "    {folder:?},")?;
     }
     fs::write(

@@ -4,7 +4,6 @@
 use std::{path::Path, process::Command};
 
 use anyhow::{Context, ensure};
-use cargo_tributary::package::BuildOptions;
 use clap::Args;
 
 /// The size of the folder at most: an instance loads it before it answers its first request.
@@ -28,9 +27,7 @@ pub(crate) fn package(options: &PackageOptions) -> anyhow::Result<()> {
         .ancestors()
         .nth(2)
         .context("xtask is in no workspace")?;
-    let profile = "deployed".to_owned();
-    let build = BuildOptions { profile, install_tools: options.install_tools };
-    let app = cargo_tributary::package::build(root, &build)?;
+    let app = cargo_tributary::package::build(root, "deployed", options.install_tools)?;
     println!("{app}");
     ensure!(
         app.bytes <= MAX_BYTES,
