@@ -37,11 +37,8 @@ pub(crate) struct ColdStartOptions {
 /// The first request of the API: a point read, and a query of a page of 100 items.
 const FIRST_REQUESTS: [(&str, &str); 2] = [("Q2", "/api/posts/p0"), ("Q6", "/api/feed")];
 
-/// One start.
 struct Start {
-    /// The time until `GET /` was answered.
     ready: Duration,
-    /// The time until the first request of the API was answered.
     answered: Duration,
     memory: Memory,
 }
@@ -96,7 +93,6 @@ fn name_of(build: &Path) -> String {
     folder.to_string_lossy().into_owned()
 }
 
-/// Starts this build, sends it a request for this path, and ends it.
 async fn start(app: &BuiltApp, build: &Path, path: &str) -> anyhow::Result<Start> {
     let begin = Instant::now();
     let mut handler = MeasuredHandler::start(app, build)?;

@@ -62,26 +62,28 @@ fn main() -> ExitCode {
 
 fn run(bench: &Bench) -> anyhow::Result<()> {
     let runtime = Runtime::new()?;
-    match bench {
-        Bench::ColdStart(options) => runtime.block_on(or_ctrl_c(cold_start::run(options))),
-        Bench::Overhead(options) => {
-            let background = runtime.handle();
-            // One thread plays the Functions host: wake-ups between it and the endpoint's threads would
-            // count as the handler's time.
-            let host = runtime::Builder::new_current_thread().enable_all().build()?;
-            host.block_on(or_ctrl_c(overhead::run(options, background)))
+    let background = runtime.handle();
+    let work = async {
+        match bench {
+            Bench::ColdStart(options) => cold_start::run(options).await,
+            Bench::Overhead(options) => overhead::run(options, background).await,
+            Bench::Load(options) => load::run(options).await,
+            Bench::Worst(options) => worst::run(options).await,
+            Bench::Feed(options) => feed::run(options).await,
+            Bench::Models(options) => models::run(options).await,
         }
-        Bench::Load(options) => runtime.block_on(or_ctrl_c(load::run(options))),
-        Bench::Worst(options) => runtime.block_on(or_ctrl_c(worst::run(options))),
-        Bench::Feed(options) => runtime.block_on(or_ctrl_c(feed::run(options))),
-        Bench::Models(options) => runtime.block_on(or_ctrl_c(models::run(options))),
+    };
+    // Ctrl-C drops the work and so ends its processes.
+    let until_ctrl_c = async {
+        tokio::select! {
+            result = work => result,
+            _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("ended by Ctrl-C")),
+        }
+    };
+    if matches!(bench, Bench::Overhead(_)) {
+        // One thread plays the Functions host: wake-ups between it and the endpoint's threads would
+        // count as the handler's time.
+        return runtime::Builder::new_current_thread().enable_all().build()?.block_on(until_ctrl_c);
     }
-}
-
-/// Runs work until Ctrl-C, which drops it and so ends its processes.
-async fn or_ctrl_c(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
-    tokio::select! {
-        result = work => result,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("ended by Ctrl-C")),
-    }
+    runtime.block_on(until_ctrl_c)
 }

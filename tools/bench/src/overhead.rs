@@ -30,7 +30,6 @@ use crate::{
     world::{BenchWorld, POSTS, READERS, USERS, author, comment, like, post},
 };
 
-/// The size of the measurement, and the build.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OverheadOptions {
     /// The number of requests of each kind.
@@ -69,9 +68,7 @@ const KINDS: [(&str, fn(usize) -> Call); 10] = [
     ("C4 like", |number| like(number % POSTS, &format!("r{}", number / POSTS % READERS))),
 ];
 
-/// The time of one request.
 struct Took {
-    /// The time that the client measures.
     whole: Duration,
     /// The time in the app, between the HTTP server and itself.
     app: Duration,

@@ -4,7 +4,6 @@ use std::{fs, time::Duration};
 
 use anyhow::Context as _;
 
-/// A process by its id.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Process(pub(crate) u32);
 
@@ -21,7 +20,6 @@ pub(crate) struct Memory {
 const CPU_TICK: Duration = Duration::from_millis(10);
 
 impl Process {
-    /// Returns its present memory.
     pub(crate) fn memory(self) -> anyhow::Result<Memory> {
         let status = self.read("status")?;
         let rollup = self.read("smaps_rollup")?;
@@ -32,15 +30,9 @@ impl Process {
         Ok(Memory { resident, proportional })
     }
 
-    /// Returns the peak of its resident memory, in KiB.
     pub(crate) fn peak(self) -> anyhow::Result<usize> {
         field(&self.read("status")?, "VmHWM:")
             .context("the system does not report the peak of the memory")
-    }
-
-    /// Returns the processor time that it has taken since it had taken `earlier`.
-    pub(crate) fn cpu_time_since(self, earlier: Duration) -> anyhow::Result<Duration> {
-        Ok(self.cpu_time()?.saturating_sub(earlier))
     }
 
     /// Returns the processor time that it has taken so far, in user and in system mode.

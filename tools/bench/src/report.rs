@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-/// Measurements in ascending order.
 #[derive(Debug, Clone)]
 pub(crate) struct Sorted<T>(Vec<T>);
 
@@ -25,13 +24,11 @@ impl<T: Copy + Default> Sorted<T> {
         self.0.get(rank.saturating_sub(1)).copied().unwrap_or_default()
     }
 
-    /// Returns the largest value; zero when there is none.
     pub(crate) fn max(&self) -> T {
         self.0.last().copied().unwrap_or_default()
     }
 }
 
-/// Returns the mean; 0 without values.
 pub(crate) fn mean(values: Vec<f64>) -> f64 {
     let n = number(values.len().max(1));
     values.into_iter().sum::<f64>() / n
@@ -58,17 +55,14 @@ pub(crate) fn each(total: f64, count: usize) -> String {
     if count == 0 { "-".to_owned() } else { format!("{:.2}", total / number(count)) }
 }
 
-/// Returns the number a second.
 pub(crate) fn rate(count: usize, took: Duration) -> String {
     format!("{:.0}", number(count) / took.as_secs_f64())
 }
 
-/// Returns milliseconds with two decimals.
 pub(crate) fn milliseconds(duration: Duration) -> String {
     format!("{:.2}", duration.as_secs_f64() * 1_000.0)
 }
 
-/// Returns MiB with one decimal.
 pub(crate) fn mebibytes(kibibytes: usize) -> String {
     let tenths = (kibibytes * 10).div_ceil(1_024);
     format!("{}.{}", tenths / 10, tenths % 10)
@@ -83,12 +77,10 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Creates a table without rows.
     pub(crate) fn new<T: Into<String>>(heads: impl IntoIterator<Item = T>) -> Self {
         Self { heads: heads.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row with a cell for each head.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }

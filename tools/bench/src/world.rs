@@ -24,12 +24,10 @@ pub(crate) const USERS: usize = 20;
 pub(crate) const READERS: usize = 100;
 /// Posts `p0`, `p1`, …: enough to fill the feed.
 pub(crate) const POSTS: usize = 120;
-/// Comments, and likes, of each post.
 const REACTIONS: usize = 10;
 /// Physical partitions of each container. The local store scans the items of one for a query, and
 /// copies them for a transaction: with several it leaves more of the machine to the handler.
 const PARTITIONS: u32 = 8;
-/// The number of connections that create the blog at the same time.
 const N_LOADERS: usize = 8;
 
 /// An account with the app's containers, over TCP.
@@ -66,12 +64,10 @@ impl BenchWorld {
         Ok(world)
     }
 
-    /// Returns a container past the app.
     pub(crate) async fn container(&self, id: &str) -> anyhow::Result<ContainerClient> {
         Ok(self.client.database_client(DATABASE).container_client(id, None).await?)
     }
 
-    /// Returns a pump for a trigger.
     pub(crate) fn pump(
         &self,
         function: &Function,
@@ -114,7 +110,6 @@ fn users() -> Vec<Call> {
     authors.chain((0..READERS).map(|n| user(&format!("r{n}"), format!("Reader {n}")))).collect()
 }
 
-/// Returns the request that creates or renames a user.
 pub(crate) fn user(id: &str, name: String) -> Call {
     Call::new(Method::PUT, format!("/api/users/{id}")).json(json!({"username": name}))
 }
@@ -130,7 +125,6 @@ pub(crate) fn post(number: usize, title: &str) -> Call {
     Call::new(Method::PUT, format!("/api/posts/p{number}")).json(body)
 }
 
-/// Returns the author of the post with this number.
 pub(crate) fn author(post: usize) -> String {
     format!("u{}", post % USERS)
 }
@@ -153,7 +147,6 @@ fn reactions() -> Vec<Call> {
         .collect()
 }
 
-/// Sends requests over several connections at the same time.
 pub(crate) async fn send_all(handler: &MeasuredHandler, calls: Vec<Call>) -> anyhow::Result<()> {
     let share = calls.len().div_ceil(N_LOADERS);
     let loaders = calls.chunks(share).map(async |calls| {

@@ -25,13 +25,10 @@ pub(crate) struct Api {
     is_quiet: bool,
 }
 
-/// An answer as a model judges it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    /// The JSON body; null if it is no JSON.
     pub(crate) body: Value,
-    /// `Retry-After` in its raw form.
     pub(crate) retry_after: Option<String>,
     /// True if earlier attempts had no known outcome.
     pub(crate) repeated: bool,
@@ -49,7 +46,6 @@ impl Api {
         Ok(Self { is_quiet: true, ..Self::new(url)? })
     }
 
-    /// Sends a request; returns `None` without an answer.
     pub(crate) async fn send(&self, call: &Call) -> Option<Reply> {
         let answer = self.client.send(call).await.ok()?;
         let mut body = answer.json();
@@ -133,7 +129,6 @@ impl<'a> Comparison<'a> {
         self.divergences.push(what);
     }
 
-    /// Adds a difference if two values differ.
     #[expect(clippy::needless_pass_by_value, reason = "most values are made for the comparison")]
     pub(crate) fn same<T: PartialEq + Debug>(&mut self, what: &str, shown: T, expected: T) {
         if shown != expected {
@@ -141,14 +136,12 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Adds a difference unless `holds`.
     pub(crate) fn is(&mut self, what: &str, holds: bool) {
         if !holds {
             self.differs(format!("it is not true that {what}"));
         }
     }
 
-    /// Returns all items of a list.
     pub(crate) async fn list(&mut self, path: &str) -> Vec<Value> {
         let list = self.api.list(path).await;
         list.unwrap_or_else(|error| {
@@ -157,7 +150,6 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Returns the answer to a query; `None` for a 404.
     pub(crate) async fn get(&mut self, path: &str) -> Option<Value> {
         match self.api.send(&Call::get(path)).await {
             Some(Reply { status: 200, body, .. }) => Some(body),
@@ -182,7 +174,6 @@ pub(crate) fn delete(path: impl Into<String>) -> Call {
     Call::new(Method::DELETE, path)
 }
 
-/// Returns the items of a page.
 pub(crate) fn listed(page: &Value) -> &[Value] {
     page["items"].as_array().map_or(&[], Vec::as_slice)
 }

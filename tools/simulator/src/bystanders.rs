@@ -10,16 +10,12 @@ use tributary_local::client::Call;
 
 use crate::api::Api;
 
-/// The beginning of the ids of bystanders.
 pub(crate) const BYSTANDER: &str = "bystander-";
 
-/// The children of each parent.
 const N_CHILDREN: usize = 50;
 
-/// The requests that are sent at the same time.
 const CONCURRENT_REQUESTS: usize = 8;
 
-/// The longest time until all lists show all bystanders.
 const MAX_COPY_TIME: Duration = Duration::from_mins(10);
 
 /// The stream of random numbers that decides here: no other has its number.

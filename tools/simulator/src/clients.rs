@@ -15,18 +15,14 @@ use crate::{
     workload::Workload,
 };
 
-/// The counts of the clients' answers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AnswerTally {
     /// Operations that were answered with 2xx or an expected 4xx.
     pub(crate) acknowledged: usize,
-    /// Answers of 429.
     pub(crate) throttled: usize,
-    /// Answers of 503.
     pub(crate) unavailable: usize,
     /// Missing answers after a kill of the handler: the host's empty 500.
     pub(crate) killed: usize,
-    /// Wrong answers, each in a sentence.
     pub(crate) wrong: Vec<String>,
 }
 
@@ -105,7 +101,6 @@ impl<W: Workload> SimulatedClient<W> {
         }
     }
 
-    /// Sends a request until its outcome is known.
     async fn ask(&mut self, call: &Call) -> Reply {
         let started = Instant::now();
         let mut attempts = 1;

@@ -17,28 +17,21 @@ use crate::{
     run::items,
 };
 
-/// The id of the source.
 pub(crate) const SOURCE: &str = "bystander-copied";
 
-/// The first name of the source.
 pub(crate) const FIRST_NAME: &str = "Copied name 0";
 
 /// The pause between two renames. A rename of many items is still at work when the next one begins.
 const RENAME_PAUSE: Duration = Duration::from_secs(30);
 
-/// A source and its copies.
 pub(crate) struct ManyCopies {
     pub(crate) container: &'static str,
     pub(crate) partition_key: &'static str,
-    /// The items under the first name.
     pub(crate) items: Vec<Value>,
-    /// Returns the requests that create or rename the source.
     pub(crate) renames: fn(&str) -> Vec<Call>,
-    /// Returns the copies of the name in an item.
     pub(crate) names: fn(&Value) -> Vec<&Value>,
     /// A parent of many items that is deleted, if the domain has one.
     pub(crate) removed: Option<RemovedParent>,
-    /// The number of renames so far.
     pub(crate) renamed: usize,
 }
 
@@ -46,10 +39,8 @@ pub(crate) struct ManyCopies {
 pub(crate) struct RemovedParent {
     pub(crate) path: String,
     pub(crate) body: Value,
-    /// The path of the list of its children.
     pub(crate) children: String,
     pub(crate) items: Vec<Value>,
-    /// The type of its tombstone.
     pub(crate) tombstone: &'static str,
 }
 
@@ -66,7 +57,6 @@ impl ManyCopies {
         stream::iter(writes).buffer_unordered(8).try_collect().await
     }
 
-    /// Gives the source its next name.
     pub(crate) async fn rename(&mut self, api: &Api) -> anyhow::Result<()> {
         for call in (self.renames)(&self.name()) {
             api.accepted(&call).await?;

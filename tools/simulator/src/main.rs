@@ -92,7 +92,6 @@ pub(crate) struct ChaosCli {
     verbose: bool,
 }
 
-/// A domain with a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Domain {
     #[default]
@@ -123,7 +122,6 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Runs one seed of the workload of the domain.
 async fn seed_of(cli: &ChaosCli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result<SeedOutcome> {
     let is_stale = chaos.probability(ChaosKind::Stale) > 0.0;
     let max_lag = if is_stale { MAX_LAG } else { Duration::ZERO };
@@ -162,11 +160,9 @@ async fn seeds(cli: &ChaosCli) -> anyhow::Result<bool> {
 /// The number of lines of each list that are shown.
 const MAX_SHOWN_LINES: usize = 20;
 
-/// The outcome of a seed.
 pub(crate) struct SeedOutcome {
     pub(crate) tally: AnswerTally,
     pub(crate) injected: Vec<(ChaosKind, u64)>,
-    /// Counts of other things.
     pub(crate) counts: Vec<(&'static str, u64)>,
     /// The dead letters that no poisoned item explains: no fault of chaos is permanent.
     pub(crate) dead_letters: Vec<String>,

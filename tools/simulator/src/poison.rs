@@ -22,10 +22,8 @@ use tributary_local::{chaos::Random, cosmos::ContainersFile};
 
 use crate::api::text;
 
-/// The prefix of the ids of poisoned items.
 pub(crate) const POISONED_PREFIX: &str = "poisoned-";
 
-/// The pause between two poisoned items.
 pub(crate) const WRITE_PAUSE: Duration = Duration::from_millis(250);
 /// Containers that belong to the host or to no domain.
 const SPARED_CONTAINERS: [&str; 3] = ["leases", "dead-letters", "projections"];
@@ -36,24 +34,19 @@ const WITH_LARGE: [&str; 3] = ["posts", "product", "feeds_current"];
 const MAX_LARGE: usize = 3;
 /// A little less than the 2 MB that an item may have: a longer name exceeds them.
 const LARGE_BYTES: usize = 2 * 1_024 * 1_024 - 40;
-/// The types of items that a parent counts.
 const COUNTED_TYPES: [&str; 3] = ["comment", "like", "order"];
 /// Fields with another type than an object, in the order of preference: first those that the API shows,
 /// which each reader needs.
 const SPOILED_FIELDS: [&str; 7] =
     ["title", "price", "firstName", "username", "content", "tags", "version"];
-/// The number of items of a container from which one is chosen.
 const MAX_MODELS: usize = 100;
 /// The prefixes of the reasons of dead letters whose change met a poisoned target.
 const TARGET_REASONS: [&str; 2] =
     ["a copy that is there cannot be read", "a copy would be larger than the store takes"];
-/// The number of attempts of a write that the store refuses for the moment.
 const MAX_WRITE_ATTEMPTS: usize = 50;
 
-/// A writer of poisoned items, one after the other.
 pub(crate) struct Poisoner {
     database: DatabaseClient,
-    /// The id and the partition key of each container.
     containers: Vec<(String, String)>,
     random: Random,
     n_wanted: usize,
@@ -61,7 +54,6 @@ pub(crate) struct Poisoner {
     pub(crate) written: Vec<Poisoned>,
 }
 
-/// An item that was written.
 #[derive(Debug)]
 pub(crate) struct Poisoned {
     container: String,
@@ -186,7 +178,6 @@ impl Poisoner {
     }
 }
 
-/// Removes the poisoned items from a list.
 pub(crate) fn remove_from(body: &mut Value) {
     for list in ["items", "orders"] {
         if let Some(items) = body.get_mut(list).and_then(Value::as_array_mut) {

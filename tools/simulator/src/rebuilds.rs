@@ -8,7 +8,6 @@ use tributary_local::{chaos::Random, host::BuiltApp};
 
 use crate::run::command_of;
 
-/// The probability that a process is killed.
 const KILL: f64 = 0.5;
 
 /// The longest life of such a process, and its part for each bystander, in milliseconds: it is killed in
@@ -22,17 +21,14 @@ const MAX_END: Duration = Duration::from_hours(1);
 /// The stream of random numbers that decides here: no other has its number.
 const RANDOM_STREAM: u64 = 2_606;
 
-/// The pause before a command is started again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Rebuilds random projections of an app, one after the other.
 pub(crate) struct Rebuilder {
     app: BuiltApp,
     projections: Vec<&'static str>,
     max_life_ms: u64,
     random: Random,
     begun: BTreeSet<&'static str>,
-    /// The number of rebuilds that have ended.
     pub(crate) ended: usize,
 }
 
@@ -67,7 +63,6 @@ impl Rebuilder {
         }
     }
 
-    /// Ends all rebuilds that have begun.
     pub(crate) async fn complete(&mut self) -> anyhow::Result<()> {
         for name in &self.begun {
             timeout(MAX_END, self.rebuild(name)).await.context("a rebuild does not end")??;
@@ -76,7 +71,6 @@ impl Rebuilder {
         Ok(())
     }
 
-    /// Runs the command until it has rebuilt the projection.
     async fn rebuild(&self, name: &str) -> anyhow::Result<()> {
         loop {
             let output = command_of(&self.app, &["projections", "rebuild", name]).await?;

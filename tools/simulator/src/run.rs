@@ -35,7 +35,6 @@ use crate::{
 
 const DATABASE: &str = "tributary";
 
-/// The time in which the rest of the change feed must be delivered.
 const DRAIN_DEADLINE: Duration = Duration::from_mins(30);
 
 /// Longer than the time to live of any item that a run writes.
@@ -44,7 +43,6 @@ const LONGEST_TTL: Duration = Duration::from_hours(100 * 24);
 /// The days that pass at once after a run, in the domains whose items change with their age.
 const LATER_DAYS: [i32; 3] = [1, 45, 100];
 
-/// Runs one seed of a workload.
 pub(crate) async fn run<W: Workload>(
     cli: &ChaosCli,
     spec: &ChaosSpec,
@@ -154,7 +152,6 @@ pub(crate) async fn run<W: Workload>(
     })
 }
 
-/// Returns the projections that are rebuilt.
 fn rebuilt<W: Workload>(cli: &ChaosCli) -> anyhow::Result<Vec<&'static str>> {
     let Some(name) = &cli.rebuild else { return Ok(Vec::new()) };
     let all = W::PROJECTIONS.iter().copied();
@@ -163,7 +160,6 @@ fn rebuilt<W: Workload>(cli: &ChaosCli) -> anyhow::Result<Vec<&'static str>> {
     Ok(named)
 }
 
-/// The store after a run.
 struct QuietStore {
     endpoint: CosmosEndpoint,
     /// Its leases are those of the run.
@@ -174,7 +170,6 @@ struct QuietStore {
     app: BuiltApp,
 }
 
-/// A handler that nothing disturbs.
 struct QuietHandler {
     process: HandlerProcess,
     url: String,
@@ -294,7 +289,6 @@ async fn delete_copies<W: Workload>(database: &DatabaseClient) -> anyhow::Result
     Ok(deleted)
 }
 
-/// Returns the dead letters that no poisoned item explains.
 fn dead_letters(letters: &[Value], is_poisoned: bool) -> Vec<String> {
     let unexplained = letters.iter().filter(|letter| !(is_poisoned && explains(letter)));
     unexplained
@@ -304,7 +298,6 @@ fn dead_letters(letters: &[Value], is_poisoned: bool) -> Vec<String> {
         .collect()
 }
 
-/// Returns the results of a query of a whole container, past the app.
 pub(crate) async fn items(
     database: &DatabaseClient,
     container: &str,
@@ -315,7 +308,6 @@ pub(crate) async fn items(
     Ok(items.try_collect().await?)
 }
 
-/// Runs a command of the app, without a budget.
 pub(crate) async fn command_of(app: &BuiltApp, arguments: &[&str]) -> anyhow::Result<Output> {
     Command::new(app.executable())
         .args(arguments)

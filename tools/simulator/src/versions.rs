@@ -11,7 +11,6 @@ use crate::api::Reply;
 /// More versions than an item has in the time that a read may lag.
 const MAX_VERSIONS: usize = 50;
 
-/// The versions of an item; `None` for a missing item.
 #[derive(Clone, Debug)]
 pub(crate) struct Versions<T> {
     now: Option<T>,
@@ -28,7 +27,6 @@ impl<T> Default for Versions<T> {
 }
 
 impl<T> Versions<T> {
-    /// Returns the newest version.
     pub(crate) fn now(&self) -> Option<&T> {
         self.now.as_ref()
     }
@@ -61,7 +59,6 @@ impl<T> Versions<T> {
         self.former.push_back((Instant::now(), std::mem::replace(&mut self.now, version)));
     }
 
-    /// Applies an acknowledged PUT. Returns true if its status is right.
     pub(crate) fn was_put(&mut self, version: T, reply: &Reply) -> bool {
         let is_new = self.now.is_none();
         self.replace(Some(version));
@@ -72,7 +69,6 @@ impl<T> Versions<T> {
         }
     }
 
-    /// Applies an acknowledged DELETE. Returns true if its status is right.
     pub(crate) fn was_deleted(&mut self, reply: &Reply) -> bool {
         let existed = self.now.is_some();
         self.replace(None);

@@ -23,13 +23,10 @@ pub(crate) trait Workload: Send + 'static {
     /// An operator may delete a copy: a duplicate delivery of its source writes it again.
     const COPIES: &'static [(&'static str, &'static str)] = &[];
 
-    /// The projections that can be rebuilt.
     const PROJECTIONS: &'static [&'static str] = &[];
 
-    /// Returns the number of clients that work at the same time.
     fn clients(&self) -> usize;
 
-    /// Returns settings of the app in its runs, besides those of every app.
     fn settings(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -39,12 +36,10 @@ pub(crate) trait Workload: Send + 'static {
         Bystanders::default()
     }
 
-    /// Returns a source with so many copies, if the domain has such a source.
     fn many_copies(_count: usize) -> Option<ManyCopies> {
         None
     }
 
-    /// Begins the next operation of a client.
     fn next(&mut self, client: usize, random: &mut Random) -> Operation<Self>;
 
     /// Sends every query for all items, after quiet. Returns the differences, a sentence each.
@@ -66,7 +61,6 @@ pub(crate) trait Workload: Send + 'static {
     }
 }
 
-/// An operation that has begun.
 pub(crate) struct Operation<M: ?Sized> {
     pub(crate) call: Call,
     /// Ends the operation with its answer. The error of a wrong answer is the known state.
@@ -87,7 +81,6 @@ impl<M> Operation<M> {
     }
 }
 
-/// Returns the verdict on an answer, beside what is known.
 pub(crate) fn verdict(is_right: bool, known: &impl Debug) -> Verdict {
     if is_right { Ok(()) } else { Err(format!("{known:?}")) }
 }

@@ -18,7 +18,6 @@ use crate::{
 /// The users. Each has written as many posts as the others, and liked as many.
 pub(super) const USERS: usize = 20;
 
-/// The number of posts that are written at a time.
 const N_WRITERS: usize = 16;
 
 pub(super) struct FeedApp {
@@ -83,8 +82,9 @@ impl FeedApp {
             .output()
             .await
             .context("the audit cannot be started")?;
-        let findings = String::from_utf8_lossy(&output.stdout);
-        ensure!(output.status.success(), "the audit fails or has findings: {findings}");
+        let said = [&*output.stdout, &*output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        ensure!(output.status.success(), "the audit fails or has findings:\n{said}");
         Ok(())
     }
 

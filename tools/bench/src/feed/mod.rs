@@ -32,7 +32,6 @@ pub(crate) struct FeedBenchOptions {
     rate: u32,
 }
 
-/// Changes that were delivered to a projection.
 #[derive(Default)]
 struct Drained {
     changes: usize,

@@ -15,7 +15,6 @@ use crate::{
     world::{POSTS, READERS, USERS, comment, like, post},
 };
 
-/// The requests of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Workload {
     /// Queries: 40 % a post (Q2), 20 % a user (Q1), 10 % each of Q3, Q4, Q5 and Q6.
@@ -35,14 +34,14 @@ impl fmt::Display for Workload {
     }
 }
 
-/// The counts of clients.
 #[derive(Debug, Default)]
 pub(super) struct LoadTally {
     pub(super) durations: Vec<Duration>,
-    /// Request units in all.
     pub(super) charge: f64,
-    /// Answers that are not 2xx.
     pub(super) refused: usize,
+    pub(super) took: Duration,
+    /// The processor time of the handler.
+    pub(super) cpu: Duration,
 }
 
 impl LoadTally {
@@ -54,7 +53,6 @@ impl LoadTally {
     }
 }
 
-/// A client with its own user.
 pub(super) struct LoadClient {
     connection: Connection,
     workload: Workload,

@@ -14,10 +14,9 @@ use anyhow::ensure;
 use futures::future::try_join_all;
 
 use self::client::{LoadClient, LoadTally, Workload};
-use crate::report::{Sorted, Table, mebibytes, milliseconds, number, rate, slope};
+use crate::report::{Sorted, Table, each, mebibytes, milliseconds, number, rate, slope};
 use crate::{handler::MeasuredHandler, machine, world::BenchWorld};
 
-/// The size of the measurement, and the build.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LoadOptions {
     /// The time for each number of clients, in seconds.
@@ -33,11 +32,8 @@ pub(crate) struct LoadOptions {
     handler: Option<PathBuf>,
 }
 
-/// Clients at the same time, each with a connection of its own.
 const CLIENT_COUNTS: [usize; 4] = [1, 8, 32, 64];
-/// The number of clients while the memory is sampled.
 const WATCHED_CLIENTS: usize = 32;
-/// The number of samples of the memory.
 const MEMORY_SAMPLES: usize = 10;
 
 pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<()> {
@@ -65,7 +61,6 @@ pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<()> {
     handler.stop().await
 }
 
-/// Measures both workloads at each number of clients.
 async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<Table> {
     let mut table = Table::new([
         "workload",
@@ -81,22 +76,18 @@ async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<
         for clients in CLIENT_COUNTS {
             eprintln!("{workload}, {clients} clients");
             let begin = Instant::now();
-            let cpu = handler.process.cpu_time()?;
             let tally = work(handler, workload, clients, |_| begin.elapsed() < duration).await?;
-            let took = begin.elapsed();
-            let cpu = handler.process.cpu_time_since(cpu)?;
-            let count = tally.durations.len();
-            let requests = number(count.max(1));
-            let refused = tally.refused;
-            let sorted = Sorted::from(tally.durations);
+            let LoadTally { durations, charge, refused, took, .. } = tally;
+            let count = durations.len();
+            let sorted = Sorted::from(durations);
             table.row([
                 workload.to_string(),
                 clients.to_string(),
                 rate(count, took),
                 milliseconds(sorted.percentile(50)),
                 milliseconds(sorted.percentile(99)),
-                format!("{:.2}", tally.charge / requests),
-                format!("{:.0}", cpu.as_secs_f64() * 1e6 / requests),
+                each(charge, count),
+                microseconds_each(tally.cpu, count),
                 refused.to_string(),
             ]);
         }
@@ -114,27 +105,21 @@ async fn memory(
     let mut table = Table::new(columns);
     let mut points = Vec::new();
     for look in 0..=MEMORY_SAMPLES {
-        let begin = Instant::now();
-        let cpu = handler.process.cpu_time()?;
         let share = if look == 0 { 0 } else { requests / MEMORY_SAMPLES / WATCHED_CLIENTS };
         let tally = work(handler, Workload::Mixed, WATCHED_CLIENTS, |sent| sent < share).await?;
-        let took = begin.elapsed();
-        let cpu = handler.process.cpu_time_since(cpu)?;
         let memory = handler.process.memory()?;
         eprintln!("{look}/{MEMORY_SAMPLES}: {} MiB", mebibytes(memory.resident));
         let total = share * WATCHED_CLIENTS * look;
-        let count = number(tally.durations.len());
         if look > 0 {
             points.push((number(total), number(memory.resident * 1_024)));
         }
-        // The first sample is before the first request.
-        let each = (look > 0).then(|| cpu.as_secs_f64() * 1e6 / count.max(1.0));
         table.row([
             total.to_string(),
-            rate(tally.durations.len(), took),
+            rate(tally.durations.len(), tally.took),
             mebibytes(memory.resident),
             mebibytes(memory.proportional),
-            each.map_or_else(|| "-".to_owned(), |each| format!("{each:.0}")),
+            // The first sample is before the first request.
+            microseconds_each(tally.cpu, tally.durations.len()),
         ]);
     }
     Ok((table, slope(&points)))
@@ -148,9 +133,20 @@ async fn work(
     clients: usize,
     go_on: impl Fn(usize) -> bool,
 ) -> anyhow::Result<LoadTally> {
+    let (begin, cpu) = (Instant::now(), handler.process.cpu_time()?);
     let go_on = &go_on;
     let all = (0..clients)
         .map(async |number| LoadClient::new(handler.address, workload, number)?.work(go_on).await);
     let tallies = try_join_all(all).await?;
-    Ok(tallies.into_iter().fold(LoadTally::default(), LoadTally::plus))
+    let tally = tallies.into_iter().fold(LoadTally::default(), LoadTally::plus);
+    let cpu = handler.process.cpu_time()?.saturating_sub(cpu);
+    Ok(LoadTally { took: begin.elapsed(), cpu, ..tally })
+}
+
+fn microseconds_each(cpu: Duration, count: usize) -> String {
+    if count == 0 {
+        "-".to_owned()
+    } else {
+        format!("{:.0}", cpu.as_secs_f64() * 1e6 / number(count))
+    }
 }

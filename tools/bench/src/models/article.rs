@@ -32,7 +32,6 @@ pub(super) fn containers() -> anyhow::Result<ContainersFile> {
     Ok(ContainersFile::parse(&file.to_string())?)
 }
 
-/// Returns a post as V1 stores it.
 pub(super) fn post(id: &str, author: &Person, text: &PostText, created: Timestamp) -> Value {
     json!({
         "type": "post", "id": id, "postId": id, "userId": author.id,
@@ -40,7 +39,6 @@ pub(super) fn post(id: &str, author: &Person, text: &PostText, created: Timestam
     })
 }
 
-/// Returns a comment as V1 stores it.
 pub(super) fn comment(post: &str, new: &NewComment) -> Value {
     json!({
         "type": "comment", "id": new.id, "postId": post, "userId": new.author.id,
@@ -48,7 +46,6 @@ pub(super) fn comment(post: &str, new: &NewComment) -> Value {
     })
 }
 
-/// Returns a like as V1 stores it.
 pub(super) fn like(post: &str, new: &NewLike) -> Value {
     json!({
         "type": "like", "id": new.id, "postId": post, "userId": new.liker.id,
@@ -71,13 +68,11 @@ pub(super) fn items_of(
     items.into_iter().map(|item| NewItem::new("posts", id, item)).collect()
 }
 
-/// Adds the name of its user to an item.
 pub(super) fn with_name(mut item: Value, name: impl Into<Value>) -> Value {
     item["userUsername"] = name.into();
     item
 }
 
-/// Adds its numbers of comments and likes to a post.
 pub(super) fn with_counts<T: Into<Value>>(mut post: Value, [comments, likes]: [T; 2]) -> Value {
     post["commentCount"] = comments.into();
     post["likeCount"] = likes.into();
@@ -90,7 +85,6 @@ impl ArticleContainers {
         Self { users, posts }
     }
 
-    /// C1.
     pub(super) async fn create_user(&self, username: &str) -> anyhow::Result<Value> {
         let person = Person { id: new_id(), username: username.to_owned() };
         self.put_user(&person).await
@@ -102,12 +96,10 @@ impl ArticleContainers {
         Ok(user)
     }
 
-    /// Q1.
     pub(super) async fn get_user(&self, id: &str) -> anyhow::Result<Value> {
         read(&self.users, id).await
     }
 
-    /// Writes a post, a comment or a like.
     pub(super) async fn put_in_posts(&self, item: Value) -> anyhow::Result<Value> {
         self.posts.upsert(text(&item, "postId"), text(&item, "id"), &item).await?;
         Ok(item)
@@ -132,12 +124,10 @@ impl ArticleContainers {
         Ok(self.posts.query(query, Scope::Container, limit).await?)
     }
 
-    /// Returns the oldest comments on a post.
     pub(super) async fn comments(&self, post: &str, limit: u32) -> anyhow::Result<Vec<Value>> {
         self.children(post, "comment", "ASC", limit).await
     }
 
-    /// Returns the newest likes of a post.
     pub(super) async fn likes(&self, post: &str, limit: u32) -> anyhow::Result<Vec<Value>> {
         self.children(post, "like", "DESC", limit).await
     }
@@ -163,7 +153,6 @@ pub(super) async fn read(container: &Container, id: &str) -> anyhow::Result<Valu
     Ok(stored.with_context(|| format!("{} has no item {id}", container.id()))?.item)
 }
 
-/// Shortens the contents of posts in a list.
 pub(super) fn shortened(mut posts: Vec<Value>) -> Value {
     for post in &mut posts {
         post["content"] = summary(text(post, "content")).into();
@@ -171,7 +160,6 @@ pub(super) fn shortened(mut posts: Vec<Value>) -> Value {
     posts.into()
 }
 
-/// Returns a property of an item.
 pub(super) fn text<'a>(item: &'a Value, property: &str) -> &'a str {
     item[property].as_str().unwrap_or_default()
 }

@@ -26,33 +26,28 @@ mod streams {
     pub(super) const FIRST_POST: u64 = 1_000;
 }
 
-/// A user.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Person {
     pub(super) id: String,
     pub(super) username: String,
 }
 
-/// A post without its text.
 #[derive(Debug, PartialEq)]
 pub(super) struct PostPlan {
     pub(super) id: String,
     number: u64,
-    /// The index of its author.
     pub(super) author: usize,
     seconds: u64,
     pub(super) comments: u32,
     pub(super) likes: u32,
 }
 
-/// The text of a post.
 #[derive(Debug)]
 pub(super) struct PostText {
     pub(super) title: String,
     pub(super) content: String,
 }
 
-/// A comment on a post.
 pub(super) struct NewComment {
     pub(super) id: String,
     pub(super) author: Person,
@@ -60,14 +55,12 @@ pub(super) struct NewComment {
     pub(super) created: Timestamp,
 }
 
-/// A like of a post.
 pub(super) struct NewLike {
     pub(super) id: String,
     pub(super) liker: Person,
     pub(super) created: Timestamp,
 }
 
-/// Users and posts.
 pub(super) struct DataSet {
     pub(super) users: Vec<Person>,
     /// The first of the users, who write posts.
@@ -104,12 +97,10 @@ impl DataSet {
         Self { users, n_authors: n_authors as usize, posts, seed, words }
     }
 
-    /// Returns the author of a post.
     pub(super) fn author(&self, post: &PostPlan) -> &Person {
         &self.users[post.author]
     }
 
-    /// Returns the random numbers for the calls of a kind of request.
     pub(super) fn choices(&self, kind: u64) -> Random {
         Random::stream(self.seed, streams::CHOICES + kind)
     }
@@ -121,7 +112,6 @@ impl DataSet {
         PostText { title, content: self.text(random, 800, 1_600) }
     }
 
-    /// Returns the text of a post.
     pub(super) fn text_of(&self, post: &PostPlan) -> PostText {
         let [mut random, ..] = self.random_of(post);
         self.new_text(&mut random)
@@ -181,7 +171,6 @@ impl PostPlan {
     }
 }
 
-/// Returns a new id for an item that is created during the measurement.
 pub(super) fn new_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }

@@ -57,11 +57,8 @@ const SEED: u64 = 1;
 const MAX_REQUESTS: usize = 200;
 /// The number of users for each physical partition of a container: the split of Azure at 50 GB, scaled down.
 const USERS_OF_A_PARTITION: u32 = 25;
-/// The time after which no further request of a kind begins.
 const MAX_TIME: Duration = Duration::from_secs(2);
-/// The number of users that send the measured commands.
 const N_VISITORS: usize = 2;
-/// The number of posts that are loaded at a time.
 const N_WRITERS: usize = 8;
 const DATABASE: &str = "models";
 
@@ -83,14 +80,12 @@ trait Model: Sized {
         Ok(Vec::new())
     }
 
-    /// Creates a user of the data set.
     async fn put_user(&self, person: &Person) -> anyhow::Result<Value>;
 
     /// Answers a request. The answers of the models are the same, but for ids.
     async fn answer(&self, call: ModelCall) -> anyhow::Result<Value>;
 }
 
-/// An item to write.
 struct NewItem {
     container: &'static str,
     partition: String,
@@ -173,7 +168,6 @@ fn table(rows: &[ModelRow]) -> Table {
     table
 }
 
-/// A model with the data set in a store of its own.
 struct Loaded<M> {
     model: M,
     endpoint: CosmosEndpoint,

@@ -38,7 +38,6 @@ impl RequestKind {
         matches!(self, Self::C1 | Self::C2 | Self::C3 | Self::C4)
     }
 
-    /// Returns the article's request units in V1, V2 and V3.
     pub(super) fn published(self) -> [f64; 3] {
         match self {
             Self::C1 => [5.71, 5.71, 5.71],
@@ -69,7 +68,6 @@ pub(super) enum ModelCall {
     GetFeed,
 }
 
-/// A generator of the calls of one kind, one after the other.
 pub(super) struct Calls<'a> {
     kind: RequestKind,
     data: &'a DataSet,

@@ -24,10 +24,8 @@ use super::{
     requests::{COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER},
 };
 
-/// The number of concurrent lookups of one request.
 const N_LOOKUPS: usize = 8;
 
-/// The model without copies.
 pub(super) struct V1(ArticleContainers);
 
 impl Model for V1 {

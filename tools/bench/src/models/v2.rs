@@ -21,10 +21,8 @@ use super::{
     requests::{COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER},
 };
 
-/// The number of attempts of a command that counts, after lost races.
 const MAX_ATTEMPTS: usize = 20;
 
-/// The model with names and counts on each post.
 pub(super) struct V2(ArticleContainers);
 
 impl Model for V2 {

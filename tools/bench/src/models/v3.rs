@@ -30,7 +30,6 @@ use super::{
     requests::{COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER},
 };
 
-/// The app.
 pub(super) struct V3(Router);
 
 impl Model for V3 {
@@ -71,7 +70,6 @@ impl Model for V3 {
         Ok(items)
     }
 
-    /// Returns the feed.
     fn items_of_all(data: &DataSet) -> anyhow::Result<Vec<NewItem>> {
         let mut newest: Vec<&PostPlan> = data.posts.iter().collect();
         newest.sort_unstable_by_key(|post| std::cmp::Reverse(post.created()));

@@ -26,12 +26,10 @@ pub(super) const LARGE_POSTS: usize = 4;
 const N_POISONED: usize = 34;
 const MONTH: Duration = Duration::from_hours(30 * 24);
 
-/// Ids that requests need, and that the store has assigned.
 pub(super) struct Data {
     pub(super) now: Timestamp,
     pub(super) comments: Vec<String>,
     pub(super) orders: Vec<String>,
-    /// Partition keys and ids.
     pub(super) news: Vec<String>,
     pub(super) dead_letters: Vec<String>,
 }
@@ -111,7 +109,6 @@ pub(super) fn put(path: String, body: Value) -> Call {
     Call::new(Method::PUT, path).json(body)
 }
 
-/// Returns a text of characters that take four bytes each.
 pub(super) fn wide(characters: usize) -> String {
     "\u{1f409}".repeat(characters)
 }
@@ -126,7 +123,6 @@ fn largest(number: usize, characters: usize) -> String {
     if number.is_multiple_of(2) { control(characters) } else { wide(characters) }
 }
 
-/// Returns an id of 128 characters.
 pub(super) fn id(kind: &str, number: usize) -> String {
     format!("{kind}{number:0>width$}", width = 128 - kind.len())
 }
@@ -209,7 +205,6 @@ pub(super) fn customer_body(number: usize) -> Value {
     })
 }
 
-/// Returns an order of products of as many categories.
 pub(super) fn order(customer: usize) -> Call {
     let line =
         |n: usize| json!({"productId": id("p", n), "categoryId": id("l", n), "quantity": 1_000});
@@ -256,7 +251,6 @@ pub(super) fn batch(items: &[Value]) -> Call {
     Call::new(Method::POST, "/api/news/items/batch").json(json!({"items": items}))
 }
 
-/// Returns some items of each month of a provider.
 fn old_news(now: Timestamp, provider: usize) -> Call {
     let items: Vec<Value> =
         (0..MONTHS * 2).map(|n| news_item(now, provider, n / 2, n % 2)).collect();

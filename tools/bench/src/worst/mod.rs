@@ -13,7 +13,7 @@
 mod data;
 mod requests;
 
-use std::{cmp::Reverse, path::PathBuf};
+use std::{cmp::Reverse, collections::BTreeMap, path::PathBuf};
 
 use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
@@ -45,14 +45,12 @@ pub(crate) struct WorstOptions {
 /// together (`Admission__MemoryMiB`), and as much again for memory that the allocator keeps.
 const MAX_MEMORY_MIB: usize = 64;
 
-/// Cursors of a list that are followed and forged.
 const MAX_CURSORS: usize = 4;
 
 /// The maximum of each figure over the requests of a function.
 #[derive(Default)]
 struct Worst {
     accepted: usize,
-    /// The number of requests that were refused before a store request.
     refused: usize,
     failed: Vec<String>,
     store_requests: u64,
@@ -60,7 +58,6 @@ struct Worst {
     milliseconds: f64,
     memory_kib: usize,
     answer_bytes: usize,
-    /// The request with the most request units.
     dearest: String,
 }
 
@@ -87,7 +84,7 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
         "the dearest",
     ]);
     let mut above = Vec::new();
-    let mut rows = Vec::new();
+    let mut rows = BTreeMap::new();
     for (place, function) in functions {
         eprintln!("{}", function.name);
         let candidates = requests::candidates(&data, function.name);
@@ -130,12 +127,9 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
             (worst.answer_bytes / 1_000).to_string(),
             worst.dearest,
         ];
-        rows.push((place, row));
+        rows.insert(place, row);
     }
-    rows.sort_by_key(|(place, _)| *place);
-    for (_, row) in rows {
-        table.row(row);
-    }
+    rows.into_values().for_each(|row| table.row(row));
     println!("{}\n\n{table}", machine::line());
     ensure!(above.is_empty(), "above a limit, or failed:\n{}", above.join("\n"));
     Ok(())

@@ -19,7 +19,6 @@ pub(super) struct CostlyRequest {
     pub(super) call: Call,
 }
 
-/// Returns all functions of the app, without a store request.
 pub(super) fn functions() -> anyhow::Result<Vec<HttpFunction>> {
     Ok(tributary::program().describe()?.http_functions().cloned().collect())
 }
@@ -243,7 +242,6 @@ fn forged(cursor: &str) -> Vec<String> {
     forged
 }
 
-/// Returns the JSON pointers of all values that have no parts.
 fn leaves(value: &Value, pointer: &str) -> Vec<String> {
     match value {
         Value::Array(parts) => {

@@ -146,7 +146,6 @@ impl BlogCheck<'_> {
         self.same_list("the feed", &feed, &newest);
     }
 
-    /// Checks that a copied name is that of its user.
     fn name(&mut self, what: &str, item: &Value) {
         let id = text(item, "userId");
         let user = (0..self.model.users.len()).find(|user| user_id(*user) == id);
@@ -154,7 +153,6 @@ impl BlogCheck<'_> {
         self.it.same(&format!("name of {id} in {what}"), item["userUsername"].as_str(), name);
     }
 
-    /// Compares the ids of two lists, or the items if the ids are the same.
     fn same_list(&mut self, what: &str, list: &[Value], expected: &[Value]) {
         let ids = |list: &[Value]| -> Vec<String> {
             list.iter().map(|item| text(item, "id").to_owned()).collect()
@@ -168,7 +166,6 @@ impl BlogCheck<'_> {
     }
 }
 
-/// Returns the short form of a post.
 fn short(post: &Value) -> Value {
     let mut short = post.clone();
     // All contents of the simulator are ASCII.

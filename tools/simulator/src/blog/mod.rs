@@ -32,14 +32,12 @@ use crate::{
 use reactions::Reaction;
 
 const CLIENTS: usize = 8;
-/// Users of each client.
 const USERS: usize = 5;
 /// Posts of each client. More than 100 in all let posts fall out of the feed.
 const POSTS: usize = 20;
 /// Posts that get half of all reactions.
 const POPULAR_POSTS: usize = 5;
 
-/// The reference model of the blog.
 #[derive(Debug)]
 pub(crate) struct Blog {
     max_lag: Duration,
@@ -50,9 +48,7 @@ pub(crate) struct Blog {
     users: Vec<User>,
     posts: Vec<Post>,
     reactions: Vec<Reaction>,
-    /// The acknowledged comments of each client, by their numbers.
     comments_of: Vec<Vec<usize>>,
-    /// The likes by post and user.
     likes: HashMap<(usize, usize), usize>,
     /// The users that ever wanted a name: a name that no other user wanted is free.
     wanted: HashMap<String, HashSet<usize>>,
@@ -64,7 +60,6 @@ struct User {
     /// The time at which the last change of the name began, and true while it is under way.
     changed: u64,
     changing: bool,
-    /// The number of kills of handlers that were changing the name.
     kills: usize,
 }
 
@@ -91,7 +86,6 @@ struct Turns {
     done: u64,
 }
 
-/// The state of a post at the beginning of an operation.
 #[derive(Debug)]
 struct Start {
     /// The oldest state that a read may see.

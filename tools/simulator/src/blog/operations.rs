@@ -43,7 +43,6 @@ impl Blog {
         })
     }
 
-    /// Returns the other user that has a name and is not changing it.
     fn holder(&self, key: &str, except: usize) -> Option<usize> {
         let has = |user: &User| {
             !user.changing && user.name.now().is_some_and(|name| name.to_lowercase() == key)

@@ -40,7 +40,6 @@ impl Reaction {
         Self { post, user, content, id, presence: Presence::Absent, known: 0, at: None }
     }
 
-    /// Notes that the post was deleted, and the reaction with it.
     pub(super) fn is_gone(&mut self) {
         self.presence = Presence::Absent;
         self.at = Some(Instant::now());
@@ -58,7 +57,6 @@ impl Blog {
         self.new_reaction(post, user, Some(operations::comment(number)))
     }
 
-    /// Returns the number of the like of a post by a user.
     pub(super) fn like_of(&mut self, post: usize, user: usize) -> usize {
         let known = self.likes.get(&(post, user)).copied();
         known.unwrap_or_else(|| {

@@ -8,13 +8,11 @@ use crate::{
     copies::{FIRST_NAME, ManyCopies, RemovedParent, SOURCE},
 };
 
-/// The number of the author's items in the partition of a post.
 const ITEMS_OF_A_POST: usize = 10;
 
 /// Older than the posts of clients, so the feed shows theirs first.
 const DATE: &str = "2026-01-01T00:00:00.000Z";
 
-/// Returns users with posts.
 pub(super) fn bystanders(count: usize) -> Bystanders {
     let user = |id: &str| {
         let path = format!("/api/users/{id}");
@@ -52,7 +50,6 @@ pub(super) fn many_copies(count: usize) -> ManyCopies {
     }
 }
 
-/// Returns a post of the author with its like and its comments.
 fn post_with_reactions(number: usize) -> Vec<Value> {
     let id = format!("{SOURCE}-{number}");
     let comments = ITEMS_OF_A_POST - 2;

@@ -11,10 +11,8 @@ use super::{
 };
 use crate::api::{Api, Comparison, Reply};
 
-/// The number of runs of the migration or the archive at most.
 const MAX_RUNS: usize = 50;
 
-/// Sends every query for all items and returns the differences from the model, a sentence each.
 pub(super) async fn check(api: &Api, model: &News) -> Vec<String> {
     let mut check = NewsCheck { model, it: Comparison::new(api) };
     // Before and after the migration, which must make no difference.
@@ -95,7 +93,6 @@ impl NewsCheck<'_> {
         }
     }
 
-    /// Checks that each item is read by its id.
     async fn items(&mut self) {
         for (number, item) in self.model.items.iter().enumerate() {
             let Some(path) = &item.path else { continue };

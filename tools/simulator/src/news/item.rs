@@ -17,7 +17,6 @@ pub(super) const PROVIDERS: [&str; 3] = ["reuters", "gazette", "herald"];
 /// The age at which the migration moves an item: 30 days, and two hours of slack (docs/news.md).
 const MIGRATION_AGE: Duration = Duration::hours(30 * 24 + 2);
 
-/// A version of an item.
 #[derive(Clone, Debug)]
 pub(super) struct ItemText {
     /// The title, which no other version has.
@@ -37,22 +36,18 @@ pub(super) struct ItemState {
 }
 
 impl ItemState {
-    /// Returns all versions that a read may show.
     pub(super) fn versions(&self, oldest: Instant) -> Vec<Option<&ItemText>> {
         self.text.since(oldest).chain(self.maybe.iter().map(Some)).collect()
     }
 
-    /// Returns all versions that the item may have.
     pub(super) fn now(&self) -> Vec<Option<&ItemText>> {
         std::iter::once(self.text.now()).chain(self.maybe.iter().map(Some)).collect()
     }
 
-    /// Returns the date of the publication, if that is certain.
     pub(super) fn published(&self) -> Option<OffsetDateTime> {
         self.text.now().filter(|_| self.maybe.is_empty()).map(|text| text.published)
     }
 
-    /// Returns true if the last batch with the item has failed.
     pub(super) fn is_uncertain(&self) -> bool {
         !self.maybe.is_empty()
     }
@@ -98,7 +93,6 @@ impl ItemText {
         })
     }
 
-    /// Returns true if an answer shows this item in this version.
     pub(super) fn is_shown(&self, item: usize, shown: &Value) -> bool {
         shown["title"] == self.title
             && shown["publishedDate"] == text_of(self.published)
@@ -115,12 +109,10 @@ fn url(item: usize) -> String {
     format!("https://{}.example.com/{item}", provider(item))
 }
 
-/// Returns the number of an item, by its address.
 pub(super) fn number_of(shown: &Value) -> Option<usize> {
     text(shown, "sourceUrl").rsplit('/').next()?.parse().ok()
 }
 
-/// Returns the path of an item.
 pub(super) fn path_of(shown: &Value) -> Option<String> {
     let [key, id] = [&shown["partitionKey"], &shown["id"]].map(Value::as_str);
     Some(format!("/api/news/items/{}/{}", key?, id?))
@@ -130,7 +122,6 @@ pub(super) fn date_of(shown: &Value) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text(shown, "publishedDate"), &Rfc3339).ok()
 }
 
-/// Formats a moment as the API does.
 pub(super) fn text_of(moment: OffsetDateTime) -> String {
     let format =
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");

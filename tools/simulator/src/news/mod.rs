@@ -33,19 +33,16 @@ use item::{ItemState, PROVIDERS, text_of};
 use window::ListWindow;
 
 const CLIENTS: usize = 8;
-/// Items of each client, at most 1,000 in all.
 const ITEMS: usize = 20;
 
 /// The speed of the clock. A request may take half an hour on it (`Ages::SLACK` of the news): six
 /// seconds, in which the SDK repeats a throttled one.
 const CLOCK_RATE: i32 = 300;
-/// The approximate time of a run.
 const RUN: Duration = Duration::from_mins(5);
 
 /// The age in days at which lists end, long before that of the archive.
 const LISTED_DAYS: i64 = 360;
 
-/// The reference model of the news.
 #[derive(Debug)]
 pub(crate) struct News {
     max_lag: Duration,
@@ -55,7 +52,6 @@ pub(crate) struct News {
     /// Items that no run of the migration or the archive can move, at most.
     poisoned: u64,
     items: Vec<ItemState>,
-    /// The unfinished list of each client.
     pages: Vec<Option<ListWindow>>,
     posted: u64,
 }
@@ -77,7 +73,6 @@ impl News {
         }
     }
 
-    /// Returns the items of a client.
     fn own(client: usize) -> Range<usize> {
         client * ITEMS..(client + 1) * ITEMS
     }

@@ -61,7 +61,6 @@ impl News {
         is_right && reply.body["succeeded"] == succeeded
     }
 
-    /// Applies a post. Returns true if its status is right.
     fn was_stored(
         &mut self,
         item: usize,

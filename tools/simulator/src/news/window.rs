@@ -12,17 +12,14 @@ use super::{
 };
 use crate::api::listed;
 
-/// The longest window, in days.
 pub(super) const MAX_WINDOW_DAYS: i64 = 92;
 
-/// A list, or the rest of one.
 #[derive(Clone, Debug)]
 pub(super) struct ListWindow {
     /// `None` for all.
     provider: Option<usize>,
     from: OffsetDateTime,
     to: OffsetDateTime,
-    /// The number of items of a page.
     limit: u64,
     /// The continuation: the cursor, and the date of the last item before.
     rest: Option<(String, OffsetDateTime)>,
@@ -40,18 +37,15 @@ impl ListWindow {
         Self::new(provider, to - Duration::days(days)..to, limit)
     }
 
-    /// Returns a window that has this moment.
     pub(super) fn around(moment: OffsetDateTime, random: &mut Random) -> Self {
         let before = i64::try_from(random.below(MAX_WINDOW_DAYS.unsigned_abs() - 2)).unwrap_or(0);
         Self::new(None, moment - Duration::days(before)..moment + Duration::days(1), 100)
     }
 
-    /// Creates a whole window, in pages of a size.
     pub(super) fn new(provider: Option<usize>, window: Range<OffsetDateTime>, limit: u64) -> Self {
         Self { provider, from: window.start, to: window.end, limit, rest: None }
     }
 
-    /// Returns true if the list has items of the item's provider.
     pub(super) fn has_provider_of(&self, item: usize) -> bool {
         self.provider.is_none_or(|it| PROVIDERS[it] == provider(item))
     }
@@ -68,7 +62,6 @@ impl ListWindow {
         from..self.end()
     }
 
-    /// Returns the rest after a page.
     pub(super) fn after(&self, page: &Value) -> Option<Self> {
         let rest = (page["nextCursor"].as_str()?.to_owned(), self.last_of(page)?);
         Some(Self { rest: Some(rest), ..self.clone() })

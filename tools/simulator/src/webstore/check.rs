@@ -10,7 +10,6 @@ use crate::{
     bystanders::BYSTANDER,
 };
 
-/// Sends every query for all items and returns the differences from the model, a sentence each.
 pub(super) async fn check(api: &Api, model: &WebStore) -> Vec<String> {
     let mut check = WebStoreCheck { model, it: Comparison::new(api) };
     check.labels("categories", (0..CLIENTS * LABELS).map(Named::Category)).await;

@@ -31,19 +31,14 @@ use crate::{
 use operations::{Order, ProductText};
 
 const CLIENTS: usize = 8;
-/// Customers of each client.
 const CUSTOMERS: usize = 3;
 /// Categories of each client, and as many tags.
 const LABELS: usize = 3;
-/// Products of each client.
 const PRODUCTS: usize = 20;
 
-/// The reference model of the WebStore.
 #[derive(Debug)]
 pub(crate) struct WebStore {
-    /// The longest lag of a read.
     max_lag: Duration,
-    /// The names of all labels and customers.
     names: HashMap<Named, Versions<String>>,
     products: Vec<Versions<ProductText>>,
     orders: Vec<Order>,
@@ -59,7 +54,6 @@ enum Named {
 }
 
 impl Named {
-    /// Returns its list, the beginning of its id, and its number.
     fn parts(self) -> (&'static str, &'static str, usize) {
         match self {
             Self::Category(number) => ("categories", "category-", number),
@@ -77,7 +71,6 @@ impl Named {
         format!("/api/{}/{}", self.parts().0, self.id())
     }
 
-    /// Returns the field of its name.
     fn field(self) -> &'static str {
         if matches!(self, Self::Customer(_)) { "firstName" } else { "name" }
     }
@@ -94,7 +87,6 @@ impl Named {
 }
 
 impl WebStore {
-    /// Creates an empty shop whose reads lag up to `max_lag`.
     pub(crate) fn new(max_lag: Duration) -> Self {
         let labels = (0..CLIENTS * LABELS).flat_map(|n| [Named::Category(n), Named::Tag(n)]);
         let all = labels.chain((0..CLIENTS * CUSTOMERS).map(Named::Customer));
@@ -223,7 +215,6 @@ mod tests {
             shop
         }
 
-        /// Returns true if this is a right answer.
         fn ends(&mut self, operation: Operation<WebStore>, status: u16, body: &Value) -> bool {
             let reply = Reply { status, body: body.clone(), ..Reply::default() };
             (operation.finish)(&mut self.0, &reply).is_ok()

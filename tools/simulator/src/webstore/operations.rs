@@ -12,12 +12,10 @@ use crate::{
     workload::{Operation, verdict},
 };
 
-/// A product as its client sends it.
 #[derive(Clone, Debug)]
 pub(super) struct ProductText {
     pub(super) category: usize,
     pub(super) name: String,
-    /// In cents.
     pub(super) price: u64,
     pub(super) tags: Vec<usize>,
 }
@@ -57,7 +55,6 @@ impl ProductText {
 }
 
 impl WebStore {
-    /// Returns the category of a product, if the product exists.
     pub(super) fn category_of(&self, product: usize) -> Option<usize> {
         self.products[product].now().map(|text| text.category)
     }
@@ -136,7 +133,6 @@ impl WebStore {
 pub(super) struct Order {
     pub(super) customer: usize,
     lines: Vec<Line>,
-    /// The id after it was acknowledged.
     id: Option<String>,
     /// The order as it was acknowledged, while it exists.
     pub(super) shown: Versions<Value>,
@@ -253,7 +249,6 @@ impl WebStore {
         }
     }
 
-    /// Returns true if the product of a line is certain to be in the category of the line.
     fn is_there(&self, line: &Line) -> bool {
         line.is_own && self.category_of(line.product) == Some(line.category)
     }
@@ -285,13 +280,11 @@ impl WebStore {
     }
 }
 
-/// Returns an amount as JSON.
 pub(super) fn money(cents: u64) -> Value {
     let text = format!("{}.{:02}", cents / 100, cents % 100);
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// Returns the cents of an amount in JSON.
 pub(super) fn cents(amount: &Value) -> Option<u64> {
     // Far below 2^53 cents, so the nearest whole number is the exact one.
     let cents = (amount.as_f64()? * 100.0).round();

@@ -8,10 +8,8 @@ use crate::{
     copies::{FIRST_NAME, ManyCopies, SOURCE},
 };
 
-/// One in so many products has the tag.
 const TAGGED: usize = 4;
 
-/// Returns categories with products.
 pub(super) fn bystanders(count: usize) -> Bystanders {
     let path = |category: &str| format!("/api/categories/{category}");
     let category =
