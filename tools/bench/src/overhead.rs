@@ -47,8 +47,10 @@ const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token
 /// Requests of each kind before the measurement: connections, caches and the allocator settle.
 const WARM_UP: usize = 100;
 
-/// The kinds of requests, each with its request with a number.
-const KINDS: [(&str, fn(usize) -> Call); 10] = [
+/// A kind of request, and its request with a number.
+type RequestCase = (&'static str, fn(usize) -> Call);
+
+const KINDS: [RequestCase; 10] = [
     ("Q1 a user", |number| Call::get(format!("/api/users/u{}", number % USERS))),
     ("Q2 a post", |number| Call::get(format!("/api/posts/p{}", number % POSTS))),
     ("Q3 posts of a user", |number| Call::get(format!("/api/users/u{}/posts", number % USERS))),

@@ -106,11 +106,11 @@ impl BenchWorld {
 }
 
 fn users() -> Vec<Call> {
-    let authors = (0..USERS).map(|n| user(&format!("u{n}"), format!("Author {n}")));
-    authors.chain((0..READERS).map(|n| user(&format!("r{n}"), format!("Reader {n}")))).collect()
+    let authors = (0..USERS).map(|n| user(&format!("u{n}"), &format!("Author {n}")));
+    authors.chain((0..READERS).map(|n| user(&format!("r{n}"), &format!("Reader {n}")))).collect()
 }
 
-pub(crate) fn user(id: &str, name: String) -> Call {
+pub(crate) fn user(id: &str, name: &str) -> Call {
     Call::new(Method::PUT, format!("/api/users/{id}")).json(json!({"username": name}))
 }
 

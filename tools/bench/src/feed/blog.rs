@@ -40,7 +40,7 @@ impl FeedApp {
 
     /// Creates or renames the users.
     pub(super) async fn name_users(&self, name: &str) -> anyhow::Result<()> {
-        let user = |n| user(&user_id(n), format!("{name}{n}"));
+        let user = |n| user(&user_id(n), &format!("{name}{n}"));
         send_all(&self.handler, (0..USERS).map(user).collect()).await
     }
 

@@ -36,7 +36,7 @@ impl Model for V3 {
     const NAME: &'static str = "V3";
 
     fn containers() -> anyhow::Result<ContainersFile> {
-        Ok(ContainersFile::parse(include_str!("../../../../infra/containers.json"))?)
+        ContainersFile::parse(include_str!("../../../../infra/containers.json"))
     }
 
     fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self> {

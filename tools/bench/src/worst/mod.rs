@@ -129,7 +129,9 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
         ];
         rows.insert(place, row);
     }
-    rows.into_values().for_each(|row| table.row(row));
+    for row in rows.into_values() {
+        table.row(row);
+    }
     println!("{}\n\n{table}", machine::line());
     ensure!(above.is_empty(), "above a limit, or failed:\n{}", above.join("\n"));
     Ok(())
