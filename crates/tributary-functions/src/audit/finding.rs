@@ -1,9 +1,10 @@
 //! The findings of an audit, and their repairs.
 
-use crate::cosmos::{Reason, Refusal, StoreError};
 use std::fmt;
 
 use serde::Serialize;
+
+use crate::cosmos::{Reason, Refusal, StoreError};
 
 /// A divergence, in ids, names, versions and numbers: never in contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -229,10 +229,10 @@ mod tests {
                         }
                     }
                     if what == 2 {
-                    *version += 1;
-                    *created = None;
-                }
-                let created = *created.get_or_insert(time * 60 + source % 60);
+                        *version += 1;
+                        *created = None;
+                    }
+                    let created = *created.get_or_insert(time * 60 + source % 60);
                     states.push(live(&id, *version, created));
                 }
                 together.settle(&states);
