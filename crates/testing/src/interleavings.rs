@@ -1,5 +1,5 @@
 //! Interleavings: a test holds a store request of an operation back and lets another operation run. Then
-//! the request is sent, or the handler ends there.
+//! the request is sent, or the operation is dropped there, as by a crash of the handler.
 //!
 //! Two commands that are joined in one process may run one after the other: each runs until it has to
 //! wait. So a test of a race names the store request at which the other operation runs.
@@ -37,12 +37,4 @@ pub fn amid<'a, A: AppUnderTest, T: 'a>(
         operation.await
     }
     .boxed_local()
-}
-
-/// Drops the operation at its first request of a kind, as a crash of the handler does.
-pub async fn killed_at<A: AppUnderTest>(
-    at: (&World<A>, RequestKind, &str),
-    operation: impl Future<Output = ()>,
-) {
-    drop(held(at, operation).await);
 }

@@ -1,6 +1,5 @@
 //! Items as they are stored, past the app: read in their latest committed state, written as another
-//! program would write them, made unreadable, or made too large to be written again; and containers
-//! whose reads are stale.
+//! program would write them, or made unreadable; and containers whose reads are stale.
 
 use azure_data_cosmos::{
     FeedScope, Query,
@@ -11,9 +10,6 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::FrozenReplica;
 
 use crate::{AppUnderTest, World};
-
-/// The most bytes of an item as JSON (service limit).
-const MAX_ITEM_BYTES: usize = 2 * 1024 * 1024;
 
 /// Poisoned and stale stores.
 impl<A: AppUnderTest> World<A> {
@@ -110,25 +106,6 @@ impl<A: AppUnderTest> World<A> {
     pub async fn make_unreadable(&self, container: &str, id: &str, property: &str) -> Value {
         self.existing(container, id, property).await;
         self.change_item(container, id, &json!({property: {"of": "another program"}})).await
-    }
-
-    /// Makes an item so large that the store refuses each further byte with 413. The method fills a text
-    /// property, which the app must keep as it is, up to the limit of 2 MB.
-    ///
-    /// A projection that writes a longer value into many items, such as a new name, has to reach all others.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such item, or the property is not a text.
-    pub async fn make_too_large(&self, container: &str, id: &str, property: &str) {
-        let mut item = self.existing(container, id, property).await;
-        item.as_object_mut().unwrap().retain(|name, _| !name.starts_with('_'));
-        let text = item[property].as_str().unwrap_or_else(|| {
-            panic!("{property:?} of {id} in {container} is not a text: name a property that is one")
-        });
-        let room = MAX_ITEM_BYTES - item.to_string().len();
-        item[property] = json!(format!("{text}{}", "x".repeat(room)));
-        self.write_item(container, &item).await;
     }
 
     /// Makes the reads of a container stale until the result is dropped. An instance that has made no later
