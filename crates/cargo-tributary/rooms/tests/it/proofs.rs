@@ -5,8 +5,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use serde_json::Value;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, StoreError},
-    projection::{AnyProjection, Background, Effect, Projection, fan_out::FanOutProjection},
+    cosmos::Cosmos,
+    projection::{
+        AnyProjection, Background, aggregate::AggregateProjection, fan_out::FanOutProjection,
+    },
     values::CommandId,
 };
 use tributary_testing::proof::{self, Sources, Targets};
@@ -150,26 +152,12 @@ fn names_end_as_the_people_have_them() {
     proof::fan_out::<RoomsOfPeople>(names, repairs).unwrap();
 }
 
-/// A projection of `rooms` that repairs nothing.
-struct NoRepairs(Container);
-
-impl Projection for NoRepairs {
-    const FUNCTION: &'static str = "NoRepairs";
-    type Change = RoomsItem;
-
-    fn container(&self) -> &Container {
-        &self.0
-    }
-
-    async fn apply(&self, _change: &RoomsItem) -> Result<Effect, StoreError> {
-        Ok(Effect::Unchanged)
-    }
-}
-
 #[test]
 fn the_proof_finds_a_name_that_no_projection_repairs() {
+    // Another projection of `rooms`, which repairs nothing.
     let no_repairs = |cosmos: &Arc<Cosmos>, _: &_| -> Arc<dyn AnyProjection> {
-        Arc::new(NoRepairs(cosmos.container("rooms")))
+        let [rooms, counts] = ["rooms", "room-counts"].map(|id| cosmos.container(id));
+        Arc::new(AggregateProjection::<RoomCounts>::new(&rooms, &counts))
     };
     let error = proof::fan_out::<RoomsOfPeople>(names, no_repairs).unwrap_err();
     assert!(error.contains("has not the value of"), "{error}");

@@ -36,32 +36,15 @@ pub(super) fn part(context: &Context<'_>) -> Domain {
     }
 }
 
+const ITEM: &str = "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}";
+const LIST: &str = "/api/club-members/{clubMemberId}/garden-tools";
+
 fn http_functions() -> Vec<HttpFunction<GardenTools>> {
     vec![
-        put(
-            "PutGardenTool",
-            "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}",
-            Function,
-            put_garden_tool,
-        ),
-        get(
-            "GetGardenTool",
-            "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}",
-            Function,
-            get_garden_tool,
-        ),
-        delete(
-            "DeleteGardenTool",
-            "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}",
-            Function,
-            delete_garden_tool,
-        ),
-        get(
-            "ListGardenTools",
-            "/api/club-members/{clubMemberId}/garden-tools",
-            Function,
-            list_garden_tools,
-        ),
+        put("PutGardenTool", ITEM, Function, put_garden_tool),
+        get("GetGardenTool", ITEM, Function, get_garden_tool),
+        delete("DeleteGardenTool", ITEM, Function, delete_garden_tool),
+        get("ListGardenTools", LIST, Function, list_garden_tools),
     ]
 }
 
