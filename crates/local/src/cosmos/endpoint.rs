@@ -25,6 +25,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::account::REGION;
+use super::emulator::Response;
 use super::operation::ContainerPath;
 use super::store::EndpointStore;
 use super::{
@@ -106,9 +107,11 @@ impl CosmosEndpoint {
     /// If the SDK cannot create a runtime.
     pub async fn runtime(&self) -> anyhow::Result<CosmosRuntime> {
         self.store.start_expiry();
-        runtime(Arc::clone(&self.store))
-            .await
-            .context("the SDK cannot make a runtime for the in-memory account")
+        let transport = Transport { store: Arc::clone(&self.store) };
+        let driver =
+            CosmosDriverRuntimeBuilder::new().with_mock_http_client_factory(Arc::new(transport));
+        let runtime = CosmosRuntimeBuilder::from(driver).build().await;
+        runtime.context("the SDK cannot make a runtime for the in-memory account")
     }
 
     /// Returns the account's address and key, for clients that use [`CosmosEndpoint::runtime`].
@@ -209,13 +212,6 @@ impl CosmosEndpoint {
     }
 }
 
-/// Creates a runtime for `CosmosClient::builder().with_runtime(..)` that sends its requests to `store`.
-pub(super) async fn runtime(store: Arc<EndpointStore>) -> Result<CosmosRuntime, CosmosError> {
-    let driver = CosmosDriverRuntimeBuilder::new()
-        .with_mock_http_client_factory(Arc::new(Transport { store }));
-    CosmosRuntimeBuilder::from(driver).build().await
-}
-
 /// The factory that the SDK asks for, and the one client that it makes.
 #[derive(Clone, Debug)]
 struct Transport {
@@ -240,16 +236,10 @@ impl TransportClient for Transport {
         if let Some(body) = &request.body {
             core.set_body(body.clone());
         }
-        let response = self
-            .store
-            .execute(core)
-            .await
-            .map_err(|error| TransportError::new(error, RequestSentStatus::Unknown))?;
-        Ok(HttpResponse {
-            status: response.status,
-            headers: response.headers,
-            body: response.body.to_vec(),
-        })
+        let answered = self.store.execute(core).await;
+        let Response { status, headers, body, .. } =
+            answered.map_err(|error| TransportError::new(error, RequestSentStatus::Unknown))?;
+        Ok(HttpResponse { status, headers, body: body.to_vec() })
     }
 }
 

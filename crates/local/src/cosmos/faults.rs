@@ -110,12 +110,8 @@ impl Faults {
         let met = RequestFault { fault: Fault::Refused(429), retry_after_ms };
         let more =
             if random.chance(BURST_PROBABILITY) { random.index(MAX_BURST_REQUESTS) } else { 0 };
-        chaos.note(
-            ChaosKind::Throttle,
-            format_args!(
-                "{kind:?} in {container}, and {more} more; retry after {retry_after_ms} ms"
-            ),
-        );
+        let after = format_args!("{more} more; retry after {retry_after_ms} ms");
+        chaos.note(ChaosKind::Throttle, format_args!("{kind:?} in {container}, and {after}"));
         let container = container.to_owned();
         self.push(Pending { met, kind, container, times: more, by_chance: true });
         met
@@ -197,16 +193,12 @@ impl Holds {
     }
 
     pub(super) async fn wait(&self, kind: RequestKind, container: &str) {
-        if let Some(PendingHold { arrived, released, .. }) = self.take(kind, container) {
+        let held = lock(&self.0)
+            .extract_if(.., |hold| hold.kind == kind && hold.container == container)
+            .next();
+        if let Some(PendingHold { arrived, released, .. }) = held {
             let _ = arrived.send(());
             let _ = released.await;
         }
-    }
-
-    fn take(&self, kind: RequestKind, container: &str) -> Option<PendingHold> {
-        let mut pending = lock(&self.0);
-        let place =
-            pending.iter().position(|hold| hold.kind == kind && hold.container == container)?;
-        Some(pending.remove(place))
     }
 }

@@ -55,10 +55,9 @@ async fn answer(State(gateway): State<Gateway>, request: Request<Body>) -> Respo
     match executed {
         Ok(Ok(response)) if is_account => gateway.account(response),
         Ok(Ok(response)) => into_http(response),
-        Ok(Err(error)) => refuse(StatusCode::BAD_REQUEST, "BadRequest", &error.to_string()),
+        Ok(Err(error)) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),
         Err(_) => refuse(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "InternalServerError",
             "the in-memory emulator failed on this request; the log has the reason",
         ),
     }
@@ -68,24 +67,18 @@ impl Gateway {
     async fn accept(&self, request: Request<Body>) -> Result<CoreRequest, Response> {
         let (parts, body) = request.into_parts();
         if let Err(reason) = authorization::check(&parts.method, parts.uri.path(), &parts.headers) {
-            return Err(refuse(StatusCode::UNAUTHORIZED, "Unauthorized", reason));
+            return Err(refuse(StatusCode::UNAUTHORIZED, reason));
         }
         let Ok(method) = parts.method.as_str().parse::<Method>() else {
-            return Err(refuse(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "MethodNotAllowed",
-                "The requested verb is not supported.",
-            ));
+            let message = "The requested verb is not supported.";
+            return Err(refuse(StatusCode::METHOD_NOT_ALLOWED, message));
         };
         // HTTP/2 requests carry an absolute URI, whose host the store does not know.
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         let base = self.store.base_url().as_str().trim_end_matches('/');
         let Ok(url) = Url::parse(&format!("{base}{path}")) else {
-            return Err(refuse(
-                StatusCode::BAD_REQUEST,
-                "BadRequest",
-                "The path of the request is malformed.",
-            ));
+            let message = "The path of the request is malformed.";
+            return Err(refuse(StatusCode::BAD_REQUEST, message));
         };
 
         let mut core = CoreRequest::new(url, method);
@@ -113,15 +106,10 @@ async fn read_bounded(mut body: Body) -> Result<Bytes, Response> {
     let mut n_bytes = 0;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
-            refuse(
-                StatusCode::BAD_REQUEST,
-                "BadRequest",
-                &format!("The body of the request ended early: {error}"),
-            )
+            let message = format!("The body of the request ended early: {error}");
+            refuse(StatusCode::BAD_REQUEST, &message)
         })?;
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
+        let Ok(data) = frame.into_data() else { continue };
         n_bytes += data.len();
         if n_bytes <= MAX_BODY_BYTES {
             read.extend_from_slice(&data);
@@ -130,11 +118,7 @@ async fn read_bounded(mut body: Body) -> Result<Bytes, Response> {
         }
     }
     if n_bytes > MAX_BODY_BYTES {
-        return Err(refuse(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "RequestEntityTooLarge",
-            "Request size is too large",
-        ));
+        return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, "Request size is too large"));
     }
     Ok(read.freeze())
 }
@@ -152,7 +136,11 @@ fn into_http(response: StoreResponse) -> Response {
     http
 }
 
-fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
+fn refuse(status: StatusCode, message: &str) -> Response {
+    let code = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => "RequestEntityTooLarge".to_owned(),
+        _ => status.canonical_reason().unwrap_or_default().replace(' ', ""),
+    };
     let body = serde_json::json!({ "code": code, "message": message });
     let headers = [(header::CONTENT_TYPE, "application/json")];
     (status, headers, body.to_string()).into_response()

@@ -235,16 +235,11 @@ const MAX_LAG_MS: [u64; 4] = [20, 100, 500, 2_000];
 #[derive(Debug)]
 pub(super) struct Lagging {
     chaos: Chaos,
-    replicas: Vec<Lag>,
+    /// One for each of [`MAX_LAG_MS`].
+    replicas: Vec<Region>,
     moments: Mutex<Moments>,
     /// The number of splits under way: a split begins with the data of one region.
     caught_up: AtomicUsize,
-}
-
-#[derive(Debug)]
-struct Lag {
-    replica: Region,
-    most_ms: u64,
 }
 
 #[derive(Debug)]
@@ -257,11 +252,8 @@ struct Moments {
 impl Lagging {
     pub(super) fn from_chaos(chaos: Option<&Chaos>, base_url: &Url) -> Option<Self> {
         let chaos = chaos.filter(|chaos| chaos.spec().probability(ChaosKind::Stale) > 0.0)?.clone();
-        let lag = |(number, most_ms)| {
-            let replica = Region::replica(&format!("Replica {number}"), base_url)?;
-            Some(Lag { replica, most_ms })
-        };
-        let replicas: Vec<_> = MAX_LAG_MS.into_iter().enumerate().filter_map(lag).collect();
+        let replica = |number| Region::replica(&format!("Replica {number}"), base_url);
+        let replicas: Vec<_> = (0..MAX_LAG_MS.len()).filter_map(replica).collect();
         let now = Instant::now();
         let moments =
             Moments { random: chaos.fork(ChaosKind::Stale), of: vec![(now, now); replicas.len()] };
@@ -273,8 +265,8 @@ impl Lagging {
         &self.chaos
     }
 
-    pub(super) fn replicas(&self) -> impl Iterator<Item = &Region> {
-        self.replicas.iter().map(|lag| &lag.replica)
+    pub(super) fn replicas(&self) -> &[Region] {
+        &self.replicas
     }
 
     pub(super) fn is_due(&self) -> bool {
@@ -291,12 +283,12 @@ impl Lagging {
         }
         let now = Instant::now();
         let Moments { random, of } = &mut *lock(&self.moments);
-        for (lag, (since, until)) in self.replicas.iter().zip(of) {
+        for ((replica, most_ms), (since, until)) in self.replicas.iter().zip(MAX_LAG_MS).zip(of) {
             if *until <= now {
-                backend.resume(&lag.replica.name);
-                backend.pause(&lag.replica.name);
+                backend.resume(&replica.name);
+                backend.pause(&replica.name);
                 *since = now;
-                *until = now + Duration::from_millis(1 + random.below(lag.most_ms));
+                *until = now + Duration::from_millis(1 + random.below(most_ms));
             }
         }
     }
@@ -309,20 +301,15 @@ impl Lagging {
             return Vec::new();
         }
         let moments = lock(&self.moments);
-        let mut order: Vec<_> = moments
-            .of
-            .iter()
-            .zip(self.replicas())
-            .map(|((since, _), replica)| (*since, replica))
-            .collect();
-        order.sort_by_key(|(since, _)| *since);
+        let mut order: Vec<_> = moments.of.iter().zip(&self.replicas).collect();
+        order.sort_by_key(|((since, _), _)| *since);
         order.into_iter().map(|(_, replica)| replica.clone()).collect()
     }
 
     /// Delivers all writes to all replicas, also those to come. The caller holds back writes.
     pub(super) fn catch_up(&self, backend: &Emulator) {
         self.caught_up.fetch_add(1, Ordering::SeqCst);
-        for replica in self.replicas() {
+        for replica in &self.replicas {
             backend.resume(&replica.name);
         }
     }
@@ -375,9 +362,7 @@ impl Splits {
             return;
         };
         let partitions = backend.partitions(path);
-        let Some(&partition) = partitions.get(random.index(partitions.len())) else {
-            return;
-        };
+        let Some(&partition) = partitions.get(random.index(partitions.len())) else { return };
         let locked = Duration::from_millis(random.below(MAX_LOCKED_MS));
         // The backend copies the data of any region into the new partitions.
         let (alone, caught_up) = replicas.catch_up().await;
@@ -391,14 +376,9 @@ impl Splits {
                 drop(caught_up);
             });
         }
-        self.chaos.note(
-            ChaosKind::Split,
-            format_args!(
-                "partition {partition} of {}, locked for {} ms",
-                path.container,
-                locked.as_millis()
-            ),
-        );
+        let (of, ms) = (&path.container, locked.as_millis());
+        let what = format_args!("partition {partition} of {of}, locked for {ms} ms");
+        self.chaos.note(ChaosKind::Split, what);
     }
 
     fn due(&self) -> Option<Random> {

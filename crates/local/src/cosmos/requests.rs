@@ -4,16 +4,15 @@ use std::sync::Mutex;
 
 use azure_core::http::Request;
 use azure_core::http::headers::HeaderName;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::emulator::Response;
 use super::operation::{
     ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind, body_of, names_partition_key, parse,
 };
+use super::slices::{ITEM_COUNT, RANGE_ID};
 use crate::lock;
 
-const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
-const RANGE_ID: HeaderName = HeaderName::from_static("x-ms-documentdb-partitionkeyrangeid");
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
 /// A data-plane request that reached the store. Retries of an SDK are requests of their own.
@@ -61,11 +60,6 @@ pub struct StoreAnswer {
     pub request_units: f64,
 }
 
-#[derive(Deserialize)]
-struct QueryBody {
-    query: String,
-}
-
 impl StoreRequest {
     pub(super) fn new(kind: RequestKind, container: &ContainerPath, request: &Request) -> Self {
         let header = |name: HeaderName| request.headers().get_optional_string(&name);
@@ -77,10 +71,10 @@ impl StoreRequest {
             container: container.container.clone(),
             names_partition_key,
             partition_key: header(PARTITION_KEY).filter(|_| names_partition_key),
-            low_priority: header(PRIORITY_LEVEL)
-                .is_some_and(|level| level.eq_ignore_ascii_case("low")),
+            low_priority: header(PRIORITY_LEVEL).is_some_and(|it| it.eq_ignore_ascii_case("low")),
             bytes: body_of(request).len(),
-            query: parse::<QueryBody>(request).map(|body| body.query),
+            query: parse::<Value>(request)
+                .and_then(|body| Some(body["query"].as_str()?.to_owned())),
             answer: None,
         }
     }
