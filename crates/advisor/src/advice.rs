@@ -26,69 +26,55 @@ mod rank;
 mod sections;
 mod unique;
 
-pub use alternatives::{CopyUpkeep, SecondCopy};
-pub use certainty::RankCertainty;
-pub use change::KeyChange;
+use alternatives::SecondCopy;
+use certainty::RankCertainty;
+use change::KeyChange;
 pub use container::ContainerDefinition;
 pub use indexes::IndexedQuery;
-pub use load::ContainerLoad;
+use load::ContainerLoad;
 pub use rank::{RankedCandidate, rank};
 pub(crate) use sections::finding_line;
-pub use unique::{UniqueProperties, UniquenessPlan};
+pub(crate) use unique::UniqueProperties;
+use unique::UniquenessPlan;
 
 const SAME_COST_FACTOR: f64 = 1.05;
 
 /// The answer to a sample, its requests and the candidates.
 #[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Advice {
-    /// Items of the sample.
-    pub items: u64,
-    /// Their size as JSON, in bytes.
-    pub bytes: u64,
-    /// The candidates, the best first.
-    pub ranked: Vec<RankedCandidate>,
-    /// The key that the container has.
-    pub current: Option<KeyStrategy>,
-    /// The certainty of the first place, where the items are a sample.
-    pub certainty: Option<RankCertainty>,
-    /// The reasons for the first place, as sentences.
-    pub why: Vec<String>,
-    /// Second copies for the requests that do not fit the best key.
-    pub alternatives: Vec<SecondCopy>,
+pub(crate) struct Advice {
+    pub(crate) items: u64,
+    pub(crate) bytes: u64,
+    pub(crate) ranked: Vec<RankedCandidate>,
+    pub(crate) current: Option<KeyStrategy>,
+    pub(crate) certainty: Option<RankCertainty>,
+    pub(crate) why: Vec<String>,
+    pub(crate) alternatives: Vec<SecondCopy>,
     /// The load of the container with the best key, where frequencies are known.
-    pub load: Option<ContainerLoad>,
-    /// The means by which values stay unique with the best key.
-    pub unique: Vec<UniquenessPlan>,
-    /// The container with the best key.
-    pub container: ContainerDefinition,
+    pub(crate) load: Option<ContainerLoad>,
+    pub(crate) unique: Vec<UniquenessPlan>,
+    pub(crate) container: ContainerDefinition,
     /// The change of the container to the best key, where it has another.
-    pub change: Option<KeyChange>,
-    /// The limits of the data, as sentences.
-    pub unknown: Vec<String>,
+    pub(crate) change: Option<KeyChange>,
+    pub(crate) unknown: Vec<String>,
 }
 
 /// The input of advice beside the reports.
 #[derive(Clone, Debug, Default)]
-pub struct AdviceQuestion {
-    /// The kinds of requests.
-    pub requests: Vec<RequestKind>,
-    /// The key that the container has.
-    pub current: Option<KeyStrategy>,
-    /// The name of the container.
-    pub container: String,
+pub(crate) struct AdviceQuestion {
+    pub(crate) requests: Vec<RequestKind>,
+    pub(crate) current: Option<KeyStrategy>,
+    pub(crate) container: String,
     /// Items of the container, where the items are a sample of it.
-    pub items_in_container: Option<u64>,
+    pub(crate) items_in_container: Option<u64>,
     /// The reports of the candidates for each half of the items, where they are a sample.
-    pub halves: Vec<Vec<CandidateReport>>,
-    /// The properties whose values must be unique.
-    pub unique: Vec<UniqueProperties>,
+    pub(crate) halves: Vec<Vec<CandidateReport>>,
+    pub(crate) unique: Vec<UniqueProperties>,
 }
 
 impl Advice {
     /// Returns the advice, or `None` without candidates. `others` are reports of keys for a second copy, which
     /// are no candidates.
-    pub fn new(
+    pub(crate) fn new(
         reports: Vec<CandidateReport>,
         others: &[CandidateReport],
         question: &AdviceQuestion,
@@ -113,7 +99,8 @@ impl Advice {
         let certainty = RankCertainty::new(best, &question.halves);
         let unique = question.unique.iter().map(|unique| unique.plan(strategy, requests));
         let unique: Vec<_> = unique.collect();
-        let container = ContainerDefinition::new(&question.container, strategy, requests, &unique);
+        let keys: Vec<_> = unique.iter().filter_map(|plan| plan.unique_key.clone()).collect();
+        let container = ContainerDefinition::new(&question.container, strategy, requests, &keys);
         let is_current = |one: &&RankedCandidate| Some(one.strategy()) == question.current.as_ref();
         let current = ranked.iter().skip(1).find(is_current);
         Some(Self {
@@ -134,17 +121,15 @@ impl Advice {
     }
 
     /// Returns false when the items are a sample that is too small to choose the key.
-    pub fn is_decided(&self) -> bool {
+    pub(crate) fn is_decided(&self) -> bool {
         self.certainty.as_ref().is_none_or(|certainty| certainty.cheaper.is_none())
     }
 
-    /// Returns the standing of the key that the container has.
-    pub fn current(&self) -> Option<&RankedCandidate> {
+    pub(crate) fn current(&self) -> Option<&RankedCandidate> {
         self.ranked.iter().find(|standing| Some(standing.strategy()) == self.current.as_ref())
     }
 
-    /// Returns true when the key that the container has got a warning.
-    pub fn warns_of_current(&self) -> bool {
+    pub(crate) fn warns_of_current(&self) -> bool {
         self.current().is_some_and(|standing| !standing.works || !standing.warnings().is_empty())
     }
 }
@@ -160,7 +145,7 @@ fn complexity(strategy: &KeyStrategy) -> usize {
 
 impl RankedCandidate {
     /// Returns the complexity of the key as a word: the guide's column "Complexity".
-    pub fn complexity(&self) -> &'static str {
+    pub(crate) fn complexity(&self) -> &'static str {
         match complexity(self.strategy()) {
             0 | 1 => "simple",
             2 => "medium",

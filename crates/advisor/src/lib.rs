@@ -20,7 +20,7 @@ mod findings;
 mod limits;
 #[cfg(feature = "cosmos")]
 mod live;
-pub mod monitor;
+mod monitor;
 mod options;
 mod output;
 mod population;
@@ -30,7 +30,7 @@ pub mod request;
 pub mod sample;
 mod selector;
 mod sketch;
-pub mod traffic;
+mod traffic;
 mod unseen;
 mod words;
 

@@ -25,8 +25,7 @@ use crate::{
     words::{bytes, float, percent, thousands, whole},
 };
 
-/// The check of the evenness of the request units over the logical partitions.
-pub const SKEWED_REQUESTS: &str = "skewed-requests";
+pub(crate) const SKEWED_REQUESTS: &str = "skewed-requests";
 
 /// The number of partitions below which a Gini coefficient says little, and the number of queries below which
 /// a share of them says little. The alerts of Tributary's `infra/` have the same bounds.
@@ -43,94 +42,76 @@ const MAX_KEY_CHARACTERS: usize = 60;
 
 /// The monitor of a container: counts the items of a sample by the container's own key.
 #[derive(Debug)]
-pub struct PartitionMonitor {
+pub(crate) struct PartitionMonitor {
     counts: SampleCounts,
     strategy: KeyStrategy,
 }
 
-/// The state of a container's partitions.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PartitionMetrics {
-    /// The partition key.
-    pub partition_key: KeyStrategy,
-    /// Items of the sample.
-    pub items: u64,
-    /// Items of the container.
-    pub items_in_container: u64,
-    /// Logical partitions.
-    pub partitions: EstimatedNumber,
+pub(crate) struct PartitionMetrics {
+    pub(crate) partition_key: KeyStrategy,
+    pub(crate) items: u64,
+    pub(crate) items_in_container: u64,
+    pub(crate) partitions: EstimatedNumber,
     /// The mean size of a logical partition, in bytes as JSON.
-    pub average_partition_size: f64,
+    pub(crate) average_partition_size: f64,
     /// Logical partitions that hold the most bytes, the largest first.
-    pub largest_partitions: Vec<PartitionSize>,
+    pub(crate) largest_partitions: Vec<PartitionSize>,
     /// Logical partitions that use the most request units, the hottest first. Empty without measurements.
-    pub hot_partitions: Vec<HotPartition>,
+    pub(crate) hot_partitions: Vec<HotPartition>,
     /// The share of queries that go to several partitions. `None` where nothing tells.
-    pub cross_partition_query_rate: Option<f64>,
-    /// Gini coefficients.
-    pub skew: PartitionSkew,
+    pub(crate) cross_partition_query_rate: Option<f64>,
+    pub(crate) skew: PartitionSkew,
     /// The measured use. `None` without measurements.
-    pub measured: Option<PartitionUse>,
-    /// The findings, the gravest first.
-    pub findings: Vec<Finding>,
-    /// The limits of the data, as sentences.
-    pub unknown: Vec<String>,
+    pub(crate) measured: Option<PartitionUse>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) unknown: Vec<String>,
 }
 
-/// A logical partition and its use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HotPartition {
+pub(crate) struct HotPartition {
     /// Its name in the measurements.
-    pub name: String,
+    pub(crate) name: String,
     /// Its key as a JSON array, where it is known.
-    pub key: Option<String>,
-    /// Its request units.
-    pub request_units: f64,
+    pub(crate) key: Option<String>,
+    pub(crate) request_units: f64,
     /// Its share of all request units of the container.
-    pub share: f64,
+    pub(crate) share: f64,
 }
 
-/// A logical partition and its size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PartitionSize {
-    /// Its key as a JSON array.
-    pub key: String,
+pub(crate) struct PartitionSize {
+    pub(crate) key: String,
     /// Bytes of its items as JSON in the container, or the store's own size.
-    pub bytes: f64,
-    /// True when the size is that of the store.
-    pub is_of_the_store: bool,
+    pub(crate) bytes: f64,
+    pub(crate) is_of_the_store: bool,
 }
 
 /// The Gini coefficients over logical partitions: 0 when all have the same, near 1 when one has all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PartitionSkew {
-    /// Of the items.
-    pub items: f64,
-    /// Of the bytes.
-    pub bytes: f64,
-    /// Of the request units.
-    pub request_units: Option<f64>,
+pub(crate) struct PartitionSkew {
+    pub(crate) items: f64,
+    pub(crate) bytes: f64,
+    pub(crate) request_units: Option<f64>,
 }
 
 impl PartitionMonitor {
-    /// Creates a monitor of a container with this partition key.
-    pub fn new(strategy: KeyStrategy) -> Self {
+    pub(crate) fn new(strategy: KeyStrategy) -> Self {
         let options = ValidationOptions::default();
         Self { counts: SampleCounts::new(vec![strategy.clone()], Vec::new(), options), strategy }
     }
 
-    /// Counts items of the sample.
-    pub fn add(&mut self, items: &[SampleItem]) {
+    pub(crate) fn add(&mut self, items: &[SampleItem]) {
         self.counts.add(items);
     }
 
     /// Returns the metrics. `items_in_container` is given where the items are a random sample of it. `None` without
     /// items.
-    pub fn metrics(
+    pub(crate) fn metrics(
         mut self,
         items_in_container: Option<u64>,
         measured: Option<PartitionUse>,
@@ -205,64 +186,59 @@ impl PartitionMonitor {
     }
 }
 
+impl HotPartition {
+    fn label(&self) -> &str {
+        self.key.as_deref().unwrap_or(&self.name)
+    }
+}
+
 impl PartitionMetrics {
-    /// Returns true when there is a warning.
-    pub fn has_warning(&self) -> bool {
+    pub(crate) fn has_warning(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Warning)
     }
 
     /// Adds the findings of the guide's alerts, and the limits of the data.
     fn check(&mut self) {
-        let mut found = Vec::new();
-        let mut warn = |code, measured, sentence| {
-            found.push(Finding::new(code, measured, ALERTS_SOURCE, sentence));
-        };
-        if let Some(large) = self.largest_partitions.first()
-            && large.bytes > LARGE_PARTITION_BYTES
-            && large.is_of_the_store
-        {
-            let sentence = format!(
-                "{} holds {:.1} GB, and at 20 GB the store refuses writes to it. A hierarchical key \
-                 splits it further.",
-                large.key,
-                large.bytes / GB
-            );
-            warn(LARGE_PARTITION, [LARGE_PARTITION_BYTES, large.bytes], sentence);
-        }
         let measured = self.measured.clone().unwrap_or_default();
         let has_load = measured.request_units > MIN_SHARE_REQUEST_UNITS;
-        if let Some(hot) = self.hot_partitions.first()
-            && hot.share > HOT_SHARE
-            && has_load
-            && measured.partitions > 1.0
-        {
+        let large = self.largest_partitions.first().filter(|large| large.is_of_the_store);
+        let large = large.map(|PartitionSize { key, bytes, .. }| {
+            let sentence = format!(
+                "{key} holds {:.1} GB, and at 20 GB the store refuses writes to it. A hierarchical key splits it further.",
+                bytes / GB
+            );
+            (*bytes, sentence)
+        });
+        let hot = self.hot_partitions.first().filter(|_| has_load && measured.partitions > 1.0);
+        let hot = hot.map(|hot| {
             let sentence = format!(
                 "{} takes {} of the request units. Spread it over suffixes, cache what is read, or \
                  choose a key that splits it.",
-                hot.key.as_deref().unwrap_or(&hot.name),
+                hot.label(),
                 percent(hot.share)
             );
-            warn(HOT_PARTITION, [HOT_SHARE, hot.share], sentence);
+            (hot.share, sentence)
+        });
+        let rate = self.cross_partition_query_rate;
+        let crossing = rate.filter(|_| measured.queries >= MIN_RATE_QUERIES).map(|rate| {
+            let rate_text = percent(rate);
+            let sentence = "of the queries name no partition key, so each asks all physical partitions.";
+            (rate, format!("{rate_text} {sentence}"))
+        });
+        let is_told = has_load && measured.partitions >= MIN_SKEW_PARTITIONS;
+        let skewed = self.skew.request_units.filter(|_| is_told);
+        let few = || "A few logical partitions take most of the request units.".to_owned();
+        for (code, threshold, found) in [
+            (LARGE_PARTITION, LARGE_PARTITION_BYTES, large),
+            (HOT_PARTITION, HOT_SHARE, hot),
+            (CROSS_PARTITION_QUERIES, MAX_CROSS_PARTITION_SHARE, crossing),
+            (SKEWED_REQUESTS, SKEWED_GINI, skewed.map(|gini| (gini, few()))),
+        ] {
+            let found = found.filter(|(measured, _)| *measured > threshold);
+            self.findings.extend(found.map(|(measured, sentence)| {
+                Finding::new(code, [threshold, measured], ALERTS_SOURCE, sentence)
+            }));
         }
-        if let Some(rate) = self.cross_partition_query_rate
-            && rate > MAX_CROSS_PARTITION_SHARE
-            && measured.queries >= MIN_RATE_QUERIES
-        {
-            let sentence = format!(
-                "{} of the queries name no partition key, so each asks all physical partitions.",
-                percent(rate)
-            );
-            warn(CROSS_PARTITION_QUERIES, [MAX_CROSS_PARTITION_SHARE, rate], sentence);
-        }
-        if let Some(gini) = self.skew.request_units
-            && gini > SKEWED_GINI
-            && measured.partitions >= MIN_SKEW_PARTITIONS
-            && has_load
-        {
-            let sentence = "A few logical partitions take most of the request units.".to_owned();
-            warn(SKEWED_REQUESTS, [SKEWED_GINI, gini], sentence);
-        }
-        self.findings.extend(found);
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         if self.items < self.items_in_container {
             self.unknown.push(format!(
@@ -324,8 +300,7 @@ impl PartitionMetrics {
         let mut hottest = Table::new("HOTTEST PARTITIONS | REQUEST UNITS | SHARE");
         for hot in &self.hot_partitions {
             let units = format!("{:.2}", hot.request_units);
-            let label = hot.key.as_deref().unwrap_or(&hot.name);
-            hottest.row([shortened(label), units, percent(hot.share)]);
+            hottest.row([shortened(hot.label()), units, percent(hot.share)]);
         }
         Section::new("Requests", vec![Block::Sentences(sentences), Block::Table(hottest)])
     }

@@ -75,7 +75,6 @@ impl CandidateEstimates {
 
 /// The estimates of a candidate and the findings about them.
 #[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct CandidateReport {
     /// The estimates.
     #[serde(flatten)]
@@ -96,7 +95,6 @@ impl CandidateReport {
 
 /// A number that is exact, or estimated between two bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct EstimatedNumber {
     /// The number.
     pub value: f64,
@@ -117,7 +115,6 @@ impl EstimatedNumber {
 
 /// The distribution of items, bytes or request units over the logical partitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Distribution {
     /// The Gini coefficient: 0 when all partitions have the same, near 1 when one has all.
     pub gini: f64,
@@ -140,7 +137,6 @@ impl Distribution {
 
 /// A logical partition and its share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct KeyShare {
     /// The key as the service takes it: a JSON array of the values of its levels.
     pub key: String,
@@ -289,7 +285,6 @@ pub struct KeyRisk {
 
 /// An anti-pattern or a failed check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Its name in kebab case, such as `hot-partition`.
     pub code: &'static str,

@@ -81,7 +81,7 @@ pub enum RequestOperation {
 
 /// A write of a transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct TransactionStep {
     /// The operation: create, replace, upsert, patch or delete; a read of an item is allowed, too.
     pub operation: RequestOperation,

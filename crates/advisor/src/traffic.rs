@@ -34,13 +34,12 @@ mod queries;
 mod rows;
 mod tables;
 
-pub use partitions::PartitionUse;
+pub(crate) use partitions::PartitionUse;
 use rows::TrafficRow;
 use tables::TrafficTables;
 
-/// The measured traffic of a container.
 #[derive(Debug, Default)]
-pub struct Traffic {
+pub(crate) struct Traffic {
     rows: u64,
     container: Option<String>,
     days_of_rows: Option<f64>,
@@ -52,17 +51,13 @@ pub struct Traffic {
     tables: TrafficTables,
 }
 
-/// A summary of measured traffic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TrafficSummary {
-    /// Rows that were read.
-    pub rows: u64,
-    /// Days of the rows.
-    pub days: f64,
+pub(crate) struct TrafficSummary {
+    pub(crate) rows: u64,
+    pub(crate) days: f64,
     /// Sentences about hot and large logical partitions of the current key, about throttling, and about the
     /// limits of the rows.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl TrafficSummary {
@@ -76,12 +71,11 @@ impl TrafficSummary {
 impl Traffic {
     /// Creates traffic of one container, or of the only one that the rows name. `days` is the time of the
     /// rows, where they have none.
-    pub fn new(container: Option<&str>, days: Option<f64>) -> Self {
+    pub(crate) fn new(container: Option<&str>, days: Option<f64>) -> Self {
         Self { container: container.map(str::to_owned), days_of_rows: days, ..Self::default() }
     }
 
-    /// Adds the rows of a file.
-    pub fn read(&mut self, from: impl BufRead) -> anyhow::Result<()> {
+    pub(crate) fn read(&mut self, from: impl BufRead) -> anyhow::Result<()> {
         let mut first: Option<String> = None;
         let before = self.rows;
         rows::read(from, |row| {
@@ -119,7 +113,7 @@ impl Traffic {
 
     /// Returns the kinds of requests with their frequencies. Requests that stay in one logical partition
     /// name the properties of `current`, the container's key.
-    pub fn requests(&self, current: Option<&KeyStrategy>) -> anyhow::Result<Vec<RequestKind>> {
+    pub(crate) fn requests(&self, current: Option<&KeyStrategy>) -> anyhow::Result<Vec<RequestKind>> {
         let containers = &self.tables.containers;
         if self.container.is_none() && containers.len() > 1 {
             let names: Vec<_> = containers.iter().map(String::as_str).collect();
@@ -130,7 +124,7 @@ impl Traffic {
 
     /// Sets the frequency of each request that has the name of a function, by the calls in the handler's lines.
     /// Returns the functions without a request of their name.
-    pub fn frequencies(&self, requests: &mut [RequestKind]) -> anyhow::Result<Vec<String>> {
+    pub(crate) fn frequencies(&self, requests: &mut [RequestKind]) -> anyhow::Result<Vec<String>> {
         let days = self.days()?;
         let mut others = Vec::new();
         for (function, calls) in &self.tables.functions {
@@ -144,8 +138,7 @@ impl Traffic {
         Ok(others)
     }
 
-    /// Returns the summary of the traffic.
-    pub fn measured(&self) -> anyhow::Result<TrafficSummary> {
+    pub(crate) fn measured(&self) -> anyhow::Result<TrafficSummary> {
         Ok(TrafficSummary { rows: self.rows, days: self.days()?, notes: self.notes() })
     }
 

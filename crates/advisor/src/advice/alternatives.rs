@@ -24,49 +24,42 @@ const MAX_COPY_COST_SHARE: f64 = 0.8;
 
 const MAX_COPIES: usize = 3;
 
-/// A second copy for one kind of request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SecondCopy {
-    /// The kind of request.
-    pub request: String,
-    /// The key of the copy.
-    pub strategy: KeyStrategy,
+pub(crate) struct SecondCopy {
+    pub(crate) request: String,
+    pub(crate) strategy: KeyStrategy,
     /// Request units of one request now.
-    pub now: f64,
+    pub(crate) now: f64,
     /// Request units of one request from the copy.
-    pub then: f64,
-    /// Requests a day.
-    pub per_day: f64,
+    pub(crate) then: f64,
+    pub(crate) per_day: f64,
     /// The costs of the copy, where the frequency of writes is known.
-    pub upkeep: Option<CopyUpkeep>,
+    pub(crate) upkeep: Option<CopyUpkeep>,
     /// Warnings about the key of the copy.
-    pub limits: Vec<&'static str>,
+    pub(crate) limits: Vec<&'static str>,
 }
 
 /// The costs of a copy, in request units a day.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CopyUpkeep {
-    /// As a global secondary index.
-    pub global_secondary_index: f64,
-    /// As a projection.
-    pub projection: f64,
+pub(crate) struct CopyUpkeep {
+    pub(crate) global_secondary_index: f64,
+    pub(crate) projection: f64,
 }
 
 impl SecondCopy {
-    /// Returns the request units that the requests save a day.
-    pub fn saves(&self) -> f64 {
+    pub(crate) fn saves(&self) -> f64 {
         (self.now - self.then) * self.per_day
     }
 
     /// Returns true when the requests save more than the cheaper copy costs.
-    pub fn pays(&self) -> Option<bool> {
+    pub(crate) fn pays(&self) -> Option<bool> {
         self.upkeep.map(|upkeep| self.saves() > upkeep.global_secondary_index)
     }
 
     /// Returns the number of requests a day from which on the cheaper copy pays.
-    pub fn pays_from(&self) -> Option<f64> {
+    pub(crate) fn pays_from(&self) -> Option<f64> {
         let each = self.now - self.then;
         self.upkeep.filter(|_| each > 0.0).map(|upkeep| upkeep.global_secondary_index / each)
     }

@@ -12,14 +12,12 @@ use crate::report::CandidateReport;
 
 const MISTAKE_FACTOR: f64 = 4.0 / 3.0;
 
-/// The certainty of the first key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RankCertainty {
+pub(crate) struct RankCertainty {
     /// The first key of each half.
-    pub first: Vec<KeyStrategy>,
+    pub(crate) first: Vec<KeyStrategy>,
     /// A key that costs less by a quarter and more in a half.
-    pub cheaper: Option<KeyStrategy>,
+    pub(crate) cheaper: Option<KeyStrategy>,
 }
 
 impl RankCertainty {

@@ -16,24 +16,19 @@ use crate::{
 
 const MAX_PLANNED_DAYS: f64 = 3.0 * 365.0;
 
-/// The change from one key to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct KeyChange {
-    /// The key that the container has.
-    pub from: KeyStrategy,
-    /// The key that it gets.
-    pub to: KeyStrategy,
-    /// Items of the container.
-    pub items: f64,
-    /// Request units to read all items.
-    pub read: f64,
-    /// Request units to write all items.
-    pub write: f64,
+pub(crate) struct KeyChange {
+    pub(crate) from: KeyStrategy,
+    pub(crate) to: KeyStrategy,
+    pub(crate) items: f64,
+    /// Request units to read and to write all items.
+    pub(crate) read: f64,
+    pub(crate) write: f64,
     /// Request units a day that the new key saves.
-    pub saves_per_day: Option<f64>,
+    pub(crate) saves_per_day: Option<f64>,
     /// True when the service can copy the items as they are: not where the new key is computed.
-    pub can_be_copied: bool,
+    pub(crate) can_be_copied: bool,
 }
 
 impl KeyChange {

@@ -5,17 +5,13 @@ use cosmos_model::partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{
-    UniquenessPlan,
-    indexes::{IndexPaths, IndexedQuery, SortedPath, queries},
-};
+use super::indexes::{IndexPaths, IndexedQuery, SortedPath, queries};
 use crate::{findings::is_computed, request::RequestKind};
 
 const MAX_LINE_BYTES: usize = 70;
 
 /// The definition of a container.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct ContainerDefinition {
     /// The entry of `containers.json`.
     pub entry: Value,
@@ -38,12 +34,12 @@ pub struct ComputedProperty {
 }
 
 impl ContainerDefinition {
-    /// Returns the definition of a container with this key, for these requests.
+    /// Returns the definition of a container with this key and these unique keys, for these requests.
     pub fn new(
         name: &str,
         strategy: &KeyStrategy,
         requests: &[RequestKind],
-        unique: &[UniquenessPlan],
+        unique: &[Vec<PropertyPath>],
     ) -> Self {
         let levels = strategy.levels();
         let n_computed = levels.iter().filter(|level| is_computed(level)).count();
@@ -67,8 +63,7 @@ impl ContainerDefinition {
             "partitionKey": {"paths": paths, "kind": kind, "version": 2},
             "indexingPolicy": indexing_policy(indexes),
         });
-        let unique = unique.iter().filter_map(|plan| plan.unique_key.as_ref());
-        let unique: Vec<_> = unique.map(|paths| json!({"paths": paths})).collect();
+        let unique: Vec<_> = unique.iter().map(|paths| json!({"paths": paths})).collect();
         if !unique.is_empty() {
             entry["uniqueKeyPolicy"] = json!({"uniqueKeys": unique});
         }

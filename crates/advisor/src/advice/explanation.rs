@@ -221,20 +221,9 @@ fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<Str
             "No second copy of those measured makes them cheaper. {strategy} is the least bad."
         ),
         copies => {
-            let copies = copies.iter().map(|copy| {
-                let saves = about(copy.saves());
-                let SecondCopy { strategy, request, .. } = copy;
-                let costs = copy.upkeep.map(|upkeep| {
-                    format!(
-                        " and costs {} RU a day as a global secondary index and {} as a projection",
-                        about(upkeep.global_secondary_index),
-                        about(upkeep.projection)
-                    )
-                });
-                let costs = costs.unwrap_or_default();
-                format!("a second copy under {strategy} for \"{request}\", which saves {saves} RU a day{costs}")
-            });
-            format!("Keep {strategy}, and make {}.", copies.collect::<Vec<_>>().join(", and "))
+            let copies = copies.iter().map(|copy| format!("\"{}\"", copy.request));
+            let copies = copies.collect::<Vec<_>>().join(", ");
+            format!("Keep {strategy}, and see below what a second copy for {copies} saves and costs.")
         }
     };
     Some(format!(

@@ -25,7 +25,6 @@ const MAX_COMPOSITE_PATHS: usize = 8;
 
 /// A query in the form that its index serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct IndexedQuery {
     /// The kind of request that sends it.
     pub kind: String,

@@ -17,20 +17,16 @@ use crate::{
 const MAX_SHARES: usize = 100;
 const MAX_TOLD_SHARES: usize = 8;
 
-/// The load of a container with a key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContainerLoad {
+pub(crate) struct ContainerLoad {
     /// Request units a day of reads and queries.
-    pub reads: f64,
+    pub(crate) reads: f64,
     /// Request units a day of writes.
-    pub writes: f64,
-    /// Bytes of the container as JSON.
-    pub bytes: f64,
-    /// Physical partitions.
-    pub partitions: f64,
+    pub(crate) writes: f64,
+    pub(crate) bytes: f64,
+    pub(crate) partitions: f64,
     /// The share of each in the load, the largest first; at most a hundred.
-    pub shares: Vec<f64>,
+    pub(crate) shares: Vec<f64>,
 }
 
 impl ContainerLoad {

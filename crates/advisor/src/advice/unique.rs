@@ -25,28 +25,24 @@ const MAX_UNIQUE_KEY_PATHS: usize = 16;
 
 /// Properties whose values together come once in the container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UniqueProperties(Vec<PropertyPath>);
+pub(crate) struct UniqueProperties(Vec<PropertyPath>);
 
 /// The means by which a container with a key keeps values unique.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct UniquenessPlan {
-    /// The properties.
-    pub properties: Vec<PropertyPath>,
+pub(crate) struct UniquenessPlan {
+    pub(crate) properties: Vec<PropertyPath>,
     /// The paths of the unique key that keeps them unique. `None` where the id does, or nothing in the
     /// container can.
-    pub unique_key: Option<Vec<PropertyPath>>,
-    /// The consequences.
-    pub sentence: String,
+    pub(crate) unique_key: Option<Vec<PropertyPath>>,
+    pub(crate) sentence: String,
 }
 
 impl UniqueProperties {
-    /// Returns the properties.
-    pub fn paths(&self) -> &[PropertyPath] {
+    pub(crate) fn paths(&self) -> &[PropertyPath] {
         &self.0
     }
 
-    /// Returns the means of a container with this key to keep these values unique, and their costs.
     pub(super) fn plan(&self, strategy: &KeyStrategy, requests: &[RequestKind]) -> UniquenessPlan {
         let is_level = |path: &PropertyPath| {
             strategy.levels().iter().any(|level| *level == [KeyPart::Value(path.clone())])

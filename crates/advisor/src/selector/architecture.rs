@@ -17,7 +17,6 @@ pub(crate) enum ContainerArchitecture {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct ContainerDecision {
     pub(crate) architecture: ContainerArchitecture,
     pub(crate) reasons: Vec<String>,

@@ -15,7 +15,6 @@ const MAX_MONTHLY_READINGS_PER_DAY: u32 = 1000;
 const FEW_TENANTS: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct KeyDecision {
     pub(crate) kind: StrategyKind,
     pub(crate) strategy: KeyStrategy,

@@ -29,7 +29,6 @@ pub(super) const MANY_ITEMS: u64 = 1_000_000;
 
 /// A statement of the guide, with the verdict of the characteristics on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct GuideStatement {
     pub(crate) says: &'static str,
     /// True where it holds. `None` where the characteristics do not tell.

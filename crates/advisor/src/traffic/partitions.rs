@@ -13,19 +13,16 @@ const MAX_HOT_PARTITIONS: usize = 10;
 /// counts and not that of the handler's lines: the tables know all clients of the account.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PartitionUse {
-    /// Request units.
-    pub request_units: f64,
+pub(crate) struct PartitionUse {
+    pub(crate) request_units: f64,
     /// Used logical partitions; by the handler's lines, the most of a minute.
-    pub partitions: f64,
+    pub(crate) partitions: f64,
     /// The Gini coefficient of the request units of the partitions.
-    pub gini: Option<f64>,
-    /// Queries.
-    pub queries: f64,
+    pub(crate) gini: Option<f64>,
+    pub(crate) queries: f64,
     /// Queries of several partitions.
-    pub cross_partition_queries: f64,
-    /// Requests that were answered with 429.
-    pub throttled: f64,
+    pub(crate) cross_partition_queries: f64,
+    pub(crate) throttled: f64,
     #[serde(skip)]
     pub(crate) hottest: Vec<(String, f64)>,
     #[serde(skip)]
@@ -35,8 +32,7 @@ pub struct PartitionUse {
 }
 
 impl Traffic {
-    /// Returns the use of the partitions of the container.
-    pub fn partition_use(&self) -> anyhow::Result<PartitionUse> {
+    pub(crate) fn partition_use(&self) -> anyhow::Result<PartitionUse> {
         let TrafficTables { keys, sizes, handler, throttled, .. } = &self.tables;
         let (queries, cross_partition_queries) = self.tables.crossing_queries();
         ensure!(

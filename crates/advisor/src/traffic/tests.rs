@@ -71,25 +71,6 @@ fn rows_of_the_command_line_tell_queries_in_one_partition_from_others() {
 }
 
 #[test]
-fn texts_of_queries_tell_their_filters() {
-    let texts = "\
-{\"TimeGenerated\":\"2026-11-21T00:00:00Z\",\"QueryText\":\"SELECT * FROM c WHERE c.userId = @p ORDER BY c.createdAt DESC\",\"count_\":30}
-{\"TimeGenerated\":\"2026-11-22T00:00:00Z\",\"QueryText\":\"SELECT * FROM c WHERE c.tag = 'rust'\",\"count_\":10}
-";
-    let requests = "{\"TimeGenerated\":\"2026-11-22T00:00:00Z\",\"OperationName\":\"Query\",\"RequestCharge\":900,\"Requests\":20}";
-    let kinds = kinds(&traffic(&[texts, requests]));
-    assert_eq!(
-        kinds,
-        [
-            json!({"kind": "query by /tag", "operation": "query", "filters": {"/tag": "?"},
-                "frequency": {"perDay": 2.5}}),
-            json!({"kind": "query by /userId, ordered by /createdAt desc", "operation": "query",
-                "filters": {"/userId": "?"}, "orderBy": "/createdAt desc", "frequency": {"perDay": 7.5}}),
-        ]
-    );
-}
-
-#[test]
 fn queries_that_differ_in_their_last_filter_are_two_kinds() {
     let text = |last: &str| {
         let filter =
@@ -112,20 +93,6 @@ fn large_partitions_and_throttled_requests_are_noted() {
         "{notes:?}"
     );
     assert!(notes[1].contains("1 request got 429"), "{notes:?}");
-}
-
-#[test]
-fn lines_of_the_handler_give_frequencies_to_requests_of_their_name() {
-    let line = json!({"timestamp": "2026-11-22T00:00:00Z", "message": "Answered a request",
-        "function": "GetUserPosts", "request_charge_ru": 3.1});
-    let within = json!({"TimeGenerated": "2026-11-22T12:00:00Z",
-        "Message": json!({"timestamp": "2026-11-22T12:00:00Z", "message": "Answered a request", "function": "LikePost"}).to_string()});
-    let traffic = traffic(&[&format!("{line}\n{line}\n{within}")]);
-    let mut requests: Vec<RequestKind> = vec![
-        serde_json::from_value(json!({"kind": "GetUserPosts", "operation": "query"})).unwrap(),
-    ];
-    let others = traffic.frequencies(&mut requests).unwrap();
-    assert_eq!((requests[0].per_day(), others), (Some(4.0), vec!["LikePost".to_owned()]));
 }
 
 #[test]
