@@ -17,10 +17,9 @@
 //!    not name its key must first find the item by a query.
 
 use cosmos_model::charges::MAX_MODEL_ERROR;
-use rayon::prelude::*;
 
 use crate::{
-    counts::{SampleCounts, candidate::CandidateCounts, request::RequestCounts},
+    counts::{candidate::CandidateCounts, request::RequestCounts},
     limits::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
     population::Population,
     report::{CandidateEstimates, EstimatedNumber, RequestEstimates},
@@ -38,30 +37,19 @@ use cost::{CostBasis, KeyPrefixes, RequestVisits};
 use load::PartitionLoads;
 use model::ContainerModel;
 
-#[derive(Debug)]
-pub(crate) struct Estimates<'a> {
-    pub(crate) candidates: Vec<CandidateEstimates>,
-    pub(crate) model: ContainerModel<'a>,
-}
-
-impl<'a> Estimates<'a> {
-    pub(crate) fn new(counts: &'a SampleCounts) -> Self {
-        let model = ContainerModel::new(counts);
-        let candidates = counts.candidates.par_iter().with_max_len(1);
-        let candidates = candidates.map(|candidate| estimate(candidate, &model)).collect();
-        Self { candidates, model }
-    }
-}
-
-fn estimate(candidate: &CandidateCounts, model: &ContainerModel<'_>) -> CandidateEstimates {
+pub(crate) fn estimate(
+    candidate: &CandidateCounts,
+    model: &ContainerModel<'_>,
+) -> CandidateEstimates {
     let partitions = Population::new(&candidate.partitions, model.draw);
     let times = hotness::times(candidate, model.time);
     let hotness = hotness::hotness(candidate, times.as_ref());
-    let peak = model.options.peak_over_mean.or(hotness.as_ref().map(|hot| hot.peak_over_mean));
+    let peak = hotness.as_ref().map(|hot| hot.peak_over_mean);
     let (physical_partitions, requests) = costs(candidate, &partitions, peak, model);
     let load = PartitionLoads::new(candidate, &partitions.groups, model, &requests, peak);
     let is_read_or_change =
         |kind: &RequestCounts, _: &_| kind.request.operation != RequestOperation::Create;
+    let value = per_day(&requests);
     let mut estimates = CandidateEstimates {
         strategy: candidate.strategy.clone(),
         items: candidate.n_items,
@@ -72,7 +60,12 @@ fn estimate(candidate: &CandidateCounts, model: &ContainerModel<'_>) -> Candidat
         by_request_units: load.by_request_units(),
         growth: load.growth(),
         risks: Vec::new(),
-        request_units_per_day: EstimatedNumber::within(per_day(&requests), MAX_MODEL_ERROR),
+        request_units_per_day: EstimatedNumber {
+            value,
+            exact: false,
+            low: value * (1.0 - MAX_MODEL_ERROR),
+            high: value * (1.0 + MAX_MODEL_ERROR),
+        },
         aligned: share(model, &requests, is_read_or_change, |cost| cost.names.is_one_place()),
         cross_partition: share(model, &requests, |_, cost| cost.is_query, |cost| cost.fans_out),
         requests,

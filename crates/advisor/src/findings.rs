@@ -6,6 +6,7 @@
 //! [`Severity::Notice`]. Findings that cost or fail at any size stay warnings.
 
 use cosmos_model::partitioning::KeyPart;
+use rayon::prelude::*;
 
 use crate::{
     checks::{
@@ -16,7 +17,8 @@ use crate::{
         MIN_WINDOW_WRITES, MISSING_KEY, NOT_ALIGNED, NULL_KEY, SKEWED_DISTRIBUTION, SKEWED_GINI,
         SPANNING_TRANSACTION, THROUGHPUT_LIMIT,
     },
-    estimates::{Estimates, model::ContainerModel},
+    counts::SampleCounts,
+    estimates::{estimate, model::ContainerModel},
     limits::{GB, PARTITION_BYTES, PARTITION_REQUEST_UNITS},
     report::{CandidateEstimates, CandidateReport, Finding, Severity},
     request::RequestOperation,
@@ -25,16 +27,16 @@ use crate::{
 
 mod unknown;
 
-/// Finds the anti-patterns and failed checks of each candidate by its estimates. The reports are in the order
-/// of the candidates.
-pub(crate) fn find(estimates: Estimates<'_>) -> Vec<CandidateReport> {
-    let Estimates { candidates, model } = estimates;
-    let report = |estimates: CandidateEstimates| CandidateReport {
-        findings: findings(&estimates, &model),
-        unknown: unknown::unknown(&estimates, &model),
-        estimates,
+/// Returns the estimates of each candidate, in their order, with its anti-patterns and failed checks.
+pub(crate) fn reports(counts: &SampleCounts) -> Vec<CandidateReport> {
+    let model = ContainerModel::new(counts);
+    let report = |candidate| {
+        let estimates = estimate(candidate, &model);
+        let findings = findings(&estimates, &model);
+        let unknown = unknown::unknown(&estimates, &model);
+        CandidateReport { estimates, findings, unknown }
     };
-    candidates.into_iter().map(report).collect()
+    counts.candidates.par_iter().with_max_len(1).map(report).collect()
 }
 
 fn findings(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Vec<Finding> {

@@ -40,7 +40,6 @@ pub use report::CandidateReport;
 pub use request::RequestKind;
 
 use counts::SampleCounts;
-use estimates::Estimates;
 
 /// Reads a sample to its end and returns a report for each candidate, in their order.
 ///
@@ -62,6 +61,5 @@ pub fn validate(
 ) -> anyhow::Result<Vec<CandidateReport>> {
     let mut counts = SampleCounts::new(candidates, requests, options);
     sample::read(sample, |items| counts.add(items))?;
-    let estimates = Estimates::new(&counts);
-    Ok(findings::find(estimates))
+    Ok(findings::reports(&counts))
 }

@@ -24,7 +24,7 @@ const UNREACHABLE: &str = "the account cannot be reached";
 
 pub(crate) struct LiveContainer {
     client: ContainerClient,
-    key: KeyStrategy,
+    pub(crate) key: KeyStrategy,
 }
 
 impl LiveContainer {
@@ -47,10 +47,6 @@ impl LiveContainer {
         let key =
             paths.parse().with_context(|| format!("the partition key {paths} cannot be read"))?;
         Ok(Self { client, key })
-    }
-
-    pub(crate) fn key(&self) -> &KeyStrategy {
-        &self.key
     }
 
     /// Queries all physical partitions, with low priority where the account has priorities.

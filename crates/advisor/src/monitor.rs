@@ -10,7 +10,7 @@ use serde::Serialize;
 use twox_hash::XxHash64;
 
 use crate::{
-    Estimates, SampleCounts, ValidationOptions,
+    SampleCounts,
     advice::finding_line,
     checks::{
         ALERTS_SOURCE, CROSS_PARTITION_QUERIES, HOT_PARTITION, HOT_SHARE, LARGE_PARTITION,
@@ -20,7 +20,6 @@ use crate::{
     limits::GB,
     output::{Block, Section, Table},
     report::{EstimatedNumber, Finding, Severity},
-    sample::SampleItem,
     traffic::PartitionUse,
     words::{bytes, float, percent, thousands, whole},
 };
@@ -39,13 +38,6 @@ const MIN_SHARE_REQUEST_UNITS: f64 = 1_000.0;
 const MAX_LISTED_PARTITIONS: usize = 10;
 
 const MAX_KEY_CHARACTERS: usize = 60;
-
-/// The monitor of a container: counts the items of a sample by the container's own key.
-#[derive(Debug)]
-pub(crate) struct PartitionMonitor {
-    counts: SampleCounts,
-    strategy: KeyStrategy,
-}
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -99,25 +91,16 @@ pub(crate) struct PartitionSkew {
     pub(crate) request_units: Option<f64>,
 }
 
-impl PartitionMonitor {
-    pub(crate) fn new(strategy: KeyStrategy) -> Self {
-        let options = ValidationOptions::default();
-        Self { counts: SampleCounts::new(vec![strategy.clone()], Vec::new(), options), strategy }
-    }
-
-    pub(crate) fn add(&mut self, items: &[SampleItem]) {
-        self.counts.add(items);
-    }
-
+impl PartitionMetrics {
     /// Returns the metrics. `items_in_container` is given where the items are a random sample of it. `None` without
     /// items.
-    pub(crate) fn metrics(
-        mut self,
+    pub(crate) fn new(
+        mut counts: SampleCounts,
         items_in_container: Option<u64>,
         measured: Option<PartitionUse>,
-    ) -> Option<PartitionMetrics> {
-        self.counts.options.items_in_container = items_in_container;
-        let mut items = findings::find(Estimates::new(&self.counts)).pop()?;
+    ) -> Option<Self> {
+        counts.options.items_in_container = items_in_container;
+        let mut items = findings::reports(&counts).pop()?;
         let is_sample = items_in_container.is_some_and(|all| all > items.estimates.items);
         if is_sample {
             // A sample has fewer keys than the container.
@@ -143,14 +126,17 @@ impl PartitionMonitor {
         largest_partitions.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
         largest_partitions.truncate(MAX_LISTED_PARTITIONS);
         let of_queries = measured.as_ref().filter(|measured| measured.queries > 0.0);
-        let mut metrics = PartitionMetrics {
-            partition_key: self.strategy.clone(),
+        let mut metrics = Self {
+            partition_key: estimates.strategy,
             items: estimates.items,
             items_in_container,
             partitions: estimates.cardinality,
             average_partition_size: estimates.by_bytes.mean,
             largest_partitions,
-            hot_partitions: measured.as_ref().map(|m| self.hot_partitions(m)).unwrap_or_default(),
+            hot_partitions: measured
+                .as_ref()
+                .map(|m| hot_partitions(&counts, m))
+                .unwrap_or_default(),
             cross_partition_query_rate: of_queries.map(|m| m.cross_partition_queries / m.queries),
             skew: PartitionSkew {
                 items: estimates.by_items.gini,
@@ -165,34 +151,6 @@ impl PartitionMonitor {
         Some(metrics)
     }
 
-    fn hot_partitions(&self, measured: &PartitionUse) -> Vec<HotPartition> {
-        let keys = self.counts.candidates.iter().flat_map(|candidate| candidate.partitions.rows());
-        let keys: Vec<_> = keys.map(|row| row.key).collect();
-        let behind = |name: &str| {
-            let hash = u64::from_str_radix(name, 16).ok().filter(|_| name.len() == 16)?;
-            let is_behind = |key: &&cosmos_model::partitioning::Key| match key.values() {
-                [KeyValue::Text(text)] => XxHash64::oneshot(0, text.as_bytes()) == hash,
-                _ => false,
-            };
-            keys.iter().copied().find(is_behind).map(ToString::to_string)
-        };
-        let hot = measured.hottest.iter().map(|(name, units)| HotPartition {
-            name: name.clone(),
-            key: if name.starts_with('[') { Some(name.clone()) } else { behind(name) },
-            request_units: *units,
-            share: units / measured.request_units.max(f64::MIN_POSITIVE),
-        });
-        hot.collect()
-    }
-}
-
-impl HotPartition {
-    fn label(&self) -> &str {
-        self.key.as_deref().unwrap_or(&self.name)
-    }
-}
-
-impl PartitionMetrics {
     pub(crate) fn has_warning(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Warning)
     }
@@ -222,7 +180,8 @@ impl PartitionMetrics {
         let rate = self.cross_partition_query_rate;
         let crossing = rate.filter(|_| measured.queries >= MIN_RATE_QUERIES).map(|rate| {
             let rate_text = percent(rate);
-            let sentence = "of the queries name no partition key, so each asks all physical partitions.";
+            let sentence =
+                "of the queries name no partition key, so each asks all physical partitions.";
             (rate, format!("{rate_text} {sentence}"))
         });
         let is_told = has_load && measured.partitions >= MIN_SKEW_PARTITIONS;
@@ -304,6 +263,32 @@ impl PartitionMetrics {
         }
         Section::new("Requests", vec![Block::Sentences(sentences), Block::Table(hottest)])
     }
+}
+
+impl HotPartition {
+    fn label(&self) -> &str {
+        self.key.as_deref().unwrap_or(&self.name)
+    }
+}
+
+fn hot_partitions(counts: &SampleCounts, measured: &PartitionUse) -> Vec<HotPartition> {
+    let keys = counts.candidates.iter().flat_map(|candidate| candidate.partitions.rows());
+    let keys: Vec<_> = keys.map(|row| row.key).collect();
+    let behind = |name: &str| {
+        let hash = u64::from_str_radix(name, 16).ok().filter(|_| name.len() == 16)?;
+        let is_behind = |key: &&cosmos_model::partitioning::Key| match key.values() {
+            [KeyValue::Text(text)] => XxHash64::oneshot(0, text.as_bytes()) == hash,
+            _ => false,
+        };
+        keys.iter().copied().find(is_behind).map(ToString::to_string)
+    };
+    let hot = measured.hottest.iter().map(|(name, units)| HotPartition {
+        name: name.clone(),
+        key: if name.starts_with('[') { Some(name.clone()) } else { behind(name) },
+        request_units: *units,
+        share: units / measured.request_units.max(f64::MIN_POSITIVE),
+    });
+    hot.collect()
 }
 
 fn shortened(key: &str) -> String {

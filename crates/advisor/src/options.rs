@@ -18,9 +18,6 @@ pub struct ValidationOptions {
     pub items_per_day: Option<f64>,
     /// Physical partitions of the container. The default is the number that its size and its request units need.
     pub physical_partitions: Option<u32>,
-    /// Request units a second at the busiest time, over the mean. The default is that of the writes in the
-    /// sample, where they have a time.
-    pub peak_over_mean: Option<f64>,
     /// The indexing policy, which decides the charge of a write: `indexingPolicy` of a container's definition.
     pub indexing_policy: IndexingPolicy,
 }

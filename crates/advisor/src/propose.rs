@@ -14,7 +14,6 @@ use cosmos_model::partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 use crate::{
     advice::{RankedCandidate, rank},
     counts::SampleCounts,
-    estimates::Estimates,
     findings,
     options::ValidationOptions,
     request::RequestKind,
@@ -26,7 +25,7 @@ mod pool;
 mod profile;
 
 pub(crate) use part::part_of_file;
-pub(crate) use profile::{ItemProfile, PathProfile, time_of_creation};
+pub(crate) use profile::{ItemProfile, time_of_creation};
 
 const MAX_PROFILED_ITEMS: usize = 3_000;
 
@@ -46,7 +45,7 @@ pub(crate) fn propose(
     let options = ValidationOptions { whole_keys: None, ..options.clone() };
     let mut counts = SampleCounts::new(pool, requests.to_vec(), options);
     counts.add(items);
-    let ranked = rank(findings::find(Estimates::new(&counts))).into_iter();
+    let ranked = rank(findings::reports(&counts)).into_iter();
     // Of two candidates with the same partitions and costs, the simpler is first and enough.
     let mut seen = HashSet::new();
     let footprint = |standing: &RankedCandidate| {

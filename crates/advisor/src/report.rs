@@ -46,30 +46,9 @@ pub struct CandidateEstimates {
 }
 
 impl CandidateEstimates {
-    /// Returns true if each transaction is in one logical partition.
-    pub fn works(&self) -> bool {
-        self.requests.iter().all(|request| request.transaction_fits != Some(false))
-    }
-
-    /// Returns the request units of all requests a day; of one of each kind, where no frequency is known.
-    /// `None` without requests.
-    pub fn request_units(&self) -> Option<f64> {
-        if self.requests.iter().any(|request| request.per_day.is_some()) {
-            return Some(self.request_units_per_day.value);
-        }
-        let each = self.requests.iter().map(|request| request.request_units);
-        (!self.requests.is_empty()).then(|| each.sum())
-    }
-
     /// Returns the distribution of the request units; of the items, without requests.
     pub(crate) fn by_load(&self) -> &Distribution {
         self.by_request_units.as_ref().unwrap_or(&self.by_items)
-    }
-
-    /// Returns the request units of the requests and of the risks.
-    pub fn score(&self) -> Option<f64> {
-        let risks: f64 = self.risks.iter().map(|risk| risk.request_units).sum();
-        self.request_units().map(|request_units| request_units + risks)
     }
 }
 
@@ -104,13 +83,6 @@ pub struct EstimatedNumber {
     pub low: f64,
     /// The true number is hardly above this.
     pub high: f64,
-}
-
-impl EstimatedNumber {
-    /// Returns a number with its relative error: `0.25` is 25 % to both sides.
-    pub fn within(value: f64, error: f64) -> Self {
-        Self { value, exact: false, low: value * (1.0 - error), high: value * (1.0 + error) }
-    }
 }
 
 /// The distribution of items, bytes or request units over the logical partitions.

@@ -113,7 +113,10 @@ impl Traffic {
 
     /// Returns the kinds of requests with their frequencies. Requests that stay in one logical partition
     /// name the properties of `current`, the container's key.
-    pub(crate) fn requests(&self, current: Option<&KeyStrategy>) -> anyhow::Result<Vec<RequestKind>> {
+    pub(crate) fn requests(
+        &self,
+        current: Option<&KeyStrategy>,
+    ) -> anyhow::Result<Vec<RequestKind>> {
         let containers = &self.tables.containers;
         if self.container.is_none() && containers.len() > 1 {
             let names: Vec<_> = containers.iter().map(String::as_str).collect();

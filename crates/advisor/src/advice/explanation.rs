@@ -223,7 +223,9 @@ fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<Str
         copies => {
             let copies = copies.iter().map(|copy| format!("\"{}\"", copy.request));
             let copies = copies.collect::<Vec<_>>().join(", ");
-            format!("Keep {strategy}, and see below what a second copy for {copies} saves and costs.")
+            format!(
+                "Keep {strategy}, and see below what a second copy for {copies} saves and costs."
+            )
         }
     };
     Some(format!(

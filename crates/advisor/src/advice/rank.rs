@@ -4,7 +4,10 @@ use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
 
 use super::{SAME_COST_FACTOR, complexity};
-use crate::{report::CandidateReport, words::float};
+use crate::{
+    report::{CandidateEstimates, CandidateReport},
+    words::float,
+};
 
 /// A candidate in the ranking.
 #[derive(Clone, Debug, Serialize)]
@@ -51,12 +54,20 @@ pub fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
 
 impl RankedCandidate {
     fn new(report: CandidateReport) -> Self {
-        let warnings = report.warnings().count();
+        let CandidateEstimates { requests, risks, request_units_per_day, .. } = &report.estimates;
+        let each = || requests.iter().map(|request| request.request_units).sum();
+        let request_units = if requests.iter().any(|request| request.per_day.is_some()) {
+            Some(request_units_per_day.value)
+        } else {
+            (!requests.is_empty()).then(each)
+        };
+        let risks: f64 = risks.iter().map(|risk| risk.request_units).sum();
         Self {
             place: 0,
-            works: report.estimates.works(),
-            request_units: report.estimates.request_units(),
-            score: report.estimates.score().unwrap_or(float(warnings as u64)),
+            works: requests.iter().all(|request| request.transaction_fits != Some(false)),
+            request_units,
+            score: request_units
+                .map_or_else(|| float(report.warnings().count() as u64), |units| units + risks),
             report,
         }
     }

@@ -25,7 +25,7 @@ const MAX_UNIQUE_KEY_PATHS: usize = 16;
 
 /// Properties whose values together come once in the container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct UniqueProperties(Vec<PropertyPath>);
+pub(crate) struct UniqueProperties(pub(crate) Vec<PropertyPath>);
 
 /// The means by which a container with a key keeps values unique.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,10 +39,6 @@ pub(crate) struct UniquenessPlan {
 }
 
 impl UniqueProperties {
-    pub(crate) fn paths(&self) -> &[PropertyPath] {
-        &self.0
-    }
-
     pub(super) fn plan(&self, strategy: &KeyStrategy, requests: &[RequestKind]) -> UniquenessPlan {
         let is_level = |path: &PropertyPath| {
             strategy.levels().iter().any(|level| *level == [KeyPart::Value(path.clone())])

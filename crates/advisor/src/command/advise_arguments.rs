@@ -77,7 +77,7 @@ pub(crate) struct AdviseArguments {
         value_name = "HOW",
         requires = "items_in_container"
     )]
-    pub sampled: Option<SampledBy>,
+    pub sampled: Option<String>,
 
     /// New items a day, for the time until a limit is reached. Otherwise the creates of --requests.
     #[arg(long, help_heading = "The container", value_name = "N", value_parser = number)]
@@ -137,30 +137,6 @@ Exit codes
   1  --current has a warning
   2  the input cannot be used
   3  the sample does not decide";
-
-/// The draw of the items from the container.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum SampledBy {
-    Items,
-    /// Whole keys of the current key.
-    Keys,
-    /// Whole values of another key.
-    KeysOf(KeyStrategy),
-}
-
-impl std::str::FromStr for SampledBy {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "items" => Ok(Self::Items),
-            "keys" => Ok(Self::Keys),
-            key => key.parse().map(Self::KeysOf).map_err(|_| {
-                "write items, keys, or the key of which whole values were drawn, such as /userId".to_owned()
-            }),
-        }
-    }
-}
 
 fn number(text: &str) -> Result<f64, &'static str> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);

@@ -3,7 +3,8 @@
 use std::{io::BufReader, path::PathBuf, process::ExitCode};
 
 use crate::{
-    monitor::PartitionMonitor,
+    SampleCounts, ValidationOptions,
+    monitor::PartitionMetrics,
     output,
     traffic::{PartitionUse, Traffic},
 };
@@ -57,18 +58,23 @@ pub(crate) struct MonitorArguments {
 
 pub(crate) fn run(arguments: &MonitorArguments) -> anyhow::Result<ExitCode> {
     let measured = (!arguments.telemetry.is_empty()).then(|| measured(arguments)).transpose()?;
-    let (monitor, items_in_container) = match &arguments.current {
+    let (counts, items_in_container) = match &arguments.current {
         Some(key) => {
-            let mut monitor = PartitionMonitor::new(key.clone());
+            let mut counts = counts_by(key);
             let files = run_analysis::open(&arguments.items)?;
-            run_analysis::read(files, |items| monitor.add(items))?;
-            (monitor, arguments.items_in_container)
+            run_analysis::read(files, |items| counts.add(items))?;
+            (counts, arguments.items_in_container)
         }
         None => of_live_container(arguments)?,
     };
-    let metrics = monitor.metrics(items_in_container, measured).context("there are no items")?;
+    let metrics = PartitionMetrics::new(counts, items_in_container, measured);
+    let metrics = metrics.context("there are no items")?;
     print(&if arguments.json { json(&metrics)? } else { output::text(&metrics.sections()) })?;
     Ok(ExitCode::from(u8::from(metrics.has_warning())))
+}
+
+fn counts_by(key: &KeyStrategy) -> SampleCounts {
+    SampleCounts::new(vec![key.clone()], Vec::new(), ValidationOptions::default())
 }
 
 fn measured(arguments: &MonitorArguments) -> anyhow::Result<PartitionUse> {
@@ -82,22 +88,20 @@ fn measured(arguments: &MonitorArguments) -> anyhow::Result<PartitionUse> {
 
 /// Returns the monitor of a random sample of the container, and the number of its items.
 #[cfg(feature = "cosmos")]
-fn of_live_container(
-    arguments: &MonitorArguments,
-) -> anyhow::Result<(PartitionMonitor, Option<u64>)> {
+fn of_live_container(arguments: &MonitorArguments) -> anyhow::Result<(SampleCounts, Option<u64>)> {
     super::sample::block_on(async {
         let container = arguments.draw.open(&arguments.container).await?;
-        let mut monitor = PartitionMonitor::new(container.key().clone());
+        let mut counts = counts_by(&container.key);
         let keep = |items: Vec<_>| {
-            monitor.add(&items);
+            counts.add(&items);
             Ok(())
         };
         let drawn = arguments.draw.draw(&container, keep).await?;
-        Ok((monitor, Some(drawn.items_in_container())))
+        Ok((counts, Some(drawn.items_in_container())))
     })
 }
 
 #[cfg(not(feature = "cosmos"))]
-fn of_live_container(_: &MonitorArguments) -> anyhow::Result<(PartitionMonitor, Option<u64>)> {
+fn of_live_container(_: &MonitorArguments) -> anyhow::Result<(SampleCounts, Option<u64>)> {
     anyhow::bail!("give --items: this build has no access to accounts (feature `cosmos`)")
 }

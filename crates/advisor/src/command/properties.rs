@@ -68,9 +68,9 @@ impl NamedProperties {
             if *n_items == 0 {
                 bail!("no item has {path}, which {by} names; {}", instead(path, profile));
             }
-            let same = profile.paths().find(|(other, seen)| {
+            let same = profile.paths.iter().find(|(other, seen)| {
                 let is_twin = *other != path && notation(other) == notation(path);
-                is_twin && seen.present * self.n_items > n_items * profile.items()
+                is_twin && seen.present * self.n_items > n_items * profile.items
             });
             if let Some((other, seen)) = same {
                 bail!(
@@ -78,7 +78,7 @@ impl NamedProperties {
                      that?",
                     self.n_items,
                     seen.present,
-                    profile.items()
+                    profile.items
                 );
             }
         }
@@ -104,7 +104,7 @@ impl NamedProperties {
 }
 
 fn instead(path: &PropertyPath, profile: &ItemProfile) -> String {
-    let mut paths: Vec<_> = profile.paths().collect();
+    let mut paths: Vec<_> = profile.paths.iter().collect();
     let distance =
         |other: &PropertyPath| strsim::damerau_levenshtein(&notation(other), &notation(path));
     // One edit in four characters, or the same name within another object.

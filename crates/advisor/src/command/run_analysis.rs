@@ -8,8 +8,8 @@ use std::{
 };
 
 use crate::{
-    Estimates, SampleCounts, ValidationOptions,
-    advice::{Advice, AdviceQuestion, UniqueProperties},
+    SampleCounts, ValidationOptions,
+    advice::{Advice, AdviceQuestion},
     findings,
     propose::{ItemProfile, part_of_file, propose, time_of_creation},
     sample::{self, SampleItem},
@@ -18,7 +18,7 @@ use anyhow::{Context, bail, ensure};
 use cosmos_model::partitioning::{KeyStrategy, strategy::MAX_KEY_LEVELS};
 
 use super::{
-    advise_arguments::{AdviseArguments, SampledBy},
+    advise_arguments::AdviseArguments,
     input::{self, AdviseInput},
     properties::NamedProperties,
     terminal::Progress,
@@ -81,8 +81,8 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     );
     let is_sample = arguments.items_in_container > Some(n_items);
     let halves = counts[1..].iter().filter(|_| is_sample);
-    let halves = halves.map(|half| findings::find(Estimates::new(half))).collect();
-    let mut reports = findings::find(Estimates::new(&counts[0]));
+    let halves = halves.map(findings::reports).collect();
+    let mut reports = findings::reports(&counts[0]);
     let others = reports.split_off(n_candidates);
     let question = AdviceQuestion {
         requests: input.requests.clone(),
@@ -142,7 +142,7 @@ fn named(input: &AdviseInput, arguments: &AdviseArguments) -> NamedProperties {
     for key in arguments.candidate.iter().chain(&input.current) {
         properties.name_in_key(key);
     }
-    for path in arguments.unique.iter().flat_map(UniqueProperties::paths) {
+    for path in arguments.unique.iter().flat_map(|unique| &unique.0) {
         properties.add_name(path, "--unique", true);
     }
     if let Some(time) = &arguments.time {
@@ -162,10 +162,12 @@ fn whole_keys(
          item at random; `keys`: whole logical partitions of --current; /userId: whole values of it"
     );
     let current = || input.current.clone().context("--sampled keys: give the key by --current");
-    match &arguments.sampled {
-        None | Some(SampledBy::Items) => Ok(None),
-        Some(SampledBy::KeysOf(key)) => Ok(Some(key.clone())),
-        Some(SampledBy::Keys) => current().map(Some),
+    match arguments.sampled.as_deref() {
+        None | Some("items") => Ok(None),
+        Some("keys") => current().map(Some),
+        Some(key) => key.parse().map(Some).ok().context(
+            "--sampled: write items, keys, or the key of which whole values were drawn, such as /userId",
+        ),
     }
 }
 

@@ -175,7 +175,7 @@ fn summary(drawn: &DrawnSample, container: &LiveContainer, arguments: &SampleArg
          --items {} --requests requests.jsonl --container {} --current {}{sampled}\n",
         quoted(&arguments.output.to_string_lossy()),
         quoted(name),
-        quoted(&container.key().to_string()),
+        quoted(&container.key.to_string()),
     )
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
-use super::{ItemProfile, MAX_POOL_STRATEGIES, PathProfile, RequestedPaths};
+use super::{ItemProfile, MAX_POOL_STRATEGIES, RequestedPaths};
 
 /// The smallest share of the items that have a property of a key as a text or whole number.
 const MIN_USUAL_SHARE: f64 = 0.9;
@@ -22,9 +22,9 @@ const MIN_UNBUCKETED_VALUES: usize = 100;
 pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStrategy> {
     let times = times(profile, wishes);
     let values = values(profile, wishes, &times);
-    let distinct = |path| profile.path(path).map_or(0, PathProfile::distinct);
+    let distinct = |path| profile.paths.get(path).map_or(0, |path| path.values.len());
     let paired = &values[..values.len().min(MAX_PAIRED_VALUES)];
-    let id = values.iter().find(|path| distinct(path) == profile.items());
+    let id = values.iter().find(|path| distinct(path) == profile.items);
     let mut keys: Vec<String> = values.iter().map(ToString::to_string).collect();
     for path in paired {
         for time in &times {
@@ -66,11 +66,12 @@ pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStr
 fn times(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<PropertyPath> {
     let is_time = |n: usize, items: usize| as_share(n, items) >= MIN_USUAL_SHARE;
     let mut times: Vec<_> = profile
-        .paths()
-        .filter(|(_, path)| is_time(path.times, profile.items()) && path.days() > 1)
+        .paths
+        .iter()
+        .filter(|(_, path)| is_time(path.times, profile.items) && path.days.len() > 1)
         .collect();
     times.sort_by_key(|(path, profile)| {
-        (place(path, &wishes.ordered), std::cmp::Reverse(profile.days()))
+        (place(path, &wishes.ordered), std::cmp::Reverse(profile.days.len()))
     });
     times.into_iter().take(MAX_TIMES).map(|(path, _)| path.clone()).collect()
 }
@@ -82,17 +83,18 @@ fn values(
     times: &[PropertyPath],
 ) -> Vec<PropertyPath> {
     let mut values: Vec<_> = profile
-        .paths()
+        .paths
+        .iter()
         .filter(|(path, values)| {
-            as_share(values.scalar - values.truths, profile.items()) >= MIN_USUAL_SHARE
-                && as_share(values.times, profile.items()) < MIN_USUAL_SHARE
+            as_share(values.scalar - values.truths, profile.items) >= MIN_USUAL_SHARE
+                && as_share(values.times, profile.items) < MIN_USUAL_SHARE
                 && values.longest <= MAX_TEXT_BYTES
-                && (values.distinct() > 1 || wishes.equal.contains(path))
+                && (values.values.len() > 1 || wishes.equal.contains(path))
                 && !times.contains(path)
         })
         .collect();
     values.sort_by_key(|(path, values)| {
-        (place(path, &wishes.equal), std::cmp::Reverse(values.distinct()), path.names().len())
+        (place(path, &wishes.equal), std::cmp::Reverse(values.values.len()), path.names().len())
     });
     let mut values: Vec<PropertyPath> = values.into_iter().map(|(path, _)| path.clone()).collect();
     // The id is always a candidate: point reads are the cheapest requests.

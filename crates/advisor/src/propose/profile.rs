@@ -19,8 +19,8 @@ const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", 
 
 #[derive(Debug, Default)]
 pub(crate) struct ItemProfile {
-    items: usize,
-    paths: BTreeMap<PropertyPath, PathProfile>,
+    pub(crate) items: usize,
+    pub(crate) paths: BTreeMap<PropertyPath, PathProfile>,
 }
 
 #[derive(Debug, Default)]
@@ -31,18 +31,8 @@ pub(crate) struct PathProfile {
     pub(crate) truths: usize,
     pub(crate) times: usize,
     pub(crate) longest: usize,
-    values: HashSet<u64>,
-    days: HashSet<Date>,
-}
-
-impl PathProfile {
-    pub(crate) fn distinct(&self) -> usize {
-        self.values.len()
-    }
-
-    pub(crate) fn days(&self) -> usize {
-        self.days.len()
-    }
+    pub(crate) values: HashSet<u64>,
+    pub(crate) days: HashSet<Date>,
 }
 
 impl ItemProfile {
@@ -52,18 +42,6 @@ impl ItemProfile {
             profile.visit(&item.value, &mut Vec::new());
         }
         profile
-    }
-
-    pub(crate) fn items(&self) -> usize {
-        self.items
-    }
-
-    pub(crate) fn paths(&self) -> impl Iterator<Item = (&PropertyPath, &PathProfile)> {
-        self.paths.iter()
-    }
-
-    pub(crate) fn path(&self, path: &PropertyPath) -> Option<&PathProfile> {
-        self.paths.get(path)
     }
 
     fn visit(&mut self, value: &Value, names: &mut Vec<String>) {
@@ -137,9 +115,9 @@ pub(crate) fn time_of_creation(profile: &ItemProfile) -> Option<PropertyPath> {
         |path: &PropertyPath| path.names().last().map_or(String::new(), |name| name.to_lowercase());
     let place =
         |path: &PropertyPath| CREATION_WORDS.iter().position(|word| name(path).contains(word));
-    let times = profile.paths().filter(|(path, values)| {
+    let times = profile.paths.iter().filter(|(path, values)| {
         let is_other = OTHER_TIME_WORDS.iter().any(|word| name(path).contains(word));
-        values.times > profile.items() / 2 && (!is_other || place(path) == Some(0))
+        values.times > profile.items / 2 && (!is_other || place(path) == Some(0))
     });
     let best = times.min_by_key(|(path, values)| {
         (place(path).unwrap_or(CREATION_WORDS.len()), std::cmp::Reverse(values.times))

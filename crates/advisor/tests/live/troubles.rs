@@ -11,9 +11,9 @@ use tributary_local::{
 
 use crate::world::{ContainerWorld, by_customer, order};
 
-/// Returns four orders of each of 100 customers.
+/// Returns four orders of each of 20 customers.
 fn orders() -> Vec<Value> {
-    (0..400).map(|n| order(n, &format!("customer-{}", n % 100))).collect()
+    (0..80).map(|n| order(n, &format!("customer-{}", n % 20))).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,7 +55,7 @@ async fn a_throttled_store_is_waited_for_and_gives_each_item_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_that_splits_meanwhile_gives_each_item_once() {
-    let chaos = Chaos::new("split=20".parse().unwrap(), 7);
+    let chaos = Chaos::new("split=8".parse().unwrap(), 7);
     let world = ContainerWorld::with(&["/customerId"], orders(), Some(chaos)).await;
     let container = world.container().await;
     let partitions = async || {
@@ -88,7 +88,7 @@ async fn a_partition_that_splits_meanwhile_gives_each_item_once() {
     let (output, ()) = tokio::join!(sample, splits);
     assert_eq!(output.code, 0, "{output:?}");
     let drawn = by_customer(&world.items("items.jsonl"));
-    assert_eq!(drawn.len(), 100, "{output:?}");
+    assert_eq!(drawn.len(), 20, "{output:?}");
     assert!(drawn.values().all(|items| *items == 4), "{drawn:?}");
 }
 
@@ -109,7 +109,7 @@ async fn odd_items_stop_nothing() {
     let world = ContainerWorld::new(orders).await;
     let output = world.sample(&["--output", "items.jsonl"]).await;
     assert_eq!(output.code, 0, "{output:?}");
-    assert_eq!(world.items("items.jsonl").len(), 405, "{output:?}");
+    assert_eq!(world.items("items.jsonl").len(), 85, "{output:?}");
     let next = ["advise", "--items", "items.jsonl", "--current", "/customerId"];
     assert!(world.run(&next).await.code < 2, "the advisor takes them");
 }
