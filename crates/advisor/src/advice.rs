@@ -1,19 +1,15 @@
 //! The advice: the last stage. It ranks the candidates, explains the first, names alternatives and defines
 //! the container.
 //!
-//! The order of the candidates:
-//!
-//! 1. Candidates whose transactions fit into one logical partition come first. The others do not work.
-//! 2. The least score comes first. It is the request units a day of the requests, and of the risks
-//!    that are not in them yet (`estimates::risks`), such as a cost that grows with the container.
-//!    Without requests the score is the number of warnings, and then the largest share of one partition.
-//! 3. Scores within `SAME_COST_FACTOR` of the least are a tie, since the estimates are not more precise. In a
-//!    tie the simplest key comes first, and of equally simple keys the one with fewer warnings.
+//! The order of the candidates is that of the README. Without requests the score is the number of warnings, and then
+//! the largest share of one partition.
 
 use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 use serde::Serialize;
 
-use crate::{findings::is_computed, report::CandidateReport, request::RequestKind};
+use crate::{
+    findings::is_computed, report::CandidateReport, request::RequestKind, traffic::TrafficSummary,
+};
 
 mod alternatives;
 mod certainty;
@@ -56,6 +52,8 @@ pub(crate) struct Advice {
     /// The change of the container to the best key, where it has another.
     pub(crate) change: Option<KeyChange>,
     pub(crate) unknown: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) traffic: Option<TrafficSummary>,
 }
 
 /// The input of advice beside the reports.
@@ -115,6 +113,7 @@ impl Advice {
             unique,
             container,
             unknown,
+            traffic: None,
             current: question.current.clone(),
             ranked,
         })

@@ -33,7 +33,7 @@ mod load;
 pub(crate) mod model;
 mod risks;
 
-use cost::{CostBasis, KeyPrefixes, RequestVisits};
+use cost::{CostBasis, RequestVisits, prefix_bytes};
 use load::PartitionLoads;
 use model::ContainerModel;
 
@@ -85,7 +85,7 @@ fn costs(
     peak: Option<f64>,
     model: &ContainerModel<'_>,
 ) -> (f64, Vec<RequestEstimates>) {
-    let prefixes = KeyPrefixes::new(candidate, &partitions.groups);
+    let prefixes = prefix_bytes(candidate.strategy.levels().len(), &partitions.groups);
     let cardinality = partitions.cardinality.value;
     let policy = &model.options.indexing_policy;
     let costs_with = |physical: f64| -> Vec<RequestEstimates> {

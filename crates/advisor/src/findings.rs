@@ -1,9 +1,8 @@
 //! The anti-patterns of the partitioning guide, its checks, and the limits of the service.
 //!
-//! A finding is a [`Severity::Warning`] unless the stated traffic and growth show that no limit is near:
-//! the largest logical partition needs more than [`FAR_DAYS`] to 20 GB, and the busiest has less than
-//! [`FAR_REQUEST_UNITS`] at its peak. Then uneven or few partitions do no harm, and the finding is a
-//! [`Severity::Notice`]. Findings that cost or fail at any size stay warnings.
+//! A finding is a [`Severity::Warning`] unless the largest logical partition needs more than [`FAR_DAYS`] to 20 GB and
+//! the busiest has less than [`FAR_REQUEST_UNITS`] at its peak: then uneven or few partitions do no harm. Findings
+//! that cost or fail at any size stay warnings.
 
 use cosmos_model::partitioning::KeyPart;
 use rayon::prelude::*;

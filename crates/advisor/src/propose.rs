@@ -1,11 +1,8 @@
 //! Candidates from a bounded part of the sample, where the user gives none.
 //!
-//! 1. An [`ItemProfile`] of the part has the properties that can be a key, and the times among them
-//!    (`profile`).
-//! 2. The pool has all sensible strategies of them: values, pairs as levels and joined, periods, buckets
-//!    (`pool`). It is wide, and bounded by `MAX_POOL_STRATEGIES`.
-//! 3. The pool is measured on the part and ranked as the answer will be ([`crate::advice`]), and the best
-//!    of each kind of strategy are proposed. So there is one ranking.
+//! An [`ItemProfile`] of the part has the properties that can be a key (`profile`), the pool all sensible strategies of
+//! them (`pool`). The pool is measured on the part and ranked as the answer will be ([`crate::advice`]), and the best
+//! of each kind of strategy are proposed. So there is one ranking.
 
 use std::collections::{HashMap, HashSet};
 

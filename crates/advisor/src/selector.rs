@@ -21,6 +21,8 @@ pub(crate) use characteristics::DataCharacteristics;
 pub(crate) use decision::KeyDecision;
 pub(crate) use kinds::{GuideStatement, StrategyKind};
 
+use kinds::StatementRule;
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StrategySelection {
@@ -37,13 +39,17 @@ pub(crate) struct StrategySelection {
 
 pub(crate) fn select(characteristics: &DataCharacteristics) -> StrategySelection {
     let key = decision::decide(characteristics);
-    let kind = key.kind;
-    let [when_to_use, when_to_avoid] = kind.statements(characteristics);
+    let (_, to_use, to_avoid, trade_offs) = key.kind.guide();
+    let statements = |rules: &[StatementRule]| {
+        let statement =
+            |(says, holds): &StatementRule| GuideStatement { says, here: holds(characteristics) };
+        rules.iter().map(statement).collect()
+    };
     StrategySelection {
         containers: architecture::decide(characteristics),
-        when_to_use,
-        when_to_avoid,
-        trade_offs: kind.trade_offs(),
+        when_to_use: statements(to_use),
+        when_to_avoid: statements(to_avoid),
+        trade_offs,
         changes: changes::changes(characteristics),
         unknown: [
             "how evenly the values are spread: one customer may have half of all items",
@@ -78,7 +84,7 @@ impl StrategySelection {
              measures it."
         );
         let answer = [
-            format!("Key: {strategy} ({})", self.key.kind.name()),
+            format!("Key: {strategy} ({})", self.key.kind.guide().0),
             format!("Containers: {}", self.containers.architecture.name()),
         ];
         [

@@ -2,22 +2,15 @@
 //!
 //! Both sketches are those of Apache DataSketches. The argument for their numbers:
 //!
-//! 1. The tuple sketch keeps all keys while there are fewer than [`MAX_EXACT_KEYS`]. Everything is exact then.
-//! 2. With more keys it keeps those whose hash is below a bound, which only sinks. A key that is kept
-//!    at the end was below the bound at its first item, so its counts are exact; and a hash does not
-//!    depend on the counts, so the kept keys are a uniform sample of all keys. Each stands for
-//!    1 / bound keys.
-//! 3. A uniform sample misses the few large keys that matter most. So from [`MAX_EXACT_KEYS`] keys on, the
-//!    sizes go into a sketch of the frequent items, too. With the item by which a key passes
-//!    1 / [`FREQUENT_SHARE`] of the size so far, it is found, and from then on counted on its own; the
-//!    sketch knows its earlier size to within 1 / 1,170 of the whole. It stands for itself, and the
-//!    sample for the others.
-//! 4. A key with 0.3 % of the whole passes that bound with its last item at the latest: 0.3 % less the
-//!    error is more than 1 / [`FREQUENT_SHARE`].
-//! 5. A found key that has become small goes back into the sketch with its size: the found keys
-//!    are those that are frequent now, not those that were once.
+//! 1. The tuple sketch is exact while there are fewer than [`MAX_EXACT_KEYS`] keys. With more it keeps those whose hash
+//!    is below a bound, which only sinks: so their counts are exact, and they are a uniform sample of all keys, of
+//!    which each stands for 1 / bound.
+//! 2. A uniform sample misses the few large keys that matter most. So from then on the sizes go into a sketch of the
+//!    frequent items, too. With the item by which a key passes 1 / [`FREQUENT_SHARE`] of the size so far, it is
+//!    found, and counted on its own; its earlier size is known to within 1 / 1,170 of the whole. So each key with
+//!    0.3 % of the whole is found. One that has become small goes back into the sketch.
 //!
-//! The order of the items has no effect in 1, and affects only the last digits from 2 on.
+//! The order of the items affects only the last digits, of sampled counts.
 
 use std::{
     collections::HashMap,

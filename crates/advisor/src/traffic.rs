@@ -1,16 +1,10 @@
 //! Kinds of requests from measured traffic.
 //!
-//! Two sources are read, each as CSV, as JSON Lines or as a JSON array:
+//! `docs/partitioning.md` has the sources: exports of the diagnostic tables of an account, and lines of Tributary's
+//! handler, as they are or within rows of `AppTraces`. The lines do not have the filters of a request, so they give
+//! frequencies to the kinds of requests with the name of the function.
 //!
-//! - exports of the diagnostic tables of an account, as the portal and `az monitor log-analytics query`
-//!   give them: `CDBDataPlaneRequests`, `CDBPartitionKeyRUConsumption`, `CDBPartitionKeyStatistics` and
-//!   `CDBQueryRuntimeStatistics` ([columns](https://learn.microsoft.com/azure/azure-monitor/reference/tables-index));
-//! - lines of Tributary's handler, as they are or within rows of `AppTraces`: how often each function was
-//!   called, and the hottest logical partitions. They do not have the filters of a request, so they give
-//!   frequencies to the kinds of requests with the name of the function.
-//!
-//! A row may stand for several requests: `summarize Requests = count(), RequestCharge = sum(RequestCharge)`
-//! makes an export of a year small. The columns are `Requests` or `count_`, and `RequestCharge` or
+//! A row may stand for several requests: the columns are `Requests` or `count_`, and `RequestCharge` or
 //! `sum_RequestCharge`.
 
 use std::{collections::BTreeSet, io::BufRead};
@@ -142,10 +136,6 @@ impl Traffic {
     }
 
     pub(crate) fn measured(&self) -> anyhow::Result<TrafficSummary> {
-        Ok(TrafficSummary { rows: self.rows, days: self.days()?, notes: self.notes() })
-    }
-
-    fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let measured = self.partition_use().unwrap_or_default();
         if let Some((key, most)) = measured.hottest.first() {
@@ -182,7 +172,7 @@ impl Traffic {
                     .to_owned(),
             );
         }
-        notes
+        Ok(TrafficSummary { rows: self.rows, days: self.days()?, notes })
     }
 
     /// Returns the days of the rows: the number of different days, where rows stand for days or for more than

@@ -1,26 +1,21 @@
 //! The groups of a container behind those of a random sample.
 //!
-//! A group is the items with one key, or with the values that a request asks for. A sample that contains each
-//! item with the probability `q` has `k` of the `N` items of a group, after a binomial distribution.
-//! So a group of which the sample has one item may have one in the container, or a hundred; and of most
-//! small groups it has none. The *frequencies of frequencies* tell more: the number of groups with
-//! one item in the sample, with two, and so on (the problem of the unseen species):
+//! A group is the items with one key, or with the values that a request asks for. Of a group of which a sample has one
+//! item, the container may have one, or a hundred; and of most small groups the sample has none. The *frequencies of
+//! frequencies* tell more: the number of groups with one item in the sample, with two, and so on (the problem of the
+//! unseen species):
 //!
 //! 1. A group with more than [`MAX_SMALL_GROUP`] items in the sample has `k / q`, to within 20 %.
-//! 2. The others come from an unknown mixture of sizes. Its shares are those that make the frequencies
-//!    most likely (a nonparametric maximum-likelihood estimate): sizes on a grid, shares by expectation
-//!    and maximization. Each round gives each size its share in the sample by the shares before, so
-//!    the likelihood never sinks.
-//! 3. Bayes' rule then gives the sizes of the groups behind those with `k` items. A size that the
-//!    sample shows with the probability `p` stands for `1 / p` groups: also those that were not seen.
-//! 4. Where no value comes twice, each is taken to be unique, as ids are: the sample cannot distinguish one
-//!    item from a few. Beside large groups, a value that comes once stands for anything between one group
-//!    and one for each item, and the geometric mean is taken.
+//! 2. The others come from an unknown mixture of sizes on a grid. Its shares are those that make the frequencies most
+//!    likely (a nonparametric maximum-likelihood estimate, by expectation and maximization).
+//! 3. Bayes' rule then gives the sizes behind the groups with `k` items. A size that the sample shows with the
+//!    probability `p` stands for `1 / p` groups: also those that were not seen.
+//! 4. Where no value comes twice, each is taken to be unique, as ids are. Beside large groups it stands for anything
+//!    between one group and one for each item, and the geometric mean is taken.
 //!
-//! The mean over items, which requests find, is right to a few percent. The number of groups is
-//! not: many small ones may be unseen. Its bounds are those of Charikar, Chaudhuri, Motwani and Narasayya
-//! (*Towards estimation error guarantees for distinct values*, 2000): at least those of the sample, and
-//! at most one for each item behind the groups that were seen once.
+//! The mean over items, which requests find, is right to a few percent. The number of groups is not. Its bounds are
+//! those of Charikar, Chaudhuri, Motwani and Narasayya (*Towards estimation error guarantees for distinct values*,
+//! 2000): at least those of the sample, and at most one for each item behind the groups that were seen once.
 
 use std::borrow::Cow;
 

@@ -1,10 +1,8 @@
 //! A second copy of the items under another key, for a request that does not fit the first.
 //!
-//! A *global secondary index* is a container that the service keeps itself. A *projection* is a container that
-//! the app keeps from the change feed, such as Tributary's (`crates/tributary-functions/src/projection`). Both
-//! cost each write once more, with the other key. A projection also reads the copy before it writes, to keep
-//! a newer version. A write that changes the other key moves the item in the copy and costs twice, which is
-//! not counted here.
+//! A *global secondary index* (kept by the service) and a *projection* (kept by the app from the change feed) cost each
+//! write once more, with the other key. A projection also reads the copy before it writes, to keep a newer version. A
+//! write that changes the other key costs twice, which is not counted.
 
 use cosmos_model::charges::rates;
 use cosmos_model::partitioning::KeyStrategy;

@@ -9,6 +9,7 @@ use crate::{
         charts::{self, COLOURS},
     },
     report::{CandidateEstimates, Finding, NamedLevels, Severity},
+    traffic::TrafficSummary,
     words::{about, percent, whole},
 };
 
@@ -51,6 +52,7 @@ impl Advice {
             sections.extend(Section::of_sentences(title, change.sentences()));
         }
         sections.extend(Section::of_sentences("What the data cannot tell", self.unknown.clone()));
+        sections.extend(self.traffic.as_ref().map(TrafficSummary::section));
         sections
     }
 

@@ -1,9 +1,8 @@
 //! Values that must be unique, and the means of a container to keep them unique.
 //!
-//! The service keeps values unique within a logical partition: by a unique key, which is set when the
-//! container is created and never after, or by the id. Where items with the same values always have the same
-//! partition key, that is enough for the whole container. Otherwise a value needs a *reservation*: an item of
-//! its own, whose id and partition key are the value.
+//! The service keeps values unique within a logical partition: by a unique key or by the id. Where items with the same
+//! values always have the same partition key, that is enough. Otherwise a value needs a *reservation*: an item of its
+//! own, whose id and partition key are the value.
 
 use std::{fmt, str::FromStr};
 

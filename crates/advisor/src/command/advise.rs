@@ -6,25 +6,14 @@ use crate::{
     advice::Advice,
     output,
     selector::{DataCharacteristics, select},
-    traffic::TrafficSummary,
 };
 use anyhow::Context;
-use serde::Serialize;
 
 use super::{
     advise_arguments::AdviseArguments,
     input, run_analysis,
     terminal::{json, print},
 };
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AdviceOutput<'a> {
-    #[serde(flatten)]
-    advice: &'a Advice,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    traffic: Option<&'a TrafficSummary>,
-}
 
 pub(crate) fn run(arguments: &AdviseArguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.characteristics {
@@ -35,13 +24,9 @@ pub(crate) fn run(arguments: &AdviseArguments) -> anyhow::Result<ExitCode> {
         write(path, &input.requests_as_lines()?)?;
     }
     let advice = run_analysis::run(&input, arguments)?;
-    let mut sections = advice.sections();
-    sections.extend(input.measured.as_ref().map(TrafficSummary::section));
-    if arguments.json {
-        print(&json(&AdviceOutput { advice: &advice, traffic: input.measured.as_ref() })?)?;
-    } else {
-        print(&output::text(&sections))?;
-    }
+    let advice = Advice { traffic: input.measured, ..advice };
+    let sections = advice.sections();
+    print(&if arguments.json { json(&advice)? } else { output::text(&sections) })?;
     if let Some(path) = &arguments.html {
         let best = advice.ranked.first().map(|best| best.report.estimates.strategy.to_string());
         let title = format!("Partition key: {}", best.unwrap_or_default());

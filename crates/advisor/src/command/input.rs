@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::BufReader,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{
@@ -45,11 +45,7 @@ impl AdviseInput {
     }
 
     fn add_traffic(&mut self, arguments: &AdviseArguments) -> anyhow::Result<()> {
-        let mut traffic = Traffic::new(arguments.container.as_deref(), arguments.days);
-        for path in &arguments.traffic {
-            let file = open(path)?;
-            traffic.read(BufReader::new(file)).with_context(|| path.display().to_string())?;
-        }
+        let traffic = traffic(arguments.container.as_deref(), arguments.days, &arguments.traffic)?;
         let mut measured = traffic.measured().context("--traffic")?;
         if arguments.requests.is_none() {
             self.requests = traffic.requests(self.current.as_ref()).context("--traffic")?;
@@ -78,6 +74,19 @@ pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
 
 pub(crate) fn open(path: &Path) -> anyhow::Result<File> {
     File::open(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+pub(crate) fn traffic(
+    container: Option<&str>,
+    days: Option<f64>,
+    paths: &[PathBuf],
+) -> anyhow::Result<Traffic> {
+    let mut traffic = Traffic::new(container, days);
+    for path in paths {
+        let file = BufReader::new(open(path)?);
+        traffic.read(file).with_context(|| path.display().to_string())?;
+    }
+    Ok(traffic)
 }
 
 fn requests(path: &Path) -> anyhow::Result<Vec<RequestKind>> {

@@ -1,13 +1,8 @@
 //! `tributary-partition monitor`.
 
-use std::{io::BufReader, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
-use crate::{
-    SampleCounts, ValidationOptions,
-    monitor::PartitionMetrics,
-    output,
-    traffic::{PartitionUse, Traffic},
-};
+use crate::{SampleCounts, ValidationOptions, monitor::PartitionMetrics, output};
 use anyhow::Context;
 use clap::Args;
 use cosmos_model::partitioning::KeyStrategy;
@@ -57,7 +52,14 @@ pub(crate) struct MonitorArguments {
 }
 
 pub(crate) fn run(arguments: &MonitorArguments) -> anyhow::Result<ExitCode> {
-    let measured = (!arguments.telemetry.is_empty()).then(|| measured(arguments)).transpose()?;
+    let MonitorArguments { container, telemetry, .. } = arguments;
+    let measured = match &telemetry[..] {
+        [] => None,
+        paths => {
+            let traffic = input::traffic(Some(container), None, paths)?;
+            Some(traffic.partition_use().context("--telemetry")?)
+        }
+    };
     let (counts, items_in_container) = match &arguments.current {
         Some(key) => {
             let mut counts = counts_by(key);
@@ -77,16 +79,7 @@ fn counts_by(key: &KeyStrategy) -> SampleCounts {
     SampleCounts::new(vec![key.clone()], Vec::new(), ValidationOptions::default())
 }
 
-fn measured(arguments: &MonitorArguments) -> anyhow::Result<PartitionUse> {
-    let mut traffic = Traffic::new(Some(&arguments.container), None);
-    for path in &arguments.telemetry {
-        let file = BufReader::new(input::open(path)?);
-        traffic.read(file).with_context(|| path.display().to_string())?;
-    }
-    traffic.partition_use().context("--telemetry")
-}
-
-/// Returns the monitor of a random sample of the container, and the number of its items.
+/// Returns the counts of a random sample of the container, and the number of its items.
 #[cfg(feature = "cosmos")]
 fn of_live_container(arguments: &MonitorArguments) -> anyhow::Result<(SampleCounts, Option<u64>)> {
     super::sample::block_on(async {

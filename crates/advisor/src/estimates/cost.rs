@@ -72,8 +72,14 @@ impl RequestVisits {
     pub(super) fn new(
         strategy: &KeyStrategy,
         kind: &RequestCounts,
-        of_prefix: &KeyPrefixes<'_>,
+        prefix_bytes: &HashMap<&[KeyValue], f64>,
     ) -> Self {
+        // Keys with one prefix are neighbours, and the store separates neighbours only where a physical partition
+        // would be too large.
+        let physical = |prefix: &Key| {
+            let bytes = prefix_bytes.get(prefix.values()).copied().unwrap_or(0.0);
+            (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0)
+        };
         let mut visits = Self::default();
         let mut names_of_draws = Vec::new();
         let none = vec![KeyValue::Text(String::new()); kind.drawn.len()];
@@ -101,9 +107,7 @@ impl RequestVisits {
                 FilterVisit::Prefixes(prefixes) => {
                     visits.prefixes += 1.0;
                     visits.n_prefixes += float(prefixes.len() as u64);
-                    let physical =
-                        prefixes.iter().map(|prefix| of_prefix.physical_partitions(prefix));
-                    visits.physical_of_prefixes += physical.sum::<f64>();
+                    visits.physical_of_prefixes += prefixes.iter().map(physical).sum::<f64>();
                 }
                 FilterVisit::All => visits.all += 1.0,
             }
@@ -325,29 +329,17 @@ impl CostBasis<'_> {
     }
 }
 
-/// The bytes of the data under the first levels of a hierarchical key.
-#[derive(Debug)]
-pub(super) struct KeyPrefixes<'a>(HashMap<&'a [KeyValue], f64>);
-
-impl<'a> KeyPrefixes<'a> {
-    pub(super) fn new(candidate: &CandidateCounts, partitions: &[KeyGroup<'a, ()>]) -> Self {
-        let mut bytes = HashMap::new();
-        let n_levels = candidate.strategy.levels().len();
-        if n_levels > 1 {
-            for group in partitions {
-                let values = group.row.key.values();
-                for length in 1..n_levels.min(values.len()) {
-                    *bytes.entry(&values[..length]).or_insert(0.0) += group.all_bytes;
-                }
-            }
+/// Returns the bytes of the data under the first levels of a hierarchical key.
+pub(super) fn prefix_bytes<'a>(
+    n_levels: usize,
+    partitions: &[KeyGroup<'a, ()>],
+) -> HashMap<&'a [KeyValue], f64> {
+    let mut bytes = HashMap::new();
+    for group in partitions.iter().filter(|_| n_levels > 1) {
+        let values = group.row.key.values();
+        for length in 1..n_levels.min(values.len()) {
+            *bytes.entry(&values[..length]).or_insert(0.0) += group.all_bytes;
         }
-        Self(bytes)
     }
-
-    /// Returns the number of physical partitions that a prefix needs. Keys with one prefix are neighbours, and
-    /// the store separates neighbours only where a physical partition would be too large.
-    pub(super) fn physical_partitions(&self, prefix: &Key) -> f64 {
-        let bytes = self.0.get(prefix.values()).copied().unwrap_or(0.0);
-        (bytes / PHYSICAL_PARTITION_BYTES).ceil().max(1.0)
-    }
+    bytes
 }

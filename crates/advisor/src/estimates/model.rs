@@ -52,22 +52,19 @@ impl<'a> ContainerModel<'a> {
 
     /// Returns the growth of the container in items a day, where it is known: creates less deletes.
     pub(crate) fn items_per_day(&self) -> Option<f64> {
-        let is_create = |step: &TransactionStep| step.operation == RequestOperation::Create;
+        let change = |step: &TransactionStep| match step.operation {
+            RequestOperation::Create => f64::from(step.items),
+            RequestOperation::Delete => -f64::from(step.items),
+            _ => 0.0,
+        };
         let kinds = self.kinds.iter().filter_map(|(kind, _)| {
-            Some((kind.steps.iter().any(is_create), change(kind) * kind.request.per_day()?))
+            let changes = kind.steps.iter().map(change);
+            let creates = changes.clone().any(|change| change > 0.0);
+            Some((creates, changes.sum::<f64>() * kind.request.per_day()?))
         });
         // Deletes alone do not tell the growth.
         let sum = kinds.reduce(|(a, sum), (b, change)| (a || b, sum + change));
         let stated = sum.filter(|(grows, _)| *grows).map(|(_, sum)| sum.max(0.0));
         self.options.items_per_day.or(stated)
     }
-}
-
-fn change(kind: &RequestCounts) -> f64 {
-    let change = kind.steps.iter().map(|step| match step.operation {
-        RequestOperation::Create => f64::from(step.items),
-        RequestOperation::Delete => -f64::from(step.items),
-        _ => 0.0,
-    });
-    change.sum()
 }

@@ -1,21 +1,9 @@
-//! The risks of a key in request units, beside those of its requests.
+//! The risks of a key in request units, beside those of its requests: the table of the README. Each is continuous.
 //!
-//! Each is continuous, and weighted by the request units behind it:
-//!
-//! 1. **Fan-out** (`cross-partition-queries`). The requests that visit all physical partitions cost
-//!    more with each that is added. With `P` of them their request units count `1 - 1 / P` times more:
-//!    not at all in one, at most twice.
-//! 2. **Idle throughput** (`hot-partition`). The service divides the throughput evenly among the physical
-//!    partitions. The physical partition of the busiest logical one needs at least the load of that one,
-//!    so `P` times as much is bought for the container, and the rest is idle. The risk counts in full where
-//!    the busiest takes [`FAR_REQUEST_UNITS`] a second at the peak, and in proportion below: few
-//!    requests fit into the smallest throughput.
-//! 3. **Limits** (`large-partition`, `throughput-limit`). The largest logical partition in a year as a
-//!    part of 20 GB, the busiest as a part of 10,000 RU/s: from half of it on, up to all request units
-//!    again at the limit, and in proportion beyond, where the service refuses requests.
-//! 4. **Moves** (`changing-key`). A request that changes the key deletes and creates each item instead,
-//!    without a transaction: its request units count three times.
-//! 5. **Items without a key** (`invalid-key`, `missing-key`): their share, [`UNKEYED_WEIGHT`] times.
+//! - `hot-partition`: the service divides the throughput evenly among the physical partitions, so the need of the
+//!   busiest is bought for each. It counts in full where the busiest takes [`FAR_REQUEST_UNITS`] a second at the
+//!   peak, and in proportion below: few requests fit into the smallest throughput.
+//! - `changing-key`: the item is deleted and created anew, so the request units count three times.
 
 use cosmos_model::partitioning::KeyPart;
 

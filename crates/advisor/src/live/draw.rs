@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{
     LiveContainer,
-    endings::{EndingSearch, IdEndings, MIN_ENDING_ITEMS, SearchStep},
+    endings::{EndingSearch, IdEndings, MIN_ENDING_ITEMS},
 };
 use crate::sample::{MAX_ITEM_BYTES, SampleItem};
 
@@ -168,8 +168,8 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
             let query = query_of(&endings.some(search.length, 1, self.seed))?;
             let found = self.portion(&query, self.left() / ATTEMPT_DIVISOR, wanted).await?;
             let found = if found.is_whole { found.items.len() as u64 } else { wanted };
-            if let SearchStep::Take { length, endings: n } = search.next(endings, found, wanted) {
-                return Ok((length, n));
+            if let Some(endings) = search.next(endings, found, wanted) {
+                return Ok(endings);
             }
         }
     }

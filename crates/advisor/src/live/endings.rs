@@ -31,36 +31,35 @@ pub(super) struct EndingSearch {
     was_lengthened: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SearchStep {
-    Try,
-    Take { length: u32, endings: u64 },
-}
-
 impl EndingSearch {
     pub(super) fn new() -> Self {
         Self { length: FIRST_ENDING_LENGTH, few: None, was_lengthened: false }
     }
 
-    /// Returns the next step after an ending has found `found` items. Each attempt changes the length in one
+    /// Returns the length and the number of endings after one has found `found` items, or `None` where another
+    /// length is to be tried. Each attempt changes the length in one
     /// direction, so there are few attempts.
-    pub(super) fn next(&mut self, endings: &IdEndings, found: u64, wanted: u64) -> SearchStep {
+    pub(super) fn next(
+        &mut self,
+        endings: &IdEndings,
+        found: u64,
+        wanted: u64,
+    ) -> Option<(u32, u64)> {
         let mut of = (self.length, found);
         if found >= wanted && self.length < MAX_ENDING_LENGTH {
             let Some(few) = self.few else {
                 self.length += 1;
                 self.was_lengthened = true;
-                return SearchStep::Try;
+                return None;
             };
             // One character more finds too few, so several longer endings are taken.
             of = few;
         } else if found < MIN_ENDING_ITEMS && self.length > 1 && !self.was_lengthened {
             self.few = Some(of);
             self.length -= 1;
-            return SearchStep::Try;
+            return None;
         }
-        let (length, n) = endings.plan(of.0, of.1, wanted);
-        SearchStep::Take { length, endings: n }
+        Some(endings.plan(of.0, of.1, wanted))
     }
 }
 
@@ -132,12 +131,12 @@ mod tests {
             let mut tries = 1;
             // No ending reads more than the wanted items.
             let mut next = search.next(&hex, of(4).min(wanted), wanted);
-            while next == SearchStep::Try {
+            while next.is_none() {
                 tries += 1;
                 next = search.next(&hex, of(search.length).min(wanted), wanted);
             }
             prop_assert!(tries <= 9, "{tries}");
-            let SearchStep::Take { length, endings: n } = next else { unreachable!() };
+            let Some((length, n)) = next else { unreachable!() };
             let finds = n * items / 16_u64.pow(length);
             // A few items beyond the wanted number are not read: too few to matter.
             prop_assert!(finds <= 2 * wanted.max(MIN_ENDING_ITEMS), "{length} {n}: {finds} for {wanted}");

@@ -35,7 +35,7 @@ pub(crate) struct GuideStatement {
     pub(crate) here: Option<bool>,
 }
 
-type StatementRule = (&'static str, fn(&DataCharacteristics) -> Option<bool>);
+pub(super) type StatementRule = (&'static str, fn(&DataCharacteristics) -> Option<bool>);
 
 const POINT_READS: StatementRule =
     ("each request knows the id of its item", |c| c.access.by_id_only);
@@ -74,27 +74,11 @@ fn is_small(c: &DataCharacteristics) -> Option<bool> {
 }
 
 /// What the guide says of a kind of strategy: its name, "When to Use", "When to Avoid", and its costs.
-type GuideSection =
+pub(super) type GuideSection =
     (&'static str, &'static [StatementRule], &'static [StatementRule], [&'static str; 2]);
 
 impl StrategyKind {
-    pub(crate) fn name(self) -> &'static str {
-        self.guide().0
-    }
-
-    /// Returns the guide's "When to Use" and "When to Avoid", with the verdicts of the characteristics.
-    pub(super) fn statements(self, c: &DataCharacteristics) -> [Vec<GuideStatement>; 2] {
-        let (_, to_use, to_avoid, _) = self.guide();
-        [to_use, to_avoid].map(|rules| {
-            rules.iter().map(|(says, holds)| GuideStatement { says, here: holds(c) }).collect()
-        })
-    }
-
-    pub(super) fn trade_offs(self) -> [&'static str; 2] {
-        self.guide().3
-    }
-
-    fn guide(self) -> GuideSection {
+    pub(super) fn guide(self) -> GuideSection {
         match self {
             Self::ItemId => (
                 "the item's id",

@@ -10,40 +10,28 @@ fn key(file: &str) -> String {
     selection(file).key.strategy.to_string()
 }
 
-/// The arms of the guide's switch, in its order.
+/// The arms of the guide's switch, in its order, and the scenarios that are more precise than it.
 #[test]
-fn each_rule_of_the_guide_gives_its_strategy() {
-    let temporal = "[volume]\nitems = 2_000_000\n[access]\ntemporal = true\n";
-    assert_eq!(key(temporal), "/createdAt by month");
-    assert_eq!(key("[tenants]\ncount = 400"), "/tenantId");
-    assert_eq!(
-        key("[load]\nhigh-write-volume = true\n[access]\nuniform = true"),
-        "/id in 100 buckets"
-    );
-    assert_eq!(key("[volume]\nitems = 10\n[paths]\nentity = '/customerId'"), "/customerId");
-    assert_eq!(key("[volume]\nitems = 10"), "/id");
-}
-
-/// The guide's scenarios that are more precise than its switch.
-#[test]
-fn the_scenarios_of_the_guide_refine_its_rules() {
-    let temporal = "[volume]\nitems = 2_000_000\nitems-per-entity-per-day = 1_001\n[access]\ntemporal = true\n";
-    assert_eq!(
-        key(&format!("{temporal}[paths]\nentity = '/deviceId'\ntime = '/timestamp'")),
-        "/deviceId+/timestamp by day"
-    );
-    assert_eq!(
-        key(
-            "[volume]\nitems = 2_000_000\n[access]\ntemporal = true\n[load]\nwrites-per-second = 900"
-        ),
-        "/createdAt by month+/id in 10 buckets"
-    );
-    assert_eq!(
-        key("[tenants]\ncount = 400\nlargest-gigabytes = 16\n[paths]\nentity = '/userId'"),
-        "/tenantId,/userId"
-    );
-    assert_eq!(key("[tenants]\ncount = 99"), "/tenantId,/id");
-    assert_eq!(key("[access]\nby-id-only = true"), "/id");
+fn each_rule_and_scenario_of_the_guide_gives_its_strategy() {
+    let temporal =
+        |more: &str| format!("[access]\ntemporal = true\n[volume]\nitems = 2_000_000\n{more}");
+    let fast =
+        "items-per-entity-per-day = 1_001\n[paths]\nentity = '/deviceId'\ntime = '/timestamp'";
+    let tenants = |more: &str| format!("[tenants]\ncount = {more}");
+    for (file, expected) in [
+        (temporal(""), "/createdAt by month"),
+        (tenants("400"), "/tenantId"),
+        ("[load]\nhigh-write-volume = true\n[access]\nuniform = true".into(), "/id in 100 buckets"),
+        ("[volume]\nitems = 10\n[paths]\nentity = '/customerId'".into(), "/customerId"),
+        ("[volume]\nitems = 10".into(), "/id"),
+        (temporal(fast), "/deviceId+/timestamp by day"),
+        (temporal("[load]\nwrites-per-second = 900"), "/createdAt by month+/id in 10 buckets"),
+        (tenants("400\nlargest-gigabytes = 16\n[paths]\nentity = '/userId'"), "/tenantId,/userId"),
+        (tenants("99"), "/tenantId,/id"),
+        ("[access]\nby-id-only = true".into(), "/id"),
+    ] {
+        assert_eq!(key(&file), expected, "{file}");
+    }
 }
 
 #[test]

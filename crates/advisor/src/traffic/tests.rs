@@ -140,24 +140,3 @@ fn lines_of_the_handler_add_up_as_they_are_and_in_rows() {
     assert_eq!((told.request_units, told.gini), (200.0, Some(0.5)));
     assert_eq!(told.hottest, [("a".to_owned(), 60.0), ("b".to_owned(), 60.0)]);
 }
-
-#[test]
-fn the_tables_of_the_store_count_more_than_the_lines() {
-    let charge = |key, units| json!({"CollectionName": "posts", "PartitionKey": key, "RequestCharge": units});
-    let query = |id, range| json!({"CollectionName": "posts", "ActivityId": id, "PartitionKeyRangeId": range, "QueryText": "SELECT 1"});
-    let told = partition_use(&[
-        line_of_use("posts", &json!([["a", 60.0, 6]])),
-        charge(r#"["hot"]"#, json!(90.0)),
-        charge(r#"["cold"]"#, json!("10")),
-        query("1", "0"),
-        query("1", "1"),
-        query("2", "0"),
-        query("2", "0"),
-        json!({"CollectionName": "users", "PartitionKey": "[\"u\"]", "RequestCharge": 1}),
-    ]);
-    assert_eq!(told.hottest[0], (r#"["hot"]"#.to_owned(), 90.0));
-    assert_eq!((told.request_units, told.queries, told.cross_partition_queries), (100.0, 2.0, 1.0));
-    assert!((told.gini.unwrap() - 0.4).abs() < 1e-9);
-    let of_others = Traffic::new(Some("other"), None).partition_use().unwrap_err().to_string();
-    assert!(of_others.contains("no row tells of the container `other`"), "{of_others}");
-}

@@ -91,7 +91,7 @@ async fn the_key_behind_a_hash_of_the_handler_is_found_in_the_container() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_tables_of_the_account_tell_the_same_and_the_sizes() {
+async fn the_tables_of_the_account_count_more_than_the_lines_and_tell_the_sizes() {
     let world = world().await;
     let row = |columns: Value| {
         let mut row = json!({"CollectionName": "orders", "TimeGenerated": "2026-11-22T19:00:00Z"});
@@ -99,6 +99,8 @@ async fn the_tables_of_the_account_tell_the_same_and_the_sizes() {
         row
     };
     let mut rows = vec![
+        line(30),
+        row(json!({"CollectionName": "users", "PartitionKey": "[\"u\"]", "RequestCharge": 1})),
         row(json!({"PartitionKey": "[\"ann\"]", "RequestCharge": 9_500.0})),
         row(json!({"PartitionKey": "[\"user-1\"]", "RequestCharge": "500"})),
         row(json!({"PartitionKey": "[\"ann\"]", "SizeKb": 16 * 1024 * 1024})),
@@ -112,7 +114,11 @@ async fn the_tables_of_the_account_tell_the_same_and_the_sizes() {
     // As `az monitor log-analytics query` prints them.
     write(&world, "rows.json", &[Value::Array(rows)]);
     let (status, metrics) = json_of(&world, &["--telemetry", "rows.json"]).await;
-    assert_eq!(metrics["hotPartitions"][0]["share"], 0.95);
+    assert_eq!(metrics["measured"]["requestUnits"], 10_000.0);
+    assert_eq!(
+        (&metrics["hotPartitions"][0]["share"], &metrics["skew"]["requestUnits"]),
+        (&json!(0.95), &json!(0.45))
+    );
     assert_eq!(metrics["crossPartitionQueryRate"], 0.5);
     let largest = &metrics["largestPartitions"][0];
     assert_eq!((&largest["key"], &largest["isOfTheStore"]), (&json!(r#"["ann"]"#), &json!(true)));
@@ -120,6 +126,19 @@ async fn the_tables_of_the_account_tell_the_same_and_the_sizes() {
     assert!(codes.contains(&"hot-partition") && codes.contains(&"large-partition"), "{codes:?}");
     assert!(!codes.contains(&"cross-partition-queries"), "half of them is not more than half");
     assert_eq!(status, 1);
+    let other = [
+        "monitor",
+        "--container",
+        "other",
+        "--items",
+        "rows.json",
+        "--current",
+        "/id",
+        "--telemetry",
+        "rows.json",
+    ];
+    let output = world.run(&other).await;
+    assert!(output.err.contains("no row tells of the container `other`"), "{output:?}");
 }
 
 /// One customer has 80 % of the items, behind the hashes of many others.
