@@ -40,7 +40,6 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
         items_per_day: arguments.items_per_day,
         physical_partitions: arguments.physical_partitions,
         indexing_policy: input.indexing_policy.clone(),
-        ..ValidationOptions::default()
     };
     let mut candidates = arguments.candidate.clone();
     if candidates.is_empty() {
