@@ -111,7 +111,7 @@ impl BlogChecks {
         self.parents.find(id, fresh, slot, parent).await
     }
 
-    /// RemembersCommands a post that the audit has read as an item; `None` is a deleted post.
+    /// Remembers a post that the audit has read as an item; `None` is a deleted post.
     fn remember(&self, id: &PostId, post: Option<&Post>) {
         self.parents.remember(id, post.map(Parent::new));
     }

@@ -10,7 +10,7 @@ use futures::{
 use serde_json::json;
 use tributary_functions::cosmos::metered;
 use tributary_local::cosmos::{
-    Fault::{AnswerLost, Refused},
+    Fault::Refused,
     RequestKind::{self, Batch, Query, Read, Replace},
 };
 
@@ -38,26 +38,6 @@ async fn crowd_amid(
     meanwhile.await;
     hold.release();
     join(first, others).await
-}
-
-/// The same, but `meanwhile` runs while the transaction of the others is on its way.
-async fn crowd_that_meets(
-    world: &World,
-    first: Command<'_>,
-    others: Vec<Command<'_>>,
-    meanwhile: impl Future<Output = ()>,
-) -> (Answer, Vec<Answer>) {
-    let (hold, first) = held((world, Batch, "posts"), first).await;
-    let mut others = join_all(others).boxed_local();
-    assert!(poll!(&mut others).is_pending(), "they wait for the first");
-    let mut next = world.endpoint.hold(Batch, "posts");
-    hold.release();
-    let meanwhile = async {
-        next.arrived().await;
-        meanwhile.await;
-        next.release();
-    };
-    join(join(first, others), meanwhile).await.0
 }
 
 async fn crowd(
@@ -186,73 +166,6 @@ async fn a_caller_that_disconnects_fails_no_other_command() {
     assert_eq!(given::counts(&world, "p1").await, [(0, 3), (0, 3)]);
     given::like(&world, "p1", &users[0]).await.expect(200);
     given::like(&world, "p1", &users[1]).await.expect(201);
-}
-
-#[tokio::test]
-async fn a_crowd_with_a_lost_answer_is_carried_out_once_and_answered() {
-    // The SDK repeats a write by itself a few times; then the app does.
-    for times in [1, 8] {
-        let (world, _) = world_with_users(3).await;
-        given::like(&world, "p1", "bob").await.expect(201);
-        let old = given::comment(&world, "p1", "ann", "Old").await.expect(201);
-        let others = vec![
-            like(&world, "u1"),
-            unlike(&world, "bob"),
-            comment(&world, "u2"),
-            delete(&world, old.header("location")),
-            given::comment_once(&world, "k", "p1", "u1", "Once").boxed_local(),
-        ];
-        let lose = async { world.endpoint.inject(AnswerLost, Batch, "posts", times) };
-        let (first, others) = crowd_that_meets(&world, like(&world, "u0"), others, lose).await;
-        first.expect(201);
-        assert_eq!(statuses(&others), [201, 204, 201, 204, 201]);
-        assert_eq!(given::counts(&world, "p1").await, [(2, 2), (2, 2)]);
-    }
-}
-
-#[tokio::test]
-async fn a_repeated_like_of_a_post_deleted_meanwhile_finds_no_post() {
-    let (world, users) = world_with_users(2).await;
-    let other = world.second_instance().await;
-    given::like(&world, "p1", "bob").await.expect(201);
-    let comment = given::comment_once(&world, "k", "p1", "bob", "Once").await.expect(201);
-    let again = given::comment_once(&world, "k", "p1", "bob", "Once").boxed_local();
-    let others = vec![like(&world, "bob"), again, like(&world, &users[1])];
-    // The first is carried out; the commands behind it meet the likes and comments of a deleted post.
-    let deleted = async { drop(other.delete("/api/posts/p1").await.expect(204)) };
-    let (first, others) = crowd_that_meets(&world, like(&world, &users[0]), others, deleted).await;
-    first.expect(201);
-    for answer in &others {
-        problem(answer, 404);
-    }
-    problem(&world.get(comment.header("location")).await, 404);
-}
-
-#[tokio::test]
-async fn a_crowd_beside_another_instance_and_an_edit_loses_nothing() {
-    let (world, users) = world_with_users(6).await;
-    let other = world.second_instance().await;
-    let meanwhile = async {
-        given::like(&other, "p1", "bob").await.expect(201);
-        let body = json!({"userId": "ann", "title": "edited", "content": "C"});
-        other.put("/api/posts/p1", body).await.expect(200);
-    };
-    let others = users[1..].iter().map(|user| like(&world, user)).collect();
-    let (first, others) = crowd_amid(&world, like(&world, &users[0]), others, meanwhile).await;
-    first.expect(201);
-    assert_eq!(statuses(&others), [201; 5]);
-    assert_eq!(given::counts(&world, "p1").await, [(0, 7), (0, 7)]);
-    assert_eq!(world.get("/api/posts/p1").await.expect(200).json()["title"], "edited");
-
-    // Written by another while a group was under way, the post is read again.
-    let requests_before = world.endpoint.request_count();
-    let others = users[1..].iter().map(|user| unlike(&world, user)).collect();
-    let change = async { drop(unlike(&other, "bob").await.expect(204)) };
-    let (first, others) = crowd_that_meets(&world, unlike(&world, &users[0]), others, change).await;
-    first.expect(204);
-    assert_eq!(statuses(&others), [204; 5]);
-    assert_eq!(kinds(&world, requests_before), [Read, Batch, Batch, Read, Batch, Read, Batch]);
-    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
 }
 
 #[tokio::test]

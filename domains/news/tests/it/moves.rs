@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Create, Delete, Read, Replace},
+    RequestKind::{Create, Read, Replace},
 };
 use tributary_testing::interleavings::{amid, held};
 
@@ -230,40 +230,6 @@ async fn a_move_that_was_cut_off_before_its_place_was_full_is_taken_back() {
     assert_eq!(room.stored("feeds_current", &item["id"]).await["state"], "departing");
     room.world.endpoint.inject(FULL, Replace, "feeds_historical", ENDLESS);
     has_stayed(&room, &item).await;
-}
-
-#[tokio::test]
-async fn a_worker_that_is_late_does_not_make_a_move_that_was_taken_back() {
-    let room = Newsroom::new().await;
-    let other = room.with_settings(HYBRID).await;
-    let item = room.post("reuters", "a", 1.0).await.expect(201).json();
-    drop(held((&room.world, Replace, "feeds_historical"), room.post("reuters", "a", 60.0)).await);
-    // The move has read the target and the source, and is about to write the target.
-    let (late, migrating) = held((&room.world, Replace, "feeds_historical"), room.migrate()).await;
-    room.world.endpoint.inject(FULL, Replace, "feeds_historical", 1);
-    assert_eq!(retitle(&other, &item, "Corrected").await, 200);
-    // By now there is room again.
-    late.release();
-    migrating.await;
-    assert_eq!(room.hot_and_warm().await, (1, 0));
-    has_stayed(&room, &item).await;
-}
-
-#[tokio::test]
-async fn a_move_that_is_taken_back_twice_at_once_leaves_one_item() {
-    let room = Newsroom::new().await;
-    let other = room.with_settings(HYBRID).await;
-    let item = room.post("reuters", "a", 1.0).await.expect(201).json();
-    drop(held((&room.world, Replace, "feeds_historical"), room.post("reuters", "a", 60.0)).await);
-    room.world.endpoint.inject(FULL, Replace, "feeds_historical", 2);
-    let (late, migrating) = held((&room.world, Delete, "feeds_historical"), room.migrate()).await;
-    assert_eq!(retitle(&other, &item, "Corrected").await, 200);
-    // The item moves again, to its end.
-    other.post("reuters", "a", 60.0).await.expect(200);
-    late.release();
-    migrating.await;
-    assert_eq!(room.hot_and_warm().await, (0, 1));
-    assert_eq!(room.urls("days=90").await, ["a"]);
 }
 
 /// There the place keeps a late copy out, and stays taken for a day.
@@ -497,11 +463,9 @@ async fn a_cursor_holds_across_a_migration() {
 /// The location of the item names the place of its first post.
 #[tokio::test]
 async fn an_item_that_was_not_created_is_created_by_the_next_post_where_it_belongs_then() {
-    for (container, first, then) in [
-        ("feeds_current", 1.0, 1.0),
-        ("feeds_current", 1.0, 60.0),
-        ("feeds_historical", 60.0, 1.0),
-    ] {
+    for (container, first, then) in
+        [("feeds_current", 1.0, 1.0), ("feeds_current", 1.0, 60.0), ("feeds_historical", 60.0, 1.0)]
+    {
         let room = Newsroom::new().await;
         drop(held((&room.world, Create, container), room.post("reuters", "a", first)).await);
         let item = room.post("reuters", "a", then).await.expect(201).json();
@@ -578,7 +542,10 @@ async fn an_item_whose_date_changes_around_its_archiving_is_there_once() {
         room.post("gazette", "a", 1.0).await.expect(200);
         assert_eq!((room.live().await, room.hot_and_warm().await), (1, (1, 0)));
         let window = format!("from={}&to={}", room.days_ago(900.0), room.days_ago(700.0));
-        assert_eq!((room.urls("days=7").await, room.urls(&window).await.len()), (vec!["a".to_owned()], 0));
+        assert_eq!(
+            (room.urls("days=7").await, room.urls(&window).await.len()),
+            (vec!["a".to_owned()], 0)
+        );
         assert_eq!(room.archive().await["archived"], 0);
     }
 }

@@ -17,29 +17,11 @@ async fn a_new_item_is_created_in_the_partition_of_its_provider_and_time() {
     body["metadata"] = json!({"rawData": {"a": [1, 2.5]}});
     let answer = room.world.post("/api/news/items", body).await.expect(201);
     let item = answer.json();
-    insta::assert_json_snapshot!(item, {".crawledDate" => "[date]"}, @r#"
-    {
-      "content": "Content of a",
-      "crawledDate": "[date]",
-      "feedProviderId": "reuters",
-      "id": "c3aca635-5d83-5674-b98d-92704eb1973b",
-      "metadata": {
-        "rawData": {
-          "a": [
-            1,
-            2.5
-          ]
-        }
-      },
-      "partitionKey": "reuters_2026-11",
-      "publishedDate": "2026-11-05T09:00:00.500Z",
-      "sourceUrl": "https://reuters.example.com/a",
-      "tags": [
-        "world"
-      ],
-      "title": "Title of a"
-    }
-    "#);
+    let expected = json!({"id": "c3aca635-5d83-5674-b98d-92704eb1973b", "partitionKey": "reuters_2026-11",
+        "feedProviderId": "reuters", "sourceUrl": "https://reuters.example.com/a", "title": "Title of a",
+        "content": "Content of a", "tags": ["world"], "publishedDate": "2026-11-05T09:00:00.500Z",
+        "crawledDate": item["crawledDate"], "metadata": {"rawData": {"a": [1, 2.5]}}});
+    assert_eq!(item, expected);
     let location = format!("/api/news/items/reuters_2026-11/{}", item["id"].as_str().unwrap());
     assert_eq!(answer.header("location"), location);
     assert_eq!(room.world.get(&location).await.expect(200).json(), item);

@@ -9,7 +9,7 @@ use tributary_testing::{
 
 use super::given::{self, set_password, verify};
 use crate::{
-    expect::{bad_fields, created, date, problem},
+    expect::{bad_fields, created, is_timestamp, problem},
     world::{TestApp, World},
 };
 
@@ -18,50 +18,23 @@ async fn a_customer_is_created_then_edited() {
     let world = World::new().await;
     let answer = given::customer(&world, "ann").await;
     let customer = created(&world, &answer, "/api/customers/ann").await;
-    insta::assert_json_snapshot!(customer, {".creationDate" => date()}, @r#"
-    {
-      "addresses": [
-        {
-          "addressLine1": "1 Main Street",
-          "addressLine2": null,
-          "city": "Redmond",
-          "country": "USA",
-          "state": "WA",
-          "zipCode": "98052"
-        }
-      ],
-      "creationDate": "[date]",
-      "customerId": "ann",
-      "emailAddress": "ann@example.com",
-      "firstName": "ann",
-      "id": "ann",
-      "lastName": "Lee",
-      "phoneNumber": "555-0100",
-      "salesOrderCount": 0,
-      "title": "Dr."
-    }
-    "#);
+    is_timestamp(&customer["creationDate"]);
+    let address = json!({"addressLine1": "1 Main Street", "addressLine2": null, "city": "Redmond",
+        "country": "USA", "state": "WA", "zipCode": "98052"});
+    let expected = json!({"id": "ann", "customerId": "ann", "title": "Dr.", "firstName": "ann",
+        "lastName": "Lee", "emailAddress": "ann@example.com", "phoneNumber": "555-0100",
+        "addresses": [address], "salesOrderCount": 0, "creationDate": customer["creationDate"]});
+    assert_eq!(customer, expected);
 
     let mut other = json!({"firstName": "Ann", "lastName": "Li", "emailAddress": "a@b",
         "addresses": [], "salesOrderCount": 9, "password": "not here", "id": "eve"});
     let edited = world.put("/api/customers/ann", other.clone()).await.expect(200);
     let there = world.get("/api/customers/ann").await.expect(200);
     assert_eq!((edited.json(), edited.header("etag")), (there.json(), there.header("etag")));
-    assert_eq!(edited.json()["creationDate"], customer["creationDate"]);
-    insta::assert_json_snapshot!(edited.json(), {".creationDate" => date()}, @r#"
-    {
-      "addresses": [],
-      "creationDate": "[date]",
-      "customerId": "ann",
-      "emailAddress": "a@b",
-      "firstName": "Ann",
-      "id": "ann",
-      "lastName": "Li",
-      "phoneNumber": null,
-      "salesOrderCount": 0,
-      "title": null
-    }
-    "#);
+    let expected = json!({"id": "ann", "customerId": "ann", "title": null, "firstName": "Ann",
+        "lastName": "Li", "emailAddress": "a@b", "phoneNumber": null, "addresses": [],
+        "salesOrderCount": 0, "creationDate": customer["creationDate"]});
+    assert_eq!(edited.json(), expected);
 
     // The same again writes nothing.
     let requests_before = world.endpoint.request_count();

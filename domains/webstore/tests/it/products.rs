@@ -91,27 +91,10 @@ async fn every_bad_field_is_named() {
         let there = world.get(&path("bikes", "b2")).await.expect(200).json();
         assert_eq!((&there["price"], &there["description"]), (&price, &description));
     }
-    insta::assert_json_snapshot!(world.get(&path("bikes", "b1")).await.json(), @r#"
-    {
-      "categoryId": "bikes",
-      "categoryName": "Bikes",
-      "description": null,
-      "id": "b1",
-      "name": "Product b1",
-      "price": 1000,
-      "sku": "SKU-b1",
-      "tags": [
-        {
-          "id": "new",
-          "name": "New"
-        },
-        {
-          "id": "red",
-          "name": "Red"
-        }
-      ]
-    }
-    "#);
+    let tags = json!([{"id": "new", "name": "New"}, {"id": "red", "name": "Red"}]);
+    let expected = json!({"id": "b1", "categoryId": "bikes", "categoryName": "Bikes", "sku": "SKU-b1",
+        "name": "Product b1", "description": null, "price": 1_000, "tags": tags});
+    assert_eq!(world.get(&path("bikes", "b1")).await.json(), expected);
 }
 
 #[tokio::test]
