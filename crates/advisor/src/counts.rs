@@ -55,7 +55,6 @@ pub(crate) struct PreparedItem<'a> {
 }
 
 impl SampleCounts {
-    /// Creates counts without items.
     pub(crate) fn new(
         candidates: Vec<KeyStrategy>,
         requests: Vec<RequestKind>,
@@ -121,7 +120,6 @@ impl SampleCounts {
     }
 }
 
-/// Returns the time at a path in seconds since 1970.
 fn seconds(item: &Value, path: &PropertyPath) -> Option<i64> {
     let value = KeyValue::from_property(path.find(item)).ok()?;
     Some(moment(&value)?.unix_timestamp())

@@ -48,14 +48,12 @@ pub(crate) struct PartitionMetrics {
     pub(crate) partitions: EstimatedNumber,
     /// The mean size of a logical partition, in bytes as JSON.
     pub(crate) average_partition_size: f64,
-    /// Logical partitions that hold the most bytes, the largest first.
     pub(crate) largest_partitions: Vec<PartitionSize>,
     /// Logical partitions that use the most request units, the hottest first. Empty without measurements.
     pub(crate) hot_partitions: Vec<HotPartition>,
     /// The share of queries that go to several partitions. `None` where nothing tells.
     pub(crate) cross_partition_query_rate: Option<f64>,
     pub(crate) skew: PartitionSkew,
-    /// The measured use. `None` without measurements.
     pub(crate) measured: Option<PartitionUse>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) unknown: Vec<String>,
@@ -64,12 +62,9 @@ pub(crate) struct PartitionMetrics {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HotPartition {
-    /// Its name in the measurements.
     pub(crate) name: String,
-    /// Its key as a JSON array, where it is known.
     pub(crate) key: Option<String>,
     pub(crate) request_units: f64,
-    /// Its share of all request units of the container.
     pub(crate) share: f64,
 }
 
@@ -155,7 +150,6 @@ impl PartitionMetrics {
         self.findings.iter().any(|finding| finding.severity == Severity::Warning)
     }
 
-    /// Adds the findings of the guide's alerts, and the limits of the data.
     fn check(&mut self) {
         let measured = self.measured.clone().unwrap_or_default();
         let has_load = measured.request_units > MIN_SHARE_REQUEST_UNITS;

@@ -26,7 +26,6 @@ impl Section {
         Self { title: title.into(), blocks }
     }
 
-    /// Returns a section of sentences, or `None` without any.
     pub(crate) fn of_sentences(title: impl Into<String>, sentences: Vec<String>) -> Option<Self> {
         (!sentences.is_empty()).then(|| Self::new(title, vec![Block::Sentences(sentences)]))
     }

@@ -37,7 +37,6 @@ pub(crate) struct Traffic {
     rows: u64,
     container: Option<String>,
     days_of_rows: Option<f64>,
-    /// The first and the last time.
     span: Option<(OffsetDateTime, OffsetDateTime)>,
     days: BTreeSet<Date>,
     /// True when a time is not the start of a day.

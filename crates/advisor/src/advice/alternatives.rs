@@ -34,7 +34,6 @@ pub(crate) struct SecondCopy {
     pub(crate) per_day: f64,
     /// The costs of the copy, where the frequency of writes is known.
     pub(crate) upkeep: Option<CopyUpkeep>,
-    /// Warnings about the key of the copy.
     pub(crate) limits: Vec<&'static str>,
 }
 
@@ -51,12 +50,10 @@ impl SecondCopy {
         (self.now - self.then) * self.per_day
     }
 
-    /// Returns true when the requests save more than the cheaper copy costs.
     pub(crate) fn pays(&self) -> Option<bool> {
         self.upkeep.map(|upkeep| self.saves() > upkeep.global_secondary_index)
     }
 
-    /// Returns the number of requests a day from which on the cheaper copy pays.
     pub(crate) fn pays_from(&self) -> Option<f64> {
         let each = self.now - self.then;
         self.upkeep.filter(|_| each > 0.0).map(|upkeep| upkeep.global_secondary_index / each)
@@ -128,7 +125,6 @@ fn upkeep(copy: &CandidateEstimates, requests: &[RequestKind]) -> Option<CopyUpk
     })
 }
 
-/// Returns the request units a day of the writes with this key, and their number.
 fn writes(estimates: &CandidateEstimates, requests: &[RequestKind]) -> (f64, f64) {
     let writes = estimates.requests.iter().zip(requests);
     let writes = writes.filter(|(_, request)| !request.operation.is_read());

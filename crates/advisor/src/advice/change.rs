@@ -22,10 +22,8 @@ pub(crate) struct KeyChange {
     pub(crate) from: KeyStrategy,
     pub(crate) to: KeyStrategy,
     pub(crate) items: f64,
-    /// Request units to read and to write all items.
     pub(crate) read: f64,
     pub(crate) write: f64,
-    /// Request units a day that the new key saves.
     pub(crate) saves_per_day: Option<f64>,
     /// True when the service can copy the items as they are: not where the new key is computed.
     pub(crate) can_be_copied: bool,

@@ -80,7 +80,6 @@ fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
     format!("{} is the best{of}: {costs}, and {risks}.{works}", best.strategy())
 }
 
-/// Returns a sentence about the costs of the risks, where they cost anything.
 fn risks(best: &RankedCandidate) -> Option<String> {
     let request_units = best.request_units.filter(|units| *units > 0.0)?;
     let share = |risk: &KeyRisk| risk.request_units / request_units;
@@ -105,7 +104,6 @@ fn partitions(estimates: &CandidateEstimates) -> String {
     )
 }
 
-/// Returns a sentence about the limits of a logical partition, when the growth is known.
 fn growth(estimates: &CandidateEstimates) -> Option<String> {
     let growth = &estimates.growth;
     let items = growth.items_per_day.filter(|items| *items > 0.0)?;

@@ -153,7 +153,6 @@ impl<'a> QueryShape<'a> {
         Some(paths.map(|path| (path.clone(), false)).collect())
     }
 
-    /// Returns the paths that need an index of their own beside the composite ones.
     fn ranges<'s>(
         &'s self,
         composites: &'s [Vec<SortedPath>],
@@ -206,7 +205,6 @@ fn is_named(part: &KeyPart, request: &RequestKind) -> bool {
     }
 }
 
-/// Returns the conditions on a property that is not compared for equality.
 fn condition(path: &PropertyPath, wanted: &RequestFilter) -> Vec<String> {
     let of = property(path);
     let name = parameter(path);

@@ -77,7 +77,6 @@ impl RankedCandidate {
         if self.request_units.is_some() { 0.0 } else { self.report.estimates.by_bytes.largest }
     }
 
-    /// Returns true if a dearer key costs the same within the error of the estimates.
     fn costs_the_same(&self, dearer: &Self) -> bool {
         self.works == dearer.works
             && dearer.score <= self.score * SAME_COST_FACTOR

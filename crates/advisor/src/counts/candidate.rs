@@ -26,7 +26,6 @@ pub(crate) struct CandidateCounts {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteEvent {
-    /// The time in seconds since 1970.
     pub(crate) time: i64,
     pub(crate) key: u64,
     pub(crate) entity: u64,

@@ -170,7 +170,6 @@ impl RequestCounts {
         Some(())
     }
 
-    /// Returns the newest time at the path of `{"last": …}`.
     pub(crate) fn newest(&self) -> Option<i64> {
         (self.newest != i64::MIN).then_some(self.newest)
     }

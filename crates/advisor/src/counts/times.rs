@@ -14,7 +14,6 @@ const MIN_OUTLIER_TIMES: usize = 10;
 /// written within less were imported or copied.
 const CREATION_SECONDS: i64 = 86_400;
 
-/// Returns the oldest and the newest time that is no outlier, or `None` without times.
 pub(crate) fn believed(mut times: Vec<i64>) -> Option<(i64, i64)> {
     times.sort_unstable();
     let newest = last_believed(&times)?;
@@ -22,7 +21,6 @@ pub(crate) fn believed(mut times: Vec<i64>) -> Option<(i64, i64)> {
     Some((last_believed(&mirrored)?.saturating_neg(), newest))
 }
 
-/// Returns the greatest of the sorted times that is no outlier.
 fn last_believed(sorted: &[i64]) -> Option<i64> {
     let fence = fence(sorted)?;
     let n_believed = sorted.partition_point(|time| *time <= fence);

@@ -329,7 +329,6 @@ impl CostBasis<'_> {
     }
 }
 
-/// Returns the bytes of the data under the first levels of a hierarchical key.
 pub(super) fn prefix_bytes<'a>(
     n_levels: usize,
     partitions: &[KeyGroup<'a, ()>],

@@ -13,7 +13,6 @@ use crate::{
 
 const WINDOW_SECONDS: [u32; 3] = [60, 3_600, 86_400];
 
-/// Returns the times of the items at `path`, or `None` when no item has one.
 pub(crate) fn times(candidate: &CandidateCounts, path: &PropertyPath) -> Option<CreationTimes> {
     let all: Vec<i64> = candidate.events.iter().map(|event| event.time).collect();
     let writes = candidate.writes();
@@ -34,7 +33,6 @@ fn weight(candidate: &CandidateCounts) -> f64 {
     if candidate.events.is_all() { 1.0 } else { float(candidate.n_items) / n_kept }
 }
 
-/// Returns the hotness of the writes, or `None` when no item has a time of creation.
 pub(crate) fn hotness(
     candidate: &CandidateCounts,
     times: Option<&CreationTimes>,

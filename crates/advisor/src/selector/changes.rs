@@ -15,9 +15,7 @@ pub(crate) struct AnswerChange {
     #[serde(rename = "if")]
     pub(crate) if_: String,
     pub(crate) not_said: bool,
-    /// The key then, where it is another.
     pub(crate) strategy: Option<KeyStrategy>,
-    /// The containers then, where they are others.
     pub(crate) architecture: Option<ContainerArchitecture>,
 }
 

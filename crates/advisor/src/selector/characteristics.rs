@@ -113,7 +113,6 @@ impl DataCharacteristics {
         self.load.high_write_volume.or(self.load.writes_per_second.map(takes))
     }
 
-    /// Returns true where several organizations share the data.
     pub(super) fn is_shared(&self) -> bool {
         self.tenants.count.is_some_and(|count| count > 0)
     }
