@@ -92,7 +92,7 @@ async fn an_audit_beside_live_traffic_reports_lasting_divergences_only() {
     let mut found: Vec<_> = findings.iter().map(in_short).collect();
     found.sort();
     assert_eq!(found, ["copy-missing users cy post:p2", "count-differs posts p1 p1"]);
-    assert!(findings.iter().all(|finding| finding.is_repaired()), "{findings:?}");
+    assert!(findings.iter().all(Finding::is_repaired), "{findings:?}");
 
     world.settle().await;
     let (after, _) = audit_within(&world, Duration::ZERO, false).await;
