@@ -12,8 +12,8 @@
 //! No write happens while a page is made, so its items and their LSNs belong together.
 
 use azure_core::Bytes;
-use azure_core::http::headers::{ETAG, HeaderName};
-use azure_core::http::{Method, Request};
+use azure_core::http::Request;
+use azure_core::http::headers::{ETAG, HeaderName, Headers};
 use azure_data_cosmos::CosmosError;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -22,15 +22,15 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
 use super::account::Account;
-use super::containers::{ContainerInfo, KnownContainers};
+use super::containers::KnownContainers;
 use super::emulator::{Response, failure};
-use super::operation::{ContainerPath, PARTITION_KEY};
+use super::feed_order::{FeedOrder, FeedOrders, FeedSource};
+use super::operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY};
 use super::pages::MAX_PAGE_BYTES;
 use super::replicas::Replicas;
-use super::slices::{ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID};
+use super::slices::{self, ITEM_COUNT, KEY_TYPE, MAX_ITEM_COUNT, RANGE_ID};
 
 const IF_MODIFIED_SINCE: HeaderName = HeaderName::from_static("if-modified-since");
-const ITEM_LSN: HeaderName = HeaderName::from_static("x-ms-item-lsn");
 const IF_NONE_MATCH: HeaderName = HeaderName::from_static("if-none-match");
 const WIRE_FORMAT: HeaderName =
     HeaderName::from_static("x-ms-cosmos-changefeed-wire-format-version");
@@ -41,6 +41,7 @@ pub(super) async fn page(
     account: &Account,
     containers: &KnownContainers,
     replicas: &Replicas,
+    orders: &FeedOrders,
     path: &ContainerPath,
     request: &Request,
 ) -> Result<Response, CosmosError> {
@@ -48,9 +49,19 @@ pub(super) async fn page(
     let Some(container) = containers.get(path).await else {
         return account.send(request).await;
     };
-    let feed = Feed { account, path, container: &container, request };
+    let feed = Feed { source: FeedSource { account, path, container: &container }, request };
     let behind = feed.beginning().await?;
-    feed.read(&behind).await
+    if let Some(partition) = whole_partition(request)
+        && let Behind::Lsn(lsn) = behind
+    {
+        let mut order = orders.take(path);
+        let page = feed.in_order(&mut order, partition, lsn).await?;
+        orders.keep(path, order);
+        if let Some(page) = page {
+            return Ok(page);
+        }
+    }
+    feed.scanned(&behind).await
 }
 
 enum Behind {
@@ -62,9 +73,7 @@ enum Behind {
 
 #[derive(Clone, Copy)]
 struct Feed<'a> {
-    account: &'a Account,
-    path: &'a ContainerPath,
-    container: &'a ContainerInfo,
+    source: FeedSource<'a>,
     request: &'a Request,
 }
 
@@ -88,18 +97,63 @@ impl Feed<'_> {
     async fn written_until(self, since: i64) -> Result<u64, CosmosError> {
         let mut all = self.asked(&Behind::Lsn(0), -1);
         all.headers_mut().remove(WIRE_FORMAT);
-        let response = self.account.send(&all).await?;
+        let response = self.source.account.send(&all).await?;
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let items = body["Documents"].as_array().map(Vec::as_slice).unwrap_or_default();
         let older = items.iter().take_while(|item| item["_ts"].as_i64() <= Some(since));
         match older.last() {
-            Some(last) => Ok(self.lsn(last).await.unwrap_or(0)),
+            Some(last) => Ok(self.source.lsn(last).await.unwrap_or(0)),
             None => Ok(0),
         }
     }
 
-    async fn read(self, behind: &Behind) -> Result<Response, CosmosError> {
-        let Self { account, container, .. } = self;
+    /// Returns the page of a whole physical partition; `None` if a scan has to answer.
+    async fn in_order(
+        self,
+        order: &mut FeedOrder,
+        partition: &str,
+        behind: u64,
+    ) -> Result<Option<Response>, CosmosError> {
+        let Ok(id) = partition.parse() else { return Ok(None) };
+        if !order.follow(self.source).await? {
+            return Ok(None);
+        }
+        let Some(order) = order.partition(id) else { return Ok(None) };
+        if order.headers.is_none() {
+            order.headers = self.headers(partition).await?;
+        }
+        let Some(headers) = order.headers.clone() else { return Ok(None) };
+        let mut page = Page::new(self.limit());
+        let has_metadata = header(self.request, &WIRE_FORMAT).is_some();
+        let read = order.read(self.source, behind, |lsn, item| {
+            let item: &RawValue = serde_json::from_slice(item).map_err(malformed)?;
+            let metadata = if has_metadata { Some(metadata(item)?) } else { None };
+            Ok(page.add(FeedChange::new(item, metadata, lsn)?))
+        });
+        if !read.await? {
+            return Ok(None);
+        }
+        let (body, rid) = (Bytes::new(), &self.source.container.rid);
+        let response = Response { status: 304, headers, body, items_loaded: None };
+        page.into_response(response, rid, behind).map(Some)
+    }
+
+    /// Returns the headers of a page of a physical partition, from one that has next to no items; `None` if the
+    /// emulator answers with an error.
+    async fn headers(self, partition: &str) -> Result<Option<Headers>, CosmosError> {
+        let FeedSource { account, path, .. } = self.source;
+        let Some((start, _)) = slices::bounds(account, path, partition).await else {
+            return Ok(None);
+        };
+        let mut narrow = self.asked(&Behind::Lsn(0), 1);
+        slices::narrow(&mut narrow, start, Some(slices::epk(start + 1)));
+        let response = account.send(&narrow).await?;
+        Ok(matches!(response.status, 200 | 304).then_some(response.headers))
+    }
+
+    /// Returns the page of any part of the container, for which the emulator scans all items.
+    async fn scanned(self, behind: &Behind) -> Result<Response, CosmosError> {
+        let FeedSource { account, container, .. } = self.source;
         // The rest of the last transaction may come behind the limit.
         let wanted = self.limit().saturating_add(MAX_BATCH_OPERATIONS);
         let asked = self.asked(behind, i64::try_from(wanted).unwrap_or(-1));
@@ -131,12 +185,12 @@ impl Feed<'_> {
                 });
             let item = serde_json::from_str(current.get()).map_err(malformed)?;
             // An item that has just expired has no LSN any more.
-            let lsn = self.lsn(&item).await.unwrap_or_else(|| page.end().unwrap_or(0));
+            let lsn = self.source.lsn(&item).await.unwrap_or_else(|| page.end().unwrap_or(0));
             if !page.add(FeedChange::new(current, metadata, lsn)?) {
                 break;
             }
         }
-        page.into_response(response, &container.rid)
+        page.into_response(response, &container.rid, 0)
     }
 
     /// Returns the request for `limit` items behind a position, all if it is negative.
@@ -153,20 +207,17 @@ impl Feed<'_> {
         asked
     }
 
-    /// Returns the LSN of an item; `None` if it is there no more.
-    async fn lsn(self, item: &Value) -> Option<u64> {
-        let value = |path: &String| item.pointer(path).cloned().unwrap_or_else(|| json!({}));
-        let key: Vec<_> = self.container.partition_key.paths.iter().map(value).collect();
-        let mut read = self.account.request(Method::Get, &self.path.item(item["id"].as_str()?));
-        read.insert_header(PARTITION_KEY, Value::from(key).to_string());
-        let response = self.account.send(&read).await.ok()?;
-        header_of(&response, &ITEM_LSN)?.parse().ok()
-    }
-
     fn limit(self) -> usize {
         let limit = header(self.request, &MAX_ITEM_COUNT).and_then(|limit| limit.parse().ok());
         limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX)
     }
+}
+
+/// Returns the physical partition whose newest versions a request asks for, all of them.
+fn whole_partition(request: &Request) -> Option<&str> {
+    let is_latest = header(request, &CHANGE_FEED)?.eq_ignore_ascii_case("Incremental feed");
+    let is_whole = [PARTITION_KEY, KEY_TYPE].iter().all(|part| header(request, part).is_none());
+    header(request, &RANGE_ID).filter(|_| is_latest && is_whole)
 }
 
 #[derive(Deserialize, Serialize)]
@@ -227,6 +278,17 @@ impl FeedChange {
     }
 }
 
+/// Returns the metadata that the emulator gives to an item in the form that the Rust SDK asks for.
+fn metadata(item: &RawValue) -> Result<Map<String, Value>, CosmosError> {
+    #[derive(Deserialize)]
+    struct Written {
+        #[serde(rename = "_ts")]
+        ts: Value,
+    }
+    let Written { ts } = serde_json::from_str(item.get()).map_err(malformed)?;
+    Ok(Map::from_iter([("crts".to_owned(), ts)]))
+}
+
 struct Page {
     limit: usize,
     changes: Vec<FeedChange>,
@@ -261,13 +323,25 @@ impl Page {
         self.changes.last().map(|change| change.lsn)
     }
 
-    fn into_response(self, mut response: Response, rid: &str) -> Result<Response, CosmosError> {
-        response.headers.insert(ETAG, quoted(self.end().unwrap_or(0)));
+    /// Writes the page, which starts behind an LSN, into an answer with its headers.
+    fn into_response(
+        self,
+        mut response: Response,
+        rid: &str,
+        behind: u64,
+    ) -> Result<Response, CosmosError> {
+        response.headers.insert(ETAG, quoted(self.end().unwrap_or(behind)));
         let documents: Vec<_> = self.changes.iter().map(|change| &*change.text).collect();
         let count = documents.len();
         response.headers.insert(ITEM_COUNT, count.to_string());
-        let page = WrittenPage { rid, documents, count };
-        response.body = Bytes::from(serde_json::to_vec(&page).map_err(malformed)?);
+        if count == 0 {
+            response.status = 304;
+            response.body = Bytes::new();
+        } else {
+            let page = WrittenPage { rid, documents, count };
+            response.status = 200;
+            response.body = Bytes::from(serde_json::to_vec(&page).map_err(malformed)?);
+        }
         Ok(response)
     }
 }

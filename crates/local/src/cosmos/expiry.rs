@@ -22,6 +22,7 @@ use serde_json::Value;
 
 use super::account::Account;
 use super::containers::KnownContainers;
+use super::feed_order::FeedOrders;
 use super::operation::{ContainerPath, PARTITION_KEY, Ttl, WrittenItem, lifetime};
 use super::replicas::Replicas;
 use crate::lock;
@@ -88,6 +89,7 @@ impl Expiry {
         account: &Account,
         containers: &KnownContainers,
         replicas: &Replicas,
+        feed_orders: &FeedOrders,
         now: u64,
     ) -> usize {
         let due = lock(&self.schedule).take_due(now);
@@ -95,7 +97,7 @@ impl Expiry {
         for item in due {
             // The emulator answers without waiting, so many deletes would starve other tasks.
             tokio::task::yield_now().await;
-            match self.expire(account, containers, replicas, &item, now).await {
+            match self.expire(account, containers, replicas, feed_orders, &item, now).await {
                 Ok(true) => deleted += 1,
                 Ok(false) => {}
                 Err(error) => {
@@ -112,6 +114,7 @@ impl Expiry {
         account: &Account,
         containers: &KnownContainers,
         replicas: &Replicas,
+        feed_orders: &FeedOrders,
         item: &ItemKey,
         now: u64,
     ) -> Result<bool, CosmosError> {
@@ -147,6 +150,7 @@ impl Expiry {
         let mut delete = request(Method::Delete);
         delete.insert_header(IF_MATCH, HeaderValue::from(stored.etag));
         let _writes = replicas.write().await;
+        feed_orders.expires(&item.container, &item.partition_key, &item.id);
         Ok(account.send(&delete).await?.status == 204)
     }
 }

@@ -34,6 +34,7 @@ mod emulator;
 mod endpoint;
 mod expiry;
 mod faults;
+mod feed_order;
 mod gateway;
 mod operation;
 mod pages;

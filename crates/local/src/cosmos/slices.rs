@@ -29,7 +29,7 @@ pub(super) const RANGE_ID: HeaderName =
 pub(super) const RANGE_START: HeaderName = HeaderName::from_static("x-ms-start-epk");
 pub(super) const ITEM_COUNT: HeaderName = HeaderName::from_static("x-ms-item-count");
 const RANGE_END: HeaderName = HeaderName::from_static("x-ms-end-epk");
-const KEY_TYPE: HeaderName = HeaderName::from_static("x-ms-read-key-type");
+pub(super) const KEY_TYPE: HeaderName = HeaderName::from_static("x-ms-read-key-type");
 const SUPPORTED_FORMATS: HeaderName =
     HeaderName::from_static("x-ms-cosmos-supported-serialization-formats");
 
@@ -79,10 +79,14 @@ struct Scan {
     missing: u32,
     start: u128,
     width: u128,
-    end: u128,
-    /// The header with the end of the range of the request.
-    last: Option<String>,
+    end: Bound,
     continuation: Option<String>,
+}
+
+#[derive(Clone)]
+struct Bound {
+    key: u128,
+    header: Option<String>,
 }
 
 struct Slice {
@@ -123,15 +127,16 @@ impl Scan {
             let position: Position = serde_json::from_str(token).ok()?;
             start = start.max(key(&position.epk)?);
         }
-        Some(Self { missing, start, width: FIRST_SLICE_WIDTH, end, last, continuation })
+        let end = Bound { key: end, header: last };
+        Some(Self { missing, start, width: FIRST_SLICE_WIDTH, end, continuation })
     }
 
     fn slice(&mut self) -> Slice {
-        let end = Some(self.start.saturating_add(self.width)).filter(|end| *end < self.end);
+        let end = Some(self.start.saturating_add(self.width)).filter(|end| *end < self.end.key);
         Slice {
             start: self.start,
             end,
-            last: self.last.clone(),
+            last: self.end.header.clone(),
             limit: self.missing,
             continuation: self.continuation.take(),
         }
@@ -139,7 +144,7 @@ impl Scan {
 
     fn read(&mut self, slice: &Slice, items: u32) {
         self.missing = self.missing.saturating_sub(items);
-        self.start = slice.end.unwrap_or(self.end);
+        self.start = slice.end.unwrap_or(self.end.key);
         self.width = self.width.saturating_mul(SLICE_GROWTH);
     }
 }
@@ -151,11 +156,7 @@ impl Slice {
         request.headers_mut().remove(SUPPORTED_FORMATS);
         request.headers_mut().remove(CONTINUATION);
         request.insert_header(MAX_ITEM_COUNT, self.limit.to_string());
-        request.insert_header(KEY_TYPE, "EffectivePartitionKeyRange");
-        request.insert_header(RANGE_START, epk(self.start));
-        if let Some(end) = self.end.map(epk).or_else(|| self.last.clone()) {
-            request.insert_header(RANGE_END, end);
-        }
+        narrow(&mut request, self.start, self.end.map(epk).or_else(|| self.last.clone()));
         if let Some(continuation) = &self.continuation {
             request.insert_header(CONTINUATION, continuation.clone());
         }
@@ -203,7 +204,11 @@ fn is_name(word: &str) -> bool {
     word.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-async fn bounds(account: &Account, container: &ContainerPath, id: &str) -> Option<(u128, u128)> {
+pub(super) async fn bounds(
+    account: &Account,
+    container: &ContainerPath,
+    id: &str,
+) -> Option<(u128, u128)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Ranges {
@@ -224,6 +229,15 @@ async fn bounds(account: &Account, container: &ContainerPath, id: &str) -> Optio
     Some((key(&range.min_inclusive)?, key(&range.max_exclusive)?))
 }
 
+/// Lets a request ask for a part of the key range only.
+pub(super) fn narrow(request: &mut Request, start: u128, end: Option<String>) {
+    request.insert_header(KEY_TYPE, "EffectivePartitionKeyRange");
+    request.insert_header(RANGE_START, epk(start));
+    if let Some(end) = end {
+        request.insert_header(RANGE_END, end);
+    }
+}
+
 /// Returns the first 128 bits of a key. A key of another length is cut or padded, which only moves the
 /// border between two slices.
 fn key(hex: &str) -> Option<u128> {
@@ -231,7 +245,7 @@ fn key(hex: &str) -> Option<u128> {
     u128::from_str_radix(&digits, 16).ok().map(|key| key.min(KEY_RANGE_END))
 }
 
-fn epk(key: u128) -> String {
+pub(super) fn epk(key: u128) -> String {
     format!("{key:032X}")
 }
 

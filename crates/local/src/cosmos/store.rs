@@ -20,6 +20,7 @@ use super::containers::{ContainerInfo, KnownContainers, create_container};
 use super::emulator::{Emulator, Region, Response, failure};
 use super::expiry::Expiry;
 use super::faults::{Fault, Faults, Holds};
+use super::feed_order::FeedOrders;
 use super::operation::{
     ContainerPath, ContainersChange, DataRequest, PARTITION_KEY, RequestKind, StoreOperation,
     body_of, strip_trailing_slash, wrap_bare_patch, written_items,
@@ -49,6 +50,7 @@ pub(super) struct EndpointStore {
     splits: Option<Splits>,
     /// The number of writes to each container, those of the expiry not counted.
     writes: std::sync::Mutex<HashMap<ContainerPath, u64>>,
+    pub(super) feed_orders: FeedOrders,
     /// Held while a container is created, replaced or deleted: a creation takes several steps.
     control_plane: Mutex<()>,
 }
@@ -76,6 +78,7 @@ impl EndpointStore {
             expiry: Expiry::default(),
             charges,
             writes: std::sync::Mutex::default(),
+            feed_orders: FeedOrders::default(),
             control_plane: Mutex::new(()),
         })
     }
@@ -174,6 +177,7 @@ impl EndpointStore {
             // Counted while the guard is held: a snapshot, which keeps out all writes, has the number of those
             // that it sees.
             *lock(&self.writes).entry(container.clone()).or_default() += 1;
+            self.feed_orders.learn(container, &written, request);
             self.charged(&known, data).await
         } else {
             self.read(&known, data).await
@@ -272,21 +276,22 @@ impl EndpointStore {
     fn forget(&self, gone: impl Fn(&ContainerPath) -> bool) {
         self.expiry.forget(&gone);
         self.containers.forget(&gone);
+        self.feed_orders.forget(&gone);
     }
 
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        let Self { account, containers, replicas, .. } = self;
-        self.expiry.sweep(account, containers, replicas, now).await
+        let Self { account, containers, replicas, feed_orders, .. } = self;
+        self.expiry.sweep(account, containers, replicas, feed_orders, now).await
     }
 
     async fn answer(&self, data: DataRequest<'_>) -> Result<Response, CosmosError> {
-        let Self { account, containers, replicas, .. } = self;
+        let Self { account, containers, replicas, feed_orders, .. } = self;
         let DataRequest { kind, container, request, .. } = data;
         match kind {
             RequestKind::Query | RequestKind::ReadFeed => pages::page(account, data).await,
             RequestKind::ChangeFeed => {
-                changes::page(account, containers, replicas, container, request).await
+                changes::page(account, containers, replicas, feed_orders, container, request).await
             }
             _ => account.send(request).await,
         }
