@@ -8,7 +8,7 @@
 //! OpenTelemetry does nothing without an installed provider.
 //!
 //! The records have routes, names of functions, containers and operations, statuses and numbers, and never an
-//! id or content. A setting shows partition keys ([`PartitionNames`]).
+//! id or content. The setting `Log__PartitionKeys` shows partition keys.
 
 mod export;
 mod metrics;
