@@ -4,9 +4,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tributary_functions::cosmos::Limits;
-use tributary_local::cosmos::RequestKind::Batch;
+use tributary_local::cosmos::{
+    Fault,
+    RequestKind::{Batch, Create, Replace},
+};
+use tributary_testing::interleavings::held;
 
-use super::given::{MONTHLY, Newsroom};
+use super::{
+    given::{HYBRID, MONTHLY, Newsroom},
+    moves::retitle,
+};
 use crate::world::World;
 
 #[tokio::test]
@@ -231,4 +238,95 @@ async fn a_failure_for_one_provider_fails_no_other() {
         (&body["items"][0]["status"], &body["items"][1]["status"]),
         (&json!(500), &json!(201))
     );
+}
+
+/// The location of the item names the place of its first post.
+#[tokio::test]
+async fn an_item_that_was_not_created_is_created_by_the_next_post_where_it_belongs_then() {
+    for (container, first, then) in
+        [("feeds_current", 1.0, 1.0), ("feeds_current", 1.0, 60.0), ("feeds_historical", 60.0, 1.0)]
+    {
+        let room = Newsroom::new().await;
+        drop(held((&room.world, Create, container), room.post("reuters", "a", first)).await);
+        let item = room.post("reuters", "a", then).await.expect(201).json();
+        assert_eq!(room.read(&item).await.expect(200).json(), item);
+        assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+    }
+}
+
+#[tokio::test]
+async fn a_post_behind_a_stale_replica_finds_the_item_where_it_is() {
+    for container in ["feeds_locations", "feeds_current", "feeds_historical"] {
+        let room = Newsroom::new().await;
+        let frozen = room.world.stale_reads(container);
+        room.post("reuters", "a", 1.0).await.expect(201);
+        room.with_settings(HYBRID).await.post("reuters", "a", 60.0).await.expect(200);
+        let item = room.with_settings(HYBRID).await.post("reuters", "a", 61.0).await;
+        drop(frozen);
+        assert_eq!(room.hot_and_warm().await, (0, 1), "{container}");
+        let item = item.expect(200).json();
+        assert_eq!(room.read(&item).await.expect(200).json(), item);
+    }
+}
+
+#[tokio::test]
+async fn a_post_with_a_lost_answer_is_carried_out_once_and_answered() {
+    let room = Newsroom::new().await;
+    room.world.endpoint.inject(Fault::AnswerLost, Create, "feeds_current", 1);
+    let item = room.post("reuters", "a", 1.0).await.expect(201).json();
+    room.world.endpoint.inject(Fault::AnswerLost, Replace, "feeds_current", 1);
+    assert_eq!(retitle(&room, &item, "Corrected").await, 200);
+    assert_eq!(room.stored("feeds_current", &item["id"]).await["version"], 2);
+    for (kind, container) in [
+        (Create, "feeds_historical"),
+        (Replace, "feeds_current"),
+        (Replace, "feeds_historical"),
+        (Replace, "feeds_locations"),
+    ] {
+        room.world.endpoint.inject(Fault::AnswerLost, kind, container, 1);
+        room.post("reuters", "a", 60.0).await.expect(200);
+        assert_eq!(room.hot_and_warm().await, (0, 1), "{container}");
+        room.post("reuters", "a", 1.0).await.expect(200);
+    }
+    assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_post_that_comes_again_while_the_item_departs_changes_nothing() {
+    let room = Newsroom::new().await;
+    let mut body = room.item("reuters", "a", 1.0);
+    let post = async |key: &'static str, body: &Value| {
+        let key = [("x-azure-functions-invocationid", key)];
+        room.world.call("POST", "/api/news/items", &key, Some(body.clone())).await
+    };
+    let item = post("creates", &body).await.expect(201).json();
+    body["title"] = json!("Corrected");
+    post("edits", &body).await.expect(200);
+    drop(held((&room.world, Replace, "feeds_historical"), room.post("reuters", "a", 60.0)).await);
+    let departing = room.stored("feeds_current", &item["id"]).await;
+    assert_eq!(departing["state"], "departing");
+    for (key, status) in [("creates", 201), ("edits", 200)] {
+        assert_eq!(post(key, &body).await.expect(status).json()["title"], "Corrected");
+    }
+    assert_eq!(room.stored("feeds_current", &item["id"]).await, departing);
+}
+
+#[tokio::test]
+async fn an_item_whose_date_changes_around_its_archiving_is_there_once() {
+    for is_archived in [false, true] {
+        let room = Newsroom::new().await;
+        room.post("gazette", "a", 95.0).await.expect(201);
+        room.days_pass(731).await;
+        if is_archived {
+            assert_eq!(room.archive().await["archived"], 1);
+        }
+        room.post("gazette", "a", 1.0).await.expect(200);
+        assert_eq!((room.live().await, room.hot_and_warm().await), (1, (1, 0)));
+        let window = format!("from={}&to={}", room.days_ago(900.0), room.days_ago(700.0));
+        assert_eq!(
+            (room.urls("days=7").await, room.urls(&window).await.len()),
+            (vec!["a".to_owned()], 0)
+        );
+        assert_eq!(room.archive().await["archived"], 0);
+    }
 }

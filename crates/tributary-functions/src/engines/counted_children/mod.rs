@@ -18,7 +18,7 @@
 //!    [`delete_child`](crate::http::ItemCommand::delete_child). A command whose answer depends on the
 //!    outcome of a creation calls [`create`](CountedChildren::create).
 //!
-//! The example that `cargo tributary new --example` makes has a family: rooms that keep the hours of their
+//! The example that `cargo tributary new --example rooms` makes has a family: rooms that keep the hours of their
 //! bookings, and refuse a second booking of an hour.
 //!
 //! The id of a child must be the same in each attempt: it is derived from the parent and a user, or
