@@ -31,7 +31,7 @@ use crate::{
         pause_projection, rebuild_projection, release_lease, resume_projection,
     },
     page::{OF_API, OF_APP, PlacedPage, WebPage},
-    projection::{Background, DeadLetter, ProjectionOptions, Projections, lag::measure_lag},
+    projection::{Background, DeadLetter, Projections, lag::measure_lag},
     rebuild::Rebuilds,
     telemetry,
 };
@@ -130,12 +130,8 @@ impl App {
         let context = Context { cosmos, background, settings, clock };
         let domains: Vec<Domain> =
             domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
-        let projections = projections_of(&domains, cosmos, options.projections)?;
-        let audits = domains.iter().filter_map(|domain| Some((domain, domain.audit.as_ref()?)));
-        let audits = audits.flat_map(|(domain, audit)| {
-            domain.projections.iter().map(|projection| (projection.function(), audit.clone()))
-        });
-        let rebuilds = Rebuilds::new(&projections, background, options.audit, audits.collect());
+        let projections = Projections::new(cosmos, options.projections, &domains)?;
+        let rebuilds = Rebuilds::new(&projections, background, options.audit);
         let openapi = OpenApi::default();
         let document = get("GetOpenApi", "/api/openapi.json", AuthLevel::Anonymous, get_open_api);
         let document = document.answers(Footprint::Item(DOCUMENT_BYTES));
@@ -305,34 +301,6 @@ impl App {
             .layer(middleware::from_fn(catch_panics))
             .layer(middleware::from_fn_with_state(names, answered))
     }
-}
-
-fn projections_of(
-    domains: &[Domain],
-    cosmos: &Arc<Cosmos>,
-    options: ProjectionOptions,
-) -> Result<Projections, ConfigError> {
-    let all = domains.iter().flat_map(|domain| domain.projections.iter().cloned()).collect();
-    let expirations = domains.iter().flat_map(|domain| {
-        let expiration = domain.feeds.lease_expiration();
-        let functions = domain.projections.iter().map(|projection| projection.function());
-        functions.filter_map(move |function| Some((function, expiration?)))
-    });
-    Ok(Projections::new(cosmos, options, all)
-        .with_lease_expirations(expirations)
-        .with_eager(&eager_projections(domains)?))
-}
-
-fn eager_projections(domains: &[Domain]) -> Result<Vec<&'static str>, ConfigError> {
-    let eager = domains.iter().flat_map(|domain| {
-        domain.eager.iter().map(|name| {
-            let is_known =
-                domain.projections.iter().any(|projection| projection.function() == *name);
-            let error = || ConfigError::new(format!("{name} is no projection of {}.", domain.name));
-            is_known.then_some(*name).ok_or_else(error)
-        })
-    });
-    eager.collect()
 }
 
 /// Returns the function of all other requests. The host names the rest of a path in its own way.

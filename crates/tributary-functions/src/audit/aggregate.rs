@@ -2,7 +2,10 @@
 //! contributes to its key, each total the sum of its shares. A repair writes a share and its total in one
 //! transaction, or the total under its ETag.
 
-use super::{AuditedItem, Checks, FindingKind, Obstacle, RepairResult, Suspect, Target};
+use super::{
+    AuditedItem, CheckResults, Checks, FindingKind, Obstacle, RepairResult, Suspect, Target,
+    async_trait,
+};
 use crate::{
     cosmos::{Container, StoreError, Stored},
     projection::{
@@ -14,14 +17,10 @@ use crate::{
     },
 };
 
-pub(crate) struct AggregateChecks<A>(AggregateProjection<A>);
+pub(super) struct AggregateChecks<A>(pub(super) AggregateProjection<A>);
 
 impl<A: Aggregate> AggregateChecks<A> {
-    pub(crate) fn new(sources: &Container, totals: &Container) -> Self {
-        Self(AggregateProjection::new(sources, totals))
-    }
-
-    async fn check_source(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
+    async fn check_source(&self, audited: &AuditedItem) -> CheckResults {
         let change: A::Change = match audited.parse() {
             Ok(change) => change,
             Err(unreadable) => return Ok(unreadable),
@@ -45,7 +44,7 @@ impl<A: Aggregate> AggregateChecks<A> {
         Ok(vec![audited.suspect_at(kind, location, (amount.to_string(), found), evidence)])
     }
 
-    async fn check_total(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
+    async fn check_total(&self, audited: &AuditedItem) -> CheckResults {
         let key = &audited.partition_key;
         if let Some(source) = Share::source(&audited.id) {
             let share: Share = match audited.parse() {
@@ -103,16 +102,13 @@ impl<A: Aggregate> AggregateChecks<A> {
     }
 }
 
+#[async_trait]
 impl<A: Aggregate> Checks for AggregateChecks<A> {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
         vec![(&self.0.sources, A::Change::PARTITION_KEY), (&self.0.totals, "key")]
     }
 
-    async fn check_item(
-        &self,
-        audited: &AuditedItem,
-        _fresh: bool,
-    ) -> Result<Vec<Suspect>, StoreError> {
+    async fn check_item(&self, audited: &AuditedItem, _fresh: bool) -> CheckResults {
         if audited.container == self.0.sources.id() {
             self.check_source(audited).await
         } else if audited.container == self.0.totals.id() {

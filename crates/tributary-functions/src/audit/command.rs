@@ -59,7 +59,7 @@ async fn report(audits: &[(&str, Audit)], arguments: &Arguments) -> Result<u8, S
     };
     let format = OutputFormat::for_stdout(arguments.json);
     let options = AuditOptions { settle: arguments.settle, repair: arguments.repair };
-    let mut report = Report::new(io::stdout(), io::stderr(), format);
+    let mut report = Report::new(io::stdout(), format);
     let mut all = AuditSummary::default();
     for (name, audit) in audits {
         all += audit.run(options, &mut report).await.map_err(|error| {

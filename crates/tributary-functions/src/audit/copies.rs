@@ -5,31 +5,24 @@
 //! A copy without a source is deleted without a tombstone: the source's own tombstone has outlasted every
 //! delivery of an older version ([`tombstone`](crate::engines::tombstone)).
 
-use std::marker::PhantomData;
-
 use serde_json::Value;
 
 use super::{
-    AuditedItem, Checks, FindingKind, Obstacle, RepairResult, Slot, Suspect, Target, compare,
-    read_slot, version_text,
+    AuditedItem, CheckResults, Checks, FindingKind, Obstacle, RepairResult, Slot, Suspect, Target,
+    async_trait, compare, read_slot, version_text,
 };
 use crate::{
-    cosmos::{Container, ETag, StoreError, Stored},
-    projection::{ChangeFeedItem, copies::AuditedCopies},
+    cosmos::{Container, ETag, Stored},
+    projection::{
+        ChangeFeedItem,
+        copies::{AuditedCopies, CopyProjection},
+    },
 };
 
-pub(crate) struct CopiesChecks<C> {
-    sources: Container,
-    copies: Container,
-    definition: PhantomData<fn() -> C>,
-}
+pub(super) struct CopiesChecks<C>(pub(super) CopyProjection<C>);
 
 impl<C: AuditedCopies> CopiesChecks<C> {
-    pub(crate) fn new(sources: &Container, copies: &Container) -> Self {
-        Self { sources: sources.clone(), copies: copies.clone(), definition: PhantomData }
-    }
-
-    async fn check_source(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
+    async fn check_source(&self, audited: &AuditedItem) -> CheckResults {
         let change: C::Change = match audited.parse() {
             Ok(change) => change,
             Err(unreadable) => return Ok(unreadable),
@@ -37,7 +30,8 @@ impl<C: AuditedCopies> CopiesChecks<C> {
         let mut suspects = Vec::new();
         for copy in C::copies_of(&change) {
             let Ok(expected) = serde_json::to_value(&copy.item) else { continue };
-            let found: Option<Stored<Value>> = self.copies.read(&copy.partition, &copy.id).await?;
+            let found: Option<Stored<Value>> =
+                self.0.copies.read(&copy.partition, &copy.id).await?;
             let (kind, words, etag) = match found {
                 Some(Stored { item, etag }) => {
                     let version = item["version"].as_u64().unwrap_or_default();
@@ -53,14 +47,14 @@ impl<C: AuditedCopies> CopiesChecks<C> {
                     (FindingKind::COPY_MISSING, words, String::new())
                 }
             };
-            let location = (self.copies.id(), copy.partition, copy.id);
+            let location = (self.0.copies.id(), copy.partition, copy.id);
             let evidence = format!("{} {etag}", audited.etag);
             suspects.push(audited.suspect_at(kind, location, words, evidence));
         }
         Ok(suspects)
     }
 
-    async fn check_copy(&self, audited: &AuditedItem) -> Result<Vec<Suspect>, StoreError> {
+    async fn check_copy(&self, audited: &AuditedItem) -> CheckResults {
         let copy: C::Copy = match audited.parse() {
             Ok(copy) => copy,
             Err(unreadable) => return Ok(unreadable),
@@ -69,7 +63,7 @@ impl<C: AuditedCopies> CopiesChecks<C> {
             C::source(&copy).filter(|_| !is_tombstone(&audited.stored.parse().unwrap_or_default()));
         let Some((partition, id)) = source else { return Ok(Vec::new()) };
         // A replica may lack the source, and the copy would be deleted.
-        let sources = self.sources.latest_committed();
+        let sources = self.0.sources.latest_committed();
         let is_defined = match read_slot(&sources, &partition, &id).await? {
             Slot::Empty => false,
             // The source is a suspect itself.
@@ -87,11 +81,11 @@ impl<C: AuditedCopies> CopiesChecks<C> {
         let Target::Item { partition_key, id: source_id, .. } = source else {
             return Err(Obstacle::Race);
         };
-        let etag = match read_slot::<Value>(&self.copies, partition, id).await? {
+        let etag = match read_slot::<Value>(&self.0.copies, partition, id).await? {
             Slot::Empty => None,
             Slot::Unreadable(etag) | Slot::Item(Stored { etag, .. }) => Some(etag),
         };
-        let sources = self.sources.latest_committed();
+        let sources = self.0.sources.latest_committed();
         let Slot::Item(source) = read_slot::<C::Change>(&sources, partition_key, source_id).await?
         else {
             return Err(Obstacle::Race);
@@ -100,7 +94,7 @@ impl<C: AuditedCopies> CopiesChecks<C> {
         let copy =
             copies.find(|copy| (copy.partition.as_str(), copy.id.as_str()) == (partition, id));
         let copy = copy.ok_or(Obstacle::Race)?;
-        self.copies.put(partition, id, &copy.item, etag.as_ref()).await?;
+        self.0.copies.put(partition, id, &copy.item, etag.as_ref()).await?;
         Ok("wrote the copy")
     }
 }
@@ -109,19 +103,16 @@ fn is_tombstone(stored: &Value) -> bool {
     stored.get("ttl").is_some()
 }
 
+#[async_trait]
 impl<C: AuditedCopies> Checks for CopiesChecks<C> {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
-        vec![(&self.sources, C::Change::PARTITION_KEY), (&self.copies, C::PARTITION_KEY)]
+        vec![(&self.0.sources, C::Change::PARTITION_KEY), (&self.0.copies, C::PARTITION_KEY)]
     }
 
-    async fn check_item(
-        &self,
-        audited: &AuditedItem,
-        _fresh: bool,
-    ) -> Result<Vec<Suspect>, StoreError> {
-        if audited.container == self.sources.id() {
+    async fn check_item(&self, audited: &AuditedItem, _fresh: bool) -> CheckResults {
+        if audited.container == self.0.sources.id() {
             self.check_source(audited).await
-        } else if audited.container == self.copies.id() {
+        } else if audited.container == self.0.copies.id() {
             self.check_copy(audited).await
         } else {
             Ok(Vec::new())
@@ -134,7 +125,7 @@ impl<C: AuditedCopies> Checks for CopiesChecks<C> {
         match finding.kind {
             FindingKind::COPY_EXTRA => {
                 let seen = ETag::from(suspect.evidence.clone());
-                self.copies.delete(partition, id, &seen).await?;
+                self.0.copies.delete(partition, id, &seen).await?;
                 Ok("deleted the copy")
             }
             kind if kind.concerns_copy() => self.write((partition, id), &suspect.target).await,

@@ -144,6 +144,9 @@ pub struct Suspect {
 /// The result of a check: a suspect, or none.
 pub type CheckResult = Result<Option<Suspect>, StoreError>;
 
+/// The result of the checks of an item or a group: its suspects.
+pub type CheckResults = Result<Vec<Suspect>, StoreError>;
+
 impl Finding {
     /// Returns true if the divergence was repaired.
     pub fn is_repaired(&self) -> bool {

@@ -34,28 +34,36 @@ mod window;
 
 use std::{ops::AddAssign, sync::Arc, time::Duration};
 
-use futures::{FutureExt, future::BoxFuture};
+pub use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-pub(crate) use self::{aggregate::AggregateChecks, copies::CopiesChecks};
+use self::{aggregate::AggregateChecks, copies::CopiesChecks};
 pub use self::{
     compare::{compare, version_text},
-    finding::{CheckResult, Finding, FindingKind, Obstacle, RepairResult, Suspect, Target},
+    finding::{
+        CheckResult, CheckResults, Finding, FindingKind, Obstacle, RepairResult, Suspect, Target,
+    },
     item::{AuditedItem, ReferencedItem, ReferencedItems, Slot, read_slot},
     window::WindowChecks,
 };
 use crate::{
     cosmos::{Container, Pacer, QueryPosition, StoreError},
-    projection::{aggregate::Aggregate, copies::AuditedCopies},
+    projection::{
+        aggregate::{Aggregate, AggregateProjection},
+        copies::{AuditedCopies, CopyProjection},
+    },
 };
 
 const MAX_CONCURRENT_CHECKS: usize = 16;
 
 /// The checks of a domain's audit. One value serves one audit, so it may remember.
-pub trait Checks: Send + Sync + 'static {
-    /// Checks of many items that no single item stands for, such as the members of a list.
-    const GROUPS: &'static [&'static str] = &[];
+#[async_trait]
+pub trait Checks: Send + Sync {
+    /// Returns the names of checks of many items that no single item stands for, such as the members of a list.
+    fn groups(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Returns the containers that the audit reads from end to end, each with the property that is
     /// its partition key.
@@ -63,34 +71,24 @@ pub trait Checks: Send + Sync + 'static {
 
     /// Reads the items that the checks of a page need: some queries instead of some reads for each item.
     /// The engine calls it after the page is read, and only for checks that are not `fresh`.
-    fn read_page(
-        &self,
-        _page: &[AuditedItem],
-    ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        async { Ok(()) }
+    async fn read_page(&self, _page: &[AuditedItem]) -> Result<(), StoreError> {
+        Ok(())
     }
 
     /// Returns the suspects of an item of one of the containers, and of everything derived from it. A
     /// `fresh` check uses nothing that was read before.
-    fn check_item(
-        &self,
-        item: &AuditedItem,
-        fresh: bool,
-    ) -> impl Future<Output = Result<Vec<Suspect>, StoreError>> + Send;
+    async fn check_item(&self, item: &AuditedItem, fresh: bool) -> CheckResults;
 
-    /// Returns the suspects of one of [`Self::GROUPS`].
-    fn check_group(
-        &self,
-        _group: &'static str,
-    ) -> impl Future<Output = Result<Vec<Suspect>, StoreError>> + Send {
-        async { Ok(Vec::new()) }
+    /// Returns the suspects of one of [`Self::groups`].
+    async fn check_group(&self, _group: &'static str) -> CheckResults {
+        Ok(Vec::new())
     }
 
     /// Repairs a divergence by one guarded write or transaction. Returns the action in words.
-    fn repair(&self, suspect: &Suspect) -> impl Future<Output = RepairResult> + Send;
+    async fn repair(&self, suspect: &Suspect) -> RepairResult;
 
     /// Returns false if the partition key of a finding is personal: then the log leaves it out.
-    fn may_log_partition_key(_partition_key: &str) -> bool {
+    fn may_log_partition_key(&self, _partition_key: &str) -> bool {
         true
     }
 }
@@ -102,17 +100,8 @@ pub struct Audit {
     pub function: &'static str,
     /// The times of its runs, as an NCRONTAB expression: `0 0 3 * * 0`.
     pub schedule: &'static str,
-    parts: Vec<Arc<AuditPart>>,
-    may_log_partition_key: Vec<fn(&str) -> bool>,
+    parts: Vec<Arc<dyn Fn() -> Box<dyn Checks> + Send + Sync>>,
 }
-
-type AuditPart = dyn for<'a> Fn(
-        AuditOptions,
-        AuditSlice<PartPosition>,
-        &'a mut dyn Listener,
-    ) -> BoxFuture<'a, Result<(AuditSummary, Option<PartPosition>), StoreError>>
-    + Send
-    + Sync;
 
 /// Settings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,8 +113,8 @@ pub struct AuditOptions {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct AuditSlice<P> {
-    pub position: Option<P>,
+pub(crate) struct AuditSlice {
+    pub position: AuditPosition,
     /// The time after which the slice ends with the page that it reads; `None` at the end of the audit. The
     /// suspects of the slice may take four pauses more ([`AuditOptions::settle`]).
     pub deadline: Option<Instant>,
@@ -134,21 +123,17 @@ pub(crate) struct AuditSlice<P> {
     pub pacer: Arc<Pacer>,
 }
 
-impl<P> Default for AuditSlice<P> {
+impl Default for AuditSlice {
     fn default() -> Self {
-        Self { position: None, deadline: None, pacer: Arc::new(Pacer::new(None)) }
+        let pacer = Arc::new(Pacer::new(None));
+        Self { position: AuditPosition::default(), deadline: None, pacer }
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The part of an audit, the container of the part, and the page from which a slice goes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AuditPosition {
     part: usize,
-    #[serde(flatten)]
-    position: PartPosition,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct PartPosition {
     container: usize,
     page: Option<QueryPosition>,
 }
@@ -215,17 +200,12 @@ impl AddAssign for AuditSummary {
 
 impl Audit {
     /// Creates the audit of a domain; `checks` makes the checks of one audit.
-    pub fn new<C: Checks>(
+    pub fn new<C: Checks + 'static>(
         function: &'static str,
         schedule: &'static str,
         checks: impl Fn() -> C + Send + Sync + 'static,
     ) -> Self {
-        Self {
-            function,
-            schedule,
-            parts: vec![part(checks)],
-            may_log_partition_key: vec![C::may_log_partition_key],
-        }
+        Self { function, schedule, parts: Vec::new() }.and(checks)
     }
 
     /// Creates the audit of a domain whose aggregate is all that there is to check.
@@ -237,7 +217,9 @@ impl Audit {
     ) -> Self {
         let sources = sources.clone();
         let totals = totals.clone();
-        Self::new(function, schedule, move || AggregateChecks::<A>::new(&sources, &totals))
+        Self::new(function, schedule, move || {
+            AggregateChecks(AggregateProjection::<A>::new(&sources, &totals))
+        })
     }
 
     /// Creates the audit of a domain whose copies are all that there is to check.
@@ -249,21 +231,24 @@ impl Audit {
     ) -> Self {
         let sources = sources.clone();
         let copies = copies.clone();
-        Self::new(function, schedule, move || CopiesChecks::<C>::new(&sources, &copies))
+        Self::new(function, schedule, move || {
+            CopiesChecks(CopyProjection::<C>::new(&sources, &copies))
+        })
     }
 
     /// Returns the audit with more checks. They run after its own.
     #[must_use]
-    pub fn and<C: Checks>(mut self, checks: impl Fn() -> C + Send + Sync + 'static) -> Self {
-        self.parts.push(part(checks));
-        self.may_log_partition_key.push(C::may_log_partition_key);
+    pub fn and<C: Checks + 'static>(
+        mut self,
+        checks: impl Fn() -> C + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.push(Arc::new(move || Box::new(checks())));
         self
     }
 
     #[must_use]
     pub(crate) fn and_audit(mut self, other: Self) -> Self {
         self.parts.extend(other.parts);
-        self.may_log_partition_key.extend(other.may_log_partition_key);
         self
     }
 
@@ -283,30 +268,18 @@ impl Audit {
     pub(crate) async fn run_slice(
         &self,
         options: AuditOptions,
-        AuditSlice { position, deadline, pacer }: AuditSlice<AuditPosition>,
+        mut slice: AuditSlice,
         listener: &mut dyn Listener,
     ) -> Result<(AuditSummary, Option<AuditPosition>), StoreError> {
-        let (first, mut position) = match position {
-            Some(AuditPosition { part, position }) => (part, Some(position)),
-            None => (0, None),
-        };
         let mut all = AuditSummary::default();
-        for (index, part) in self.parts.iter().enumerate().skip(first) {
-            let pacer = Arc::clone(&pacer);
-            let slice = AuditSlice { position: position.take(), deadline, pacer };
-            let (summary, next) = part(options, slice, listener).await?;
+        for (index, part) in self.parts.iter().enumerate().skip(slice.position.part) {
+            let (summary, next) = pass::run(&*part(), options, &slice, listener).await?;
             all += summary;
-            if let Some(position) = next {
-                return Ok((all, Some(AuditPosition { part: index, position })));
+            if next.is_some() {
+                return Ok((all, next));
             }
+            slice.position = AuditPosition { part: index + 1, ..AuditPosition::default() };
         }
         Ok((all, None))
     }
-}
-
-fn part<C: Checks>(checks: impl Fn() -> C + Send + Sync + 'static) -> Arc<AuditPart> {
-    Arc::new(move |options, slice, listener| {
-        let checks = checks();
-        async move { pass::run(&checks, options, slice, listener).await }.boxed()
-    })
 }

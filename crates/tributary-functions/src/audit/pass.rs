@@ -2,52 +2,46 @@
 
 use std::{ops::ControlFlow, pin::pin, sync::Arc};
 
-use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use tokio::time::Instant;
 
 use super::{
-    AuditOptions, AuditSlice, AuditSummary, AuditedItem, Listener, MAX_CONCURRENT_CHECKS,
-    PartPosition,
-    repair::{AnyChecks, retry_transient},
-    settle::Suspects,
+    AuditOptions, AuditPosition, AuditSlice, AuditSummary, AuditedItem, Checks, Listener,
+    MAX_CONCURRENT_CHECKS, repair::retry_transient, settle::Suspects,
 };
 use crate::cosmos::{Container, JsonText, Pacer, Query, QueryPosition, Scope, StoreError, metered};
 
 /// The items that are read at a time; a page is at most 4 MB (service limit).
 const PAGE_ITEMS: u32 = 100;
 
-/// Runs a slice of an audit. The future is boxed here, so that its code is in this crate.
-pub(super) fn run<'a>(
-    checks: &'a dyn AnyChecks,
+/// Runs a slice of a part of an audit.
+pub(super) async fn run(
+    checks: &dyn Checks,
     options: AuditOptions,
-    slice: AuditSlice<PartPosition>,
-    listener: &'a mut dyn Listener,
-) -> BoxFuture<'a, Result<(AuditSummary, Option<PartPosition>), StoreError>> {
-    Box::pin(async move {
-        let begin = Instant::now();
-        let AuditSlice { position, deadline, pacer } = slice;
-        let mut pass = Pass {
-            pacer,
-            deadline,
-            suspects: Suspects::new(checks, options),
-            checks,
-            listener,
-            summary: AuditSummary::default(),
-        };
-        let (result, meter) = metered(pass.run(position)).await;
-        let position = result?;
-        let summary = AuditSummary {
-            request_units: meter.request_units(),
-            store_requests: meter.requests(),
-            duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
-            ..pass.summary
-        };
-        Ok((summary, position))
-    })
+    AuditSlice { position, deadline, pacer }: &AuditSlice,
+    listener: &mut dyn Listener,
+) -> Result<(AuditSummary, Option<AuditPosition>), StoreError> {
+    let begin = Instant::now();
+    let mut pass = Pass {
+        pacer: Arc::clone(pacer),
+        deadline: *deadline,
+        suspects: Suspects::new(checks, options),
+        checks,
+        listener,
+        summary: AuditSummary::default(),
+    };
+    let (position, meter) = metered(pass.run(position.clone()).boxed()).await;
+    let summary = AuditSummary {
+        request_units: meter.request_units(),
+        store_requests: meter.requests(),
+        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+        ..pass.summary
+    };
+    Ok((summary, position?))
 }
 
 struct Pass<'a> {
-    checks: &'a dyn AnyChecks,
+    checks: &'a dyn Checks,
     suspects: Suspects<'a>,
     listener: &'a mut dyn Listener,
     summary: AuditSummary,
@@ -56,18 +50,14 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    async fn run(
-        &mut self,
-        position: Option<PartPosition>,
-    ) -> Result<Option<PartPosition>, StoreError> {
-        let PartPosition { container: first, page: mut begin } = position.unwrap_or_default();
-        for (index, (container, partition_key)) in
-            self.checks.containers().into_iter().enumerate().skip(first)
-        {
+    async fn run(&mut self, from: AuditPosition) -> Result<Option<AuditPosition>, StoreError> {
+        let AuditPosition { part, container: first, page: mut begin } = from;
+        let containers = self.checks.containers();
+        for (index, (container, partition_key)) in containers.into_iter().enumerate().skip(first) {
             let audited = self.container(container, partition_key, begin.take()).boxed();
             if let ControlFlow::Break(page) = audited.await? {
                 self.settle().await?;
-                return Ok(Some(PartPosition { container: index, page }));
+                return Ok(Some(AuditPosition { part, container: index, page }));
             }
         }
         for group in self.checks.groups() {

@@ -6,13 +6,8 @@
 
 use std::time::Duration;
 
-use futures::{FutureExt, future::BoxFuture};
-
-use super::{
-    AuditedItem, Checks, Obstacle, RepairResult,
-    finding::{Repair, Suspect, Target},
-};
-use crate::cosmos::{Container, JsonText, Retryable, StoreError, Stored, retry};
+use super::{AuditedItem, CheckResults, Checks, Obstacle, Suspect, Target, finding::Repair};
+use crate::cosmos::{JsonText, Retryable, StoreError, Stored, retry};
 
 const MAX_REPAIR_ATTEMPTS: usize = 10;
 
@@ -21,10 +16,7 @@ const REPAIR_PAUSE: Duration = Duration::from_millis(20);
 /// Repairs one divergence, and checks that it is gone. Another write, such as another repair, may have
 /// changed the kind of the divergence meanwhile. Then its present kind is repaired: each write is
 /// guarded.
-pub(super) async fn repair(
-    checks: &dyn AnyChecks,
-    suspect: &Suspect,
-) -> Result<Repair, StoreError> {
+pub(super) async fn repair(checks: &dyn Checks, suspect: &Suspect) -> Result<Repair, StoreError> {
     let not_repaired = |why: String| Repair { repaired: false, what: why };
     let mut what = "it was repaired meanwhile";
     for _ in 0..MAX_REPAIR_ATTEMPTS {
@@ -45,58 +37,7 @@ pub(super) async fn repair(
     Ok(not_repaired("it keeps changing: audit again when the writers are done".to_owned()))
 }
 
-pub(super) trait AnyChecks: Send + Sync {
-    fn groups(&self) -> &'static [&'static str];
-
-    fn containers(&self) -> Vec<(&Container, &'static str)>;
-
-    fn read_page<'a>(&'a self, page: &'a [AuditedItem]) -> BoxFuture<'a, Result<(), StoreError>>;
-
-    fn check_item<'a>(
-        &'a self,
-        item: &'a AuditedItem,
-        fresh: bool,
-    ) -> BoxFuture<'a, Result<Vec<Suspect>, StoreError>>;
-
-    fn check_group(&self, group: &'static str) -> BoxFuture<'_, Result<Vec<Suspect>, StoreError>>;
-
-    fn repair<'a>(&'a self, suspect: &'a Suspect) -> BoxFuture<'a, RepairResult>;
-}
-
-impl<C: Checks> AnyChecks for C {
-    fn groups(&self) -> &'static [&'static str] {
-        C::GROUPS
-    }
-
-    fn containers(&self) -> Vec<(&Container, &'static str)> {
-        Checks::containers(self)
-    }
-
-    fn read_page<'a>(&'a self, page: &'a [AuditedItem]) -> BoxFuture<'a, Result<(), StoreError>> {
-        Checks::read_page(self, page).boxed()
-    }
-
-    fn check_item<'a>(
-        &'a self,
-        item: &'a AuditedItem,
-        fresh: bool,
-    ) -> BoxFuture<'a, Result<Vec<Suspect>, StoreError>> {
-        Checks::check_item(self, item, fresh).boxed()
-    }
-
-    fn check_group(&self, group: &'static str) -> BoxFuture<'_, Result<Vec<Suspect>, StoreError>> {
-        Checks::check_group(self, group).boxed()
-    }
-
-    fn repair<'a>(&'a self, suspect: &'a Suspect) -> BoxFuture<'a, RepairResult> {
-        Checks::repair(self, suspect).boxed()
-    }
-}
-
-pub(super) async fn recheck(
-    checks: &dyn AnyChecks,
-    target: &Target,
-) -> Result<Vec<Suspect>, StoreError> {
+pub(super) async fn recheck(checks: &dyn Checks, target: &Target) -> CheckResults {
     let (container, partition_key, id) = match target {
         Target::Group(group) => return checks.check_group(group).await,
         Target::Item { container, partition_key, id } => (container, partition_key, id),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Audit, AuditOptions, AuditPosition, AuditSlice, AuditSummary, Finding, Listener, report,
+    Audit, AuditOptions, AuditPosition, AuditSlice, AuditSummary, Checks, Finding, Listener,
 };
 use crate::{
     cosmos::StoreError,
@@ -16,19 +16,18 @@ use crate::{
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
-pub(super) struct Report<O, E> {
+pub(super) struct Report<O> {
     out: O,
-    err: E,
     format: OutputFormat,
     begin: Instant,
     last_progress: Instant,
     write_error: Option<io::Error>,
 }
 
-impl<O: Write + Send, E: Write + Send> Report<O, E> {
-    pub(super) fn new(out: O, err: E, format: OutputFormat) -> Self {
+impl<O: Write + Send> Report<O> {
+    pub(super) fn new(out: O, format: OutputFormat) -> Self {
         let now = Instant::now();
-        Self { out, err, format, begin: now, last_progress: now, write_error: None }
+        Self { out, format, begin: now, last_progress: now, write_error: None }
     }
 
     pub(super) fn end(mut self, summary: &AuditSummary) -> io::Result<()> {
@@ -44,7 +43,7 @@ impl<O: Write + Send, E: Write + Send> Report<O, E> {
     }
 }
 
-impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
+impl<O: Write + Send> Listener for Report<O> {
     fn findings(&mut self, findings: &[Finding]) {
         let text = match self.format {
             OutputFormat::Json => json_lines(findings),
@@ -63,11 +62,11 @@ impl<O: Write + Send, E: Write + Send> Listener for Report<O, E> {
         self.last_progress = Instant::now();
         let rate = items as f64 / self.begin.elapsed().as_secs_f64();
         // A closed stderr is not an error.
-        let _ = writeln!(self.err, "{items} items read, {rate:.0} a second");
+        let _ = writeln!(io::stderr(), "{items} items read, {rate:.0} a second");
     }
 }
 
-pub(super) fn summary_line(summary: &AuditSummary) -> String {
+fn summary_line(summary: &AuditSummary) -> String {
     let AuditSummary { items, findings, repaired, unsettled, request_units, duration_ms, .. } =
         summary;
     let mut line = match findings {
@@ -94,8 +93,10 @@ fn findings_table(findings: &[Finding], has_colours: bool) -> String {
     let n_columns =
         COLUMNS.len() - usize::from(findings.iter().all(|finding| finding.repair.is_none()));
     let row = |finding: &Finding| {
-        let repaired = finding.repair.as_ref().is_some_and(|repair| repair.repaired);
-        (Some(if repaired { Colour::Green } else { Colour::Red }), cells(finding).into())
+        (
+            Some(if finding.is_repaired() { Colour::Green } else { Colour::Red }),
+            cells(finding).into(),
+        )
     };
     table(&COLUMNS[..n_columns], findings.iter().map(row), has_colours)
 }
@@ -125,7 +126,7 @@ impl Audit {
             store.requests = summary.store_requests,
             duration_ms = summary.duration_ms,
             "Audited: {}",
-            report::summary_line(&summary)
+            summary_line(&summary)
         );
         Ok(())
     }
@@ -133,21 +134,19 @@ impl Audit {
     pub(crate) async fn run_slice_into_log(
         &self,
         options: AuditOptions,
-        slice: AuditSlice<AuditPosition>,
+        slice: AuditSlice,
     ) -> Result<(AuditSummary, Option<AuditPosition>), StoreError> {
-        let mut log = LogListener { may_log_partition_key: &self.may_log_partition_key };
+        let mut log = LogListener(self.parts.iter().map(|part| part()).collect());
         self.run_slice(options, slice, &mut log).await
     }
 }
 
-struct LogListener<'a> {
-    may_log_partition_key: &'a [fn(&str) -> bool],
-}
+struct LogListener(Vec<Box<dyn Checks>>);
 
-impl Listener for LogListener<'_> {
+impl Listener for LogListener {
     fn findings(&mut self, findings: &[Finding]) {
         for Finding { kind, container, partition_key, id, repair, .. } in findings {
-            let may_log = self.may_log_partition_key.iter().all(|may_log| may_log(partition_key));
+            let may_log = self.0.iter().all(|checks| checks.may_log_partition_key(partition_key));
             // The expected and the found value may have names of people in them. Only the command
             // `audit` shows them: its operator may see them.
             tracing::warn!(
@@ -207,7 +206,7 @@ mod tests {
                 Ok(())
             }
         }
-        let mut report = Report::new(Closed, Vec::new(), OutputFormat::Json);
+        let mut report = Report::new(Closed, OutputFormat::Json);
         report.findings(&findings());
         assert!(report.end(&AuditSummary::default()).is_err());
     }

@@ -5,9 +5,8 @@ use std::{collections::HashMap, time::Instant};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{
-    AuditOptions, Finding, MAX_CONCURRENT_CHECKS,
-    finding::{Suspect, Target},
-    repair::{AnyChecks, recheck, repair, retry_transient},
+    AuditOptions, Checks, Finding, MAX_CONCURRENT_CHECKS, Suspect, Target,
+    repair::{recheck, repair, retry_transient},
 };
 use crate::cosmos::StoreError;
 
@@ -20,7 +19,7 @@ const CHECKS_PER_PAUSE: u32 = 2;
 const MAX_PAUSES: u32 = 4;
 
 pub(super) struct Suspects<'a> {
-    checks: &'a dyn AnyChecks,
+    checks: &'a dyn Checks,
     options: AuditOptions,
     waiting: Vec<(Suspect, Instant)>,
 }
@@ -32,7 +31,7 @@ pub(super) struct Settled {
 }
 
 impl<'a> Suspects<'a> {
-    pub(super) fn new(checks: &'a dyn AnyChecks, options: AuditOptions) -> Self {
+    pub(super) fn new(checks: &'a dyn Checks, options: AuditOptions) -> Self {
         Self { checks, options, waiting: Vec::new() }
     }
 

@@ -10,7 +10,7 @@
 //! A check reads the sources first, then the head, then the copies. A repair of the membership replaces
 //! the head under its ETag.
 //!
-//! A domain has a name for the window in [`Checks::GROUPS`](super::Checks::GROUPS), and calls
+//! A domain has a name for the window in [`Checks::groups`](super::Checks::groups), and calls
 //! [`WindowChecks::check`] and [`WindowChecks::repair`] for it.
 
 use std::collections::HashMap;
@@ -18,9 +18,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{
-    Finding, FindingKind, Obstacle, RepairResult, Slot, Suspect, Target,
-    compare::{compare, version_text},
-    read_slot,
+    CheckResults, Finding, FindingKind, Obstacle, RepairResult, Slot, Suspect, Target, compare,
+    read_slot, version_text,
 };
 use crate::{
     cosmos::{Container, ETag, JsonText, Query, Scope, StoreError, Stored, Transaction},
@@ -75,7 +74,7 @@ impl<W: Window> WindowChecks<W> {
     ///
     /// A member that is too old needs no finding of its own: one of the newer sources is missing then,
     /// and its repair evicts the old member.
-    pub async fn check(&self) -> Result<Vec<Suspect>, StoreError> {
+    pub async fn check(&self) -> CheckResults {
         let newest = self.newest().await?;
         let (head, head_etag) =
             match read_slot::<WindowHead>(&self.projection.window, W::PARTITION, WindowHead::ID)

@@ -1,7 +1,8 @@
 //! A command that puts or deletes one item: the content of the slot under the id, and the next step.
 //!
 //! A command may find its own write: the response of the store was lost and the command retries, or
-//! the host has repeated the request. [`ItemSlot::put`] and `ItemSlot::delete` recognise such a write
+//! the host has repeated the request. [`ItemSlot::put`] and
+//! [`ItemCommand::delete`](crate::http::ItemCommand::delete) recognise such a write
 //! before any condition is checked, since the condition of a command that was carried out holds no longer.
 //!
 //! 1. *The item, or its tombstone, remembers the command*
@@ -74,14 +75,6 @@ pub enum PutStep<T, D> {
     Edit(Stored<T>),
 }
 
-#[derive(Debug)]
-pub(crate) enum DeleteStep<T> {
-    /// The command was carried out. A new item may be there by now, which stays.
-    Done,
-    Live(Stored<T>),
-    Missing,
-}
-
 impl<T> WrittenItem<T> {
     /// Creates the outcome of a command that has created the item.
     pub fn created(stored: Stored<T>) -> Self {
@@ -142,16 +135,5 @@ impl<T: RemembersCommands, D> ItemSlot<T, D> {
 impl<T> From<Option<Stored<T>>> for ItemSlot<T, Infallible> {
     fn from(stored: Option<Stored<T>>) -> Self {
         stored.map_or(Self::Empty, Self::Live)
-    }
-}
-
-impl<T: RemembersCommands, D: RemembersCommands> ItemSlot<T, D> {
-    pub(crate) fn delete(self, command: &CommandId) -> DeleteStep<T> {
-        match self {
-            Self::Live(stored) if stored.item.knows(command) => DeleteStep::Done,
-            Self::Deleted(tombstone) if tombstone.item.knows(command) => DeleteStep::Done,
-            Self::Live(stored) => DeleteStep::Live(stored),
-            Self::Deleted(_) | Self::Empty => DeleteStep::Missing,
-        }
     }
 }

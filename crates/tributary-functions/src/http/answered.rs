@@ -19,7 +19,7 @@ use opentelemetry::{KeyValue, trace::SpanKind};
 use super::{ApiError, INVOCATION_ID, error::internal_error_body};
 use crate::{
     cosmos::metered,
-    telemetry::{self, Cost, EndedWork, RequestRecord, Span, followed, milliseconds, record},
+    telemetry::{self, Cost, RequestRecord, Span, followed, milliseconds, record},
 };
 
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
@@ -79,7 +79,7 @@ pub(crate) async fn answered(
     let status = response.status();
     if route.starts_with(RECORDED_ROUTES) && route != COSTS_ROUTE {
         let request = RequestRecord { method, route: route.clone(), status: status.as_u16() };
-        record(EndedWork { function, duration, cost }, detail, Some(request), None);
+        record(function, duration, cost, detail, (Some(request), None));
     }
     let used_the_store = meter.used_the_store();
     if status == StatusCode::INTERNAL_SERVER_ERROR

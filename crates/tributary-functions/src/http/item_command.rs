@@ -26,7 +26,7 @@ use super::{Actor, ApiError, Conditions, ItemResponse, created, item};
 use crate::{
     cosmos::{Attempt, Reads, StoreError, Stored, retry},
     engines::{
-        command::{DeleteStep, DesiredItem, ItemSlot, PutStep, WrittenItem},
+        command::{DesiredItem, ItemSlot, PutStep, WrittenItem},
         counted_children::{CountedChildren, CreateOutcome, DeleteOutcome, Family, FamilyRequest},
         idempotency::{IdempotencyKey, RemembersCommands},
     },
@@ -77,10 +77,12 @@ impl ItemCommand {
         slot: ItemSlot<T, D>,
         name: &'static str,
     ) -> Result<Option<Stored<T>>, ApiError> {
-        match slot.delete(&self.id) {
-            DeleteStep::Live(stored) => Ok(Some(stored)),
-            DeleteStep::Done => Ok(None),
-            DeleteStep::Missing => Err(self.conditions.missing(name)),
+        match slot {
+            // A new item may be there by now, which stays.
+            ItemSlot::Deleted(tombstone) if tombstone.item.knows(&self.id) => Ok(None),
+            ItemSlot::Live(stored) if stored.item.knows(&self.id) => Ok(None),
+            ItemSlot::Live(stored) => Ok(Some(stored)),
+            ItemSlot::Deleted(_) | ItemSlot::Empty => Err(self.conditions.missing(name)),
         }
     }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     http::{ApiError, QueryParameter, parameter_of},
     projection::{AnyProjection, Projections},
-    telemetry::{RecentRecords, WorkRecord, recent_work},
+    telemetry::{WorkRecord, recent_work},
 };
 
 pub(crate) const AFTER: [QueryParameter; 1] =
@@ -60,11 +60,11 @@ pub(crate) async fn list_costs(
     };
     let recent = recent_work(after);
     let is_recording = recent.is_some();
-    let RecentRecords { instance, last, records } = recent.unwrap_or_default();
+    let (instance, last, items) = recent.unwrap_or_default();
     let source = |projection: &dyn AnyProjection| ProjectionSource {
         name: projection.function(),
         container: projection.container_id(),
     };
     let projections = projections.all().map(source).collect();
-    Ok(Json(RecentCosts { is_recording, instance, last, items: records, projections }))
+    Ok(Json(RecentCosts { is_recording, instance, last, items, projections }))
 }

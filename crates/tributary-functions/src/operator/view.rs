@@ -157,7 +157,7 @@ impl ProjectionView {
         let rebuild = state.rebuild.as_ref().map(RebuildView::new);
         Self {
             status,
-            eager: projections.eager().has(name),
+            eager: projections.is_eager(name),
             pause: state.pause,
             rebuild,
             ..Self::unreadable(projection)

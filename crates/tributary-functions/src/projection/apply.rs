@@ -7,24 +7,13 @@ use custom_handler::Document;
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::value::RawValue;
 
-use super::{DeadLetter, Effect, Projection, ReplayOutcome, unreadable};
-use crate::cosmos::{Reason, StoreError};
+use super::{AnyProjection, DeadLetter, Effect, ReadBatch, ReplayOutcome};
+use crate::cosmos::{Container, Reason, StoreError};
 
 #[derive(Debug)]
 pub(super) enum ApplyError {
     Permanent(String),
     Transient(StoreError),
-}
-
-/// Reads a document of the change feed. The error names the unreadable field.
-pub(super) fn read<P: Projection>(
-    container: &str,
-    document: &Document,
-) -> Result<P::Change, String> {
-    document.parse().map_err(|error| {
-        let defect = unreadable::defect::<P::Change>(document, &error);
-        format!("not an item of `{container}`: {defect}")
-    })
 }
 
 /// Catches a panic: it is a bug that the same change would meet again, and must not hold up other changes.
@@ -72,49 +61,52 @@ pub enum ReplayError {
     Store(StoreError),
 }
 
-/// Applies the change of a dead letter as a delivery would.
-///
-/// The replay reads the newest version of the document from its container, since an operator may have
-/// repaired it. The change feed delivers all later versions in any case, so a replay may apply any of them.
-pub(super) async fn replay<P: Projection>(
-    projection: &P,
-    letter: &DeadLetter,
-    invocation: &str,
-) -> Result<ReplayOutcome, ReplayError> {
-    let again = |letter: DeadLetter, reason: String| {
-        ReplayError::Permanent(Box::new(letter.failed_again(reason, invocation)))
-    };
-    let document = match document(projection, letter).await {
-        Ok(Some(document)) => document,
-        Ok(None) => return Ok(ReplayOutcome::Gone),
-        Err(ApplyError::Transient(error)) => return Err(ReplayError::Store(error)),
-        Err(ApplyError::Permanent(reason)) => return Err(again(letter.clone(), reason)),
-    };
-    let applied = match read::<P>(projection.container().id(), &document) {
-        // The projection ignores the document in its present form.
-        Ok(change) if P::source(&change).is_none() => Ok(Effect::Unchanged),
-        Ok(change) => caught(projection.apply(&change).boxed()).await,
-        Err(reason) => Err(ApplyError::Permanent(reason)),
-    };
-    match applied {
-        Ok(Effect::Applied) => Ok(ReplayOutcome::Applied),
-        Ok(Effect::Unchanged | Effect::Older) => Ok(ReplayOutcome::Unchanged),
-        Err(ApplyError::Transient(error)) => Err(ReplayError::Store(error)),
-        Err(ApplyError::Permanent(reason)) => {
-            Err(again(letter.with_document::<P>(&document), reason))
+impl dyn AnyProjection + '_ {
+    /// Applies the change of a dead letter as a delivery would; the caller deletes or keeps the dead letter.
+    ///
+    /// The replay reads the newest version of the document from its container, since an operator may have
+    /// repaired it. The change feed delivers all later versions in any case, so a replay may apply any of them.
+    pub async fn replay(
+        &self,
+        letter: &DeadLetter,
+        invocation: &str,
+    ) -> Result<ReplayOutcome, ReplayError> {
+        let again = |letter: DeadLetter, reason: String| {
+            ReplayError::Permanent(Box::new(letter.failed_again(reason, invocation)))
+        };
+        let document = match document(self.sources(), letter).await {
+            Ok(Some(document)) => document,
+            Ok(None) => return Ok(ReplayOutcome::Gone),
+            Err(ApplyError::Transient(error)) => return Err(ReplayError::Store(error)),
+            Err(ApplyError::Permanent(reason)) => return Err(again(letter.clone(), reason)),
+        };
+        let ReadBatch { mut tasks, changes, .. } = self.read(vec![document]);
+        // The projection may ignore the document in its present form.
+        let Some(task) = tasks.pop() else { return Ok(ReplayOutcome::Unchanged) };
+        let applied = match task.change {
+            Ok(change) => changes.apply(change, false).await,
+            Err(reason) => Err(ApplyError::Permanent(reason)),
+        };
+        match applied {
+            Ok(Effect::Applied) => Ok(ReplayOutcome::Applied),
+            Ok(Effect::Unchanged | Effect::Older) => Ok(ReplayOutcome::Unchanged),
+            Err(ApplyError::Transient(error)) => Err(ReplayError::Store(error)),
+            Err(ApplyError::Permanent(reason)) => {
+                Err(again(letter.with_document(&task.document, self.secrets()), reason))
+            }
         }
     }
 }
 
 /// Returns the document of a dead letter: from its container, otherwise as it was delivered; `None` if it
 /// does not exist any more.
-async fn document<P: Projection>(
-    projection: &P,
+async fn document(
+    sources: &Container,
     letter: &DeadLetter,
 ) -> Result<Option<Document>, ApplyError> {
     if let Some((partition, id)) = letter.document_key() {
         // After a stale read, the replay would apply an older version and delete the dead letter.
-        let latest = projection.container().latest_committed();
+        let latest = sources.latest_committed();
         if let Some(stored) = latest.read::<Box<RawValue>>(partition, id).await? {
             return Ok(Document::from_json(stored.item.get()).ok());
         }
@@ -190,10 +182,7 @@ impl NotedErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        cosmos::{Container, Reason},
-        projection::{ChangeFeedItem, Origin},
-    };
+    use crate::projection::{ChangeFeedItem, Origin, Projection};
 
     #[test]
     fn an_error_that_may_pass_is_told_before_one_that_stays() {

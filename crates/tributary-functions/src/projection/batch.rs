@@ -6,24 +6,28 @@ use std::{
 };
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use custom_handler::{Document, Documents, InvocationId, InvocationOutcome};
+use custom_handler::{Documents, InvocationId, InvocationOutcome};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use tokio::time::{Instant, sleep};
 
-use self::rounds::{
-    AttemptedTask, BatchOutcomes, ChangeOutcome, Collapsed, FailedAttempt, Rounds, Task, collapse,
+pub use self::read::ReadBatch;
+pub(super) use self::read::read;
+use self::{
+    read::NumberedChanges,
+    rounds::{AttemptedTask, BatchOutcomes, ChangeOutcome, FailedAttempt, Rounds, Task},
 };
 use super::{
-    DeadLetter, DeadLetters, Effect, Projection,
-    apply::{ApplyError, caught},
+    AnyProjection, DeadLetter, DeadLetters, Effect,
+    apply::ApplyError,
     origin::{DocumentStamps, report_rewritten_dates},
 };
 use crate::{
     cosmos::{Reason, StoreError, metered},
-    telemetry::{self, BatchRecord, Cost, EndedWork, followed, milliseconds, record},
+    telemetry::{self, BatchRecord, Cost, followed, milliseconds},
     values::Timestamp,
 };
 
+mod read;
 mod rounds;
 
 /// The time for which an invocation retries transient failures, for all of its changes together: longer than
@@ -78,181 +82,87 @@ pub enum BatchSource {
     Rebuild,
 }
 
-/// Applies a batch.
-pub(super) async fn run<P: Projection>(
-    projection: &P,
-    letters: &DeadLetters,
-    budget: Duration,
-    source: BatchSource,
-    Documents(documents): Documents,
-    InvocationId(invocation): InvocationId,
-) -> Result<AppliedBatch, IncompleteBatch> {
-    let started = Instant::now();
-    let stamps: Vec<DocumentStamps> =
-        documents.iter().filter_map(|document| document.parse().ok()).collect();
-    report_rewritten_dates(&stamps);
-    let delivered = documents.len();
-    let lag_ms = matches!(source, BatchSource::ChangeFeed { .. }).then(|| lag_ms(&stamps));
-    let container = projection.container().id();
-    let Collapsed { tasks, changes, older } = collapse::<P>(container, documents);
-    let is_second_look = matches!(source, BatchSource::ChangeFeed { is_second_look: true });
-    let batch = Batch {
-        function: P::FUNCTION,
-        container,
-        changes: &ReadChanges { projection, changes, is_second_look },
-        letters,
-        budget,
-        invocation: &invocation,
-        group: P::GROUP,
-        concurrency: P::CONCURRENCY,
-    };
-    let lsn = stamps.iter().filter_map(|stamps| stamps.lsn).max();
-    let delivery = Delivery { started, delivered, older, lag_ms, lsn };
-    batch.complete(delivery, tasks).await
-}
-
-struct Delivery {
-    started: Instant,
-    delivered: usize,
-    older: usize,
-    lag_ms: Option<u64>,
-    lsn: Option<u64>,
-}
-
-/// A change of a source, and the work of applying it once.
-pub struct SourceChange<'a> {
-    pub(super) source: String,
-    pub(super) version: u64,
-    pub(super) apply: BoxFuture<'a, Result<Effect, ApplyError>>,
-}
-
-pub(super) fn changes<P: Projection>(
-    projection: &P,
-    documents: Vec<Document>,
-) -> Option<Vec<SourceChange<'_>>> {
-    let Collapsed { tasks, changes, .. } = collapse::<P>(projection.container().id(), documents);
-    let changes = changes.into_iter().map(|change| {
-        let (source, version) = P::source(&change)?;
-        let apply = async move { caught(projection.apply(&change).boxed()).await }.boxed();
-        Some(SourceChange { source, version, apply })
-    });
-    if tasks.iter().any(|task| task.change.is_err()) { None } else { changes.collect() }
-}
-
-/// The changes of a batch by their numbers. The rounds of a batch know no type of change, so that their code is
-/// compiled once, and not again for each projection.
-trait NumberedChanges: Sync {
-    fn apply(&self, change: usize) -> BoxFuture<'_, Result<Effect, ApplyError>>;
-
-    fn apply_all<'a>(
-        &'a self,
-        changes: &'a [usize],
-    ) -> BoxFuture<'a, Result<Vec<Effect>, ApplyError>>;
-
-    fn dead_letter(&self, invocation: &str, document: &Document, reason: String) -> DeadLetter;
-}
-
-struct ReadChanges<'a, P: Projection> {
-    projection: &'a P,
-    changes: Vec<P::Change>,
-    /// True if the instance of its command has applied each change, as a rule.
-    is_second_look: bool,
-}
-
-impl<P: Projection> NumberedChanges for ReadChanges<'_, P> {
-    fn apply(&self, change: usize) -> BoxFuture<'_, Result<Effect, ApplyError>> {
-        let change = &self.changes[change];
-        let applying = if self.is_second_look {
-            self.projection.apply_again(change).boxed()
-        } else {
-            self.projection.apply(change).boxed()
+impl dyn AnyProjection + '_ {
+    /// Applies a batch.
+    pub async fn run(
+        &self,
+        letters: &DeadLetters,
+        budget: Duration,
+        source: BatchSource,
+        Documents(documents): Documents,
+        InvocationId(invocation): InvocationId,
+    ) -> Result<AppliedBatch, IncompleteBatch> {
+        let started = Instant::now();
+        let stamps: Vec<DocumentStamps> =
+            documents.iter().filter_map(|document| document.parse().ok()).collect();
+        report_rewritten_dates(&stamps);
+        let delivered = documents.len();
+        let (lag_ms, is_second_look) = match source {
+            BatchSource::ChangeFeed { is_second_look } => (Some(lag_ms(&stamps)), is_second_look),
+            BatchSource::Rebuild => (None, false),
         };
-        caught(applying).boxed()
-    }
-
-    fn apply_all<'a>(
-        &'a self,
-        changes: &'a [usize],
-    ) -> BoxFuture<'a, Result<Vec<Effect>, ApplyError>> {
-        Box::pin(async move {
-            let changes: Vec<_> = changes.iter().map(|change| &self.changes[*change]).collect();
-            caught(self.projection.apply_all(&changes).boxed()).await
-        })
-    }
-
-    fn dead_letter(&self, invocation: &str, document: &Document, reason: String) -> DeadLetter {
-        DeadLetter::new(self.projection, invocation, document, reason)
+        let ReadBatch { tasks, changes, older, group, concurrency } = self.read(documents);
+        let n_changes = tasks.len();
+        let batch = Batch {
+            projection: self,
+            changes,
+            is_second_look,
+            letters,
+            budget,
+            invocation: &invocation,
+            concurrency,
+        };
+        let work = batch.run_rounds(Rounds::new(tasks, group)).boxed();
+        let ((BatchOutcomes { done, failures }, detail), meter) = metered(followed(work)).await;
+        let duration = started.elapsed();
+        let cost = Cost::from(&*meter);
+        let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
+        let record = BatchRecord {
+            container: self.container_id(),
+            delivered,
+            applied: count(ChangeOutcome::Done(Effect::Applied)),
+            unchanged: count(ChangeOutcome::Done(Effect::Unchanged)),
+            older: older + count(ChangeOutcome::Done(Effect::Older)),
+            dead_letters: count(ChangeOutcome::DeadLetter),
+            failed: failures.len(),
+            lag_ms,
+            lsn: stamps.iter().filter_map(|stamps| stamps.lsn).max(),
+        };
+        let BatchRecord { applied, dead_letters, failed, .. } = record;
+        tracing::info!(
+            delivered,
+            applied,
+            unchanged = record.unchanged,
+            older = record.older,
+            dead_letters,
+            failed,
+            lag_ms,
+            duration_ms = milliseconds(duration),
+            request_charge_ru = cost.request_units,
+            store.requests = cost.requests,
+            store.throttled = cost.throttled,
+            "Applied a batch of changes"
+        );
+        telemetry::batch(self.function(), record, duration, cost, detail);
+        match failures.first() {
+            None => Ok(AppliedBatch { applied, dead_letters, request_units: cost.request_units }),
+            Some(first) => Err(IncompleteBatch { failed, changes: n_changes, first: *first }),
+        }
     }
 }
 
 struct Batch<'a> {
-    function: &'static str,
-    container: &'static str,
-    changes: &'a dyn NumberedChanges,
+    projection: &'a dyn AnyProjection,
+    changes: Box<dyn NumberedChanges + 'a>,
+    is_second_look: bool,
     letters: &'a DeadLetters,
     budget: Duration,
     invocation: &'a str,
-    group: usize,
     concurrency: usize,
 }
 
 impl Batch<'_> {
-    /// Runs the rounds, and reports the batch. It has no type parameter, so that its code is compiled once.
-    fn complete(
-        &self,
-        Delivery { started, delivered, older, lag_ms, lsn }: Delivery,
-        tasks: Vec<Task>,
-    ) -> BoxFuture<'_, Result<AppliedBatch, IncompleteBatch>> {
-        Box::pin(async move {
-            let changes = tasks.len();
-            let ((BatchOutcomes { done, failures }, detail), meter) =
-                metered(followed(self.run_rounds(tasks))).await;
-            let duration = started.elapsed();
-            let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
-            let applied = count(ChangeOutcome::Done(Effect::Applied));
-            let unchanged = count(ChangeOutcome::Done(Effect::Unchanged));
-            let older = older + count(ChangeOutcome::Done(Effect::Older));
-            let dead_letters = count(ChangeOutcome::DeadLetter);
-            let failed = failures.len();
-            let cost = Cost::from(&*meter);
-            tracing::info!(
-                delivered,
-                applied,
-                unchanged,
-                older,
-                dead_letters,
-                failed,
-                lag_ms,
-                duration_ms = milliseconds(duration),
-                request_charge_ru = cost.request_units,
-                store.requests = cost.requests,
-                store.throttled = cost.throttled,
-                "Applied a batch of changes"
-            );
-            let Self { function, container, .. } = *self;
-            let batch = BatchRecord {
-                container,
-                delivered,
-                applied,
-                unchanged,
-                older,
-                dead_letters,
-                failed,
-                lag_ms,
-                lsn,
-            };
-            telemetry::batch(function, &batch, cost);
-            record(EndedWork { function, duration, cost }, detail, None, Some(batch));
-            match failures.first() {
-                None => {
-                    Ok(AppliedBatch { applied, dead_letters, request_units: cost.request_units })
-                }
-                Some(first) => Err(IncompleteBatch { failed, changes, first: *first }),
-            }
-        })
-    }
-
-    async fn run_rounds(&self, tasks: Vec<Task>) -> BatchOutcomes {
+    async fn run_rounds(&self, mut rounds: Rounds) -> BatchOutcomes {
         let deadline = Instant::now() + self.budget;
         let mut pauses = ExponentialBuilder::default()
             .with_min_delay(Duration::from_millis(2))
@@ -260,7 +170,6 @@ impl Batch<'_> {
             .without_max_times()
             .with_jitter()
             .build();
-        let mut rounds = Rounds::new(tasks, self.group);
         for round in 0.. {
             let groups = rounds.begin_round();
             rounds.end_round(self.round(groups, deadline).await);
@@ -338,14 +247,14 @@ impl Batch<'_> {
 
     async fn attempt(&self, task: &Task) -> Result<ChangeOutcome, StoreError> {
         let reason = match &task.change {
-            Ok(change) => match self.changes.apply(*change).await {
+            Ok(change) => match self.changes.apply(*change, self.is_second_look).await {
                 Ok(effect) => return Ok(ChangeOutcome::Done(effect)),
                 Err(ApplyError::Transient(error)) => return Err(error),
                 Err(ApplyError::Permanent(reason)) => reason,
             },
             Err(reason) => reason.clone(),
         };
-        let letter = self.changes.dead_letter(self.invocation, &task.document, reason);
+        let letter = DeadLetter::new(self.projection, self.invocation, &task.document, reason);
         self.letters.store(&letter).await?;
         Ok(ChangeOutcome::DeadLetter)
     }

@@ -56,8 +56,8 @@ pub trait AuditedCopies: Copies {
 
 /// The projection that updates copies from their sources.
 pub struct CopyProjection<C> {
-    sources: Container,
-    copies: Container,
+    pub(crate) sources: Container,
+    pub(crate) copies: Container,
     definition: PhantomData<fn() -> C>,
 }
 

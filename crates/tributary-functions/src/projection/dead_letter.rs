@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
 
-use super::{ChangeFeedItem, Projection};
+use super::AnyProjection;
 use crate::{
     cosmos::{
         Container, Cosmos, ETag, Query, Reads, Reason, Scope, StoreError, Stored, Transaction,
@@ -44,7 +44,7 @@ pub struct DeadLetter {
     /// The document's partition key, when it could be read.
     #[schemars(example = "building-2")]
     pub partition_key: Option<String>,
-    /// The document as it was delivered last, without [`ChangeFeedItem::SECRETS`].
+    /// The document as it was delivered last, without the secrets of its container.
     #[schemars(example = "{\"id\":\"room-204\",\"buildingId\":\"building-2\"}")]
     pub raw: String,
     /// True if `raw` was cut.
@@ -72,8 +72,8 @@ impl DeadLetter {
     pub(crate) const MAX_SUMMARY_BYTES: usize =
         6 * (Self::MAX_REASON_BYTES + 1_023 + 2_048) + 1_024;
 
-    pub(crate) fn new<P: Projection>(
-        projection: &P,
+    pub(crate) fn new(
+        projection: &dyn AnyProjection,
         invocation_id: &str,
         document: &Document,
         reason: String,
@@ -81,16 +81,16 @@ impl DeadLetter {
         let fields: Map<String, Value> = document.parse().unwrap_or_default();
         let field = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
         let document_id = field("id");
-        let partition_key = field(P::Change::PARTITION_KEY);
+        let partition_key = field(projection.partition_key());
         let name = match (&partition_key, &document_id) {
             (Some(partition), Some(id)) => format!("{} {partition} {id}", partition.len()),
             _ => document.raw().to_owned(),
         };
-        let function = P::FUNCTION;
+        let function = projection.function();
         Self {
             id: format!("{function}.{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())),
             function: function.to_owned(),
-            container: Some(projection.container().id().to_owned()),
+            container: Some(projection.container_id().to_owned()),
             document_id,
             partition_key,
             raw: String::new(),
@@ -99,7 +99,7 @@ impl DeadLetter {
             invocation_id: invocation_id.to_owned(),
             failed_at: Timestamp::now(),
         }
-        .with_document::<P>(document)
+        .with_document(document, projection.secrets())
     }
 
     pub(super) fn failed_again(self, reason: String, invocation_id: &str) -> Self {
@@ -108,8 +108,8 @@ impl DeadLetter {
         Self { reason, invocation_id, failed_at: Timestamp::now(), ..self }
     }
 
-    pub(super) fn with_document<P: Projection>(&self, document: &Document) -> Self {
-        let raw = without(document, P::Change::SECRETS);
+    pub(super) fn with_document(&self, document: &Document, secrets: &[&str]) -> Self {
+        let raw = without(document, secrets);
         let kept = raw.floor_char_boundary(Self::MAX_RAW_BYTES);
         Self { raw: raw[..kept].to_owned(), raw_truncated: kept < raw.len(), ..self.clone() }
     }

@@ -49,7 +49,7 @@ use futures::{FutureExt, future::join_all};
 use tokio::{sync::Semaphore, time::timeout};
 use twox_hash::XxHash64;
 
-use super::{AnyProjection, apply::ApplyError, batch::SourceChange, control::ProjectionGate};
+use super::{AnyProjection, ReadBatch, apply::ApplyError, registry::RegisteredProjection};
 use crate::{
     cosmos::{
         Captures, EagerApplications, Limits, SeenPositions, Session, StoreError, in_no_session,
@@ -86,15 +86,10 @@ impl Default for EagerOptions {
 pub(crate) struct EagerProjections(Arc<Eager>);
 
 struct Eager {
-    all: Vec<Arc<EagerProjection>>,
+    all: Vec<Arc<RegisteredProjection>>,
     time: Duration,
     permits: Semaphore,
     tag: u32,
-}
-
-pub(super) struct EagerProjection {
-    pub(super) projection: Arc<dyn AnyProjection>,
-    pub(super) gate: Arc<ProjectionGate>,
 }
 
 /// The reason for which a change is left to the change feed.
@@ -114,8 +109,8 @@ pub(crate) enum EagerError {
 }
 
 impl EagerProjections {
-    pub(super) fn new(all: Vec<Arc<EagerProjection>>, time: Duration) -> Self {
-        let names: BTreeSet<_> = all.iter().map(|eager| eager.function()).collect();
+    pub(super) fn new(all: Vec<Arc<RegisteredProjection>>, time: Duration) -> Self {
+        let names: BTreeSet<_> = all.iter().map(|eager| eager.projection.function()).collect();
         let names: Vec<_> = names.into_iter().collect();
         #[expect(clippy::cast_possible_truncation, reason = "32 of 64 bits are enough")]
         let tag = XxHash64::oneshot(0, names.join(" ").as_bytes()) as u32;
@@ -128,16 +123,8 @@ impl EagerProjections {
 
     /// Returns the containers that they monitor: a command keeps what it writes there.
     pub(crate) fn captures(&self) -> Captures {
-        let containers = self.0.all.iter().map(|eager| eager.container_id());
+        let containers = self.0.all.iter().map(|eager| eager.projection.container_id());
         containers.collect::<BTreeSet<_>>().into_iter().collect()
-    }
-
-    pub(crate) fn has(&self, function: &str) -> bool {
-        self.of(function).is_some()
-    }
-
-    pub(super) fn of(&self, function: &str) -> Option<&Arc<EagerProjection>> {
-        self.0.all.iter().find(|eager| eager.function() == function)
     }
 
     /// Applies the changes of a command that has succeeded. Returns the positions that a reader after it has to
@@ -148,8 +135,8 @@ impl EagerProjections {
         if documents.is_empty() {
             return session;
         }
-        let is_concerned = |eager: &&Arc<EagerProjection>| {
-            let container = eager.container_id();
+        let is_concerned = |eager: &&Arc<RegisteredProjection>| {
+            let container = eager.projection.container_id();
             documents.iter().any(|document| document.container == container)
         };
         let concerned: Vec<_> = self.0.all.iter().filter(is_concerned).collect();
@@ -162,7 +149,7 @@ impl EagerProjections {
         let limits = Limits { store_requests: 100, request_units: 1_000, time: self.0.time };
         let applications = command.applications();
         let work = concerned.iter().map(|eager| async {
-            let container = eager.container_id();
+            let container = eager.projection.container_id();
             let documents = documents.iter().filter(|document| document.container == container);
             let documents =
                 documents.filter_map(|document| Document::from_json(&*document.text).ok());
@@ -201,12 +188,14 @@ async fn apply_once(
     applications: &EagerApplications,
     documents: Vec<Document>,
 ) -> Result<Session, EagerError> {
-    let changes = projection.changes(documents).ok_or(EagerError::Impossible)?;
-    if changes.len() > MAX_SOURCES {
+    let ReadBatch { tasks, changes, .. } = projection.read(documents);
+    if tasks.len() > MAX_SOURCES {
         return Err(EagerError::TooMany);
     }
+    let numbers: Result<Vec<_>, _> = tasks.into_iter().map(|task| task.change).collect();
     let mut copies = Session::default();
-    for SourceChange { source, version, apply } in changes {
+    for number in numbers.map_err(|_| EagerError::Impossible)? {
+        let Some((source, version)) = changes.source(number) else { continue };
         let applied = applications.of(projection.function(), &source);
         let mut applied = applied.lock().await;
         if let Some((known, positions)) = &*applied
@@ -215,7 +204,8 @@ async fn apply_once(
             copies = copies.and(positions);
             continue;
         }
-        let (effect, seen) = in_no_session(Captures::default(), apply).await;
+        let applying = changes.apply(number, false);
+        let (effect, seen) = in_no_session(Captures::default(), applying).await;
         effect.map_err(|error| match error {
             ApplyError::Transient(error) => EagerError::Failed(error),
             ApplyError::Permanent(_) => EagerError::Impossible,
@@ -227,15 +217,7 @@ async fn apply_once(
     Ok(copies)
 }
 
-impl EagerProjection {
-    fn function(&self) -> &'static str {
-        self.projection.function()
-    }
-
-    fn container_id(&self) -> &'static str {
-        self.projection.container_id()
-    }
-
+impl RegisteredProjection {
     async fn apply(
         &self,
         applications: &EagerApplications,
@@ -249,7 +231,7 @@ impl EagerProjection {
 
     /// Reports an application in the metrics, and in the log if it is left to the change feed.
     fn report(&self, applied: &Result<Session, EagerError>) {
-        let function = self.function();
+        let function = self.projection.function();
         let outcome = match applied {
             Ok(_) => "applied",
             Err(EagerError::Paused) => "paused",

@@ -105,7 +105,7 @@ pub(crate) use self::{
 };
 pub use self::{
     apply::ReplayError,
-    batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, SourceChange},
+    batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, ReadBatch},
     control::FailureLimit,
     copies::VersionedCopy,
     dead_letter::{DeadLetter, DeadLetters, ReplayOutcome},

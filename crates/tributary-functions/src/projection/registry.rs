@@ -1,25 +1,26 @@
 //! All projections of the app, by the names of their functions.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use custom_handler::{
     CustomHandler, Document, Documents, InvocationId, InvocationOutcome, TraceContext,
 };
-use futures::{FutureExt, future::BoxFuture};
 
 use super::{
-    ChangeFeedItem, DeadLetter, DeadLetters, Projection, RETRY_BUDGET, ReplayOutcome,
-    apply::{ReplayError, replay},
-    batch::{self, AppliedBatch, BatchSource, IncompleteBatch, SourceChange},
+    ChangeFeedItem, DeadLetters, Projection, RETRY_BUDGET,
+    batch::{self, BatchSource, IncompleteBatch, ReadBatch},
     catch_up::{CatchUp, CopyFreshness, MonitoredFeed},
     control::{
         FailureLimit, Pause, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
     },
-    eager::{EagerOptions, EagerProjection, EagerProjections},
+    eager::{EagerOptions, EagerProjections},
     leases::{LeaseTerms, ProjectionLeases, STOPPED_AFTER},
 };
 use crate::{
+    audit::Audit,
+    config::ConfigError,
     cosmos::{Container, Cosmos, Session, StoreError},
+    domain::Domain,
     telemetry,
 };
 
@@ -32,9 +33,15 @@ pub struct Projections {
     catch_up: CatchUp,
     eager: EagerProjections,
     options: ProjectionOptions,
-    all: Vec<Arc<dyn AnyProjection>>,
-    /// The times after which leases expire, by functions, where they are not the host's.
-    expirations: HashMap<&'static str, Duration>,
+    all: Vec<Arc<RegisteredProjection>>,
+}
+
+pub(super) struct RegisteredProjection {
+    pub(super) projection: Arc<dyn AnyProjection>,
+    pub(super) gate: ProjectionGate,
+    is_eager: bool,
+    lease_expiration: Duration,
+    audit: Option<Audit>,
 }
 
 /// The time after which a lease expires, unless a trigger says otherwise: the host's default.
@@ -89,65 +96,14 @@ pub trait AnyProjection: Send + Sync {
         self.sources().id()
     }
 
+    /// Returns the property that is the partition key of the container.
+    fn partition_key(&self) -> &'static str;
+
     /// The properties of the items that a dead letter does not keep: [`ChangeFeedItem::SECRETS`].
     fn secrets(&self) -> &'static [&'static str];
 
-    /// Applies a batch of changes.
-    fn run<'a>(
-        &'a self,
-        letters: &'a DeadLetters,
-        budget: Duration,
-        source: BatchSource,
-        documents: Documents,
-        invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>>;
-
-    /// Returns the newest change of each source among the documents, each to be applied once; `None` if one
-    /// cannot be read.
-    fn changes(&self, documents: Vec<Document>) -> Option<Vec<SourceChange<'_>>>;
-
-    /// Applies the change of a dead letter; the caller deletes or keeps the dead letter.
-    fn replay<'a>(
-        &'a self,
-        letter: &'a DeadLetter,
-        invocation: &'a str,
-    ) -> BoxFuture<'a, Result<ReplayOutcome, ReplayError>>;
-}
-
-struct ProjectionTrigger {
-    gate: Arc<ProjectionGate>,
-    is_eager: bool,
-    projection: Arc<dyn AnyProjection>,
-    projections: Projections,
-}
-
-impl ProjectionTrigger {
-    async fn run(
-        &self,
-        documents: Documents,
-        invocation: InvocationId,
-    ) -> Result<InvocationOutcome, InvocationError> {
-        let pause = self.gate.refuses().await.map_err(InvocationError::UnknownState)?;
-        if let Some(Pause { since, .. }) = pause {
-            let function = self.projection.function();
-            return Ok(InvocationOutcome::refused(format!(
-                "{function} is paused since {since}. The host keeps the batch, and invokes {function} again \
-                 within a minute after it is resumed."
-            )));
-        }
-        let Projections { letters, states, options, .. } = &self.projections;
-        let source = BatchSource::ChangeFeed { is_second_look: self.is_eager };
-        let run = self.projection.run(letters, options.retry_budget, source, documents, invocation);
-        let batch = run.await?;
-        if let Some(limit) = options.failure_limit.filter(|_| batch.dead_letters > 0) {
-            let function = self.projection.function();
-            if let Err(error) = pause_after_failures(states, letters, function, limit).await {
-                // The batch is applied. The next failure counts anew.
-                tracing::warn!(%error, "The failures of the projection were not counted");
-            }
-        }
-        Ok(batch.into())
-    }
+    /// Reads the documents of a batch.
+    fn read(&self, documents: Vec<Document>) -> ReadBatch<'_>;
 }
 
 impl<P: Projection> AnyProjection for P {
@@ -159,110 +115,132 @@ impl<P: Projection> AnyProjection for P {
         self.container()
     }
 
+    fn partition_key(&self) -> &'static str {
+        P::Change::PARTITION_KEY
+    }
+
     fn secrets(&self) -> &'static [&'static str] {
         P::Change::SECRETS
     }
 
-    fn run<'a>(
-        &'a self,
-        letters: &'a DeadLetters,
-        budget: Duration,
-        source: BatchSource,
-        documents: Documents,
-        invocation: InvocationId,
-    ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>> {
-        batch::run(self, letters, budget, source, documents, invocation).boxed()
-    }
-
-    fn changes(&self, documents: Vec<Document>) -> Option<Vec<SourceChange<'_>>> {
-        batch::changes(self, documents)
-    }
-
-    fn replay<'a>(
-        &'a self,
-        letter: &'a DeadLetter,
-        invocation: &'a str,
-    ) -> BoxFuture<'a, Result<ReplayOutcome, ReplayError>> {
-        replay(self, letter, invocation).boxed()
+    fn read(&self, documents: Vec<Document>) -> ReadBatch<'_> {
+        batch::read(self, documents)
     }
 }
 
 impl Projections {
-    /// Collects the projections of the app.
-    pub fn new(
+    /// Collects the projections of the domains.
+    pub(crate) fn new(
         cosmos: &Arc<Cosmos>,
         options: ProjectionOptions,
-        all: Vec<Arc<dyn AnyProjection>>,
-    ) -> Self {
-        let letters = DeadLetters::new(cosmos);
+        domains: &[Domain],
+    ) -> Result<Self, ConfigError> {
         let states = ProjectionStates::new(cosmos);
         let leases = ProjectionLeases::new(cosmos);
-        let catch_up = CatchUp::new(&leases);
-        let eager = EagerProjections::new(Vec::new(), options.eager.time);
-        let expirations = HashMap::new();
-        Self { letters, states, leases, catch_up, eager, options, all, expirations }
-    }
-
-    pub(crate) fn with_eager(self, functions: &[&str]) -> Self {
-        let EagerOptions { time, projections } = self.options.eager;
-        let functions = projections.unwrap_or(functions).iter().filter(|_| !time.is_zero());
-        let find = |name: &&str| self.all.iter().find(|projection| projection.function() == *name);
-        let eager = functions.filter_map(find).map(|projection| {
-            let gate = Arc::new(self.gate(projection.function()));
-            Arc::new(EagerProjection { gate, projection: Arc::clone(projection) })
-        });
-        let eager = EagerProjections::new(eager.collect(), time);
-        Self { eager, ..self }
-    }
-
-    fn gate(&self, function: &'static str) -> ProjectionGate {
-        ProjectionGate::new(function, self.states.clone(), self.options.state_max_age)
-    }
-
-    /// Returns the projections whose leases expire after these times, by functions, not after a minute.
-    pub(crate) fn with_lease_expirations(
-        self,
-        expirations: impl Iterator<Item = (&'static str, Duration)>,
-    ) -> Self {
-        Self { expirations: expirations.collect(), ..self }
-    }
-
-    pub(crate) fn lease_terms(&self, function: &str) -> LeaseTerms {
-        let expiration = self.expirations.get(function).copied().unwrap_or(LEASE_EXPIRATION);
-        LeaseTerms { expiration, stopped_after: self.options.stopped_after }
+        let EagerOptions { time, projections: chosen } = options.eager;
+        let mut all = Vec::new();
+        for domain in domains {
+            let Domain { name, projections, eager, .. } = domain;
+            let is_unknown = |eager: &&&str| projections.iter().all(|p| p.function() != **eager);
+            if let Some(unknown) = eager.iter().find(is_unknown) {
+                return Err(ConfigError::new(format!("{unknown} is no projection of {name}.")));
+            }
+            let eager = chosen.unwrap_or(eager);
+            all.extend(projections.iter().map(|projection| {
+                let function = projection.function();
+                Arc::new(RegisteredProjection {
+                    projection: Arc::clone(projection),
+                    gate: ProjectionGate::new(function, states.clone(), options.state_max_age),
+                    is_eager: !time.is_zero() && eager.contains(&function),
+                    lease_expiration: domain.feeds.lease_expiration().unwrap_or(LEASE_EXPIRATION),
+                    audit: domain.audit.clone(),
+                })
+            }));
+        }
+        let eager = all.iter().filter(|registered| registered.is_eager).cloned().collect();
+        Ok(Self {
+            letters: DeadLetters::new(cosmos),
+            states,
+            catch_up: CatchUp::new(&leases),
+            leases,
+            eager: EagerProjections::new(eager, time),
+            options,
+            all,
+        })
     }
 
     /// Adds a trigger for each projection to the handler.
     pub fn serve(&self, app: CustomHandler) -> CustomHandler {
-        self.all.iter().fold(app, |app, projection| {
-            let name = projection.function();
-            let eager = self.eager.of(name);
-            let gate = eager.map(|eager| Arc::clone(&eager.gate));
-            let trigger = Arc::new(ProjectionTrigger {
-                gate: gate.unwrap_or_else(|| Arc::new(self.gate(name))),
-                is_eager: eager.is_some(),
-                projection: Arc::clone(projection),
-                projections: self.clone(),
-            });
+        self.all.iter().fold(app, |app, registered| {
+            let name = registered.projection.function();
+            let trigger = (self.clone(), Arc::clone(registered));
             let run = move |documents: Documents,
                             invocation: InvocationId,
                             host: Option<TraceContext>| {
-                let trigger = Arc::clone(&trigger);
-                let work = async move { trigger.run(documents, invocation).await };
+                let (projections, registered) = trigger.clone();
+                let work =
+                    async move { projections.invoke(&registered, documents, invocation).await };
                 telemetry::invocation(name, "datasource", host, work)
             };
             app.trigger(name, run)
         })
     }
 
+    async fn invoke(
+        &self,
+        RegisteredProjection { projection, gate, is_eager, .. }: &RegisteredProjection,
+        documents: Documents,
+        invocation: InvocationId,
+    ) -> Result<InvocationOutcome, InvocationError> {
+        let function = projection.function();
+        let pause = gate.refuses().await.map_err(InvocationError::UnknownState)?;
+        if let Some(Pause { since, .. }) = pause {
+            return Ok(InvocationOutcome::refused(format!(
+                "{function} is paused since {since}. The host keeps the batch, and invokes {function} again \
+                 within a minute after it is resumed."
+            )));
+        }
+        let Self { letters, states, options, .. } = self;
+        let source = BatchSource::ChangeFeed { is_second_look: *is_eager };
+        let run = projection.run(letters, options.retry_budget, source, documents, invocation);
+        let batch = run.await?;
+        if let Some(limit) = options.failure_limit.filter(|_| batch.dead_letters > 0)
+            && let Err(error) = pause_after_failures(states, letters, function, limit).await
+        {
+            // The batch is applied. The next failure counts anew.
+            tracing::warn!(%error, "The failures of the projection were not counted");
+        }
+        Ok(batch.into())
+    }
+
     /// Returns all projections, in the order of the domains.
     pub fn all(&self) -> impl Iterator<Item = &dyn AnyProjection> {
-        self.all.iter().map(AsRef::as_ref)
+        self.all.iter().map(|registered| &*registered.projection)
     }
 
     /// Returns the projection of a function.
     pub fn by_function(&self, name: &str) -> Option<&dyn AnyProjection> {
-        self.all().find(|projection| projection.function() == name)
+        self.registered(name).map(|registered| &*registered.projection)
+    }
+
+    fn registered(&self, name: &str) -> Option<&RegisteredProjection> {
+        let mut all = self.all.iter().map(AsRef::as_ref);
+        all.find(|registered: &&RegisteredProjection| registered.projection.function() == name)
+    }
+
+    pub(crate) fn is_eager(&self, name: &str) -> bool {
+        self.registered(name).is_some_and(|registered| registered.is_eager)
+    }
+
+    /// Returns the audit of the domain of a projection.
+    pub(crate) fn audit(&self, name: &str) -> Option<&Audit> {
+        self.registered(name)?.audit.as_ref()
+    }
+
+    pub(crate) fn lease_terms(&self, name: &str) -> LeaseTerms {
+        let registered = self.registered(name);
+        let expiration = registered.map_or(LEASE_EXPIRATION, |known| known.lease_expiration);
+        LeaseTerms { expiration, stopped_after: self.options.stopped_after }
     }
 
     /// Returns the dead letters of all projections.
@@ -288,11 +266,11 @@ impl Projections {
         session: &Session,
         limit: Duration,
     ) -> CopyFreshness {
-        let found = chain.iter().filter_map(|name| self.by_function(name));
-        let feeds = found.map(|projection| MonitoredFeed {
-            function: projection.function(),
-            monitored: projection.sources(),
-            is_eager: self.eager.of(projection.function()).is_some(),
+        let found = chain.iter().filter_map(|name| self.registered(name));
+        let feeds = found.map(|registered| MonitoredFeed {
+            function: registered.projection.function(),
+            monitored: registered.projection.sources(),
+            is_eager: registered.is_eager,
         });
         let chain: Vec<_> = feeds.collect();
         telemetry::followed_apart(self.catch_up.wait(&chain, session, limit)).await

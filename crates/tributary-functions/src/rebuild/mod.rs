@@ -39,13 +39,13 @@
 
 mod worker;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 pub(crate) use self::worker::RunResult;
 use crate::{
-    audit::{Audit, AuditOptions},
+    audit::AuditOptions,
     cosmos::Background,
     http::ApiError,
     projection::{
@@ -65,7 +65,6 @@ pub(crate) struct Rebuilds {
     projections: Projections,
     background: Background,
     audit_options: AuditOptions,
-    audits: Arc<HashMap<&'static str, Audit>>,
 }
 
 impl Rebuilds {
@@ -73,11 +72,10 @@ impl Rebuilds {
         projections: &Projections,
         background: &Background,
         audit_options: AuditOptions,
-        audits: HashMap<&'static str, Audit>,
     ) -> Self {
         let audit_options = AuditOptions { repair: true, ..audit_options };
         let (projections, background) = (projections.clone(), background.clone());
-        Self { projections, background, audit_options, audits: audits.into() }
+        Self { projections, background, audit_options }
     }
 
     pub(crate) fn projections(&self) -> &Projections {

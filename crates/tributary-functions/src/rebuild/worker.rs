@@ -231,7 +231,7 @@ impl Run<'_> {
             report(&self.rebuild);
             self.check_deadline()?;
         }
-        let step = match self.rebuilds.audits.get(self.projection.function()) {
+        let step = match self.rebuilds.projections.audit(self.projection.function()) {
             Some(_) => RebuildStep::Audit { position: None },
             None => RebuildStep::Done { ended_at: Timestamp::now() },
         };
@@ -265,15 +265,15 @@ impl Run<'_> {
     }
 
     async fn audit(&mut self, position: Option<serde_json::Value>) -> Result<(), Stop> {
-        let Some(audit) = self.rebuilds.audits.get(self.projection.function()) else {
+        let Some(audit) = self.rebuilds.projections.audit(self.projection.function()) else {
             let done = RebuildStep::Done { ended_at: Timestamp::now() };
             return self.advance(done, self.rebuild.progress).await;
         };
         self.check_deadline()?;
         // A position of another form is that of another version: the audit begins again.
-        let position: Option<AuditPosition> =
-            position.and_then(|position| serde_json::from_value(position).ok());
-        let resumes = position.is_some();
+        let position: AuditPosition =
+            position.and_then(|position| serde_json::from_value(position).ok()).unwrap_or_default();
+        let resumes = position != AuditPosition::default();
         let deadline = Some(Instant::now() + AUDIT_SLICE);
         let pacer = Arc::clone(&self.rebuilds.background.pacer);
         let slice = AuditSlice { position, deadline, pacer };

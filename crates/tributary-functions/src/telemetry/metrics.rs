@@ -12,7 +12,10 @@ use opentelemetry::{
     trace::{Span as _, SpanKind, Status, TraceContextExt, Tracer},
 };
 
-use super::{partitions::PartitionSummary, recent::BatchRecord};
+use super::{
+    partitions::PartitionSummary,
+    recent::{BatchRecord, WorkDetail, record},
+};
 use crate::brand::{brand, branded};
 
 const DURATION_BOUNDS_SECONDS: [f64; 14] =
@@ -104,7 +107,13 @@ pub(super) fn invocation(
     INVOCATIONS.record(duration.as_secs_f64(), &attributes);
 }
 
-pub(crate) fn batch(function: &'static str, batch: &BatchRecord, cost: Cost) {
+pub(crate) fn batch(
+    function: &'static str,
+    batch: BatchRecord,
+    duration: Duration,
+    cost: Cost,
+    detail: Option<WorkDetail>,
+) {
     static CHANGES: LazyLock<Counter<u64>> =
         LazyLock::new(|| counter("change_feed.changes", "{change}"));
     static LAG: LazyLock<Histogram<f64>> =
@@ -124,6 +133,7 @@ pub(crate) fn batch(function: &'static str, batch: &BatchRecord, cost: Cost) {
         LAG.record(lag.as_secs_f64(), &[name]);
     }
     cost.record(function);
+    record(function, duration, cost, detail, (None, Some(batch)));
 }
 
 /// Measures the state of a projection as an instance has read it: 0 while it runs, 1 while it is paused.
@@ -139,24 +149,17 @@ pub(crate) fn eager_application(function: &'static str, outcome: &'static str) {
     EAGER.add(1, &[KeyValue::new("faas.name", function), KeyValue::new("outcome", outcome)]);
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LagMetrics {
-    /// The changes that wait for the lease that is the farthest behind.
-    pub changes: u64,
-    pub seconds: u64,
-    pub stopped: usize,
-}
-
-pub(crate) fn projection_lag(function: &'static str, lag: LagMetrics) {
+/// Measures the lag of a projection: the changes and the seconds are those of its farthest lease.
+pub(crate) fn projection_lag(function: &'static str, changes: u64, seconds: u64, stopped: usize) {
     static CHANGES: LazyLock<Gauge<u64>> =
         LazyLock::new(|| gauge("change_feed.waiting", "{change}"));
     static TIME: LazyLock<Gauge<u64>> = LazyLock::new(|| gauge("change_feed.waiting_time", "s"));
     static STOPPED: LazyLock<Gauge<u64>> =
         LazyLock::new(|| gauge("change_feed.stopped_leases", "{lease}"));
     let attributes = [KeyValue::new("faas.name", function)];
-    CHANGES.record(lag.changes, &attributes);
-    TIME.record(lag.seconds, &attributes);
-    STOPPED.record(lag.stopped as u64, &attributes);
+    CHANGES.record(changes, &attributes);
+    TIME.record(seconds, &attributes);
+    STOPPED.record(stopped as u64, &attributes);
 }
 
 /// Measures the use of the logical partitions of a container in a minute.

@@ -25,13 +25,12 @@ use tracing::Instrument;
 pub use self::metrics::meter;
 pub(crate) use self::{
     metrics::{
-        Cost, LagMetrics, StoreOperation, batch, eager_application, projection_lag,
-        projection_state, request,
+        Cost, StoreOperation, batch, eager_application, projection_lag, projection_state, request,
     },
     partitions::{PartitionNames, PartitionUse},
     recent::{
-        BatchRecord, EndedWork, RecentRecords, RequestRecord, WorkDetail, WorkRecord, followed,
-        followed_apart, note_positions, recent_work, record,
+        BatchRecord, RequestRecord, WorkDetail, WorkRecord, followed, followed_apart,
+        note_positions, recent_work, record,
     },
     span::{Span, TraceScope, invocation},
 };

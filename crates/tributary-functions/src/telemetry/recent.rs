@@ -150,13 +150,6 @@ pub(crate) struct BatchRecord {
     pub lsn: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EndedWork {
-    pub function: &'static str,
-    pub duration: Duration,
-    pub cost: Cost,
-}
-
 /// The partitions that work has used.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -174,33 +167,28 @@ pub(crate) struct WorkDetail {
     waiting: Option<WaitingCost>,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct RecentRecords {
-    /// The id of this instance: numbers of another one mean nothing.
-    pub instance: String,
-    pub last: u64,
-    pub records: Vec<WorkRecord>,
-}
-
 struct RecentWork {
+    /// The id of this instance: numbers of another one mean nothing.
     instance: String,
-    records: Mutex<Records>,
-}
-
-#[derive(Default)]
-struct Records {
     last: u64,
-    kept: VecDeque<WorkRecord>,
+    records: VecDeque<WorkRecord>,
 }
 
-static RECENT: OnceLock<RecentWork> = OnceLock::new();
+static RECENT: OnceLock<Mutex<RecentWork>> = OnceLock::new();
 
 pub(super) fn start() {
-    RECENT.get_or_init(|| RecentWork { instance: fresh_id(), records: Mutex::default() });
+    RECENT.get_or_init(|| {
+        let work = RecentWork { instance: fresh_id(), last: 0, records: VecDeque::new() };
+        Mutex::new(work)
+    });
 }
 
-pub(crate) fn recent_work(after: u64) -> Option<RecentRecords> {
-    RECENT.get().map(|recent| recent.behind(after))
+/// Returns the instance, the number of its last record, and the records after another one; `None` if nothing is
+/// recorded.
+pub(crate) fn recent_work(after: u64) -> Option<(String, u64, Vec<WorkRecord>)> {
+    let recent = lock(RECENT.get()?);
+    let records = recent.records.iter().filter(|record| record.sequence > after).cloned();
+    Some((recent.instance.clone(), recent.last, records.collect()))
 }
 
 /// Runs work, and returns the details of it beside its output; `None` if nothing is recorded.
@@ -226,25 +214,31 @@ pub(crate) async fn followed_apart<F: Future>(waiting: F) -> F::Output {
 }
 
 pub(crate) fn record(
-    EndedWork { function, duration, cost }: EndedWork,
+    function: &'static str,
+    duration: Duration,
+    cost: Cost,
     detail: Option<WorkDetail>,
-    request: Option<RequestRecord>,
-    batch: Option<BatchRecord>,
+    (request, batch): (Option<RequestRecord>, Option<BatchRecord>),
 ) {
-    if let (Some(recent), Some(detail)) = (RECENT.get(), detail) {
-        recent.add(WorkRecord {
-            sequence: 0,
-            function,
-            ended_at: Timestamp::now(),
-            duration_ms: milliseconds(duration),
-            request_units: cost.request_units,
-            store_requests: cost.requests,
-            throttled: cost.throttled,
-            detail,
-            request,
-            batch,
-        });
+    let (Some(recent), Some(detail)) = (RECENT.get(), detail) else { return };
+    let mut recent = lock(recent);
+    recent.last += 1;
+    let record = WorkRecord {
+        sequence: recent.last,
+        function,
+        ended_at: Timestamp::now(),
+        duration_ms: milliseconds(duration),
+        request_units: cost.request_units,
+        store_requests: cost.requests,
+        throttled: cost.throttled,
+        detail,
+        request,
+        batch,
+    };
+    if recent.records.len() == MAX_RECORDS {
+        recent.records.pop_front();
     }
+    recent.records.push_back(record);
 }
 
 pub(super) fn note_partition(container: &'static str, key: Option<&str>, cost: Cost) {
@@ -339,24 +333,6 @@ impl WorkDetail {
         } else if self.written.len() < MAX_POSITIONS {
             self.written.push(one);
         }
-    }
-}
-
-impl RecentWork {
-    fn add(&self, record: WorkRecord) {
-        let mut records = lock(&self.records);
-        records.last += 1;
-        let sequence = records.last;
-        if records.kept.len() == MAX_RECORDS {
-            records.kept.pop_front();
-        }
-        records.kept.push_back(WorkRecord { sequence, ..record });
-    }
-
-    fn behind(&self, after: u64) -> RecentRecords {
-        let records = lock(&self.records);
-        let kept = records.kept.iter().filter(|record| record.sequence > after).cloned().collect();
-        RecentRecords { instance: self.instance.clone(), last: records.last, records: kept }
     }
 }
 

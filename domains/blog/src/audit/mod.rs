@@ -16,8 +16,8 @@ mod repair;
 
 use tributary_functions::{
     audit::{
-        Audit, AuditedItem, Checks, FindingKind, ReferencedItem, ReferencedItems, RepairResult,
-        Suspect, Target, WindowChecks,
+        Audit, AuditedItem, CheckResults, Checks, FindingKind, ReferencedItem, ReferencedItems,
+        RepairResult, Suspect, Target, WindowChecks, async_trait,
     },
     cosmos::{Container, StoreError},
     values::Timestamp,
@@ -123,18 +123,17 @@ impl Parent {
     }
 }
 
+#[async_trait]
 impl Checks for BlogChecks {
-    const GROUPS: &'static [&'static str] = &[BlogChecks::FEED];
+    fn groups(&self) -> &'static [&'static str] {
+        &[BlogChecks::FEED]
+    }
 
     fn containers(&self) -> Vec<(&Container, &'static str)> {
         vec![(&self.blog.posts, "postId"), (&self.blog.users, "userId")]
     }
 
-    async fn check_item(
-        &self,
-        item: &AuditedItem,
-        fresh: bool,
-    ) -> Result<Vec<Suspect>, StoreError> {
+    async fn check_item(&self, item: &AuditedItem, fresh: bool) -> CheckResults {
         if item.container == self.blog.posts.id() {
             match item.parse() {
                 Ok(parsed) => self.check_posts_item(parsed, item, fresh).await,
@@ -148,7 +147,7 @@ impl Checks for BlogChecks {
         }
     }
 
-    async fn check_group(&self, _feed: &'static str) -> Result<Vec<Suspect>, StoreError> {
+    async fn check_group(&self, _feed: &'static str) -> CheckResults {
         self.feed.check().await
     }
 
@@ -161,7 +160,7 @@ impl Checks for BlogChecks {
         }
     }
 
-    fn may_log_partition_key(partition_key: &str) -> bool {
+    fn may_log_partition_key(&self, partition_key: &str) -> bool {
         !partition_key.starts_with(UsernameReservation::PREFIX)
     }
 }

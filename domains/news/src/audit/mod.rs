@@ -23,7 +23,9 @@ use std::{
 
 use quick_cache::sync::Cache;
 use tributary_functions::{
-    audit::{Audit, AuditedItem, Checks, FindingKind, RepairResult, Suspect},
+    audit::{
+        Audit, AuditedItem, CheckResults, Checks, FindingKind, RepairResult, Suspect, async_trait,
+    },
     cosmos::{Container, StoreError},
 };
 
@@ -79,6 +81,7 @@ struct NewsChecks {
     checked_keys: Cache<(ProviderId, KeyClass), Option<CopySlot>>,
 }
 
+#[async_trait]
 impl Checks for NewsChecks {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
         let News { hot, warm, archive, locations, .. } = &self.news;
@@ -93,11 +96,7 @@ impl Checks for NewsChecks {
         Ok(())
     }
 
-    async fn check_item(
-        &self,
-        item: &AuditedItem,
-        fresh: bool,
-    ) -> Result<Vec<Suspect>, StoreError> {
+    async fn check_item(&self, item: &AuditedItem, fresh: bool) -> CheckResults {
         let Some(tier) = self.tier(item.container) else {
             return Ok(check_location(item));
         };

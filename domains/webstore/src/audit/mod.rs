@@ -8,9 +8,10 @@ mod products;
 
 use tributary_functions::{
     audit::{
-        Audit, AuditedItem, Checks, FindingKind, Obstacle, ReferencedItems, RepairResult, Suspect,
+        Audit, AuditedItem, CheckResults, Checks, FindingKind, Obstacle, ReferencedItems,
+        RepairResult, Suspect, async_trait,
     },
-    cosmos::{Container, StoreError},
+    cosmos::Container,
 };
 
 use super::{
@@ -44,6 +45,7 @@ struct WebStoreChecks {
     labels: ReferencedItems<(LabelKind, String), LabelCopy>,
 }
 
+#[async_trait]
 impl Checks for WebStoreChecks {
     fn containers(&self) -> Vec<(&Container, &'static str)> {
         vec![
@@ -54,11 +56,7 @@ impl Checks for WebStoreChecks {
         ]
     }
 
-    async fn check_item(
-        &self,
-        item: &AuditedItem,
-        fresh: bool,
-    ) -> Result<Vec<Suspect>, StoreError> {
+    async fn check_item(&self, item: &AuditedItem, fresh: bool) -> CheckResults {
         if item.container == self.store.labels.id() {
             return Ok(item.parse::<LabelItem>().err().unwrap_or_default());
         }

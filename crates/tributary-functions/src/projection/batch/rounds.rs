@@ -1,27 +1,23 @@
 //! The rounds of a batch, and its end: decided without a store and without a clock.
 //!
-//! 1. Of each source only the newest change of the batch counts: [`collapse`].
-//! 2. A round attempts all open changes, in groups. A change that cannot be read stands alone.
-//! 3. A change that failed transiently is open in the next round, in groups of half the size. So a change
+//! 1. A round attempts all open changes, in groups. A change that cannot be read stands alone.
+//! 2. A change that failed transiently is open in the next round, in groups of half the size. So a change
 //!    that is stuck is alone after a few rounds, and holds up no other.
-//! 4. A change that failed permanently is a dead letter by then, or a failure of the batch. It has no retry.
-//! 5. The batch is over when no change is open. Its caller may end it before, when the budget is spent:
+//! 3. A change that failed permanently is a dead letter by then, or a failure of the batch. It has no retry.
+//! 4. The batch is over when no change is open. Its caller may end it before, when the budget is spent:
 //!    then each open change is a failure.
 
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    mem,
-};
+use std::mem;
 
 use custom_handler::Document;
 
-use super::super::{Effect, Projection, apply::read};
+use super::super::Effect;
 use crate::cosmos::{Reason, StoreError};
 
-pub(super) struct Task {
-    pub(super) document: Document,
+pub(in crate::projection) struct Task {
+    pub(in crate::projection) document: Document,
     /// The number of the change among those of the batch, or the reason for which it cannot be read.
-    pub(super) change: Result<usize, String>,
+    pub(in crate::projection) change: Result<usize, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,58 +111,6 @@ fn groups(tasks: Vec<Task>, size: usize) -> Vec<Vec<Task>> {
         groups.push(readable.by_ref().take(size).collect());
     }
     groups
-}
-
-/// The tasks of a batch with their changes, and the number of changes left out because a newer one came with
-/// them.
-pub(super) struct Collapsed<C> {
-    pub(super) tasks: Vec<Task>,
-    pub(super) changes: Vec<C>,
-    pub(super) older: usize,
-}
-
-struct Newest {
-    task: usize,
-    change: usize,
-    version: u64,
-}
-
-/// Keeps the newest change of each source, and every document that cannot be read.
-pub(super) fn collapse<P: Projection>(
-    container: &str,
-    documents: Vec<Document>,
-) -> Collapsed<P::Change> {
-    let mut tasks: Vec<Task> = Vec::with_capacity(documents.len());
-    let mut changes = Vec::with_capacity(documents.len());
-    let mut newest: HashMap<String, Newest> = HashMap::new();
-    let mut older = 0;
-    for document in documents {
-        let change = match read::<P>(container, &document) {
-            Ok(change) => change,
-            Err(reason) => {
-                tasks.push(Task { document, change: Err(reason) });
-                continue;
-            }
-        };
-        let Some((source, version)) = P::source(&change) else { continue };
-        match newest.entry(source) {
-            Entry::Vacant(entry) => {
-                entry.insert(Newest { task: tasks.len(), change: changes.len(), version });
-                tasks.push(Task { document, change: Ok(changes.len()) });
-                changes.push(change);
-            }
-            Entry::Occupied(mut entry) => {
-                older += 1;
-                let known = entry.get_mut();
-                if version >= known.version {
-                    known.version = version;
-                    tasks[known.task].document = document;
-                    changes[known.change] = change;
-                }
-            }
-        }
-    }
-    Collapsed { tasks, changes, older }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use futures::{
     stream,
 };
 
-use super::{Lag, LagSummary, LeaseStatus, MeasuredLease, ProjectionLag};
+use super::{Lag, LeaseStatus, MeasuredLease, ProjectionLag};
 use crate::{
     cosmos::{Container, Reason, RowResult, StoreError, parts_of},
     projection::{
@@ -19,7 +19,7 @@ use crate::{
         control::{ProjectionState, ProjectionStatus, WaitingPositions},
         leases::{EpkRange, Lease},
     },
-    telemetry::{self, LagMetrics},
+    telemetry,
     values::Timestamp,
 };
 
@@ -195,6 +195,5 @@ fn report(
         unmeasured_leases = lag.unmeasured_leases,
         "Measured the lag of a projection"
     );
-    let LagSummary { changes, seconds, stopped_leases: stopped, .. } = lag;
-    telemetry::projection_lag(function, LagMetrics { changes, seconds, stopped });
+    telemetry::projection_lag(function, lag.changes, lag.seconds, lag.stopped_leases);
 }
