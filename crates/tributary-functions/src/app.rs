@@ -13,7 +13,7 @@ use futures::future::join_all;
 use serde_json::Value;
 
 pub use self::declaration::{Declaration, Trigger};
-use self::openapi::{DOCUMENT_BYTES, OpenApi, OpenApiDocument, get_open_api};
+use self::openapi::{DOCUMENT_BYTES, OpenApiDocument, get_open_api};
 pub use crate::config::AppOptions;
 use crate::{
     audit::Audit,
@@ -102,7 +102,7 @@ pub struct App {
     /// The domains.
     pub domains: Vec<Domain>,
     shared: Vec<HttpFunction>,
-    openapi: OpenApi,
+    openapi: Arc<OpenApiDocument>,
     projections: Projections,
     rebuilds: Rebuilds,
     page: Option<PlacedPage>,
@@ -132,25 +132,26 @@ impl App {
             domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
         let projections = Projections::new(cosmos, options.projections, &domains)?;
         let rebuilds = Rebuilds::new(&projections, background, options.audit);
-        let openapi = OpenApi::default();
         let document = get("GetOpenApi", "/api/openapi.json", AuthLevel::Anonymous, get_open_api);
-        let document = document.answers(Footprint::Item(DOCUMENT_BYTES));
+        let document = document.answers(Footprint::Item(DOCUMENT_BYTES)).without_eager_copies();
         let shared = bind(shared_functions(), &projections);
-        let shared = shared.into_iter().map(HttpFunction::without_eager_copies);
-        let shared: Vec<_> = shared.chain([document.with_state(openapi.clone())]).collect();
+        let mut shared: Vec<_> =
+            shared.into_iter().map(HttpFunction::without_eager_copies).collect();
         let of_domains = domains.iter().flat_map(|domain| {
-            domain.http_functions.iter().map(move |function| (domain.name, function))
+            domain.http_functions.iter().map(move |function| (domain.name, &function.line))
         });
-        let described = of_domains.chain(shared.iter().map(|function| (OF_THE_APP, function)));
+        let of_the_app = shared.iter().map(|function| &function.line).chain([&document.line]);
+        let described = of_domains.chain(of_the_app.map(|line| (OF_THE_APP, line)));
         let maintenance = projections.all().next().map(|_| MAINTENANCE);
         let others = domains.iter().map(|domain| (domain.name, functions_without_request(domain)));
         let others = others.chain([(OF_THE_APP, maintenance.into_iter().collect())]);
-        openapi.describe(OpenApiDocument {
-            functions: described.map(|(of, function)| (of, function.line.clone())).collect(),
+        let openapi = Arc::new(OpenApiDocument {
+            functions: described.map(|(of, line)| (of, line.clone())).collect(),
             domains: others.collect(),
             costs,
             text: OnceLock::new(),
         });
+        shared.push(document.with_state(Arc::clone(&openapi)));
         let page = page.map(|page| PlacedPage { page, place: &OF_APP });
         Ok(Self { domains, shared, openapi, projections, rebuilds, page, options })
     }
@@ -273,8 +274,7 @@ impl App {
             let [index, file] = place.functions;
             [(Method::GET, place.path, index), (Method::GET, place.files, file)]
         });
-        let names = names.chain(pages);
-        let names = FunctionNames::new(names, UNMATCHED_FUNCTION);
+        let names: FunctionNames = names.chain(pages).collect();
         let admission = Admission::new(self.options.admission);
         let captures = self.projections.eager().captures();
         let pages = self.pages().map(PlacedPage::router).fold(Router::new(), Router::merge);
@@ -292,7 +292,7 @@ impl App {
                     captures: if function.is_eager { captures.clone() } else { <_>::default() },
                 };
                 let session = middleware::from_fn_with_state(consistency, consistent);
-                let handler = function.into_handler().route_layer(turn).route_layer(session);
+                let handler = function.handler.route_layer(turn).route_layer(session);
                 router.route(route, handler)
             })
             .method_not_allowed_fallback(method_not_allowed)

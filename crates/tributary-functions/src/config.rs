@@ -39,15 +39,7 @@ pub struct Config {
     pub cosmos: CosmosOptions,
     /// The settings of the app.
     pub options: AppOptions,
-    /// The settings of logs and telemetry.
-    ///
-    /// - `Log__Format`: `json` or `text`. Without it, text where Core Tools or `cargo local` runs the
-    ///   handler (they set `AZURE_FUNCTIONS_ENVIRONMENT` to `Development`), and JSON elsewhere.
-    /// - `Log__PartitionKeys`: `hashed`, `plain` or `off`.
-    /// - `Costs__Recent`: `true` keeps records of recent requests and batches with their costs. Without it,
-    ///   `true` where Core Tools or `cargo local` runs the handler, and `false` elsewhere.
-    /// - `OTEL_EXPORTER_OTLP_ENDPOINT` exports, unless `OTEL_SDK_DISABLED` is `true`. The exporter
-    ///   reads its other settings itself.
+    /// The settings of logs and telemetry: `Log__…`, `Costs__Recent` and `OTEL_…`.
     pub(crate) telemetry: TelemetryOptions,
 }
 
@@ -116,19 +108,15 @@ impl Config {
             ("plain", PartitionNames::Plain),
             ("off", PartitionNames::Off),
         ];
+        let recent = settings.given_switch("Costs__Recent")?;
         let telemetry = TelemetryOptions {
             format: settings.choice("Log__Format", formats)?.unwrap_or(usual),
             export: export(settings).map_err(|error| error.to_string()),
             partitions: settings.choice("Log__PartitionKeys", names)?.unwrap_or_default(),
-            recent: recent(settings)?,
+            recent: recent.unwrap_or(settings.is_development()),
         };
         Ok(Self { cosmos, options, telemetry })
     }
-}
-
-/// Reads whether the costs of recent work are recorded: as a rule where a developer runs the app.
-fn recent(settings: Settings<'_>) -> Result<bool, ConfigError> {
-    Ok(settings.given_switch("Costs__Recent")?.unwrap_or(settings.is_development()))
 }
 
 fn export(settings: Settings<'_>) -> Result<bool, ConfigError> {

@@ -14,7 +14,7 @@
 //! knows the app's mode of authentication by itself. A domain knows the framework and no other domain.
 //! It reads its own settings from [`Context::settings`].
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures::{FutureExt, future::BoxFuture};
 
@@ -74,12 +74,6 @@ pub struct LeaseIntervals {
     pub renew_ms: u32,
     /// The pause between searches for leases that have expired.
     pub acquire_ms: u32,
-}
-
-impl FeedOptions {
-    pub(crate) fn lease_expiration(&self) -> Option<Duration> {
-        self.leases.map(|leases| Duration::from_millis(leases.expiration_ms.into()))
-    }
 }
 
 impl Default for FeedOptions {

@@ -110,27 +110,32 @@ impl Program {
             Some(ProgramCommand::Openapi) => self.openapi(),
             _ => runtime().and_then(|runtime| runtime.block_on(self.run_async(command.as_ref()))),
         };
-        ended.unwrap_or_else(|error| self.fail(&*error))
+        let is_operators =
+            matches!(command, Some(ProgramCommand::Audit(_) | ProgramCommand::Projections(_)));
+        ended.unwrap_or_else(|error| {
+            let failed = self.fail(&*error);
+            if is_operators { EXIT_FAILED.into() } else { failed }
+        })
     }
 
     async fn run_async(
         &self,
         command: Option<&ProgramCommand>,
     ) -> Result<ExitCode, Box<dyn Error>> {
-        Ok(match command {
-            Some(ProgramCommand::Audit(arguments)) => match self.app_of_settings() {
-                Ok(app) => {
-                    let audits = app.audits().map(|(name, audit)| (name, audit.clone()));
-                    audit::command::run(&audits.collect::<Vec<_>>(), arguments).await
-                }
-                Err(error) => audit::command::fail(error),
-            },
-            Some(ProgramCommand::Projections(arguments)) => match self.app_of_settings() {
-                Ok(app) => operator::command::run(app.rebuilds(), arguments).await,
-                Err(error) => operator::command::fail(error),
-            },
-            _ => self.start().await?.exit_code().into(),
-        })
+        match command {
+            Some(ProgramCommand::Audit(arguments)) => {
+                let app = self.app_of_settings()?;
+                let audits: Vec<_> = app.audits().collect();
+                let is_clean = audit::command::run(&audits, arguments).await?;
+                Ok(u8::from(!is_clean).into())
+            }
+            Some(ProgramCommand::Projections(arguments)) => {
+                let app = self.app_of_settings()?;
+                operator::command::run(app.rebuilds(), arguments).await?;
+                Ok(ExitCode::SUCCESS)
+            }
+            _ => Ok(self.start().await?.exit_code().into()),
+        }
     }
 
     fn fail(&self, error: &dyn Error) -> ExitCode {
@@ -177,6 +182,9 @@ fn runtime() -> Result<Runtime, Box<dyn Error>> {
     Ok(Builder::new_multi_thread().worker_threads(worker_threads()?).enable_all().build()?)
 }
 
+/// The exit code of the commands `audit` and `projections` when they have failed.
+const EXIT_FAILED: u8 = 2;
+
 const FILE: &str = "function.json";
 
 /// Writes functions/ for the Functions host: a folder with function.json for each function
@@ -199,7 +207,9 @@ fn write_functions(
     let checked = |path: &Path, is_same: bool, change: &dyn Fn() -> io::Result<()>| {
         let changed = match (is_same, *check) {
             (true, _) => return Ok(()),
-            (false, true) => return Err(differs(path)),
+            (false, true) => Err(io::Error::other(
+                "differs from the table of functions. Run this command without --check.",
+            )),
             (false, false) => change(),
         };
         changed.map_err(|error| about(path, &error))
@@ -221,11 +231,6 @@ fn write_functions(
         checked(folder, false, &remove)
     });
     declared.chain(superfluous).filter_map(Result::err).collect()
-}
-
-fn differs(path: &Path) -> io::Error {
-    let difference = "differs from the table of functions. Run this command without --check.";
-    io::Error::other(format!("{} {difference}", path.display()))
 }
 
 fn about(path: &Path, error: &io::Error) -> io::Error {

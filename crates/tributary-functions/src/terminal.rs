@@ -23,24 +23,17 @@ impl OutputFormat {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Colour {
-    Green,
-    Yellow,
-    Red,
-}
-
+pub(crate) const GREEN: &str = "\u{1b}[32m";
+pub(crate) const YELLOW: &str = "\u{1b}[33m";
+pub(crate) const RED: &str = "\u{1b}[31m";
 const BOLD: &str = "\u{1b}[1m";
-const GREEN: &str = "\u{1b}[32m";
-const YELLOW: &str = "\u{1b}[33m";
-const RED: &str = "\u{1b}[31m";
 const END: &str = "\u{1b}[0m";
 
-/// Returns an aligned table with a column for each heading. Control characters of the cells, which a
+/// Returns an aligned table with a column for each heading. Each row has a colour, or none: an empty one. Control characters of the cells, which a
 /// terminal would obey, are replaced: a cell may be the id of a broken item.
 pub(crate) fn table(
     headings: &[&str],
-    rows: impl Iterator<Item = (Option<Colour>, Vec<String>)>,
+    rows: impl Iterator<Item = (&'static str, Vec<String>)>,
     has_colours: bool,
 ) -> String {
     let headings: Vec<String> = headings.iter().map(|&heading| heading.to_owned()).collect();
@@ -55,12 +48,6 @@ pub(crate) fn table(
     let code = |code: &'static str| if has_colours { code } else { "" };
     let mut text = line(&headings, &widths, code(BOLD));
     for (colour, cells) in &rows {
-        let colour = match colour {
-            Some(Colour::Green) => GREEN,
-            Some(Colour::Yellow) => YELLOW,
-            Some(Colour::Red) => RED,
-            None => "",
-        };
         text.push_str(&line(cells, &widths, code(colour)));
     }
     text
@@ -79,6 +66,11 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
+/// Returns the name of a status, as JSON has it.
+pub(crate) fn word(status: &impl Serialize) -> String {
+    serde_json::to_string(status).unwrap_or_default().trim_matches('"').to_owned()
+}
+
 pub(crate) fn json_lines(items: &[impl Serialize]) -> String {
     let lines = items.iter().filter_map(|item| serde_json::to_string(item).ok());
     lines.map(|line| line + "\n").collect()
@@ -88,11 +80,11 @@ pub(crate) fn json_lines(items: &[impl Serialize]) -> String {
 mod tests {
     use super::*;
 
-    fn rows() -> impl Iterator<Item = (Option<Colour>, Vec<String>)> {
+    fn rows() -> impl Iterator<Item = (&'static str, Vec<String>)> {
         [
-            (Some(Colour::Green), vec!["short".into(), "no\u{1b}[31m".into()]),
-            (Some(Colour::Red), vec!["longer than the heading".into(), "z".into()]),
-            (None, vec!["x".into(), "y".into(), "a cell without a column".into()]),
+            (GREEN, vec!["short".into(), "no\u{1b}[31m".into()]),
+            (RED, vec!["longer than the heading".into(), "z".into()]),
+            ("", vec!["x".into(), "y".into(), "a cell without a column".into()]),
         ]
         .into_iter()
     }

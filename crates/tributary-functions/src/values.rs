@@ -284,7 +284,7 @@ pub fn length_rule(length: RangeInclusive<usize>) -> impl Fn(String) -> Result<S
 /// `serde`.
 ///
 /// ```
-/// use tributary_functions::values::{Invalid, checked_text, id_rule, length_rule};
+/// use tributary_functions::values::{checked_text, id_rule, length_rule};
 ///
 /// checked_text!(
 ///     /// The id of a room.
@@ -292,16 +292,7 @@ pub fn length_rule(length: RangeInclusive<usize>) -> impl Fn(String) -> Result<S
 ///
 ///     /// The name of a room: 1 to 100 characters.
 ///     RoomName, "The blue room", length_rule(1..=100);
-///
-///     /// The code of a room: three digits.
-///     RoomCode, "204", |text| {
-///         let is_code = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
-///         if is_code { Ok(text) } else { Err(Invalid("must be three digits".into())) }
-///     }
 /// );
-///
-/// assert_eq!(RoomCode::parse("204".into()).unwrap().as_str(), "204");
-/// assert!(serde_json::from_str::<RoomName>(r#""""#).is_err());
 /// ```
 #[macro_export]
 macro_rules! checked_text {

@@ -27,10 +27,7 @@ use crate::{
 
 pub(super) const DOCUMENT_BYTES: usize = 512 * 1024;
 
-/// The document of an app, which is made when it is asked for the first time. Cloning is cheap.
-#[derive(Clone, Default)]
-pub(super) struct OpenApi(Arc<OnceLock<OpenApiDocument>>);
-
+/// The document of an app, which is made when it is asked for the first time.
 pub(super) struct OpenApiDocument {
     /// The HTTP functions, each with the name of its domain.
     pub functions: Vec<(&'static str, FunctionLine)>,
@@ -73,10 +70,9 @@ const REFUSALS: [(&str, &str, &str); 8] = [
 pub(super) struct OpenApiText(#[schemars(with = "Map<String, Value>")] Box<RawValue>);
 
 pub(super) async fn get_open_api(
-    State(OpenApi(document)): State<OpenApi>,
+    State(document): State<Arc<OpenApiDocument>>,
     conditions: Conditions,
 ) -> Result<ItemResponse<OpenApiText>, ApiError> {
-    let document = document.get().ok_or(ApiError::Internal)?;
     let (text, etag) = if let Some(known) = document.text.get() {
         known
     } else {
@@ -87,18 +83,8 @@ pub(super) async fn get_open_api(
     Ok(found(&conditions, text, etag))
 }
 
-impl OpenApi {
-    pub(super) fn describe(&self, document: OpenApiDocument) {
-        self.0.get_or_init(|| document);
-    }
-
-    pub(super) fn value(&self) -> Value {
-        self.0.get().map(OpenApiDocument::value).unwrap_or_default()
-    }
-}
-
 impl OpenApiDocument {
-    fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
             settings.definitions_path = "/components/schemas".into();
             settings.meta_schema = None;

@@ -1,16 +1,11 @@
 //! The command `audit`.
 
-use std::{fmt, io, process::ExitCode, time::Duration};
+use std::{io, time::Duration};
 
 use clap::Args;
 
 use super::{Audit, AuditOptions, AuditSummary, report::Report};
-use crate::{brand::brand, terminal::OutputFormat};
-
-/// Nothing found, or everything repaired; divergences left; the audit itself failed.
-const EXIT_CLEAN: u8 = 0;
-const EXIT_DIVERGENT: u8 = 1;
-const EXIT_FAILED: u8 = 2;
+use crate::terminal::OutputFormat;
 
 /// The longest pause that makes sense, in seconds: a day.
 const MAX_SETTLE_SECONDS: f64 = 86_400.0;
@@ -38,30 +33,19 @@ pub(crate) struct Arguments {
     settle: Duration,
 }
 
-pub(crate) async fn run(audits: &[(&str, Audit)], arguments: &Arguments) -> ExitCode {
-    report(audits, arguments).await.map_or_else(fail, ExitCode::from)
-}
-
-/// Reports in one sentence why the process cannot do its work.
-pub(crate) fn fail(error: impl fmt::Display) -> ExitCode {
-    eprintln!("{}: {error}", brand().name);
-    ExitCode::from(EXIT_FAILED)
-}
-
-async fn report(audits: &[(&str, Audit)], arguments: &Arguments) -> Result<u8, String> {
+/// Returns true if no divergence is left. An error is a sentence that says why the audit failed.
+pub(crate) async fn run(audits: &[(&str, &Audit)], arguments: &Arguments) -> Result<bool, String> {
     let wanted = |name: &str| arguments.domain.as_ref().is_none_or(|wanted| wanted == name);
-    let audits: Vec<_> = match audits.iter().filter(|(name, _)| wanted(name)).collect::<Vec<_>>() {
-        none if none.is_empty() => {
-            let names: Vec<&str> = audits.iter().map(|(name, _)| *name).collect();
-            return Err(format!("there is no such domain: --domain takes {}", names.join(", ")));
-        }
-        some => some,
-    };
+    let chosen: Vec<_> = audits.iter().filter(|(name, _)| wanted(name)).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = audits.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no such domain: --domain takes {}", names.join(", ")));
+    }
     let format = OutputFormat::for_stdout(arguments.json);
     let options = AuditOptions { settle: arguments.settle, repair: arguments.repair };
     let mut report = Report::new(io::stdout(), format);
     let mut all = AuditSummary::default();
-    for (name, audit) in audits {
+    for (name, audit) in chosen {
         all += audit.run(options, &mut report).await.map_err(|error| {
             format!(
                 "the audit of the {name} domain could not go on, since the store refused a \
@@ -72,7 +56,7 @@ async fn report(audits: &[(&str, Audit)], arguments: &Arguments) -> Result<u8, S
         })?;
     }
     report.end(&all).map_err(|error| format!("the report cannot be written: {error}"))?;
-    Ok(if all.is_clean() { EXIT_CLEAN } else { EXIT_DIVERGENT })
+    Ok(all.is_clean())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -14,7 +14,6 @@ use crate::cosmos::{Container, JsonText, Pacer, Query, QueryPosition, Scope, Sto
 /// The items that are read at a time; a page is at most 4 MB (service limit).
 const PAGE_ITEMS: u32 = 100;
 
-/// Runs a slice of a part of an audit.
 pub(super) async fn run(
     checks: &dyn Checks,
     options: AuditOptions,
@@ -125,13 +124,14 @@ impl Pass<'_> {
     }
 
     async fn settle(&mut self) -> Result<(), StoreError> {
-        let settled = self.pacer.charge(self.suspects.settle().boxed()).await?;
-        let repaired = settled.findings.iter().filter(|finding| finding.is_repaired());
-        self.summary.unsettled += settled.unsettled;
-        self.summary.findings += settled.findings.len() as u64;
+        let settling = self.suspects.settle().boxed();
+        let (findings, unsettled) = self.pacer.charge(settling).await?;
+        let repaired = findings.iter().filter(|finding| finding.is_repaired());
+        self.summary.unsettled += unsettled;
+        self.summary.findings += findings.len() as u64;
         self.summary.repaired += repaired.count() as u64;
-        if !settled.findings.is_empty() {
-            self.listener.findings(&settled.findings);
+        if !findings.is_empty() {
+            self.listener.findings(&findings);
         }
         Ok(())
     }

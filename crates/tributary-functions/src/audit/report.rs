@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     cosmos::StoreError,
-    terminal::{Colour, OutputFormat, json_lines, table},
+    terminal::{GREEN, OutputFormat, RED, json_lines, table},
 };
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
@@ -93,10 +93,7 @@ fn findings_table(findings: &[Finding], has_colours: bool) -> String {
     let n_columns =
         COLUMNS.len() - usize::from(findings.iter().all(|finding| finding.repair.is_none()));
     let row = |finding: &Finding| {
-        (
-            Some(if finding.is_repaired() { Colour::Green } else { Colour::Red }),
-            cells(finding).into(),
-        )
+        (if finding.is_repaired() { GREEN } else { RED }, cells(finding).into())
     };
     table(&COLUMNS[..n_columns], findings.iter().map(row), has_colours)
 }
@@ -165,35 +162,7 @@ impl Listener for LogListener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::{FindingKind, finding::Repair};
-
-    fn findings() -> Vec<Finding> {
-        let finding = |kind, id: &str, repair| Finding {
-            kind,
-            container: "rooms",
-            partition_key: "p1".into(),
-            id: id.into(),
-            expected: "2 bookings, 0 votes".into(),
-            found: "no\u{1b}[31m".into(),
-            repair,
-        };
-        let repaired = Repair { repaired: true, what: "wrote the counts".into() };
-        vec![
-            finding(FindingKind::COUNT_DIFFERS, "p1", Some(repaired)),
-            finding(FindingKind::ORPHAN, "a longer id", None),
-        ]
-    }
-
-    #[test]
-    fn a_table_is_aligned_and_harmless() {
-        let text = findings_table(&findings(), false);
-        assert_eq!(
-            text,
-            "KIND           CONTAINER  PARTITION KEY  ID           EXPECTED             FOUND    REPAIR\n\
-             count-differs  rooms      p1             p1           2 bookings, 0 votes  no\u{fffd}[31m  wrote the counts\n\
-             orphan         rooms      p1             a longer id  2 bookings, 0 votes  no\u{fffd}[31m\n"
-        );
-    }
+    use crate::audit::FindingKind;
 
     #[test]
     fn a_report_to_a_closed_pipe_is_a_failure() {
@@ -207,7 +176,15 @@ mod tests {
             }
         }
         let mut report = Report::new(Closed, OutputFormat::Json);
-        report.findings(&findings());
+        report.findings(&[Finding {
+            kind: FindingKind::ORPHAN,
+            container: "rooms",
+            partition_key: "p1".into(),
+            id: "c1".into(),
+            expected: "a room".into(),
+            found: "none".into(),
+            repair: None,
+        }]);
         assert!(report.end(&AuditSummary::default()).is_err());
     }
 }

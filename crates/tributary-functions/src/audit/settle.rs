@@ -24,12 +24,6 @@ pub(super) struct Suspects<'a> {
     waiting: Vec<(Suspect, Instant)>,
 }
 
-#[derive(Default)]
-pub(super) struct Settled {
-    pub(super) findings: Vec<Finding>,
-    pub(super) unsettled: u64,
-}
-
 impl<'a> Suspects<'a> {
     pub(super) fn new(checks: &'a dyn Checks, options: AuditOptions) -> Self {
         Self { checks, options, waiting: Vec::new() }
@@ -45,18 +39,19 @@ impl<'a> Suspects<'a> {
     }
 
     /// Checks the suspects again until each is cleared, or has stood for the whole pause. A suspect that
-    /// has stood is a finding, which is repaired if the options say so.
-    pub(super) async fn settle(&mut self) -> Result<Settled, StoreError> {
+    /// has stood is a finding, which is repaired if the options say so. Returns the findings, and the number of the
+    /// suspects that kept changing.
+    pub(super) async fn settle(&mut self) -> Result<(Vec<Finding>, u64), StoreError> {
         let AuditOptions { settle, repair: repairs } = self.options;
         let part = settle / CHECKS_PER_PAUSE;
-        let mut settled = Settled::default();
+        let mut findings = Vec::new();
         for round in 1..=CHECKS_PER_PAUSE * MAX_PAUSES {
             if self.waiting.is_empty() {
-                return Ok(settled);
+                return Ok((findings, 0));
             }
             tokio::time::sleep(part).await;
             let checked = Instant::now();
-            self.recheck(&settled.findings).await?;
+            self.recheck(&findings).await?;
             // A suspect has been checked in each part of its pause, and after it.
             let (mut stood, waiting): (Vec<_>, _) =
                 std::mem::take(&mut self.waiting).into_iter().partition(|(_, since)| {
@@ -67,12 +62,10 @@ impl<'a> Suspects<'a> {
             for (suspect, _) in stood {
                 let repair =
                     if repairs { Some(repair(self.checks, &suspect).await?) } else { None };
-                settled.findings.push(Finding { repair, ..suspect.finding });
+                findings.push(Finding { repair, ..suspect.finding });
             }
         }
-        settled.unsettled = self.waiting.len() as u64;
-        self.waiting.clear();
-        Ok(settled)
+        Ok((findings, self.waiting.drain(..).count() as u64))
     }
 
     /// Keeps the suspects that still diverge. A divergence that differs from the one before begins its

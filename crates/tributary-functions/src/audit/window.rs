@@ -26,7 +26,7 @@ use crate::{
     projection::{
         ChangeFeedItem, Origin, Projection,
         window::{
-            Member, Window, WindowHead, WindowItem, WindowProjection, WindowTombstone, newest,
+            Member, SourceState, Window, WindowHead, WindowItem, WindowProjection, newest, write,
         },
     },
 };
@@ -241,10 +241,8 @@ impl<W: Window> WindowChecks<W> {
         let transaction = match (self.read_source(id).await?, copy) {
             (Some(source), _) if W::source(&source).is_some() => return Err(Obstacle::Race),
             (Some(tombstone), copy) => {
-                let origin = tombstone.origin().ok_or(Obstacle::Race)?;
-                let tombstone =
-                    WindowItem::new(W::PARTITION, WindowTombstone::new(id, origin.version));
-                transaction.put(id, &tombstone, copy.as_ref())?
+                let state = SourceState::from_change::<W>(tombstone).ok_or(Obstacle::Race)?;
+                write::<W>(transaction, &state, copy.as_ref())?
             }
             (None, Some(etag)) => transaction.delete(id, Some(&etag)),
             (None, None) => transaction,
@@ -259,19 +257,17 @@ impl<W: Window> WindowChecks<W> {
     async fn write_member(&self, id: &str, readmits: bool) -> RepairResult {
         let ((mut head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
         let source = self.live_source(id).await?;
-        let expected = ExpectedMember::from_change::<W>(&source).ok_or(Obstacle::Race)?;
         if !head.contains(id) {
             return Err(Obstacle::Race);
         }
         let capacity = W::CAPACITY as usize;
+        let state = SourceState::from_change::<W>(source).ok_or(Obstacle::Race)?;
         if readmits {
-            head = head.remove(id, capacity).admit(expected.member, capacity);
+            let member = state.member().ok_or(Obstacle::Race)?;
+            head = head.remove(id, capacity).admit(member, capacity);
         }
-        let transaction = replace_head::<W>(head, &etag)?;
-        self.projection
-            .window
-            .transact(put_copy::<W>(transaction, id, &source, copy.as_ref())?)
-            .await?;
+        let transaction = write::<W>(replace_head::<W>(head, &etag)?, &state, copy.as_ref())?;
+        self.projection.window.transact(transaction).await?;
         if !readmits {
             return Ok("wrote the copy");
         }
@@ -313,14 +309,4 @@ impl<W: Window> WindowChecks<W> {
 fn replace_head<W: Window>(head: WindowHead, etag: &ETag) -> Result<Transaction, StoreError> {
     let head = WindowItem::new(W::PARTITION, head);
     Transaction::new(W::PARTITION).replace(WindowHead::ID, &head, etag)
-}
-
-fn put_copy<W: Window>(
-    transaction: Transaction,
-    id: &str,
-    change: &W::Change,
-    read: Option<&ETag>,
-) -> Result<Transaction, Obstacle> {
-    let source = W::source(change).ok_or(Obstacle::Race)?;
-    Ok(transaction.put(id, &WindowItem::new(W::PARTITION, W::copy(source)), read)?)
 }

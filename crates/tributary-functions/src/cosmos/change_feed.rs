@@ -10,7 +10,7 @@ use azure_data_cosmos::{
     options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions},
 };
 use cosmos_model::change_feed::{EpkRange, lsn_of_session, sdk_continuation};
-use futures::{TryStreamExt, future::BoxFuture};
+use futures::{FutureExt, TryStreamExt, future::BoxFuture};
 use serde::Deserialize;
 
 use super::{
@@ -44,18 +44,15 @@ impl Container {
     /// Returns the names that the leases of the change feed begin with: one request (2 request units) at the
     /// first use, and none later.
     pub(crate) async fn feed_identity(&self) -> Result<&FeedIdentity, StoreError> {
-        self.identity.get_or_try_init(|| self.read_identity()).await
-    }
-
-    fn read_identity(&self) -> BoxFuture<'_, Result<FeedIdentity, StoreError>> {
-        Box::pin(async {
+        let read = async || {
             let client = self.client().await?;
             let call = async { client.read(None).await?.into_model() };
             let properties: ContainerProperties = self.observed(call).await?;
-            let rid =
-                properties.system_properties.resource_id.ok_or_else(StoreError::unexpected)?;
+            let rid = properties.system_properties.resource_id;
+            let rid = rid.ok_or_else(StoreError::unexpected)?;
             Ok(FeedIdentity { host: self.cosmos.host().await?, rid })
-        })
+        };
+        self.identity.get_or_try_init(|| read().boxed()).await
     }
 
     async fn observed<'a, T: 'a>(

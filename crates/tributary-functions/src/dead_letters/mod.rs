@@ -17,7 +17,7 @@ use crate::{
         ApiError, Conditions, Filter, ItemResponse, List, PageRequest, Params, QueryParameter,
         found,
     },
-    projection::{DeadLetter, DeadLetterId, DeadLetters, Projections, function_of},
+    projection::{DeadLetter, DeadLetterId, Projections, function_of},
     values::{CommandId, Timestamp, check_id},
 };
 
@@ -129,33 +129,16 @@ pub(crate) async fn delete_dead_letter(
     conditions: Conditions,
     command: CommandId,
 ) -> Result<StatusCode, ApiError> {
-    let attempt = async |attempt: Attempt| match delete(
-        &projections.dead_letters().reading(attempt.reads),
-        id.as_str(),
-        &conditions,
-        &command,
-    )
-    .await
-    {
-        Err(ApiError::NotFound(what)) => Err(conditions.missing(what)),
-        result => result,
+    let attempt = async |attempt: Attempt| {
+        let letters = projections.dead_letters().reading(attempt.reads);
+        let letter = letters.read(id.as_str()).await?;
+        // An earlier attempt has settled it, or an earlier delivery of the same request by the host.
+        if letters.settled(id.as_str(), &command).await?.is_none() {
+            let letter = letter.ok_or_else(|| conditions.missing("dead letter"))?;
+            conditions.check(Some(&letter.etag))?;
+            letters.settle(&letter, &command, None).await?;
+        }
+        Ok::<_, ApiError>(StatusCode::NO_CONTENT)
     };
     retry(attempt).await
-}
-
-async fn delete(
-    letters: &DeadLetters,
-    id: &str,
-    conditions: &Conditions,
-    command: &CommandId,
-) -> Result<StatusCode, ApiError> {
-    let letter = letters.read(id).await?;
-    // An earlier attempt has settled it, or an earlier delivery of the same request by the host.
-    if letters.settled(id, command).await?.is_some() {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
-    conditions.check(Some(&letter.etag))?;
-    letters.settle(&letter, command, None).await?;
-    Ok(StatusCode::NO_CONTENT)
 }

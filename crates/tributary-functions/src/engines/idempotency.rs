@@ -212,20 +212,4 @@ mod tests {
         assert!(!recent.knows(&many[43]) && many[44..].iter().all(|command| recent.knows(command)));
         assert!(serde_json::to_string(&recent).unwrap().len() < 6_500);
     }
-
-    #[test]
-    fn of_many_deletes_at_once_the_last_128_are_known_by_command_and_child() {
-        let now = Timestamp::now();
-        let mut recent = RecentCommands::default();
-        for n in 0..300 {
-            recent.remember([CommandId::from_text(&n.to_string())], now);
-            recent.remember_deleted([format!("child {n}")], now);
-        }
-        let is_known = |n: u32| {
-            let command = CommandId::from_text(&n.to_string());
-            (recent.knows(&command), recent.has_deleted(&format!("child {n}"), now))
-        };
-        assert!((300 - 128..300).all(|n| is_known(n) == (true, true)));
-        assert_eq!(is_known(300 - 129), (false, false));
-    }
 }

@@ -18,6 +18,7 @@ use opentelemetry::{KeyValue, trace::SpanKind};
 
 use super::{ApiError, INVOCATION_ID, error::internal_error_body};
 use crate::{
+    app::UNMATCHED_FUNCTION,
     cosmos::metered,
     telemetry::{self, Cost, RequestRecord, Span, followed, milliseconds, record},
 };
@@ -29,26 +30,8 @@ pub(crate) const COSTS_ROUTE: &str = "/api/costs";
 
 const RECORDED_ROUTES: &str = "/api/";
 
-#[derive(Clone)]
-pub(crate) struct FunctionNames {
-    names: Arc<[(Method, &'static str, &'static str)]>,
-    unmatched: &'static str,
-}
-
-impl FunctionNames {
-    pub(crate) fn new(
-        names: impl IntoIterator<Item = (Method, &'static str, &'static str)>,
-        unmatched: &'static str,
-    ) -> Self {
-        Self { names: names.into_iter().collect(), unmatched }
-    }
-
-    fn find(&self, method: &Method, route: &str) -> &'static str {
-        let mut names = self.names.iter();
-        let found = names.find(|(known, path, _)| known == method && *path == route);
-        found.map_or(self.unmatched, |(_, _, name)| name)
-    }
-}
+/// The functions by their methods and routes.
+pub(crate) type FunctionNames = Arc<[(Method, &'static str, &'static str)]>;
 
 /// Logs, traces and measures each request. Every answer that used the store gets a header with the request
 /// units of all its store calls.
@@ -63,7 +46,9 @@ pub(crate) async fn answered(
     let started = Instant::now();
     let route = route.as_ref().map_or("", MatchedPath::as_str).to_owned();
     let method = name_of(request.method());
-    let function = functions.find(request.method(), &route);
+    let is_called =
+        |(method, path, _): &&(Method, &str, &str)| method == request.method() && *path == route;
+    let function = functions.iter().find(is_called).map_or(UNMATCHED_FUNCTION, |(.., name)| name);
     let host = TraceContext::from_headers(request.headers());
     let invocation = request.headers().get(INVOCATION_ID).and_then(|id| id.to_str().ok());
     let invocation = invocation.map(str::to_owned);

@@ -50,19 +50,15 @@ impl CpuBoundWork {
         let work = move || {
             // The turn lasts until the work ends.
             let _turn = turn;
-            lower_priority();
+            // A system that refuses the lower priority does the work all the same.
+            #[cfg(unix)]
+            let _ = rustix::process::nice(NICENESS);
             let _ = done.send(request.in_scope(work));
         };
         // A thread of the runtime's pool would keep the low priority.
         thread::Builder::new().name("cpu-bound".into()).spawn(work).map_err(|_| CpuBoundError)?;
         result.await.unwrap_or_else(|_| Err(CpuBoundError.into()))
     }
-}
-
-/// Lowers the priority of this thread. A system that refuses this does the work all the same.
-fn lower_priority() {
-    #[cfg(unix)]
-    let _ = rustix::process::nice(NICENESS);
 }
 
 #[cfg(test)]

@@ -25,7 +25,8 @@ const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
 const MAX_INVOCATION_ID_CHARACTERS: usize = 100;
 
-/// The reason why a request was not carried out.
+/// The reason why a request was not carried out. Its text is the instruction for the caller, but for errors of the
+/// store, whose text is for the log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiError {
@@ -33,7 +34,7 @@ pub enum ApiError {
     #[error("{0}")]
     Malformed(String),
     /// 400: fields, path or query parameters with bad values.
-    #[error("bad values")]
+    #[error("Some values are not valid. `errors` names each field and its rule.")]
     Invalid(Vec<FieldError>),
     /// 401: the caller is not signed in. The sentence says what to do.
     #[error("{0}")]
@@ -42,13 +43,13 @@ pub enum ApiError {
     #[error("{0}")]
     Forbidden(&'static str),
     /// 404: the named item does not exist.
-    #[error("there is no such {0}")]
+    #[error("This {0} does not exist.")]
     NotFound(&'static str),
     /// 404: the app has nothing of this name; a sentence that lists the names.
     #[error("{0}")]
     UnknownName(String),
     /// 405: the route has other methods.
-    #[error("method not allowed")]
+    #[error("This route does not have this method. Use one of those in `Allow`.")]
     MethodNotAllowed,
     /// 409: the request conflicts with the stored state. The sentence says how.
     #[error("{0}")]
@@ -57,29 +58,33 @@ pub enum ApiError {
     #[error("{0}")]
     InUse(String),
     /// 412: a condition of the caller does not hold.
-    #[error("a precondition failed")]
+    #[error(
+        "The condition in If-Match or If-None-Match failed: the item has another state. Read the item, then retry with its ETag."
+    )]
     PreconditionFailed,
     /// 413: the body is larger than the limit.
-    #[error("the body is too large")]
+    #[error("The body is larger than {} MiB. Send a smaller one.", .limit / 1024 / 1024)]
     TooLarge {
         /// The most bytes of the body.
         limit: usize,
     },
     /// 415: the body is not JSON.
-    #[error("the body is not JSON")]
+    #[error("Send the body as JSON with the header `Content-Type: application/json`.")]
     UnsupportedMediaType,
     /// 500: a bug of the app.
-    #[error("a bug")]
+    #[error("The server failed to process this request, and logged the error.")]
     Internal,
     /// A decision to write nothing, on a state that may be old. [`crate::cosmos::confirm`] decides again on
     /// the latest state, so no caller sees this error.
     #[error("a decision on a state that may be old")]
     Unconfirmed,
     /// 503: this instance has reached its limit of concurrent requests.
-    #[error("too many requests at a time")]
+    #[error(
+        "This instance has reached its limit of concurrent requests. Retry after the seconds in `Retry-After`."
+    )]
     Overloaded,
     /// A problem of one domain.
-    #[error("{}", .0.title)]
+    #[error("{}", .0.detail)]
     Domain(&'static DomainProblem),
     /// An error of the store: 429, 503 or, for a bug, 500.
     #[error(transparent)]
@@ -213,65 +218,33 @@ impl ApiError {
 
     fn parts(&self) -> Parts {
         use StatusCode as S;
-        match self {
-            Self::Malformed(detail) => {
-                (S::BAD_REQUEST, "malformed-body", "Malformed body", detail.clone())
+        let (status, slug, title) = match self {
+            Self::Malformed(_) => (S::BAD_REQUEST, "malformed-body", "Malformed body"),
+            Self::Invalid(_) => (S::BAD_REQUEST, "validation", "Validation failed"),
+            Self::Unauthorized(_) => (S::UNAUTHORIZED, "unauthorized", "Unauthorized"),
+            Self::Forbidden(_) => (S::FORBIDDEN, "forbidden", "Forbidden"),
+            Self::NotFound(_) | Self::UnknownName(_) => (S::NOT_FOUND, "not-found", "Not found"),
+            Self::MethodNotAllowed => {
+                (S::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed")
             }
-            Self::Invalid(_) => (
-                S::BAD_REQUEST,
-                "validation",
-                "Validation failed",
-                "Some values are not valid. `errors` names each field and its rule.".into(),
-            ),
-            Self::Unauthorized(detail) => {
-                (S::UNAUTHORIZED, "unauthorized", "Unauthorized", (*detail).into())
+            Self::Conflict(_) => (S::CONFLICT, "conflict", "Conflict"),
+            Self::InUse(_) => (S::CONFLICT, "in-use", "In use"),
+            Self::PreconditionFailed => {
+                (S::PRECONDITION_FAILED, "precondition-failed", "Precondition failed")
             }
-            Self::Forbidden(detail) => (S::FORBIDDEN, "forbidden", "Forbidden", (*detail).into()),
-            Self::NotFound(what) => {
-                (S::NOT_FOUND, "not-found", "Not found", format!("This {what} does not exist."))
+            Self::TooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large"),
+            Self::UnsupportedMediaType => {
+                (S::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported media type")
             }
-            Self::UnknownName(detail) => (S::NOT_FOUND, "not-found", "Not found", detail.clone()),
-            Self::MethodNotAllowed => (
-                S::METHOD_NOT_ALLOWED,
-                "method-not-allowed",
-                "Method not allowed",
-                "This route does not have this method. Use one of those in `Allow`.".into(),
-            ),
-            Self::Conflict(detail) => (S::CONFLICT, "conflict", "Conflict", (*detail).into()),
-            Self::InUse(detail) => (S::CONFLICT, "in-use", "In use", detail.clone()),
-            Self::PreconditionFailed => (
-                S::PRECONDITION_FAILED,
-                "precondition-failed",
-                "Precondition failed",
-                "The condition in If-Match or If-None-Match failed: the item has another state. Read the item, then retry with its ETag.".into(),
-            ),
-            Self::TooLarge { limit } => (
-                S::PAYLOAD_TOO_LARGE,
-                "body-too-large",
-                "Body too large",
-                format!("The body is larger than {} MiB. Send a smaller one.", limit / 1024 / 1024),
-            ),
-            Self::UnsupportedMediaType => (
-                S::UNSUPPORTED_MEDIA_TYPE,
-                "unsupported-media-type",
-                "Unsupported media type",
-                "Send the body as JSON with the header `Content-Type: application/json`.".into(),
-            ),
             Self::Overloaded => {
                 tracing::warn!("Refused a request: the limit of concurrent requests is reached");
-                (
-                    S::SERVICE_UNAVAILABLE,
-                    "overloaded",
-                    "Too many requests at a time",
-                    "This instance has reached its limit of concurrent requests. Retry after the seconds in `Retry-After`.".into(),
-                )
+                (S::SERVICE_UNAVAILABLE, "overloaded", "Too many requests at a time")
             }
-            Self::Domain(DomainProblem { status, slug, title, detail }) => {
-                (*status, slug, title, (*detail).into())
-            }
-            Self::Internal | Self::Unconfirmed => internal(),
-            Self::Store(error) => store_problem(error),
-        }
+            Self::Domain(problem) => (problem.status, problem.slug, problem.title),
+            Self::Internal | Self::Unconfirmed => return internal(),
+            Self::Store(error) => return store_problem(error),
+        };
+        (status, slug, title, self.to_string())
     }
 }
 
@@ -310,7 +283,7 @@ impl From<Parts> for Problem {
 }
 
 fn internal() -> Parts {
-    let detail = "The server failed to process this request, and logged the error.".into();
+    let detail = ApiError::Internal.to_string();
     (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
 }
 

@@ -45,20 +45,12 @@ pub trait FromForm: Sized {
 ///
 /// struct NewName(Text);
 ///
-/// struct NewRoom {
-///     title: Text,
-///     subtitle: Option<Text>,
-/// }
-///
 /// from_form!(Text: text("text", Text::parse));
 /// from_form!(NewName(text("name", Text::parse)));
-/// from_form!(NewRoom {
-///     title: text("title", Text::parse),
-///     subtitle: optional_text("subtitle", Text::parse),
-/// });
 /// from_form!(
-///     struct NewDoor {
+///     struct NewRoom {
 ///         title: Text = text("title", Text::parse),
+///         subtitle: Option<Text> = optional_text("subtitle", Text::parse),
 ///     }
 /// );
 /// ```

@@ -17,7 +17,7 @@ use crate::cosmos::Limits;
 #[derive(Clone)]
 pub struct HttpFunction<S = ()> {
     pub(crate) line: FunctionLine,
-    handler: MethodRouter<S>,
+    pub(crate) handler: MethodRouter<S>,
 }
 
 /// The line of a function in a table of routes.
@@ -209,11 +209,5 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
     /// Returns the function with the state of its handler.
     pub fn with_state(self, state: S) -> HttpFunction {
         HttpFunction { line: self.line, handler: self.handler.with_state(state) }
-    }
-}
-
-impl HttpFunction {
-    pub(crate) fn into_handler(self) -> MethodRouter {
-        self.handler
     }
 }

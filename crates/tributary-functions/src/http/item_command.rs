@@ -27,7 +27,9 @@ use crate::{
     cosmos::{Attempt, Reads, StoreError, Stored, retry},
     engines::{
         command::{DesiredItem, ItemSlot, PutStep, WrittenItem},
-        counted_children::{CountedChildren, CreateOutcome, DeleteOutcome, Family, FamilyRequest},
+        counted_children::{
+            CountedChildren, CreateOutcome, Family, FamilyRequest, OperationOutcome,
+        },
         idempotency::{IdempotencyKey, RemembersCommands},
     },
     values::{CommandId, fresh_id},
@@ -167,9 +169,10 @@ impl ItemCommand {
                 tombstone = F::TOMBSTONE.map(|tombstone_of| tombstone_of(item));
             }
             match children.delete(key, id.clone(), tombstone, request).await? {
-                DeleteOutcome::Deleted => Ok(StatusCode::NO_CONTENT),
-                DeleteOutcome::Missing => Err(ApiError::NotFound(child_name)),
-                DeleteOutcome::NoParent => Err(ApiError::NotFound(F::PARENT)),
+                OperationOutcome::Done { .. } => Ok(StatusCode::NO_CONTENT),
+                OperationOutcome::Missing => Err(ApiError::NotFound(child_name)),
+                OperationOutcome::NoParent => Err(ApiError::NotFound(F::PARENT)),
+                _ => Err(StoreError::race(false).into()),
             }
         };
         retry(async |Attempt { answer_lost, reads }| match attempt(reads).await {

@@ -179,14 +179,6 @@ mod tests {
     const ENTRA_ID: &str = "0c1f5595-fcd9-48f5-b95b-0a4c3b91b22e";
 
     #[test]
-    fn the_id_of_a_user_is_that_of_entra_or_names_its_provider() {
-        assert_eq!(caller(&[(ID, ENTRA_ID), (IDP, "aad")]), Ok(ENTRA_ID.into()));
-        assert_eq!(caller(&[(ID, ENTRA_ID)]), Ok(ENTRA_ID.into()));
-        assert_eq!(caller(&[(ID, "1077"), (IDP, "google")]), Ok("google.1077".into()));
-        assert_eq!(caller(&[(ID, "1077"), (IDP, "github")]), Ok("github.1077".into()));
-    }
-
-    #[test]
     fn the_claims_name_the_caller_where_no_other_header_does() {
         let entra = format!(
             r#"{{"auth_typ":"aad","claims":[

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use axum::{
-    extract::{FromRequestParts, Path, RawPathParams, path::ErrorKind, rejection::PathRejection},
+    extract::{FromRequestParts, Path, RawPathParams},
     http::request::Parts,
 };
 use serde::de::DeserializeOwned;
@@ -92,9 +92,13 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Params<
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let Ok(params) = RawPathParams::from_request_parts(parts, state).await else {
-            return Err(not_utf8::<T, S>(parts, state).await);
-        };
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let params = params.map_err(|rejection| {
+            // Its text names the parameter: "Invalid UTF-8 in `id`".
+            let text = rejection.body_text();
+            let field = text.split('`').nth(1).unwrap_or("path");
+            ApiError::invalid(field, "must be UTF-8, percent-encoded")
+        })?;
         let errors: Vec<FieldError> = params
             .iter()
             .filter_map(|(name, value)| {
@@ -131,19 +135,4 @@ pub(crate) fn path_parameters(route: &str, types: &Value) -> Value {
         json!({"name": name, "in": "path", "required": true, "schema": schema})
     });
     parameters.collect()
-}
-
-/// Returns the error of a parameter that is not UTF-8. Only the typed parameters name it.
-async fn not_utf8<T: DeserializeOwned + Send, S: Send + Sync>(
-    parts: &mut Parts,
-    state: &S,
-) -> ApiError {
-    let name = match Path::<T>::from_request_parts(parts, state).await {
-        Err(PathRejection::FailedToDeserializePathParams(error)) => match error.into_kind() {
-            ErrorKind::InvalidUtf8InPathParam { key } => Some(key),
-            _ => None,
-        },
-        _ => None,
-    };
-    ApiError::invalid(name.as_deref().unwrap_or("path"), "must be UTF-8, percent-encoded")
 }

@@ -17,15 +17,8 @@ pub struct WorkQueue {
     turns: Arc<Semaphore>,
 }
 
-pub(super) struct Entry {
-    entry: OwnedSemaphorePermit,
-    turns: Arc<Semaphore>,
-}
-
-pub(super) struct Turn {
-    _entry: OwnedSemaphorePermit,
-    _turn: OwnedSemaphorePermit,
-}
+/// A place in a queue, and a turn in it.
+pub(super) type Turn = [OwnedSemaphorePermit; 2];
 
 impl WorkQueue {
     /// Creates a queue with this many turns at a time, and this many waiting requests.
@@ -35,17 +28,11 @@ impl WorkQueue {
         Self { entries, turns }
     }
 
-    /// Enters the queue; `None` when it is full.
-    pub(super) fn enter(&self) -> Option<Entry> {
+    /// Enters the queue; `None` when it is full. The future waits for the turn.
+    pub(super) fn enter(&self) -> Option<impl Future<Output = Option<Turn>> + use<>> {
         let entry = Arc::clone(&self.entries).try_acquire_owned().ok()?;
-        Some(Entry { entry, turns: Arc::clone(&self.turns) })
-    }
-}
-
-impl Entry {
-    pub(super) async fn turn(self) -> Option<Turn> {
-        let turn = self.turns.acquire_owned().await.ok()?;
-        Some(Turn { _entry: self.entry, _turn: turn })
+        let turn = Arc::clone(&self.turns).acquire_owned();
+        Some(async { Some([entry, turn.await.ok()?]) })
     }
 }
 
@@ -58,12 +45,12 @@ mod tests {
     #[tokio::test]
     async fn a_full_queue_refuses_and_an_entry_that_goes_makes_room() {
         let queue = WorkQueue::new(1, 1);
-        let at_work = queue.enter().unwrap().turn().await.unwrap();
-        let mut waiting = Box::pin(queue.clone().enter().unwrap().turn());
+        let at_work = queue.enter().unwrap().await.unwrap();
+        let mut waiting = Box::pin(queue.clone().enter().unwrap());
         assert!(waiting.as_mut().now_or_never().is_none() && queue.enter().is_none());
         // A caller that goes while it waits leaves nothing behind.
         drop(waiting);
-        let next = queue.enter().unwrap().turn();
+        let next = queue.enter().unwrap();
         drop(at_work);
         assert!(next.await.is_some() && queue.enter().is_some());
     }

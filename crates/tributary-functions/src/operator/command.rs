@@ -1,9 +1,8 @@
 //! The command `projections`.
 
 use std::{
-    env, fmt,
+    env,
     io::{self, Write},
-    process::ExitCode,
     time::{Duration, Instant},
 };
 
@@ -16,19 +15,16 @@ use super::{
     view::{find, read},
 };
 use crate::{
-    brand::brand,
     dead_letters::{ReplayCounts, replay_many},
     http::Conditions,
     projection::{
         Projections,
         control::{Pause, Rebuild},
     },
-    rebuild::{Rebuilds, RunResult},
+    rebuild::{RebuildStop, Rebuilds},
     terminal::{OutputFormat, json_lines},
     values::{Invalid, Timestamp, fresh_id},
 };
-
-const EXIT_FAILED: u8 = 2;
 
 /// Lists, pauses, resumes and rebuilds projections, and replays dead letters
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -111,24 +107,15 @@ enum ProjectionCommand {
     },
 }
 
-pub(crate) async fn run(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> ExitCode {
-    match carry_out(rebuilds, arguments).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(error),
-    }
-}
-
-pub(crate) fn fail(error: impl fmt::Display) -> ExitCode {
-    eprintln!("{}: {error}", brand().name);
-    ExitCode::from(EXIT_FAILED)
-}
-
-async fn carry_out(rebuilds: &Rebuilds, arguments: &ProjectionArguments) -> Result<(), String> {
+pub(crate) async fn run(
+    rebuilds: &Rebuilds,
+    arguments: &ProjectionArguments,
+) -> Result<(), String> {
     let projections = rebuilds.projections();
     let format = OutputFormat::for_stdout(arguments.json);
     let change = async |name, change| {
         let updated = update(projections, name, &Conditions::default(), &change).await;
-        print(&[updated.map_err(sentence)?.view], format)
+        print(&[updated.map_err(sentence)?.0], format)
     };
     match &arguments.command {
         ProjectionCommand::List => print(&list(projections).await?, format),
@@ -239,20 +226,19 @@ async fn rebuild(
         }
     };
     match end {
-        Ok(RunResult::Done) => {
+        Ok(()) => {
             let read = projections.states().read(function).await;
             let (state, _) = read.map_err(|error| sentence(error.into()))?;
             let projection = find(projections, name).map_err(sentence)?;
             print(&[ProjectionView::new(projections, projection, state)], format)
         }
-        Ok(RunResult::OtherWorker) => Err(format!(
+        Err(RebuildStop::OtherWorker) => Err(format!(
             "another process works on the rebuild of {function}: see `projections status {function}`"
         )),
-        Ok(RunResult::Paused) => {
+        Err(RebuildStop::Paused) => {
             Err(format!("{function} is paused. The rebuild goes on after it is resumed"))
         }
-        Ok(RunResult::NoRebuild) => Err(format!("the rebuild of {function} was cancelled")),
-        Ok(RunResult::OutOfTime) => Err(format!("the rebuild of {function} has more to do")),
+        Err(RebuildStop::NoRebuild) => Err(format!("the rebuild of {function} was cancelled")),
         Err(error) => Err(format!(
             "{error}. The rebuild keeps its position: run the command again, or wait for the timer of \
              the app"

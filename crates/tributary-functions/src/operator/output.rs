@@ -12,7 +12,7 @@ use crate::{
         control::ProjectionStatus,
         lag::{LagSummary, LeaseStatus},
     },
-    terminal::{Colour, OutputFormat, json_lines, table},
+    terminal::{OutputFormat, RED, YELLOW, json_lines, table, word},
     values::Timestamp,
 };
 
@@ -67,14 +67,14 @@ fn leases_table(leases: &[LeaseView]) -> String {
         let last_write = format!("{} ago", age(now.millis_since(lease.written_at) / 1_000));
         let cells = [
             lease.lease.clone(),
-            lease.status.as_str().to_owned(),
+            word(&lease.status),
             text(lease.changes),
             waiting.map(age).unwrap_or_default(),
             last_write,
             lease.owner.clone().unwrap_or_else(|| "none".to_owned()),
             lease.advice.unwrap_or_default().to_owned(),
         ];
-        (None, cells.into())
+        ("", cells.into())
     };
     let columns = ["LEASE", "STATUS", "CHANGES", "WAITING", "LAST WRITE", "OWNER", "WHAT TO DO"];
     table(&columns, leases.iter().map(row), false)
@@ -93,14 +93,12 @@ fn lag(lag: &LagSummary) -> String {
     if stopped_leases == 0 { waiting } else { format!("{waiting}, {stopped_leases} stopped") }
 }
 
-fn colour(view: &ProjectionView) -> Option<Colour> {
-    if view.lag.is_some_and(|lag| lag.stopped_leases > 0) {
-        return Some(Colour::Red);
-    }
+fn colour(view: &ProjectionView) -> &'static str {
     match view.status {
-        ProjectionStatus::Running => None,
-        ProjectionStatus::Paused | ProjectionStatus::Rebuilding => Some(Colour::Yellow),
-        ProjectionStatus::Unreadable => Some(Colour::Red),
+        _ if view.lag.is_some_and(|lag| lag.stopped_leases > 0) => RED,
+        ProjectionStatus::Unreadable => RED,
+        ProjectionStatus::Paused | ProjectionStatus::Rebuilding => YELLOW,
+        ProjectionStatus::Running => "",
     }
 }
 
@@ -120,7 +118,7 @@ fn cells(view: &ProjectionView, now: Timestamp) -> [String; 6] {
     [
         view.name.to_owned(),
         view.container.to_owned(),
-        format!("{}{}", view.status.as_str(), if view.eager { ", eager" } else { "" }),
+        format!("{}{}", word(&view.status), if view.eager { ", eager" } else { "" }),
         view.lag.as_ref().map_or_else(|| "?".to_owned(), lag),
         since,
         detail.unwrap_or_default(),

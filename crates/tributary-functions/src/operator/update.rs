@@ -57,17 +57,10 @@ impl StateChange {
     }
 }
 
-pub(crate) struct UpdatedProjection {
-    pub view: ProjectionView,
-    etag: Option<ETag>,
-}
-
-impl From<UpdatedProjection> for ItemResponse<ProjectionView> {
-    fn from(UpdatedProjection { view, etag }: UpdatedProjection) -> Self {
-        match etag {
-            Some(etag) => item(StatusCode::OK, &view, &etag),
-            None => Json(view).into(),
-        }
+fn answer((view, etag): (ProjectionView, Option<ETag>)) -> ItemResponse<ProjectionView> {
+    match etag {
+        Some(etag) => item(StatusCode::OK, &view, &etag),
+        None => Json(view).into(),
     }
 }
 
@@ -93,7 +86,7 @@ pub(crate) async fn pause_projection(
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
     let reason = reason.map(|reason| reason.as_str().to_owned());
     let pause = StateChange::Pause(Pause { since: Timestamp::now(), by: None, reason });
-    Ok(update(&projections, &name, &conditions, &pause).await?.into())
+    Ok(answer(update(&projections, &name, &conditions, &pause).await?))
 }
 
 /// Resumes a projection. The host delivers its batches again at the next attempt, within a minute. A running
@@ -103,7 +96,7 @@ pub(crate) async fn resume_projection(
     Params(name): Params<ProjectionName>,
     conditions: Conditions,
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
-    Ok(update(&projections, &name, &conditions, &StateChange::Resume).await?.into())
+    Ok(answer(update(&projections, &name, &conditions, &StateChange::Resume).await?))
 }
 
 #[derive(Debug)]
@@ -125,7 +118,7 @@ pub(crate) async fn rebuild_projection(
     JsonBody(RebuildProjectionRequest { since }): JsonBody<RebuildProjectionRequest>,
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
     let rebuild = StateChange::Rebuild(Rebuild::new(None, since));
-    Ok(update(&projections, &name, &conditions, &rebuild).await?.into())
+    Ok(answer(update(&projections, &name, &conditions, &rebuild).await?))
 }
 
 /// Cancels the rebuild of a projection: its worker stops with the page that it applies. What was applied
@@ -135,7 +128,7 @@ pub(crate) async fn cancel_rebuild(
     Params(name): Params<ProjectionName>,
     conditions: Conditions,
 ) -> Result<ItemResponse<ProjectionView>, ApiError> {
-    Ok(update(&projections, &name, &conditions, &StateChange::CancelRebuild).await?.into())
+    Ok(answer(update(&projections, &name, &conditions, &StateChange::CancelRebuild).await?))
 }
 
 pub(super) async fn update(
@@ -143,7 +136,7 @@ pub(super) async fn update(
     name: &ProjectionName,
     conditions: &Conditions,
     change: &StateChange,
-) -> Result<UpdatedProjection, ApiError> {
+) -> Result<(ProjectionView, Option<ETag>), ApiError> {
     let projection = find(projections, name)?;
     let function = projection.function();
     let attempt = async |attempt: Attempt| {
@@ -161,7 +154,7 @@ pub(super) async fn update(
     if is_changed {
         change.log(function);
     }
-    Ok(UpdatedProjection { view: ProjectionView::new(projections, projection, state), etag })
+    Ok((ProjectionView::new(projections, projection, state), etag))
 }
 
 pub(crate) const FORCE: [QueryParameter; 1] = [QueryParameter::new(
@@ -187,7 +180,11 @@ pub(crate) async fn release_lease(
     Params((name, lease)): Params<(ProjectionName, LeaseName)>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<ReleasedLease>, ApiError> {
-    let by_force = is_forced(query.as_deref())?;
+    let by_force = match parameter_of(query.as_deref(), "force")?.as_deref() {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(_) => return Err(ApiError::invalid("force", "must be true or false")),
+    };
     Ok(Json(release(&projections, &name, &lease, by_force).await?))
 }
 
@@ -224,15 +221,6 @@ pub(super) async fn release(
              release the lease by force.",
         )),
         ReleaseOutcome::Gone => Err(unknown(&[])),
-    }
-}
-
-/// Reads `force`, which is false by default; any text but `true` and `false` is a 400.
-fn is_forced(query: Option<&str>) -> Result<bool, ApiError> {
-    match parameter_of(query, "force")?.as_deref() {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(_) => Err(ApiError::invalid("force", "must be true or false")),
     }
 }
 

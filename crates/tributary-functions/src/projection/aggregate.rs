@@ -48,7 +48,9 @@ use backon::Retryable;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeFeedItem, Effect, NotedErrors, Origin, Projection, apply::short_pauses};
+use super::{
+    ChangeFeedItem, Effect, NotedErrors, Origin, Projection, apply::short_pauses, origin::sound,
+};
 use crate::{
     cosmos::{Container, Query, Reason, Scope, StoreError, Stored, Transaction},
     engines::tombstone,
@@ -201,13 +203,17 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
     }
 
     async fn apply(&self, change: &A::Change) -> Result<Effect, StoreError> {
-        let Some(origin) = change.origin() else { return Ok(Effect::Unchanged) };
-        let Some((version, contribution)) = self.state(&origin, change).await? else {
+        let contribution = A::contribution(change);
+        let is_rewritten = contribution.is_some_and(|share| may_be_rewritten_by_host(&share.key));
+        let change = sound(change, is_rewritten, &self.sources).await?;
+        let Some((origin, change)) = change.and_then(|change| Some((change.origin()?, change)))
+        else {
             return Ok(Effect::Unchanged);
         };
         let totals = &self.totals;
         let source = origin.name();
-        let (holder, effect) = write_holder(totals, &source, version, contribution).await?;
+        let contribution = A::contribution(&change);
+        let (holder, effect) = write_holder(totals, &source, origin.version, contribution).await?;
         if effect == Effect::Older || holder.item.pending.is_empty() {
             return Ok(effect);
         }
@@ -231,21 +237,6 @@ impl<A: Aggregate> AggregateProjection<A> {
     /// Creates the projection from a container of sources, whose change feed it reads, to one of totals.
     pub fn new(sources: &Container, totals: &Container) -> Self {
         Self { sources: sources.clone(), totals: totals.clone(), definition: PhantomData }
-    }
-
-    /// Returns version and contribution of a delivered change, read again where the host may have
-    /// rewritten the key on its way through the trigger; `None` when the source is gone.
-    async fn state(
-        &self,
-        origin: &Origin,
-        change: &A::Change,
-    ) -> Result<Option<(u64, Option<Contribution>)>, StoreError> {
-        let contribution = A::contribution(change);
-        if !contribution.as_ref().is_some_and(|share| may_be_rewritten_by_host(&share.key)) {
-            return Ok(Some((origin.version, contribution)));
-        }
-        let stored: Option<A::Change> = origin.read_again(&self.sources).await?;
-        Ok(stored.and_then(|item| Some((item.origin()?.version, A::contribution(&item)))))
     }
 }
 

@@ -84,70 +84,76 @@ pub enum BatchSource {
 
 impl dyn AnyProjection + '_ {
     /// Applies a batch.
-    pub async fn run(
-        &self,
-        letters: &DeadLetters,
+    pub fn run<'a>(
+        &'a self,
+        letters: &'a DeadLetters,
         budget: Duration,
         source: BatchSource,
         Documents(documents): Documents,
         InvocationId(invocation): InvocationId,
-    ) -> Result<AppliedBatch, IncompleteBatch> {
-        let started = Instant::now();
-        let stamps: Vec<DocumentStamps> =
-            documents.iter().filter_map(|document| document.parse().ok()).collect();
-        report_rewritten_dates(&stamps);
-        let delivered = documents.len();
-        let (lag_ms, is_second_look) = match source {
-            BatchSource::ChangeFeed { is_second_look } => (Some(lag_ms(&stamps)), is_second_look),
-            BatchSource::Rebuild => (None, false),
-        };
-        let ReadBatch { tasks, changes, older, group, concurrency } = self.read(documents);
-        let n_changes = tasks.len();
-        let batch = Batch {
-            projection: self,
-            changes,
-            is_second_look,
-            letters,
-            budget,
-            invocation: &invocation,
-            concurrency,
-        };
-        let work = batch.run_rounds(Rounds::new(tasks, group)).boxed();
-        let ((BatchOutcomes { done, failures }, detail), meter) = metered(followed(work)).await;
-        let duration = started.elapsed();
-        let cost = Cost::from(&*meter);
-        let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
-        let record = BatchRecord {
-            container: self.container_id(),
-            delivered,
-            applied: count(ChangeOutcome::Done(Effect::Applied)),
-            unchanged: count(ChangeOutcome::Done(Effect::Unchanged)),
-            older: older + count(ChangeOutcome::Done(Effect::Older)),
-            dead_letters: count(ChangeOutcome::DeadLetter),
-            failed: failures.len(),
-            lag_ms,
-            lsn: stamps.iter().filter_map(|stamps| stamps.lsn).max(),
-        };
-        let BatchRecord { applied, dead_letters, failed, .. } = record;
-        tracing::info!(
-            delivered,
-            applied,
-            unchanged = record.unchanged,
-            older = record.older,
-            dead_letters,
-            failed,
-            lag_ms,
-            duration_ms = milliseconds(duration),
-            request_charge_ru = cost.request_units,
-            store.requests = cost.requests,
-            store.throttled = cost.throttled,
-            "Applied a batch of changes"
-        );
-        telemetry::batch(self.function(), record, duration, cost, detail);
-        match failures.first() {
-            None => Ok(AppliedBatch { applied, dead_letters, request_units: cost.request_units }),
-            Some(first) => Err(IncompleteBatch { failed, changes: n_changes, first: *first }),
-        }
+    ) -> BoxFuture<'a, Result<AppliedBatch, IncompleteBatch>> {
+        Box::pin(async move {
+            let started = Instant::now();
+            let stamps: Vec<DocumentStamps> =
+                documents.iter().filter_map(|document| document.parse().ok()).collect();
+            report_rewritten_dates(&stamps);
+            let delivered = documents.len();
+            let (lag_ms, is_second_look) = match source {
+                BatchSource::ChangeFeed { is_second_look } => {
+                    (Some(lag_ms(&stamps)), is_second_look)
+                }
+                BatchSource::Rebuild => (None, false),
+            };
+            let ReadBatch { tasks, changes, older, group, concurrency } = self.read(documents);
+            let n_changes = tasks.len();
+            let batch = Batch {
+                projection: self,
+                changes,
+                is_second_look,
+                letters,
+                budget,
+                invocation: &invocation,
+                concurrency,
+            };
+            let work = metered(followed(batch.run_rounds(Rounds::new(tasks, group))));
+            let ((BatchOutcomes { done, failures }, detail), meter) = work.await;
+            let duration = started.elapsed();
+            let cost = Cost::from(&*meter);
+            let count = |wanted| done.iter().filter(|outcome| **outcome == wanted).count();
+            let record = BatchRecord {
+                container: self.container_id(),
+                delivered,
+                applied: count(ChangeOutcome::Done(Effect::Applied)),
+                unchanged: count(ChangeOutcome::Done(Effect::Unchanged)),
+                older: older + count(ChangeOutcome::Done(Effect::Older)),
+                dead_letters: count(ChangeOutcome::DeadLetter),
+                failed: failures.len(),
+                lag_ms,
+                lsn: stamps.iter().filter_map(|stamps| stamps.lsn).max(),
+            };
+            let BatchRecord { applied, dead_letters, failed, .. } = record;
+            tracing::info!(
+                delivered,
+                applied,
+                unchanged = record.unchanged,
+                older = record.older,
+                dead_letters,
+                failed,
+                lag_ms,
+                duration_ms = milliseconds(duration),
+                request_charge_ru = cost.request_units,
+                store.requests = cost.requests,
+                store.throttled = cost.throttled,
+                "Applied a batch of changes"
+            );
+            telemetry::batch(self.function(), record, duration, cost, detail);
+            match failures.first() {
+                None => {
+                    Ok(AppliedBatch { applied, dead_letters, request_units: cost.request_units })
+                }
+                Some(first) => Err(IncompleteBatch { failed, changes: n_changes, first: *first }),
+            }
+        })
     }
 }
 

@@ -43,8 +43,11 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::leases::{Lease, ProjectionLeases};
-use crate::cosmos::{Container, FeedHead, Session, SessionPosition, StoreError};
+use super::{
+    leases::{Lease, ProjectionLeases},
+    registry::RegisteredProjection,
+};
+use crate::cosmos::{FeedHead, Session, SessionPosition, StoreError};
 
 const MAX_WAITS: usize = 256;
 
@@ -67,16 +70,10 @@ pub(crate) enum CopyFreshness {
     Behind,
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct MonitoredFeed<'a> {
-    pub(super) function: &'static str,
-    pub(super) monitored: &'a Container,
-    pub(super) is_eager: bool,
-}
-
-impl MonitoredFeed<'_> {
+impl RegisteredProjection {
     fn writes<'a>(&self, session: &'a Session) -> Vec<&'a SessionPosition> {
-        session.of_container(self.monitored.id()).filter(|write| write.written > 0).collect()
+        let container = self.container_id();
+        session.of_container(container).filter(|write| write.written > 0).collect()
     }
 
     /// Returns the number of the last of these writes that the projection is to be waited for; 0 if none.
@@ -129,7 +126,7 @@ impl CatchUp {
 
     pub(super) async fn wait(
         &self,
-        chain: &[MonitoredFeed<'_>],
+        chain: &[&RegisteredProjection],
         session: &Session,
         limit: Duration,
     ) -> CopyFreshness {
@@ -137,9 +134,10 @@ impl CatchUp {
         if writes.iter().all(Vec::is_empty) {
             return CopyFreshness::Unconcerned;
         }
-        let is_applied = |(projection, writes): (&MonitoredFeed<'_>, &Vec<&SessionPosition>)| {
-            writes.iter().all(|write| projection.awaited(write) == 0)
-        };
+        let is_applied =
+            |(projection, writes): (&&RegisteredProjection, &Vec<&SessionPosition>)| {
+                writes.iter().all(|write| projection.awaited(write) == 0)
+            };
         // What the first of a chain has applied is still to be followed.
         let begins_chain = writes.iter().rev().skip(1).any(|writes| !writes.is_empty());
         if !begins_chain && chain.iter().zip(&writes).all(is_applied) {
@@ -158,7 +156,7 @@ impl CatchUp {
 
     async fn follow(
         &self,
-        chain: &[MonitoredFeed<'_>],
+        chain: &[&RegisteredProjection],
         session: &Session,
     ) -> Result<(), StoreError> {
         let mut before: Option<(&'static str, Vec<&SessionPosition>)> = None;
@@ -167,24 +165,24 @@ impl CatchUp {
             for write in &own {
                 let lsn = projection.awaited(write);
                 if lsn > 0 {
-                    self.reach(*projection, write.position.partition(), lsn).await?;
+                    self.reach(projection, write.position.partition(), lsn).await?;
                 }
             }
             if let Some((first, positions)) = before {
-                self.reach_effects([first, projection.function], *projection, &positions).await?;
+                self.reach_effects([first, projection.function()], projection, &positions).await?;
             }
-            before = Some((projection.function, own)).filter(|(_, own)| !own.is_empty());
+            before = Some((projection.function(), own)).filter(|(_, own)| !own.is_empty());
         }
         Ok(())
     }
 
     async fn reach(
         &self,
-        projection: MonitoredFeed<'_>,
+        projection: &RegisteredProjection,
         partition: &str,
         lsn: u64,
     ) -> Result<(), StoreError> {
-        let known = self.known(projection.function);
+        let known = self.known(projection.function());
         let mut pause = MIN_INTERVAL;
         loop {
             match self.lease(&known, projection, partition, lsn).await? {
@@ -212,7 +210,7 @@ impl CatchUp {
     async fn reach_effects(
         &self,
         pair: [&'static str; 2],
-        projection: MonitoredFeed<'_>,
+        projection: &RegisteredProjection,
         writes: &[&SessionPosition],
     ) -> Result<(), StoreError> {
         let is_followed = {
@@ -226,7 +224,7 @@ impl CatchUp {
         if is_followed {
             return Ok(());
         }
-        let rows = self.0.leases.of(projection.function, projection.monitored).await?;
+        let rows = self.0.leases.of(projection.function(), projection.sources()).await?;
         let looks = rows.into_iter().filter_map(Result::ok).map(|lease| async move {
             let head = look(projection, &lease).await?;
             Ok::<_, StoreError>((lease.token, head))
@@ -252,7 +250,7 @@ impl CatchUp {
     async fn lease(
         &self,
         known: &Mutex<KnownLeases>,
-        projection: MonitoredFeed<'_>,
+        projection: &RegisteredProjection,
         partition: &str,
         lsn: u64,
     ) -> Result<Option<KnownLease>, StoreError> {
@@ -270,7 +268,7 @@ impl CatchUp {
         } else if known.listed_at.is_some_and(|at| at.elapsed() < MAX_LIST_AGE) {
             return Ok(None);
         }
-        let rows = self.0.leases.of(projection.function, projection.monitored).await?;
+        let rows = self.0.leases.of(projection.function(), projection.sources()).await?;
         let listed = rows.into_iter().filter_map(Result::ok).map(|lease| {
             let before = known.by_partition.get(&lease.token);
             (lease.token.clone(), KnownLease::new(lease, before))
@@ -289,10 +287,10 @@ impl CatchUp {
 /// Reads the first change behind the position of a lease. A lease of an old version of the trigger has no
 /// range to read.
 async fn look(
-    projection: MonitoredFeed<'_>,
+    projection: &RegisteredProjection,
     lease: &Lease,
 ) -> Result<Option<FeedHead>, StoreError> {
     let Some(range) = &lease.range else { return Ok(None) };
-    let monitored = projection.monitored.latest_committed();
+    let monitored = projection.sources().latest_committed();
     monitored.feed_head(range, lease.continuation.as_deref()).await.map(Some)
 }

@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{ChangeFeedItem, Effect, NotedErrors, Origin, Projection};
+use super::{ChangeFeedItem, Effect, NotedErrors, Origin, Projection, origin::sound};
 use crate::cosmos::{Container, ETag, Reason, StoreError, Stored};
 
 /// The definition of copies.
@@ -89,11 +89,7 @@ impl<C: Copies> CopyProjection<C> {
         change: &C::Change,
         may_be_there: bool,
     ) -> Result<Effect, StoreError> {
-        // Read again where the host may have rewritten it.
-        let change = match change.origin().filter(|_| C::may_be_rewritten(change)) {
-            Some(origin) => origin.read_again(&self.sources).await?,
-            None => Some(change.clone()),
-        };
+        let change = sound(change, C::may_be_rewritten(change), &self.sources).await?;
         let Some(change) = change else { return Ok(Effect::Unchanged) };
         // A copy that cannot be written stops no other.
         let mut effect = Effect::Unchanged;

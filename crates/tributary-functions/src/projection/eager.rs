@@ -49,12 +49,9 @@ use futures::{FutureExt, future::join_all};
 use tokio::{sync::Semaphore, time::timeout};
 use twox_hash::XxHash64;
 
-use super::{AnyProjection, ReadBatch, apply::ApplyError, registry::RegisteredProjection};
+use super::{AnyProjection, ReadBatch, registry::RegisteredProjection};
 use crate::{
-    cosmos::{
-        Captures, EagerApplications, Limits, SeenPositions, Session, StoreError, in_no_session,
-        within,
-    },
+    cosmos::{Captures, EagerApplications, Limits, SeenPositions, Session, in_no_session, within},
     telemetry,
 };
 
@@ -92,25 +89,18 @@ struct Eager {
     tag: u32,
 }
 
-/// The reason for which a change is left to the change feed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum EagerError {
-    #[error("the projection is paused, or its state cannot be read")]
-    Paused,
-    #[error("{}", .0.reason)]
-    Failed(StoreError),
-    /// A bug, a copy that cannot be written, or a document that cannot be read.
-    #[error("the change cannot be applied")]
-    Impossible,
-    #[error("it takes too long")]
-    OutOfTime,
-    #[error("there are too many changes")]
-    TooMany,
-}
+/// The reason for which a change is left to the change feed, as the metrics name it.
+type LeftOut = &'static str;
+
+const PAUSED: LeftOut = "paused";
+/// The store refuses it, or it cannot be applied: a bug, or a document that cannot be read.
+const FAILED: LeftOut = "failed";
+const OUT_OF_TIME: LeftOut = "out_of_time";
+const TOO_MANY: LeftOut = "too_many";
 
 impl EagerProjections {
     pub(super) fn new(all: Vec<Arc<RegisteredProjection>>, time: Duration) -> Self {
-        let names: BTreeSet<_> = all.iter().map(|eager| eager.projection.function()).collect();
+        let names: BTreeSet<_> = all.iter().map(|eager| eager.function()).collect();
         let names: Vec<_> = names.into_iter().collect();
         #[expect(clippy::cast_possible_truncation, reason = "32 of 64 bits are enough")]
         let tag = XxHash64::oneshot(0, names.join(" ").as_bytes()) as u32;
@@ -123,7 +113,7 @@ impl EagerProjections {
 
     /// Returns the containers that they monitor: a command keeps what it writes there.
     pub(crate) fn captures(&self) -> Captures {
-        let containers = self.0.all.iter().map(|eager| eager.projection.container_id());
+        let containers = self.0.all.iter().map(|eager| eager.container_id());
         containers.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -136,28 +126,28 @@ impl EagerProjections {
             return session;
         }
         let is_concerned = |eager: &&Arc<RegisteredProjection>| {
-            let container = eager.projection.container_id();
+            let container = eager.container_id();
             documents.iter().any(|document| document.container == container)
         };
         let concerned: Vec<_> = self.0.all.iter().filter(is_concerned).collect();
         let Ok(_permit) = self.0.permits.try_acquire() else {
             for eager in concerned {
-                eager.report(&Err(EagerError::TooMany));
+                eager.report(&Err(TOO_MANY));
             }
             return session;
         };
         let limits = Limits { store_requests: 100, request_units: 1_000, time: self.0.time };
         let applications = command.applications();
         let work = concerned.iter().map(|eager| async {
-            let container = eager.projection.container_id();
+            let container = eager.container_id();
             let documents = documents.iter().filter(|document| document.container == container);
             let documents =
                 documents.filter_map(|document| Document::from_json(&*document.text).ok());
             // The command is carried out: a bug of a projection is no error of it.
             let applied =
                 AssertUnwindSafe(eager.apply(&applications, documents.collect())).catch_unwind();
-            let applied = applied.map(|applied| applied.unwrap_or(Err(EagerError::Impossible)));
-            let applied = timeout(self.0.time, applied).await.unwrap_or(Err(EagerError::OutOfTime));
+            let applied = applied.map(|applied| applied.unwrap_or(Err(FAILED)));
+            let applied = timeout(self.0.time, applied).await.unwrap_or(Err(OUT_OF_TIME));
             eager.report(&applied);
             (container, applied.ok())
         });
@@ -187,14 +177,14 @@ async fn apply_once(
     projection: &dyn AnyProjection,
     applications: &EagerApplications,
     documents: Vec<Document>,
-) -> Result<Session, EagerError> {
+) -> Result<Session, LeftOut> {
     let ReadBatch { tasks, changes, .. } = projection.read(documents);
     if tasks.len() > MAX_SOURCES {
-        return Err(EagerError::TooMany);
+        return Err(TOO_MANY);
     }
     let numbers: Result<Vec<_>, _> = tasks.into_iter().map(|task| task.change).collect();
     let mut copies = Session::default();
-    for number in numbers.map_err(|_| EagerError::Impossible)? {
+    for number in numbers.map_err(|_| FAILED)? {
         let Some((source, version)) = changes.source(number) else { continue };
         let applied = applications.of(projection.function(), &source);
         let mut applied = applied.lock().await;
@@ -206,9 +196,9 @@ async fn apply_once(
         }
         let applying = changes.apply(number, false);
         let (effect, seen) = in_no_session(Captures::default(), applying).await;
-        effect.map_err(|error| match error {
-            ApplyError::Transient(error) => EagerError::Failed(error),
-            ApplyError::Permanent(_) => EagerError::Impossible,
+        effect.map_err(|error| {
+            tracing::debug!(projection = projection.function(), ?error, "A change was not applied");
+            FAILED
         })?;
         let positions = seen.of_copies();
         copies = copies.and(&positions);
@@ -222,26 +212,20 @@ impl RegisteredProjection {
         &self,
         applications: &EagerApplications,
         documents: Vec<Document>,
-    ) -> Result<Session, EagerError> {
+    ) -> Result<Session, LeftOut> {
         match self.gate.refuses().await {
-            Ok(None) => apply_once(&*self.projection, applications, documents).await,
-            Ok(Some(_)) | Err(_) => Err(EagerError::Paused),
+            Ok(None) => apply_once(&**self, applications, documents).await,
+            Ok(Some(_)) | Err(_) => Err(PAUSED),
         }
     }
 
     /// Reports an application in the metrics, and in the log if it is left to the change feed.
-    fn report(&self, applied: &Result<Session, EagerError>) {
-        let function = self.projection.function();
-        let outcome = match applied {
-            Ok(_) => "applied",
-            Err(EagerError::Paused) => "paused",
-            Err(EagerError::OutOfTime) => "out_of_time",
-            Err(EagerError::TooMany) => "too_many",
-            Err(EagerError::Failed(_) | EagerError::Impossible) => "failed",
-        };
-        if let Err(error) = applied {
-            tracing::debug!(projection = function, %error, "A change is left to the change feed");
+    fn report(&self, applied: &Result<Session, LeftOut>) {
+        let projection = self.function();
+        let outcome = applied.as_ref().err().copied().unwrap_or("applied");
+        if applied.is_err() {
+            tracing::debug!(projection, outcome, "A change is left to the change feed");
         }
-        telemetry::eager_application(function, outcome);
+        telemetry::eager_application(projection, outcome);
     }
 }

@@ -82,6 +82,19 @@ impl Origin {
     }
 }
 
+/// Returns a change as it is to be copied: read again where the host may have rewritten it. `None` if its source
+/// does not exist any more.
+pub(super) async fn sound<C: ChangeFeedItem>(
+    change: &C,
+    may_be_rewritten: bool,
+    sources: &Container,
+) -> Result<Option<C>, StoreError> {
+    match change.origin().filter(|_| may_be_rewritten) {
+        Some(origin) => origin.read_again(sources).await,
+        None => Ok(Some(change.clone())),
+    }
+}
+
 /// The two timestamps that every projection reads of a document, and its position.
 #[derive(Deserialize)]
 pub(super) struct DocumentStamps {

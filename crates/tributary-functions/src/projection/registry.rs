@@ -1,6 +1,6 @@
 //! All projections of the app, by the names of their functions.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::Deref, sync::Arc, time::Duration};
 
 use custom_handler::{
     CustomHandler, Document, Documents, InvocationId, InvocationOutcome, TraceContext,
@@ -8,8 +8,8 @@ use custom_handler::{
 
 use super::{
     ChangeFeedItem, DeadLetters, Projection, RETRY_BUDGET,
-    batch::{self, BatchSource, IncompleteBatch, ReadBatch},
-    catch_up::{CatchUp, CopyFreshness, MonitoredFeed},
+    batch::{self, BatchSource, ReadBatch},
+    catch_up::{CatchUp, CopyFreshness},
     control::{
         FailureLimit, Pause, ProjectionGate, ProjectionStates, STATE_MAX_AGE, pause_after_failures,
     },
@@ -39,9 +39,17 @@ pub struct Projections {
 pub(super) struct RegisteredProjection {
     pub(super) projection: Arc<dyn AnyProjection>,
     pub(super) gate: ProjectionGate,
-    is_eager: bool,
+    pub(super) is_eager: bool,
     lease_expiration: Duration,
     audit: Option<Audit>,
+}
+
+impl Deref for RegisteredProjection {
+    type Target = dyn AnyProjection;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.projection
+    }
 }
 
 /// The time after which a lease expires, unless a trigger says otherwise: the host's default.
@@ -73,14 +81,6 @@ impl Default for ProjectionOptions {
             eager: EagerOptions::default(),
         }
     }
-}
-
-#[derive(Debug, thiserror::Error)]
-enum InvocationError {
-    #[error(transparent)]
-    Incomplete(#[from] IncompleteBatch),
-    #[error("the state of the projection cannot be read, and it may be paused: {}", .0.reason)]
-    UnknownState(StoreError),
 }
 
 /// A [`Projection`] of any type of change.
@@ -146,13 +146,16 @@ impl Projections {
                 return Err(ConfigError::new(format!("{unknown} is no projection of {name}.")));
             }
             let eager = chosen.unwrap_or(eager);
+            let lease_expiration = domain.feeds.leases.map_or(LEASE_EXPIRATION, |leases| {
+                Duration::from_millis(leases.expiration_ms.into())
+            });
             all.extend(projections.iter().map(|projection| {
                 let function = projection.function();
                 Arc::new(RegisteredProjection {
                     projection: Arc::clone(projection),
                     gate: ProjectionGate::new(function, states.clone(), options.state_max_age),
                     is_eager: !time.is_zero() && eager.contains(&function),
-                    lease_expiration: domain.feeds.lease_expiration().unwrap_or(LEASE_EXPIRATION),
+                    lease_expiration,
                     audit: domain.audit.clone(),
                 })
             }));
@@ -172,7 +175,7 @@ impl Projections {
     /// Adds a trigger for each projection to the handler.
     pub fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, registered| {
-            let name = registered.projection.function();
+            let name = registered.function();
             let trigger = (self.clone(), Arc::clone(registered));
             let run = move |documents: Documents,
                             invocation: InvocationId,
@@ -191,9 +194,11 @@ impl Projections {
         RegisteredProjection { projection, gate, is_eager, .. }: &RegisteredProjection,
         documents: Documents,
         invocation: InvocationId,
-    ) -> Result<InvocationOutcome, InvocationError> {
+    ) -> Result<InvocationOutcome, String> {
         let function = projection.function();
-        let pause = gate.refuses().await.map_err(InvocationError::UnknownState)?;
+        let pause = gate.refuses().await.map_err(|StoreError { reason, .. }| {
+            format!("the state of the projection cannot be read, and it may be paused: {reason}")
+        })?;
         if let Some(Pause { since, .. }) = pause {
             return Ok(InvocationOutcome::refused(format!(
                 "{function} is paused since {since}. The host keeps the batch, and invokes {function} again \
@@ -203,7 +208,7 @@ impl Projections {
         let Self { letters, states, options, .. } = self;
         let source = BatchSource::ChangeFeed { is_second_look: *is_eager };
         let run = projection.run(letters, options.retry_budget, source, documents, invocation);
-        let batch = run.await?;
+        let batch = run.await.map_err(|error| error.to_string())?;
         if let Some(limit) = options.failure_limit.filter(|_| batch.dead_letters > 0)
             && let Err(error) = pause_after_failures(states, letters, function, limit).await
         {
@@ -215,17 +220,17 @@ impl Projections {
 
     /// Returns all projections, in the order of the domains.
     pub fn all(&self) -> impl Iterator<Item = &dyn AnyProjection> {
-        self.all.iter().map(|registered| &*registered.projection)
+        self.all.iter().map(|registered| &***registered)
     }
 
     /// Returns the projection of a function.
     pub fn by_function(&self, name: &str) -> Option<&dyn AnyProjection> {
-        self.registered(name).map(|registered| &*registered.projection)
+        self.registered(name).map(Deref::deref)
     }
 
     fn registered(&self, name: &str) -> Option<&RegisteredProjection> {
         let mut all = self.all.iter().map(AsRef::as_ref);
-        all.find(|registered: &&RegisteredProjection| registered.projection.function() == name)
+        all.find(|registered: &&RegisteredProjection| registered.function() == name)
     }
 
     pub(crate) fn is_eager(&self, name: &str) -> bool {
@@ -266,13 +271,7 @@ impl Projections {
         session: &Session,
         limit: Duration,
     ) -> CopyFreshness {
-        let found = chain.iter().filter_map(|name| self.registered(name));
-        let feeds = found.map(|registered| MonitoredFeed {
-            function: registered.projection.function(),
-            monitored: registered.projection.sources(),
-            is_eager: registered.is_eager,
-        });
-        let chain: Vec<_> = feeds.collect();
+        let chain: Vec<_> = chain.iter().filter_map(|name| self.registered(name)).collect();
         telemetry::followed_apart(self.catch_up.wait(&chain, session, limit)).await
     }
 

@@ -43,7 +43,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub(crate) use self::worker::RunResult;
+pub(crate) use self::worker::RebuildStop;
 use crate::{
     audit::AuditOptions,
     cosmos::Background,
@@ -90,7 +90,7 @@ impl Rebuilds {
             let worker = fresh_id();
             let mut report = |_: &Rebuild| ();
             let run = self.run(&state.id, &worker, Some(deadline), &mut report);
-            if let Err(error) = run.await {
+            if let Err(error @ (RebuildStop::Store(_) | RebuildStop::Batch(_))) = run.await {
                 tracing::error!(projection = state.id, %error, "A rebuild could not go on");
             }
         }

@@ -29,33 +29,21 @@ const MAX_COUNTED: u64 = 1_000_000;
 /// The time of a slice of the audit, after which its position is stored.
 const AUDIT_SLICE: Duration = Duration::from_mins(1);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RunResult {
-    Done,
-    OutOfTime,
-    Paused,
-    NoRebuild,
-    OtherWorker,
-}
-
-/// The error that has ended a run. The rebuild keeps its position.
+/// The reason for which a run has ended before its rebuild, which keeps its position.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RebuildError {
+pub(crate) enum RebuildStop {
+    #[error("the rebuild has more to do")]
+    OutOfTime,
+    #[error("the projection is paused")]
+    Paused,
+    #[error("the rebuild was cancelled")]
+    NoRebuild,
+    #[error("another process works on the rebuild")]
+    OtherWorker,
     #[error("the store refused a request: {}", .0.reason)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Batch(#[from] IncompleteBatch),
-}
-
-enum Stop {
-    End(RunResult),
-    Error(RebuildError),
-}
-
-impl<E: Into<RebuildError>> From<E> for Stop {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
-    }
 }
 
 struct Run<'a> {
@@ -74,24 +62,15 @@ impl Rebuilds {
         worker: &str,
         deadline: Option<Instant>,
         report: &mut (dyn FnMut(&Rebuild) + Send),
-    ) -> Result<RunResult, RebuildError> {
-        let Some(projection) = self.projections.by_function(function) else {
-            return Ok(RunResult::NoRebuild);
-        };
-        let rebuild = match self.claim(function, worker).await? {
-            Ok(rebuild) => rebuild,
-            Err(end) => return Ok(end),
-        };
+    ) -> Result<(), RebuildStop> {
+        let projection = self.projections.by_function(function).ok_or(RebuildStop::NoRebuild)?;
+        let rebuild = self.claim(function, worker).await?;
         let mut run = Run { rebuilds: self, projection, rebuild, deadline };
         let end = run.work(report).await;
-        if !matches!(end, Err(Stop::End(RunResult::NoRebuild | RunResult::OtherWorker))) {
+        if !matches!(end, Err(RebuildStop::NoRebuild | RebuildStop::OtherWorker)) {
             self.release(function, worker).await?;
         }
-        match end {
-            Ok(()) => Ok(RunResult::Done),
-            Err(Stop::End(end)) => Ok(end),
-            Err(Stop::Error(error)) => Err(error),
-        }
+        end
     }
 
     /// Changes the rebuild of a projection as `decide` says of its latest state; not if that returns `None`.
@@ -112,66 +91,59 @@ impl Rebuilds {
         .await
     }
 
-    async fn claim(
-        &self,
-        function: &str,
-        worker: &str,
-    ) -> Result<Result<Rebuild, RunResult>, StoreError> {
+    async fn claim(&self, function: &str, worker: &str) -> Result<Rebuild, RebuildStop> {
         let decide = |state: &ProjectionState| {
             let claimed = match state.rebuild_under_way() {
-                None => Err(RunResult::NoRebuild),
-                Some(_) if state.pause.is_some() => Err(RunResult::Paused),
+                None => Err(RebuildStop::NoRebuild),
+                Some(_) if state.pause.is_some() => Err(RebuildStop::Paused),
                 Some(rebuild) => {
-                    rebuild.claimed(worker, Timestamp::now()).ok_or(RunResult::OtherWorker)
+                    rebuild.claimed(worker, Timestamp::now()).ok_or(RebuildStop::OtherWorker)
                 }
             };
-            (claimed.clone().ok(), claimed)
+            (claimed.as_ref().ok().cloned(), claimed)
         };
-        self.update(function, decide).await
+        self.update(function, decide).await?
     }
 
     pub(crate) async fn release(&self, function: &str, worker: &str) -> Result<(), StoreError> {
         let decide = |state: &ProjectionState| {
             let own = state.rebuild.as_ref().filter(|rebuild| rebuild.worker_id() == Some(worker));
-            (own.map(Rebuild::released), ())
+            (own.map(|own| Rebuild { worker: None, ..own.clone() }), ())
         };
         self.update(function, decide).await
     }
 
-    async fn save(&self, function: &str, rebuild: &Rebuild) -> Result<(), Stop> {
+    async fn save(&self, function: &str, rebuild: &Rebuild) -> Result<(), RebuildStop> {
         let decide = |state: &ProjectionState| {
             let is_paused = state.pause.is_some();
             match &state.rebuild {
                 Some(stored) if stored == rebuild => (None, Ok(is_paused)),
                 // A cancelled one has no worker, so it stays so; here the caller learns what has happened.
                 Some(stored) if stored.id != rebuild.id || !stored.is_under_way() => {
-                    (None, Err(RunResult::NoRebuild))
+                    (None, Err(RebuildStop::NoRebuild))
                 }
                 Some(stored) if stored.worker_id() != rebuild.worker_id() => {
-                    (None, Err(RunResult::OtherWorker))
+                    (None, Err(RebuildStop::OtherWorker))
                 }
                 Some(_) => (Some(rebuild.clone()), Ok(is_paused)),
-                None => (None, Err(RunResult::NoRebuild)),
+                None => (None, Err(RebuildStop::NoRebuild)),
             }
         };
-        match self.update(function, decide).await? {
-            // A rebuild that has ended is not held up.
-            Ok(is_paused) if !is_paused || !rebuild.is_under_way() => Ok(()),
-            Ok(_) => Err(Stop::End(RunResult::Paused)),
-            Err(end) => Err(Stop::End(end)),
-        }
+        let is_paused = self.update(function, decide).await??;
+        // A rebuild that has ended is not held up.
+        if is_paused && rebuild.is_under_way() { Err(RebuildStop::Paused) } else { Ok(()) }
     }
 }
 
 impl Run<'_> {
-    async fn work(&mut self, report: &mut (dyn FnMut(&Rebuild) + Send)) -> Result<(), Stop> {
+    async fn work(&mut self, report: &mut (dyn FnMut(&Rebuild) + Send)) -> Result<(), RebuildStop> {
         loop {
             report(&self.rebuild);
             match self.rebuild.step.clone() {
                 RebuildStep::Sources { position } => self.apply_sources(position, report).await?,
                 RebuildStep::Audit { position } => self.audit(position).await?,
                 RebuildStep::Done { .. } => break,
-                RebuildStep::Cancelled { .. } => return Err(Stop::End(RunResult::NoRebuild)),
+                RebuildStep::Cancelled { .. } => return Err(RebuildStop::NoRebuild),
             }
         }
         let RebuildProgress { read, applied, dead_letters, findings, repaired, .. } =
@@ -192,7 +164,7 @@ impl Run<'_> {
         &mut self,
         position: Option<QueryPosition>,
         report: &mut (dyn FnMut(&Rebuild) + Send),
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RebuildStop> {
         // A source that a stale replica lacks would not be applied.
         let sources = self.projection.sources().latest_committed().in_background();
         let resumes = position.is_some();
@@ -231,18 +203,14 @@ impl Run<'_> {
             report(&self.rebuild);
             self.check_deadline()?;
         }
-        let step = match self.rebuilds.projections.audit(self.projection.function()) {
-            Some(_) => RebuildStep::Audit { position: None },
-            None => RebuildStep::Done { ended_at: Timestamp::now() },
-        };
-        self.advance(step, self.rebuild.progress).await
+        self.advance(RebuildStep::Audit { position: None }, self.rebuild.progress).await
     }
 
     async fn apply_page(
         &mut self,
         page: Vec<JsonText>,
         progress: &mut RebuildProgress,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RebuildStop> {
         let documents =
             page.into_iter().filter_map(|item| Document::from_json(item.into_text()).ok());
         let documents = Documents(documents.collect());
@@ -255,7 +223,7 @@ impl Run<'_> {
         let rebuilds = self.rebuilds;
         let turn = rebuilds.background.pacer.run(self.deadline, metered(batch));
         let Some((batch, meter)) = self.holding(turn).await? else {
-            return Err(Stop::End(RunResult::OutOfTime));
+            return Err(RebuildStop::OutOfTime);
         };
         let batch = batch?;
         progress.applied += batch.applied as u64;
@@ -264,7 +232,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn audit(&mut self, position: Option<serde_json::Value>) -> Result<(), Stop> {
+    async fn audit(&mut self, position: Option<serde_json::Value>) -> Result<(), RebuildStop> {
         let Some(audit) = self.rebuilds.projections.audit(self.projection.function()) else {
             let done = RebuildStep::Done { ended_at: Timestamp::now() };
             return self.advance(done, self.rebuild.progress).await;
@@ -296,7 +264,7 @@ impl Run<'_> {
         self.advance(step, progress).await
     }
 
-    async fn begin_again(&mut self, error: &StoreError) -> Result<(), Stop> {
+    async fn begin_again(&mut self, error: &StoreError) -> Result<(), RebuildStop> {
         let projection = self.projection.function();
         tracing::warn!(projection, %error, "A step of a rebuild begins again");
         let mut progress = self.rebuild.progress;
@@ -309,12 +277,20 @@ impl Run<'_> {
         self.advance(step, progress).await
     }
 
-    async fn advance(&mut self, step: RebuildStep, progress: RebuildProgress) -> Result<(), Stop> {
-        self.rebuild = self.rebuild.advanced(step, progress, Timestamp::now());
+    async fn advance(
+        &mut self,
+        step: RebuildStep,
+        progress: RebuildProgress,
+    ) -> Result<(), RebuildStop> {
+        if let Some(worker) = &mut self.rebuild.worker {
+            worker.until = Timestamp::now().after(CLAIM);
+        }
+        self.rebuild.step = step;
+        self.rebuild.progress = progress;
         self.rebuilds.save(self.projection.function(), &self.rebuild).await
     }
 
-    async fn holding<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stop> {
+    async fn holding<T>(&mut self, work: impl Future<Output = T>) -> Result<T, RebuildStop> {
         let mut work = pin!(work);
         loop {
             tokio::select! {
@@ -326,9 +302,9 @@ impl Run<'_> {
         }
     }
 
-    fn check_deadline(&self) -> Result<(), Stop> {
+    fn check_deadline(&self) -> Result<(), RebuildStop> {
         match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(Stop::End(RunResult::OutOfTime)),
+            Some(deadline) if Instant::now() >= deadline => Err(RebuildStop::OutOfTime),
             _ => Ok(()),
         }
     }

@@ -258,7 +258,12 @@ pub(crate) fn note_positions<'a>(
 ) {
     with_detail(|detail| {
         for (partition, lsn) in positions {
-            detail.add_position(container, partition, lsn, is_change);
+            let (container, partition) = (container.to_owned(), partition.to_owned());
+            let id = partition.clone();
+            detail.add_physical(PhysicalPartition { container: container.clone(), id });
+            if is_change {
+                detail.add_written(WrittenPosition { container, partition, lsn });
+            }
         }
     });
 }
@@ -303,15 +308,6 @@ impl WorkDetail {
             self.partitions.push(one);
         } else {
             self.further_uses += 1;
-        }
-    }
-
-    fn add_position(&mut self, container: &str, partition: &str, lsn: u64, is_change: bool) {
-        let (container, partition) = (container.to_owned(), partition.to_owned());
-        let physical = PhysicalPartition { container: container.clone(), id: partition.clone() };
-        self.add_physical(physical);
-        if is_change {
-            self.add_written(WrittenPosition { container, partition, lsn });
         }
     }
 

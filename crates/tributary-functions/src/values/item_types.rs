@@ -2,25 +2,9 @@
 
 /// Implements `From` and `TryFrom` between an `enum` of all items of a container and the type in each
 /// variant, boxed or not. The error of `TryFrom` is the item of another type. [`Stored::of_type`](crate::cosmos::Stored::of_type) and
-/// [`Place::of`](crate::engines::command::ItemSlot::from_item) use them.
+/// [`ItemSlot::from_item`](crate::engines::command::ItemSlot::from_item) use them.
 ///
-/// ```
-/// use tributary_functions::values::item_types;
-///
-/// struct Room;
-/// struct Booking;
-///
-/// enum RoomsItem {
-///     Room(Box<Room>),
-///     Booking(Booking),
-/// }
-///
-/// item_types!(RoomsItem: Room(Room), Booking(Booking));
-///
-/// let item = RoomsItem::from(Room);
-/// assert!(Room::try_from(item).is_ok());
-/// assert!(Room::try_from(RoomsItem::from(Booking)).is_err());
-/// ```
+/// `item_types!(RoomsItem: Room(Room), Booking(Booking));`
 #[macro_export]
 macro_rules! item_types {
     ($item:ident: $($variant:ident($type:ty)),+ $(,)?) => {$(

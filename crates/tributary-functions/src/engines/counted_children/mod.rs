@@ -77,9 +77,10 @@ use std::{fmt::Display, hash::Hash, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 
+pub(crate) use self::operation::OperationOutcome;
 use self::{
     driver::Groups,
-    operation::{Change, Operation, OperationOutcome},
+    operation::{Change, Operation},
 };
 use super::idempotency::RemembersCommands;
 use crate::{
@@ -230,13 +231,6 @@ pub enum CreateOutcome<C, R> {
     NoParent,
 }
 
-#[derive(Debug)]
-pub(crate) enum DeleteOutcome {
-    Deleted,
-    Missing,
-    NoParent,
-}
-
 /// Creates, deletes and counts the children of parents in one container. Cloning is cheap.
 pub struct CountedChildren<F: Family> {
     pub(crate) container: Container,
@@ -300,16 +294,8 @@ impl<F: Family> CountedChildren<F> {
         id: F::ChildId,
         tombstone: Option<F::Item>,
         request: FamilyRequest<'_, F::Parent>,
-    ) -> Result<DeleteOutcome, StoreError> {
-        let change = Change::Delete(id, tombstone);
-        match self.carry_out(key, change, request).await? {
-            OperationOutcome::Done { .. } => Ok(DeleteOutcome::Deleted),
-            OperationOutcome::Missing => Ok(DeleteOutcome::Missing),
-            OperationOutcome::InTheWay(_)
-            | OperationOutcome::Deleted
-            | OperationOutcome::Refused(_) => Err(StoreError::race(false)),
-            OperationOutcome::NoParent => Ok(DeleteOutcome::NoParent),
-        }
+    ) -> Result<OperationOutcome<F>, StoreError> {
+        self.carry_out(key, Change::Delete(id, tombstone), request).await
     }
 
     /// Edits the parent in its turn among the creations and deletions of its children, with which it does

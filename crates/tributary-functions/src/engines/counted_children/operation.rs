@@ -119,11 +119,11 @@ impl<F: Family> Operation<F> {
     }
 }
 
-pub(super) type ParentState<F> = Arc<Stored<<F as Family>::Parent>>;
+pub(crate) type ParentState<F> = Arc<Stored<<F as Family>::Parent>>;
 
 /// The outcome of an operation: done, now or before, with the ETag of a child that was created now; or the reason
 /// for which it was not carried out. A `Deleted` child was created before, and deleted since.
-pub(super) enum OperationOutcome<F: Family> {
+pub(crate) enum OperationOutcome<F: Family> {
     Done { child: Option<ETag>, parent: ParentState<F> },
     InTheWay(Stored<F::Item>),
     Deleted,

@@ -117,22 +117,6 @@ impl Rebuild {
         Some(Self { worker: Some(worker), ..self.clone() })
     }
 
-    pub(crate) fn released(&self) -> Self {
-        Self { worker: None, ..self.clone() }
-    }
-
-    /// Returns the rebuild with the next step, in the hands of the same worker.
-    pub(crate) fn advanced(
-        &self,
-        step: RebuildStep,
-        progress: RebuildProgress,
-        now: Timestamp,
-    ) -> Self {
-        let worker = self.worker.clone();
-        let worker = worker.map(|worker| RebuildWorker { until: now.after(CLAIM), ..worker });
-        Self { step, progress, worker, ..self.clone() }
-    }
-
     pub(crate) fn cancelled(&self, now: Timestamp) -> Option<Self> {
         let step = RebuildStep::Cancelled { ended_at: now };
         self.is_under_way().then(|| Self { step, worker: None, ..self.clone() })

@@ -79,15 +79,6 @@ pub(crate) enum ProjectionStatus {
 }
 
 impl ProjectionStatus {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Rebuilding => "rebuilding",
-            Self::Unreadable => "unreadable",
-        }
-    }
-
     /// Returns true if the changes of the projection wait since its state says so.
     pub(crate) fn refuses_batches(self) -> bool {
         matches!(self, Self::Paused | Self::Unreadable)

@@ -11,7 +11,7 @@ use futures::{
     stream,
 };
 
-use super::{Lag, LeaseStatus, MeasuredLease, ProjectionLag};
+use super::{Lag, MeasuredLease, ProjectionLag};
 use crate::{
     cosmos::{Container, Reason, RowResult, StoreError, parts_of},
     projection::{
@@ -20,6 +20,7 @@ use crate::{
         leases::{EpkRange, Lease},
     },
     telemetry,
+    terminal::word,
     values::Timestamp,
 };
 
@@ -172,7 +173,7 @@ fn report(
     for measured in &lag.leases {
         let status = measured.status(terms, is_paused, now);
         if let Some(advice) = status.advice() {
-            let status = LeaseStatus::as_str(status);
+            let status = word(&status);
             let lease = &measured.lease.token;
             let waiting_s = measured.lag.unwrap_or_default().seconds(now);
             tracing::warn!(

@@ -105,18 +105,8 @@ pub(crate) enum LeaseStatus {
 }
 
 impl LeaseStatus {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Current => "current",
-            Self::Behind => "behind",
-            Self::Unowned => "unowned",
-            Self::Unmoved => "unmoved",
-            Self::Unmeasured => "unmeasured",
-        }
-    }
-
     pub(crate) fn is_stopped(self) -> bool {
-        matches!(self, Self::Unowned | Self::Unmoved)
+        self.advice().is_some()
     }
 
     pub(crate) fn advice(self) -> Option<&'static str> {
@@ -217,7 +207,6 @@ mod tests {
             assert_eq!(status(&lease), is, "{lease:?}");
             let paused = lease.status(TERMS, true, ago(0));
             assert_eq!(paused, Behind, "a pause is no stop: {lease:?}");
-            assert_eq!(is.is_stopped(), is.advice().is_some());
         }
         let nothing_waits =
             MeasuredLease { lag: Some(Lag::default()), ..lease(None, 0, 900, None) };

@@ -59,9 +59,12 @@ use futures::future::try_join_all;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub use self::head::{Member, WindowHead, WindowItem};
-use self::plan::{Plan, SourceState, concerns, plan};
-pub(crate) use self::{head::WindowTombstone, refill::newest};
-use super::{ChangeFeedItem, Effect, Projection, StoredCopy};
+use self::{
+    head::WindowTombstone,
+    plan::{Plan, concerns, plan},
+};
+pub(crate) use self::{plan::SourceState, refill::newest};
+use super::{ChangeFeedItem, Effect, Projection, StoredCopy, origin::sound};
 use crate::{
     cosmos::{Container, ETag, Query, Reason, Scope, StoreError, Stored, Transaction},
     values::Timestamp,
@@ -179,11 +182,7 @@ impl<W: Window> WindowProjection<W> {
         &self,
         change: &W::Change,
     ) -> Result<Option<SourceState<W::Change>>, StoreError> {
-        let change = match change.origin() {
-            None => return Ok(None),
-            Some(origin) if W::may_be_rewritten(change) => origin.read_again(&self.sources).await?,
-            Some(_) => Some(change.clone()),
-        };
+        let change = sound(change, W::may_be_rewritten(change), &self.sources).await?;
         Ok(change.and_then(SourceState::from_change::<W>))
     }
 
@@ -291,7 +290,7 @@ impl<W: Window> WindowProjection<W> {
 
 /// Adds the copy or the tombstone of a source to a transaction, which fails if the item under this id has
 /// changed since it was read.
-fn write<W: Window>(
+pub(crate) fn write<W: Window>(
     transaction: Transaction,
     state: &SourceState<W::Change>,
     read: Option<&ETag>,

@@ -88,7 +88,7 @@ fn copy_slot<C>(
     }
 }
 
-pub(super) struct SourceState<C> {
+pub(crate) struct SourceState<C> {
     pub(super) id: String,
     pub(super) version: u64,
     pub(super) created: Option<Timestamp>,
@@ -96,7 +96,7 @@ pub(super) struct SourceState<C> {
 }
 
 impl<C: ChangeFeedItem> SourceState<C> {
-    pub(super) fn from_change<W: Window<Change = C>>(change: C) -> Option<Self> {
+    pub(crate) fn from_change<W: Window<Change = C>>(change: C) -> Option<Self> {
         let origin = change.origin()?;
         let created = W::source(&change).map(W::creation_date);
         Some(Self { id: origin.name(), version: origin.version, created, change })
@@ -109,7 +109,7 @@ impl<C: ChangeFeedItem> SourceState<C> {
 }
 
 impl<C> SourceState<C> {
-    pub(super) fn member(&self) -> Option<Member> {
+    pub(crate) fn member(&self) -> Option<Member> {
         let creation_date = self.created?;
         Some(Member { creation_date, id: self.id.clone() })
     }
