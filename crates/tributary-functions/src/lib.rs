@@ -1,22 +1,4 @@
 #![doc = include_str!("../README.md")]
-//!
-//! ## Modules
-//!
-//! Read the modules in this order:
-//!
-//! - [`program`]: the executable: its name, its domains, its command line;
-//! - [`domain`]: the parts of a domain, and the steps to add one;
-//! - [`app`]: all domains as one handler;
-//! - [`engines`]: the shared parts of the commands and lists of every domain;
-//! - [`projection`]: the updates of copies from the change feed;
-//! - [`audit`]: the comparison and repair of values that are stored more than once;
-//! - `dead_letters`: the functions for changes that could not be applied;
-//! - `operator`: the functions and the command for the states of projections;
-//! - [`page`]: a web page of the app;
-//! - [`cosmos`], [`http`]: the store, and the functions;
-//! - [`telemetry`]: logs, traces and metrics;
-//! - [`values`], [`config`], [`brand`]: values, settings, and the name of the app;
-//! - [`prelude`]: the names that most files of a domain use.
 
 pub mod prelude;
 

@@ -4,7 +4,8 @@
 
 use std::{
     error::Error,
-    fs, io,
+    fs::{self, DirEntry},
+    io,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -238,17 +239,16 @@ fn about(path: &Path, error: &io::Error) -> io::Error {
 }
 
 fn superfluous(folder: &Path, declarations: &[Declaration]) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
     if !folder.exists() {
-        return Ok(found);
+        return Ok(Vec::new());
     }
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let is_known = declarations.iter().any(|known| entry.file_name() == known.name);
-        if !is_known && entry.path().join(FILE).exists() {
-            found.push(entry.path());
-        }
-    }
+    let entries: io::Result<Vec<_>> = fs::read_dir(folder)?.collect();
+    let is_superfluous = |entry: &DirEntry| {
+        declarations.iter().all(|known| entry.file_name() != known.name)
+            && entry.path().join(FILE).exists()
+    };
+    let mut found: Vec<_> =
+        entries?.iter().filter(|entry| is_superfluous(entry)).map(DirEntry::path).collect();
     found.sort();
     Ok(found)
 }

@@ -248,17 +248,14 @@ pub fn check_id(text: &str) -> Result<(), Invalid> {
         .into())
 }
 
-/// Checks an id that an item of the store can have: at most 1,023 bytes, without control characters,
-/// `/`, `\`, `?` and `#`.
-pub(crate) fn check_stored_id(text: &str) -> Result<(), Invalid> {
-    let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '?' | '#');
-    let is_good = text.len() <= MAX_STORED_ID_BYTES && !text.contains(is_bad);
-    is_good.then_some(()).ok_or_else(|| "must be an id of the store".into())
-}
-
+/// Reads an id that an item of the store can have: at most 1,023 bytes, without control characters, `/`, `\`, `?`
+/// and `#`.
 pub(crate) fn stored_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    check_stored_id(&text).map_err(de::Error::custom)?;
+    let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '?' | '#');
+    if text.len() > MAX_STORED_ID_BYTES || text.contains(is_bad) {
+        return Err(de::Error::custom("must be an id of the store"));
+    }
     Ok(text)
 }
 

@@ -3,8 +3,7 @@
 //! transaction, or the total under its ETag.
 
 use super::{
-    AuditedItem, CheckResults, Checks, FindingKind, Obstacle, RepairResult, Suspect, Target,
-    async_trait,
+    AuditedItem, CheckResults, Checks, FindingKind, Obstacle, RepairResult, Suspect, async_trait,
 };
 use crate::{
     cosmos::{Container, StoreError, Stored},
@@ -111,18 +110,13 @@ impl<A: Aggregate> Checks for AggregateChecks<A> {
     async fn check_item(&self, audited: &AuditedItem, _fresh: bool) -> CheckResults {
         if audited.container == self.0.sources.id() {
             self.check_source(audited).await
-        } else if audited.container == self.0.totals.id() {
-            self.check_total(audited).await
         } else {
-            Ok(Vec::new())
+            self.check_total(audited).await
         }
     }
 
     async fn repair(&self, suspect: &Suspect) -> RepairResult {
         let finding = &suspect.finding;
-        if finding.container != self.0.totals.id() || matches!(suspect.target, Target::Group(_)) {
-            return Err(Obstacle::NeedsOperator("this is not a part of the aggregate"));
-        }
         match finding.kind {
             FindingKind::COUNT_DIFFERS => {
                 repair_total(&self.0.totals, &finding.partition_key).await?;

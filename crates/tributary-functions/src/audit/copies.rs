@@ -112,10 +112,8 @@ impl<C: AuditedCopies> Checks for CopiesChecks<C> {
     async fn check_item(&self, audited: &AuditedItem, _fresh: bool) -> CheckResults {
         if audited.container == self.0.sources.id() {
             self.check_source(audited).await
-        } else if audited.container == self.0.copies.id() {
-            self.check_copy(audited).await
         } else {
-            Ok(Vec::new())
+            self.check_copy(audited).await
         }
     }
 

@@ -26,10 +26,8 @@ const MAX_THROTTLED_WAIT: Duration = Duration::from_secs(5);
 /// store is an error of the request that needs it.
 #[derive(Debug)]
 pub struct Cosmos {
-    account: AccountReference,
+    options: CosmosOptions,
     runtime: Option<CosmosRuntime>,
-    database: String,
-    routing: RoutingStrategy,
     client: OnceCell<CosmosClient>,
     pub(super) session: Arc<InstanceSession>,
 }
@@ -46,10 +44,9 @@ pub struct CosmosOptions {
 }
 
 impl From<CosmosOptions> for Arc<Cosmos> {
-    fn from(CosmosOptions { account, database, routing }: CosmosOptions) -> Self {
-        let client = OnceCell::new();
-        let session = Arc::default();
-        Cosmos { account, runtime: None, database, routing, client, session }.into()
+    fn from(options: CosmosOptions) -> Self {
+        let (client, session) = (OnceCell::new(), Arc::default());
+        Cosmos { options, runtime: None, client, session }.into()
     }
 }
 
@@ -62,8 +59,9 @@ impl Cosmos {
         database: String,
     ) -> Arc<Self> {
         let routing = RoutingStrategy::PreferredRegions(Vec::new());
+        let options = CosmosOptions { account, database, routing };
         let (client, session) = (OnceCell::new(), Arc::default());
-        Arc::new(Self { account, runtime, database, routing, client, session })
+        Arc::new(Self { options, runtime, client, session })
     }
 
     pub(super) async fn container_client(
@@ -71,7 +69,8 @@ impl Cosmos {
         id: &'static str,
     ) -> Result<azure_data_cosmos::clients::ContainerClient, StoreError> {
         let client = self.client.get_or_try_init(|| self.connect()).await?;
-        let container = client.database_client(&self.database).container_client(id, None).await;
+        let container =
+            client.database_client(&self.options.database).container_client(id, None).await;
         container.map_err(|error| StoreError::from_lookup(id, error))
     }
 
@@ -108,7 +107,8 @@ impl Cosmos {
         if let Some(runtime) = &self.runtime {
             builder = builder.with_runtime(runtime.clone());
         }
-        let client = builder.build(self.account.clone(), self.routing.clone()).await;
+        let CosmosOptions { account, routing, .. } = &self.options;
+        let client = builder.build(account.clone(), routing.clone()).await;
         client.map_err(StoreError::from_read)
     }
 }

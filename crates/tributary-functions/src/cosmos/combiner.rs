@@ -93,12 +93,6 @@ struct DrivenRun {
     runtime: Handle,
 }
 
-impl DrivenRun {
-    fn new(work: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self { work: Some(work.boxed()), runtime: Handle::current() }
-    }
-}
-
 impl Future for DrivenRun {
     type Output = ();
 
@@ -146,7 +140,8 @@ impl<C: Combine> Combiner<C> {
         let captures = current_captures();
         let waiting = QueuedOperation { operation, scope, captures, answer };
         let answer = if self.0.enqueue(&key, waiting) {
-            let run = DrivenRun::new(Arc::clone(&self.0).run(key));
+            let work = Arc::clone(&self.0).run(key).boxed();
+            let run = DrivenRun { work: Some(work), runtime: Handle::current() };
             match select(run, answered).await {
                 Either::Left(((), answered)) => answered.await,
                 Either::Right((answer, _others)) => answer,

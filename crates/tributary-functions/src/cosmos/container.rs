@@ -28,7 +28,7 @@ use super::{
     session::{capture, capture_none, request_reads_latest},
     transaction::if_match,
 };
-use crate::telemetry::{Cost, PartitionUse};
+use crate::telemetry::{self, Cost};
 
 /// The SDK's own sub-status of a read whose session no replica has.
 const SESSION_UNAVAILABLE: SubStatusCode = SubStatusCode::new(20310);
@@ -350,8 +350,7 @@ pub(super) async fn measured<F: Future>(
     call: F,
 ) -> F::Output {
     let (output, meter) = metered(call).await;
-    let cost = Cost::from(&*meter);
-    PartitionUse { container, partition, begins_query, cost }.record();
+    telemetry::note_use(container, partition, begins_query, Cost::from(&*meter));
     output
 }
 

@@ -27,7 +27,7 @@ pub(crate) use self::{
     metrics::{
         Cost, StoreOperation, batch, eager_application, projection_lag, projection_state, request,
     },
-    partitions::{PartitionNames, PartitionUse},
+    partitions::{PartitionNames, note_use},
     recent::{
         BatchRecord, RequestRecord, WorkDetail, WorkRecord, followed, followed_apart,
         note_positions, recent_work, record,

@@ -242,7 +242,8 @@ impl<F: Family> Group<F> {
         match (refused, error.reason) {
             // Step 3. The refusal tells nothing of a remembered parent, which may be deleted by now.
             (Some(refused), _) => {
-                if self.reads == Reads::Session && self.creates() {
+                let creates = |&index: &usize| self.operations[index].creates();
+                if self.reads == Reads::Session && self.open.iter().any(creates) {
                     // Step 4: no later read confirms that a child exists, and the replica that returned
                     // the parent may be behind.
                     self.reads = Reads::Latest;
@@ -335,10 +336,6 @@ impl<F: Family> Group<F> {
             // Step 8.
             operation.contradicts(parent).then(|| Err(StoreError::race(answer_lost)))
         });
-    }
-
-    fn creates(&self) -> bool {
-        self.open.iter().any(|&index| self.operations[index].creates())
     }
 
     /// Returns the indices of those among the first `n` open operations that create or delete a child.

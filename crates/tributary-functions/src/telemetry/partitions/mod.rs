@@ -47,23 +47,21 @@ pub(crate) enum PartitionNames {
     Off,
 }
 
-#[derive(Debug)]
-pub(crate) struct PartitionUse<'a> {
-    pub container: &'static str,
-    /// The key of the logical partition; `None` for a query of several.
-    pub partition: Option<&'a str>,
-    pub begins_query: bool,
-    pub cost: Cost,
-}
-
-impl PartitionUse<'_> {
-    /// Notes the use for the record of the current work, and counts it, if [`start`](super::start) was called
-    /// and the setting is not [`PartitionNames::Off`].
-    pub(crate) fn record(&self) {
-        recent::note_partition(self.container, self.partition, self.cost);
-        if let Some(partitions) = PARTITIONS.get() {
-            partitions.record_and_schedule_report(self, COUNT_WINDOW);
-        }
+/// Notes a use of a logical partition, or of several by a query, for the record of the current work, and counts it,
+/// if [`start`](super::start) was called and the setting is not [`PartitionNames::Off`].
+pub(crate) fn note_use(
+    container: &'static str,
+    partition: Option<&str>,
+    begins_query: bool,
+    cost: Cost,
+) {
+    recent::note_partition(container, partition, cost);
+    let Some(counter) = PARTITIONS.get() else { return };
+    if counter.record(container, partition, begins_query, cost) {
+        tokio::spawn(async {
+            tokio::time::sleep(COUNT_WINDOW).await;
+            counter.report();
+        });
     }
 }
 
@@ -98,29 +96,27 @@ impl PartitionCounter {
         Self { names, window: Mutex::default() }
     }
 
-    fn record(&self, one: &PartitionUse<'_>) -> bool {
-        let name = one.partition.map(|key| self.names.name(key));
+    /// Counts a use. Returns true for the first one of a window.
+    fn record(
+        &self,
+        container: &'static str,
+        partition: Option<&str>,
+        begins_query: bool,
+        cost: Cost,
+    ) -> bool {
+        let name = partition.map(|key| self.names.name(key));
         let mut window = self.window();
-        let counts = match window.containers.get_mut(one.container) {
+        let counts = match window.containers.get_mut(container) {
             Some(counts) => counts,
             None => match ContainerCounts::new() {
-                Ok(counts) => window.containers.entry(one.container).or_insert(counts),
+                Ok(counts) => window.containers.entry(container).or_insert(counts),
                 Err(_) => return false,
             },
         };
-        counts.add(name.as_deref(), one.begins_query, one.cost);
+        counts.add(name.as_deref(), begins_query, cost);
         let is_first = window.began.is_none();
         window.began.get_or_insert_with(Instant::now);
         is_first
-    }
-
-    fn record_and_schedule_report(&'static self, one: &PartitionUse<'_>, window: Duration) {
-        if self.record(one) {
-            tokio::spawn(async move {
-                tokio::time::sleep(window).await;
-                self.report();
-            });
-        }
     }
 
     fn report(&self) {
@@ -176,11 +172,6 @@ fn rounded(number: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn uses(partition: Option<&str>) -> PartitionUse<'_> {
-        let cost = Cost { request_units: 1.0, requests: 1, throttled: 0 };
-        PartitionUse { container: "rooms", partition, begins_query: true, cost }
-    }
-
     /// Lines of years are compared by these names, and the monitor finds keys by them.
     #[test]
     fn the_name_of_a_partition_is_pinned() {
@@ -194,7 +185,8 @@ mod tests {
     fn each_window_has_one_first_use_and_ends_with_its_line() {
         let partitions = PartitionCounter::new(PartitionNames::Plain);
         let firsts = |partitions: &PartitionCounter| {
-            [Some("ann"), None].map(|partition| partitions.record(&uses(partition)))
+            let cost = Cost { request_units: 1.0, requests: 1, throttled: 0 };
+            [Some("ann"), None].map(|partition| partitions.record("rooms", partition, true, cost))
         };
         assert_eq!(firsts(&partitions), [true, false]);
         let summary = partitions.window().containers["rooms"].summary();
