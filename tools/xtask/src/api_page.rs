@@ -5,7 +5,7 @@ use std::{fs, process::Command};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use crate::tree::run;
+use crate::run;
 
 const PAGE: &str = "docs/api.md";
 

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, ensure};
 
-use crate::tree::run;
+use crate::run;
 
 /// Checks the documents of the workspace whose root is the current directory.
 pub(crate) fn check() -> anyhow::Result<()> {

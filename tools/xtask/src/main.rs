@@ -3,13 +3,11 @@
 mod alerts;
 mod api_page;
 mod docs;
-mod edit_loop;
 mod local;
 mod new_app;
 mod package;
-mod tree;
 
-use std::process::{Command, ExitCode};
+use std::process::{Command, Output};
 
 use anyhow::{Context, ensure};
 use clap::Parser;
@@ -38,12 +36,6 @@ enum Task {
         /// Also writes the pictures of the documents into docs/pictures/.
         #[arg(long)]
         pictures: bool,
-    },
-    /// Measures `cargo local --watch`: the time from a saved edit to the first answer that shows it.
-    EditLoop {
-        /// How often each edit is made.
-        #[arg(long, value_name = "N", default_value_t = 11)]
-        edits: usize,
     },
     /// Creates an app with `cargo tributary new` from the packages of the crates, tests it and uses it.
     NewApp {
@@ -82,25 +74,17 @@ enum Task {
     },
 }
 
-fn main() -> ExitCode {
-    let result = match Task::parse() {
+fn main() -> anyhow::Result<()> {
+    match Task::parse() {
         Task::Check { without_tests } => check(!without_tests),
         Task::Package(options) => package::package(&options),
         Task::Api { seconds } => api(seconds),
         Task::Page { pictures } => page(pictures),
-        Task::EditLoop { edits } => edit_loop::edit_loop(edits),
         Task::NewApp { package } => new_app::new_app(package),
         Task::Functions { check } => functions(check),
         Task::Costs { write } => costs(write),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
         Task::Bench { arguments } => beside_handler("tributary-bench", &arguments),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
-        }
     }
 }
 
@@ -170,7 +154,7 @@ fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
     cargo(&[&run[..], &arguments].concat())
 }
 
-pub(crate) fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
+fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
     eprintln!("cargo {}", arguments.join(" "));
     let status = Command::new(env!("CARGO"))
         .args(arguments)
@@ -179,4 +163,12 @@ pub(crate) fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
         .context("cargo cannot be started")?;
     ensure!(status.success(), "cargo {} failed", arguments[0]);
     Ok(())
+}
+
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<Output> {
+    let output = command.output().with_context(|| format!("{command:?}"))?;
+    // Failing tests are on stdout, errors of the compiler on stderr.
+    let text = [String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)];
+    ensure!(output.status.success(), "{command:?} failed:\n{}", text.concat());
+    Ok(output)
 }

@@ -20,7 +20,7 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
-use crate::{local::Local, tree::run};
+use crate::{local::Local, run};
 
 /// A name that is neither that of the template nor sorted like it.
 const NAME: &str = "two-rivers";
