@@ -57,6 +57,21 @@ impl Call {
         Self::new(Method::GET, path)
     }
 
+    /// Creates a `PUT` of a JSON body.
+    pub fn put(path: impl Into<String>, body: impl Into<Value>) -> Self {
+        Self::new(Method::PUT, path).json(body)
+    }
+
+    /// Creates a `POST` of a JSON body.
+    pub fn post(path: impl Into<String>, body: impl Into<Value>) -> Self {
+        Self::new(Method::POST, path).json(body)
+    }
+
+    /// Creates a `DELETE`.
+    pub fn delete(path: impl Into<String>) -> Self {
+        Self::new(Method::DELETE, path)
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: impl Into<String>) -> Self {

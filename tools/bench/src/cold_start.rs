@@ -21,17 +21,11 @@ use crate::{
     world::BenchWorld,
 };
 
-/// The number of starts, and the builds.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ColdStartOptions {
     /// The number of starts of each build for each of the requests.
     #[arg(long, value_name = "N", default_value_t = 100)]
     starts: usize,
-
-    /// The handler's executable; may be given several times. Without it: the one beside this program,
-    /// and that of the profile `deployed` if it exists.
-    #[arg(long, value_name = "PATH")]
-    handler: Vec<PathBuf>,
 }
 
 /// The first request of the API: a point read, and a query of a page of 100 items.
@@ -46,7 +40,7 @@ struct Start {
 pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
     ensure!(options.starts > 0, "--starts must be at least 1");
     let world = BenchWorld::with_blog().await?;
-    let builds = builds(options, &world.app);
+    let builds = builds(&world.app);
     let cases = builds.iter().flat_map(|build| FIRST_REQUESTS.map(|first| (build, first)));
     let mut cases: Vec<_> = cases.map(|case| (case, Vec::new())).collect();
     // In turns, so that a disturbance of the machine hits all cases.
@@ -78,10 +72,8 @@ pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn builds(options: &ColdStartOptions, app: &BuiltApp) -> Vec<PathBuf> {
-    if !options.handler.is_empty() {
-        return options.handler.clone();
-    }
+/// Returns the handler beside this program, and that of the profile `deployed` if it exists.
+fn builds(app: &BuiltApp) -> Vec<PathBuf> {
     let beside = app.executable();
     let deployed = app.folder.join("../deployed").join(&app.functions.host().executable);
     [beside, deployed].into_iter().filter(|path| path.exists()).collect()

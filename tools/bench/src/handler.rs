@@ -91,13 +91,9 @@ impl MeasuredHandler {
         Ok(Self { child, address, process: Process(id), connection, lines })
     }
 
-    /// Starts this executable of the handler, or the one beside this program, and waits until it answers.
-    pub(crate) async fn ready_on(
-        app: &BuiltApp,
-        executable: Option<&Path>,
-    ) -> anyhow::Result<Self> {
-        let beside = app.executable();
-        let mut handler = Self::start(app, executable.unwrap_or(&beside))?;
+    /// Starts the handler beside this program, and waits until it answers.
+    pub(crate) async fn ready_on(app: &BuiltApp) -> anyhow::Result<Self> {
+        let mut handler = Self::start(app, &app.executable())?;
         handler.ready().await?;
         Ok(handler)
     }

@@ -14,12 +14,9 @@ mod world;
 mod machine;
 mod report;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use mimalloc::MiMalloc;
 use tokio::runtime::{self, Runtime};
-use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 /// The allocator of this process: the clients and the store. The handler is another process, with its
 /// deployed allocator.
@@ -37,38 +34,23 @@ enum Bench {
     /// Requests a second at saturation, and the growth of the memory.
     Load(load::LoadOptions),
     /// The dearest request of each HTTP function, found by a generator, beside its limits.
-    Worst(worst::WorstOptions),
+    Worst,
     /// Changes a second through each projection, and its lag.
     Feed(feed::FeedBenchOptions),
     /// The ten requests of the article on its data models V1, V2 and V3, side by side.
     Models(models::ModelsOptions),
 }
 
-fn main() -> ExitCode {
+fn main() -> anyhow::Result<()> {
     let bench = Bench::parse();
-    let filter = EnvFilter::builder().with_default_directive(LevelFilter::OFF.into());
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(filter.from_env_lossy())
-        .init();
-    match run(&bench) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(bench: &Bench) -> anyhow::Result<()> {
     let runtime = Runtime::new()?;
     let background = runtime.handle();
     let work = async {
-        match bench {
+        match &bench {
             Bench::ColdStart(options) => cold_start::run(options).await,
             Bench::Overhead(options) => overhead::run(options, background).await,
             Bench::Load(options) => load::run(options).await,
-            Bench::Worst(options) => worst::run(options).await,
+            Bench::Worst => worst::run().await,
             Bench::Feed(options) => feed::run(options).await,
             Bench::Models(options) => models::run(options).await,
         }

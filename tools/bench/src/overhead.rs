@@ -12,13 +12,10 @@
 //! `GET /` is sent in turns with the requests. It does no work, so its time is that of the connection
 //! and HTTP.
 
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use http::{HeaderName, Method};
+use http::HeaderName;
 use serde_json::json;
 use tokio::runtime;
 use tributary_local::client::Call;
@@ -35,10 +32,6 @@ pub(crate) struct OverheadOptions {
     /// The number of requests of each kind.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     requests: usize,
-
-    /// The handler's executable; without it the one beside this program.
-    #[arg(long, value_name = "PATH")]
-    handler: Option<PathBuf>,
 }
 
 /// The position of a caller's writes, which a read waits for.
@@ -58,13 +51,12 @@ const KINDS: [RequestCase; 10] = [
     ("Q5 likes", |number| Call::get(format!("/api/posts/p{}/likes", number % POSTS))),
     ("Q6 the feed, 100 posts", |_| Call::get("/api/feed")),
     ("C1 sign up", |number| {
-        let body = json!({"username": format!("Newcomer {number}")});
-        Call::new(Method::POST, "/api/users").json(body)
+        Call::post("/api/users", json!({"username": format!("Newcomer {number}")}))
     }),
     ("C2 write a post", |number| {
         let content = "Small streams feed the river that people read from. ".repeat(20);
         let body = json!({"userId": author(number), "title": "One more", "content": content});
-        Call::new(Method::POST, "/api/posts").json(body)
+        Call::post("/api/posts", body)
     }),
     ("C3 comment", |number| comment(number % POSTS, &format!("r{}", number % READERS))),
     ("C4 like", |number| like(number % POSTS, &format!("r{}", number / POSTS % READERS))),
@@ -87,7 +79,7 @@ pub(crate) async fn run(
     let requests = options.requests;
     ensure!((1..=most).contains(&requests), "--requests must be from 1 to {most}");
     let world = background.spawn(BenchWorld::with_blog()).await??;
-    let mut handler = MeasuredHandler::ready_on(&world.app, options.handler.as_deref()).await?;
+    let mut handler = MeasuredHandler::ready_on(&world.app).await?;
     let mut took = KINDS.map(|_| Vec::with_capacity(requests));
     let mut nothing = Vec::with_capacity(requests);
     for number in 0..WARM_UP + requests {

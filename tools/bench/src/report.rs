@@ -29,21 +29,6 @@ impl<T: Copy + Default> Sorted<T> {
     }
 }
 
-pub(crate) fn mean(values: Vec<f64>) -> f64 {
-    let n = number(values.len().max(1));
-    values.into_iter().sum::<f64>() / n
-}
-
-/// Returns the slope of the straight line nearest to the points (least squares); `None` when the points make
-/// no line.
-pub(crate) fn slope(points: &[(f64, f64)]) -> Option<f64> {
-    let mean_x = mean(points.iter().map(|(x, _)| *x).collect());
-    let mean_y = mean(points.iter().map(|(_, y)| *y).collect());
-    let spread: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-    let together: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-    (spread > 0.0).then(|| together / spread)
-}
-
 /// Converts a count to a number to calculate with.
 #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
 pub(crate) fn number(count: usize) -> f64 {
@@ -118,13 +103,6 @@ mod tests {
         );
         let none = Sorted::<u8>::from(Vec::new());
         assert_eq!((none.percentile(99), none.max()), (0, 0));
-    }
-
-    #[test]
-    fn a_slope_is_that_of_the_nearest_line() {
-        assert_eq!(slope(&[(0.0, 5.0), (1.0, 7.0), (2.0, 9.0)]), Some(2.0));
-        assert_eq!(slope(&[(0.0, 0.0), (1.0, 3.0), (2.0, 0.0)]), Some(0.0));
-        assert_eq!(slope(&[(1.0, 1.0), (1.0, 2.0)]), None);
     }
 
     #[test]

@@ -55,8 +55,9 @@ impl BenchWorld {
     pub(crate) async fn with_blog() -> anyhow::Result<Self> {
         eprintln!("Making {POSTS} posts with {REACTIONS} comments and likes each");
         let world = Self::with_partitions(PARTITIONS).await?;
-        let handler = MeasuredHandler::ready_on(&world.app, None).await?;
-        for step in [users(), posts(), reactions()] {
+        let handler = MeasuredHandler::ready_on(&world.app).await?;
+        let posts = (0..POSTS).map(|number| post(number, "A title of a usual length"));
+        for step in [users(), posts.collect(), reactions()] {
             send_all(&handler, step).await?;
         }
         world.drain(&handler, &[]).await?;
@@ -111,18 +112,14 @@ fn users() -> Vec<Call> {
 }
 
 pub(crate) fn user(id: &str, name: &str) -> Call {
-    Call::new(Method::PUT, format!("/api/users/{id}")).json(json!({"username": name}))
-}
-
-fn posts() -> Vec<Call> {
-    (0..POSTS).map(|number| post(number, "A title of a usual length")).collect()
+    Call::put(format!("/api/users/{id}"), json!({"username": name}))
 }
 
 /// Returns the request that writes the post with this number, or edits it: C2.
 pub(crate) fn post(number: usize, title: &str) -> Call {
     let content = "Small streams feed the river that people read from. ".repeat(20);
     let body = json!({"userId": author(number), "title": title, "content": content});
-    Call::new(Method::PUT, format!("/api/posts/p{number}")).json(body)
+    Call::put(format!("/api/posts/p{number}"), body)
 }
 
 pub(crate) fn author(post: usize) -> String {
@@ -132,7 +129,7 @@ pub(crate) fn author(post: usize) -> String {
 /// Returns a comment on a post: C3.
 pub(crate) fn comment(post: usize, user: &str) -> Call {
     let body = json!({"userId": user, "content": "A comment of a usual length, not too long."});
-    Call::new(Method::POST, format!("/api/posts/p{post}/comments")).json(body)
+    Call::post(format!("/api/posts/p{post}/comments"), body)
 }
 
 /// Returns a like of a post: C4.

@@ -8,23 +8,21 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
-use http::{Method, StatusCode};
-use serde_json::{Value, json};
+use http::StatusCode;
+use serde_json::Value;
 use tokio::{task::JoinSet, time};
 use tokio_util::sync::CancellationToken;
-use tributary_local::{
-    client::Call,
-    host::{HttpInvoker, InvocationResult, Invoker, async_trait},
-};
+use tributary_local::host::{HttpInvoker, InvocationResult, Invoker, async_trait};
 
-use super::{
-    OF_POSTS,
-    blog::{FeedApp, USERS, post_id, user_id},
-};
+use super::{FeedApp, OF_POSTS};
 use crate::{
     handler::Connection,
     report::{Sorted, Table},
+    world::{author, comment, like, post},
 };
+
+/// Posts, comments and likes a second.
+const RATE: u32 = 50;
 
 /// The posts that exist before, and get comments and likes.
 const N_POSTS: usize = 200;
@@ -36,11 +34,11 @@ const POLL_DELAYS: [Option<Duration>; 2] = [None, Some(Duration::from_millis(50)
 const APPLY_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Measures the lag of the projections that read `posts`.
-pub(super) async fn lag(rate: u32, seconds: u32) -> anyhow::Result<Table> {
+pub(super) async fn lag(seconds: u32) -> anyhow::Result<Table> {
     let mut table =
         Table::new(["poll delay, ms", "projection", "writes", "p50, ms", "p99, ms", "most, ms"]);
     for poll_delay in POLL_DELAYS {
-        let lags = under_load(rate, seconds, poll_delay).await?;
+        let lags = under_load(seconds, poll_delay).await?;
         let delay = poll_delay.map_or("1000".into(), |delay| delay.as_millis().to_string());
         for (function, lags) in OF_POSTS.iter().zip(lags) {
             let writes = lags.len().to_string();
@@ -54,13 +52,12 @@ pub(super) async fn lag(rate: u32, seconds: u32) -> anyhow::Result<Table> {
 }
 
 async fn under_load(
-    rate: u32,
     seconds: u32,
     poll_delay: Option<Duration>,
 ) -> anyhow::Result<Vec<Vec<Duration>>> {
     let app = FeedApp::start().await?;
-    app.write_posts(0..N_POSTS).await?;
-    app.drain_all().await?;
+    app.send((0..N_POSTS).map(|n| post(n, "A title"))).await?;
+    app.world.drain(&app.handler, &[]).await?;
 
     let stop = CancellationToken::new();
     let mut pumps = JoinSet::new();
@@ -77,10 +74,10 @@ async fn under_load(
         pumps.spawn(async move { pump.run(stop).await });
     }
 
-    let mut ticks = time::interval(Duration::from_secs(1) / rate);
+    let mut ticks = time::interval(Duration::from_secs(1) / RATE);
     let connection = Arc::new(Connection::new(app.handler.address)?);
     let mut writes = JoinSet::new();
-    for n in 0..(rate * seconds) as usize {
+    for n in 0..(RATE * seconds) as usize {
         ticks.tick().await;
         writes.spawn(write(connection.clone(), n));
     }
@@ -126,27 +123,19 @@ async fn write(
     connection: Arc<Connection>,
     n: usize,
 ) -> anyhow::Result<Option<(ItemKey, Instant)>> {
-    let user = user_id(n % USERS);
-    let post = post_id(n * 7 % N_POSTS);
-    let call = match n % 5 {
-        0 => Call::new(Method::PUT, format!("/api/posts/new-{n}"))
-            .json(json!({"userId": user, "title": "New", "content": "A text."})),
-        1 | 2 => Call::new(Method::POST, format!("/api/posts/{post}/comments"))
-            .json(json!({"userId": user, "content": "A word on this."})),
-        _ => {
-            let user = user_id(n / 3 % USERS);
-            Call::new(Method::PUT, format!("/api/posts/{post}/likes/{user}"))
-        }
+    let kind = n % 5;
+    let number = if kind == 0 { N_POSTS + n } else { n * 7 % N_POSTS };
+    let liker = author(n / 3);
+    let call = match kind {
+        0 => post(number, "New"),
+        1 | 2 => comment(number, &author(n)),
+        _ => like(number, &liker),
     };
     let reply = connection.send(&call, &n.to_string()).await?;
     let at = Instant::now();
     ensure!(reply.status.is_success(), "{call:?} was answered with {reply:?}");
-    let item = reply.json();
-    let key = match n % 5 {
-        0 => (text(&item, "id"), text(&item, "id")),
-        1 | 2 => (post, text(&item, "id")),
-        _ => (post, format!("like:{}", user_id(n / 3 % USERS))),
-    };
+    let id = if kind > 2 { format!("like:{liker}") } else { text(&reply.json(), "id") };
+    let key = (format!("p{number}"), id);
     Ok((reply.status == StatusCode::CREATED).then_some((key, at)))
 }
 

@@ -1,15 +1,23 @@
 //! `cargo xtask bench feed`: the projections, with the pump of the stand-in for the host and the real
 //! handler.
 
-mod blog;
 mod lag;
 
-use std::time::Duration;
+use std::{
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
-use self::blog::FeedApp;
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tributary_local::client::Call;
+
 use crate::{
+    handler::MeasuredHandler,
     machine,
     report::{Table, each, rate},
+    world::{BenchWorld, USERS, author, like, post, send_all, user},
 };
 
 /// The projections that read `posts`, and the one that reads `users`.
@@ -26,13 +34,14 @@ pub(crate) struct FeedBenchOptions {
     /// The time of the steady load, in seconds; 0 skips it.
     #[arg(long, value_name = "S", default_value_t = 10)]
     seconds: u32,
-
-    /// Posts, comments and likes a second of the steady load.
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    rate: u32,
 }
 
-#[derive(Default)]
+/// An empty account, and the handler on it.
+struct FeedApp {
+    world: BenchWorld,
+    handler: MeasuredHandler,
+}
+
 struct Drained {
     changes: usize,
     took: Duration,
@@ -41,13 +50,12 @@ struct Drained {
 }
 
 pub(crate) async fn run(options: &FeedBenchOptions) -> anyhow::Result<()> {
-    anyhow::ensure!(options.posts >= 200, "--posts must be at least 200");
-    anyhow::ensure!((1..=1_000).contains(&options.rate), "--rate must be between 1 and 1,000");
+    ensure!(options.posts >= 200, "--posts must be at least 200");
     let table = each_by_itself(options.posts).await?;
     println!("Pending changes, each projection by itself; {}\n\n{table}", machine::line());
     if options.seconds > 0 {
         println!("Lag from the answer to a write until it is in the copies, under a steady load\n");
-        println!("{}", lag::lag(options.rate, options.seconds).await?);
+        println!("{}", lag::lag(options.seconds).await?);
     }
     Ok(())
 }
@@ -63,9 +71,10 @@ async fn each_by_itself(n: usize) -> anyhow::Result<Table> {
         "RU a change",
     ]);
     let mut app = FeedApp::start().await?;
-    app.write_posts(0..n).await?;
+    app.send((0..n).map(|n| post(n, "A title"))).await?;
     measure(&mut app, "new posts", &mut table).await?;
-    app.like_posts(0..n).await?;
+    // The author of the next post likes each.
+    app.send((0..n).map(|n| like(n, &author(n + 1)))).await?;
     measure(&mut app, "posts that were liked, and the likes", &mut table).await?;
     app.name_users("Writer").await?;
     // Few users with many items: each post has its author's name, and its like the name of another
@@ -73,7 +82,7 @@ async fn each_by_itself(n: usize) -> anyhow::Result<Table> {
     let drained = Drained { changes: 2 * n, ..app.drain(OF_USERS).await? };
     row(&mut table, "names on posts and likes of renamed users", OF_USERS, &drained);
     measure(&mut app, "posts and likes under a new name", &mut table).await?;
-    app.delete_posts(n - 100..n).await?;
+    app.send((n - 100..n).map(|n| Call::delete(format!("/api/posts/p{n}")))).await?;
     measure(&mut app, "the newest posts deleted", &mut table).await?;
     app.check().await?;
     Ok(table)
@@ -97,4 +106,66 @@ fn row(table: &mut Table, what: &str, projection: &str, drained: &Drained) {
         each(requests, changes),
         each(request_units, changes),
     ]);
+}
+
+impl FeedApp {
+    /// Starts a handler on an empty account, and creates the users.
+    async fn start() -> anyhow::Result<Self> {
+        let mut world = BenchWorld::with_partitions(1).await?;
+        world.app.settings.set("Rename__RequestUnitsPerSecond", "0");
+        let handler = MeasuredHandler::ready_on(&world.app).await?;
+        let app = Self { world, handler };
+        app.name_users("Author").await?;
+        Ok(app)
+    }
+
+    /// Creates or renames the users.
+    async fn name_users(&self, name: &str) -> anyhow::Result<()> {
+        self.send((0..USERS).map(|n| user(&author(n), &format!("{name}{n}")))).await
+    }
+
+    async fn send(&self, calls: impl Iterator<Item = Call>) -> anyhow::Result<()> {
+        send_all(&self.handler, calls.collect()).await
+    }
+
+    /// Delivers all changes to a projection, and returns their number, the time, and the cost by the lines of
+    /// the handler's log.
+    async fn drain(&mut self, function: &str) -> anyhow::Result<Drained> {
+        let begin = Instant::now();
+        let changes = self.world.drain(&self.handler, &[function]).await?;
+        let took = begin.elapsed();
+        let mut drained = Drained { changes, took, requests: 0.0, request_units: 0.0 };
+        let mut delivered = 0;
+        while delivered < changes {
+            let is_of = |line: &Value| line["function"] == function;
+            let line = self.handler.line("Applied a batch of changes", is_of).await?;
+            let figure = |name: &str| line[name].as_f64().unwrap_or_default();
+            delivered += usize::try_from(line["delivered"].as_u64().unwrap_or_default())?;
+            drained.requests += figure("store.requests");
+            drained.request_units += figure("request_charge_ru");
+        }
+        Ok(drained)
+    }
+
+    /// Delivers all changes. Fails unless all copies are right by `tributary audit`, and there is no dead
+    /// letter.
+    async fn check(&self) -> anyhow::Result<()> {
+        self.world.drain(&self.handler, &[]).await?;
+        let letters =
+            self.handler.connection.send(&Call::get("/api/dead-letters"), "check").await?;
+        ensure!(letters.json()["items"] == json!([]), "there are dead letters: {letters:?}");
+        let app = &self.world.app;
+        let output = Command::new(app.executable())
+            .args(["audit", "--settle", "0"])
+            .envs(app.settings.iter())
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("the audit cannot be started")?;
+        let said = [&*output.stdout, &*output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        ensure!(output.status.success(), "the audit fails or has findings:\n{said}");
+        Ok(())
+    }
 }

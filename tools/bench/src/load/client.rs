@@ -100,7 +100,7 @@ impl LoadClient {
             }
         }
         for path in [self.like.take(), self.comment.take()].into_iter().flatten() {
-            self.connection.send(&Call::new(Method::DELETE, path), "left").await?;
+            self.connection.send(&Call::delete(path), "left").await?;
         }
         Ok(tally)
     }
@@ -121,11 +121,10 @@ impl LoadClient {
     }
 
     fn command(&mut self, number: usize) -> Call {
-        let delete = |path| Call::new(Method::DELETE, path);
         match self.random.below(3) {
             0 => post(number, &format!("A title, edited by {}", self.random.below(1_000))),
-            1 => self.like.take().map_or_else(|| like(number, &self.user), delete),
-            _ => self.comment.take().map_or_else(|| comment(number, &self.user), delete),
+            1 => self.like.take().map_or_else(|| like(number, &self.user), Call::delete),
+            _ => self.comment.take().map_or_else(|| comment(number, &self.user), Call::delete),
         }
     }
 }

@@ -5,16 +5,13 @@
 
 mod client;
 
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use futures::future::try_join_all;
 
 use self::client::{LoadClient, LoadTally, Workload};
-use crate::report::{Sorted, Table, each, mebibytes, milliseconds, number, rate, slope};
+use crate::report::{Sorted, Table, each, mebibytes, milliseconds, number, rate};
 use crate::{handler::MeasuredHandler, machine, world::BenchWorld};
 
 #[derive(Debug, clap::Args)]
@@ -26,10 +23,6 @@ pub(crate) struct LoadOptions {
     /// The number of requests over which the memory is sampled.
     #[arg(long, value_name = "N", default_value_t = 96_000)]
     requests: usize,
-
-    /// The handler's executable; without it the one beside this program.
-    #[arg(long, value_name = "PATH")]
-    handler: Option<PathBuf>,
 }
 
 const CLIENT_COUNTS: [usize; 4] = [1, 8, 32, 64];
@@ -43,21 +36,17 @@ pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<()> {
         MEMORY_SAMPLES * WATCHED_CLIENTS
     );
     let world = BenchWorld::with_blog().await?;
-    let start = || MeasuredHandler::ready_on(&world.app, options.handler.as_deref());
 
-    let mut handler = start().await?;
+    let mut handler = MeasuredHandler::ready_on(&world.app).await?;
     handler.forget_lines();
     let rates = rates(&handler, Duration::from_secs(options.seconds)).await?;
     handler.stop().await?;
     println!("{} s each; {}\n\n{rates}", options.seconds, machine::line());
 
-    let mut handler = start().await?;
+    let mut handler = MeasuredHandler::ready_on(&world.app).await?;
     handler.forget_lines();
-    let (memory, growth) = memory(&handler, options.requests).await?;
+    let memory = memory(&handler, options.requests).await?;
     println!("{WATCHED_CLIENTS} clients, {}\n\n{memory}", Workload::Mixed);
-    if let Some(growth) = growth {
-        println!("Growth after the first tenth: {growth:.1} bytes a request");
-    }
     handler.stop().await
 }
 
@@ -95,34 +84,26 @@ async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<
     Ok(table)
 }
 
-/// Returns the memory after each tenth of the requests, and its growth in bytes a request after the
-/// first tenth, which fills caches and the allocator's arenas.
-async fn memory(
-    handler: &MeasuredHandler,
-    requests: usize,
-) -> anyhow::Result<(Table, Option<f64>)> {
+/// Returns the memory after each tenth of the requests. The first tenth fills caches and the allocator's
+/// arenas.
+async fn memory(handler: &MeasuredHandler, requests: usize) -> anyhow::Result<Table> {
     let columns = ["requests", "requests/s", "RSS, MiB", "PSS, MiB", "handler's CPU each, µs"];
     let mut table = Table::new(columns);
-    let mut points = Vec::new();
     for look in 0..=MEMORY_SAMPLES {
+        // The first sample is before the first request.
         let share = if look == 0 { 0 } else { requests / MEMORY_SAMPLES / WATCHED_CLIENTS };
         let tally = work(handler, Workload::Mixed, WATCHED_CLIENTS, |sent| sent < share).await?;
         let memory = handler.process.memory()?;
         eprintln!("{look}/{MEMORY_SAMPLES}: {} MiB", mebibytes(memory.resident));
-        let total = share * WATCHED_CLIENTS * look;
-        if look > 0 {
-            points.push((number(total), number(memory.resident * 1_024)));
-        }
         table.row([
-            total.to_string(),
+            (share * WATCHED_CLIENTS * look).to_string(),
             rate(tally.durations.len(), tally.took),
             mebibytes(memory.resident),
             mebibytes(memory.proportional),
-            // The first sample is before the first request.
             microseconds_each(tally.cpu, tally.durations.len()),
         ]);
     }
-    Ok((table, slope(&points)))
+    Ok(table)
 }
 
 /// Lets a number of clients send one request after the other while `go_on` returns true for the number

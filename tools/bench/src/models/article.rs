@@ -1,135 +1,198 @@
-//! The common part of V1 and V2: the article's containers and its queries.
+//! V1 and V2, the article's first two models, in its containers.
+//!
+//! V1 stores nothing twice. The article and its figures show how names and counts are found: a query looks up the
+//! name on a post (Q2), a point read each name in a list, and a query each count. V2 has the names on posts,
+//! comments and likes, and both counts on the post. The article counts in a stored procedure; here that is a read,
+//! and a transactional batch under the ETag of the read.
 //!
 //! The article does not print its queries. These give the answers of the product, in its order, so that the three
 //! models can be compared.
 
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 use tributary::blog::model::summary;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, Query, Scope},
+    cosmos::{Container, Cosmos, Query, Reason, Scope, Stored, Transaction},
     values::Timestamp,
 };
 use tributary_local::cosmos::ContainersFile;
 
 use super::{
-    NewItem,
-    data::{DataSet, NewComment, NewLike, Person, PostPlan, PostText, new_id},
+    Model, NewItem,
+    data::{DataSet, Person, PostPlan, comment, like, new_id, post},
+    requests::{
+        COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER,
+        RequestKind::{C1, C2, C3, C4, Q1, Q2, Q3, Q4, Q5, Q6},
+    },
 };
 
+const N_LOOKUPS: usize = 8;
+const MAX_ATTEMPTS: usize = 20;
+
 /// Users by their ids, and posts with their comments and likes by the post's id.
-pub(super) struct ArticleContainers {
-    pub(super) users: Container,
-    pub(super) posts: Container,
+pub(super) struct ArticleModel<const HAS_COPIES: bool> {
+    users: Container,
+    posts: Container,
 }
 
-/// Returns the article's containers, with the default indexing policy: all properties are indexed.
-pub(super) fn containers() -> anyhow::Result<ContainersFile> {
-    let container = |id: &str, path: &str| json!({"id": id, "partitionKey": {"paths": [path], "kind": "Hash", "version": 2}});
-    let file = json!({"containers": [container("users", "/id"), container("posts", "/postId")]});
-    ContainersFile::parse(&file.to_string())
-}
+pub(super) type V1 = ArticleModel<false>;
+pub(super) type V2 = ArticleModel<true>;
 
-pub(super) fn post(id: &str, author: &Person, text: &PostText, created: Timestamp) -> Value {
-    json!({
-        "type": "post", "id": id, "postId": id, "userId": author.id,
-        "title": text.title, "content": text.content, "creationDate": created,
-    })
-}
+impl<const HAS_COPIES: bool> Model for ArticleModel<HAS_COPIES> {
+    const NUMBER: usize = if HAS_COPIES { 2 } else { 1 };
 
-pub(super) fn comment(post: &str, new: &NewComment) -> Value {
-    json!({
-        "type": "comment", "id": new.id, "postId": post, "userId": new.author.id,
-        "content": new.content, "creationDate": new.created,
-    })
-}
-
-pub(super) fn like(post: &str, new: &NewLike) -> Value {
-    json!({
-        "type": "like", "id": new.id, "postId": post, "userId": new.liker.id,
-        "creationDate": new.created,
-    })
-}
-
-/// Returns the items of a post, each completed by its user.
-pub(super) fn items_of(
-    data: &DataSet,
-    plan: &PostPlan,
-    complete: impl Fn(Value, &Person) -> Value,
-) -> Vec<NewItem> {
-    let id = plan.id.as_str();
-    let author = data.author(plan);
-    let mut items = vec![complete(post(id, author, &data.text_of(plan), plan.created()), author)];
-    let comments = data.comments(plan);
-    items.extend(comments.iter().map(|new| complete(comment(id, new), &new.author)));
-    items.extend(data.likes(plan).iter().map(|new| complete(like(id, new), &new.liker)));
-    items.into_iter().map(|item| NewItem::new("posts", id, item)).collect()
-}
-
-pub(super) fn with_name(mut item: Value, name: impl Into<Value>) -> Value {
-    item["userUsername"] = name.into();
-    item
-}
-
-pub(super) fn with_counts<T: Into<Value>>(mut post: Value, [comments, likes]: [T; 2]) -> Value {
-    post["commentCount"] = comments.into();
-    post["likeCount"] = likes.into();
-    post
-}
-
-impl ArticleContainers {
-    pub(super) fn new(cosmos: &Arc<Cosmos>) -> Self {
-        let [users, posts] = ["users", "posts"].map(|id| cosmos.container(id));
-        Self { users, posts }
+    /// Returns the containers with the default indexing policy: all properties are indexed.
+    fn containers() -> anyhow::Result<ContainersFile> {
+        let container = |id: &str, path: &str| json!({"id": id, "partitionKey": {"paths": [path], "kind": "Hash", "version": 2}});
+        let file =
+            json!({"containers": [container("users", "/id"), container("posts", "/postId")]});
+        ContainersFile::parse(&file.to_string())
     }
 
-    pub(super) async fn create_user(&self, username: &str) -> anyhow::Result<Value> {
-        let person = Person { id: new_id(), username: username.to_owned() };
-        self.put_user(&person).await
+    fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self> {
+        Ok(Self { users: cosmos.container("users"), posts: cosmos.container("posts") })
     }
 
-    pub(super) async fn put_user(&self, person: &Person) -> anyhow::Result<Value> {
-        let user = json!({"id": person.id, "username": person.username});
-        self.users.upsert(&person.id, &person.id, &user).await?;
+    fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
+        let items = data.items_of(plan).into_iter().map(Self::stored);
+        Ok(items.map(|item| ("posts", plan.id.clone(), item)).collect())
+    }
+
+    async fn put_user(&self, Person { id, username }: &Person) -> anyhow::Result<Value> {
+        let user = json!({"id": id, "username": username});
+        self.users.upsert(id, id, &user).await?;
         Ok(user)
     }
 
-    pub(super) async fn get_user(&self, id: &str) -> anyhow::Result<Value> {
-        read(&self.users, id).await
+    async fn answer(&self, call: ModelCall) -> anyhow::Result<Value> {
+        let ModelCall { kind, user, post: post_id, text } = call;
+        let id = new_id();
+        let created = Timestamp::now();
+        match kind {
+            C1 => self.put_user(&user).await,
+            Q1 => read(&self.users, &user.id).await,
+            C2 => {
+                let post = Self::stored(post(&id, &user, &text, created, [0, 0]));
+                self.posts.upsert(&id, &id, &post).await?;
+                Ok(post)
+            }
+            Q2 if HAS_COPIES => read(&self.posts, &post_id).await,
+            Q2 => {
+                let post = read(&self.posts, &post_id).await?;
+                let name = self.queried_name(property(&post, "userId"));
+                let (name, counts) = futures::try_join!(name, self.counts(&post_id))?;
+                Ok(with_counts(with_name(post, &name), counts))
+            }
+            Q3 => {
+                let mut posts = self.posts_of(&user.id).await?;
+                if !HAS_COPIES {
+                    let user = read(&self.users, &user.id).await?;
+                    posts = posts.into_iter().map(|post| with_name(post, &user)).collect();
+                }
+                Ok(shortened(self.counted(posts).await?))
+            }
+            C3 => {
+                let new = comment(&post_id, &id, &user, &text.content, created);
+                self.create_counted(&post_id, new, "commentCount").await
+            }
+            Q4 => {
+                let comments = self.children(&post_id, "comment", "ASC", COMMENTS).await?;
+                Ok(self.named(comments).await?.into())
+            }
+            C4 => {
+                let new = like(&post_id, &id, &user, created);
+                self.create_counted(&post_id, new, "likeCount").await
+            }
+            Q5 => {
+                let likes = self.children(&post_id, "like", "DESC", LIKES).await?;
+                Ok(self.named(likes).await?.into())
+            }
+            Q6 => {
+                let posts = self.named(self.newest().await?).await?;
+                Ok(shortened(self.counted(posts).await?))
+            }
+        }
+    }
+}
+
+impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
+    /// Returns an item without the copies, if the model has none.
+    fn stored(mut item: Value) -> Value {
+        if let Some(properties) = item.as_object_mut().filter(|_| !HAS_COPIES) {
+            properties.retain(|name, _| {
+                !matches!(name.as_str(), "userUsername" | "commentCount" | "likeCount")
+            });
+        }
+        item
     }
 
-    pub(super) async fn put_in_posts(&self, item: Value) -> anyhow::Result<Value> {
-        self.posts.upsert(text(&item, "postId"), text(&item, "id"), &item).await?;
-        Ok(item)
+    /// Adds to each item the name of its user, by a point read, unless it is there.
+    async fn named(&self, items: Vec<Value>) -> anyhow::Result<Vec<Value>> {
+        if HAS_COPIES {
+            return Ok(items);
+        }
+        let items = stream::iter(items).map(async |item| {
+            let user = read(&self.users, property(&item, "userId")).await?;
+            anyhow::Ok(with_name(item, &user))
+        });
+        items.buffered(N_LOOKUPS).try_collect().await
+    }
+
+    /// Adds to each post its counts, by queries, unless they are there.
+    async fn counted(&self, posts: Vec<Value>) -> anyhow::Result<Vec<Value>> {
+        if HAS_COPIES {
+            return Ok(posts);
+        }
+        let posts = stream::iter(posts).map(async |post| {
+            let counts = self.counts(property(&post, "id")).await?;
+            anyhow::Ok(with_counts(post, counts))
+        });
+        posts.buffered(N_LOOKUPS).try_collect().await
+    }
+
+    async fn queried_name(&self, user: &str) -> anyhow::Result<Value> {
+        let query = Query::from("SELECT c.id, c.username FROM c WHERE c.id = @id");
+        let query = query.with_parameter("@id", user)?;
+        let users: Vec<Value> = self.users.query(query, Scope::Partition(user), 1).await?;
+        users.into_iter().next().context("the author does not exist")
+    }
+
+    /// Counts the comments and likes of a post, with a query for each.
+    async fn counts(&self, post: &str) -> anyhow::Result<[u64; 2]> {
+        let mut counts = [0, 0];
+        for (count, kind) in counts.iter_mut().zip(["comment", "like"]) {
+            let query = Query::from(
+                "SELECT VALUE COUNT(1) FROM c WHERE c.postId = @postId AND c.type = @type",
+            );
+            let query = query.with_parameter("@postId", post)?.with_parameter("@type", kind)?;
+            // The store counts page by page.
+            let pages: Vec<u64> = self.posts.query(query, Scope::Partition(post), 1).await?;
+            *count = pages.into_iter().sum();
+        }
+        Ok(counts)
     }
 
     /// Returns the newest posts of a user. The query goes to all partitions.
-    pub(super) async fn posts_of(&self, user: &str, limit: u32) -> anyhow::Result<Vec<Value>> {
+    async fn posts_of(&self, user: &str) -> anyhow::Result<Vec<Value>> {
         let query = Query::from(
             "SELECT TOP @limit * FROM c WHERE c.type = 'post' AND c.userId = @userId \
              ORDER BY c.creationDate DESC",
         );
-        let query = query.with_parameter("@limit", limit)?.with_parameter("@userId", user)?;
-        Ok(self.posts.query(query, Scope::Container, limit).await?)
+        let query = query.with_parameter("@limit", POSTS_OF_A_USER)?;
+        let query = query.with_parameter("@userId", user)?;
+        Ok(self.posts.query(query, Scope::Container, POSTS_OF_A_USER).await?)
     }
 
     /// Returns the newest posts of all. The query goes to all partitions.
-    pub(super) async fn newest(&self, limit: u32) -> anyhow::Result<Vec<Value>> {
+    async fn newest(&self) -> anyhow::Result<Vec<Value>> {
         let query = Query::from(
             "SELECT TOP @limit * FROM c WHERE c.type = 'post' ORDER BY c.creationDate DESC",
         );
-        let query = query.with_parameter("@limit", limit)?;
-        Ok(self.posts.query(query, Scope::Container, limit).await?)
-    }
-
-    pub(super) async fn comments(&self, post: &str, limit: u32) -> anyhow::Result<Vec<Value>> {
-        self.children(post, "comment", "ASC", limit).await
-    }
-
-    pub(super) async fn likes(&self, post: &str, limit: u32) -> anyhow::Result<Vec<Value>> {
-        self.children(post, "like", "DESC", limit).await
+        let query = query.with_parameter("@limit", FEED)?;
+        Ok(self.posts.query(query, Scope::Container, FEED).await?)
     }
 
     async fn children(
@@ -145,21 +208,58 @@ impl ArticleContainers {
         let query = query.with_parameter("@limit", limit)?.with_parameter("@type", kind)?;
         Ok(self.posts.query(query, Scope::Partition(post), limit).await?)
     }
+
+    /// Creates a comment or like; if the post has counts, in one transaction with its count.
+    async fn create_counted(&self, post: &str, new: Value, count: &str) -> anyhow::Result<Value> {
+        let new = Self::stored(new);
+        if !HAS_COPIES {
+            self.posts.upsert(post, property(&new, "id"), &new).await?;
+            return Ok(new);
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            let stored: Option<Stored<Value>> = self.posts.read(post, post).await?;
+            let mut stored = stored.with_context(|| format!("there is no post {post}"))?;
+            let properties = stored.item.as_object_mut().context("a post is an object")?;
+            // The store's own properties, such as `_etag`.
+            properties.retain(|name, _| !name.starts_with('_'));
+            let counted = properties[count].as_u64().unwrap_or(0) + 1;
+            properties.insert(count.to_owned(), counted.into());
+            let transaction =
+                Transaction::new(post).create(&new)?.replace(post, &stored.item, &stored.etag)?;
+            match self.posts.transact(transaction).await {
+                Ok(_) => return Ok(new),
+                Err(refusal) if refusal.error.reason == Reason::PreconditionFailed => {}
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+        bail!("the post {post} has changed {MAX_ATTEMPTS} times between its read and its write")
+    }
 }
 
 /// Reads an item whose partition key is its id.
-pub(super) async fn read(container: &Container, id: &str) -> anyhow::Result<Value> {
+async fn read(container: &Container, id: &str) -> anyhow::Result<Value> {
     let stored = container.read(id, id).await?;
     Ok(stored.with_context(|| format!("{} has no item {id}", container.id()))?.item)
 }
 
-pub(super) fn shortened(mut posts: Vec<Value>) -> Value {
+fn with_name(mut item: Value, user: &Value) -> Value {
+    item["userUsername"] = user["username"].clone();
+    item
+}
+
+fn with_counts(mut post: Value, [comments, likes]: [u64; 2]) -> Value {
+    post["commentCount"] = comments.into();
+    post["likeCount"] = likes.into();
+    post
+}
+
+fn shortened(mut posts: Vec<Value>) -> Value {
     for post in &mut posts {
-        post["content"] = summary(text(post, "content")).into();
+        post["content"] = summary(property(post, "content")).into();
     }
     posts.into()
 }
 
-pub(super) fn text<'a>(item: &'a Value, property: &str) -> &'a str {
-    item[property].as_str().unwrap_or_default()
+fn property<'a>(item: &'a Value, name: &str) -> &'a str {
+    item[name].as_str().unwrap_or_default()
 }

@@ -2,11 +2,9 @@
 //! Azure Cosmos DB](https://learn.microsoft.com/azure/cosmos-db/nosql/model-partition-example), side by side: the
 //! cost of its ten requests in each. `docs/models.md` explains the results.
 //!
-//! A reader begins with [`v1`] and [`v2`], the article's first two models; [`v3`] is the product.
+//! A reader begins with [`article`], the article's first two models; [`v3`] is the product.
 
 mod article;
-mod v1;
-mod v2;
 mod v3;
 
 mod data;
@@ -21,22 +19,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 use tributary_functions::cosmos::{Cosmos, metered};
 use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest};
 
 use self::{
+    article::{V1, V2},
     data::{DataSet, Person, PostPlan},
-    requests::{Calls, ModelCall, RequestKind},
-    v1::V1,
-    v2::V2,
+    requests::{ModelCall, RequestKind},
     v3::V3,
 };
 use crate::{
     machine,
-    report::{Sorted, Table, mean},
+    report::{Sorted, Table, milliseconds, number},
 };
 
 /// The size of the data, and the number of requests.
@@ -47,12 +44,10 @@ pub(crate) struct ModelsOptions {
     users: u32,
 
     /// The share of the article's comments (up to 25 a post) and likes (up to 100 a post).
-    #[arg(long, value_name = "0…1", default_value_t = 1.0)]
-    density: f64,
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=100))]
+    percent: u32,
 }
 
-/// The seed of the data and of the choice of users and posts.
-const SEED: u64 = 1;
 /// The number of requests of each kind, at most.
 const MAX_REQUESTS: usize = 200;
 /// The number of users for each physical partition of a container: the split of Azure at 50 GB, scaled down.
@@ -64,7 +59,8 @@ const DATABASE: &str = "models";
 
 /// A data model: its containers, the ten requests, and the items of the data set.
 trait Model: Sized {
-    const NAME: &'static str;
+    /// 1 for V1.
+    const NUMBER: usize;
 
     fn containers() -> anyhow::Result<ContainersFile>;
 
@@ -86,22 +82,12 @@ trait Model: Sized {
     async fn answer(&self, call: ModelCall) -> anyhow::Result<Value>;
 }
 
-struct NewItem {
-    container: &'static str,
-    partition: String,
-    item: Value,
-}
-
-impl NewItem {
-    fn new(container: &'static str, partition: &str, item: Value) -> Self {
-        Self { container, partition: partition.to_owned(), item }
-    }
-}
+/// An item with its container and its partition key.
+type NewItem = (&'static str, String, Value);
 
 /// The mean cost of a request in a model.
 struct ModelRow {
     kind: RequestKind,
-    /// 0 for V1.
     model: usize,
     runs: usize,
     p50: Duration,
@@ -111,16 +97,15 @@ struct ModelRow {
 }
 
 pub(crate) async fn run(options: &ModelsOptions) -> anyhow::Result<()> {
-    ensure!((0.0..=1.0).contains(&options.density), "--density must be from 0 to 1");
-    let data = Arc::new(DataSet::generate(options.users, SEED, options.density));
+    let data = DataSet::generate(options.users, options.percent);
     let partitions = options.users.div_ceil(USERS_OF_A_PARTITION).min(1_000);
     let rows = rows(MAX_REQUESTS, &data, partitions).await?;
-    let [comments, likes] = [|post: &PostPlan| post.comments, |post: &PostPlan| post.likes]
-        .map(|of| data.posts.iter().map(of).sum::<u32>());
     println!(
-        "{} users, {} posts, {comments} comments, {likes} likes, {partitions} physical partitions a container; {}",
+        "{} users, {} posts, {} comments, {} likes, {partitions} physical partitions a container; {}",
         options.users,
         data.posts.len(),
+        data.posts.iter().map(|post| post.comments).sum::<u64>(),
+        data.posts.iter().map(|post| post.likes).sum::<u64>(),
         machine::line()
     );
     println!("\n{}", table(&rows));
@@ -130,12 +115,12 @@ pub(crate) async fn run(options: &ModelsOptions) -> anyhow::Result<()> {
 /// Measures all models, and returns their rows request by request.
 async fn rows(
     max_requests: usize,
-    data: &Arc<DataSet>,
+    data: &DataSet,
     partitions: u32,
 ) -> anyhow::Result<Vec<ModelRow>> {
-    let mut rows = measured::<V1>(0, max_requests, data, partitions).await?;
-    rows.extend(measured::<V2>(1, max_requests, data, partitions).await?);
-    rows.extend(measured::<V3>(2, max_requests, data, partitions).await?);
+    let mut rows = measured::<V1>(max_requests, data, partitions).await?;
+    rows.extend(measured::<V2>(max_requests, data, partitions).await?);
+    rows.extend(measured::<V3>(max_requests, data, partitions).await?);
     rows.sort_by_key(|row| (row.kind, row.model));
     Ok(rows)
 }
@@ -154,14 +139,11 @@ fn table(rows: &[ModelRow]) -> Table {
         "runs",
     ]);
     for row in rows {
-        let mut cells = vec![format!("{:?}", row.kind), format!("V{}", row.model + 1)];
-        cells.extend(row.store.map(|mean| match mean {
-            whole if (whole - whole.round()).abs() < 0.05 => format!("{whole:.0}"),
-            mean => format!("{mean:.1}"),
-        }));
+        let mut cells = vec![format!("{:?}", row.kind), format!("V{}", row.model)];
+        cells.extend(row.store.map(|mean| format!("{mean:.1}")));
         cells.push(format!("{:.2}", row.request_units));
-        cells.push(format!("{:.2}", row.kind.published()[row.model]));
-        cells.push(format!("{:.2}", row.p50.as_secs_f64() * 1_000.0));
+        cells.push(format!("{:.2}", row.kind.published()[row.model - 1]));
+        cells.push(milliseconds(row.p50));
         cells.push(row.runs.to_string());
         table.row(cells);
     }
@@ -176,7 +158,7 @@ struct Loaded<M> {
 impl<M: Model> Loaded<M> {
     /// Creates the users by requests, and writes all other items in their final form: commands would take a
     /// request for each comment and each like, and another for each count.
-    async fn new(data: &Arc<DataSet>, partitions: u32) -> anyhow::Result<Self> {
+    async fn new(data: &DataSet, partitions: u32) -> anyhow::Result<Self> {
         let endpoint = CosmosEndpoint::in_process(EndpointOptions {
             partitions,
             expiry_interval: None,
@@ -190,80 +172,68 @@ impl<M: Model> Loaded<M> {
         let users = stream::iter(&data.users).map(|person| model.put_user(person));
         users.buffer_unordered(N_WRITERS).try_for_each(async |_| Ok(())).await?;
         let posts = data.posts.iter().map(|plan| M::items_of(data, plan));
-        let posts = posts.chain([M::items_of_all(data)]).map(|items| {
-            let cosmos = Arc::clone(&cosmos);
-            async move { write(&cosmos, items?).await }
-        });
-        let mut posts = stream::iter(posts).buffer_unordered(N_WRITERS);
-        while posts.try_next().await?.is_some() {
+        let posts = posts.chain([M::items_of_all(data)]).map(async |items| {
+            for (container, partition, item) in items? {
+                let id = item["id"].as_str().context("an item has an id")?;
+                cosmos.container(container).create(&partition, id, &item).await?;
+            }
             // The requests of the load are not measured: the list would only grow.
             endpoint.take_requests();
-        }
-        drop(posts);
+            anyhow::Ok(())
+        });
+        stream::iter(posts).buffer_unordered(N_WRITERS).try_collect::<()>().await?;
         Ok(Self { model, endpoint })
     }
 }
 
-async fn write(cosmos: &Arc<Cosmos>, items: Vec<NewItem>) -> anyhow::Result<()> {
-    for NewItem { container, partition, item } in items {
-        let id = item["id"].as_str().context("an item has an id")?;
-        cosmos.container(container).create(&partition, id, &item).await?;
-    }
-    Ok(())
-}
-
 /// Measures the ten requests of a model, queries first, before the commands add items.
 async fn measured<M: Model>(
-    number: usize,
     max_requests: usize,
-    data: &Arc<DataSet>,
+    data: &DataSet,
     partitions: u32,
 ) -> anyhow::Result<Vec<ModelRow>> {
-    eprintln!("Loading {}", M::NAME);
-    let loaded = Loaded::<M>::new(data, partitions).await?;
+    eprintln!("Loading V{}", M::NUMBER);
+    let Loaded { model, endpoint } = Loaded::<M>::new(data, partitions).await?;
     let mut visitors = Vec::new();
     for n in 0..N_VISITORS {
-        let username = format!("visitor-{n}");
-        let call = ModelCall::CreateUser { username: username.clone() };
-        let user = loaded.model.answer(call).await?;
-        let id = user["id"].as_str().context("a user has an id")?.to_owned();
-        visitors.push(Person { id, username });
+        let visitor = Person { id: format!("visitor-{n}"), username: format!("visitor-{n}") };
+        model.put_user(&visitor).await?;
+        visitors.push(visitor);
     }
-    let mut kinds = RequestKind::ALL;
-    kinds.sort_by_key(|kind| kind.is_command());
     let mut rows = Vec::new();
-    for kind in kinds {
-        eprintln!("Measuring {kind:?} of {}", M::NAME);
-        let mut calls = Calls::new(kind, data, &visitors);
+    for kind in RequestKind::ALL {
+        eprintln!("Measuring {kind:?} of V{}", M::NUMBER);
+        let mut calls = requests::calls(kind, data, &visitors);
         // The SDK reads the container of a query once, and the product caches the names of all visitors.
         let n_before = if kind.is_command() { N_VISITORS } else { 1 };
-        for _ in 0..n_before {
-            loaded.model.answer(calls.next()).await?;
+        for call in calls.by_ref().take(n_before) {
+            model.answer(call).await?;
         }
-        let most = max_requests.min(calls.most().saturating_sub(n_before)).max(1);
         let begin = Instant::now();
         let mut times = Vec::new();
-        let mut request_units = Vec::new();
-        let mut store = [const { Vec::new() }; 4];
-        while times.is_empty() || (times.len() < most && begin.elapsed() < MAX_TIME) {
-            let call = calls.next();
-            loaded.endpoint.take_requests();
+        let mut request_units = 0.0;
+        let mut store = [0.0; 4];
+        for call in calls.take(max_requests) {
+            endpoint.take_requests();
             let start = Instant::now();
-            let (answer, meter) = metered(loaded.model.answer(call)).await;
+            let (answer, meter) = metered(model.answer(call)).await;
             times.push(start.elapsed());
-            answer.with_context(|| format!("{kind:?} of {}", M::NAME))?;
-            request_units.push(meter.request_units());
-            let requests = loaded.endpoint.take_requests();
-            let figures = store_figures(&requests, data.posts.len());
-            store.iter_mut().zip(figures).for_each(|(all, figure)| all.push(figure));
+            answer.with_context(|| format!("{kind:?} of V{}", M::NUMBER))?;
+            request_units += meter.request_units();
+            let figures = store_figures(&endpoint.take_requests(), data.posts.len());
+            store.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
+            if begin.elapsed() > MAX_TIME {
+                break;
+            }
         }
+        let n = number(times.len());
         rows.push(ModelRow {
             kind,
-            model: number,
+            model: M::NUMBER,
             runs: times.len(),
             p50: Sorted::from(times).percentile(50),
-            request_units: mean(request_units),
-            store: store.map(mean),
+            request_units: request_units / n,
+            store: store.map(|sum| sum / n),
         });
     }
     Ok(rows)
@@ -271,7 +241,6 @@ async fn measured<M: Model>(
 
 /// Returns the numbers of requests, logical partitions, physical partitions and loaded items. A request without a
 /// partition key is one to the logical partitions of all posts.
-#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 fn store_figures(requests: &[StoreRequest], n_posts: usize) -> [f64; 4] {
     let mut logical = BTreeSet::new();
     let mut physical = BTreeSet::new();
@@ -292,5 +261,5 @@ fn store_figures(requests: &[StoreRequest], n_posts: usize) -> [f64; 4] {
         logical.retain(|(container, _)| *container != "posts");
     }
     let logical = logical.len() + if is_fan_out { n_posts } else { 0 };
-    [requests.len(), logical, physical.len(), items].map(|count| count as f64)
+    [requests.len(), logical, physical.len(), items].map(number)
 }

@@ -1,24 +1,34 @@
 //! The ten requests of the article, and the users and posts that they are about: chosen at random, and the same
 //! for all models.
 
-use tributary_local::chaos::Random;
-
-use super::data::{DataSet, Person, PostPlan, PostText};
+use super::data::{DataSet, Person, PostPlan, PostText, new_id};
 
 /// A request, in the order of the article's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RequestKind {
+    /// Create a user.
     C1,
+    /// Get a user.
     Q1,
+    /// Create a post.
     C2,
+    /// Get a post.
     Q2,
+    /// List the posts of a user.
     Q3,
+    /// Create a comment.
     C3,
+    /// List the comments on a post.
     Q4,
+    /// Like a post.
     C4,
+    /// List the likes of a post.
     Q5,
+    /// List the newest posts of all.
     Q6,
 }
+
+use RequestKind::{C1, C2, C3, C4, Q1, Q2, Q3, Q4, Q5, Q6};
 
 /// The entries of the article's lists, by its own figures: without usernames a list of comments costs 20.00
 /// request units less and a list of likes 50.00, and a username is one point read of 1. The posts of a user cost
@@ -29,120 +39,82 @@ pub(super) const LIKES: u32 = 50;
 pub(super) const FEED: u32 = 100;
 
 impl RequestKind {
-    pub(super) const ALL: [Self; 10] = {
-        use RequestKind::{C1, C2, C3, C4, Q1, Q2, Q3, Q4, Q5, Q6};
-        [C1, Q1, C2, Q2, Q3, C3, Q4, C4, Q5, Q6]
-    };
+    /// All, queries first.
+    pub(super) const ALL: [Self; 10] = [Q1, Q2, Q3, Q4, Q5, Q6, C1, C2, C3, C4];
 
     pub(super) fn is_command(self) -> bool {
-        matches!(self, Self::C1 | Self::C2 | Self::C3 | Self::C4)
+        matches!(self, C1 | C2 | C3 | C4)
     }
 
     pub(super) fn published(self) -> [f64; 3] {
         match self {
-            Self::C1 => [5.71, 5.71, 5.71],
-            Self::Q1 => [1.0, 1.0, 1.0],
-            Self::C2 => [8.76, 8.76, 8.76],
-            Self::Q2 => [19.54, 1.0, 1.0],
-            Self::Q3 => [619.41, 201.54, 6.46],
-            Self::C3 => [8.57, 15.27, 15.27],
-            Self::Q4 => [27.72, 7.72, 7.72],
-            Self::C4 => [7.05, 14.67, 14.67],
-            Self::Q5 => [58.92, 8.92, 8.92],
-            Self::Q6 => [2063.54, 532.33, 16.97],
+            C1 => [5.71, 5.71, 5.71],
+            Q1 => [1.0, 1.0, 1.0],
+            C2 => [8.76, 8.76, 8.76],
+            Q2 => [19.54, 1.0, 1.0],
+            Q3 => [619.41, 201.54, 6.46],
+            C3 => [8.57, 15.27, 15.27],
+            Q4 => [27.72, 7.72, 7.72],
+            C4 => [7.05, 14.67, 14.67],
+            Q5 => [58.92, 8.92, 8.92],
+            Q6 => [2063.54, 532.33, 16.97],
         }
     }
 }
 
-/// A request with its subjects. A post or user is named by its id.
-pub(super) enum ModelCall {
-    CreateUser { username: String },
-    GetUser(String),
-    CreatePost { author: Person, text: PostText },
-    GetPost(String),
-    ListUserPosts(String),
-    CreateComment { post: String, author: Person, content: String },
-    ListComments(String),
-    LikePost { post: String, liker: Person },
-    ListLikes(String),
-    GetFeed,
+/// A request with its subjects, of which each kind uses its own.
+pub(super) struct ModelCall {
+    pub(super) kind: RequestKind,
+    /// The user that a query names, that C1 creates, or that sends another command.
+    pub(super) user: Person,
+    /// The id of the post.
+    pub(super) post: String,
+    /// The text of a new post; its content is that of a new comment.
+    pub(super) text: PostText,
 }
 
-pub(super) struct Calls<'a> {
+/// Returns the calls of a kind: each visitor in turn, and a user or post for all visitors. The visitors have
+/// liked no post yet, and each likes a post once.
+pub(super) fn calls(
     kind: RequestKind,
-    data: &'a DataSet,
-    /// Users that have liked no post yet: they send the commands.
-    visitors: &'a [Person],
-    random: Random,
-    /// Indexes of the users or posts that the request may name, in a random order.
-    subjects: Vec<usize>,
-    n: usize,
+    data: &DataSet,
+    visitors: &[Person],
+) -> impl Iterator<Item = ModelCall> {
+    let mut random = DataSet::choices(kind as u64);
+    let mut subjects = subjects(kind, data);
+    random.shuffle(&mut subjects);
+    let n_calls = if kind == C4 { subjects.len() * visitors.len() } else { usize::MAX };
+    (0..n_calls).map(move |n| {
+        let subject = subjects[n / visitors.len() % subjects.len()];
+        let user = match kind {
+            C1 => Person { id: new_id(), username: format!("guest-{n}") },
+            Q1 | Q3 => data.users[subject].clone(),
+            _ => visitors[n % visitors.len()].clone(),
+        };
+        let post = data.posts[subject % data.posts.len()].id.clone();
+        ModelCall { kind, user, post, text: data.new_text(&mut random) }
+    })
 }
 
-impl<'a> Calls<'a> {
-    pub(super) fn new(kind: RequestKind, data: &'a DataSet, visitors: &'a [Person]) -> Self {
-        let mut random = data.choices(kind as u64);
-        let mut subjects = subjects(kind, data);
-        random.shuffle(&mut subjects);
-        Self { kind, data, visitors, random, subjects, n: 0 }
-    }
-
-    /// Returns the number of possible calls: a user likes a post once.
-    pub(super) fn most(&self) -> usize {
-        match self.kind {
-            RequestKind::C4 => self.subjects.len() * self.visitors.len(),
-            _ => usize::MAX,
-        }
-    }
-
-    /// Returns the next call: each visitor in turn, and a user or post for all visitors.
-    pub(super) fn next(&mut self) -> ModelCall {
-        let n = self.n;
-        self.n += 1;
-        let visitor = self.visitors[n % self.visitors.len()].clone();
-        let subject = self.subjects[n / self.visitors.len() % self.subjects.len()];
-        let user = || self.data.users[subject].id.clone();
-        let post = || self.data.posts[subject].id.clone();
-        match self.kind {
-            RequestKind::C1 => ModelCall::CreateUser { username: format!("guest-{n}") },
-            RequestKind::Q1 => ModelCall::GetUser(user()),
-            RequestKind::C2 => {
-                let text = self.data.new_text(&mut self.random);
-                ModelCall::CreatePost { author: visitor, text }
-            }
-            RequestKind::Q2 => ModelCall::GetPost(post()),
-            RequestKind::Q3 => ModelCall::ListUserPosts(user()),
-            RequestKind::C3 => {
-                let content = self.data.new_text(&mut self.random).content;
-                ModelCall::CreateComment { post: post(), author: visitor, content }
-            }
-            RequestKind::Q4 => ModelCall::ListComments(post()),
-            RequestKind::C4 => ModelCall::LikePost { post: post(), liker: visitor },
-            RequestKind::Q5 => ModelCall::ListLikes(post()),
-            RequestKind::Q6 => ModelCall::GetFeed,
-        }
-    }
-}
-
-/// Returns the users or posts that a request may name. The article's figures are those of full lists, so these
-/// are the ones with a full list, or all if there are none.
+/// Returns the users (C1, Q1 and Q3) or posts that a request may name. The article's figures are those of full
+/// lists, so these are the ones with a full list, or all if there are none.
 fn subjects(kind: RequestKind, data: &DataSet) -> Vec<usize> {
     let posts_with = |is_full: &dyn Fn(&PostPlan) -> bool| -> Vec<usize> {
         (0..data.posts.len()).filter(|index| is_full(&data.posts[*index])).collect()
     };
     let full = match kind {
-        RequestKind::Q3 => {
+        Q3 => {
             let posts_of = |author| data.posts.iter().filter(|post| post.author == author).count();
             let is_full = |author: &usize| posts_of(*author) >= POSTS_OF_A_USER as usize;
             (0..data.n_authors).filter(is_full).collect()
         }
-        RequestKind::Q4 => posts_with(&|post| post.comments >= COMMENTS),
-        RequestKind::Q5 => posts_with(&|post| post.likes >= LIKES),
+        Q4 => posts_with(&|post| post.comments >= COMMENTS.into()),
+        Q5 => posts_with(&|post| post.likes >= LIKES.into()),
         _ => Vec::new(),
     };
     match kind {
         _ if !full.is_empty() => full,
-        RequestKind::C1 | RequestKind::Q1 | RequestKind::Q3 => (0..data.n_authors).collect(),
+        C1 | Q1 | Q3 => (0..data.n_authors).collect(),
         _ => (0..data.posts.len()).collect(),
     }
 }

@@ -1,19 +1,15 @@
 //! V3: the product, through its HTTP API, in this process: no socket, no Functions host.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use anyhow::{Context, ensure};
 use axum::{Router, body::Body};
-use http::{Method, Request, header};
+use http::{Method, Request};
 use http_body_util::BodyExt;
-use serde::Serialize;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tributary::blog::{
-    model::{
-        Author, Comment, CommentContent, CommentId, Like, Post, PostContent, PostCopy, PostId,
-        PostText, PostsItem, Title, UserId, Username, UsersItem,
-    },
+    model::{Post, PostCopy, UsersItem},
     projections::NewestPosts,
 };
 use tributary_functions::{
@@ -22,18 +18,21 @@ use tributary_functions::{
     cosmos::Cosmos,
     projection::window::{Member, Window, WindowHead, WindowItem},
 };
-use tributary_local::cosmos::ContainersFile;
+use tributary_local::{client::Call, cosmos::ContainersFile};
 
 use super::{
     Model, NewItem,
     data::{DataSet, Person, PostPlan},
-    requests::{COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER},
+    requests::{
+        COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER,
+        RequestKind::{C1, C2, C3, C4, Q1, Q2, Q3, Q4, Q5, Q6},
+    },
 };
 
 pub(super) struct V3(Router);
 
 impl Model for V3 {
-    const NAME: &'static str = "V3";
+    const NUMBER: usize = 3;
 
     fn containers() -> anyhow::Result<ContainersFile> {
         ContainersFile::parse(include_str!("../../../../infra/containers.json"))
@@ -44,84 +43,59 @@ impl Model for V3 {
         Ok(Self(app.into_handler().into_router()?))
     }
 
-    /// Each comment and like was counted in turn, so the post has a version for each.
     fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
-        let id = PostId::parse(plan.id.clone())?;
-        let mut post = Post { version: 1, ..post_of(data, plan)? };
-        let mut items = Vec::new();
-        for new in data.comments(plan) {
-            post.version += 1;
-            let author = author_of(&new.author)?;
-            let content = CommentContent::parse(new.content)?;
-            let comment = CommentId::parse(new.id)?;
-            let mut comment = Comment::new(&id, comment, &author, &content, new.created);
-            comment.post_version = post.version;
-            items.push(item("posts", &plan.id, &PostsItem::Comment(comment))?);
-        }
-        for new in data.likes(plan) {
-            post.version += 1;
-            let mut like = Like::new(&id, &author_of(&new.liker)?, new.created);
-            like.post_version = post.version;
-            items.push(item("posts", &plan.id, &PostsItem::Like(like))?);
-        }
-        let copy = PostCopy::for_users(&post);
-        items.push(item("users", &data.author(plan).id, &UsersItem::Post(copy))?);
-        items.push(item("posts", &plan.id, &PostsItem::Post(post))?);
+        let posts = items_in_posts(data, plan);
+        let copy = UsersItem::Post(PostCopy::for_users(&post_among(&posts)?));
+        let mut items = vec![("users", data.author(plan).id.clone(), serde_json::to_value(copy)?)];
+        items.extend(posts.into_iter().map(|item| ("posts", plan.id.clone(), item)));
         Ok(items)
     }
 
     fn items_of_all(data: &DataSet) -> anyhow::Result<Vec<NewItem>> {
         let mut newest: Vec<&PostPlan> = data.posts.iter().collect();
-        newest.sort_unstable_by_key(|post| std::cmp::Reverse(post.created()));
+        newest.sort_unstable_by_key(|post| Reverse(post.created()));
         let partition = NewestPosts::PARTITION;
         let capacity = NewestPosts::CAPACITY as usize;
-        newest.truncate(capacity);
+        let item = |item: Value| ("feed", partition.to_owned(), item);
         let mut items = Vec::new();
         let mut head = WindowHead::default();
-        for plan in newest {
-            let post = post_of(data, plan)?;
+        for plan in newest.into_iter().take(capacity) {
+            let post = post_among(&items_in_posts(data, plan))?;
             let creation_date = post.public.creation_date;
             head = head.admit(Member { creation_date, id: post.public.id.clone() }, capacity);
             let copy = WindowItem::new(partition, PostCopy::for_feed(&post));
-            items.push(item("feed", partition, &copy)?);
+            items.push(item(serde_json::to_value(copy)?));
         }
-        items.push(item("feed", partition, &WindowItem::new(partition, head))?);
+        items.push(item(serde_json::to_value(WindowItem::new(partition, head))?));
         Ok(items)
     }
 
-    async fn put_user(&self, person: &Person) -> anyhow::Result<Value> {
-        let path = format!("/api/users/{}", person.id);
-        self.call(Method::PUT, &path, Some(json!({"username": person.username}))).await
+    async fn put_user(&self, Person { id, username }: &Person) -> anyhow::Result<Value> {
+        self.call(Call::put(format!("/api/users/{id}"), json!({"username": username}))).await
     }
 
     async fn answer(&self, call: ModelCall) -> anyhow::Result<Value> {
-        let list = |path: String, limit| (Method::GET, format!("{path}?limit={limit}"), None);
-        let (method, path, body) = match call {
-            ModelCall::CreateUser { username } => {
-                (Method::POST, "/api/users".to_owned(), Some(json!({"username": username})))
+        let ModelCall { kind, user: Person { id: user, username }, post, text } = call;
+        let get = |path: String| Call::get(format!("/api/{path}"));
+        let call = match kind {
+            C1 => Call::post("/api/users", json!({"username": username})),
+            Q1 => get(format!("users/{user}")),
+            C2 => {
+                let body = json!({"userId": user, "title": text.title, "content": text.content});
+                Call::post("/api/posts", body)
             }
-            ModelCall::GetUser(user) => (Method::GET, format!("/api/users/{user}"), None),
-            ModelCall::CreatePost { author, text } => {
-                let body =
-                    json!({"userId": author.id, "title": text.title, "content": text.content});
-                (Method::POST, "/api/posts".to_owned(), Some(body))
+            Q2 => get(format!("posts/{post}")),
+            Q3 => get(format!("users/{user}/posts?limit={POSTS_OF_A_USER}")),
+            C3 => {
+                let body = json!({"userId": user, "content": text.content});
+                Call::post(format!("/api/posts/{post}/comments"), body)
             }
-            ModelCall::GetPost(post) => (Method::GET, format!("/api/posts/{post}"), None),
-            ModelCall::ListUserPosts(user) => {
-                list(format!("/api/users/{user}/posts"), POSTS_OF_A_USER)
-            }
-            ModelCall::CreateComment { post, author, content } => {
-                let body = json!({"userId": author.id, "content": content});
-                (Method::POST, format!("/api/posts/{post}/comments"), Some(body))
-            }
-            ModelCall::ListComments(post) => list(format!("/api/posts/{post}/comments"), COMMENTS),
-            ModelCall::LikePost { post, liker } => {
-                (Method::PUT, format!("/api/posts/{post}/likes/{}", liker.id), None)
-            }
-            ModelCall::ListLikes(post) => list(format!("/api/posts/{post}/likes"), LIKES),
-            ModelCall::GetFeed => list("/api/feed".to_owned(), FEED),
+            Q4 => get(format!("posts/{post}/comments?limit={COMMENTS}")),
+            C4 => Call::new(Method::PUT, format!("/api/posts/{post}/likes/{user}")),
+            Q5 => get(format!("posts/{post}/likes?limit={LIKES}")),
+            Q6 => get(format!("feed?limit={FEED}")),
         };
-        let mut answer = self.call(method, &path, body).await?;
+        let mut answer = self.call(call).await?;
         Ok(match answer["items"].take() {
             Value::Null => answer,
             items => items,
@@ -130,13 +104,14 @@ impl Model for V3 {
 }
 
 impl V3 {
-    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
-        let mut request = Request::builder().method(&method).uri(path);
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+    async fn call(&self, call: Call) -> anyhow::Result<Value> {
+        let Call { method, path, headers, body } = call;
+        let mut request = Request::builder().method(&method).uri(&path);
+        for (name, value) in headers {
+            request = request.header(name, value);
         }
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let Ok(response) = self.0.clone().oneshot(request.body(body)?).await;
+        let request = request.body(body.map_or_else(Body::empty, Body::from))?;
+        let Ok(response) = self.0.clone().oneshot(request).await;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();
         let text = String::from_utf8_lossy(&body);
@@ -145,33 +120,25 @@ impl V3 {
     }
 }
 
-fn item(
-    container: &'static str,
-    partition: &str,
-    item: &impl Serialize,
-) -> anyhow::Result<NewItem> {
-    Ok(NewItem::new(container, partition, serde_json::to_value(item)?))
+/// Returns a post, its comments and its likes, of users that were never renamed. Each comment and like was counted
+/// in turn, so the post has a version for each.
+fn items_in_posts(data: &DataSet, plan: &PostPlan) -> Vec<Value> {
+    let mut items = data.items_of(plan);
+    let n_items = items.len();
+    for (n, item) in items.iter_mut().enumerate() {
+        item["usernameVersion"] = 1.into();
+        match n {
+            0 => item["version"] = n_items.into(),
+            _ => item["postVersion"] = (n + 1).into(),
+        }
+        if item["type"] == "like" {
+            item["id"] = format!("like:{}", item["userId"].as_str().unwrap_or_default()).into();
+        }
+    }
+    items
 }
 
-/// Returns a post after all its comments and likes.
-fn post_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Post> {
-    let author = author_of(data.author(plan))?;
-    let text = data.text_of(plan);
-    let text = PostText {
-        user_id: author.user_id.clone(),
-        title: Title::parse(text.title)?,
-        content: PostContent::parse(text.content)?,
-    };
-    let id = PostId::parse(plan.id.clone())?;
-    let mut post = Post::new(id, &text, &author).created_at(plan.created());
-    post.public.comment_count = plan.comments.into();
-    post.public.like_count = plan.likes.into();
-    post.version = 1 + u64::from(plan.comments) + u64::from(plan.likes);
-    Ok(post)
-}
-
-/// Returns a user that has never been renamed.
-fn author_of(person: &Person) -> anyhow::Result<Author> {
-    let user_id = UserId::parse(person.id.clone())?;
-    Ok(Author { user_id, username: Username::parse(person.username.clone())?, version: 1 })
+fn post_among(items: &[Value]) -> anyhow::Result<Post> {
+    let post = items.first().context("the post is the first of its items")?;
+    Ok(serde_json::from_value(post.clone())?)
 }

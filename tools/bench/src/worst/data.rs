@@ -1,6 +1,6 @@
 //! A store whose items are as large as the API accepts them, and more of them than a page shows.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use anyhow::ensure;
 use http::Method;
@@ -36,12 +36,9 @@ pub(super) struct Data {
 
 impl Data {
     /// Fills the store through the API, with all copies, and reads the ids.
-    pub(super) async fn make(
-        world: &BenchWorld,
-        executable: Option<&Path>,
-    ) -> anyhow::Result<Self> {
+    pub(super) async fn make(world: &BenchWorld) -> anyhow::Result<Self> {
         let now = Timestamp::now();
-        let handler = MeasuredHandler::ready_on(&world.app, executable).await?;
+        let handler = MeasuredHandler::ready_on(&world.app).await?;
         let connection = &handler.connection;
         for (what, step) in steps(now) {
             eprintln!("Making {what}: {} requests", step.len());
@@ -80,33 +77,31 @@ async fn ids(connection: &Connection, path: &str, fields: &[&str]) -> anyhow::Re
     let items = list["items"].as_array().into_iter().flatten();
     let part = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
     let id = |item| fields.iter().map(|field| part(item, field)).collect::<Vec<_>>().join("/");
-    Ok(items.map(id).collect())
+    let ids: Vec<String> = items.map(id).collect();
+    ensure!(!ids.is_empty(), "{path} has no items");
+    Ok(ids)
 }
 
 fn steps(now: Timestamp) -> Vec<(&'static str, Vec<Call>)> {
     let many = |call: &dyn Fn(usize) -> Call| (0..MORE_THAN_A_PAGE).map(call).collect::<Vec<_>>();
-    let product = |category, n| put(product_path(category, n), product_body(n, "Product"));
-    let large = |n| put(post_path(&large_post(n)), large_post_body());
+    let product = |category, n| Call::put(product_path(category, n), product_body(n, "Product"));
+    let large = |n| Call::put(post_path(&large_post(n)), large_post_body());
     let mut products = many(&|n| product(0, n));
     products.extend((1..MAX_PARTS).map(|n| product(n, n)));
     vec![
-        ("users", many(&|n| put(user_path(n), user_body(n)))),
-        ("posts", many(&|n| put(post_path(&id("post", n)), post_body(n)))),
+        ("users", many(&|n| Call::put(user_path(n), user_body(n)))),
+        ("posts", many(&|n| Call::put(post_path(&id("post", n)), post_body(n)))),
         ("posts of 512 KiB", (0..LARGE_POSTS).map(large).collect()),
         ("comments", many(&|n| comment(0, n))),
         ("likes", many(&|n| Call::new(Method::PUT, like_path(0, n)))),
-        ("categories", many(&|n| put(label_path("categories", n), label(n)))),
-        ("tags", many(&|n| put(label_path("tags", n), label(n)))),
+        ("categories", many(&|n| Call::put(label_path("categories", n), label(n)))),
+        ("tags", many(&|n| Call::put(label_path("tags", n), label(n)))),
         ("products", products),
-        ("customers", many(&|n| put(customer_path(n), customer_body(n)))),
+        ("customers", many(&|n| Call::put(customer_path(n), customer_body(n)))),
         ("orders", many(&|n| order(0).key(format!("order {n}")))),
         ("large news", many(&|n| post_news(large_news_item(now, n)))),
         ("months of news", (0..PROVIDERS).map(|n| old_news(now, n)).collect()),
     ]
-}
-
-pub(super) fn put(path: String, body: Value) -> Call {
-    Call::new(Method::PUT, path).json(body)
 }
 
 pub(super) fn wide(characters: usize) -> String {
@@ -157,7 +152,7 @@ pub(super) fn large_post_body() -> Value {
 /// Returns the request for the largest comment of a user on a large post.
 pub(super) fn comment(post: usize, user: usize) -> Call {
     let body = json!({"userId": id("u", user), "content": largest(user, 10_000)});
-    Call::new(Method::POST, format!("/api/posts/{}/comments", large_post(post))).json(body)
+    Call::post(format!("/api/posts/{}/comments", large_post(post)), body)
 }
 
 pub(super) fn like_path(post: usize, user: usize) -> String {
@@ -209,12 +204,11 @@ pub(super) fn order(customer: usize) -> Call {
     let line =
         |n: usize| json!({"productId": id("p", n), "categoryId": id("l", n), "quantity": 1_000});
     let lines: Vec<Value> = (0..MAX_PARTS).map(line).collect();
-    Call::new(Method::POST, format!("{}/orders", customer_path(customer)))
-        .json(json!({"items": lines}))
+    Call::post(format!("{}/orders", customer_path(customer)), json!({"items": lines}))
 }
 
 pub(super) fn post_news(item: Value) -> Call {
-    Call::new(Method::POST, "/api/news/items").json(item)
+    Call::post("/api/news/items", item)
 }
 
 /// Returns an item at all limits, some hours old.
@@ -248,7 +242,7 @@ pub(super) fn news_item(now: Timestamp, provider: usize, months: usize, number: 
 }
 
 pub(super) fn batch(items: &[Value]) -> Call {
-    Call::new(Method::POST, "/api/news/items/batch").json(json!({"items": items}))
+    Call::post("/api/news/items/batch", json!({"items": items}))
 }
 
 fn old_news(now: Timestamp, provider: usize) -> Call {

@@ -13,11 +13,10 @@
 mod data;
 mod requests;
 
-use std::{cmp::Reverse, collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use anyhow::{Context as _, ensure};
-use http::{Method, StatusCode};
-
+use http::StatusCode;
 use serde_json::Value;
 use tributary_local::client::Reply;
 
@@ -28,18 +27,6 @@ use crate::{
     report::{Table, mebibytes},
     world::BenchWorld,
 };
-
-/// The functions, and the build.
-#[derive(Debug, clap::Args)]
-pub(crate) struct WorstOptions {
-    /// The functions to measure; without it all.
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    functions: Vec<String>,
-
-    /// The handler's executable; without it the one beside this program.
-    #[arg(long, value_name = "PATH")]
-    handler: Option<PathBuf>,
-}
 
 /// The memory that one request may add to the process, in MiB: the reservation of all large requests
 /// together (`Admission__MemoryMiB`), and as much again for memory that the allocator keeps.
@@ -61,17 +48,12 @@ struct Worst {
     dearest: String,
 }
 
-pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
+pub(crate) async fn run() -> anyhow::Result<()> {
     let world = BenchWorld::with_partitions(4).await?;
-    let executable = options.handler.as_deref();
-    let data = Data::make(&world, executable).await?;
-    let mut functions = requests::functions()?;
-    let is_wanted = |name| options.functions.iter().any(|known| known == name);
-    functions.retain(|function| options.functions.is_empty() || is_wanted(function.name));
-    let mut functions: Vec<_> = functions.into_iter().enumerate().collect();
-    // Queries first and parents last, since deletes remove the items of other requests.
-    functions.sort_by_key(|(_, function)| (order(&function.method), Reverse(function.route.len())));
-
+    let description = tributary::program().describe()?;
+    let mut unmeasured: BTreeMap<_, _> =
+        description.http_functions().map(|function| (function.name, function.limits)).collect();
+    let data = Data::make(&world).await?;
     let mut table = Table::new([
         "function",
         "accepted",
@@ -84,40 +66,30 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
         "the dearest",
     ]);
     let mut above = Vec::new();
-    let mut rows = BTreeMap::new();
-    for (place, function) in functions {
-        eprintln!("{}", function.name);
-        let candidates = requests::candidates(&data, function.name);
-        let candidates = candidates.with_context(|| {
-            format!("tools/bench/src/worst/requests.rs has no requests of {}", function.name)
-        })?;
+    for (function, requests) in requests::all(&data) {
+        eprintln!("{function}");
+        let limits = unmeasured.remove(function);
+        let limits = limits.with_context(|| format!("there is no function {function}"))?;
         let mut app = world.app.clone();
-        for (name, value) in requests::settings(function.name) {
+        for (name, value) in requests::settings(function) {
             app.settings.set(*name, *value);
         }
-        let mut handler = MeasuredHandler::ready_on(&app, executable).await?;
+        let mut handler = MeasuredHandler::ready_on(&app).await?;
         let idle_kib = handler.process.memory()?.resident;
-        let mut worst = worst_of(&mut handler, candidates).await?;
+        let mut worst = worst_of(&mut handler, requests).await?;
         worst.memory_kib = handler.process.peak()?.saturating_sub(idle_kib);
         handler.stop().await?;
-        ensure!(
-            worst.accepted > 0,
-            "no request of {} was accepted: {:?}",
-            function.name,
-            worst.failed
-        );
-        let limits = function.limits;
-        let limit_ms = limits.time.as_secs_f64() * 1_000.0;
+        ensure!(worst.accepted > 0, "no request of {function} was accepted: {:?}", worst.failed);
         let is_above = worst.store_requests > limits.store_requests
             || worst.request_units > f64::from(limits.request_units)
-            || worst.milliseconds > limit_ms
+            || worst.milliseconds > limits.time.as_secs_f64() * 1_000.0
             || worst.memory_kib > MAX_MEMORY_MIB * 1_024
             || !worst.failed.is_empty();
         if is_above {
-            above.push(format!("{}: {} {:?}", function.name, worst.dearest, worst.failed));
+            above.push(format!("{function}: {} {:?}", worst.dearest, worst.failed));
         }
-        let row = [
-            function.name.to_owned(),
+        table.row([
+            function.to_owned(),
             worst.accepted.to_string(),
             worst.refused.to_string(),
             worst.store_requests.to_string(),
@@ -126,19 +98,13 @@ pub(crate) async fn run(options: &WorstOptions) -> anyhow::Result<()> {
             mebibytes(worst.memory_kib),
             (worst.answer_bytes / 1_000).to_string(),
             worst.dearest,
-        ];
-        rows.insert(place, row);
-    }
-    for row in rows.into_values() {
-        table.row(row);
+        ]);
     }
     println!("{}\n\n{table}", machine::line());
+    let unmeasured: Vec<_> = unmeasured.keys().collect();
+    ensure!(unmeasured.is_empty(), "worst/requests.rs has no requests of {unmeasured:?}");
     ensure!(above.is_empty(), "above a limit, or failed:\n{}", above.join("\n"));
     Ok(())
-}
-
-fn order(method: &Method) -> usize {
-    [Method::GET, Method::PUT, Method::POST].iter().position(|known| known == method).unwrap_or(3)
 }
 
 /// Sends the requests of a function, one after the other, and then those with the cursors of their
@@ -153,8 +119,8 @@ async fn worst_of(
     while let Some(candidate) = candidates.get(next).cloned() {
         next += 1;
         let id = format!("worst-{next}");
-        let reply = handler.connection.send(&candidate.call, &id).await?;
-        worst.add(&candidate, &reply, &handler.answered(&id).await?);
+        let reply = handler.connection.send(&candidate.1, &id).await?;
+        worst.add(&candidate.0, &reply, &handler.answered(&id).await?);
         if let Some(cursor) = reply.json()["nextCursor"].as_str()
             && cursors < MAX_CURSORS
         {
@@ -167,7 +133,7 @@ async fn worst_of(
 
 impl Worst {
     /// Adds a request with its answer and its line of the handler's log.
-    fn add(&mut self, CostlyRequest { what, .. }: &CostlyRequest, reply: &Reply, line: &Value) {
+    fn add(&mut self, what: &String, reply: &Reply, line: &Value) {
         let status = reply.status;
         let store_requests = line["store.requests"].as_u64().unwrap_or_default();
         let request_units = line["request_charge_ru"].as_f64().unwrap_or_default();

@@ -3,7 +3,6 @@
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::Method;
 use serde_json::{Value, json};
-use tributary_functions::http::HttpFunction;
 use tributary_local::client::Call;
 
 use super::data::{
@@ -12,16 +11,11 @@ use super::data::{
     post_news, post_path, product_body, product_path, user_body, user_path, wide,
 };
 
-/// A request, and its special property.
-#[derive(Clone)]
-pub(super) struct CostlyRequest {
-    pub(super) what: String,
-    pub(super) call: Call,
-}
+/// The special property of a request, and the request.
+pub(super) type CostlyRequest = (String, Call);
 
-pub(super) fn functions() -> anyhow::Result<Vec<HttpFunction>> {
-    Ok(tributary::program().describe()?.http_functions().cloned().collect())
-}
+/// A function and its requests.
+type OfFunction = (&'static str, Vec<CostlyRequest>);
 
 /// Returns settings with which a function has more work than with the defaults: runs move younger
 /// items, and have no pace.
@@ -34,184 +28,228 @@ pub(super) fn settings(function: &str) -> &'static [(&'static str, &'static str)
     }
 }
 
+/// Returns the requests of all functions: queries first and parents last, since deletes remove the items
+/// of other requests.
+pub(super) fn all(data: &Data) -> Vec<OfFunction> {
+    [queries(data), puts(), posts(data), deletes(data)].concat()
+}
+
 /// The values of a list's `limit`; without text it is left out.
 const LIMITS: &[&str] = &["", "1", "100"];
 
-/// Returns the requests of a function, or `None` for a function that is unknown here.
-pub(super) fn candidates(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
+fn queries(data: &Data) -> Vec<OfFunction> {
     let large = post_path(&large_post(0));
     let customer = customer_path(0);
-    let list = |path: &str| combined(path, &[("limit", LIMITS)]);
-    let ask = |what, path: String| vec![candidate(what, Call::get(path))];
-    Some(match function {
-        "GetUser" => ask("the longest name", user_path(0)),
-        "ListUserPosts" => list(&format!("{}/posts", user_path(0))),
-        "GetPost" => ask("a post of 512 KiB", large),
-        "GetFeed" => list("/api/feed"),
-        "ListComments" => list(&format!("{large}/comments")),
-        "ListLikes" => list(&format!("{large}/likes")),
-        "GetComment" => ask(
+    let get = |function, what, path| of(function, [(what, Call::get(path))]);
+    let list = |function, path: String| (function, combined(&path, &[("limit", LIMITS)]));
+    let far_item = format!("/api/news/items/p1_2020-01/{}", "0".repeat(32));
+    vec![
+        get("GetUser", "the longest name", user_path(0)),
+        list("ListUserPosts", format!("{}/posts", user_path(0))),
+        get("GetPost", "a post of 512 KiB", large.clone()),
+        list("GetFeed", "/api/feed".into()),
+        list("ListComments", format!("{large}/comments")),
+        list("ListLikes", format!("{large}/likes")),
+        get(
+            "GetComment",
             "a comment of 10,000 characters, of a post of 512 KiB",
-            format!("{large}/comments/{}", data.comments.last()?),
+            format!("{large}/comments/{}", data.comments[0]),
         ),
-        "GetLike" => ask("a like of a post of 512 KiB", like_path(0, 1)),
-        "GetCategory" => ask("the longest name", label_path("categories", 1)),
-        "GetTag" => ask("the longest name", label_path("tags", 1)),
-        "ListCategories" => list("/api/categories"),
-        "ListTags" => list("/api/tags"),
-        "GetProduct" => ask("the longest texts and 50 tags", product_path(0, 1)),
-        "ListProducts" => list(&format!("{}/products", label_path("categories", 0))),
-        "GetCustomer" => combined(&customer, &[("include", &["", "orders"])]),
-        "ListOrders" => list(&format!("{customer}/orders")),
-        "GetOrder" => ask("50 products", format!("{customer}/orders/{}", data.orders.last()?)),
-        "GetTopCustomers" => combined(
-            "/api/reports/top-customers",
-            &[("limit", LIMITS), ("source", &["", "query", "leaderboard"])],
+        get("GetLike", "a like of a post of 512 KiB", like_path(0, 1)),
+        get("GetCategory", "the longest name", label_path("categories", 1)),
+        get("GetTag", "the longest name", label_path("tags", 1)),
+        list("ListCategories", "/api/categories".into()),
+        list("ListTags", "/api/tags".into()),
+        get("GetProduct", "the longest texts and 50 tags", product_path(0, 1)),
+        list("ListProducts", format!("{}/products", label_path("categories", 0))),
+        ("GetCustomer", combined(&customer, &[("include", &["", "orders"])])),
+        list("ListOrders", format!("{customer}/orders")),
+        get("GetOrder", "50 products", format!("{customer}/orders/{}", data.orders[0])),
+        (
+            "GetTopCustomers",
+            combined(
+                "/api/reports/top-customers",
+                &[("limit", LIMITS), ("source", &["", "query", "leaderboard"])],
+            ),
         ),
-        "ListNewsItems" => news_lists(data, "/api/news/items", &[""]),
-        "SearchNews" => news_lists(data, "/api/news/search", &["river", "no%20item%20has%20this"]),
-        "GetNewsItem" => {
-            let known = format!("/api/news/items/{}", data.news.last()?);
-            let far = format!("/api/news/items/p1_2020-01/{}", "0".repeat(32));
-            [ask("an item at all limits", known), ask("an unknown item", far)].concat()
-        }
-        "ListDeadLetters" => combined(
-            "/api/dead-letters",
-            &[("limit", LIMITS), ("function", &["", "HomeFeed", "PostsIntegrity"])],
+        ("ListNewsItems", news_lists(data, "/api/news/items", &[""])),
+        ("SearchNews", news_lists(data, "/api/news/search", &["river", "no%20item%20has%20this"])),
+        of(
+            "GetNewsItem",
+            [
+                ("an item at all limits", Call::get(format!("/api/news/items/{}", data.news[0]))),
+                ("an unknown item", Call::get(far_item)),
+            ],
         ),
-        "GetDeadLetter" => ask("an item of 500 KB", dead_letter(data, 0)?),
-        "ListCosts" => ask("all records", "/api/costs".into()),
-        "GetOpenApi" => ask("the whole document", "/api/openapi.json".into()),
-        _ => commands(data, function)?,
-    })
+        (
+            "ListDeadLetters",
+            combined(
+                "/api/dead-letters",
+                &[("limit", LIMITS), ("function", &["", "HomeFeed", "PostsIntegrity"])],
+            ),
+        ),
+        get("GetDeadLetter", "an item of 500 KB", dead_letter(data, 0)),
+        get("ListCosts", "all records", "/api/costs".into()),
+        get("GetOpenApi", "the whole document", "/api/openapi.json".into()),
+    ]
 }
 
 /// The number of an item that is not there.
 const NEW: usize = MORE_THAN_A_PAGE + 1;
 
-fn commands(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
-    Some(match function {
-        "CreateUser" => vec![post("the longest name", "/api/users", user_body(NEW))],
-        "PutUser" => {
-            let new = put("a new user", user_path(NEW + 1), user_body(NEW + 1));
-            let renamed = |n| put("a repeated rename", user_path(0), user_body(NEW + n));
-            [vec![new], (10..18).map(renamed).collect()].concat()
-        }
-        "CreatePost" => vec![post("a post of 512 KiB", "/api/posts", large_post_body())],
-        "PutPost" => {
-            let mut edited = large_post_body();
-            edited["title"] = "Edited".into();
-            vec![
-                put("a new post of 512 KiB", post_path(&large_post(90)), large_post_body()),
-                put("an edit of 512 KiB", post_path(&large_post(1)), edited),
-            ]
-        }
-        "CreateComment" => {
-            let on_large = comment(0, 1);
-            let what = "a comment of 10,000 characters on a post of 512 KiB";
-            vec![candidate(what, on_large.clone()), candidate(what, on_large.key("key"))]
-        }
-        "LikePost" => {
-            let like = |what| candidate(what, Call::new(Method::PUT, like_path(1, 1)));
-            vec![like("a like of a post of 512 KiB"), like("the same like again")]
-        }
-        "UnlikePost" => vec![delete("a like of a post of 512 KiB", like_path(0, 2))],
-        "DeleteComment" => {
-            let path = format!("{}/comments/{}", post_path(&large_post(0)), data.comments.first()?);
-            vec![delete("a comment on a post of 512 KiB", path)]
-        }
-        "DeletePost" => vec![
-            delete("a post of 512 KiB", post_path(&large_post(2))),
-            delete("a post with 120 comments and likes", post_path(&large_post(0))),
-        ],
-        "PutCategory" | "PutTag" => vec![
-            put("a new name", label_path(labels(function), NEW), label(NEW)),
-            put("a rename", label_path(labels(function), 0), label(NEW + 1)),
-        ],
-        "DeleteCategory" | "DeleteTag" => vec![
-            delete("in use by 120 products", label_path(labels(function), 0)),
-            delete("not in use", label_path(labels(function), MORE_THAN_A_PAGE - 1)),
-        ],
-        "PutProduct" => {
-            let all = "the longest texts and 50 tags";
-            vec![
-                put(all, product_path(0, NEW), product_body(NEW, "New")),
-                put(all, product_path(0, 0), product_body(0, "Edited")),
-            ]
-        }
-        "MoveProduct" => {
-            let path = format!("{}/move", product_path(0, 100));
-            vec![post("the longest texts and 50 tags", &path, json!({"categoryId": id("l", 1)}))]
-        }
-        "DeleteProduct" => vec![delete("the longest texts and 50 tags", product_path(0, 101))],
-        _ => other_commands(data, function)?,
-    })
+fn puts() -> Vec<OfFunction> {
+    let mut edited = large_post_body();
+    edited["title"] = "Edited".into();
+    let like = Call::new(Method::PUT, like_path(1, 1));
+    let renames = (10..18)
+        .map(|n| ("a repeated rename".to_owned(), Call::put(user_path(0), user_body(NEW + n))));
+    let mut users =
+        vec![("a new user".to_owned(), Call::put(user_path(NEW + 1), user_body(NEW + 1)))];
+    users.extend(renames);
+    let labels = |function, kind| {
+        let [new, renamed] =
+            [(NEW, NEW), (0, NEW + 1)].map(|(n, name)| Call::put(label_path(kind, n), label(name)));
+        of(function, [("a new name", new), ("a rename", renamed)])
+    };
+    let product = |n, name| {
+        ("the longest texts and 50 tags", Call::put(product_path(0, n), product_body(n, name)))
+    };
+    let customer = |n, name| {
+        ("10 addresses of the longest texts", Call::put(customer_path(n), customer_body(name)))
+    };
+    let password = Call::put(format!("{}/password", customer_path(0)), password());
+    vec![
+        ("PutUser", users),
+        of(
+            "PutPost",
+            [
+                ("a new post of 512 KiB", Call::put(post_path(&large_post(90)), large_post_body())),
+                ("an edit of 512 KiB", Call::put(post_path(&large_post(1)), edited)),
+            ],
+        ),
+        of(
+            "LikePost",
+            [("a like of a post of 512 KiB", like.clone()), ("the same like again", like)],
+        ),
+        labels("PutCategory", "categories"),
+        labels("PutTag", "tags"),
+        of("PutProduct", [product(NEW, "New"), product(0, "Edited")]),
+        of("PutCustomer", [customer(NEW, NEW), customer(0, NEW + 1)]),
+        of("PutPassword", [("128 characters", password)]),
+    ]
 }
 
-fn labels(function: &str) -> &'static str {
-    if function.ends_with("Tag") { "tags" } else { "categories" }
+fn password() -> Value {
+    json!({"password": wide(128)})
 }
 
-fn other_commands(data: &Data, function: &str) -> Option<Vec<CostlyRequest>> {
-    let password = json!({"password": wide(128)});
-    Some(match function {
-        "PutCustomer" => {
-            let all = "10 addresses of the longest texts";
-            vec![
-                put(all, customer_path(NEW), customer_body(NEW)),
-                put(all, customer_path(0), customer_body(NEW + 1)),
-            ]
-        }
-        "PutPassword" => {
-            vec![put("128 characters", format!("{}/password", customer_path(0)), password)]
-        }
-        "VerifyPassword" => {
-            let path = format!("{}/password/verify", customer_path(0));
-            vec![post("the right password", &path, password)]
-        }
-        "CreateOrder" => vec![
-            candidate("50 products of 50 categories", order(0)),
-            candidate("the same order again", order(0).key("order 0")),
-        ],
-        "DeleteOrder" => {
-            let path = format!("{}/orders/{}", customer_path(0), data.orders.first()?);
-            vec![delete("50 products", path)]
-        }
-        "PostNewsItem" => {
-            let new = post_news(large_news_item(data.now, 100_000));
-            let mut moved = large_news_item(data.now, 3);
-            moved["publishedDate"] = news_item(data.now, 0, 20, 0)["publishedDate"].clone();
-            vec![
-                candidate("a new item at all limits", new),
-                candidate("another date for an item at all limits", post_news(moved)),
-            ]
-        }
-        "PostNewsItems" => batches(data),
-        "MigrateNews" => runs("/api/news/migrate"),
-        "ArchiveNews" => runs("/api/news/archive"),
-        "ReplayDeadLetter" => {
-            let path = format!("{}/replay", dead_letter(data, 1)?);
-            vec![candidate("an item of 500 KB", Call::new(Method::POST, path))]
-        }
-        "DeleteDeadLetter" => vec![delete("an item of 500 KB", dead_letter(data, 2)?)],
-        _ => return None,
-    })
+fn posts(data: &Data) -> Vec<OfFunction> {
+    let comment = comment(0, 1);
+    let on_large = "a comment of 10,000 characters on a post of 512 KiB";
+    let to_category = json!({"categoryId": id("l", 1)});
+    let run = |path| Call::new(Method::POST, path);
+    // A run with work, by `settings`, and one after it.
+    let runs = |path| [("everything due, at no pace", run(path)), ("again", run(path))];
+    let mut moved = large_news_item(data.now, 3);
+    moved["publishedDate"] = news_item(data.now, 0, 20, 0)["publishedDate"].clone();
+    vec![
+        of("CreateUser", [("the longest name", Call::post("/api/users", user_body(NEW)))]),
+        of("CreatePost", [("a post of 512 KiB", Call::post("/api/posts", large_post_body()))]),
+        of("CreateComment", [(on_large, comment.clone()), (on_large, comment.key("key"))]),
+        of(
+            "MoveProduct",
+            [(
+                "the longest texts and 50 tags",
+                Call::post(format!("{}/move", product_path(0, 100)), to_category),
+            )],
+        ),
+        of(
+            "VerifyPassword",
+            [(
+                "the right password",
+                Call::post(format!("{}/password/verify", customer_path(0)), password()),
+            )],
+        ),
+        of(
+            "CreateOrder",
+            [
+                ("50 products of 50 categories", order(0)),
+                ("the same order again", order(0).key("order 0")),
+            ],
+        ),
+        of("PostNewsItems", batches(data)),
+        of("MigrateNews", runs("/api/news/migrate")),
+        of("ArchiveNews", runs("/api/news/archive")),
+        of(
+            "PostNewsItem",
+            [
+                ("a new item at all limits", post_news(large_news_item(data.now, 100_000))),
+                ("another date for an item at all limits", post_news(moved)),
+            ],
+        ),
+        of(
+            "ReplayDeadLetter",
+            [("an item of 500 KB", Call::new(Method::POST, dead_letter(data, 1) + "/replay"))],
+        ),
+    ]
+}
+
+fn deletes(data: &Data) -> Vec<OfFunction> {
+    let one = |function, what, path| of(function, [(what, Call::delete(path))]);
+    let large = |n| post_path(&large_post(n));
+    let labels = |function, kind| {
+        let unused = MORE_THAN_A_PAGE - 1;
+        let [used, unused] = [0, unused].map(|n| Call::delete(label_path(kind, n)));
+        of(function, [("in use by 120 products", used), ("not in use", unused)])
+    };
+    vec![
+        one("UnlikePost", "a like of a post of 512 KiB", like_path(0, 2)),
+        one(
+            "DeleteComment",
+            "a comment on a post of 512 KiB",
+            format!("{}/comments/{}", large(0), data.comments[0]),
+        ),
+        one("DeleteProduct", "the longest texts and 50 tags", product_path(0, 101)),
+        one(
+            "DeleteOrder",
+            "50 products",
+            format!("{}/orders/{}", customer_path(0), data.orders[0]),
+        ),
+        one("DeleteDeadLetter", "an item of 500 KB", dead_letter(data, 2)),
+        labels("DeleteCategory", "categories"),
+        labels("DeleteTag", "tags"),
+        of(
+            "DeletePost",
+            [
+                ("a post of 512 KiB", Call::delete(large(2))),
+                ("a post with 120 comments and likes", Call::delete(large(0))),
+            ],
+        ),
+    ]
+}
+
+fn of<const N: usize>(function: &'static str, requests: [(&str, Call); N]) -> OfFunction {
+    (function, requests.map(|(what, call)| (what.to_owned(), call)).into())
+}
+
+fn dead_letter(data: &Data, number: usize) -> String {
+    format!("/api/dead-letters/{}", data.dead_letters[number])
 }
 
 /// Returns requests with the next cursor of a list, and with cursors in which one number or text of the
 /// key is replaced.
-pub(super) fn with_cursors(candidate: &CostlyRequest, cursor: &str) -> Vec<CostlyRequest> {
-    let separator = if candidate.call.path.contains('?') { '&' } else { '?' };
-    if candidate.call.path.contains("cursor=") {
+pub(super) fn with_cursors((what, call): &CostlyRequest, cursor: &str) -> Vec<CostlyRequest> {
+    let path = &call.path;
+    let separator = if path.contains('?') { '&' } else { '?' };
+    if path.contains("cursor=") {
         return Vec::new();
     }
-    let with = |what: &str, cursor: &str| CostlyRequest {
-        what: format!("{} {what}", candidate.what),
-        call: Call::get(format!("{}{separator}cursor={cursor}", candidate.call.path)),
+    let with = |cursor_is: &str, cursor: &str| {
+        (format!("{what} {cursor_is}"), Call::get(format!("{path}{separator}cursor={cursor}")))
     };
-    let forged = forged(cursor);
-    let forged = forged.iter().map(|cursor| with("with a forged cursor", cursor));
-    std::iter::once(with("on its second page", cursor)).chain(forged).collect()
+    let mut requests = vec![with("on its second page", cursor)];
+    requests.extend(forged(cursor).iter().map(|cursor| with("with a forged cursor", cursor)));
+    requests
 }
 
 /// Returns cursors with an extreme value in the place of each value of this one.
@@ -283,7 +321,7 @@ fn news_lists(data: &Data, path: &str, words: &[&str]) -> Vec<CostlyRequest> {
 
 /// Returns batches of 500: of one partition, of as many as possible, of as many bytes as possible, and
 /// repeated with other dates, so that every item moves.
-fn batches(data: &Data) -> Vec<CostlyRequest> {
+fn batches(data: &Data) -> [(&'static str, Call); 4] {
     let now = data.now;
     let spread = |months: usize| -> Vec<Value> {
         let item = |n| {
@@ -295,39 +333,12 @@ fn batches(data: &Data) -> Vec<CostlyRequest> {
     };
     let one_partition: Vec<Value> = (0..500).map(|n| news_item(now, 0, 1, n)).collect();
     let large: Vec<Value> = (0..10).map(|n| large_news_item(now, 200_000 + n)).collect();
-    let moved = "500 items, each with another date";
-    vec![
-        candidate("500 items of one partition", batch(&one_partition)),
-        candidate("500 items of as many partitions as possible", batch(&spread(0))),
-        candidate(moved, batch(&spread(17))),
-        candidate("items at all limits", batch(&large)),
+    [
+        ("500 items of one partition", batch(&one_partition)),
+        ("500 items of as many partitions as possible", batch(&spread(0))),
+        ("500 items, each with another date", batch(&spread(17))),
+        ("items at all limits", batch(&large)),
     ]
-}
-
-fn dead_letter(data: &Data, number: usize) -> Option<String> {
-    Some(format!("/api/dead-letters/{}", data.dead_letters.get(number)?))
-}
-
-/// Returns a run with work, by [`settings`], and one after it.
-fn runs(path: &str) -> Vec<CostlyRequest> {
-    let run = |what| candidate(what, Call::new(Method::POST, path));
-    vec![run("everything due, at no pace"), run("again")]
-}
-
-fn put(what: &str, path: String, body: Value) -> CostlyRequest {
-    candidate(what, Call::new(Method::PUT, path).json(body))
-}
-
-fn post(what: &str, path: &str, body: Value) -> CostlyRequest {
-    candidate(what, Call::new(Method::POST, path).json(body))
-}
-
-fn delete(what: &str, path: String) -> CostlyRequest {
-    candidate(what, Call::new(Method::DELETE, path))
-}
-
-fn candidate(what: &str, call: Call) -> CostlyRequest {
-    CostlyRequest { what: what.to_owned(), call }
 }
 
 /// Returns queries with every combination of values, described by their parameters. An empty value omits its
@@ -347,7 +358,7 @@ fn combined(path: &str, parameters: &[(&str, &[&str])]) -> Vec<CostlyRequest> {
     }
     let query = |path: String| {
         let what = path.split_once('?').map_or("without parameters", |(_, query)| query);
-        CostlyRequest { what: format!("`{what}`"), call: Call::get(path) }
+        (format!("`{what}`"), Call::get(path))
     };
     paths.into_iter().map(query).collect()
 }
