@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::bail;
-use http::{Method, header::RETRY_AFTER};
+use http::header::RETRY_AFTER;
 use serde_json::Value;
 use tributary_local::client::{Call, Client};
 
@@ -25,10 +25,12 @@ pub(crate) struct Api {
     is_quiet: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) body: Value,
+    /// The oldest moment whose state it may show, if it answers a query.
+    pub(crate) oldest: Instant,
     pub(crate) retry_after: Option<String>,
     /// True if earlier attempts had no known outcome.
     pub(crate) repeated: bool,
@@ -37,13 +39,8 @@ pub(crate) struct Reply {
 }
 
 impl Api {
-    pub(crate) fn new(url: &str) -> anyhow::Result<Self> {
-        Ok(Self { client: Client::new(url)?, is_quiet: false })
-    }
-
-    /// Creates a client of an app that nothing disturbs.
-    pub(crate) fn quiet(url: &str) -> anyhow::Result<Self> {
-        Ok(Self { is_quiet: true, ..Self::new(url)? })
+    pub(crate) fn new(url: &str, is_quiet: bool) -> anyhow::Result<Self> {
+        Ok(Self { client: Client::new(url)?, is_quiet })
     }
 
     pub(crate) async fn send(&self, call: &Call) -> Option<Reply> {
@@ -53,7 +50,7 @@ impl Api {
         let retry_after = answer.headers.get(RETRY_AFTER);
         let retry_after =
             retry_after.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        Some(Reply { status: answer.status.as_u16(), body, retry_after, ..Reply::default() })
+        Some(Reply { retry_after, ..Reply::new(answer.status.as_u16(), body) })
     }
 
     /// Sends a request until its outcome is known, and returns the body of a success.
@@ -92,6 +89,11 @@ impl Api {
 }
 
 impl Reply {
+    pub(crate) fn new(status: u16, body: Value) -> Self {
+        let oldest = Instant::now();
+        Self { status, body, oldest, retry_after: None, repeated: false, kills: 0 }
+    }
+
     /// Returns the fault of `Retry-After`, which every 429 and 503 of the API has in seconds. RFC 9110
     /// also allows a date, which the API never sends.
     pub(crate) fn wrong_retry_after(&self) -> Option<String> {
@@ -120,11 +122,7 @@ pub(crate) struct Comparison<'a> {
     pub(crate) divergences: Vec<String>,
 }
 
-impl<'a> Comparison<'a> {
-    pub(crate) fn new(api: &'a Api) -> Self {
-        Self { api, divergences: Vec::new() }
-    }
-
+impl Comparison<'_> {
     pub(crate) fn differs(&mut self, what: String) {
         self.divergences.push(what);
     }
@@ -162,18 +160,6 @@ impl<'a> Comparison<'a> {
     }
 }
 
-pub(crate) fn put(path: impl Into<String>, body: Value) -> Call {
-    Call::new(Method::PUT, path).json(body)
-}
-
-pub(crate) fn post(path: impl Into<String>, body: Value) -> Call {
-    Call::new(Method::POST, path).json(body)
-}
-
-pub(crate) fn delete(path: impl Into<String>) -> Call {
-    Call::new(Method::DELETE, path)
-}
-
 pub(crate) fn listed(page: &Value) -> &[Value] {
     page["items"].as_array().map_or(&[], Vec::as_slice)
 }
@@ -190,7 +176,7 @@ mod tests {
     fn a_429_or_503_needs_a_retry_after_in_seconds() {
         let is_wrong = |status, retry_after: Option<&str>| {
             let retry_after = retry_after.map(str::to_owned);
-            Reply { status, retry_after, ..Reply::default() }.wrong_retry_after().is_some()
+            Reply { retry_after, ..Reply::new(status, Value::Null) }.wrong_retry_after().is_some()
         };
         for status in [429, 503] {
             for text in [None, Some(""), Some("soon"), Some("-1"), Some("1.5"), Some("+1")] {

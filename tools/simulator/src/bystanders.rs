@@ -1,12 +1,14 @@
 //! Items that no client changes: they are created before the clients begin, and every list must always
 //! show all of them.
 
-use std::time::{Duration, Instant};
+use std::{
+    convert::Infallible,
+    time::{Duration, Instant},
+};
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use tributary_local::chaos::Random;
-use tributary_local::client::Call;
+use tributary_local::{chaos::Random, client::Call};
 
 use crate::api::Api;
 
@@ -66,23 +68,23 @@ impl Bystanders {
         Ok(())
     }
 
-    /// Reads random lists until it is dropped. Returns the error of one that lacks a bystander.
+    /// Reads random lists until it is dropped. The error is that of one that lacks a bystander.
     pub(crate) async fn keep_reading(
         &self,
         api: &Api,
         seed: u64,
         lists_read: &mut usize,
-    ) -> anyhow::Error {
+    ) -> anyhow::Result<Infallible> {
         if self.lists.is_empty() {
             return std::future::pending().await;
         }
         let mut random = Random::stream(seed, RANDOM_STREAM);
         loop {
-            match is_missing(api, &self.lists[random.index(self.lists.len())]).await {
-                Ok(None) => *lists_read += 1,
-                Ok(Some(missing)) => return anyhow::anyhow!(missing),
-                Err(error) => return error,
+            let list = &self.lists[random.index(self.lists.len())];
+            if let Some(missing) = is_missing(api, list).await? {
+                bail!(missing);
             }
+            *lists_read += 1;
         }
     }
 

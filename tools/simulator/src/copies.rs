@@ -3,7 +3,7 @@
 //! The items are written past the app, in the form of its commands, before the host starts. So the first
 //! batches of the change feed are full. Their partition keys begin as the id of the source.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, time::Duration};
 
 use anyhow::ensure;
 use azure_data_cosmos::DatabaseClient;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use tributary_local::client::Call;
 
 use crate::{
-    api::{Api, delete, put, text},
+    api::{Api, text},
     poison::is_poisoned,
     run::items,
 };
@@ -58,28 +58,20 @@ impl ManyCopies {
     }
 
     pub(crate) async fn rename(&mut self, api: &Api) -> anyhow::Result<()> {
-        for call in (self.renames)(&self.name()) {
+        for call in (self.renames)(&format!("Copied name {}", self.renamed)) {
             api.accepted(&call).await?;
         }
         self.renamed += 1;
         Ok(())
     }
 
-    fn name(&self) -> String {
-        format!("Copied name {}", self.renamed)
-    }
-
-    /// Deletes the parent, and renames the source until it is dropped. Returns the first error.
-    pub(crate) async fn keep_renaming(&mut self, api: &Api) -> anyhow::Error {
-        if let Some(removed) = &self.removed
-            && let Err(error) = api.accepted(&delete(&removed.path)).await
-        {
-            return error;
+    /// Deletes the parent, and renames the source until it is dropped.
+    pub(crate) async fn keep_renaming(&mut self, api: &Api) -> anyhow::Result<Infallible> {
+        if let Some(removed) = &self.removed {
+            api.accepted(&Call::delete(&removed.path)).await?;
         }
         loop {
-            if let Err(error) = self.rename(api).await {
-                return error;
-            }
+            self.rename(api).await?;
             tokio::time::sleep(RENAME_PAUSE).await;
         }
     }
@@ -91,11 +83,11 @@ impl ManyCopies {
         self.renamed += 1;
         self.rename(api).await?;
         if let Some(removed) = &self.removed {
-            api.send(&delete(&removed.path)).await;
-            api.accepted(&put(&removed.path, removed.body.clone())).await?;
+            api.send(&Call::delete(&removed.path)).await;
+            api.accepted(&Call::put(&removed.path, removed.body.clone())).await?;
             let left = api.list(&removed.children).await?.len();
             ensure!(left == 0, "{} shows {left} items of a deleted parent", removed.children);
-            api.accepted(&delete(&removed.path)).await?;
+            api.accepted(&Call::delete(&removed.path)).await?;
         }
         Ok(())
     }

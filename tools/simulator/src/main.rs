@@ -105,33 +105,22 @@ enum Domain {
 const MAX_LAG: Duration = Duration::from_secs(3);
 
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn main() -> anyhow::Result<ExitCode> {
     let cli = ChaosCli::parse();
     // A drop of the work under way ends its processes.
-    let result = tokio::select! {
-        result = seeds(&cli) => result,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("ended by Ctrl-C")),
+    let all_right = tokio::select! {
+        result = seeds(&cli) => result?,
+        _ = tokio::signal::ctrl_c() => anyhow::bail!("ended by Ctrl-C"),
     };
-    match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    Ok(if all_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn seed_of(cli: &ChaosCli, chaos: &ChaosSpec, seed: u64) -> anyhow::Result<SeedOutcome> {
-    let is_stale = chaos.probability(ChaosKind::Stale) > 0.0;
-    let max_lag = if is_stale { MAX_LAG } else { Duration::ZERO };
+    let poison = cli.poison;
     match cli.domain {
-        Domain::Blog => Box::pin(run::run(cli, chaos, seed, Blog::new(max_lag, cli.poison))).await,
-        Domain::WebStore => Box::pin(run::run(cli, chaos, seed, WebStore::new(max_lag))).await,
-        Domain::News => {
-            let news = News::new(max_lag, cli.poison as u64, seed);
-            Box::pin(run::run(cli, chaos, seed, news)).await
-        }
+        Domain::Blog => Box::pin(run::run(cli, chaos, seed, Blog::new(poison))).await,
+        Domain::WebStore => Box::pin(run::run(cli, chaos, seed, WebStore::new())).await,
+        Domain::News => Box::pin(run::run(cli, chaos, seed, News::new(poison, seed))).await,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rebuilds of projections beside the clients: the command of the app, half of whose processes are killed.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, convert::Infallible, time::Duration};
 
 use anyhow::{Context as _, bail};
 use tokio::time::timeout;
@@ -44,9 +44,9 @@ impl Rebuilder {
         Self { app, projections, max_life_ms, random, begun: BTreeSet::new(), ended: 0 }
     }
 
-    /// Rebuilds until it is dropped, and kills half of the processes. Returns the error of one that fails
+    /// Rebuilds until it is dropped, and kills half of the processes. The error is that of one that fails
     /// otherwise than it should.
-    pub(crate) async fn keep_on(&mut self) -> anyhow::Error {
+    pub(crate) async fn keep_on(&mut self) -> anyhow::Result<Infallible> {
         if self.projections.is_empty() {
             return std::future::pending().await;
         }
@@ -55,10 +55,9 @@ impl Rebuilder {
             let killed_after = Duration::from_millis(self.random.below(self.max_life_ms));
             let life = if self.random.chance(KILL) { killed_after } else { Duration::MAX };
             self.begun.insert(name);
-            match timeout(life, self.rebuild(name)).await {
-                Ok(Ok(())) => self.ended += 1,
-                Ok(Err(error)) => return error,
-                Err(_) => {}
+            if let Ok(ended) = timeout(life, self.rebuild(name)).await {
+                ended?;
+                self.ended += 1;
             }
         }
     }

@@ -1,6 +1,7 @@
 //! One seed: a store, a host with its handlers, the clients; then quiet, and the comparison.
 
 use std::{
+    convert::Infallible,
     path::Path,
     process::{Output, Stdio},
     sync::Arc,
@@ -13,7 +14,7 @@ use futures::{TryStreamExt as _, future::try_join_all};
 use serde_json::Value;
 use tokio::process::Command;
 use tributary_local::{
-    chaos::{Chaos, ChaosKind, ChaosSpec},
+    chaos::{Chaos, ChaosSpec},
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions},
     host::{
         BuiltApp, Console, FeedOptions, FeedPump, FunctionTrigger, HandlerProcess, Host,
@@ -23,7 +24,7 @@ use tributary_local::{
 
 use crate::{
     ChaosCli, MAX_LAG, SeedOutcome,
-    api::{Api, text},
+    api::{Api, Comparison, text},
     audit::audit,
     bystanders::Bystanders,
     clients::simulate,
@@ -83,7 +84,7 @@ pub(crate) async fn run<W: Workload>(
         ..HostOptions::new(&app.folder)
     };
     let host = Host::start(app.functions.clone(), &app.settings, options).await?;
-    let api = Arc::new(Api::new(host.url())?);
+    let api = Api::new(host.url(), false)?;
     let created = async {
         bystanders.create(&api, MAX_LAG).await?;
         if let Some(copies) = &mut copies {
@@ -101,10 +102,8 @@ pub(crate) async fn run<W: Workload>(
     let mut poisoner = Poisoner::new(database, &containers, seed, cli.poison);
     let mut rebuilder = Rebuilder::new(app.clone(), rebuilt, cli.bystanders, seed);
     let poison = async {
-        match poisoner.complete(WRITE_PAUSE).await {
-            Ok(()) => std::future::pending().await,
-            Err(error) => error,
-        }
+        poisoner.complete(WRITE_PAUSE).await?;
+        std::future::pending::<anyhow::Result<Infallible>>().await
     };
     let renames = async {
         match &mut copies {
@@ -112,13 +111,13 @@ pub(crate) async fn run<W: Workload>(
             None => std::future::pending().await,
         }
     };
-    let crashes = spec.probability(ChaosKind::Crash) > 0.0;
+    // Only the clients end; each of the others has an error.
     let (model, tally) = tokio::select! {
-        done = simulate(api.clone(), workload, cli.operations, seed, crashes) => done?,
-        error = poison => return Err(error),
-        error = rebuilder.keep_on() => return Err(error),
-        error = bystanders.keep_reading(&api, seed, &mut lists_read) => return Err(error),
-        error = renames => return Err(error),
+        done = simulate(&api, workload, cli.operations, seed, spec) => done,
+        error = poison => match error? {},
+        error = rebuilder.keep_on() => match error? {},
+        error = bystanders.keep_reading(&api, seed, &mut lists_read) => match error? {},
+        error = renames => match error? {},
         failure = host.failed() => return Err(failure.into()),
     };
     chaos.stop();
@@ -129,12 +128,12 @@ pub(crate) async fn run<W: Workload>(
     // A new process, without memory of the run, processes the rest.
     let client = endpoint.client().await?;
     let database = client.database_client(DATABASE);
-    let mut store = QuietStore { endpoint, client, containers, console, bystanders, app };
-    let mut divergences = Vec::new();
-    let explained = store
-        .compare(model, &mut rebuilder, copies.as_mut(), quiet_since, &mut divergences)
-        .await?;
+    let divergences = Vec::new();
+    let mut store =
+        QuietStore { endpoint, client, containers, console, bystanders, app, model, divergences };
+    let explained = store.compare(&mut rebuilder, copies.as_mut(), quiet_since).await?;
     let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
+    let mut divergences = store.divergences;
     divergences.extend(poisoner.without_dead_letter(&letters).await?);
     Ok(SeedOutcome {
         tally,
@@ -160,7 +159,7 @@ fn rebuilt<W: Workload>(cli: &ChaosCli) -> anyhow::Result<Vec<&'static str>> {
     Ok(named)
 }
 
-struct QuietStore {
+struct QuietStore<W> {
     endpoint: CosmosEndpoint,
     /// Its leases are those of the run.
     client: CosmosClient,
@@ -168,6 +167,8 @@ struct QuietStore {
     console: Console,
     bystanders: Bystanders,
     app: BuiltApp,
+    model: W,
+    divergences: Vec<String>,
 }
 
 struct QuietHandler {
@@ -176,17 +177,15 @@ struct QuietHandler {
     api: Api,
 }
 
-impl QuietStore {
+impl<W: Workload> QuietStore<W> {
     /// Ends the work in the background, and compares all queries with the model: after quiet, after duplicate
     /// deliveries, after the repair of an audit, after the expiry of items, and after days, if the items of the
     /// domain change with their age. Returns the number of findings of the audit that the chaos explains.
-    async fn compare<W: Workload>(
+    async fn compare(
         &mut self,
-        mut model: W,
         rebuilder: &mut Rebuilder,
         copies: Option<&mut ManyCopies>,
         quiet_since: Instant,
-        divergences: &mut Vec<String>,
     ) -> anyhow::Result<usize> {
         let handler = self.handler().await?;
         let database = self.client.database_client(DATABASE);
@@ -196,39 +195,36 @@ impl QuietStore {
         if let Some(copies) = copies {
             copies.complete(&handler.api).await?;
             self.drain(&handler, &self.client).await?;
-            divergences.extend(copies.check(&database).await?);
+            self.divergences.extend(copies.check(&database).await?);
         }
-        divergences.extend(self.differences("after quiet", &handler, &model).await?);
+        self.check("after quiet", &handler).await?;
         if delete_copies::<W>(&database).await? > 0 {
             // Without leases, all changes are delivered from the beginning.
             let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
             other.provision(DATABASE, &self.containers).await?;
             self.drain(&handler, &other.client().await?).await?;
-            let when = "after a duplicate delivery";
-            divergences.extend(self.differences(when, &handler, &model).await?);
+            self.check("after a duplicate delivery", &handler).await?;
         }
-        let (explained, found) = audit(&self.app, &database, &model, quiet_since).await?;
-        divergences.extend(found);
+        let (explained, found) = audit(&self.app, &database, &self.model, quiet_since).await?;
+        self.divergences.extend(found);
         // A repair must keep all acknowledged writes.
         self.drain(&handler, &self.client).await?;
-        divergences.extend(self.differences("after the repair", &handler, &model).await?);
+        self.check("after the repair", &handler).await?;
         // All items with a time to live have expired, and no others.
         self.endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
-        divergences.extend(self.differences("after the expiry", &handler, &model).await?);
+        self.check("after the expiry", &handler).await?;
         handler.process.stop().await;
         for days in LATER_DAYS {
-            if !model.days_pass(days) {
+            if !self.model.days_pass(days) {
                 break;
             }
-            for (name, value) in model.settings() {
+            for (name, value) in self.model.settings() {
                 self.app.settings.set(name, value);
             }
             let handler = self.handler().await?;
-            let when = format!("after {days} more days");
-            divergences.extend(self.differences(&when, &handler, &model).await?);
+            self.check(&format!("after {days} more days"), &handler).await?;
             self.endpoint.expire_items(SystemTime::now() + LONGEST_TTL).await;
-            let when = format!("{when} and the expiry");
-            divergences.extend(self.differences(&when, &handler, &model).await?);
+            self.check(&format!("after {days} more days and the expiry"), &handler).await?;
             handler.process.stop().await;
         }
         Ok(explained)
@@ -237,18 +233,16 @@ impl QuietStore {
     async fn handler(&self) -> anyhow::Result<QuietHandler> {
         let process = HandlerProcess::start(self.app.handler(), self.console.clone());
         let url = process.watch().url().await?;
-        Ok(QuietHandler { process, api: Api::quiet(&url)?, url })
+        Ok(QuietHandler { process, api: Api::new(&url, true)?, url })
     }
 
-    async fn differences(
-        &self,
-        when: &str,
-        handler: &QuietHandler,
-        model: &impl Workload,
-    ) -> anyhow::Result<Vec<String>> {
-        let mut found = model.check(&handler.api).await;
-        found.extend(self.bystanders.missing(&handler.api).await?);
-        Ok(found.into_iter().map(|differs| format!("{when}: {differs}")).collect())
+    async fn check(&mut self, when: &str, handler: &QuietHandler) -> anyhow::Result<()> {
+        let mut it = Comparison { api: &handler.api, divergences: Vec::new() };
+        self.model.check(&mut it).await;
+        it.divergences.extend(self.bystanders.missing(&handler.api).await?);
+        let found = it.divergences.into_iter().map(|differs| format!("{when}: {differs}"));
+        self.divergences.extend(found);
+        Ok(())
     }
 
     /// Delivers all changes that these leases do not have yet, until there are no more.

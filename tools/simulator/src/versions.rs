@@ -1,10 +1,7 @@
 //! The versions of an item that a read may show: the newest one, and those that a replica that lags
 //! still has.
 
-use std::{
-    collections::VecDeque,
-    time::{Duration, Instant},
-};
+use std::{collections::VecDeque, time::Instant};
 
 use crate::api::Reply;
 
@@ -79,24 +76,13 @@ impl<T> Versions<T> {
         }
     }
 
-    /// Returns true if the answer shows the newest version, or one since `oldest`. The app confirms a
-    /// 404 with the newest state, so a 404 may not lag.
-    pub(crate) fn is_shown(
-        &self,
-        oldest: Instant,
-        reply: &Reply,
-        is_version: impl Fn(&T) -> bool,
-    ) -> bool {
+    /// Returns true if the answer shows the newest version, or one that a replica still had. The app
+    /// confirms a 404 with the newest state, so a 404 may not lag.
+    pub(crate) fn is_shown(&self, reply: &Reply, is_version: impl Fn(&T) -> bool) -> bool {
         match reply.status {
             404 => self.now.is_none(),
-            200 => self.since(oldest).flatten().any(is_version),
+            200 => self.since(reply.oldest).flatten().any(is_version),
             _ => false,
         }
     }
-}
-
-/// Returns the oldest moment whose state a read may see that begins now.
-pub(crate) fn oldest(max_lag: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_sub(max_lag).unwrap_or(now)
 }

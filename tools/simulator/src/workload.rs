@@ -4,28 +4,29 @@ use std::fmt::Debug;
 
 use azure_data_cosmos::DatabaseClient;
 use serde_json::Value;
-use tributary_local::chaos::Random;
-use tributary_local::client::Call;
+use tributary_local::{chaos::Random, client::Call};
 
 use crate::{
-    api::{Api, Reply},
+    api::{Comparison, Reply},
     bystanders::Bystanders,
     copies::ManyCopies,
+    versions::Versions,
 };
+
+/// The clients of a run, which are numbered.
+pub(crate) const CLIENTS: usize = 8;
 
 /// A reference model of a domain, which chooses operations, judges their answers and compares the
 /// stored state after quiet.
 ///
 /// An operation begins, is sent until its outcome is known, and ends. The model learns of both moments,
 /// under one lock for all clients. So it knows which operations may have met.
-pub(crate) trait Workload: Send + 'static {
+pub(crate) trait Workload {
     /// Containers of copies, each with the query of partition key (`c.key`) and id of all copies in it.
     /// An operator may delete a copy: a duplicate delivery of its source writes it again.
     const COPIES: &'static [(&'static str, &'static str)] = &[];
 
     const PROJECTIONS: &'static [&'static str] = &[];
-
-    fn clients(&self) -> usize;
 
     fn settings(&self) -> Vec<(&'static str, String)> {
         Vec::new()
@@ -42,8 +43,8 @@ pub(crate) trait Workload: Send + 'static {
 
     fn next(&mut self, client: usize, random: &mut Random) -> Operation<Self>;
 
-    /// Sends every query for all items, after quiet. Returns the differences, a sentence each.
-    async fn check(&self, api: &Api) -> Vec<String>;
+    /// Sends every query for all items, after quiet.
+    async fn check(&self, it: &mut Comparison<'_>);
 
     /// Returns the findings of the audit that no chaos explains, a sentence each. The remains of a
     /// killed handler are explained.
@@ -67,7 +68,7 @@ pub(crate) struct Operation<M: ?Sized> {
     pub(crate) finish: Finish<M>,
 }
 
-type Finish<M> = Box<dyn FnOnce(&mut M, &Reply) -> Verdict + Send>;
+type Finish<M> = Box<dyn FnOnce(&mut M, &Reply) -> Verdict>;
 
 /// The judgement of an answer; its error is the state that the model knows.
 pub(crate) type Verdict = Result<(), String>;
@@ -75,9 +76,22 @@ pub(crate) type Verdict = Result<(), String>;
 impl<M> Operation<M> {
     pub(crate) fn new(
         call: Call,
-        finish: impl FnOnce(&mut M, &Reply) -> Verdict + Send + 'static,
+        finish: impl FnOnce(&mut M, &Reply) -> Verdict + 'static,
     ) -> Self {
         Self { call, finish: Box::new(finish) }
+    }
+
+    /// Returns the query for an item, which may show a version that a replica still has.
+    pub(crate) fn read<T: Debug>(
+        path: String,
+        versions: impl Fn(&M) -> &Versions<T> + 'static,
+        is_version: impl Fn(&T, &Value) -> bool + 'static,
+    ) -> Self {
+        Self::new(Call::get(path), move |model, reply| {
+            let versions = versions(model);
+            let is_right = versions.is_shown(reply, |version| is_version(version, &reply.body));
+            verdict(is_right, versions)
+        })
     }
 }
 

@@ -1,13 +1,13 @@
 //! Users and posts.
 
-use serde_json::{Value, json};
-use tributary_local::chaos::Random;
-use tributary_local::client::Call;
+use std::time::Instant;
 
-use super::{Blog, Post, PostText, Reaction, Turns, User, post_path, user_id, user_path};
+use serde_json::{Value, json};
+use tributary_local::{chaos::Random, client::Call};
+
+use super::{Blog, PostText, Reaction, Turns, User, post_path, user_id, user_path};
 use crate::{
-    api::{Reply, delete, put},
-    versions::oldest,
+    api::Reply,
     workload::{Operation, verdict},
 };
 
@@ -16,21 +16,17 @@ const N_NAMES: usize = 120;
 
 impl Blog {
     pub(super) fn put_user(&mut self, user: usize, name: String) -> Operation<Self> {
-        let began = self.tick();
         let key = name.to_lowercase();
         let holder = self.holder(&key, user);
         self.wanted.entry(key.clone()).or_default().insert(user);
-        let state = &mut self.users[user];
-        (state.changed, state.changing) = (began, true);
-        let call = put(user_path(user), json!({ "username": name }));
-        Self::operation(call, move |blog, reply| {
+        self.users[user].turns.0 += 1;
+        let call = Call::put(user_path(user), json!({ "username": name }));
+        Operation::new(call, move |blog: &mut Self, reply| {
             let state = &mut blog.users[user];
-            state.changing = false;
+            state.turns.0 += 1;
             state.kills += reply.kills;
             // Another user had the name all the time.
-            let is_taken = holder.is_some_and(|holder| {
-                blog.users[holder].changed < began && blog.holder(&key, user) == Some(holder)
-            });
+            let is_taken = holder.is_some() && blog.holder(&key, user) == holder;
             let is_right = match reply.status {
                 409 => is_taken || blog.wanted[&key].len() > 1,
                 200 | 201 => {
@@ -43,28 +39,27 @@ impl Blog {
         })
     }
 
-    fn holder(&self, key: &str, except: usize) -> Option<usize> {
+    fn holder(&self, key: &str, except: usize) -> Option<(usize, Turns)> {
         let has = |user: &User| {
-            !user.changing && user.name.now().is_some_and(|name| name.to_lowercase() == key)
+            let name = user.name.now().filter(|_| !user.turns.is_under_way());
+            name.is_some_and(|name| name.to_lowercase() == key)
         };
-        (0..self.users.len()).find(|user| *user != except && has(&self.users[*user]))
+        let mut users = self.users.iter().enumerate();
+        let holder = users.find(|(number, user)| *number != except && has(user));
+        holder.map(|(number, user)| (number, user.turns))
     }
 
-    pub(super) fn get_user(&mut self, user: usize) -> Operation<Self> {
-        let oldest = oldest(self.max_lag);
-        Self::operation(Call::get(user_path(user)), move |blog, reply| {
-            let state = &blog.users[user].name;
-            let is_name = |name: &String| reply.body["username"] == **name;
-            verdict(state.is_shown(oldest, reply, is_name), state)
-        })
+    pub(super) fn get_user(user: usize) -> Operation<Self> {
+        let is_name = |name: &String, body: &Value| body["username"] == **name;
+        Operation::read(user_path(user), move |blog: &Self| &blog.users[user].name, is_name)
     }
 
     pub(super) fn put_post(&mut self, post: usize, author: usize, number: u64) -> Operation<Self> {
         let state = &mut self.posts[post];
-        state.turns.begun += u64::from(state.text.now().is_none());
+        state.turns.0 += u64::from(state.text.now().is_none());
         let (title, content) = (title(number), content(number));
         let body = json!({"userId": user_id(author), "title": title, "content": content});
-        Self::operation(put(post_path(post), body), move |blog, reply| {
+        Operation::new(Call::put(post_path(post), body), move |blog: &mut Self, reply| {
             let creation_date = reply.body["creationDate"].clone();
             let text = PostText { author, title, content, creation_date };
             verdict(blog.post_was_put(post, text, reply), &blog.posts[post])
@@ -83,7 +78,7 @@ impl Blog {
                 reply.status == 200 && is_shown && same_date
             }
             None => {
-                state.turns.done += 1;
+                state.turns.0 += 1;
                 if !author_exists {
                     return reply.status == 404;
                 }
@@ -93,31 +88,22 @@ impl Blog {
     }
 
     pub(super) fn delete_post(&mut self, post: usize) -> Operation<Self> {
-        let began = self.tick();
-        let Post { turns, deletes, delete_began, .. } = &mut self.posts[post];
-        for turns in [turns, deletes] {
-            turns.begun += 1;
-        }
-        *delete_began = began;
-        Self::operation(delete(post_path(post)), move |blog, reply| {
-            let Post { text, turns, deletes, delete_began } = &mut blog.posts[post];
-            for Turns { done, .. } in [turns, deletes] {
-                *done += 1;
-            }
-            let is_right = text.was_deleted(reply);
+        let began = Instant::now();
+        self.posts[post].turns.0 += 1;
+        Operation::new(Call::delete(post_path(post)), move |blog: &mut Self, reply| {
+            let state = &mut blog.posts[post];
+            state.turns.0 += 1;
+            let is_right = state.text.was_deleted(reply);
             // A reaction that is older than the deletion is gone.
             let reactions = blog.reactions.iter_mut().filter(|reaction| reaction.post == post);
-            reactions.filter(|it| it.known < *delete_began).for_each(Reaction::is_gone);
-            verdict(is_right, &blog.posts[post])
+            reactions.filter(|it| it.at < Some(began)).for_each(Reaction::is_gone);
+            verdict(is_right, state)
         })
     }
 
-    pub(super) fn get_post(&mut self, post: usize) -> Operation<Self> {
-        let oldest = oldest(self.max_lag);
-        Self::operation(Call::get(post_path(post)), move |blog, reply| {
-            let text = &blog.posts[post].text;
-            verdict(text.is_shown(oldest, reply, |text| text.is_shown(&reply.body)), text)
-        })
+    pub(super) fn get_post(post: usize) -> Operation<Self> {
+        let path = post_path(post);
+        Operation::read(path, move |blog: &Self| &blog.posts[post].text, PostText::is_shown)
     }
 }
 

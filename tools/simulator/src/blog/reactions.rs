@@ -6,9 +6,9 @@ use http::Method;
 use serde_json::json;
 use tributary_local::client::Call;
 
-use super::{Blog, Start, operations, post_path, user_id};
+use super::{Blog, Turns, operations, post_path, user_id};
 use crate::{
-    api::{Reply, delete, post},
+    api::Reply,
     workload::{Operation, Verdict, verdict},
 };
 
@@ -22,24 +22,18 @@ pub(super) struct Reaction {
     /// The id of a comment after it was acknowledged; of a like, that of its user.
     pub(super) id: Option<String>,
     pub(super) presence: Presence,
-    pub(super) known: u64,
-    at: Option<Instant>,
+    pub(super) at: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
     Absent,
     Present,
-    /// Its command met the deletion of the post.
+    /// Its command met a creation or deletion of the post.
     Unknown,
 }
 
 impl Reaction {
-    fn new(post: usize, user: usize, content: Option<String>) -> Self {
-        let id = content.is_none().then(|| user_id(user));
-        Self { post, user, content, id, presence: Presence::Absent, known: 0, at: None }
-    }
-
     pub(super) fn is_gone(&mut self) {
         self.presence = Presence::Absent;
         self.at = Some(Instant::now());
@@ -67,17 +61,19 @@ impl Blog {
     }
 
     fn new_reaction(&mut self, post: usize, user: usize, content: Option<String>) -> usize {
-        self.reactions.push(Reaction::new(post, user, content));
+        let id = content.is_none().then(|| user_id(user));
+        let presence = Presence::Absent;
+        self.reactions.push(Reaction { post, user, content, id, presence, at: None });
         self.reactions.len() - 1
     }
 
     pub(super) fn put_comment(&mut self, client: usize, number: usize) -> Operation<Self> {
-        let Reaction { post: parent, user, content, .. } = &self.reactions[number];
-        let start = self.start(*parent);
+        let Reaction { post, user, content, .. } = &self.reactions[number];
+        let turns = self.posts[*post].turns;
         let body = json!({"userId": user_id(*user), "content": content});
-        let call = post(format!("{}/comments", post_path(*parent)), body);
-        Self::operation(call.key(format!("comment-{number}")), move |blog, reply| {
-            let is_right = blog.comment_was_put(client, number, &start, reply);
+        let call = Call::post(format!("{}/comments", post_path(*post)), body);
+        Operation::new(call.key(format!("comment-{number}")), move |blog: &mut Self, reply| {
+            let is_right = blog.comment_was_put(client, number, turns, reply);
             blog.verdict(is_right, number)
         })
     }
@@ -86,12 +82,11 @@ impl Blog {
         &mut self,
         client: usize,
         number: usize,
-        start: &Start,
+        turns: Turns,
         reply: &Reply,
     ) -> bool {
-        let allowed = self.creation(number, start);
-        let presence = self.after_creation(number, start, reply.status == 201);
-        let before = self.learn(number, presence);
+        let allowed = self.creation(number, turns);
+        let before = self.learn(number, after_creation(allowed, reply.status == 201));
         let comment = &mut self.reactions[number];
         let was_created = comment.id.is_some();
         match reply.status {
@@ -113,38 +108,32 @@ impl Blog {
     }
 
     pub(super) fn like(&mut self, post: usize, user: usize) -> Operation<Self> {
-        let start = self.start(post);
+        let turns = self.posts[post].turns;
         let number = self.like_of(post, user);
         let call = Call::new(Method::PUT, self.reactions[number].path());
-        Self::operation(call, move |blog, reply| {
-            let is_right = blog.was_liked(number, &start, reply);
+        Operation::new(call, move |blog: &mut Self, reply| {
+            let allowed = blog.creation(number, turns);
+            let done = matches!(reply.status, 200 | 201);
+            let before = blog.learn(number, after_creation(allowed, done));
+            let may_be = allowed != Some(false);
+            let is_right = match reply.status {
+                404 => allowed != Some(true),
+                201 => may_be && (before != Presence::Present || allowed.is_none()),
+                200 => {
+                    may_be && (before != Presence::Absent || reply.repeated || allowed.is_none())
+                }
+                _ => false,
+            };
             blog.verdict(is_right, number)
         })
     }
 
-    fn was_liked(&mut self, number: usize, start: &Start, reply: &Reply) -> bool {
-        let allowed = self.creation(number, start);
-        let done = matches!(reply.status, 200 | 201);
-        let presence = match self.after_creation(number, start, done) {
-            // The host may have repeated it after the post was created, and kept the first answer.
-            _ if !done && allowed.is_none() => Presence::Unknown,
-            presence => presence,
-        };
-        let before = self.learn(number, presence);
-        let may_be = allowed != Some(false);
-        match reply.status {
-            404 => allowed != Some(true),
-            201 => may_be && (before != Presence::Present || allowed.is_none()),
-            200 => may_be && (before != Presence::Absent || reply.repeated || allowed.is_none()),
-            _ => false,
-        }
-    }
-
     pub(super) fn delete_reaction(&mut self, number: usize) -> Operation<Self> {
         let Reaction { post, .. } = self.reactions[number];
-        let start = self.start(post);
-        Self::operation(delete(self.reactions[number].path()), move |blog, reply| {
-            let is_stable = blog.is_stable(post, &start);
+        let turns = self.posts[post].turns;
+        let call = Call::delete(self.reactions[number].path());
+        Operation::new(call, move |blog: &mut Self, reply| {
+            let is_stable = blog.is_stable(post, turns);
             let is_right = match blog.learn(number, Presence::Absent) {
                 Presence::Present if is_stable && !reply.repeated => reply.status == 204,
                 // If the store's answer to a delete was lost, the blog cannot know that there was no item.
@@ -156,12 +145,13 @@ impl Blog {
 
     pub(super) fn get_reaction(&mut self, number: usize) -> Operation<Self> {
         let Reaction { post, .. } = self.reactions[number];
-        let start = self.start(post);
-        Self::operation(Call::get(self.reactions[number].path()), move |blog, reply| {
-            let is_stable = blog.is_stable(post, &start);
+        let turns = self.posts[post].turns;
+        let call = Call::get(self.reactions[number].path());
+        Operation::new(call, move |blog: &mut Self, reply| {
+            let is_stable = blog.is_stable(post, turns);
             let Reaction { presence, at, .. } = blog.reactions[number];
             // It may have been read before it was deleted.
-            let may_lag = at.is_some_and(|at| at > start.oldest);
+            let may_lag = at.is_some_and(|at| at > reply.oldest);
             let is_right = match (reply.status, presence) {
                 (200, Presence::Absent) => may_lag || !is_stable,
                 (404, Presence::Present) => !is_stable,
@@ -179,27 +169,26 @@ impl Blog {
     /// Notes the state of a reaction that a command has left. Returns the state before.
     fn learn(&mut self, number: usize, presence: Presence) -> Presence {
         let reaction = &mut self.reactions[number];
-        reaction.known = self.clock;
         reaction.at = Some(Instant::now());
         std::mem::replace(&mut reaction.presence, presence)
     }
 
     /// Returns true if a reaction can be created: `None` if its post was created or deleted meanwhile.
-    fn creation(&self, number: usize, start: &Start) -> Option<bool> {
+    fn creation(&self, number: usize, turns: Turns) -> Option<bool> {
         let Reaction { post, user, .. } = self.reactions[number];
         if self.name(user).is_none() {
             return Some(false);
         }
-        self.is_stable(post, start).then(|| self.posts[post].text.now().is_some())
+        self.is_stable(post, turns).then(|| self.posts[post].text.now().is_some())
     }
+}
 
-    fn after_creation(&self, number: usize, start: &Start, done: bool) -> Presence {
-        let post = &self.posts[self.reactions[number].post];
-        let met_a_deletion = post.deletes.begun > start.deletes.done;
-        match (done, met_a_deletion) {
-            (false, _) => Presence::Absent,
-            (true, false) => Presence::Present,
-            (true, true) => Presence::Unknown,
-        }
+/// Whatever the answer, a creation or deletion of the post may have come before or after the reaction. The
+/// host may also have repeated it after the post was created, and kept the first answer.
+fn after_creation(allowed: Option<bool>, done: bool) -> Presence {
+    match (allowed, done) {
+        (None, _) => Presence::Unknown,
+        (_, true) => Presence::Present,
+        (_, false) => Presence::Absent,
     }
 }

@@ -65,8 +65,6 @@ pub(super) async fn unexplained(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use serde_json::json;
 
     use super::*;
@@ -84,11 +82,11 @@ mod tests {
             (1, &[("ann", "u1")], 1),
             (1, &[("ann", "somebody")], 1),
         ] {
-            let mut blog = Blog::new(Duration::ZERO, 0);
+            let mut blog = Blog::new(0);
             for (name, status, kills) in [("Ann", 201, 0), ("Annie", 200, kills)] {
                 let operation = blog.put_user(0, name.to_owned());
                 let body = json!({ "username": name });
-                let reply = Reply { status, body, kills, ..Reply::default() };
+                let reply = Reply { kills, ..Reply::new(status, body) };
                 assert!((operation.finish)(&mut blog, &reply).is_ok());
             }
             let left: Vec<_> =

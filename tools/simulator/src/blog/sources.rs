@@ -1,9 +1,9 @@
 //! Users and posts that no client changes.
 
 use serde_json::{Value, json};
+use tributary_local::client::Call;
 
 use crate::{
-    api::put,
     bystanders::Bystanders,
     copies::{FIRST_NAME, ManyCopies, RemovedParent, SOURCE},
 };
@@ -16,11 +16,11 @@ const DATE: &str = "2026-01-01T00:00:00.000Z";
 pub(super) fn bystanders(count: usize) -> Bystanders {
     let user = |id: &str| {
         let path = format!("/api/users/{id}");
-        (put(path.clone(), json!({"username": id})), format!("{path}/posts"))
+        (Call::put(path.clone(), json!({"username": id})), format!("{path}/posts"))
     };
     let post = |user: &str, id: &str| {
         let body = json!({"userId": user, "title": "A title", "content": "A content"});
-        put(format!("/api/posts/{id}"), body)
+        Call::put(format!("/api/posts/{id}"), body)
     };
     Bystanders::new(count, user, post)
 }
@@ -37,7 +37,9 @@ pub(super) fn many_copies(count: usize) -> ManyCopies {
         container: "posts",
         partition_key: "postId",
         items: posts.flat_map(post_with_reactions).collect(),
-        renames: |name| vec![put(format!("/api/users/{SOURCE}"), json!({ "username": name }))],
+        renames: |name| {
+            vec![Call::put(format!("/api/users/{SOURCE}"), json!({ "username": name }))]
+        },
         names: |item| vec![&item["userUsername"]],
         removed: Some(RemovedParent {
             path: format!("/api/posts/{removed}"),

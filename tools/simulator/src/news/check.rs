@@ -9,12 +9,12 @@ use super::{
     item::{ItemText, PROVIDERS, number_of},
     window::{ListWindow, MAX_WINDOW_DAYS},
 };
-use crate::api::{Api, Comparison, Reply};
+use crate::api::{Comparison, Reply};
 
 const MAX_RUNS: usize = 50;
 
-pub(super) async fn check(api: &Api, model: &News) -> Vec<String> {
-    let mut check = NewsCheck { model, it: Comparison::new(api) };
+pub(super) async fn check(model: &News, it: &mut Comparison<'_>) {
+    let mut check = NewsCheck { model, it };
     // Before and after the migration, which must make no difference.
     check.lists().await;
     check.items().await;
@@ -23,19 +23,18 @@ pub(super) async fn check(api: &Api, model: &News) -> Vec<String> {
     }
     check.lists().await;
     check.items().await;
-    check.it.divergences
 }
 
-struct NewsCheck<'a> {
+struct NewsCheck<'a, 'b> {
     model: &'a News,
-    it: Comparison<'a>,
+    it: &'a mut Comparison<'b>,
 }
 
-impl NewsCheck<'_> {
+impl NewsCheck<'_, '_> {
     /// Runs the migration or the archive until no item is due, or only poisoned ones. The only failures
     /// are those of poisoned items.
     async fn run(&mut self, path: &str) {
-        let may_fail = self.model.poisoned;
+        let may_fail = self.model.poisoned as u64;
         for _ in 0..MAX_RUNS {
             match self.it.api.send(&Call::new(Method::POST, path)).await {
                 Some(Reply { status: 200, body, .. })

@@ -22,17 +22,15 @@ use std::{ops::Range, time::Duration};
 
 use http::Method;
 use time::OffsetDateTime;
-use tributary_local::chaos::Random;
-use tributary_local::client::Call;
+use tributary_local::{chaos::Random, client::Call};
 
 use crate::{
-    api::Api,
-    workload::{Operation, Workload, verdict},
+    api::Comparison,
+    workload::{CLIENTS, Operation, Workload, verdict},
 };
 use item::{ItemState, PROVIDERS, text_of};
 use window::ListWindow;
 
-const CLIENTS: usize = 8;
 const ITEMS: usize = 20;
 
 /// The speed of the clock. A request may take half an hour on it (`Ages::SLACK` of the news): six
@@ -45,25 +43,22 @@ const LISTED_DAYS: i64 = 360;
 
 #[derive(Debug)]
 pub(crate) struct News {
-    max_lag: Duration,
     /// The moment since which the clock of the app has run faster.
     clock_since: OffsetDateTime,
     strategy: &'static str,
     /// Items that no run of the migration or the archive can move, at most.
-    poisoned: u64,
+    poisoned: usize,
     items: Vec<ItemState>,
     pages: Vec<Option<ListWindow>>,
     posted: u64,
 }
 
 impl News {
-    /// Creates a model without items, of an app whose reads lag up to `max_lag`. An even seed has
-    /// months that all providers share.
-    pub(crate) fn new(max_lag: Duration, poisoned: u64, seed: u64) -> Self {
+    /// Creates a model without items. An even seed has months that all providers share.
+    pub(crate) fn new(poisoned: usize, seed: u64) -> Self {
         // The settings have a resolution of a millisecond.
         let now = OffsetDateTime::now_utc();
         Self {
-            max_lag,
             clock_since: now.replace_millisecond(now.millisecond()).unwrap_or(now),
             strategy: if seed.is_multiple_of(2) { "monthly" } else { "hybrid" },
             poisoned,
@@ -87,10 +82,6 @@ impl News {
 }
 
 impl Workload for News {
-    fn clients(&self) -> usize {
-        CLIENTS
-    }
-
     fn settings(&self) -> Vec<(&'static str, String)> {
         vec![
             ("Clock__Rate", CLOCK_RATE.to_string()),
@@ -123,18 +114,18 @@ impl Workload for News {
             (15..40, _) => {
                 let window = self.pages[client].take();
                 let window = window.unwrap_or_else(|| ListWindow::random(self, random));
-                self.list(client, window)
+                Self::list(client, window)
             }
-            (40..54, Some((path, _))) => self.get(item, &path),
+            (40..54, Some((path, _))) => Self::get(item, &path),
             (54..58, Some((_, published))) if published > self.days_ago(LISTED_DAYS) => {
-                self.search(item, ListWindow::around(published, random))
+                Self::search(item, ListWindow::around(published, random))
             }
             _ => self.post(item, random),
         }
     }
 
-    async fn check(&self, api: &Api) -> Vec<String> {
-        check::check(api, self).await
+    async fn check(&self, it: &mut Comparison<'_>) {
+        check::check(self, it).await;
     }
 
     fn days_pass(&mut self, days: i32) -> bool {

@@ -4,8 +4,7 @@ use std::{collections::BTreeSet, ops::Range, time::Instant};
 
 use serde_json::{Value, json};
 use time::OffsetDateTime;
-use tributary_local::chaos::Random;
-use tributary_local::client::Call;
+use tributary_local::{chaos::Random, client::Call};
 
 use super::{
     News,
@@ -13,27 +12,29 @@ use super::{
     window::ListWindow,
 };
 use crate::{
-    api::{Reply, listed, post},
-    versions::oldest,
+    api::{Reply, listed},
     workload::{Operation, verdict},
 };
 
 impl News {
     pub(super) fn post(&mut self, item: usize, random: &mut Random) -> Operation<Self> {
         let text = ItemText::random(self, item, random);
-        Operation::new(post("/api/news/items", text.body(item)), move |news: &mut Self, reply| {
-            let is_shown = text.is_shown(item, &reply.body);
-            let status = u64::from(reply.status);
-            let is_right = news.was_stored(item, text, status, &reply.body, reply.repeated);
-            verdict(is_right && is_shown, &news.items[item])
-        })
+        Operation::new(
+            Call::post("/api/news/items", text.body(item)),
+            move |news: &mut Self, reply| {
+                let is_shown = text.is_shown(item, &reply.body);
+                let status = u64::from(reply.status);
+                let is_right = news.was_stored(item, text, status, &reply.body, reply.repeated);
+                verdict(is_right && is_shown, &news.items[item])
+            },
+        )
     }
 
     pub(super) fn post_batch(&mut self, items: Vec<usize>, random: &mut Random) -> Operation<Self> {
         let posts: Vec<_> =
             items.iter().map(|&item| (item, ItemText::random(self, item, random))).collect();
         let bodies: Vec<Value> = posts.iter().map(|(item, text)| text.body(*item)).collect();
-        let call = post("/api/news/items/batch", json!({ "items": bodies }));
+        let call = Call::post("/api/news/items/batch", json!({ "items": bodies }));
         Operation::new(call, move |news: &mut Self, reply| {
             let is_right = news.batch_was_posted(posts, reply);
             let states: Vec<_> = items.iter().map(|item| &news.items[*item]).collect();
@@ -82,13 +83,12 @@ impl News {
         is_right && state.path.is_some()
     }
 
-    pub(super) fn get(&mut self, item: usize, path: &str) -> Operation<Self> {
-        let oldest = oldest(self.max_lag);
+    pub(super) fn get(item: usize, path: &str) -> Operation<Self> {
         Operation::new(Call::get(path), move |news: &mut Self, reply| {
             let state = &news.items[item];
             let is_right = match reply.status {
                 200 => {
-                    let mut versions = state.versions(oldest).into_iter().flatten();
+                    let mut versions = state.versions(reply.oldest).into_iter().flatten();
                     versions.any(|text| text.is_shown(item, &reply.body))
                 }
                 // A relocation may have moved it.
@@ -99,22 +99,20 @@ impl News {
         })
     }
 
-    pub(super) fn search(&mut self, item: usize, window: ListWindow) -> Operation<Self> {
-        let oldest = oldest(self.max_lag);
+    pub(super) fn search(item: usize, window: ListWindow) -> Operation<Self> {
         let call = Call::get(window.path(&format!("/api/news/search?q=ITEM-{item}.&")));
         Operation::new(call, move |news: &mut Self, reply| {
             let shown = listed(&reply.body);
             let is_right = reply.status == 200
                 && shown.iter().all(|shown| number_of(shown) == Some(item))
-                && news.is_in(item, &window.covered(&reply.body), shown, oldest);
+                && news.is_in(item, &window.covered(&reply.body), shown, reply.oldest);
             verdict(is_right, &news.items[item])
         })
     }
 
     /// A page must be sorted and without duplicates, and must have all items of the client in a possible
     /// state. The next page of the list becomes the client's next request.
-    pub(super) fn list(&mut self, client: usize, window: ListWindow) -> Operation<Self> {
-        let oldest = oldest(self.max_lag);
+    pub(super) fn list(client: usize, window: ListWindow) -> Operation<Self> {
         let call = Call::get(window.path("/api/news/items?"));
         Operation::new(call, move |news: &mut Self, reply| {
             let shown = listed(&reply.body);
@@ -131,7 +129,7 @@ impl News {
             let covered = window.covered(&reply.body);
             let missed: Vec<_> = Self::own(client)
                 .filter(|&item| window.has_provider_of(item))
-                .filter(|&item| !news.is_in(item, &covered, shown, oldest))
+                .filter(|&item| !news.is_in(item, &covered, shown, reply.oldest))
                 .map(|item| (item, &news.items[item]))
                 .collect();
             let verdict = verdict(is_right && missed.is_empty(), &missed);

@@ -15,22 +15,20 @@ mod check;
 mod operations;
 mod sources;
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
-use tributary_local::chaos::Random;
-use tributary_local::client::Call;
+use tributary_local::{chaos::Random, client::Call};
 
 use crate::{
-    api::{Api, put},
+    api::Comparison,
     bystanders::Bystanders,
     copies::ManyCopies,
-    versions::{Versions, oldest},
-    workload::{Operation, Workload, verdict},
+    versions::Versions,
+    workload::{CLIENTS, Operation, Workload, verdict},
 };
 use operations::{Order, ProductText};
 
-const CLIENTS: usize = 8;
 const CUSTOMERS: usize = 3;
 /// Categories of each client, and as many tags.
 const LABELS: usize = 3;
@@ -38,7 +36,6 @@ const PRODUCTS: usize = 20;
 
 #[derive(Debug)]
 pub(crate) struct WebStore {
-    max_lag: Duration,
     names: HashMap<Named, Versions<String>>,
     products: Vec<Versions<ProductText>>,
     orders: Vec<Order>,
@@ -87,11 +84,10 @@ impl Named {
 }
 
 impl WebStore {
-    pub(crate) fn new(max_lag: Duration) -> Self {
+    pub(crate) fn new() -> Self {
         let labels = (0..CLIENTS * LABELS).flat_map(|n| [Named::Category(n), Named::Tag(n)]);
         let all = labels.chain((0..CLIENTS * CUSTOMERS).map(Named::Customer));
         Self {
-            max_lag,
             names: all.map(|named| (named, Versions::default())).collect(),
             products: vec![Versions::default(); CLIENTS * PRODUCTS],
             orders: Vec::new(),
@@ -118,7 +114,7 @@ impl WebStore {
 
     fn put_named(&mut self, named: Named, name: String) -> Operation<Self> {
         self.named_mut(named).begin();
-        let call = put(named.path(), named.body(&name));
+        let call = Call::put(named.path(), named.body(&name));
         Operation::new(call, move |shop: &mut Self, reply| {
             let shown = reply.body[named.field()] == *name && reply.body["id"] == named.id();
             let state = shop.named_mut(named);
@@ -126,23 +122,15 @@ impl WebStore {
         })
     }
 
-    fn get_named(&self, named: Named) -> Operation<Self> {
-        let oldest = oldest(self.max_lag);
-        Operation::new(Call::get(named.path()), move |shop: &mut Self, reply| {
-            let state = shop.named(named);
-            let is_name = |name: &String| reply.body[named.field()] == **name;
-            verdict(state.is_shown(oldest, reply, is_name), state)
-        })
+    fn get_named(named: Named) -> Operation<Self> {
+        let is_name = move |name: &String, body: &Value| body[named.field()] == **name;
+        Operation::read(named.path(), move |shop: &Self| shop.named(named), is_name)
     }
 }
 
 impl Workload for WebStore {
     const PROJECTIONS: &'static [&'static str] =
         &["LabelNames", "Leaderboard", "ProductsIntegrity"];
-
-    fn clients(&self) -> usize {
-        CLIENTS
-    }
 
     fn bystanders(count: usize) -> Bystanders {
         sources::bystanders(count)
@@ -170,28 +158,28 @@ impl Workload for WebStore {
         }
         match (random.below(100), at, order) {
             (0..12, ..) => self.put_named(label, format!("Label {number}")),
-            (12..15, ..) => self.get_named(label),
+            (12..15, ..) => Self::get_named(label),
             (15..40, ..) => {
                 let text = ProductText::random(at.unwrap_or(category), number, random);
                 self.put_product(product, text)
             }
             (40..48, Some(from), _) => self.move_product(product, from, category),
             (48..52, ..) => Self::delete_product(product, at.unwrap_or(category)),
-            (40..56, ..) => self.get_product(product, at.unwrap_or(category)),
+            (40..56, ..) => Self::get_product(product, at.unwrap_or(category)),
             (56..62, ..) => self.put_named(own_customer, format!("Name {number}")),
             (66..84, ..) => match self.new_order(client, customer, random) {
                 Some(order) => self.put_order(client, order),
-                None => self.get_named(own_customer),
+                None => Self::get_named(own_customer),
             },
             (84..93, _, Some(order)) => self.delete_order(order),
             (93..96, _, Some(order)) => self.put_order(client, order),
             (96.., _, Some(order)) => self.get_order(order),
-            _ => self.get_named(own_customer),
+            _ => Self::get_named(own_customer),
         }
     }
 
-    async fn check(&self, api: &Api) -> Vec<String> {
-        check::check(api, self).await
+    async fn check(&self, it: &mut Comparison<'_>) {
+        check::check(self, it).await;
     }
 }
 
@@ -205,7 +193,7 @@ mod tests {
     impl Shop {
         /// Creates one client with a category, a tag, a customer, and a product of 9.99.
         fn new() -> Self {
-            let mut shop = Self(WebStore::new(Duration::ZERO));
+            let mut shop = Self(WebStore::new());
             for named in [Named::Category(0), Named::Tag(0), Named::Customer(0)] {
                 let put = shop.0.put_named(named, "Name".into());
                 let body = json!({ "id": named.id(), named.field(): "Name" });
@@ -216,7 +204,7 @@ mod tests {
         }
 
         fn ends(&mut self, operation: Operation<WebStore>, status: u16, body: &Value) -> bool {
-            let reply = Reply { status, body: body.clone(), ..Reply::default() };
+            let reply = Reply::new(status, body.clone());
             (operation.finish)(&mut self.0, &reply).is_ok()
         }
 
@@ -298,7 +286,7 @@ mod tests {
             let delete = WebStore::delete_product(0, 0);
             assert_eq!(shop.ends(delete, 204, &Value::Null), right);
         }
-        let get = shop.0.get_product(0, 0);
+        let get = WebStore::get_product(0, 0);
         assert!(!shop.ends(get, 200, &product(9.99)));
     }
 }

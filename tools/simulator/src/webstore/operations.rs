@@ -1,15 +1,13 @@
 //! Products and orders. Only the client that created an order repeats or deletes it.
 
-use std::time::Instant;
-
 use serde_json::{Value, json};
 use tributary_local::{chaos::Random, client::Call};
 
-use super::{CLIENTS, LABELS, Named, PRODUCTS, WebStore};
+use super::{LABELS, Named, PRODUCTS, WebStore};
 use crate::{
-    api::{Reply, delete, listed, post, put},
-    versions::{Versions, oldest},
-    workload::{Operation, verdict},
+    api::{Reply, listed},
+    versions::Versions,
+    workload::{CLIENTS, Operation, verdict},
 };
 
 #[derive(Clone, Debug)]
@@ -59,14 +57,9 @@ impl WebStore {
         self.products[product].now().map(|text| text.category)
     }
 
-    /// Returns the prices that a product may have been read with.
-    pub(super) fn prices_of(&self, product: usize, oldest: Instant) -> Vec<u64> {
-        self.products[product].since(oldest).flatten().map(|text| text.price).collect()
-    }
-
     pub(super) fn put_product(&mut self, product: usize, text: ProductText) -> Operation<Self> {
         let labels_exist = self.exist(text.labels());
-        let call = put(product_path(text.category, product), text.body());
+        let call = Call::put(product_path(text.category, product), text.body());
         Operation::new(call, move |shop: &mut Self, reply| {
             let state = &mut shop.products[product];
             let is_right = if reply.status == 404 {
@@ -87,7 +80,7 @@ impl WebStore {
     ) -> Operation<Self> {
         let category_exists = self.exist([Named::Category(to)]);
         let body = json!({ "categoryId": Named::Category(to).id() });
-        let call = post(format!("{}/move", product_path(from, product)), body);
+        let call = Call::post(format!("{}/move", product_path(from, product)), body);
         Operation::new(call, move |shop: &mut Self, reply| {
             let state = &mut shop.products[product];
             let moved = state.now().map(|text| ProductText { category: to, ..text.clone() });
@@ -105,27 +98,20 @@ impl WebStore {
     }
 
     pub(super) fn delete_product(product: usize, category: usize) -> Operation<Self> {
-        let call = delete(product_path(category, product));
+        let call = Call::delete(product_path(category, product));
         Operation::new(call, move |shop: &mut Self, reply| {
             let state = &mut shop.products[product];
             verdict(state.was_deleted(reply), state)
         })
     }
 
-    pub(super) fn get_product(&mut self, product: usize, category: usize) -> Operation<Self> {
-        let oldest = oldest(self.max_lag);
-        let call = Call::get(product_path(category, product));
-        Operation::new(call, move |shop: &mut Self, reply| {
-            let state = &shop.products[product];
-            let is_right = if reply.status == 404 {
-                shop.category_of(product) != Some(category)
-            } else {
-                state.is_shown(oldest, reply, |text| {
-                    text.category == category && text.is_shown(product, &reply.body)
-                })
-            };
-            verdict(is_right, state)
-        })
+    /// Reads a product of the client in its category, or in any if there is none.
+    pub(super) fn get_product(product: usize, category: usize) -> Operation<Self> {
+        let is_there = move |text: &ProductText, body: &Value| {
+            text.category == category && text.is_shown(product, body)
+        };
+        let path = product_path(category, product);
+        Operation::read(path, move |shop: &Self| &shop.products[product], is_there)
     }
 }
 
@@ -136,6 +122,8 @@ pub(super) struct Order {
     id: Option<String>,
     /// The order as it was acknowledged, while it exists.
     pub(super) shown: Versions<Value>,
+    /// True if it may exist although it was never acknowledged.
+    pub(super) may_exist: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +151,7 @@ impl Order {
     }
 
     /// Returns true if the answer has the ordered lines, and the total is their sum to the cent.
-    fn adds_up(&self, shown: &Value) -> bool {
+    pub(super) fn adds_up(&self, shown: &Value) -> bool {
         let items = listed(shown);
         let is_line = |(line, item): (&Line, &Value)| {
             item["productId"] == product_id(line.product) && item["quantity"] == line.quantity
@@ -195,18 +183,18 @@ impl WebStore {
         if lines.is_empty() {
             return None;
         }
-        self.orders.push(Order { customer, lines, id: None, shown: Versions::default() });
+        let shown = Versions::default();
+        self.orders.push(Order { customer, lines, id: None, shown, may_exist: false });
         Some(self.orders.len() - 1)
     }
 
     pub(super) fn put_order(&mut self, client: usize, order: usize) -> Operation<Self> {
-        let oldest = oldest(self.max_lag);
         let it = &self.orders[order];
         let customer = Named::Customer(it.customer);
         let customer_exists = self.exist([customer]);
-        let call = post(format!("{}/orders", customer.path()), it.body());
+        let call = Call::post(format!("{}/orders", customer.path()), it.body());
         Operation::new(call.key(format!("order-{order}")), move |shop: &mut Self, reply| {
-            let is_right = shop.order_was_put(client, order, customer_exists, oldest, reply);
+            let is_right = shop.order_was_put(client, order, customer_exists, reply);
             verdict(is_right, &shop.orders[order])
         })
     }
@@ -216,11 +204,10 @@ impl WebStore {
         client: usize,
         number: usize,
         customer_exists: Option<bool>,
-        oldest: Instant,
         reply: &Reply,
     ) -> bool {
         let order = &self.orders[number];
-        let before = order.shown.now();
+        let before = order.shown.now().cloned();
         match reply.status {
             // The customer remembers the key of a deleted order for a while.
             409 => order.id.is_some() && before.is_none(),
@@ -228,14 +215,14 @@ impl WebStore {
                 // Another client's product may be deleted, or the customer may not exist yet. An
                 // existing order is found by its key.
                 let may_lack = order.lines.iter().any(|line| !self.is_there(line));
+                // The handler of an earlier attempt may be killed, and its write land after this answer.
+                self.orders[number].may_exist |= reply.repeated;
                 before.is_none() && (may_lack || customer_exists != Some(true))
             }
             201 => {
-                let is_priced = before.is_some()
-                    || reply.repeated
-                    || self.is_priced(order, oldest, &reply.body);
+                let is_priced = before.is_some() || reply.repeated || self.is_priced(order, reply);
                 // An existing order gets its first answer.
-                let is_same = before.is_none_or(|before| *before == reply.body);
+                let is_same = before.is_none_or(|before| before == reply.body);
                 let is_right = is_priced && is_same && order.adds_up(&reply.body);
                 let order = &mut self.orders[number];
                 if order.id.is_none() {
@@ -254,15 +241,16 @@ impl WebStore {
     }
 
     /// Returns true if each own product has a price that it may have been read with.
-    fn is_priced(&self, order: &Order, oldest: Instant, shown: &Value) -> bool {
-        order.lines.iter().zip(listed(shown)).filter(|(line, _)| line.is_own).all(|(line, item)| {
-            let prices = self.prices_of(line.product, oldest);
-            cents(&item["price"]).is_some_and(|price| prices.contains(&price))
+    fn is_priced(&self, order: &Order, reply: &Reply) -> bool {
+        let lines = order.lines.iter().zip(listed(&reply.body));
+        lines.filter(|(line, _)| line.is_own).all(|(line, item)| {
+            let mut versions = self.products[line.product].since(reply.oldest).flatten();
+            versions.any(|text| cents(&item["price"]) == Some(text.price))
         })
     }
 
     pub(super) fn delete_order(&mut self, order: usize) -> Operation<Self> {
-        Operation::new(delete(self.orders[order].path()), move |shop: &mut Self, reply| {
+        Operation::new(Call::delete(self.orders[order].path()), move |shop: &mut Self, reply| {
             let state = &mut shop.orders[order];
             // If the store's answer to a delete is lost, the app cannot know that there was no item.
             let is_right = state.shown.was_deleted(reply) || reply.status == 204;
@@ -271,12 +259,8 @@ impl WebStore {
     }
 
     pub(super) fn get_order(&mut self, order: usize) -> Operation<Self> {
-        let oldest = oldest(self.max_lag);
-        Operation::new(Call::get(self.orders[order].path()), move |shop: &mut Self, reply| {
-            let state = &shop.orders[order];
-            let is_right = state.shown.is_shown(oldest, reply, |shown| *shown == reply.body);
-            verdict(is_right, state)
-        })
+        let path = self.orders[order].path();
+        Operation::read(path, move |shop: &Self| &shop.orders[order].shown, Value::eq)
     }
 }
 

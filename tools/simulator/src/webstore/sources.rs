@@ -1,9 +1,9 @@
 //! Labels and products that no client changes.
 
 use serde_json::{Value, json};
+use tributary_local::client::Call;
 
 use crate::{
-    api::put,
     bystanders::Bystanders,
     copies::{FIRST_NAME, ManyCopies, SOURCE},
 };
@@ -13,10 +13,10 @@ const TAGGED: usize = 4;
 pub(super) fn bystanders(count: usize) -> Bystanders {
     let path = |category: &str| format!("/api/categories/{category}");
     let category =
-        |id: &str| (put(path(id), json!({ "name": id })), format!("{}/products", path(id)));
+        |id: &str| (Call::put(path(id), json!({ "name": id })), format!("{}/products", path(id)));
     let product = |category: &str, id: &str| {
         let body = json!({"sku": "SKU-1", "name": "A product", "price": 1, "tagIds": []});
-        put(format!("{}/products/{id}", path(category)), body)
+        Call::put(format!("{}/products/{id}", path(category)), body)
     };
     Bystanders::new(count, category, product)
 }
@@ -29,7 +29,7 @@ pub(super) fn many_copies(count: usize) -> ManyCopies {
         items: (0..count).map(product).collect(),
         renames: |name| {
             let paths = ["categories", "tags"].map(|list| format!("/api/{list}/{SOURCE}"));
-            paths.map(|path| put(path, json!({ "name": name }))).into()
+            paths.map(|path| Call::put(path, json!({ "name": name }))).into()
         },
         names: |item| {
             let tags = item["tags"].as_array().into_iter().flatten();
