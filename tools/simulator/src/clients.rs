@@ -122,7 +122,10 @@ impl AnswerTally {
     fn add(&mut self, call: &Call, reply: &Reply) {
         self.throttled += usize::from(reply.status == 429);
         self.unavailable += usize::from(reply.status == 503);
-        let wrong = reply.wrong_retry_after().filter(|_| self.wrong.len() < MAX_WRONG_ANSWERS);
-        self.wrong.extend(wrong.map(|wrong| format!("{} {}: {wrong}", call.method, call.path)));
+        let is_wrong = reply.is_refused() && reply.retry_after.is_none();
+        if is_wrong && self.wrong.len() < MAX_WRONG_ANSWERS {
+            let Call { method, path, .. } = call;
+            self.wrong.push(format!("{method} {path}: no Retry-After in seconds in {reply:?}"));
+        }
     }
 }

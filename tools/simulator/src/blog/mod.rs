@@ -161,7 +161,9 @@ impl Workload for Blog {
     }
 
     async fn check(&self, it: &mut Comparison<'_>) {
-        check::check(self, it).await;
+        self.check_users(it).await;
+        let posts = self.check_posts(it).await;
+        self.check_copies(it, &posts).await;
     }
 
     async fn unexplained(

@@ -13,30 +13,13 @@ use crate::api::{Comparison, Reply};
 
 const MAX_RUNS: usize = 50;
 
-pub(super) async fn check(model: &News, it: &mut Comparison<'_>) {
-    let mut check = NewsCheck { model, it };
-    // Before and after the migration, which must make no difference.
-    check.lists().await;
-    check.items().await;
-    for path in ["/api/news/migrate", "/api/news/archive"] {
-        check.run(path).await;
-    }
-    check.lists().await;
-    check.items().await;
-}
-
-struct NewsCheck<'a, 'b> {
-    model: &'a News,
-    it: &'a mut Comparison<'b>,
-}
-
-impl NewsCheck<'_, '_> {
+impl News {
     /// Runs the migration or the archive until no item is due, or only poisoned ones. The only failures
     /// are those of poisoned items.
-    async fn run(&mut self, path: &str) {
-        let may_fail = self.model.poisoned as u64;
+    pub(super) async fn finish_runs(&self, it: &mut Comparison<'_>, path: &str) {
+        let may_fail = self.poisoned as u64;
         for _ in 0..MAX_RUNS {
-            match self.it.api.send(&Call::new(Method::POST, path)).await {
+            match it.api.send(&Call::new(Method::POST, path)).await {
                 Some(Reply { status: 200, body, .. })
                     if body["failed"].as_u64().is_some_and(|failed| failed <= may_fail) =>
                 {
@@ -45,27 +28,27 @@ impl NewsCheck<'_, '_> {
                         return;
                     }
                 }
-                other => return self.it.differs(format!("POST {path} was answered {other:?}")),
+                other => return it.differs(format!("POST {path} was answered {other:?}")),
             }
         }
-        self.it.differs(format!("POST {path} does not end"));
+        it.differs(format!("POST {path} does not end"));
     }
 
     /// Checks that each item is in the lists of all and of its provider, once, in its last version.
-    async fn lists(&mut self) {
-        let now = self.model.now();
-        let since = self.model.days_ago(LISTED_DAYS);
+    pub(super) async fn check_lists(&self, it: &mut Comparison<'_>) {
+        let now = self.now();
+        let since = self.days_ago(LISTED_DAYS);
         for provider in (0..PROVIDERS.len()).map(Some).chain([None]) {
             let whole = ListWindow::new(provider, since..now, 100);
-            let mut shown: Vec<Vec<Value>> = vec![Vec::new(); self.model.items.len()];
+            let mut shown: Vec<Vec<Value>> = vec![Vec::new(); self.items.len()];
             let mut to = now;
             while to > since {
                 let from = (to - time::Duration::days(MAX_WINDOW_DAYS - 2)).max(since);
                 let path = ListWindow::new(provider, from..to, 100).path("/api/news/items?");
-                for item in self.it.list(&path).await {
+                for item in it.list(&path).await {
                     match number_of(&item).and_then(|number| shown.get_mut(number)) {
                         Some(shown) => shown.push(item),
-                        None => self.it.differs(format!("{item} was never posted")),
+                        None => it.differs(format!("{item} was never posted")),
                     }
                 }
                 to = from;
@@ -73,7 +56,7 @@ impl NewsCheck<'_, '_> {
             for (number, shown) in shown.iter().enumerate() {
                 let is_listed =
                     |text: &ItemText| whole.has(text.published) && whole.has_provider_of(number);
-                let versions = self.model.items[number].now();
+                let versions = self.items[number].now();
                 let is_right = match shown.as_slice() {
                     [] => versions.iter().any(|text| !text.is_some_and(is_listed)),
                     [shown] => versions
@@ -83,7 +66,7 @@ impl NewsCheck<'_, '_> {
                     _ => false,
                 };
                 if !is_right {
-                    self.it.differs(format!(
+                    it.differs(format!(
                         "item {number} in the list of {provider:?} is {shown:?}, and should be one \
                          of {versions:?}"
                     ));
@@ -92,10 +75,10 @@ impl NewsCheck<'_, '_> {
         }
     }
 
-    async fn items(&mut self) {
-        for (number, item) in self.model.items.iter().enumerate() {
+    pub(super) async fn check_items(&self, it: &mut Comparison<'_>) {
+        for (number, item) in self.items.iter().enumerate() {
             let Some(path) = &item.path else { continue };
-            let shown = self.it.get(path).await;
+            let shown = it.get(path).await;
             let is_right = match &shown {
                 Some(shown) => {
                     item.now().into_iter().flatten().any(|text| text.is_shown(number, shown))
@@ -103,7 +86,7 @@ impl NewsCheck<'_, '_> {
                 None => item.is_uncertain(),
             };
             if !is_right {
-                self.it.differs(format!("{path} is {shown:?} instead of {item:?}"));
+                it.differs(format!("{path} is {shown:?} instead of {item:?}"));
             }
         }
     }

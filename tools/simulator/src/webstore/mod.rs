@@ -179,7 +179,11 @@ impl Workload for WebStore {
     }
 
     async fn check(&self, it: &mut Comparison<'_>) {
-        check::check(self, it).await;
+        self.check_labels(it, "categories", (0..CLIENTS * LABELS).map(Named::Category)).await;
+        self.check_labels(it, "tags", (0..CLIENTS * LABELS).map(Named::Tag)).await;
+        self.check_products(it).await;
+        let counts = self.check_customers(it).await;
+        Self::check_top_customers(it, counts).await;
     }
 }
 
@@ -288,5 +292,18 @@ mod tests {
         }
         let get = WebStore::get_product(0, 0);
         assert!(!shop.ends(get, 200, &product(9.99)));
+    }
+    #[test]
+    fn an_order_may_exist_after_a_404_only_if_its_request_was_repeated() {
+        for repeated in [true, false] {
+            let mut shop = Shop::new();
+            let order = shop.order();
+            let delete = WebStore::delete_product(0, 0);
+            assert!(shop.ends(delete, 204, &Value::Null));
+            let put = shop.0.put_order(0, order);
+            let reply = Reply { repeated, ..Reply::new(404, Value::Null) };
+            assert!((put.finish)(&mut shop.0, &reply).is_ok());
+            assert_eq!(shop.0.orders[order].may_exist, repeated);
+        }
     }
 }
