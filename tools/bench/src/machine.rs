@@ -6,17 +6,11 @@ use std::{fs, process::Command, thread};
 pub(crate) fn line() -> String {
     let cores = thread::available_parallelism().map_or(0, usize::from);
     let cores = Some(format!("{cores} cores, {}", std::env::consts::ARCH));
-    let parts = [cores, value("/proc/cpuinfo", "model name\t: "), system(), kernel(), compiler()];
+    let processor = value("/proc/cpuinfo", "model name\t: ");
+    let system = value("/etc/os-release", "PRETTY_NAME=");
+    let kernel = value("/proc/sys/kernel/osrelease", "").map(|release| format!("Linux {release}"));
+    let parts = [cores, processor, system, kernel, compiler()];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
-}
-
-fn system() -> Option<String> {
-    value("/etc/os-release", "PRETTY_NAME=").map(|name| name.trim_matches('"').to_owned())
-}
-
-fn kernel() -> Option<String> {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
-    Some(format!("Linux {}", release.trim()))
 }
 
 fn compiler() -> Option<String> {
@@ -26,5 +20,6 @@ fn compiler() -> Option<String> {
 
 fn value(file: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
-    text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(value.trim_matches('"').to_owned())
 }

@@ -11,8 +11,8 @@ use std::{
     env,
     fmt::Write as _,
     fs, iter,
-    path::{Path, PathBuf},
-    process::{self, Command},
+    path::Path,
+    process::Command,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -37,23 +37,6 @@ const PARTS: &[&str] = &[
 const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// A folder outside of the workspace, which goes with the chore.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn create() -> anyhow::Result<Self> {
-        let path = env::temp_dir().join(format!("tributary-new-app-{}", process::id()));
-        fs::create_dir_all(path.join(".cargo")).with_context(|| path.display().to_string())?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Creates, tests and uses an app; packages it for Azure, too, if `packaged`.
 pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
     let target = env::current_dir()?.join("target");
@@ -67,10 +50,12 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
     let cargo = Path::new(env!("CARGO"));
     run(in_folder(&packages, cargo).args(["build", "--package", "cargo-tributary"]))?;
 
-    let folder = Folder::create()?;
+    // Outside of the workspace.
+    let folder = tempfile::tempdir()?;
     // Cargo reads it for each app below.
-    fs::write(folder.0.join(".cargo/config.toml"), patch)?;
-    let app = folder.0.join(NAME);
+    fs::create_dir(folder.path().join(".cargo"))?;
+    fs::write(folder.path().join(".cargo/config.toml"), patch)?;
+    let app = folder.path().join(NAME);
     let mut new = Command::new(target.join("debug/cargo-tributary"));
     run(new.args(["tributary", "new", "--example", "notes"]).arg(&app))?;
     fs::copy("Cargo.lock", app.join("Cargo.lock"))?;

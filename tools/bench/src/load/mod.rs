@@ -5,12 +5,17 @@
 
 mod client;
 
-use std::time::{Duration, Instant};
+use std::{
+    cell::RefCell,
+    time::{Duration, Instant},
+};
 
 use anyhow::ensure;
 use futures::future::try_join_all;
 
-use self::client::{LoadClient, LoadTally, Workload};
+use tributary_local::client::Reply;
+
+use self::client::LoadClient;
 use crate::report::{Sorted, Table, each, mebibytes, milliseconds, number, rate};
 use crate::{handler::MeasuredHandler, machine, world::BenchWorld};
 
@@ -23,6 +28,36 @@ pub(crate) struct LoadOptions {
     /// The number of requests over which the memory is sampled.
     #[arg(long, value_name = "N", default_value_t = 96_000)]
     requests: usize,
+}
+
+/// Queries (40 % a post, Q2, 20 % a user, Q1, and 10 % each of Q3, Q4, Q5 and Q6) and a share of commands: a post
+/// is edited (C2), liked or unliked (C4), commented on (C3) or the comment deleted. Each addition is removed later,
+/// so that the store keeps its size.
+#[derive(Clone, Copy)]
+struct Workload {
+    name: &'static str,
+    commands: f64,
+}
+
+const READS: Workload = Workload { name: "reads", commands: 0.0 };
+const MIXED: Workload = Workload { name: "mixed, 20 % commands", commands: 0.2 };
+
+#[derive(Default)]
+struct LoadTally {
+    durations: Vec<Duration>,
+    charge: f64,
+    refused: usize,
+    took: Duration,
+    /// The processor time of the handler.
+    cpu: Duration,
+}
+
+impl LoadTally {
+    fn add(&mut self, duration: Duration, reply: &Reply) {
+        self.durations.push(duration);
+        self.charge += reply.charge();
+        self.refused += usize::from(!reply.status.is_success());
+    }
 }
 
 const CLIENT_COUNTS: [usize; 4] = [1, 8, 32, 64];
@@ -46,7 +81,7 @@ pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<()> {
     let mut handler = MeasuredHandler::ready_on(&world.app).await?;
     handler.forget_lines();
     let memory = memory(&handler, options.requests).await?;
-    println!("{WATCHED_CLIENTS} clients, {}\n\n{memory}", Workload::Mixed);
+    println!("{WATCHED_CLIENTS} clients, {}\n\n{memory}", MIXED.name);
     handler.stop().await
 }
 
@@ -61,16 +96,16 @@ async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<
         "handler's CPU each, µs",
         "not 2xx",
     ]);
-    for workload in [Workload::Reads, Workload::Mixed] {
+    for workload in [READS, MIXED] {
         for clients in CLIENT_COUNTS {
-            eprintln!("{workload}, {clients} clients");
+            eprintln!("{}, {clients} clients", workload.name);
             let begin = Instant::now();
             let tally = work(handler, workload, clients, |_| begin.elapsed() < duration).await?;
             let LoadTally { durations, charge, refused, took, .. } = tally;
             let count = durations.len();
             let sorted = Sorted::from(durations);
             table.row([
-                workload.to_string(),
+                workload.name.to_owned(),
                 clients.to_string(),
                 rate(count, took),
                 milliseconds(sorted.percentile(50)),
@@ -92,7 +127,7 @@ async fn memory(handler: &MeasuredHandler, requests: usize) -> anyhow::Result<Ta
     for look in 0..=MEMORY_SAMPLES {
         // The first sample is before the first request.
         let share = if look == 0 { 0 } else { requests / MEMORY_SAMPLES / WATCHED_CLIENTS };
-        let tally = work(handler, Workload::Mixed, WATCHED_CLIENTS, |sent| sent < share).await?;
+        let tally = work(handler, MIXED, WATCHED_CLIENTS, |sent| sent < share).await?;
         let memory = handler.process.memory()?;
         eprintln!("{look}/{MEMORY_SAMPLES}: {} MiB", mebibytes(memory.resident));
         table.row([
@@ -115,13 +150,13 @@ async fn work(
     go_on: impl Fn(usize) -> bool,
 ) -> anyhow::Result<LoadTally> {
     let (begin, cpu) = (Instant::now(), handler.process.cpu_time()?);
-    let go_on = &go_on;
-    let all = (0..clients)
-        .map(async |number| LoadClient::new(handler.address, workload, number)?.work(go_on).await);
-    let tallies = try_join_all(all).await?;
-    let tally = tallies.into_iter().fold(LoadTally::default(), LoadTally::plus);
+    let tally = RefCell::new(LoadTally::default());
+    let all = (0..clients).map(async |number| {
+        LoadClient::new(handler.address, workload, number)?.work(&go_on, &tally).await
+    });
+    try_join_all(all).await?;
     let cpu = handler.process.cpu_time()?.saturating_sub(cpu);
-    Ok(LoadTally { took: begin.elapsed(), cpu, ..tally })
+    Ok(LoadTally { took: begin.elapsed(), cpu, ..tally.into_inner() })
 }
 
 fn microseconds_each(cpu: Duration, count: usize) -> String {

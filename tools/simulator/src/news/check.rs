@@ -1,5 +1,7 @@
 //! The comparison after quiet: all due items are migrated, and every item is found, once.
 
+use std::time::Instant;
+
 use http::Method;
 use serde_json::Value;
 use tributary_local::client::Call;
@@ -56,7 +58,7 @@ impl News {
             for (number, shown) in shown.iter().enumerate() {
                 let is_listed =
                     |text: &ItemText| whole.has(text.published) && whole.has_provider_of(number);
-                let versions = self.items[number].now();
+                let versions = self.items[number].versions(Instant::now());
                 let is_right = match shown.as_slice() {
                     [] => versions.iter().any(|text| !text.is_some_and(is_listed)),
                     [shown] => versions
@@ -80,9 +82,11 @@ impl News {
             let Some(path) = &item.path else { continue };
             let shown = it.get(path).await;
             let is_right = match &shown {
-                Some(shown) => {
-                    item.now().into_iter().flatten().any(|text| text.is_shown(number, shown))
-                }
+                Some(shown) => item
+                    .versions(Instant::now())
+                    .into_iter()
+                    .flatten()
+                    .any(|text| text.is_shown(number, shown)),
                 None => item.is_uncertain(),
             };
             if !is_right {

@@ -40,10 +40,6 @@ impl ItemState {
         self.text.since(oldest).chain(self.maybe.iter().map(Some)).collect()
     }
 
-    pub(super) fn now(&self) -> Vec<Option<&ItemText>> {
-        std::iter::once(self.text.now()).chain(self.maybe.iter().map(Some)).collect()
-    }
-
     pub(super) fn published(&self) -> Option<OffsetDateTime> {
         self.text.now().filter(|_| self.maybe.is_empty()).map(|text| text.published)
     }
