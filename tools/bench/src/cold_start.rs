@@ -66,7 +66,18 @@ pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
         "PSS, MiB",
     ]);
     for ((build, (name, _)), starts) in &cases {
-        table.row(row(&format!("{}, {name}", name_of(build)), starts));
+        let times = |of: fn(&Start) -> Duration| {
+            let sorted = Sorted::from(starts.iter().map(of).collect::<Vec<_>>());
+            [sorted.percentile(50), sorted.percentile(99), sorted.max()].map(milliseconds)
+        };
+        let memory =
+            |of: fn(&Start) -> usize| mebibytes(starts.iter().map(of).max().unwrap_or_default());
+        let mut row = vec![format!("{}, {name}", name_of(build))];
+        row.extend(times(|start| start.ready));
+        row.extend(times(|start| start.answered));
+        row.push(memory(|start| start.memory.resident));
+        row.push(memory(|start| start.memory.proportional));
+        table.row(row);
     }
     println!("{table}");
     Ok(())
@@ -96,18 +107,4 @@ async fn start(app: &BuiltApp, build: &Path, path: &str) -> anyhow::Result<Start
     let memory = handler.process.memory()?;
     handler.stop().await?;
     Ok(Start { ready, answered, memory })
-}
-
-fn row(name: &str, starts: &[Start]) -> Vec<String> {
-    let times = |of: fn(&Start) -> Duration| {
-        let sorted = Sorted::from(starts.iter().map(of).collect::<Vec<_>>());
-        [sorted.percentile(50), sorted.percentile(99), sorted.max()].map(milliseconds)
-    };
-    let memory =
-        |of: fn(&Start) -> usize| mebibytes(starts.iter().map(of).max().unwrap_or_default());
-    let mut row = vec![name.to_owned()];
-    row.extend(times(|start| start.ready));
-    row.extend(times(|start| start.answered));
-    row.extend([memory(|start| start.memory.resident), memory(|start| start.memory.proportional)]);
-    row
 }

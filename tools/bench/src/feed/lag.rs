@@ -56,7 +56,7 @@ async fn under_load(
     poll_delay: Option<Duration>,
 ) -> anyhow::Result<Vec<Vec<Duration>>> {
     let app = FeedApp::start().await?;
-    app.send((0..N_POSTS).map(|n| post(n, "A title"))).await?;
+    app.write_posts(N_POSTS).await?;
     app.world.drain(&app.handler, &[]).await?;
 
     let stop = CancellationToken::new();

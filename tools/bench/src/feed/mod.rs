@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tributary_local::client::Call;
@@ -17,12 +18,14 @@ use crate::{
     handler::MeasuredHandler,
     machine,
     report::{Table, each, rate},
-    world::{BenchWorld, USERS, author, like, post, send_all, user},
+    world::{BenchWorld, USERS, author, like, send_all, user},
 };
 
 /// The projections that read `posts`, and the one that reads `users`.
 const OF_POSTS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
 const OF_USERS: &str = "UsernamesInPosts";
+
+const N_WRITERS: usize = 16;
 
 /// The size of the measurement.
 #[derive(Debug, clap::Args)]
@@ -71,7 +74,7 @@ async fn each_by_itself(n: usize) -> anyhow::Result<Table> {
         "RU a change",
     ]);
     let mut app = FeedApp::start().await?;
-    app.send((0..n).map(|n| post(n, "A title"))).await?;
+    app.write_posts(n).await?;
     measure(&mut app, "new posts", &mut table).await?;
     // The author of the next post likes each.
     app.send((0..n).map(|n| like(n, &author(n + 1)))).await?;
@@ -126,6 +129,25 @@ impl FeedApp {
 
     async fn send(&self, calls: impl Iterator<Item = Call>) -> anyhow::Result<()> {
         send_all(&self.handler, calls.collect()).await
+    }
+
+    /// Writes posts past the app, which would write the copies for their authors, too.
+    async fn write_posts(&self, n: usize) -> anyhow::Result<()> {
+        let posts = self.world.container("posts").await?;
+        let writes = (0..n).map(async |n| {
+            let id = format!("p{n}");
+            let [hour, minute, second] = [n / 3_600 % 24, n / 60 % 60, n % 60];
+            let item = json!({
+                "type": "post", "id": id, "postId": id, "userId": author(n),
+                "userUsername": format!("Author{}", n % USERS), "title": "A title",
+                "content": "A text of some length. ".repeat(40), "commentCount": 0, "likeCount": 0,
+                "creationDate": format!("2026-01-01T{hour:02}:{minute:02}:{second:02}.000Z"),
+                "version": 1, "usernameVersion": 1,
+            });
+            posts.upsert_item(id.clone(), &id, &item, None).await?;
+            Ok(())
+        });
+        stream::iter(writes).buffer_unordered(N_WRITERS).try_collect().await
     }
 
     /// Delivers all changes to a projection, and returns their number, the time, and the cost by the lines of

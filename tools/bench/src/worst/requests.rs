@@ -40,7 +40,7 @@ const LIMITS: &[&str] = &["", "1", "100"];
 fn queries(data: &Data) -> Vec<OfFunction> {
     let large = post_path(&large_post(0));
     let customer = customer_path(0);
-    let get = |function, what, path| of(function, [(what, Call::get(path))]);
+    let get = |function, what, path| one(function, what, Call::get(path));
     let list = |function, path: String| (function, combined(&path, &[("limit", LIMITS)]));
     let far_item = format!("/api/news/items/p1_2020-01/{}", "0".repeat(32));
     vec![
@@ -135,7 +135,7 @@ fn puts() -> Vec<OfFunction> {
         labels("PutTag", "tags"),
         of("PutProduct", [product(NEW, "New"), product(0, "Edited")]),
         of("PutCustomer", [customer(NEW, NEW), customer(0, NEW + 1)]),
-        of("PutPassword", [("128 characters", password)]),
+        one("PutPassword", "128 characters", password),
     ]
 }
 
@@ -153,22 +153,18 @@ fn posts(data: &Data) -> Vec<OfFunction> {
     let mut moved = large_news_item(data.now, 3);
     moved["publishedDate"] = news_item(data.now, 0, 20, 0)["publishedDate"].clone();
     vec![
-        of("CreateUser", [("the longest name", Call::post("/api/users", user_body(NEW)))]),
-        of("CreatePost", [("a post of 512 KiB", Call::post("/api/posts", large_post_body()))]),
+        one("CreateUser", "the longest name", Call::post("/api/users", user_body(NEW))),
+        one("CreatePost", "a post of 512 KiB", Call::post("/api/posts", large_post_body())),
         of("CreateComment", [(on_large, comment.clone()), (on_large, comment.key("key"))]),
-        of(
+        one(
             "MoveProduct",
-            [(
-                "the longest texts and 50 tags",
-                Call::post(format!("{}/move", product_path(0, 100)), to_category),
-            )],
+            "the longest texts and 50 tags",
+            Call::post(format!("{}/move", product_path(0, 100)), to_category),
         ),
-        of(
+        one(
             "VerifyPassword",
-            [(
-                "the right password",
-                Call::post(format!("{}/password/verify", customer_path(0)), password()),
-            )],
+            "the right password",
+            Call::post(format!("{}/password/verify", customer_path(0)), password()),
         ),
         of(
             "CreateOrder",
@@ -187,15 +183,16 @@ fn posts(data: &Data) -> Vec<OfFunction> {
                 ("another date for an item at all limits", post_news(moved)),
             ],
         ),
-        of(
+        one(
             "ReplayDeadLetter",
-            [("an item of 500 KB", Call::new(Method::POST, dead_letter(data, 1) + "/replay"))],
+            "an item of 500 KB",
+            Call::new(Method::POST, dead_letter(data, 1) + "/replay"),
         ),
     ]
 }
 
 fn deletes(data: &Data) -> Vec<OfFunction> {
-    let one = |function, what, path| of(function, [(what, Call::delete(path))]);
+    let delete = |function, what, path| one(function, what, Call::delete(path));
     let large = |n| post_path(&large_post(n));
     let labels = |function, kind| {
         let unused = MORE_THAN_A_PAGE - 1;
@@ -203,19 +200,19 @@ fn deletes(data: &Data) -> Vec<OfFunction> {
         of(function, [("in use by 120 products", used), ("not in use", unused)])
     };
     vec![
-        one("UnlikePost", "a like of a post of 512 KiB", like_path(0, 2)),
-        one(
+        delete("UnlikePost", "a like of a post of 512 KiB", like_path(0, 2)),
+        delete(
             "DeleteComment",
             "a comment on a post of 512 KiB",
             format!("{}/comments/{}", large(0), data.comments[0]),
         ),
-        one("DeleteProduct", "the longest texts and 50 tags", product_path(0, 101)),
-        one(
+        delete("DeleteProduct", "the longest texts and 50 tags", product_path(0, 101)),
+        delete(
             "DeleteOrder",
             "50 products",
             format!("{}/orders/{}", customer_path(0), data.orders[0]),
         ),
-        one("DeleteDeadLetter", "an item of 500 KB", dead_letter(data, 2)),
+        delete("DeleteDeadLetter", "an item of 500 KB", dead_letter(data, 2)),
         labels("DeleteCategory", "categories"),
         labels("DeleteTag", "tags"),
         of(
@@ -226,6 +223,10 @@ fn deletes(data: &Data) -> Vec<OfFunction> {
             ],
         ),
     ]
+}
+
+fn one(function: &'static str, what: &str, call: Call) -> OfFunction {
+    of(function, [(what, call)])
 }
 
 fn of<const N: usize>(function: &'static str, requests: [(&str, Call); N]) -> OfFunction {

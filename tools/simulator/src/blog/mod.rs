@@ -171,7 +171,7 @@ impl Workload for Blog {
         database: &DatabaseClient,
         findings: &[Value],
     ) -> anyhow::Result<Vec<String>> {
-        reservations::unexplained(self, database, findings).await
+        self.unexplained_findings(database, findings).await
     }
 }
 

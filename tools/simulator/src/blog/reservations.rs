@@ -7,60 +7,40 @@ use super::{Blog, user_id};
 use crate::{api::text, copies::SOURCE, run::items};
 
 impl Blog {
-    /// Returns the leaked reservations of names that no killed handler explains, a sentence each: of
-    /// the names in lower case and the ids of their users.
-    ///
+    /// Returns the findings of the audit that no killed handler explains.
+    pub(super) async fn unexplained_findings(
+        &self,
+        database: &DatabaseClient,
+        findings: &[Value],
+    ) -> anyhow::Result<Vec<String>> {
+        let query = "SELECT * FROM c WHERE c.type = 'username'";
+        Ok(self.unexplained_among(findings, &items(database, "users", query).await?))
+    }
+
     /// A handler that is killed while it renames a user leaves one reservation at most: of the new name
     /// if it stopped before the rename, or of the old one. So the user once asked for the name and does
     /// not have it, and no user has left more reservations than there were kills.
-    fn unexplained_reservations(&self, left: &[(String, String)]) -> Vec<String> {
+    fn unexplained_among(&self, findings: &[Value], reservations: &[Value]) -> Vec<String> {
         let mut kills: Vec<usize> = self.users.iter().map(|user| user.kills).collect();
-        let mut is_explained = |name: &str, owner: &str| {
+        let mut is_explained = |finding: &Value| {
+            let partition = text(finding, "partitionKey");
+            let name = partition.strip_prefix("username:")?;
+            let reservation = reservations.iter().find(|item| item["userId"] == partition)?;
+            let owner = text(reservation, "owner");
             let Some(user) = (0..self.users.len()).find(|user| user_id(*user) == owner) else {
-                return owner == SOURCE;
+                return Some(owner == SOURCE);
             };
             let has = self.name(user).is_some_and(|has| has.to_lowercase() == name);
             let asked = self.wanted.get(name).is_some_and(|users| users.contains(&user));
-            if !asked || has || kills[user] == 0 {
-                return false;
-            }
-            kills[user] -= 1;
-            true
+            let is_explained = asked && !has && kills[user] > 0;
+            kills[user] -= usize::from(is_explained);
+            Some(is_explained)
         };
-        let unexplained = left.iter().filter(|(name, owner)| !is_explained(name, owner));
-        unexplained
-            .map(|(name, owner)| {
-                format!(
-                    "{name:?} is reserved for {owner}, which does not use it; no kill explains that"
-                )
-            })
-            .collect()
+        let unexplained = findings.iter().filter(|finding| {
+            finding["kind"] != "reservation-leaked" || is_explained(finding) != Some(true)
+        });
+        unexplained.map(|finding| format!("audit, which no kill explains: {finding}")).collect()
     }
-}
-
-/// Returns the findings of the audit that no killed handler explains. The audit may find reservations
-/// of names only.
-pub(super) async fn unexplained(
-    blog: &Blog,
-    database: &DatabaseClient,
-    findings: &[Value],
-) -> anyhow::Result<Vec<String>> {
-    let query = "SELECT * FROM c WHERE c.type = 'username'";
-    let reservations = items(database, "users", query).await?;
-    let mut left = Vec::new();
-    let mut unexplained = Vec::new();
-    for finding in findings {
-        let partition = text(finding, "partitionKey");
-        let reservation = reservations.iter().find(|item| item["userId"] == partition);
-        match (reservation, partition.strip_prefix("username:")) {
-            (Some(item), Some(name)) if finding["kind"] == "reservation-leaked" => {
-                left.push((name.to_owned(), text(item, "owner").to_owned()));
-            }
-            _ => unexplained.push(format!("audit: {finding}")),
-        }
-    }
-    unexplained.extend(blog.unexplained_reservations(&left));
-    Ok(unexplained)
 }
 
 #[cfg(test)]
@@ -89,9 +69,14 @@ mod tests {
                 let reply = Reply { kills, ..Reply::new(status, body) };
                 assert!((operation.finish)(&mut blog, &reply).is_ok());
             }
-            let left: Vec<_> =
-                left.iter().map(|(name, owner)| (name.to_string(), owner.to_string())).collect();
-            assert_eq!(blog.unexplained_reservations(&left).len(), unexplained, "{left:?}");
+            let json = |(name, owner): &(&str, &str)| {
+                let key = format!("username:{name}");
+                let finding = json!({ "kind": "reservation-leaked", "partitionKey": key });
+                (finding, json!({ "userId": key, "owner": owner }))
+            };
+            let (findings, reservations): (Vec<_>, Vec<_>) = left.iter().map(json).unzip();
+            let found = blog.unexplained_among(&findings, &reservations);
+            assert_eq!(found.len(), unexplained, "{left:?}");
         }
     }
 }
