@@ -74,7 +74,10 @@ fn main() -> ExitCode {
     let Cargo::Tributary(command) = Cargo::parse();
     let result = match command {
         TributaryCommand::New(new) => new::create(&new),
-        TributaryCommand::Package(options) => package(options),
+        TributaryCommand::Package(Package { install_tools, profile, app }) => {
+            cargo_tributary::package::build(&app, &profile, install_tools)
+                .map(|app| println!("{app}"))
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -83,10 +86,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn package(Package { install_tools, profile, app }: Package) -> anyhow::Result<()> {
-    let app = cargo_tributary::package::build(&app, &profile, install_tools)?;
-    println!("{app}");
-    Ok(())
 }

@@ -198,8 +198,8 @@ pub enum RegistrationError {
 /// The prefix of the routes of HTTP functions, unless `host.json` has another.
 pub const ROUTE_PREFIX: &str = "/api/";
 
-/// Checks the host's rule for names of functions: `^[a-z][a-z0-9_\-]{0,127}$` in any case, not `host`.
-pub(crate) fn is_function_name(name: &str) -> bool {
+/// Returns true for a name by the host's rule: `^[a-z][a-z0-9_\-]{0,127}$` in any case, not `host`.
+pub fn is_function_name(name: &str) -> bool {
     name.len() <= 128
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')

@@ -1,19 +1,18 @@
 //! One invocation of a trigger's function, from the request to the answer.
 
 use std::any::Any;
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::Poll;
+use std::error::Error;
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-use axum::body::{Body, HttpBody};
+use axum::Json;
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use http_body_util::BodyExt;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use futures::FutureExt as _;
+use http_body_util::LengthLimitError;
+use serde_json::json;
 use tracing::Instrument;
 
 use crate::invocation::{self, Invocation, InvocationError};
@@ -26,27 +25,8 @@ use crate::trigger::Trigger;
 const DONE_HEADER: HeaderName = HeaderName::from_static("x-custom-handler-done");
 const CHARGE_HEADER: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
-#[derive(Debug, thiserror::Error)]
-enum InvocationFailure {
-    #[error(transparent)]
-    Body(#[from] BodyError),
-    #[error(transparent)]
-    Invocation(#[from] InvocationError),
-    #[error("{0}")]
-    Handler(String),
-    #[error("the handler panicked: {0}")]
-    Panic(String),
-    #[error("the outcome cannot be written as JSON: {0}")]
-    Outcome(serde_json::Error),
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct InvocationAnswer {
-    outputs: Map<String, Value>,
-    logs: [(); 0],
-    return_value: Value,
-}
+/// The status and the reason of an invocation that failed.
+struct InvocationFailure(StatusCode, String);
 
 pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
     let (head, body) = request.into_parts();
@@ -56,21 +36,19 @@ pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
     async {
         let started = Instant::now();
         let result = catch(run(trigger, id, trace.as_ref(), body)).await;
-        let result = result.unwrap_or_else(|panic| Err(InvocationFailure::Panic(panic)));
+        let result = result.unwrap_or_else(|panic| {
+            Err(InvocationFailure::internal(format!("the handler panicked: {panic}")))
+        });
         let duration_ms = started.elapsed().as_millis();
-        match result.and_then(answer) {
-            Ok(answer) => {
+        match result {
+            Ok(outcome) => {
                 tracing::debug!(duration_ms, "the invocation was answered");
-                answer
+                answer(outcome)
             }
-            Err(failure) => {
-                let status = failure.status();
-                tracing::error!(
-                    status = status.as_u16(),
-                    duration_ms,
-                    "the invocation failed: {failure}"
-                );
-                (status, format!("{failure}\n")).into_response()
+            Err(InvocationFailure(status, reason)) => {
+                let code = status.as_u16();
+                tracing::error!(status = code, duration_ms, "the invocation failed: {reason}");
+                (status, format!("{reason}\n")).into_response()
             }
         }
     }
@@ -89,19 +67,18 @@ async fn run(
         // The handler runs with its own arguments, so the body's memory is freed before.
         trigger.call(&Invocation::parse(trigger.name(), id, trace, &body)?)?
     };
-    running.await.map_err(InvocationFailure::Handler)
+    running.await.map_err(InvocationFailure::internal)
 }
 
 /// Returns the answer of an outcome. That of a success is always a whole JSON object: the host waits without end
 /// on a 2xx that is empty or `null`.
-fn answer(outcome: InvocationOutcome) -> Result<Response, InvocationFailure> {
+fn answer(outcome: InvocationOutcome) -> Response {
     if let Some(reason) = outcome.refused {
-        return Ok((StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")).into_response());
+        return (StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")).into_response();
     }
     let (outputs, return_value) = (outcome.outputs, outcome.return_value);
-    let answer = InvocationAnswer { outputs, logs: [], return_value };
-    let body = serde_json::to_vec(&answer).map_err(InvocationFailure::Outcome)?;
-    let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
+    let body = json!({ "Outputs": outputs, "Logs": [], "ReturnValue": return_value });
+    let mut response = Json(body).into_response();
     if let Some(done) = outcome.done.and_then(|done| HeaderValue::try_from(done).ok()) {
         response.headers_mut().insert(DONE_HEADER, done);
     }
@@ -109,31 +86,27 @@ fn answer(outcome: InvocationOutcome) -> Result<Response, InvocationFailure> {
     if let Some(charge) = charge.and_then(|charge| HeaderValue::try_from(charge).ok()) {
         response.headers_mut().insert(CHARGE_HEADER, charge);
     }
-    Ok(response)
+    response
 }
 
 impl InvocationFailure {
-    fn status(&self) -> StatusCode {
-        match self {
-            Self::Body(BodyError::TooLarge) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Body(BodyError::Broken(_)) | Self::Invocation(_) => StatusCode::BAD_REQUEST,
-            Self::Handler(_) | Self::Panic(_) | Self::Outcome(_) => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
-        }
+    fn internal(reason: String) -> Self {
+        Self(StatusCode::INTERNAL_SERVER_ERROR, reason)
+    }
+}
+
+impl From<InvocationError> for InvocationFailure {
+    fn from(error: InvocationError) -> Self {
+        Self(StatusCode::BAD_REQUEST, error.to_string())
     }
 }
 
 /// Runs the future in place, so that it keeps its span and ends when the caller closes the connection. A
-/// panic becomes an error with the panic's message, after the panic hook has run.
+/// panic becomes an error with the panic's message, after the panic hook has run. No broken state is seen: the
+/// future is dropped without another poll.
 pub(crate) async fn catch<F: Future>(future: F) -> Result<F::Output, String> {
-    let mut future = pin!(future);
-    // A future that has panicked is dropped without another poll, so no broken state is seen.
-    poll_fn(move |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-        Ok(poll) => poll.map(Ok),
-        Err(payload) => Poll::Ready(Err(message(payload.as_ref()))),
-    })
-    .await
+    let caught = AssertUnwindSafe(future).catch_unwind().await;
+    caught.map_err(|payload| message(payload.as_ref()))
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {
@@ -148,31 +121,15 @@ fn message(payload: &(dyn Any + Send)) -> String {
 /// backslashes fourfold, and one made of control characters more.
 pub const MAX_BODY_BYTES: usize = 128 * 1024 * 1024;
 
-#[derive(Debug, thiserror::Error)]
-enum BodyError {
-    #[error(
-        "the body is larger than {} MiB: lower maxItemsPerInvocation in the function.json",
-        MAX_BODY_BYTES / (1024 * 1024)
-    )]
-    TooLarge,
-    #[error("the body could not be read: {0}")]
-    Broken(axum::Error),
-}
-
-/// The most memory that is reserved for an announced body. The buffer grows with the bytes that arrive.
-const MAX_RESERVED_BYTES: u64 = 4 * 1024 * 1024;
-
-async fn read_body(mut body: Body) -> Result<Vec<u8>, BodyError> {
-    let announced = body.size_hint().lower().min(MAX_RESERVED_BYTES);
-    let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
-    while let Some(frame) = body.frame().await {
-        let Ok(chunk) = frame.map_err(BodyError::Broken)?.into_data() else {
-            continue;
-        };
-        if bytes.len() + chunk.len() > MAX_BODY_BYTES {
-            return Err(BodyError::TooLarge);
+async fn read_body(body: Body) -> Result<Bytes, InvocationFailure> {
+    to_bytes(body, MAX_BODY_BYTES).await.map_err(|error| {
+        if error.source().is_some_and(<dyn Error>::is::<LengthLimitError>) {
+            let limit = MAX_BODY_BYTES / (1024 * 1024);
+            let reason = format!(
+                "the body is larger than {limit} MiB: lower maxItemsPerInvocation in the function.json"
+            );
+            return InvocationFailure(StatusCode::PAYLOAD_TOO_LARGE, reason);
         }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
+        InvocationFailure(StatusCode::BAD_REQUEST, format!("the body could not be read: {error}"))
+    })
 }

@@ -21,7 +21,7 @@ pub struct InvocationOutcome {
     pub outputs: Map<String, Value>,
     /// The value of the output binding named `$return`; null without one.
     pub return_value: Value,
-    /// A summary in a few words, for the console of a host on a developer's machine; empty when the function did
+    /// A summary in a few words of ASCII, for the console of a host on a developer's machine; empty when the function did
     /// nothing. The Functions host does not read it.
     pub done: Option<String>,
     /// The request units that the function has cost in a store, for the console as well.
@@ -55,20 +55,6 @@ impl InvocationOutcome {
     #[must_use]
     pub fn output(mut self, binding: impl Into<String>, value: impl Into<Value>) -> Self {
         self.outputs.insert(binding.into(), value.into());
-        self
-    }
-
-    /// Sets the summary, in a few words of ASCII; empty when the function did nothing.
-    #[must_use]
-    pub fn done(mut self, done: impl Into<String>) -> Self {
-        self.done = Some(done.into());
-        self
-    }
-
-    /// Sets the request units that the function has cost in a store.
-    #[must_use]
-    pub fn request_units(mut self, request_units: f64) -> Self {
-        self.request_units = Some(request_units);
         self
     }
 

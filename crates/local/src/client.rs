@@ -85,12 +85,6 @@ impl Call {
         self.header(IDEMPOTENCY_KEY, key)
     }
 
-    /// Makes the request create only: the answer is 412 when the item exists.
-    #[must_use]
-    pub fn only_creates(self) -> Self {
-        self.header(header::IF_NONE_MATCH, "*")
-    }
-
     /// Sets a JSON body.
     #[must_use]
     pub fn json(self, body: impl Into<Value>) -> Self {

@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use time::{Date, OffsetDateTime};
@@ -93,7 +93,6 @@ impl Demo {
     /// `domains`, or all if it is empty.
     ///
     /// # Errors
-    ///
     /// If the project or a domain has no data set, or one cannot be read.
     pub fn read_all(root: &Path, domains: &[String]) -> anyhow::Result<Vec<Self>> {
         let found = files(root);
@@ -136,7 +135,6 @@ impl Demo {
     /// Sends all requests. Calls `sent` after each.
     ///
     /// # Errors
-    ///
     /// If an answer is no success.
     pub async fn send(&self, client: &Client, sent: impl Fn()) -> anyhow::Result<()> {
         let today = OffsetDateTime::now_utc().date();
@@ -150,7 +148,6 @@ impl Demo {
     /// Waits until all lists show their items.
     ///
     /// # Errors
-    ///
     /// If a list does not show them in time.
     pub async fn wait(&self, client: &Client) -> anyhow::Result<()> {
         let started = Instant::now();
@@ -175,7 +172,7 @@ impl DemoRequest {
     fn call(&self, today: Date) -> Call {
         let put = |path: &str| Call::new(Method::PUT, format!("/api/{path}"));
         let call = match &self.target {
-            DemoTarget::Create(path) => put(path).only_creates(),
+            DemoTarget::Create(path) => put(path).header(header::IF_NONE_MATCH, "*"),
             DemoTarget::Put(path) => put(path),
             DemoTarget::Post(path) => {
                 Call::new(Method::POST, format!("/api/{path}")).key(self.key().to_string())

@@ -106,7 +106,6 @@ struct Plan {
 /// next command.
 ///
 /// # Errors
-///
 /// When a name is taken or invalid, or the part does not fit the app. Nothing is written then.
 pub fn create(root: &Path, part: &NewPart) -> anyhow::Result<String> {
     let common = match part {

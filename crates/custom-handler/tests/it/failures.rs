@@ -71,12 +71,3 @@ async fn a_panic_fails_its_own_invocation_only() {
         other.answer();
     }
 }
-
-#[tokio::test]
-async fn a_function_that_is_not_registered_is_never_a_success() {
-    let reply = app().invoke("Unknown", r#"{"Data":{}}"#).await;
-    assert_eq!(reply.status, 404);
-    // The host uses the registered name.
-    let reply = app().invoke("changes", r#"{"Data":{"x":[]}}"#).await;
-    assert_eq!(reply.status, 404);
-}

@@ -8,7 +8,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 /// The depth of a schema at which an example ends: a schema may refer to itself.
 const MAX_DEPTH: usize = 16;
 
-pub(super) struct ApiDocument(Value);
+pub(super) struct ApiDocument(pub(super) Value);
 
 pub(super) struct ApiOperation<'a> {
     document: &'a ApiDocument,
@@ -20,10 +20,6 @@ pub(super) struct ApiOperation<'a> {
 }
 
 impl ApiDocument {
-    pub(super) fn new(document: Value) -> Self {
-        Self(document)
-    }
-
     /// Returns the domains in the order of the app, each with the functions that no request starts.
     pub(super) fn domains(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
         self.0["tags"].as_array().into_iter().flatten().filter_map(|tag| {
@@ -154,7 +150,7 @@ mod tests {
 
     fn document() -> ApiDocument {
         let id = json!({"$ref": "#/components/schemas/Id"});
-        ApiDocument::new(json!({
+        ApiDocument(json!({
             "tags": [{"name": "rooms", "x-functions": ["RoomCopies"]}, {"name": "app"}],
             "paths": {"/api/rooms/{roomId}": {
                 "parameters": [{"in": "path", "name": "roomId", "schema": id}],

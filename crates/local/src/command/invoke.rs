@@ -34,7 +34,7 @@ pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
                 documents.is_none(),
                 "{name} is an HTTP function: give --body, not --documents"
             );
-            let document = host.openapi().await?.map(ApiDocument::new);
+            let document = host.openapi().await?.map(ApiDocument);
             let mut request = example(&name, &methods, &route, path, document.as_ref())?;
             if let Some(file) = &body {
                 request.body = Some(read_file(file)?.into());

@@ -49,7 +49,10 @@ pub fn main() -> ExitCode {
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
+        Err(error) => {
+            anstream::eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 
@@ -71,9 +74,4 @@ fn log() {
         .with_writer(std::io::stderr)
         .with_env_filter(filter.from_env_lossy())
         .init();
-}
-
-fn fail(error: &anyhow::Error) -> ExitCode {
-    anstream::eprintln!("error: {error:#}");
-    ExitCode::FAILURE
 }

@@ -222,7 +222,7 @@ impl RunningApp {
                 self.provision().await?;
                 let host = self.start(&files, folder).await?;
                 self.port = host.port();
-                let document = host.openapi().await.map(ApiDocument::new);
+                let document = host.openapi().await.map(ApiDocument);
                 let (app, url) = (files.app.clone(), host.url().to_owned());
                 let overview = Overview { app, url, document };
                 overview.print_functions(self.keys.as_ref(), &self.console);

@@ -11,11 +11,9 @@ use percent_encoding::percent_decode_str;
 
 use super::{WELL_KNOWN_KEY, gateway};
 
-pub(super) type Refusal = &'static str;
-
 /// Checks that the request is signed with [`WELL_KNOWN_KEY`]. It does not check the age of the date, so
 /// a laptop that slept can continue.
-pub(super) fn check(method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check(method: &Method, path: &str, headers: &HeaderMap) -> Result<(), &'static str> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let token = text(header::AUTHORIZATION.as_str()).ok_or(
         "Required Header authorization is missing. Ensure a valid Authorization token is passed.",

@@ -21,14 +21,12 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
-use super::account::Account;
-use super::containers::KnownContainers;
 use super::emulator::{Response, failure};
-use super::feed_order::{FeedOrder, FeedOrders, FeedSource};
-use super::operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY};
+use super::feed_order::{FeedOrder, FeedSource};
+use super::operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY, header};
 use super::pages::MAX_PAGE_BYTES;
-use super::replicas::Replicas;
 use super::slices::{self, ITEM_COUNT, KEY_TYPE, MAX_ITEM_COUNT, RANGE_ID};
+use super::store::EndpointStore;
 
 const IF_MODIFIED_SINCE: HeaderName = HeaderName::from_static("if-modified-since");
 const IF_NONE_MATCH: HeaderName = HeaderName::from_static("if-none-match");
@@ -38,10 +36,7 @@ const WIRE_FORMAT: HeaderName =
 const MAX_BATCH_OPERATIONS: usize = 100;
 
 pub(super) async fn page(
-    account: &Account,
-    containers: &KnownContainers,
-    replicas: &Replicas,
-    orders: &FeedOrders,
+    EndpointStore { account, containers, replicas, feed_orders, .. }: &EndpointStore,
     path: &ContainerPath,
     request: &Request,
 ) -> Result<Response, CosmosError> {
@@ -54,9 +49,9 @@ pub(super) async fn page(
     if let Some(partition) = whole_partition(request)
         && let Behind::Lsn(lsn) = behind
     {
-        let mut order = orders.take(path);
+        let mut order = feed_orders.take(path);
         let page = feed.in_order(&mut order, partition, lsn).await?;
-        orders.keep(path, order);
+        feed_orders.keep(path, order);
         if let Some(page) = page {
             return Ok(page);
         }
@@ -158,15 +153,15 @@ impl Feed<'_> {
         let wanted = self.limit().saturating_add(MAX_BATCH_OPERATIONS);
         let asked = self.asked(behind, i64::try_from(wanted).unwrap_or(-1));
         let mut response = account.send(&asked).await?;
-        if header_of(&response, &RANGE_ID).is_none() {
+        if response.header(&RANGE_ID).is_none() {
             // Several physical partitions, or none: no number tells where the feed stands.
             return account.send(self.request).await;
         }
         match response.status {
             200 => {}
             304 => {
-                let cursor =
-                    header_of(&response, &ETAG).and_then(|token| serde_json::from_str(token).ok());
+                let etag = response.header(&ETAG);
+                let cursor = etag.and_then(|token| serde_json::from_str(token).ok());
                 if let Some(Cursor { lsn, .. }) = cursor {
                     response.headers.insert(ETAG, quoted(lsn));
                 }
@@ -358,14 +353,6 @@ struct WrittenPage<'a> {
 
 fn quoted(lsn: u64) -> String {
     format!("\"{lsn}\"")
-}
-
-fn header<'a>(request: &'a Request, name: &HeaderName) -> Option<&'a str> {
-    request.headers().get_optional_str(name)
-}
-
-fn header_of<'a>(response: &'a Response, name: &HeaderName) -> Option<&'a str> {
-    response.headers.get_optional_str(name)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "as map_err gives it")]

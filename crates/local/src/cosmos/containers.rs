@@ -85,12 +85,11 @@ pub(super) async fn create_container(
     database: &str,
     request: &Request,
 ) -> Result<Response, CosmosError> {
-    let Some(definition) = definition(request) else {
-        return account.send(request).await;
-    };
-    let Some(id) = definition["id"].as_str().filter(|id| !id.is_empty()) else {
-        return account.send(request).await;
-    };
+    let definition: Value = serde_json::from_slice(&body_of(request)).unwrap_or_default();
+    // Unique keys can only be set at creation: such a container has the backend's own number of partitions.
+    let has_unique_keys = definition.get("uniqueKeyPolicy").is_some();
+    let id = definition["id"].as_str().filter(|id| !id.is_empty() && !has_unique_keys);
+    let Some(id) = id else { return account.send(request).await };
     let of_database = account.request(Method::Get, &["dbs", database]);
     let path = ["dbs", database, "colls", id];
     let of_container = account.request(Method::Get, &path);
@@ -117,11 +116,4 @@ pub(super) async fn create_container(
         response.status = 201;
     }
     Ok(response)
-}
-
-/// Returns the definition of a container. Returns `None` for a malformed request and for unique keys,
-/// which can only be set at creation: such a container has the backend's own number of partitions.
-fn definition(request: &Request) -> Option<Value> {
-    let definition: Value = serde_json::from_slice(&body_of(request)).ok()?;
-    definition.get("uniqueKeyPolicy").is_none().then_some(definition)
 }

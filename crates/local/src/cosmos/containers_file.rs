@@ -26,7 +26,6 @@ impl ContainersFile {
     /// Reads and checks the text of a file.
     ///
     /// # Errors
-    ///
     /// It names the container and the key.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let Root { containers: values } = serde_json::from_str(text).map_err(|error| {
@@ -52,7 +51,6 @@ impl ContainersFile {
     /// Reads and checks a file.
     ///
     /// # Errors
-    ///
     /// If the file cannot be read, and those of [`ContainersFile::parse`].
     pub fn read(path: impl AsRef<Path>) -> anyhow::Result<Self> {
         let path = path.as_ref();
@@ -158,7 +156,6 @@ fn check(container: &ContainerProperties, written: &Value) -> Result<(), String>
 /// In Azure, Bicep creates them instead: with Microsoft Entra ID the data plane cannot.
 ///
 /// # Errors
-///
 /// If a container exists with another partition key, or a request fails.
 pub async fn provision(
     client: &CosmosClient,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use azure_core::Bytes;
-use azure_core::http::headers::Headers;
+use azure_core::http::headers::{HeaderName, Headers};
 use azure_core::http::{Request, Url};
 use azure_data_cosmos::CosmosError;
 use azure_data_cosmos_driver::in_memory_emulator::{
@@ -23,6 +23,7 @@ use azure_data_cosmos_driver::in_memory_emulator::{
 use serde_json::Value;
 
 use super::operation::ContainerPath;
+use super::slices::ITEM_COUNT;
 
 pub(super) struct Response {
     pub(super) status: u16,
@@ -30,6 +31,17 @@ pub(super) struct Response {
     pub(super) body: Bytes,
     /// Items that were loaded for the answer, if the ledger has counted them.
     pub(super) items_loaded: Option<u32>,
+}
+
+impl Response {
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get_optional_str(name)
+    }
+
+    /// Returns the number of items on a page.
+    pub(super) fn n_items(&self) -> u32 {
+        self.header(&ITEM_COUNT).and_then(|count| count.parse().ok()).unwrap_or(0)
+    }
 }
 
 /// A region of the account. Requests are sent to a region by its address.

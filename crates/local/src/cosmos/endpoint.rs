@@ -74,7 +74,6 @@ impl CosmosEndpoint {
     /// Creates an empty account in this process, without a socket.
     ///
     /// # Errors
-    ///
     /// If an option is out of its range.
     pub fn in_process(options: EndpointOptions) -> anyhow::Result<Self> {
         let partitions = options.partitions;
@@ -91,19 +90,45 @@ impl CosmosEndpoint {
     /// stopped or dropped; 0 picks a free port.
     ///
     /// # Errors
-    ///
     /// If another program listens on the port, or it cannot be opened.
     pub async fn serve(&self, port: u16) -> anyhow::Result<RunningServer> {
-        let server = serve(Arc::clone(&self.store), port).await?;
+        let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener = bound.map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => anyhow!(
+                "port {port} on 127.0.0.1 is in use: stop the program that listens on it, or choose \
+                 another port for the Cosmos DB endpoint (0 picks a free one)"
+            ),
+            _ => anyhow!("cannot listen on 127.0.0.1:{port} for the Cosmos DB endpoint: {error}"),
+        })?;
+        let address = listener.local_addr()?;
+        // Small answers would otherwise wait for the client's delayed acknowledgement.
+        let listener = listener.tap_io(|connection| {
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY cannot be set");
+            }
+        });
+
+        let app = gateway::router(Arc::clone(&self.store), url_of(address));
+        let (shutdown, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            let served = axum::serve(listener, app)
+                .with_graceful_shutdown(async move {
+                    // The sender is never used, only dropped.
+                    let _ = stopped.await;
+                })
+                .await;
+            if let Err(error) = served {
+                tracing::error!(%error, "the Cosmos DB endpoint stopped");
+            }
+        });
         self.store.start_expiry();
-        Ok(server)
+        Ok(RunningServer { address, shutdown, task })
     }
 
     /// Creates a runtime for `CosmosClient::builder().with_runtime(..)`. A client with it and with
     /// [`CosmosEndpoint::account`] reaches this account without a socket.
     ///
     /// # Errors
-    ///
     /// If the SDK cannot create a runtime.
     pub async fn runtime(&self) -> anyhow::Result<CosmosRuntime> {
         self.store.start_expiry();
@@ -125,7 +150,6 @@ impl CosmosEndpoint {
     /// Creates a client for this account, without a socket.
     ///
     /// # Errors
-    ///
     /// If the SDK cannot create a client.
     pub async fn client(&self) -> anyhow::Result<CosmosClient> {
         let routing = RoutingStrategy::PreferredRegions(vec![REGION.into()]);
@@ -139,7 +163,6 @@ impl CosmosEndpoint {
     /// Creates the database and the containers that do not exist yet.
     ///
     /// # Errors
-    ///
     /// Those of [`provision()`](super::provision()).
     pub async fn provision(
         &self,
@@ -193,7 +216,6 @@ impl CosmosEndpoint {
     /// does the change feed.
     ///
     /// # Panics
-    ///
     /// If a physical partition splits at this moment, which chaos can cause.
     pub fn freeze_replica(&self, container: &str) -> FrozenReplica {
         replicas::freeze(&self.store.replicas, container)
@@ -267,7 +289,6 @@ impl RunningServer {
     /// Returns the address and key for a Rust client that connects over the socket.
     ///
     /// # Errors
-    ///
     /// Never for the addresses that this server listens on.
     pub fn account(&self) -> anyhow::Result<AccountReference> {
         let url: AccountEndpoint = self.url().parse()?;
@@ -282,39 +303,6 @@ impl RunningServer {
             task.abort();
         }
     }
-}
-
-pub(super) async fn serve(store: Arc<EndpointStore>, port: u16) -> anyhow::Result<RunningServer> {
-    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
-    let listener = bound.map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => anyhow!(
-            "port {port} on 127.0.0.1 is in use: stop the program that listens on it, or choose \
-             another port for the Cosmos DB endpoint (0 picks a free one)"
-        ),
-        _ => anyhow!("cannot listen on 127.0.0.1:{port} for the Cosmos DB endpoint: {error}"),
-    })?;
-    let address = listener.local_addr()?;
-    // Small answers would otherwise wait for the client's delayed acknowledgement.
-    let listener = listener.tap_io(|connection| {
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY cannot be set");
-        }
-    });
-
-    let app = gateway::router(store, url_of(address));
-    let (shutdown, stopped) = oneshot::channel::<()>();
-    let task = tokio::spawn(async move {
-        let served = axum::serve(listener, app)
-            .with_graceful_shutdown(async move {
-                // The sender is never used, only dropped.
-                let _ = stopped.await;
-            })
-            .await;
-        if let Err(error) = served {
-            tracing::error!(%error, "the Cosmos DB endpoint stopped");
-        }
-    });
-    Ok(RunningServer { address, shutdown, task })
 }
 
 fn url_of(address: SocketAddr) -> String {

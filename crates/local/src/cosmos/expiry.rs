@@ -20,11 +20,8 @@ use azure_data_cosmos::CosmosError;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::account::Account;
-use super::containers::KnownContainers;
-use super::feed_order::FeedOrders;
-use super::operation::{ContainerPath, PARTITION_KEY, Ttl, WrittenItem, lifetime};
-use super::replicas::Replicas;
+use super::operation::{ContainerPath, PARTITION_KEY, WrittenItem, header, lifetime};
+use super::store::EndpointStore;
 use crate::lock;
 
 #[derive(Debug, Default)]
@@ -63,15 +60,14 @@ impl Expiry {
         request: &Request,
         default_ttl: i64,
     ) {
-        let Some(partition_key) = request.headers().get_optional_str(&PARTITION_KEY) else {
-            return;
-        };
+        let Some(partition_key) = header(request, &PARTITION_KEY) else { return };
         let now =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        for WrittenItem { id, ttl } in written {
-            let lifetime = match ttl {
-                Ttl::Property(ttl) => lifetime(ttl.as_ref(), default_ttl),
-                Ttl::Unknown => Some(0),
+        for WrittenItem { id, new, .. } in written {
+            let lifetime = match new {
+                Some(new) => lifetime(new.item.get("ttl"), default_ttl),
+                // A patch may set it or not: only a read of the item shows it.
+                None => Some(0),
             };
             if let Some(lifetime) = lifetime {
                 let key = ItemKey {
@@ -84,20 +80,13 @@ impl Expiry {
         }
     }
 
-    pub(super) async fn sweep(
-        &self,
-        account: &Account,
-        containers: &KnownContainers,
-        replicas: &Replicas,
-        feed_orders: &FeedOrders,
-        now: u64,
-    ) -> usize {
+    pub(super) async fn sweep(&self, store: &EndpointStore, now: u64) -> usize {
         let due = lock(&self.schedule).take_due(now);
         let mut deleted = 0;
         for item in due {
             // The emulator answers without waiting, so many deletes would starve other tasks.
             tokio::task::yield_now().await;
-            match self.expire(account, containers, replicas, feed_orders, &item, now).await {
+            match self.expire(store, &item, now).await {
                 Ok(true) => deleted += 1,
                 Ok(false) => {}
                 Err(error) => {
@@ -111,10 +100,7 @@ impl Expiry {
 
     async fn expire(
         &self,
-        account: &Account,
-        containers: &KnownContainers,
-        replicas: &Replicas,
-        feed_orders: &FeedOrders,
+        store: &EndpointStore,
         item: &ItemKey,
         now: u64,
     ) -> Result<bool, CosmosError> {
@@ -126,6 +112,7 @@ impl Expiry {
             etag: String,
             ttl: Option<Value>,
         }
+        let EndpointStore { account, containers, replicas, feed_orders, .. } = store;
         let request = |method| {
             let mut request = account.request(method, &item.container.item(&item.id));
             request.insert_header(PARTITION_KEY, item.partition_key.clone());

@@ -159,7 +159,6 @@ impl Hold {
     /// Waits until the request arrives.
     ///
     /// # Panics
-    ///
     /// If no request arrives within 30 seconds, so that the test fails instead of hanging.
     pub async fn arrived(&mut self) {
         // An inner error means that the account was dropped, and all requests with it.

@@ -14,14 +14,13 @@ use azure_core::http::{Method, Request as CoreRequest, Url};
 use bytes::{Bytes, BytesMut};
 use futures::FutureExt;
 use http_body_util::BodyExt;
-use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::account::Account;
 use super::authorization;
 use super::emulator::Response as StoreResponse;
-use super::operation::PARTITION_KEY;
+use super::operation::{PARTITION_KEY, segments};
 use super::store::EndpointStore;
 
 /// The largest body that is accepted, in bytes: an item or a batch has at most 2 MB
@@ -179,7 +178,7 @@ pub(super) async fn replace_by_names(account: &Account, request: &mut CoreReques
 
 /// Returns the segments of the address with names; `None` if there is no `_rid` to replace.
 async fn names(account: &Account, request: &CoreRequest) -> Option<Vec<String>> {
-    let mut segments = decoded(request.url());
+    let mut segments = segments(request.url());
     let is_database = matches!(&segments[..], [dbs, database, ..] if dbs == "dbs" && is_rid_of(database, DATABASE_RID_BYTES));
     if !is_database {
         return None;
@@ -199,11 +198,6 @@ async fn names(account: &Account, request: &CoreRequest) -> Option<Vec<String>> 
         segments[5] = item(account, &segments, request).await?;
     }
     Some(segments)
-}
-
-fn decoded(url: &Url) -> Vec<String> {
-    let segments = url.path().split('/').filter(|segment| !segment.is_empty());
-    segments.map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned()).collect()
 }
 
 /// Finds the name of the database or container with this `_rid`.

@@ -7,6 +7,7 @@ use azure_core::Bytes;
 use azure_core::http::headers::HeaderName;
 use azure_core::http::{Method, Request, Url};
 use azure_data_cosmos_driver::binary_json;
+use cosmos_model::charges::items::ItemVersion;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -23,7 +24,7 @@ pub(super) const PARTITION_KEY: HeaderName =
 pub(super) const PRIORITY_LEVEL: HeaderName = HeaderName::from_static("x-ms-cosmos-priority-level");
 
 /// The kind of a data-plane request, by which a bill of request units is split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[non_exhaustive]
 pub enum RequestKind {
     /// A new item.
@@ -101,13 +102,7 @@ pub(super) enum ContainersChange {
 
 impl StoreOperation {
     pub(super) fn from_request(request: &Request) -> Self {
-        let segments: Vec<String> = request
-            .url()
-            .path()
-            .split('/')
-            .filter(|segment| !segment.is_empty())
-            .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
-            .collect();
+        let segments = segments(request.url());
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
         let path = |database: &str, container: &str| ContainerPath {
             database: database.to_owned(),
@@ -147,7 +142,7 @@ impl StoreOperation {
 
 fn data_kind(method: Method, names_an_item: bool, request: &Request) -> Option<RequestKind> {
     let kind = match (method, names_an_item) {
-        (Method::Get, false) if has(request, &CHANGE_FEED) => RequestKind::ChangeFeed,
+        (Method::Get, false) if header(request, &CHANGE_FEED).is_some() => RequestKind::ChangeFeed,
         (Method::Get, false) => RequestKind::ReadFeed,
         (Method::Post, false) if is_header_true(request, &IS_QUERY_PLAN) => return None,
         (Method::Post, false) if is_query(request) => RequestKind::Query,
@@ -165,7 +160,7 @@ fn data_kind(method: Method, names_an_item: bool, request: &Request) -> Option<R
 
 /// Returns true if a request is for one logical partition.
 pub(super) fn names_partition_key(request: &Request) -> bool {
-    request.headers().get_optional_str(&PARTITION_KEY).is_some_and(|key| key != "[]")
+    header(request, &PARTITION_KEY).is_some_and(|key| key != "[]")
 }
 
 fn is_query(request: &Request) -> bool {
@@ -173,11 +168,18 @@ fn is_query(request: &Request) -> bool {
 }
 
 fn is_header_true(request: &Request, name: &HeaderName) -> bool {
-    request.headers().get_optional_str(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    header(request, name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
-fn has(request: &Request, name: &HeaderName) -> bool {
-    request.headers().get_optional_str(name).is_some()
+/// Returns a header of a request.
+pub(super) fn header<'a>(request: &'a Request, name: &HeaderName) -> Option<&'a str> {
+    request.headers().get_optional_str(name)
+}
+
+/// Returns the decoded segments of a path.
+pub(super) fn segments(url: &Url) -> Vec<String> {
+    let segments = url.path().split('/').filter(|segment| !segment.is_empty());
+    segments.map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned()).collect()
 }
 
 /// Removes the slash with which the Python SDK ends its paths.
@@ -202,37 +204,58 @@ pub(super) fn wrap_bare_patch(operation: &StoreOperation, request: &mut Request)
     }
 }
 
+/// An item that a request writes. In a batch it may be read alone.
+#[derive(Debug)]
 pub(super) struct WrittenItem {
+    pub(super) kind: RequestKind,
     pub(super) id: String,
-    pub(super) ttl: Ttl,
-}
-
-/// The time to live of an item, as far as it is known before the write.
-pub(super) enum Ttl {
-    Property(Option<Value>),
-    /// A patch may set it or not, and a deletion ends it: only a read of the item shows it.
-    Unknown,
+    /// The new state. Only a read of the item shows that after a patch, and a deletion has none.
+    pub(super) new: Option<ItemVersion>,
+    /// The number of operations of a patch.
+    pub(super) n_patches: u32,
 }
 
 /// Returns the items that a data-plane request writes; none if it does not write or is malformed.
 pub(super) fn written_items(
     DataRequest { kind, item, request, .. }: DataRequest<'_>,
 ) -> Vec<WrittenItem> {
-    let item = item.map(str::to_owned);
-    let one = match kind {
-        RequestKind::Create | RequestKind::Upsert | RequestKind::Replace => {
-            parse::<ItemBody>(request).and_then(|body| body.written(item))
-        }
-        RequestKind::Patch | RequestKind::Delete => {
-            item.map(|id| WrittenItem { id, ttl: Ttl::Unknown })
-        }
-        RequestKind::Batch => return written_by_batch(request),
-        RequestKind::Read
-        | RequestKind::Query
-        | RequestKind::ReadFeed
-        | RequestKind::ChangeFeed => None,
-    };
-    one.into_iter().collect()
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct BatchOperation {
+        operation_type: RequestKind,
+        id: Option<String>,
+        resource_body: Option<Value>,
+    }
+    if kind == RequestKind::Batch {
+        let operations: Vec<BatchOperation> = parse(request).unwrap_or_default();
+        let operations = operations.into_iter();
+        return operations
+            .filter_map(|BatchOperation { operation_type, id, resource_body }| {
+                let bytes = resource_body.as_ref().map_or(0, |body| body.to_string().len());
+                WrittenItem::new(operation_type, id, resource_body, bytes)
+            })
+            .collect();
+    }
+    let body = if kind.is_write() { parse(request) } else { None };
+    let id = item.filter(|_| kind.is_write()).map(str::to_owned);
+    WrittenItem::new(kind, id, body, body_of(request).len()).into_iter().collect()
+}
+
+impl WrittenItem {
+    fn new(
+        kind: RequestKind,
+        id: Option<String>,
+        body: Option<Value>,
+        bytes: usize,
+    ) -> Option<Self> {
+        let of_body = |body: &Value| body.get("id")?.as_str().map(str::to_owned);
+        let id = id.or_else(|| of_body(body.as_ref()?))?;
+        let patches = body.as_ref().and_then(|body| body.get("operations")?.as_array());
+        let n_patches = u32::try_from(patches.map_or(0, Vec::len)).unwrap_or(u32::MAX);
+        let new = body.filter(|_| kind != RequestKind::Patch);
+        let new = new.map(|item| ItemVersion { item, bytes });
+        Some(Self { kind, id, new, n_patches })
+    }
 }
 
 /// Returns the time that an item lives after its last write, in seconds; `None` is for ever. Without a
@@ -244,35 +267,6 @@ pub(super) fn lifetime(ttl: Option<&Value>, default_ttl: i64) -> Option<u64> {
 
 pub(super) fn body_of(request: &Request) -> Bytes {
     Bytes::from(request.body())
-}
-
-#[derive(Deserialize)]
-struct ItemBody {
-    id: Option<String>,
-    ttl: Option<Value>,
-}
-
-impl ItemBody {
-    fn written(self, id: Option<String>) -> Option<WrittenItem> {
-        Some(WrittenItem { id: self.id.or(id)?, ttl: Ttl::Property(self.ttl) })
-    }
-}
-
-fn written_by_batch(request: &Request) -> Vec<WrittenItem> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct BatchOperation {
-        id: Option<String>,
-        resource_body: Option<ItemBody>,
-    }
-    parse::<Vec<BatchOperation>>(request)
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(|BatchOperation { id, resource_body }| match resource_body {
-            Some(body) => body.written(id),
-            None => id.map(|id| WrittenItem { id, ttl: Ttl::Unknown }),
-        })
-        .collect()
 }
 
 /// Reads a body: text JSON or the binary JSON that the Rust SDK prefers.

@@ -37,24 +37,19 @@ async fn read(account: &Account, data: DataRequest<'_>) -> Result<Response, Cosm
     }
 }
 
-/// Returns the number of items that fit on the page; `None` if all do.
+/// Returns the number of items that fit on the page, at least one; `None` if all do.
 fn fitting(response: &Response) -> Option<usize> {
     if response.status != 200 || response.body.len() <= MAX_PAGE_BYTES {
         return None;
     }
     let sizes = sizes(&response.body)?;
-    let fitting = count_fitting(&sizes);
-    (fitting < sizes.len()).then_some(fitting)
-}
-
-/// Counts the items of these sizes that fit on a page: at least one does.
-fn count_fitting(sizes: &[usize]) -> usize {
     let mut bytes = 0;
     let fits = |size: &&usize| {
         bytes += **size;
         bytes <= MAX_PAGE_BYTES
     };
-    sizes.iter().take_while(fits).count().max(1)
+    let fitting = sizes.iter().take_while(fits).count().max(1);
+    (fitting < sizes.len()).then_some(fitting)
 }
 
 /// Returns the sizes of the items of a page as text, for both forms of the body.

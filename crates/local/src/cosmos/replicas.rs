@@ -20,7 +20,7 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::account::Account;
 use super::emulator::{Emulator, Region, Response};
-use super::operation::{ContainerPath, DataRequest, RequestKind};
+use super::operation::{ContainerPath, DataRequest, RequestKind, header};
 use crate::chaos::{Chaos, ChaosKind, Random};
 use crate::lock;
 
@@ -127,18 +127,31 @@ impl Replicas {
             let _alone = self.alone().await;
             lagging.refresh(&self.account.backend);
         }
-        Candidates { replicas: lagging.roll(), by_chance: Some(lagging.chaos()) }
+        Candidates { replicas: lagging.roll(), by_chance: Some(&lagging.chaos) }
     }
 
-    /// Delivers all writes to the replicas that lag at random, until the second part of the result is
-    /// dropped. No write happens until its first part is dropped.
-    pub(super) async fn catch_up(&self) -> (RwLockWriteGuard<'_, ()>, Option<CaughtUp>) {
+    /// Begins to split a physical partition, and returns its end. The backend copies the data of any region into
+    /// the new partitions, so the replicas that lag at random get all writes until the end.
+    pub(super) async fn split(
+        &self,
+        path: &ContainerPath,
+        partition: u32,
+        locked: Duration,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (backend, lagging) = (self.account.backend.clone(), self.lagging.clone());
         let alone = self.alone().await;
-        let caught_up = self.lagging.as_ref().map(|lagging| {
-            lagging.catch_up(&self.account.backend);
-            CaughtUp(lagging.clone())
-        });
-        (alone, caught_up)
+        if let Some(lagging) = &lagging {
+            lagging.catch_up(&backend);
+        }
+        backend.split(path, partition, locked);
+        drop(alone);
+        let path = path.clone();
+        async move {
+            backend.split_done(&path, partition).await;
+            if let Some(lagging) = lagging {
+                lagging.fall_behind();
+            }
+        }
     }
 
     fn thaw(&self, replica: &Region) {
@@ -174,16 +187,6 @@ pub(super) fn freeze(replicas: &Arc<Replicas>, container: &str) -> FrozenReplica
     FrozenReplica { replicas: Arc::clone(replicas), replica }
 }
 
-/// A guard that keeps the replicas caught up until it is dropped.
-#[derive(Debug)]
-pub(super) struct CaughtUp(Arc<Lagging>);
-
-impl Drop for CaughtUp {
-    fn drop(&mut self) {
-        self.0.fall_behind();
-    }
-}
-
 #[derive(Debug, Default)]
 pub(super) struct Candidates<'a> {
     pub(super) replicas: Vec<Region>,
@@ -194,7 +197,7 @@ pub(super) struct Candidates<'a> {
 /// Returns true if the request asks for the latest committed state.
 pub(super) fn demands_newest(request: &Request) -> bool {
     let is = |name: &HeaderName, wanted: &[&str]| {
-        let value = request.headers().get_optional_str(name);
+        let value = header(request, name);
         value.is_some_and(|value| wanted.iter().any(|name| value.eq_ignore_ascii_case(name)))
     };
     is(&CONSISTENCY_STRATEGY, &["LatestCommitted", "GlobalStrong"])
@@ -203,7 +206,7 @@ pub(super) fn demands_newest(request: &Request) -> bool {
 
 /// Returns true for a replica's answer that the client may get. Otherwise the newest state answers.
 pub(super) fn is_usable(response: &Response) -> bool {
-    let sub_status = response.headers.get_optional_str(&SUB_STATUS);
+    let sub_status = response.header(&SUB_STATUS);
     match response.status {
         200 | 304 => true,
         404 => sub_status.is_none_or(|sub_status| sub_status == "0"),
@@ -213,7 +216,7 @@ pub(super) fn is_usable(response: &Response) -> bool {
 
 /// Replaces the replica by the account's one region in the session token of an answer.
 pub(super) fn hide_replica(response: &mut Response) {
-    let Some(tokens) = response.headers.get_optional_str(&SESSION_TOKEN) else {
+    let Some(tokens) = response.header(&SESSION_TOKEN) else {
         return;
     };
     let of_region = |token: &str| {
@@ -236,7 +239,7 @@ const MAX_LAG_MS: [u64; 4] = [20, 100, 500, 2_000];
 pub(super) struct Lagging {
     chaos: Chaos,
     /// One for each of [`MAX_LAG_MS`].
-    replicas: Vec<Region>,
+    pub(super) replicas: Vec<Region>,
     moments: Mutex<Moments>,
     /// The number of splits under way: a split begins with the data of one region.
     caught_up: AtomicUsize,
@@ -261,15 +264,7 @@ impl Lagging {
         Some(Self { chaos, replicas, moments, caught_up: AtomicUsize::new(0) })
     }
 
-    pub(super) fn chaos(&self) -> &Chaos {
-        &self.chaos
-    }
-
-    pub(super) fn replicas(&self) -> &[Region] {
-        &self.replicas
-    }
-
-    pub(super) fn is_due(&self) -> bool {
+    fn is_due(&self) -> bool {
         let now = Instant::now();
         !self.chaos.is_stopped()
             && self.caught_up.load(Ordering::SeqCst) == 0
@@ -277,7 +272,7 @@ impl Lagging {
     }
 
     /// Lets each replica that is due show the present moment. The caller holds back writes.
-    pub(super) fn refresh(&self, backend: &Emulator) {
+    fn refresh(&self, backend: &Emulator) {
         if self.caught_up.load(Ordering::SeqCst) > 0 {
             return;
         }
@@ -295,7 +290,7 @@ impl Lagging {
 
     /// Returns the replicas that a read may see, if chaos decides so: the one with the longest lag
     /// first.
-    pub(super) fn roll(&self) -> Vec<Region> {
+    fn roll(&self) -> Vec<Region> {
         if self.caught_up.load(Ordering::SeqCst) > 0 || self.chaos.roll(ChaosKind::Stale).is_none()
         {
             return Vec::new();
@@ -307,14 +302,14 @@ impl Lagging {
     }
 
     /// Delivers all writes to all replicas, also those to come. The caller holds back writes.
-    pub(super) fn catch_up(&self, backend: &Emulator) {
+    fn catch_up(&self, backend: &Emulator) {
         self.caught_up.fetch_add(1, Ordering::SeqCst);
         for replica in &self.replicas {
             backend.resume(&replica.name);
         }
     }
 
-    pub(super) fn fall_behind(&self) {
+    fn fall_behind(&self) {
         let now = Instant::now();
         lock(&self.moments).of.fill((now, now));
         self.caught_up.fetch_sub(1, Ordering::SeqCst);
@@ -352,30 +347,12 @@ impl Splits {
     }
 
     /// Counts a write. If a split is due, a partition of the written container splits.
-    pub(super) async fn after_write(
-        &self,
-        backend: &Arc<Emulator>,
-        replicas: &Replicas,
-        path: &ContainerPath,
-    ) {
-        let Some(mut random) = self.due() else {
-            return;
-        };
-        let partitions = backend.partitions(path);
+    pub(super) async fn after_write(&self, replicas: &Replicas, path: &ContainerPath) {
+        let Some(mut random) = self.due() else { return };
+        let partitions = replicas.account.backend.partitions(path);
         let Some(&partition) = partitions.get(random.index(partitions.len())) else { return };
         let locked = Duration::from_millis(random.below(MAX_LOCKED_MS));
-        // The backend copies the data of any region into the new partitions.
-        let (alone, caught_up) = replicas.catch_up().await;
-        backend.split(path, partition, locked);
-        drop(alone);
-        if let Some(caught_up) = caught_up {
-            let backend = Arc::clone(backend);
-            let path = path.clone();
-            tokio::spawn(async move {
-                backend.split_done(&path, partition).await;
-                drop(caught_up);
-            });
-        }
+        tokio::spawn(replicas.split(path, partition, locked).await);
         let (of, ms) = (&path.container, locked.as_millis());
         let what = format_args!("partition {partition} of {of}, locked for {ms} ms");
         self.chaos.note(ChaosKind::Split, what);

@@ -10,7 +10,7 @@ use super::emulator::Response;
 use super::operation::{
     ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind, body_of, names_partition_key, parse,
 };
-use super::slices::{ITEM_COUNT, RANGE_ID};
+use super::slices::RANGE_ID;
 use crate::lock;
 
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
@@ -82,18 +82,18 @@ impl StoreRequest {
 
 impl StoreAnswer {
     pub(super) fn new(kind: RequestKind, response: &Response) -> Self {
-        let header = |name: HeaderName| response.headers.get_optional_string(&name);
         let items_returned = match kind {
             RequestKind::Read => u32::from(response.status == 200),
-            _ => header(ITEM_COUNT).and_then(|count| count.parse().ok()).unwrap_or(0),
+            _ => response.n_items(),
         };
         Self {
             status: response.status,
-            physical_partition: header(RANGE_ID),
+            physical_partition: response.header(&RANGE_ID).map(str::to_owned),
             items_loaded: response.items_loaded,
             items_returned,
             bytes: response.body.len(),
-            request_units: header(REQUEST_CHARGE)
+            request_units: response
+                .header(&REQUEST_CHARGE)
                 .and_then(|charge| charge.parse().ok())
                 .unwrap_or(0.0),
         }

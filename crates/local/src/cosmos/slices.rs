@@ -19,7 +19,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     account::Account,
     emulator::{Response, failure},
-    operation::{ContainerPath, names_partition_key, parse},
+    operation::{ContainerPath, header, names_partition_key, parse},
 };
 
 pub(super) const CONTINUATION: HeaderName = HeaderName::from_static("x-ms-continuation");
@@ -59,15 +59,18 @@ pub(super) async fn query(
     };
     let mut page = Vec::new();
     loop {
-        let slice = scan.slice();
-        let response = account.send(&slice.request(request)).await?;
+        // The last slice ends with the range of the request.
+        let end = Some(scan.start.saturating_add(scan.width)).filter(|end| *end < scan.end);
+        let response = account.send(&scan.slice(request, end)).await?;
         if response.status != 200 {
             return Ok(response);
         }
-        let items = header(&response, &ITEM_COUNT).and_then(|n| n.parse().ok()).unwrap_or(0);
-        let position = header(&response, &CONTINUATION).map(str::to_owned).or(slice.after());
+        let position = response.header(&CONTINUATION).map(str::to_owned);
+        let position = position.or_else(|| position_at(end?));
+        scan.missing = scan.missing.saturating_sub(response.n_items());
+        scan.start = end.unwrap_or(scan.end);
+        scan.width = scan.width.saturating_mul(SLICE_GROWTH);
         page.push(response);
-        scan.read(&slice, items);
         if scan.missing == 0 || position.is_none() {
             return join(page, position);
         }
@@ -77,24 +80,14 @@ pub(super) async fn query(
 struct Scan {
     /// The number of items that the page lacks.
     missing: u32,
+    /// The keys that are still to be read.
     start: u128,
-    width: u128,
-    end: Bound,
-    continuation: Option<String>,
-}
-
-#[derive(Clone)]
-struct Bound {
-    key: u128,
-    header: Option<String>,
-}
-
-struct Slice {
-    start: u128,
-    /// `None` if the slice ends with the range of the request.
-    end: Option<u128>,
+    end: u128,
+    /// The end of the range in the request.
     last: Option<String>,
-    limit: u32,
+    /// The width of the next slice.
+    width: u128,
+    /// The continuation for the first slice.
     continuation: Option<String>,
 }
 
@@ -105,7 +98,7 @@ impl Scan {
         container: &ContainerPath,
         request: &Request,
     ) -> Option<Self> {
-        let header = |name: &HeaderName| request.headers().get_optional_str(name);
+        let header = |name: &HeaderName| header(request, name);
         let missing = header(&MAX_ITEM_COUNT)?.parse().ok().filter(|&limit| limit > 0)?;
         let body: Value = parse(request).filter(|_| !names_partition_key(request))?;
         if !stands_for_itself(body.get("query")?.as_str()?) {
@@ -127,49 +120,28 @@ impl Scan {
             let position: Position = serde_json::from_str(token).ok()?;
             start = start.max(key(&position.epk)?);
         }
-        let end = Bound { key: end, header: last };
-        Some(Self { missing, start, width: FIRST_SLICE_WIDTH, end, continuation })
+        Some(Self { missing, start, end, last, width: FIRST_SLICE_WIDTH, continuation })
     }
 
-    fn slice(&mut self) -> Slice {
-        let end = Some(self.start.saturating_add(self.width)).filter(|end| *end < self.end.key);
-        Slice {
-            start: self.start,
-            end,
-            last: self.end.header.clone(),
-            limit: self.missing,
-            continuation: self.continuation.take(),
-        }
-    }
-
-    fn read(&mut self, slice: &Slice, items: u32) {
-        self.missing = self.missing.saturating_sub(items);
-        self.start = slice.end.unwrap_or(self.end.key);
-        self.width = self.width.saturating_mul(SLICE_GROWTH);
-    }
-}
-
-impl Slice {
-    fn request(&self, whole: &Request) -> Request {
+    /// Returns the request for the next slice.
+    fn slice(&mut self, whole: &Request, end: Option<u128>) -> Request {
         let mut request = whole.clone();
         // The parts of a page are joined as text.
         request.headers_mut().remove(SUPPORTED_FORMATS);
         request.headers_mut().remove(CONTINUATION);
-        request.insert_header(MAX_ITEM_COUNT, self.limit.to_string());
-        narrow(&mut request, self.start, self.end.map(epk).or_else(|| self.last.clone()));
-        if let Some(continuation) = &self.continuation {
-            request.insert_header(CONTINUATION, continuation.clone());
+        request.insert_header(MAX_ITEM_COUNT, self.missing.to_string());
+        narrow(&mut request, self.start, end.map(epk).or_else(|| self.last.clone()));
+        if let Some(continuation) = self.continuation.take() {
+            request.insert_header(CONTINUATION, continuation);
         }
         request
     }
+}
 
-    /// Returns the position behind the slice; `None` at the end of the range.
-    fn after(&self) -> Option<String> {
-        // No id is empty, so the first item with this key is behind it.
-        let position =
-            Position { kind: CURSOR_KIND.into(), epk: epk(self.end?), id: String::new() };
-        serde_json::to_string(&position).ok()
-    }
+/// Returns the continuation behind all lower keys. No id is empty, so the first item with this key is behind it.
+fn position_at(key: u128) -> Option<String> {
+    let position = Position { kind: CURSOR_KIND.into(), epk: epk(key), id: String::new() };
+    serde_json::to_string(&position).ok()
 }
 
 #[derive(Deserialize, Serialize)]
@@ -247,10 +219,6 @@ fn key(hex: &str) -> Option<u128> {
 
 pub(super) fn epk(key: u128) -> String {
     format!("{key:032X}")
-}
-
-fn header<'a>(response: &'a Response, name: &HeaderName) -> Option<&'a str> {
-    response.headers.get_optional_str(name)
 }
 
 fn join(mut page: Vec<Response>, position: Option<String>) -> Result<Response, CosmosError> {

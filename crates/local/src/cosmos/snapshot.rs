@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use azure_data_cosmos::models::{ContainerProperties, TimeToLive};
 use azure_data_cosmos::{DatabaseClient, FeedScope, Query};
 use futures::TryStreamExt as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::CosmosEndpoint;
 use super::operation::{ContainerPath, lifetime};
@@ -15,8 +15,6 @@ use super::store::EndpointStore;
 
 /// The properties that the store gives to each item.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_ts", "_attachments", "_lsn"];
-
-pub(crate) type StoredItem = Map<String, Value>;
 
 pub(crate) struct Snapshots {
     store: Arc<EndpointStore>,
@@ -48,7 +46,7 @@ impl Snapshots {
 
     /// Returns the items of all containers, and the number of writes that they show. All writes wait meanwhile,
     /// so no copy is there without its source.
-    pub(crate) async fn take(&self) -> anyhow::Result<(u64, Vec<(String, Vec<StoredItem>)>)> {
+    pub(crate) async fn take(&self) -> anyhow::Result<(u64, Vec<(String, Vec<Value>)>)> {
         let _alone = self.store.replicas.alone().await;
         let mut all = Vec::new();
         for container in &self.containers {
@@ -56,9 +54,8 @@ impl Snapshots {
             let items = async {
                 let client = self.client.container_client(name.clone(), None).await?;
                 let scope = FeedScope::full_container();
-                let items =
-                    client.query_items::<StoredItem>(Query::from("SELECT * FROM c"), scope, None);
-                items.await?.try_collect::<Vec<_>>().await
+                let items = client.query_items(Query::from("SELECT * FROM c"), scope, None);
+                items.await?.try_collect::<Vec<Value>>().await
             };
             let items = items.await;
             let items = items
@@ -73,18 +70,19 @@ impl Snapshots {
     pub(crate) async fn put(
         &self,
         container: &ContainerProperties,
-        mut item: StoredItem,
+        mut item: Value,
     ) -> anyhow::Result<bool> {
         if has_expired(container, &item) {
             return Ok(false);
         }
-        for property in SYSTEM_PROPERTIES {
-            item.remove(property);
+        if let Some(properties) = item.as_object_mut() {
+            properties.retain(|name, _| !SYSTEM_PROPERTIES.contains(&name.as_str()));
         }
-        let key: Vec<Value> =
-            container.partition_key.paths().iter().map(|path| value_at(&item, path)).collect();
+        // In the header, a value that is missing is an empty object.
+        let value = |path: &str| item.pointer(path).cloned().unwrap_or_else(|| json!({}));
+        let key: Value = container.partition_key.paths().iter().map(|path| value(path)).collect();
         let path = self.path(container);
-        let status = self.store.upsert(&path, &key.into(), &item.into()).await;
+        let status = self.store.upsert(&path, &key, &item).await;
         let status = status.map_err(anyhow::Error::from).and_then(|status| {
             ensure!(matches!(status, 200 | 201), "status {status}");
             Ok(true)
@@ -99,15 +97,7 @@ impl Snapshots {
     }
 }
 
-/// Returns the value at a path of a partition key. A missing one is an empty object in the header.
-fn value_at(item: &StoredItem, path: &str) -> Value {
-    let mut names = path.trim_start_matches('/').split('/');
-    let first = names.next().and_then(|name| item.get(name));
-    let value = names.try_fold(first, |value, name| Some(value?.get(name)));
-    value.flatten().cloned().unwrap_or_else(|| json!({}))
-}
-
-fn has_expired(container: &ContainerProperties, item: &StoredItem) -> bool {
+fn has_expired(container: &ContainerProperties, item: &Value) -> bool {
     let default = match container.default_ttl {
         TimeToLive::NoDefault => -1,
         TimeToLive::Seconds(seconds) => i64::from(seconds),

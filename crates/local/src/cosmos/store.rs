@@ -23,7 +23,7 @@ use super::faults::{Fault, Faults, Holds};
 use super::feed_order::FeedOrders;
 use super::operation::{
     ContainerPath, ContainersChange, DataRequest, PARTITION_KEY, RequestKind, StoreOperation,
-    body_of, strip_trailing_slash, wrap_bare_patch, written_items,
+    WrittenItem, body_of, strip_trailing_slash, wrap_bare_patch, written_items,
 };
 use super::replicas::{self, Lagging, Replicas, Splits};
 use super::requests::{RequestLog, StoreAnswer, StoreRequest};
@@ -39,7 +39,7 @@ pub(super) struct EndpointStore {
     pub(super) holds: Holds,
     pub(super) replicas: Arc<Replicas>,
     pub(super) account: Account,
-    containers: KnownContainers,
+    pub(super) containers: KnownContainers,
     /// The number of physical partitions of a new container.
     partitions: u32,
     expiry: Expiry,
@@ -62,7 +62,7 @@ impl EndpointStore {
         let base_url = Url::parse(BASE_URL).map_err(failure)?;
         let lagging = Lagging::from_chaos(chaos.as_ref(), &base_url);
         let mut regions = vec![Region { name: REGION.to_owned(), url: base_url.clone() }];
-        regions.extend(lagging.iter().flat_map(Lagging::replicas).cloned());
+        regions.extend(lagging.iter().flat_map(|lagging| lagging.replicas.iter().cloned()));
         let account = Account { backend: Arc::new(Emulator::new(&regions)?), base_url };
         Ok(Self {
             replicas: Arc::new(Replicas::new(account.clone(), lagging)),
@@ -178,26 +178,22 @@ impl EndpointStore {
             // that it sees.
             *lock(&self.writes).entry(container.clone()).or_default() += 1;
             self.feed_orders.learn(container, &written, request);
-            self.charged(&known, data).await
+            self.charged(&known, data, &written).await
         } else {
             self.read(&known, data).await
         };
         if let Some(splits) = &self.splits
             && kind.is_write()
         {
-            splits.after_write(&self.account.backend, &self.replicas, container).await;
+            splits.after_write(&self.replicas, container).await;
         }
         met.map_or(response, |met| Ok(met.answer()))
     }
 
     pub(super) async fn split(&self, container: &ContainerPath) {
-        let backend = &self.account.backend;
-        let Some(&partition) = backend.partitions(container).first() else { return };
-        let (alone, caught_up) = self.replicas.catch_up().await;
-        backend.split(container, partition, Duration::ZERO);
-        drop(alone);
-        backend.split_done(container, partition).await;
-        drop(caught_up);
+        let partitions = self.account.backend.partitions(container);
+        let Some(&partition) = partitions.first() else { return };
+        self.replicas.split(container, partition, Duration::ZERO).await.await;
     }
 
     /// Answers a read from a replica that lags, if the request accepts one, and otherwise from the
@@ -210,7 +206,7 @@ impl EndpointStore {
         let candidates = self.replicas.candidates(data).await;
         for replica in &candidates.replicas {
             let request = &replica.request(data.request);
-            let mut response = self.charged(known, DataRequest { request, ..data }).await?;
+            let mut response = self.charged(known, DataRequest { request, ..data }, &[]).await?;
             if !replicas::is_usable(&response) {
                 continue;
             }
@@ -225,17 +221,18 @@ impl EndpointStore {
             }
             return Ok(response);
         }
-        self.charged(known, data).await
+        self.charged(known, data, &[]).await
     }
 
     async fn charged(
         &self,
         known: &ContainerInfo,
         data: DataRequest<'_>,
+        written: &[WrittenItem],
     ) -> Result<Response, CosmosError> {
         let answer = self.answer(data);
         match self.charges {
-            Charges::Model => charge::charged(&self.account, known, data, answer).await,
+            Charges::Model => charge::charged(&self.account, known, data, written, answer).await,
             Charges::Emulator => answer.await,
         }
     }
@@ -281,19 +278,15 @@ impl EndpointStore {
 
     pub(super) async fn expire_items(&self, now: SystemTime) -> usize {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-        let Self { account, containers, replicas, feed_orders, .. } = self;
-        self.expiry.sweep(account, containers, replicas, feed_orders, now).await
+        self.expiry.sweep(self, now).await
     }
 
     async fn answer(&self, data: DataRequest<'_>) -> Result<Response, CosmosError> {
-        let Self { account, containers, replicas, feed_orders, .. } = self;
         let DataRequest { kind, container, request, .. } = data;
         match kind {
-            RequestKind::Query | RequestKind::ReadFeed => pages::page(account, data).await,
-            RequestKind::ChangeFeed => {
-                changes::page(account, containers, replicas, feed_orders, container, request).await
-            }
-            _ => account.send(request).await,
+            RequestKind::Query | RequestKind::ReadFeed => pages::page(&self.account, data).await,
+            RequestKind::ChangeFeed => changes::page(self, container, request).await,
+            _ => self.account.send(request).await,
         }
     }
 }

@@ -18,10 +18,11 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 use super::app::FunctionApp;
-use super::console::{Console, Ended};
+use super::console::Console;
 use super::function::{Function, FunctionTrigger};
-use super::invoke::Invoker;
+use super::invoke::{self, Invoker};
 use super::wire::{self, Attempt, InvocationAnswer, TimerStatus};
+use crate::lock;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -74,7 +75,7 @@ impl HostedFunction {
             },
             FunctionTrigger::Cosmos(trigger) => HostedTrigger::CosmosDb {
                 container: trigger.container.clone(),
-                last_batch: trigger.last_batch.get().map(|batch| batch.to_vec()),
+                last_batch: lock(&trigger.last_batch).as_deref().map(<[Value]>::to_vec),
             },
             FunctionTrigger::Timer(timer) => {
                 HostedTrigger::Timer { schedule: timer.schedule.as_str().to_owned() }
@@ -93,21 +94,10 @@ pub(super) async fn run(
 ) -> ManualResult {
     let id = uuid::Uuid::new_v4().to_string();
     let started = Instant::now();
-    let result = invoker.invoke(&function.name, &id, body.into()).await;
-    let duration = started.elapsed();
-    let ended = Ended::new(&function.name, &id, duration);
-    let (answer, failure) = match result {
-        Ok(answer) => {
-            console.succeeded(ended.charged(answer.charge.as_deref()), "by hand", &answer);
-            (answer, None)
-        }
-        Err(failure) => {
-            console.failed(ended, &format!("by hand: {failure}"));
-            (InvocationAnswer::default(), Some(failure.to_string()))
-        }
-    };
-    let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    let InvocationAnswer { done, charge, logs } = answer;
+    let result = invoke::attempt(invoker, function, &id, body, console, "by hand").await;
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let failure = result.as_ref().err().map(ToString::to_string);
+    let InvocationAnswer { done, charge, logs } = result.unwrap_or_default();
     ManualResult { id, duration_ms, done, charge, logs, failure }
 }
 
@@ -156,12 +146,10 @@ impl Default for HostEvents {
 }
 
 impl HostEvents {
-    /// Sends an event to all readers. Without a reader it is not even made.
-    pub(super) fn send(&self, event: impl FnOnce() -> HostEvent) {
-        if self.0.receiver_count() > 0 {
-            // The last reader may have gone meanwhile.
-            let _ = self.0.send(event());
-        }
+    /// Sends an event to all readers.
+    pub(super) fn send(&self, event: HostEvent) {
+        // Without a reader it fails.
+        let _ = self.0.send(event);
     }
 
     /// Answers with all events from now on, until the reader goes or the host stops.
@@ -203,7 +191,7 @@ pub(super) fn manual_body(function: &Function, request: &[u8]) -> Result<String,
         }
         FunctionTrigger::Timer(timer) => {
             let next = timer.schedule.next(OffsetDateTime::now_utc());
-            let status = TimerStatus { last: timer.last_run.get(), next, is_past_due: false };
+            let status = TimerStatus { last: *lock(&timer.last_run), next, is_past_due: false };
             Ok(wire::timer(function, timer.has_status().then_some(&status), &attempt))
         }
     }

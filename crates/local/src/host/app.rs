@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cargo_tributary::package::function_folders;
+use custom_handler::is_function_name;
+use http::Method;
 use serde_json::{Map, Value};
 
 use super::HandlerOptions;
-use super::function::{Function, FunctionTrigger};
+use super::function::{Function, FunctionTrigger, HttpTrigger};
 use super::json::{ConfigError, Node, parse_time_span, read_json};
 use super::newtonsoft::DateParsing;
 use super::routes::Template;
@@ -23,7 +25,7 @@ pub struct FunctionApp {
     disabled: Vec<String>,
     /// HTTP functions that a setting disables: their routes stay.
     closed: Vec<Function>,
-    has_homepage: bool,
+    pub(super) has_homepage: bool,
     warnings: Vec<String>,
 }
 
@@ -49,7 +51,6 @@ impl FunctionApp {
     /// `functions/` (as in a project).
     ///
     /// # Errors
-    ///
     /// Every fault of every file, as a sentence that names file and field.
     pub fn load(root: &Path, settings: &Settings) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
@@ -111,12 +112,16 @@ impl FunctionApp {
         &self.disabled
     }
 
-    pub(super) fn closed(&self) -> &[Function] {
-        &self.closed
-    }
-
-    pub(super) fn has_homepage(&self) -> bool {
-        self.has_homepage
+    /// Returns the HTTP function of a request, also a disabled one: a route that matches path and method. Of
+    /// several, a literal wins over a parameter, and a parameter over a catch-all, at the first segment where they
+    /// differ (ASP.NET's inbound precedence). Of equal ones, the first by name wins (ordinal, in either case).
+    pub fn route(&self, method: &Method, path: &str) -> Option<(&Function, &HttpTrigger)> {
+        let all = self.functions.iter().chain(&self.closed);
+        let all = all.filter_map(|function| Some((function, function.http()?)));
+        let matching = all.filter(|(_, http)| http.takes(method) && http.template.matches(path));
+        matching.min_by_key(|(function, http)| {
+            (http.template.precedence(), function.name.to_ascii_uppercase())
+        })
     }
 
     pub(crate) fn openapi_route(&self) -> Option<&str> {
@@ -253,14 +258,6 @@ enum Loaded {
     Enabled(Function),
     /// The function is present if its route stays.
     Disabled(Option<Function>),
-}
-
-fn is_function_name(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
-        && name.len() <= 128
-        && !name.eq_ignore_ascii_case("host")
 }
 
 /// Returns warnings of triggers with the same lease items: each sees only a part of the changes.

@@ -19,6 +19,7 @@ use time::macros::format_description;
 
 use super::admin::{EndedInvocation, HostEvent, HostEvents};
 use super::wire::InvocationAnswer;
+use crate::lock;
 
 /// The output of the host's lines: stderr, in colours only on a terminal and without `NO_COLOR`, or
 /// memory.
@@ -29,15 +30,6 @@ pub struct Console {
     verbose: bool,
     hushed: Arc<AtomicBool>,
     events: HostEvents,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ended<'a> {
-    pub(super) function: &'a str,
-    pub(super) id: &'a str,
-    pub(super) duration: Duration,
-    pub(super) charge: Option<&'a str>,
-    pub(super) trace_parent: Option<&'a str>,
 }
 
 impl Console {
@@ -63,8 +55,7 @@ impl Console {
 
     /// Returns the lines that were kept.
     pub fn lines(&self) -> Vec<String> {
-        let kept = self.kept.as_ref().and_then(|kept| kept.lock().ok());
-        kept.map(|lines| lines.clone()).unwrap_or_default()
+        self.kept.as_ref().map(|kept| lock(kept).clone()).unwrap_or_default()
     }
 
     /// Leaves out routine lines (successful invocations and the handler's own lines) while the user
@@ -86,7 +77,7 @@ impl Console {
     }
 
     pub(super) fn handler(&self, line: &str) {
-        self.events.send(|| HostEvent::Line { text: line.to_owned() });
+        self.events.send(HostEvent::Line { text: line.to_owned() });
         if !is_routine(line) || (self.verbose && !self.is_hushed()) {
             self.plain(&format!("handler | {line}"));
         }
@@ -127,52 +118,52 @@ impl Console {
         self.write(AnsiColor::Red.on_default(), &stamped(text));
     }
 
-    pub(super) fn answered(&self, ended: Ended<'_>, request: &str, status: u16) {
-        let answer = format!("{request} → {status}");
-        self.events.send(|| ended.event(status < 500, answer.clone()));
-        let line = format!("{answer} in {}", ended.cost());
+    /// Prints the line of a request. `what` is its subject: `GET /api/feed`.
+    pub(super) fn answered(&self, mut ended: EndedInvocation, status: u16) {
+        ended.what = format!("{} → {status}", ended.what);
+        ended.succeeded = status < 500;
+        let line = format!("{} in {}", ended.what, ended.cost());
         match status {
             _ if self.is_hushed() => {}
-            _ if self.verbose => self.success(&ended.as_core_tools("Succeeded", &answer)),
+            _ if self.verbose => self.success(&ended.as_core_tools("Succeeded")),
             ..400 => self.success(&line),
             400..500 => self.warn(&line),
             _ => self.error(&format!("{line} (Id={})", ended.id)),
         }
+        self.events.send(HostEvent::Ended(ended));
     }
 
     /// Prints the lines of an invocation that succeeded. `what` is its subject: `2 documents`.
-    pub(super) fn succeeded(&self, ended: Ended<'_>, what: &str, answer: &InvocationAnswer) {
+    pub(super) fn succeeded(&self, mut ended: EndedInvocation, answer: &InvocationAnswer) {
+        ended.succeeded = true;
+        ended.charge.clone_from(&answer.charge);
+        let core_tools = ended.as_core_tools("Succeeded");
         let done = answer.done.as_deref();
-        self.events.send(|| {
-            let done = done.filter(|done| !done.is_empty());
-            let done = done.map_or_else(String::new, |done| format!(", {done}"));
-            ended.event(true, format!("{what}{done}"))
-        });
-        if self.is_hushed() {
-            return;
+        if let Some(done) = done.filter(|done| !done.is_empty()) {
+            ended.what = format!("{}, {done}", ended.what);
         }
-        let (function, cost) = (ended.function, ended.cost());
         match done {
-            _ if self.verbose => self.success(&ended.as_core_tools("Succeeded", what)),
+            _ if self.is_hushed() => {}
+            _ if self.verbose => {
+                self.success(&core_tools);
+                answer.logs.iter().for_each(|line| self.info(line));
+            }
             Some("") => {}
-            Some(done) => self.info(&format!("{function}: {what}, {done} in {cost}")),
-            None => self.info(&format!("{function}: {what} in {cost}")),
+            _ => self.info(&format!("{}: {} in {}", ended.function, ended.what, ended.cost())),
         }
-        if self.verbose {
-            answer.logs.iter().for_each(|line| self.info(line));
-        }
+        self.events.send(HostEvent::Ended(ended));
     }
 
-    pub(super) fn failed(&self, ended: Ended<'_>, reason: &str) {
-        self.events.send(|| ended.event(false, reason.to_owned()));
-        self.error(&ended.as_core_tools("Failed", reason));
+    /// Prints the reason of a failure behind its subject.
+    pub(super) fn failed(&self, mut ended: EndedInvocation, reason: &str) {
+        ended.what = format!("{}{reason}", ended.what);
+        self.error(&ended.as_core_tools("Failed"));
+        self.events.send(HostEvent::Ended(ended));
     }
 
     fn write(&self, style: Style, text: &str) {
-        if let Some(kept) = &self.kept
-            && let Ok(mut lines) = kept.lock()
-        {
-            lines.push(text.to_owned());
+        if let Some(kept) = &self.kept {
+            lock(kept).push(text.to_owned());
         }
         if !self.quiet {
             // A closed stderr is not an error.
@@ -181,39 +172,31 @@ impl Console {
     }
 }
 
-impl<'a> Ended<'a> {
-    pub(super) fn new(function: &'a str, id: &'a str, duration: Duration) -> Self {
-        Self { function, id, duration, charge: None, trace_parent: None }
-    }
-
-    pub(super) fn charged(self, charge: Option<&'a str>) -> Self {
-        Self { charge, ..self }
-    }
-
-    fn cost(self) -> String {
-        let charge = self.charge.map_or_else(String::new, |charge| format!(", {charge} RU"));
-        format!("{} ms{charge}", self.duration.as_millis())
-    }
-
-    fn event(self, succeeded: bool, what: String) -> HostEvent {
-        HostEvent::Ended(EndedInvocation {
+impl EndedInvocation {
+    /// Creates an invocation that ends now and has failed.
+    pub(super) fn new(function: &str, id: &str, duration: Duration, what: &str) -> Self {
+        Self {
             at: now(),
-            function: self.function.to_owned(),
-            id: self.id.to_owned(),
-            succeeded,
-            what,
-            duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
-            charge: self.charge.map(str::to_owned),
-            trace_parent: self.trace_parent.map(str::to_owned),
-        })
+            function: function.to_owned(),
+            id: id.to_owned(),
+            succeeded: false,
+            what: what.to_owned(),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            charge: None,
+            trace_parent: None,
+        }
     }
 
-    fn as_core_tools(self, outcome: &str, note: &str) -> String {
-        let Self { function, id, duration, .. } = self;
-        let ms = duration.as_millis();
-        format!("Executed 'Functions.{function}' ({outcome}, Id={id}, Duration={ms}ms) {note}")
-            .trim_end()
-            .to_owned()
+    fn cost(&self) -> String {
+        let charge = self.charge.as_ref().map(|charge| format!(", {charge} RU"));
+        format!("{} ms{}", self.duration_ms, charge.unwrap_or_default())
+    }
+
+    fn as_core_tools(&self, outcome: &str) -> String {
+        let Self { function, id, duration_ms, what, .. } = self;
+        format!(
+            "Executed 'Functions.{function}' ({outcome}, Id={id}, Duration={duration_ms}ms) {what}"
+        )
     }
 }
 
@@ -271,19 +254,20 @@ mod tests {
     fn a_console_that_is_not_verbose_has_a_line_for_each_batch_with_work() {
         let console = Console { verbose: false, ..Console::kept() };
         let duration = Duration::from_millis(7);
-        let ended = Ended::new("HomeFeed", "one", duration);
-        console.answered(ended.charged(Some("12.5")), "PUT /api/posts/p1", 201);
-        console.answered(ended, "GET /api/posts/p2", 404);
-        console.answered(ended, "GET /api/posts/p3", 500);
-        let answer = |done: Option<&str>| InvocationAnswer {
+        let ended = |what| EndedInvocation::new("HomeFeed", "one", duration, what);
+        let charge = Some("12.5".to_owned());
+        console.answered(EndedInvocation { charge, ..ended("PUT /api/posts/p1") }, 201);
+        console.answered(ended("GET /api/posts/p2"), 404);
+        console.answered(ended("GET /api/posts/p3"), 500);
+        let answer = |done: Option<&str>, charge: Option<&str>| InvocationAnswer {
             done: done.map(str::to_owned),
             logs: vec!["a line of the answer".to_owned()],
-            charge: None,
+            charge: charge.map(str::to_owned),
         };
-        console.succeeded(ended.charged(Some("3.0")), "2 documents", &answer(Some("1 applied")));
-        console.succeeded(ended, "2 documents", &answer(Some("")));
-        console.succeeded(ended, "timer", &answer(None));
-        console.failed(ended, "1 document: the handler answered 500");
+        console.succeeded(ended("2 documents"), &answer(Some("1 applied"), Some("3.0")));
+        console.succeeded(ended("2 documents"), &answer(Some(""), None));
+        console.succeeded(ended("timer"), &answer(None, None));
+        console.failed(ended("1 document"), ": the handler answered 500");
         console.handler("2026-11-22T13:00:00.123456Z  INFO tributary: Answered a request");
         console.handler("2026-11-22T13:00:00.123456Z  WARN tributary: a change waits");
         let lines = console.lines();

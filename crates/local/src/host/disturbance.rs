@@ -27,7 +27,7 @@ const MAX_WAITING_BATCHES: usize = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Disturbance {
-    waiting: VecDeque<Waiting>,
+    waiting: Vec<Waiting>,
 }
 
 #[derive(Debug)]
@@ -42,15 +42,9 @@ impl Disturbance {
         if chaos.is_stopped() {
             self.waiting.clear();
         }
-        let mut due = Vec::new();
-        for mut one in std::mem::take(&mut self.waiting) {
-            one.steps -= 1;
-            if one.steps == 0 {
-                due.push(one.documents);
-            } else {
-                self.waiting.push_back(one);
-            }
-        }
+        self.waiting.iter_mut().for_each(|one| one.steps -= 1);
+        let due = self.waiting.extract_if(.., |one| one.steps == 0);
+        let due: Vec<_> = due.map(|one| one.documents).collect();
         for documents in &due {
             let count = documents.len();
             chaos.note(ChaosKind::Duplicates, format_args!("{count} documents again, late"));
@@ -70,7 +64,7 @@ impl Disturbance {
             return true;
         }
         let steps = 1 + random.below(MAX_DUPLICATE_STEPS);
-        self.waiting.push_back(Waiting { steps, documents: documents.to_vec() });
+        self.waiting.push(Waiting { steps, documents: documents.to_vec() });
         false
     }
 }

@@ -4,6 +4,7 @@
 //! the checkpoint only after the batch is applied, or after a failure without a remaining retry, by
 //! which the real host loses the batch.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -51,7 +52,6 @@ impl FeedPump {
     /// Creates a pump for a function with a `cosmosDBTrigger`.
     ///
     /// # Errors
-    ///
     /// If the function has another trigger.
     pub fn new(
         client: CosmosClient,
@@ -105,7 +105,6 @@ impl FeedPump {
     /// delivered documents, without those of lost batches.
     ///
     /// # Errors
-    ///
     /// If the store refuses a request, a batch fails [`FeedOptions::drain_attempts`] times, or a page
     /// cannot be read. The other partitions are drained all the same.
     pub async fn drain(&self) -> Result<usize, FeedError> {
@@ -150,7 +149,7 @@ impl FeedPump {
         let mut look = None;
         for worker in workers {
             look.get_or_insert_with(|| (worker.container.clone(), worker.topology.clone()));
-            running.spawn(worker.run(self.poll_delay(), finish.clone()));
+            running.spawn(worker.run(finish.clone()));
         }
         let ended = loop {
             tokio::select! {
@@ -225,10 +224,6 @@ impl FeedPump {
         let lease_client = delivery.options.lease_client.as_ref().unwrap_or(client);
         let leases = Leases::open(lease_client, trigger, (client, &container), owner).await?;
         Ok((container, leases))
-    }
-
-    fn poll_delay(&self) -> Duration {
-        self.delivery.options.poll_delay.unwrap_or(self.trigger.feed_poll_delay)
     }
 }
 
@@ -320,8 +315,9 @@ pub(super) async fn pages(
     leases: &Leases,
     lease: &Lease,
 ) -> Result<Pages, FeedError> {
-    let mut options = ChangeFeedOptions::default()
-        .with_max_item_count(page_size(trigger.max_items_per_invocation));
+    let page_size = NonZeroU32::new(trigger.max_items_per_invocation);
+    let page_size = page_size.map_or(MaxItemCountHint::ServerDecides, MaxItemCountHint::Limit);
+    let mut options = ChangeFeedOptions::default().with_max_item_count(page_size);
     if let Some(continuation) = &lease.item.continuation {
         let token = sdk_continuation(&leases.rid, &epk_range(&lease.range), continuation);
         options = options.with_continuation_token(ContinuationToken::from_string(token));
@@ -338,11 +334,6 @@ pub(super) async fn pages(
 pub(super) async fn key_paths(container: &ContainerClient) -> Result<Vec<String>, FeedError> {
     let properties = container.read(None).await?.into_model()?;
     Ok(properties.partition_key.paths().iter().map(ToString::to_string).collect())
-}
-
-fn page_size(count: u32) -> MaxItemCountHint {
-    std::num::NonZeroU32::new(count)
-        .map_or(MaxItemCountHint::ServerDecides, MaxItemCountHint::Limit)
 }
 
 pub(super) async fn feed_ranges(

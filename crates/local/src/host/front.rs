@@ -27,13 +27,11 @@ use super::invoke::{HandlerClient, Invoker};
 use super::process::HandlerWatch;
 use super::proxy::Proxy;
 use super::request_path;
-use super::routes::RouteTable;
 use super::server::{self, HostOptions};
 use crate::chaos::ChaosKind;
 
 pub(super) struct Front {
     pub(super) app: FunctionApp,
-    pub(super) routes: RouteTable<HttpTarget>,
     pub(super) handlers: Vec<HandlerWatch>,
     pub(super) client: HandlerClient,
     pub(super) invoker: Arc<dyn Invoker>,
@@ -43,31 +41,11 @@ pub(super) struct Front {
     pub(super) stop: CancellationToken,
 }
 
-pub(super) struct HttpTarget {
-    function: String,
-    auth_level: AuthLevel,
-    is_closed: bool,
-}
-
 /// The number of bytes that `/admin/functions/<name>` takes at most.
 const MAX_ADMIN_BODY_BYTES: usize = 100 * 1024 * 1024;
 
 /// The longest request line: method, target and version.
 const MAX_LINE_BYTES: usize = 8 * 1024;
-
-pub(super) fn routes(app: &FunctionApp) -> RouteTable<HttpTarget> {
-    let mut routes = RouteTable::default();
-    let open = app.functions().iter().map(|function| (function, false));
-    let closed = app.closed().iter().map(|function| (function, true));
-    for (function, is_closed) in open.chain(closed) {
-        if let Some(http) = function.http() {
-            let (name, auth_level) = (function.name.clone(), http.auth_level);
-            let target = HttpTarget { function: name, auth_level, is_closed };
-            routes.insert(&function.name, http.template.clone(), http.methods.clone(), target);
-        }
-    }
-    routes
-}
 
 impl Front {
     /// Returns the handler of a request: if instances overlap, sometimes the second one.
@@ -155,10 +133,10 @@ impl Front {
         if let Some(what) = path.strip_prefix("/admin/") {
             return self.admin(what, request).await;
         }
-        match self.routes.find(request.method(), path) {
+        match self.app.route(request.method(), path) {
             // A CONNECT names no path.
             None if path == "/" && request.method() != Method::CONNECT => {
-                if self.app.has_homepage() {
+                if self.app.has_homepage {
                     Html(html(&self.app)).into_response()
                 } else {
                     StatusCode::NO_CONTENT.into_response()
@@ -166,15 +144,17 @@ impl Front {
             }
             None => StatusCode::NOT_FOUND.into_response(),
             // The route stays, so the request reaches no other function.
-            Some(target) if target.is_closed => StatusCode::NOT_FOUND.into_response(),
-            Some(target) if self.level(&request) < target.auth_level => {
+            Some((function, _)) if self.app.disabled().contains(&function.name) => {
+                StatusCode::NOT_FOUND.into_response()
+            }
+            Some((_, http)) if self.level(&request) < http.auth_level => {
                 StatusCode::UNAUTHORIZED.into_response()
             }
-            Some(target) => {
+            Some((function, _)) => {
                 let HostOptions { console, chaos, .. } = &self.options;
                 let (handler, client) = (self.handler(), &self.client);
                 let proxy = Proxy { handler, client, console, chaos: chaos.as_ref() };
-                proxy.forward(&target.function, request).await
+                proxy.forward(&function.name, request).await
             }
         }
     }
@@ -206,7 +186,7 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
     if is_http_1 && !headers.contains_key(header::HOST) && request.body().is_end_stream() {
         return Err(StatusCode::INTERNAL_SERVER_ERROR);
     }
-    request_path::decoded(uri.path()).map_err(|_| StatusCode::BAD_REQUEST)
+    request_path::decoded(uri.path()).ok_or(StatusCode::BAD_REQUEST)
 }
 
 /// Writes method, path and query as the host's proxy does.

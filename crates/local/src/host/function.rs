@@ -13,7 +13,6 @@ use super::ncrontab::Schedule;
 use super::newtonsoft::DateParsing;
 use super::routes::Template;
 use super::settings::Settings;
-use crate::lock;
 
 /// One function: its trigger and its retry policy.
 #[derive(Debug, Clone)]
@@ -96,25 +95,7 @@ pub struct CosmosTrigger {
 }
 
 /// A value of this host that all clones share. It is kept in memory, not in storage as the real host does.
-#[derive(Debug, Clone)]
-pub struct LastValue<T>(Arc<Mutex<Option<T>>>);
-
-impl<T> Default for LastValue<T> {
-    fn default() -> Self {
-        Self(Arc::default())
-    }
-}
-
-impl<T: Clone> LastValue<T> {
-    /// Returns the value; `None` before the first one.
-    pub fn get(&self) -> Option<T> {
-        lock(&self.0).clone()
-    }
-
-    pub(super) fn set(&self, value: T) {
-        *lock(&self.0) = Some(value);
-    }
-}
+pub type LastValue<T> = Arc<Mutex<Option<T>>>;
 
 /// The start of a trigger that has no leases yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

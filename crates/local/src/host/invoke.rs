@@ -13,7 +13,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tower::ServiceExt as _;
 
-use super::console::{Console, Ended};
+use super::admin::EndedInvocation;
+use super::console::Console;
 use super::function::Function;
 use super::wire::{self, Attempt, InvocationAnswer};
 
@@ -152,18 +153,11 @@ pub(super) async fn run(
     let id = uuid::Uuid::new_v4().to_string();
     let mut attempt = Attempt { invocation_id: id.clone(), ..Attempt::default() };
     loop {
-        let started = Instant::now();
-        let result = invoker.invoke(&function.name, &id, body(&attempt).into()).await;
-        let ended = Ended::new(&function.name, &id, started.elapsed());
-        let failure = match result {
-            Ok(answer) => {
-                let ended = ended.charged(answer.charge.as_deref());
-                console.succeeded(ended, note, &answer);
-                return InvocationOutcome::Succeeded;
-            }
-            Err(failure) => failure,
+        let Err(failure) =
+            self::attempt(invoker, function, &id, body(&attempt), console, note).await
+        else {
+            return InvocationOutcome::Succeeded;
         };
-        console.failed(ended, format!("{note}: {failure}").trim_start_matches(": "));
         let Some(delay) = function.retry.and_then(|policy| policy.delay(attempt.retry_count))
         else {
             return InvocationOutcome::Failed(failure);
@@ -175,6 +169,25 @@ pub(super) async fn run(
         attempt.failure = Some(failure);
         tokio::time::sleep(delay.mul_f64(retrying.scale)).await;
     }
+}
+
+/// Runs an invocation once, and prints its end.
+pub(super) async fn attempt(
+    invoker: &dyn Invoker,
+    function: &Function,
+    id: &str,
+    body: String,
+    console: &Console,
+    note: &str,
+) -> InvocationResult {
+    let started = Instant::now();
+    let result = invoker.invoke(&function.name, id, body.into()).await;
+    let ended = EndedInvocation::new(&function.name, id, started.elapsed(), note);
+    match &result {
+        Ok(answer) => console.succeeded(ended, answer),
+        Err(failure) => console.failed(ended, &format!(": {failure}")),
+    }
+    result
 }
 
 /// The reason why an invocation failed.

@@ -34,7 +34,6 @@ impl Schedule {
     /// Reads `second minute hour day month weekday`; five fields mean second 0, as in the host.
     ///
     /// # Errors
-    ///
     /// The fault, as the end of a sentence that begins with the field's name.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.contains(':') {

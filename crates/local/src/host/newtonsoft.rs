@@ -5,7 +5,11 @@
 //! make the reader throw ([`Exception`]). `tests/recorded/trigger-texts.json` has the real trigger's
 //! texts of such documents.
 
+use std::io::{self, Write};
+
+use serde::Serialize;
 use serde_json::Value;
+use serde_json::ser::{Formatter, Serializer};
 use time::PrimitiveDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::{datetime, format_description};
@@ -39,83 +43,63 @@ pub enum Exception {
 /// Returns the trigger's text of a page of documents.
 ///
 /// # Errors
-///
 /// If one of the documents makes the reader throw.
 pub fn write_page(documents: &[Value], dates: DateParsing) -> Result<String, Exception> {
-    let mut writer = Writer { text: String::new(), dates };
-    writer.array(documents, 1)?;
-    Ok(writer.text)
+    let mut page = Value::from(documents);
+    read(&mut page, dates, 0)?;
+    Ok(written(&page))
 }
 
-struct Writer {
-    text: String,
-    dates: DateParsing,
-}
-
-impl Writer {
-    /// Appends a value inside `depth` arrays and objects.
-    fn value(&mut self, value: &Value, depth: usize) -> Result<(), Exception> {
-        match value {
-            Value::Null => self.text.push_str("null"),
-            Value::Bool(bool) => self.text.push_str(if *bool { "true" } else { "false" }),
-            Value::Number(number) => match number.as_f64() {
-                Some(double) if number.is_f64() => self.text.push_str(&double_text(double)),
-                _ => self.text.push_str(&number.to_string()),
-            },
-            Value::String(string) => {
-                let date = match self.dates {
-                    DateParsing::DateTime => rewritten_date(string)?,
-                    DateParsing::None => None,
-                };
-                self.text.push_str(&quoted(date.as_deref().unwrap_or(string)));
+/// Reads a value inside `depth` arrays and objects, which rewrites its dates.
+fn read(value: &mut Value, dates: DateParsing, depth: usize) -> Result<(), Exception> {
+    if depth == MAX_DEPTH && (value.is_array() || value.is_object()) {
+        return Err(Exception::TooDeep);
+    }
+    match value {
+        Value::String(text) if dates == DateParsing::DateTime => {
+            if let Some(date) = rewritten_date(text)? {
+                *text = date;
             }
-            Value::Array(items) => self.array(items, depth + 1)?,
-            Value::Object(fields) => {
-                self.open('{', depth + 1)?;
-                for (index, (name, field)) in fields.iter().enumerate() {
-                    self.separate(index);
-                    self.text.push_str(&quoted(name));
-                    self.text.push(':');
-                    self.value(field, depth + 1)?;
-                }
-                self.text.push('}');
+            Ok(())
+        }
+        Value::Array(items) => items.iter_mut().try_for_each(|item| read(item, dates, depth + 1)),
+        Value::Object(fields) => {
+            fields.values_mut().try_for_each(|field| read(field, dates, depth + 1))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the JSON of a value as Newtonsoft writes it.
+pub(super) fn written(value: &(impl Serialize + ?Sized)) -> String {
+    let mut text = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut text, Newtonsoft));
+    String::from_utf8(text).unwrap_or_default()
+}
+
+struct Newtonsoft;
+
+impl Formatter for Newtonsoft {
+    fn write_f64<W: Write + ?Sized>(&mut self, writer: &mut W, double: f64) -> io::Result<()> {
+        writer.write_all(double_text(double).as_bytes())
+    }
+
+    /// Writes a text. Newtonsoft escapes three line ends for which JSON needs no escape.
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        text: &str,
+    ) -> io::Result<()> {
+        for piece in text.split_inclusive(['\u{85}', '\u{2028}', '\u{2029}']) {
+            let plain = piece.trim_end_matches(['\u{85}', '\u{2028}', '\u{2029}']);
+            writer.write_all(plain.as_bytes())?;
+            if let Some(end) = piece[plain.len()..].chars().next() {
+                write!(writer, "\\u{:04x}", u32::from(end))?;
             }
         }
         Ok(())
     }
-
-    fn array(&mut self, items: &[Value], depth: usize) -> Result<(), Exception> {
-        self.open('[', depth)?;
-        for (index, item) in items.iter().enumerate() {
-            self.separate(index);
-            self.value(item, depth)?;
-        }
-        self.text.push(']');
-        Ok(())
-    }
-
-    fn open(&mut self, bracket: char, depth: usize) -> Result<(), Exception> {
-        self.text.push(bracket);
-        if depth > MAX_DEPTH { Err(Exception::TooDeep) } else { Ok(()) }
-    }
-
-    fn separate(&mut self, index: usize) {
-        if index > 0 {
-            self.text.push(',');
-        }
-    }
-}
-
-/// Returns a JSON string literal. Newtonsoft escapes three line ends for which JSON needs no escape.
-pub(super) fn quoted(text: &str) -> String {
-    let mut literal = Value::String(text.to_owned()).to_string();
-    for (char, escape) in [('\u{85}', "\\u0085"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")]
-    {
-        if literal.contains(char) {
-            literal = literal.replace(char, escape);
-        }
-    }
-    literal
 }
 
 /// Returns .NET's shortest text that reads back as the same double, with a decimal point or an
@@ -151,7 +135,6 @@ const MAX_TICKS: i64 = 3_652_059 * TICKS_PER_DAY - 1;
 /// for a string.
 ///
 /// # Errors
-///
 /// [`Exception::DateOutOfRange`] for a date that .NET cannot represent.
 pub fn rewritten_date(text: &str) -> Result<Option<String>, Exception> {
     if text.starts_with('/') {

@@ -122,7 +122,6 @@ impl HandlerWatch {
     /// Returns the handler's URL, as soon as it is ready.
     ///
     /// # Errors
-    ///
     /// If it has failed for good.
     pub async fn url(&self) -> Result<String, HandlerError> {
         let mut state = self.state.clone();
@@ -198,7 +197,7 @@ impl Supervisor {
                     self.console.info("The handler asked to be started again (exit code 200)");
                     continue;
                 }
-                End::Exited(status) => format!("ended with {}", status_text(status)),
+                End::Exited(status) => format!("ended with {status}"),
                 End::NotReady => format!(
                     "did not answer GET / within {} s",
                     self.options.start_timeout.as_secs_f32()
@@ -380,12 +379,4 @@ fn free_port() -> std::io::Result<u16> {
         // All are in use: the system chooses one.
         None => Ok(bind(0)?.local_addr()?.port()),
     }
-}
-
-fn status_text(status: ExitStatus) -> String {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("signal {signal}");
-    }
-    format!("exit code {}", status.code().unwrap_or(-1))
 }

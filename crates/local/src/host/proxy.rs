@@ -22,7 +22,8 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http_body::{Frame, SizeHint};
 use tokio::time::Sleep;
 
-use super::console::{Console, Ended};
+use super::admin::EndedInvocation;
+use super::console::Console;
 use super::disturbance::MAX_CRASH_DELAY_MS;
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
@@ -41,7 +42,6 @@ const MAX_PAUSE: Duration = Duration::from_millis(250);
 
 /// The host's name of an invocation id, beside [`wire::INVOCATION_ID`].
 const MS_INVOCATION_ID: HeaderName = HeaderName::from_static("x-ms-invocation-id");
-const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -71,23 +71,26 @@ impl Proxy<'_> {
         let started = Instant::now();
         // The query is left out: it can hold a key.
         let what = format!("{} {}", request.method(), request.uri().path());
-        let trace_parent = request.headers().get(TRACE_PARENT).cloned();
-        let trace_parent = trace_parent.as_ref().and_then(|value| value.to_str().ok());
+        let text = |headers: &HeaderMap, name: &str| {
+            headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        };
+        let trace_parent = text(request.headers(), "traceparent");
         let exchange = self.exchange(request, &id);
         let answer = match tokio::time::timeout(ACTIVITY_TIMEOUT, exchange).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("no answer within {} s", ACTIVITY_TIMEOUT.as_secs())),
         };
-        let ended = Ended { trace_parent, ..Ended::new(function, &id, started.elapsed()) };
+        let ended = EndedInvocation::new(function, &id, started.elapsed(), &what);
+        let ended = EndedInvocation { trace_parent, ..ended };
         match answer {
             Ok(response) => {
-                let charge = response.headers().get(wire::REQUEST_CHARGE);
-                let charge = charge.and_then(|charge| charge.to_str().ok());
-                self.console.answered(ended.charged(charge), &what, response.status().as_u16());
+                let charge = text(response.headers(), wire::REQUEST_CHARGE);
+                let ended = EndedInvocation { charge, ..ended };
+                self.console.answered(ended, response.status().as_u16());
                 response
             }
             Err(reason) => {
-                self.console.failed(ended, &format!("{what} → 500: {reason}"));
+                self.console.failed(ended, &format!(" → 500: {reason}"));
                 StatusCode::INTERNAL_SERVER_ERROR.into_response()
             }
         }
@@ -97,7 +100,9 @@ impl Proxy<'_> {
         let url = self.handler.url().await.map_err(|error| error.to_string())?;
         let (mut head, body) = request.into_parts();
         prepare(&mut head, &url, id)?;
-        let body = RequestBody::new(body);
+        let body = (!body.is_end_stream()).then(|| {
+            Arc::new(Mutex::new(BodyState { body: Some(body), begun: false, sent: false }))
+        });
         let head = &head;
         let body = &body;
         let deliver = || async move {
@@ -111,8 +116,10 @@ impl Proxy<'_> {
             Some(chaos) if body.is_none() => send(chaos, deliver).await,
             _ => deliver().await,
         };
-        if answer.is_err() {
-            body.abandon();
+        if answer.is_err()
+            && let Some(body) = body
+        {
+            lock(body).body = None;
         }
         answer
     }
@@ -145,11 +152,11 @@ impl Proxy<'_> {
             }
             for _ in 0..sent_per_attempt {
                 // The host makes its other attempts without the body too, and all fail.
-                let Some(sending) = body.to_send() else {
+                let Some(sending) = to_send(body) else {
                     return Err(reason);
                 };
                 match self.client.request(Request::from_parts(head.clone(), sending)).await {
-                    Ok(response) if body.is_sent() => {
+                    Ok(response) if body.as_ref().is_none_or(|body| lock(body).sent) => {
                         return answered(head, response.map(Body::new)).await;
                     }
                     Ok(response) => {
@@ -278,15 +285,11 @@ async fn send<F: Future>(chaos: &Chaos, once: impl Fn() -> F) -> F::Output {
 /// The time from the head to the body. In Azure, two processes and a network are between.
 const BEHIND_HEAD: Duration = Duration::from_millis(1);
 
-/// A request's body on its way to the handler, sent once at most. `None` is no body, and can be sent any
-/// number of times.
+/// A request's body on its way to the handler, sent once at most.
 ///
 /// The host sends the head first, then the body in the caller's pieces, and reads no answer before the
 /// whole body was sent. So a handler that answers and closes early breaks the host's copy, and the
 /// caller gets a 500.
-#[derive(Debug)]
-pub(super) struct RequestBody(Option<Arc<Mutex<BodyState>>>);
-
 #[derive(Debug)]
 struct BodyState {
     /// `None` after the body was abandoned.
@@ -295,42 +298,22 @@ struct BodyState {
     sent: bool,
 }
 
-impl RequestBody {
-    pub(super) fn new(body: Body) -> Self {
-        if body.is_end_stream() {
-            return Self(None);
-        }
-        let state = BodyState { body: Some(body), begun: false, sent: false };
-        Self(Some(Arc::new(Mutex::new(state))))
-    }
+/// No body can be sent any number of times.
+type RequestBody = Option<Arc<Mutex<BodyState>>>;
 
-    pub(super) fn is_none(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// Returns the body to send; `None` if its sending has begun before.
-    pub(super) fn to_send(&self) -> Option<Body> {
-        let Some(state) = &self.0 else {
-            return Some(Body::empty());
-        };
-        let known = lock(state);
-        (!known.begun).then(|| {
-            Body::new(Sending {
-                size: known.body.as_ref().map(HttpBody::size_hint).unwrap_or_default(),
-                pause: Some(Box::pin(tokio::time::sleep(BEHIND_HEAD))),
-                state: state.clone(),
-            })
+/// Returns the body to send; `None` if its sending has begun before.
+fn to_send(body: &RequestBody) -> Option<Body> {
+    let Some(state) = body else {
+        return Some(Body::empty());
+    };
+    let known = lock(state);
+    (!known.begun).then(|| {
+        Body::new(Sending {
+            size: known.body.as_ref().map(HttpBody::size_hint).unwrap_or_default(),
+            pause: Some(Box::pin(tokio::time::sleep(BEHIND_HEAD))),
+            state: state.clone(),
         })
-    }
-
-    pub(super) fn is_sent(&self) -> bool {
-        self.0.as_ref().is_none_or(|state| lock(state).sent)
-    }
-
-    pub(super) fn abandon(&self) {
-        let body = self.0.as_ref().and_then(|state| lock(state).body.take());
-        drop(body);
-    }
+    })
 }
 
 struct Sending {
@@ -355,7 +338,7 @@ impl HttpBody for Sending {
         }
         let mut state = lock(&self.state);
         let Some(body) = state.body.as_mut() else {
-            return Poll::Ready(Some(Err(axum::Error::new(Abandoned))));
+            return Poll::Ready(Some(Err(axum::Error::new("the body was abandoned"))));
         };
         let frame = ready!(Pin::new(&mut *body).poll_frame(context));
         state.sent = frame.is_none() || body.is_end_stream();
@@ -366,7 +349,3 @@ impl HttpBody for Sending {
         self.size
     }
 }
-
-#[derive(Debug, thiserror::Error)]
-#[error("the body was abandoned")]
-struct Abandoned;

@@ -1,10 +1,4 @@
-//! Route templates, and the function of a request.
-//!
-//! The host takes a route that matches path and method. Of several, a literal wins over a parameter,
-//! and a parameter over a catch-all, at the first segment where they differ (ASP.NET's inbound
-//! precedence). Of equal ones, the first by the functions' names wins (ordinal, in either case).
-
-use http::Method;
+//! Route templates.
 
 /// A parsed route template such as `api/posts/{postId}/{*rest}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +27,6 @@ impl Template {
     /// Reads a template.
     ///
     /// # Errors
-    ///
     /// The fault, as the end of a sentence that begins with the field's name.
     pub fn parse(template: &str) -> Result<Self, String> {
         if template.starts_with('/') || template.starts_with('~') {
@@ -75,7 +68,7 @@ impl Template {
     }
 
     /// Returns one digit for each segment; the lowest template is the best match.
-    fn precedence(&self) -> Vec<u8> {
+    pub(super) fn precedence(&self) -> Vec<u8> {
         let digit = |segment: &Segment| match segment {
             Segment::Literal(_) => 1,
             Segment::Parameter { constraints, .. } if !constraints.is_empty() => 2,
@@ -148,42 +141,6 @@ impl Constraint {
             Self::Alpha => text.bytes().all(|byte| byte.is_ascii_alphabetic()),
             Self::Length(low, high) => (*low..=*high).contains(&text.encode_utf16().count()),
         }
-    }
-}
-
-/// The routes of an app, in the order in which the host asks them.
-#[derive(Debug, Clone)]
-pub struct RouteTable<T> {
-    routes: Vec<Route<T>>,
-}
-
-#[derive(Debug, Clone)]
-struct Route<T> {
-    order: (Vec<u8>, String),
-    template: Template,
-    methods: Vec<Method>,
-    target: T,
-}
-
-impl<T> Default for RouteTable<T> {
-    fn default() -> Self {
-        Self { routes: Vec::new() }
-    }
-}
-
-impl<T> RouteTable<T> {
-    /// Adds a function's route; no methods means all.
-    pub fn insert(&mut self, name: &str, template: Template, methods: Vec<Method>, target: T) {
-        let order = (template.precedence(), name.to_ascii_uppercase());
-        let place = self.routes.partition_point(|route| route.order <= order);
-        self.routes.insert(place, Route { order, template, methods, target });
-    }
-
-    /// Returns the first function that matches the request.
-    pub fn find(&self, method: &Method, path: &str) -> Option<&T> {
-        let takes = |route: &&Route<T>| route.methods.is_empty() || route.methods.contains(method);
-        let mut routes = self.routes.iter().filter(takes);
-        routes.find(|route| route.template.matches(path)).map(|route| &route.target)
     }
 }
 

@@ -56,7 +56,6 @@ impl Host {
     /// Starts an app and waits until its handler is ready.
     ///
     /// # Errors
-    ///
     /// If the port is in use, the handler does not become ready, or a trigger has no account.
     pub async fn start(
         app: FunctionApp,
@@ -97,22 +96,19 @@ impl Host {
         };
         let (serving, apart) = watches.split_at(instances);
         let stop = CancellationToken::new();
-        let mut triggers = Triggers {
-            first: invoker(&serving[0]),
+        let first = invoker(&serving[0]);
+        let invokers = TriggerHandlers {
+            first: first.clone(),
             second: serving.get(1).map(invoker),
             apart: apart.first().map(invoker),
-            clients,
-            stop: stop.clone(),
-            tasks: JoinSet::new(),
         };
-        triggers.start(&app, &options)?;
+        let triggers = start_triggers(&app, invokers, &clients, &options, &stop)?;
         let console = options.console.clone();
         let front = Front {
-            routes: front::routes(&app),
             app: app.clone(),
             handlers: serving.to_vec(),
             client,
-            invoker: triggers.first,
+            invoker: first,
             options,
             instance_id: uuid::Uuid::new_v4().simple().to_string(),
             started: Instant::now(),
@@ -133,7 +129,7 @@ impl Host {
             app,
             console,
             stop,
-            triggers: triggers.tasks,
+            triggers,
             front: AbortOnDropHandle::new(front),
         })
     }
@@ -193,21 +189,36 @@ impl Host {
     }
 }
 
-/// Warns of functions that only the handler has, or only the app's folder. All handlers are alike, so
-/// one is asked.
+/// Warns of functions that only the handler has, which the host never calls, or only the app's folder. All
+/// handlers are alike, so one is asked.
 async fn warn_of_mismatches(
     app: &FunctionApp,
     client: &HandlerClient,
     handlers: &[String],
     console: &Console,
 ) {
-    if let Some(url) = handlers.first()
-        && let Some(served) = ask(client, url).await
-    {
-        for mismatch in mismatches(app, &served) {
-            console.warn(&mismatch);
-        }
+    let Some(served) = served(client, handlers).await else { return };
+    let enabled = app.functions().iter().map(|function| &function.name);
+    let folders: BTreeSet<String> = enabled.chain(app.disabled()).cloned().collect();
+    for name in served.difference(&folders) {
+        console.warn(&format!(
+            "{name} has no folder: the handler serves it, and the host never calls it. Add \
+             functions/{name}/function.json"
+        ));
     }
+    for name in folders.difference(&served) {
+        console.warn(&format!(
+            "{name} has a folder, and the handler does not serve it: add it to the app, or remove \
+             functions/{name}"
+        ));
+    }
+}
+
+/// Asks a handler for its functions; returns `None` if its answer does not name them.
+async fn served(client: &HandlerClient, handlers: &[String]) -> Option<BTreeSet<String>> {
+    let response = client.get(handlers.first()?.parse().ok()?).await.ok()?;
+    let names = response.headers().get("x-custom-handler-functions")?.to_str().ok()?;
+    Some(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
 async fn listen(port: u16) -> anyhow::Result<TcpListener> {
@@ -240,56 +251,58 @@ async fn clients(
     Ok(clients)
 }
 
-/// The pumps and timers of an app, and the handlers that they invoke.
-struct Triggers {
+/// The handlers of triggers.
+struct TriggerHandlers {
     first: Arc<dyn Invoker>,
     /// The second handler of batches that overlap.
     second: Option<Arc<dyn Invoker>>,
     /// A handler without requests, so that it has no session with their writes.
     apart: Option<Arc<dyn Invoker>>,
-    clients: BTreeMap<String, CosmosClient>,
-    stop: CancellationToken,
-    tasks: JoinSet<()>,
 }
 
-impl Triggers {
-    fn start(&mut self, app: &FunctionApp, options: &HostOptions) -> anyhow::Result<()> {
-        let mut random = options.chaos.as_ref().map(|chaos| chaos.fork(ChaosKind::Stale));
-        for function in app.functions() {
-            let stop = self.stop.clone();
-            match &function.trigger {
-                FunctionTrigger::Http(_) => {}
-                FunctionTrigger::Cosmos(trigger) => {
-                    let Some(client) = self.clients.get(&trigger.connection) else { continue };
-                    let feed = FeedOptions {
-                        poll_delay: options.poll_delay,
-                        retry_scale: options.retry_scale,
-                        console: options.console.clone(),
-                        lease_client: self.clients.get(&trigger.lease_connection).cloned(),
-                        chaos: options.chaos.clone(),
-                        second_invoker: self.second.clone(),
-                        ..FeedOptions::default()
-                    };
-                    let is_apart = |_: &&Arc<dyn Invoker>| {
-                        random.as_mut().is_some_and(|random| random.chance(0.5))
-                    };
-                    let apart = self.apart.as_ref().filter(is_apart);
-                    let invoker = apart.unwrap_or(&self.first).clone();
-                    let pump = FeedPump::new(client.clone(), function, invoker, feed)?;
-                    self.tasks.spawn(async move { pump.run(stop).await });
-                }
-                FunctionTrigger::Timer(timer) => {
-                    let invoker = self.first.clone();
-                    let console = options.console.clone();
-                    let timer = timer::run(function.clone(), timer.clone(), invoker, console);
-                    self.tasks.spawn(async move {
-                        stop.run_until_cancelled(timer).await;
-                    });
-                }
+/// Starts the pumps and timers of an app.
+fn start_triggers(
+    app: &FunctionApp,
+    handlers: TriggerHandlers,
+    clients: &BTreeMap<String, CosmosClient>,
+    options: &HostOptions,
+    stop: &CancellationToken,
+) -> anyhow::Result<JoinSet<()>> {
+    let TriggerHandlers { first, second, apart } = handlers;
+    let mut tasks = JoinSet::new();
+    let mut random = options.chaos.as_ref().map(|chaos| chaos.fork(ChaosKind::Stale));
+    for function in app.functions() {
+        let stop = stop.clone();
+        match &function.trigger {
+            FunctionTrigger::Http(_) => {}
+            FunctionTrigger::Cosmos(trigger) => {
+                let Some(client) = clients.get(&trigger.connection) else { continue };
+                let feed = FeedOptions {
+                    poll_delay: options.poll_delay,
+                    retry_scale: options.retry_scale,
+                    console: options.console.clone(),
+                    lease_client: clients.get(&trigger.lease_connection).cloned(),
+                    chaos: options.chaos.clone(),
+                    second_invoker: second.clone(),
+                    ..FeedOptions::default()
+                };
+                let is_apart = |_: &&Arc<dyn Invoker>| {
+                    random.as_mut().is_some_and(|random| random.chance(0.5))
+                };
+                let invoker = apart.as_ref().filter(is_apart).unwrap_or(&first).clone();
+                let pump = FeedPump::new(client.clone(), function, invoker, feed)?;
+                tasks.spawn(async move { pump.run(stop).await });
+            }
+            FunctionTrigger::Timer(timer) => {
+                let console = options.console.clone();
+                let timer = timer::run(function.clone(), timer.clone(), first.clone(), console);
+                tasks.spawn(async move {
+                    stop.run_until_cancelled(timer).await;
+                });
             }
         }
-        Ok(())
     }
+    Ok(tasks)
 }
 
 /// An invoker that finds the handler's present address, and kills it after `functionTimeout`.
@@ -361,39 +374,10 @@ impl HostOptions {
     }
 }
 
-const FUNCTIONS_HEADER: &str = "x-custom-handler-functions";
-
-/// Asks the handler; returns `None` if its answer lacks the header.
-pub(super) async fn ask(client: &HandlerClient, url: &str) -> Option<BTreeSet<String>> {
-    let response = client.get(url.parse().ok()?).await.ok()?;
-    let names = response.headers().get(FUNCTIONS_HEADER)?.to_str().ok()?;
-    Some(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
-}
-
 /// Asks the handler for the OpenAPI document that one of its functions serves; returns `None` if it
 /// has none.
 pub(super) async fn openapi(client: &HandlerClient, url: &str, app: &FunctionApp) -> Option<Value> {
     let url = format!("{url}/{}", app.openapi_route()?).parse().ok()?;
     let body = client.get(url).await.ok()?.into_body().collect().await.ok()?;
     serde_json::from_slice(&body.to_bytes()).ok()
-}
-
-/// Returns the differences, a sentence each: functions that the host never calls, and functions that
-/// the handler does not serve.
-pub(super) fn mismatches(app: &FunctionApp, served: &BTreeSet<String>) -> Vec<String> {
-    let enabled = app.functions().iter().map(|function| &function.name);
-    let folders: BTreeSet<&String> = enabled.chain(app.disabled()).collect();
-    let without_folder = served.iter().filter(|name| !folders.contains(name)).map(|name| {
-        format!(
-            "{name} has no folder: the handler serves it, and the host never calls it. Add \
-             functions/{name}/function.json"
-        )
-    });
-    let without_function = folders.iter().filter(|name| !served.contains(**name)).map(|name| {
-        format!(
-            "{name} has a folder, and the handler does not serve it: add it to the app, or remove \
-             functions/{name}"
-        )
-    });
-    without_folder.chain(without_function).collect()
 }

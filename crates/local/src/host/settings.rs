@@ -21,7 +21,6 @@ impl Settings {
     /// Reads the `Values` of a `local.settings.json`.
     ///
     /// # Errors
-    ///
     /// If the file cannot be read, is encrypted, or a value is not a string.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let (file, json) = read_json(path)?;
@@ -89,7 +88,6 @@ impl Settings {
     /// Replaces every `%Name%` in a binding's text by that setting.
     ///
     /// # Errors
-    ///
     /// The name of the first setting that does not exist.
     pub fn resolve(&self, text: &str) -> Result<String, String> {
         let mut resolved = String::with_capacity(text.len());
@@ -128,7 +126,6 @@ pub(super) async fn client(settings: &Settings, name: &str) -> Result<CosmosClie
 /// Creates a client for the account of a connection string.
 ///
 /// # Errors
-///
 /// The fault, as the end of a sentence; never the connection string itself.
 pub async fn connect(connection_string: &str) -> Result<CosmosClient, String> {
     let parsed: ConnectionString = connection_string

@@ -9,7 +9,7 @@ use time::macros::format_description;
 
 use super::function::Function;
 use super::invoke::InvocationFailure;
-use super::newtonsoft::{DateParsing, Exception, quoted, write_page};
+use super::newtonsoft::{DateParsing, Exception, write_page, written};
 
 /// The content type of an invocation.
 pub const CONTENT_TYPE: &str = "application/json; charset=utf-8";
@@ -55,7 +55,6 @@ pub struct TimerStatus {
 /// Returns the trigger's text of documents of the change feed.
 ///
 /// # Errors
-///
 /// If one of them makes the trigger throw. The real trigger then rereads the page for ever and does not
 /// call the handler.
 pub fn page(function: &Function, documents: &[Value]) -> Result<String, Exception> {
@@ -64,7 +63,7 @@ pub fn page(function: &Function, documents: &[Value]) -> Result<String, Exceptio
 
 /// Returns the body for a [`page`] of the change feed.
 pub fn documents(function: &Function, page: &str, attempt: &Attempt) -> String {
-    body(function, &quoted(&quoted(page)), attempt)
+    body(function, &written(&written(page)), attempt)
 }
 
 /// Returns the body for a run of a timer; `status` is `None` if the host keeps none.
@@ -99,7 +98,6 @@ pub struct InvocationAnswer {
 /// Reads the handler's answer as the host does.
 ///
 /// # Errors
-///
 /// If the host would take the invocation for failed, or would wait for ever.
 pub fn read_answer(
     status: u16,
@@ -154,9 +152,9 @@ fn body(function: &Function, data: &str, attempt: &Attempt) -> String {
         });
     }
     if let Some(input) = &attempt.input {
-        metadata[&function.binding] = quoted(input).into();
+        metadata[&function.binding] = written(input).into();
     }
-    format!("{{\"Data\":{{{}:{data}}},\"Metadata\":{metadata}}}", quoted(&function.binding))
+    format!("{{\"Data\":{{{}:{data}}},\"Metadata\":{metadata}}}", written(&function.binding))
 }
 
 /// Formats a time as .NET writes one of the local kind, on a host whose local time is UTC.

@@ -18,6 +18,7 @@ use super::function::{CosmosTrigger, Function};
 use super::invoke::{self, InvocationOutcome, Invoker, Retrying};
 use super::lease::{Lease, Leases};
 use super::wire;
+use crate::lock;
 
 /// The share of the time that empty reads may take, as 1 in 10: the in-memory store scans the whole
 /// container for each.
@@ -44,11 +45,8 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Delivers until it is told to finish, which it does after the batch in flight.
-    pub(super) async fn run(
-        mut self,
-        poll_delay: Duration,
-        finish: CancellationToken,
-    ) -> Result<(), FeedError> {
+    pub(super) async fn run(mut self, finish: CancellationToken) -> Result<(), FeedError> {
+        let poll_delay = self.delivery.options.poll_delay.unwrap_or(self.trigger.feed_poll_delay);
         while !finish.is_cancelled() {
             let started = Instant::now();
             let is_idle = match self.step(None).await {
@@ -139,7 +137,7 @@ impl Worker {
         match wire::page(function, documents) {
             Ok(page) => {
                 if page.len() <= MAX_EXAMPLE_BYTES {
-                    self.trigger.last_batch.set(documents.into());
+                    *lock(&self.trigger.last_batch) = Some(documents.into());
                 }
                 Ok(DocumentBatch { page, count: documents.len() })
             }

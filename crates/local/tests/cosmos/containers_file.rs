@@ -4,17 +4,6 @@ use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, p
 use crate::world::{CONTAINERS, DATABASE, World, comment, options};
 
 #[test]
-fn the_projects_own_file_is_accepted_in_its_order() {
-    let file = ContainersFile::parse(CONTAINERS).unwrap();
-    let ids: Vec<&str> = file.containers().iter().map(|container| &*container.id).collect();
-    let expected: Value = serde_json::from_str(CONTAINERS).unwrap();
-    let expected = expected["containers"].as_array().unwrap();
-    let expected: Vec<&str> =
-        expected.iter().map(|container| container["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, expected);
-}
-
-#[test]
 fn a_misspelt_key_or_a_wrong_value_is_an_error_that_names_container_and_key() {
     let refused = [
         ("/defaultTTL", json!(-1), "defaultTTL"),

@@ -38,6 +38,7 @@ impl Endpoint {
         let arguments = ["--cosmos-only", "--cosmos-port", "0", "--data", data];
         let mut running = Running::start(app, &arguments);
         let ready = running.ready();
+        assert_eq!(ready.get("api"), None);
         let url = ready["cosmos"].as_str().unwrap();
         let account = format!("AccountEndpoint={url};AccountKey={WELL_KNOWN_KEY}");
         let database = connect(&account).await.unwrap().database_client("tributary");

@@ -7,9 +7,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use azure_data_cosmos::{FeedScope, Query};
 use bytes::Bytes;
-use futures::{TryStreamExt as _, future};
+use futures::future;
 use serde_json::{Value, json};
 use tributary_local::chaos::{Chaos, ChaosKind};
 use tributary_local::cosmos::{EndpointOptions, Fault, RequestKind};
@@ -29,12 +28,6 @@ async fn one_change() -> (Store, Handler) {
     (store, Handler::default())
 }
 
-async fn leases(store: &Store) -> Vec<Value> {
-    let query = Query::from("SELECT * FROM c WHERE IS_DEFINED(c.LeaseToken)");
-    let pages = store.leases.query_items(query, FeedScope::full_container(), None).await.unwrap();
-    pages.try_collect().await.unwrap()
-}
-
 #[tokio::test]
 async fn every_document_is_delivered_once_over_all_partitions() {
     let store = Store::new(4).await;
@@ -48,7 +41,7 @@ async fn every_document_is_delivered_once_over_all_partitions() {
     let ids = all_ids(&received);
     assert_eq!(ids.len(), 40);
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 40);
-    assert_eq!(leases(&store).await.len(), 4);
+    assert_eq!(store.leases().await.len(), 4);
     assert_eq!(pump.drain().await.unwrap(), 0);
 }
 
@@ -75,7 +68,7 @@ async fn only_a_successful_batch_is_checkpointed() {
     assert!(error.to_string().contains("failed 5 times"), "{error}");
     let received = handler.received();
     assert!(received.iter().all(|retry| retry.id == received[0].id), "{received:?}");
-    assert_eq!(leases(&store).await[0]["ContinuationToken"], Value::Null);
+    assert_eq!(store.leases().await["0"]["ContinuationToken"], Value::Null);
     // Another host starts where this one stopped.
     assert_eq!(store.pump(&function, &handler, feed_options()).drain().await.unwrap(), 1);
 }
@@ -193,10 +186,10 @@ async fn a_page_that_the_trigger_cannot_read_stops_its_partition_only() {
 }
 
 /// A handler that blocks its thread, as a write to the store in this process does.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Busy {
-    begun: AtomicUsize,
-    ended: AtomicUsize,
+    begun: Arc<AtomicUsize>,
+    ended: Arc<AtomicUsize>,
 }
 
 #[async_trait]
@@ -215,11 +208,9 @@ impl Invoker for Busy {
 async fn a_stopped_pump_has_no_work_under_way() {
     let store = Store::new(1).await;
     store.put("p1", json!({})).await;
-    let busy = Arc::new(Busy::default());
+    let busy = Busy::default();
     let function = function(&cosmos_function());
-    let pump =
-        FeedPump::new(store.client.clone(), &function, busy.clone(), feed_options()).unwrap();
-    let running = RunningPump::start(pump);
+    let running = RunningPump::start(store.pump(&function, &busy, feed_options()));
     eventually("an invocation begins", async || (busy.begun.load(SeqCst) > 0).then_some(())).await;
     running.end().await;
     assert_eq!(busy.ended.load(SeqCst), busy.begun.load(SeqCst));
@@ -233,10 +224,9 @@ async fn a_lease_is_acquired_while_its_owner_writes_it() {
     store.put("p2", json!({})).await;
     // The lease is read in its old state, and its owner has written it since.
     let behind = store.endpoint.freeze_replica("leases");
-    let mut lease = leases(&store).await.remove(0);
+    let mut lease = store.leases().await["0"].clone();
     lease["timestamp"] = "later".into();
-    let id = lease["id"].as_str().unwrap().to_owned();
-    store.leases.upsert_item(id.clone(), &id, &lease, None).await.unwrap();
+    store.put_lease(&lease).await;
 
     let other = store.endpoint.client().await.unwrap();
     let invoker = Arc::new(handler.clone());

@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use azure_data_cosmos::FeedScope;
 use azure_data_cosmos::feed::FeedRange;
 use azure_data_cosmos::options::ChangeFeedStartFrom;
-use azure_data_cosmos::{FeedScope, Query};
 use bytes::Bytes;
 use cosmos_model::change_feed::{EpkRange, sdk_continuation};
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::StreamExt as _;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tributary_local::cosmos::RequestKind;
-use tributary_local::host::{FeedOptions, FeedPump, InvocationResult, Invoker};
+use tributary_local::host::{FeedOptions, InvocationResult, Invoker};
 
 use crate::support::{
     Handler, Received, RunningPump, Store, cosmos_function, eventually, feed_options, function,
@@ -29,23 +29,6 @@ fn recorded() -> Map<String, Value> {
     serde_json::from_str(created["body"].as_str().unwrap()).unwrap()
 }
 
-async fn items(store: &Store) -> Vec<Value> {
-    let query = Query::from("SELECT * FROM c");
-    let pages = store.leases.query_items(query, FeedScope::full_container(), None).await.unwrap();
-    pages.try_collect().await.unwrap()
-}
-
-async fn lease(store: &Store) -> Value {
-    items(store).await.into_iter().find(|item| item["LeaseToken"] == "0").unwrap()
-}
-
-async fn release(store: &Store) {
-    let mut lease = lease(store).await;
-    lease["Owner"] = Value::Null;
-    let id = lease["id"].as_str().unwrap().to_owned();
-    store.leases.upsert_item(id.clone(), &id, &lease, None).await.unwrap();
-}
-
 #[tokio::test]
 async fn a_lease_is_stored_as_the_real_trigger_stores_it() {
     let store = Store::new(1).await;
@@ -54,7 +37,7 @@ async fn a_lease_is_stored_as_the_real_trigger_stores_it() {
     store.pump(&function(&cosmos_function()), &handler, feed_options()).drain().await.unwrap();
 
     let lsn = &handler.received()[0].documents()[0]["_lsn"];
-    let lease = lease(&store).await;
+    let lease = &store.leases().await["0"];
     let properties = store.posts.read(None).await.unwrap().into_model().unwrap();
     let rid = properties.system_properties.resource_id.unwrap();
     let host = store.client.endpoint().host_str().unwrap();
@@ -71,7 +54,7 @@ async fn a_lease_is_stored_as_the_real_trigger_stores_it() {
         assert!(is_system || recorded().contains_key(field), "{field} is too much in {lease}");
     }
     let info = format!("{}.info", id.split_once("..").unwrap().0);
-    assert!(items(&store).await.iter().any(|item| item["id"] == info.as_str()), "no {info}");
+    assert!(store.lease_items().await.iter().any(|item| item["id"] == info.as_str()), "no {info}");
 }
 
 /// Fails when another version of the SDK has tokens of another form.
@@ -124,9 +107,9 @@ impl Running {
     }
 
     async fn is_renewed(&self, what: &str) {
-        let before = lease(&self.store).await["timestamp"].clone();
-        eventually(what, async || (lease(&self.store).await["timestamp"] != before).then_some(()))
-            .await;
+        let timestamp = async || self.store.leases().await["0"]["timestamp"].clone();
+        let before = timestamp().await;
+        eventually(what, async || (timestamp().await != before).then_some(())).await;
     }
 
     async fn end(self) {
@@ -139,14 +122,13 @@ async fn an_owner_renews_its_lease_with_and_without_changes() {
     let running = Running::new(1_000).await;
     eventually("a batch", async || (running.handler.received().len() > 2).then_some(())).await;
     running.is_renewed("the owner renews while the batch fails").await;
-    assert_eq!(lease(&running.store).await["ContinuationToken"], Value::Null);
+    assert_eq!(running.store.leases().await["0"]["ContinuationToken"], Value::Null);
     running.end().await;
 
     let running = Running::new(0).await;
     eventually("the batch is acknowledged", async || {
-        let lease =
-            items(&running.store).await.into_iter().find(|lease| lease["LeaseToken"] == "0");
-        lease.filter(|lease| lease["ContinuationToken"] != Value::Null).map(drop)
+        let leases = running.store.leases().await;
+        leases.get("0").filter(|lease| lease["ContinuationToken"] != Value::Null).map(drop)
     })
     .await;
     running.is_renewed("the owner renews while nothing changes").await;
@@ -158,7 +140,9 @@ async fn a_lease_that_an_operator_takes_away_is_acquired_again() {
     let running = Running::new(0).await;
     let received = |running: &Running| running.handler.received().len();
     eventually("a batch", async || (received(&running) == 1).then_some(())).await;
-    release(&running.store).await;
+    let mut lease = running.store.leases().await["0"].clone();
+    lease["Owner"] = Value::Null;
+    running.store.put_lease(&lease).await;
     eventually("the owner notices", async || {
         let lines = running.options.console.lines();
         lines.iter().any(|line| line.contains("was taken")).then_some(())
@@ -166,7 +150,7 @@ async fn a_lease_that_an_operator_takes_away_is_acquired_again() {
     .await;
     running.store.put("p2", json!({})).await;
     eventually("the next batch", async || (received(&running) >= 2).then_some(())).await;
-    assert_ne!(lease(&running.store).await["Owner"], Value::Null);
+    assert_ne!(running.store.leases().await["0"]["Owner"], Value::Null);
     running.end().await;
 }
 
@@ -174,24 +158,11 @@ fn ids(received: &[Received]) -> BTreeSet<String> {
     received.iter().flat_map(Received::ids).collect()
 }
 
-fn pump(store: &Store, json: &Value, invoker: impl Invoker + 'static) -> FeedPump {
-    let options = feed_options();
-    FeedPump::new(store.client.clone(), &function(json), Arc::new(invoker), options).unwrap()
-}
-
-/// Returns the partitions that have a lease.
-async fn leased(store: &Store) -> Vec<String> {
-    let query =
-        "SELECT VALUE c.LeaseToken FROM c WHERE IS_DEFINED(c.LeaseToken) ORDER BY c.LeaseToken";
-    let tokens = store.leases.query_items::<String>(query, FeedScope::full_container(), None);
-    tokens.await.unwrap().try_collect().await.unwrap()
-}
-
 #[tokio::test]
 async fn children_continue_from_the_position_of_their_parent() {
     let store = Store::new(1).await;
     let handler = Handler::default();
-    let pump = || pump(&store, &cosmos_function(), handler.clone());
+    let pump = || store.pump(&function(&cosmos_function()), &handler, feed_options());
     store.fill("before", 20).await;
     assert_eq!(pump().drain().await.unwrap(), 20);
     store.fill("between", 20).await;
@@ -200,7 +171,7 @@ async fn children_continue_from_the_position_of_their_parent() {
 
     pump().drain().await.unwrap();
     assert_eq!(ids(&handler.received()).len(), 60, "every change is delivered");
-    assert_eq!(leased(&store).await, ["1", "2"], "one for each child, none for the parent");
+    assert!(store.leases().await.keys().eq(["1", "2"]), "one for each child, none for the parent");
     assert_eq!(pump().drain().await.unwrap(), 0);
 }
 
@@ -226,7 +197,7 @@ impl Invoker for SplitsFirst {
         if self.handler.received().is_empty() {
             self.store.endpoint.split("test", "posts").await;
         } else {
-            let leases = leased(&self.store).await.len();
+            let leases = self.store.leases().await.len();
             self.later_leases.lock().unwrap().push(leases);
         }
         self.handler.invoke(function, id, body).await
@@ -241,12 +212,12 @@ async fn a_page_read_across_a_split_is_left_to_the_children() {
     store.fill("before", 20).await;
     let handler = Handler::default();
     let splits = SplitsFirst::new(&handler, &store);
-    pump(&store, &json, splits.clone()).drain().await.unwrap();
+    store.pump(&function(&json), &splits, feed_options()).drain().await.unwrap();
 
     let later_leases = splits.later_leases.lock().unwrap().clone();
     assert!(later_leases.iter().all(|leases| *leases == 2), "by the children: {later_leases:?}");
     assert_eq!(ids(&handler.received()).len(), 20, "every change is delivered");
-    assert_eq!(leased(&store).await, ["1", "2"], "one for each child, none for the parent");
+    assert!(store.leases().await.keys().eq(["1", "2"]), "one for each child, none for the parent");
 }
 
 #[tokio::test]
@@ -262,12 +233,13 @@ async fn a_change_of_only_one_child_is_delivered_in_the_same_drain() {
         }
         let handler = Handler::default();
         let splits = SplitsFirst::new(&handler, &store);
-        pump(&store, &json, splits).drain().await.unwrap();
+        store.pump(&function(&json), &splits, feed_options()).drain().await.unwrap();
         assert_eq!(ids(&handler.received()).len(), 10, "every change of {key} is delivered");
     }
 }
 
 /// An invoker that never answers, and notifies of each invocation.
+#[derive(Clone)]
 struct Holds(Arc<Notify>);
 
 #[async_trait]
@@ -283,7 +255,8 @@ async fn a_trigger_stops_after_a_split_though_its_handler_does_not_answer() {
     let store = Store::new(1).await;
     store.fill("before", 20).await;
     let asked = Arc::new(Notify::new());
-    let pump = pump(&store, &cosmos_function(), Holds(asked.clone()));
+    let handler = Holds(asked.clone());
+    let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
     let running = RunningPump::start(pump);
     asked.notified().await;
     store.endpoint.split("test", "posts").await;
@@ -308,5 +281,5 @@ async fn a_partition_that_splits_while_its_lease_is_made_leaves_one_lease_for_ea
     let (drained, ()) = tokio::join!(pump.drain(), split);
 
     assert_eq!(drained.unwrap(), 20, "every change is delivered");
-    assert_eq!(leased(&store).await, ["1", "2"]);
+    assert!(store.leases().await.keys().eq(["1", "2"]));
 }

@@ -119,7 +119,7 @@ async fn exit_code_0_ends_the_host() {
 async fn a_handler_that_never_listens_is_a_clear_error() {
     let app = app();
     let error = start_error(&app, &set("ECHO_EXIT", "7"), 0).await.to_string();
-    assert!(error.contains("failed three times") && error.contains("exit code 7"), "{error}");
+    assert!(error.contains("failed three times") && error.contains("exit status: 7"), "{error}");
     let error = start_error(&app, &set("ECHO_SILENT", "1"), 0).await.to_string();
     assert!(error.contains("did not answer GET / within 0.3 s"), "{error}");
     std::fs::remove_file(app.path().join("echo_handler")).unwrap();

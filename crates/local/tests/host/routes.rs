@@ -1,7 +1,9 @@
 //! The function of a request.
 
 use axum::http::Method;
-use tributary_local::host::routes::{RouteTable, Template};
+use tributary_local::host::{FunctionApp, routes::Template};
+
+use crate::support::{http_function, settings, staged};
 
 #[test]
 fn a_template_matches_as_in_asp_net_core() {
@@ -53,17 +55,17 @@ fn a_template_that_cannot_be_read_is_refused() {
 
 #[test]
 fn of_the_matching_routes_the_most_literal_wins_and_then_the_first_name() {
-    let mut table = RouteTable::default();
-    let mut add = |name: &'static str, route: &str, methods: &[Method]| {
-        table.insert(name, Template::parse(route).unwrap(), methods.to_vec(), name);
+    let app = staged(&[
+        ("ZLast", http_function("api/{*path}", &[], "anonymous")),
+        ("GetPostAgain", http_function("api/posts/{name}", &["get"], "anonymous")),
+        ("getPost", http_function("api/posts/{id}", &["get"], "anonymous")),
+        ("DeletePost", http_function("api/posts/{id}", &["delete"], "anonymous")),
+        ("Special", http_function("api/posts/special", &["get", "post"], "anonymous")),
+    ]);
+    let app = FunctionApp::load(app.path(), &settings()).unwrap();
+    let find = |method: Method, path: &str| {
+        app.route(&method, path).map(|(function, _)| function.name.as_str())
     };
-    add("ZLast", "api/{*path}", &[]);
-    add("GetPostAgain", "api/posts/{name}", &[Method::GET]);
-    add("getPost", "api/posts/{id}", &[Method::GET]);
-    add("DeletePost", "api/posts/{id}", &[Method::DELETE]);
-    add("Special", "api/posts/special", &[Method::GET, Method::POST]);
-
-    let find = |method: Method, path: &str| table.find(&method, path).copied();
     assert_eq!(find(Method::DELETE, "/api/posts/p1"), Some("DeletePost"));
     // A literal is a better match than a parameter, in any order of the names.
     assert_eq!(find(Method::GET, "/api/posts/special"), Some("Special"));

@@ -1,12 +1,14 @@
 //! Helpers of the tests: app folders, documents, waiting for a condition.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use azure_data_cosmos::{ContainerClient, CosmosClient};
+use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
 use bytes::Bytes;
+use futures::TryStreamExt as _;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -96,7 +98,7 @@ pub(crate) struct Store {
     pub(crate) endpoint: CosmosEndpoint,
     pub(crate) client: CosmosClient,
     pub(crate) posts: ContainerClient,
-    pub(crate) leases: ContainerClient,
+    leases: ContainerClient,
 }
 
 impl Store {
@@ -136,11 +138,31 @@ impl Store {
     pub(crate) fn pump(
         &self,
         function: &Function,
-        handler: &Handler,
+        handler: &(impl Invoker + Clone + 'static),
         options: FeedOptions,
     ) -> FeedPump {
         let invoker = Arc::new(handler.clone());
         FeedPump::new(self.client.clone(), function, invoker, options).unwrap()
+    }
+
+    /// Returns the items of the lease container.
+    pub(crate) async fn lease_items(&self) -> Vec<Value> {
+        let scope = FeedScope::full_container();
+        let items = self.leases.query_items(Query::from("SELECT * FROM c"), scope, None);
+        items.await.unwrap().try_collect().await.unwrap()
+    }
+
+    /// Returns the leases by the number of their partition.
+    pub(crate) async fn leases(&self) -> BTreeMap<String, Value> {
+        let items = self.lease_items().await.into_iter();
+        let lease = |item: Value| Some((item["LeaseToken"].as_str()?.to_owned(), item));
+        items.filter_map(lease).collect()
+    }
+
+    /// Writes a lease, as its owner or an operator does.
+    pub(crate) async fn put_lease(&self, lease: &Value) {
+        let id = lease["id"].as_str().unwrap().to_owned();
+        self.leases.upsert_item(id.clone(), &id, lease, None).await.unwrap();
     }
 }
 

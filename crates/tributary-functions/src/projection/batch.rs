@@ -66,7 +66,7 @@ impl From<AppliedBatch> for InvocationOutcome {
             (applied, 0) => format!("{applied} applied"),
             (applied, letters) => format!("{applied} applied, {letters} to the dead letters"),
         };
-        Self::new().done(done).request_units(request_units)
+        Self { done: Some(done), request_units: Some(request_units), ..Self::new() }
     }
 }
 

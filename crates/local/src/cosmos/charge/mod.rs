@@ -7,7 +7,6 @@
 
 mod ledger;
 mod queries;
-mod writes;
 
 pub(super) use ledger::charged;
 

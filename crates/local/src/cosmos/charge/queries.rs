@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::super::account::Account;
 use super::super::emulator::Response;
-use super::super::operation::{ContainerPath, names_partition_key, parse};
-use super::super::slices::{self, CONTINUATION, ITEM_COUNT, MAX_ITEM_COUNT, RANGE_ID, RANGE_START};
+use super::super::operation::{ContainerPath, header, names_partition_key, parse};
+use super::super::slices::{self, CONTINUATION, MAX_ITEM_COUNT, RANGE_ID, RANGE_START};
 
 pub(super) async fn work(
     account: &Account,
@@ -22,7 +22,7 @@ pub(super) async fn work(
     let body: Value = parse(request)?;
     let shape = shape(body.get("query")?.as_str()?);
     // The charges of pages add up to that of the query: only the first page has the start.
-    let begins = request.headers().get_optional_str(&CONTINUATION).is_none();
+    let begins = header(request, &CONTINUATION).is_none();
     let n_partitions = partitions(account, container, request);
     let (items_loaded, bytes_loaded) = match &shape.whole_items {
         Some(_) if shape.sums_up && !begins => (0, 0),
@@ -31,7 +31,7 @@ pub(super) async fn work(
             first_of_each(account, container, request, &body, &shape).await?
         }
         Some(text) => loaded(account, container, request, body, text, &shape).await?,
-        None => (n_items(response), response.body.len()),
+        None => (response.n_items(), response.body.len()),
     };
     // The partition key is looked up once, whether the text names it or not.
     let in_text = |path: &String| {
@@ -46,11 +46,6 @@ pub(super) async fn work(
         bytes_loaded,
         bytes_returned: response.body.len(),
     })
-}
-
-pub(super) fn n_items(response: &Response) -> u32 {
-    let count = response.headers.get_optional_str(&ITEM_COUNT);
-    count.and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 /// Counts the items behind a result that does not contain them, and their bytes.
@@ -111,11 +106,11 @@ async fn found(
     request: &Request,
 ) -> Option<(u32, usize)> {
     let response = slices::query(account, container, request).await.ok()?;
-    (response.status == 200).then(|| (n_items(&response), response.body.len()))
+    (response.status == 200).then(|| (response.n_items(), response.body.len()))
 }
 
 fn partitions(account: &Account, container: &ContainerPath, request: &Request) -> u32 {
-    let has = |name: &HeaderName| request.headers().get_optional_str(name).is_some();
+    let has = |name: &HeaderName| header(request, name).is_some();
     if names_partition_key(request) || has(&RANGE_ID) || has(&RANGE_START) {
         return 1;
     }

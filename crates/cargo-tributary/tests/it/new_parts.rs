@@ -1,15 +1,9 @@
 //! `cargo local new`, on a folder as `cargo tributary new` writes it.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
-
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
-
 use cargo_tributary::scaffold::{self, NewPart};
 use clap::Parser;
+
+use crate::Folder;
 
 #[derive(Parser)]
 struct CommandLine {
@@ -17,53 +11,28 @@ struct CommandLine {
     part: NewPart,
 }
 
-/// An app without its sources, in Cargo's folder.
-struct AppFolder(PathBuf);
-
-impl AppFolder {
-    fn new(name: &str) -> Self {
-        let folder = Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("new-{name}")));
-        let _ = fs::remove_dir_all(&folder.0);
-        folder.write("Cargo.toml", "[package]\nname = \"small-shop\"\n");
-        folder.write("infra/containers.json", r#"{"containers": [{"id": "notes"}]}"#);
-        folder.write("rustfmt.toml", include_str!("../template/rustfmt.toml"));
-        folder.write("src/notes/mod.rs", "");
-        folder.write("src/notes/model.rs", "");
-        folder.write("functions/PutNote/function.json", "{}");
-        folder
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.0.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.0.join(path)).unwrap()
-    }
-
-    fn create(&self, arguments: &str) -> anyhow::Result<String> {
-        let words = ["new"].into_iter().chain(arguments.split(' '));
-        scaffold::create(&self.0, &CommandLine::try_parse_from(words)?.part)
-    }
-
-    fn files(&self) -> BTreeMap<PathBuf, String> {
-        let text = |file: PathBuf| (file.clone(), fs::read_to_string(file).unwrap());
-        files(&self.0).into_iter().map(text).collect()
-    }
+/// Creates an app without its sources.
+fn app(name: &str) -> Folder {
+    let folder = Folder::new(&format!("new-{name}"));
+    folder.write("Cargo.toml", "[package]\nname = \"small-shop\"\n");
+    folder.write("infra/containers.json", r#"{"containers": [{"id": "notes"}]}"#);
+    folder.write("rustfmt.toml", include_str!("../../template/rustfmt.toml"));
+    folder.write("src/notes/mod.rs", "");
+    folder.write("src/notes/model.rs", "");
+    folder.write("functions/PutNote/function.json", "{}");
+    folder
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+fn create(app: &Folder, arguments: &str) -> anyhow::Result<String> {
+    let words = ["new"].into_iter().chain(arguments.split(' '));
+    scaffold::create(&app.0, &CommandLine::try_parse_from(words)?.part)
 }
 
 #[test]
 fn a_function_gets_its_file_and_its_story_and_its_row_is_printed() {
-    let app = AppFolder::new("function");
+    let app = app("function");
     let pin = "function PinNote --command --route /api/owners/{ownerId}/notes/{noteId}/pin";
-    insta::assert_snapshot!(app.create(pin).unwrap(), @r#"
+    insta::assert_snapshot!(create(&app, pin).unwrap(), @r#"
     new src/notes/pin_note.rs
     new tests/it/pin_note.rs
 
@@ -86,55 +55,55 @@ fn a_function_gets_its_file_and_its_story_and_its_row_is_printed() {
     let story = app.read("tests/it/pin_note.rs");
     assert!(story.contains("\"POST\", \"/api/owners/a1/notes/a1/pin\""), "{story}");
 
-    app.create("function Ping").unwrap();
+    create(&app, "function Ping").unwrap();
     assert!(app.read("src/notes/ping.rs").contains("async fn ping() -> Result<Json<PingAnswer>"));
-    app.create("function PutColor --method put --route /api/colors/{colorId}").unwrap();
+    create(&app, "function PutColor --method put --route /api/colors/{colorId}").unwrap();
     assert!(app.read("src/notes/put_color.rs").contains("Params(color_id): Params<ColorId>"));
 }
 
 #[test]
 fn an_aggregate_and_its_projection_have_no_name_of_the_template() {
-    let app = AppFolder::new("aggregate");
-    let lines = app.create("aggregate shopping-list --of household").unwrap();
+    let app = app("aggregate");
+    let lines = create(&app, "aggregate shopping-list --of household").unwrap();
     assert!(lines.contains("    .and(shopping_lists::part(context))"), "{lines}");
     // The container is added by hand.
     let (_, container) = lines.split_once("begin of the list:\n").unwrap();
     let (container, _) = container.split_once("\nIn tests/it/main.rs").unwrap();
     let list = format!("{{\"containers\": [\n{container}\n{{\"id\": \"notes\"}}]}}");
     app.write("infra/containers.json", &list);
-    app.create("projection ShoppingListCards --from shopping-lists").unwrap();
+    create(&app, "projection ShoppingListCards --from shopping-lists").unwrap();
     let copies = app.read("src/notes/shopping_list_cards.rs");
     assert!(copies.contains("type Copy = ShoppingListsItem;"), "{copies}");
     let story = app.read("tests/it/shopping_list_cards.rs");
     assert!(story.contains("use crate::{World, shopping_lists::ShoppingLists};"), "{story}");
     assert!(story.contains("use small_shop::notes::shopping_list_cards::ShoppingListCards;"));
-    for (file, text) in app.files() {
+    for (file, text) in app.files("") {
         for name in ["garden", "Garden", "club_member", "shed", "Shed", "my_app"] {
-            assert!(!text.contains(name), "{}: {name}", file.display());
+            assert!(!text.contains(name), "{file}: {name}");
         }
     }
 }
 
 #[test]
 fn a_dry_run_prints_what_it_would_write_and_writes_nothing() {
-    let app = AppFolder::new("dry-run");
-    let before = app.files();
-    let said = app.create("aggregate recipe --dry-run").unwrap();
+    let app = app("dry-run");
+    let before = app.files("");
+    let said = create(&app, "aggregate recipe --dry-run").unwrap();
     assert!(said.contains("new src/notes/recipes/model.rs\n//! The stored items"), "{said}");
     assert!(said.contains("Nothing was written.\n"), "{said}");
-    assert_eq!(app.files(), before);
+    assert_eq!(app.files(""), before);
 }
 
 #[test]
 fn what_does_not_fit_the_app_is_refused_with_the_reason_and_nothing_is_written() {
-    let app = AppFolder::new("refused");
-    app.create("aggregate recipe").unwrap();
+    let app = app("refused");
+    create(&app, "aggregate recipe").unwrap();
     let containers = r#"{"containers": [
         {"id": "notes", "partitionKey": {"paths": ["/ownerId"]}},
         {"id": "recipes", "partitionKey": {"paths": ["/ownerId"]}}
     ]}"#;
     app.write("infra/containers.json", containers);
-    let before = app.files();
+    let before = app.files("");
     for (arguments, reason) in [
         ("aggregate 1st", "no name"),
         ("aggregate type", "no keyword of Rust"),
@@ -150,12 +119,12 @@ fn what_does_not_fit_the_app_is_refused_with_the_reason_and_nothing_is_written()
         ("projection cards --from notes", "there is no src/notes/notes/mod.rs"),
         ("aggregate cake --domain other", "--domain notes"),
     ] {
-        let error = app.create(arguments).unwrap_err().to_string();
+        let error = create(&app, arguments).unwrap_err().to_string();
         assert!(error.contains(reason), "{arguments}: {error}");
-        assert_eq!(app.files(), before, "{arguments}");
+        assert_eq!(app.files(""), before, "{arguments}");
     }
     app.write("src/rooms/mod.rs", "");
-    let error = app.create("function Ping").unwrap_err().to_string();
+    let error = create(&app, "function Ping").unwrap_err().to_string();
     assert!(error.contains("name one of the domains notes, rooms: --domain notes"), "{error}");
-    app.create("function Ping --domain notes").unwrap();
+    create(&app, "function Ping --domain notes").unwrap();
 }

@@ -1,53 +1,17 @@
 //! `cargo tributary new` on the command line.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where what it needs is not there")]
+use std::{fs, process::Output};
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+use crate::Folder;
 
-/// A folder of its own, in Cargo's.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn new_app(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-tributary"));
-        command.args(["tributary", "new"]).args(arguments).current_dir(&self.0);
-        command.output().unwrap()
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.0.join(path)).unwrap()
-    }
-}
-
-/// Returns the paths and texts of all files below a folder.
-fn texts(folder: &Path) -> Vec<String> {
-    let mut texts = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            texts.extend(self::texts(&path));
-        } else {
-            texts.push(fs::read_to_string(path).unwrap());
-        }
-    }
-    texts
+fn new_app(folder: &Folder, arguments: &[&str]) -> Output {
+    folder.tributary(&[&["new"], arguments].concat())
 }
 
 #[test]
 fn an_app_has_its_own_name_everywhere() {
     let folder = Folder::new("named");
-    assert!(folder.new_app(&["meeting-rooms"]).status.success());
+    assert!(new_app(&folder, &["meeting-rooms"]).status.success());
     let manifest = folder.read("meeting-rooms/Cargo.toml");
     assert!(manifest.contains("name = \"meeting-rooms\""), "{manifest}");
     assert!(folder.read("meeting-rooms/src/main.rs").contains("meeting_rooms::program()"));
@@ -55,7 +19,7 @@ fn an_app_has_its_own_name_everywhere() {
     assert!(folder.read("meeting-rooms/.gitignore").contains("/target"));
     assert!(folder.read("meeting-rooms/functions/PutNote/function.json").contains("{noteId}"));
     assert!(folder.read("meeting-rooms/src/notebook/notes/model.rs").contains("pub struct Note {"));
-    for text in texts(&folder.0.join("meeting-rooms")) {
+    for text in folder.files("meeting-rooms").into_values() {
         for name in ["my-app", "my_app", "DYLIB", "FRAMEWORK", "LOCAL", "TESTING", "arden", "lub"] {
             assert!(!text.contains(name), "{name}: {text}");
         }
@@ -65,10 +29,10 @@ fn an_app_has_its_own_name_everywhere() {
 #[test]
 fn the_example_has_no_file_of_the_notes() {
     let folder = Folder::new("example");
-    assert!(folder.new_app(&["--example", "rooms", "offices"]).status.success());
+    assert!(new_app(&folder, &["--example", "rooms", "offices"]).status.success());
     assert!(folder.read("offices/src/main.rs").contains("offices::program()"));
     assert!(folder.read("offices/infra/main.bicep").contains("loadJsonContent"));
-    for text in texts(&folder.0.join("offices")) {
+    for text in folder.files("offices").into_values() {
         assert!(!text.contains("note") && !text.contains("my-app"), "{text}");
     }
 }
@@ -76,9 +40,9 @@ fn the_example_has_no_file_of_the_notes() {
 #[test]
 fn an_app_takes_the_released_crates_or_those_of_a_checkout() {
     let folder = Folder::new("dependencies");
-    assert!(folder.new_app(&["released"]).status.success());
+    assert!(new_app(&folder, &["released"]).status.success());
     let checkout = ["--checkout", concat!(env!("CARGO_MANIFEST_DIR"), "/../..")];
-    assert!(folder.new_app(&[&["beside"], &checkout[..]].concat()).status.success());
+    assert!(new_app(&folder, &[&["beside"], &checkout[..]].concat()).status.success());
     for name in ["tributary-dylib", "tributary-functions", "tributary-local", "tributary-testing"] {
         let line = |app: &str| {
             let manifest = folder.read(&format!("{app}/Cargo.toml"));
@@ -94,8 +58,7 @@ fn an_app_takes_the_released_crates_or_those_of_a_checkout() {
 #[test]
 fn a_bad_name_or_a_folder_with_files_is_refused_and_nothing_is_written() {
     let folder = Folder::new("refused");
-    fs::create_dir(folder.0.join("full")).unwrap();
-    fs::write(folder.0.join("full/file"), "mine").unwrap();
+    folder.write("full/file", "mine");
     for (arguments, reason) in [
         (&["My App"][..], "lowercase letters"),
         (&["other", "--name", "1st"], "lowercase letters"),
@@ -103,7 +66,7 @@ fn a_bad_name_or_a_folder_with_files_is_refused_and_nothing_is_written() {
         (&["full"], "not empty"),
         (&["other", "--checkout", "nowhere"], "no checkout of Tributary"),
     ] {
-        let output = folder.new_app(arguments);
+        let output = new_app(&folder, arguments);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(reason), "{arguments:?}: {said}");
     }
