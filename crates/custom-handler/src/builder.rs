@@ -1,30 +1,17 @@
 //! The function app: its HTTP functions and its triggers.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use axum::Router;
 use tokio::net::TcpListener;
 
 use crate::dispatch;
+use crate::invocation::Invocation;
 use crate::serve::{self, ServeError, Shutdown};
 use crate::trigger::{Trigger, TriggerHandler};
 
-/// A function app, built up function by function and then served.
-///
-/// ```no_run
-/// # async fn doc() -> Result<custom_handler::Shutdown, custom_handler::ServeError> {
-/// use axum::{Router, routing::get};
-/// use custom_handler::{CustomHandler, Documents};
-///
-/// CustomHandler::new()
-///     .http(Router::new().route("/api/hello", get(async || "Hello")))
-///     .trigger("HomeFeed", async |documents: Documents| {
-///         tracing::info!(n_documents = documents.0.len(), "a batch of changes");
-///     })
-///     .serve()
-///     .await
-/// # }
-/// ```
+/// A function app, built up function by function and then served: see the example of the crate.
 #[derive(Default)]
 #[must_use = "a function app does nothing until it is served"]
 pub struct CustomHandler {
@@ -32,7 +19,7 @@ pub struct CustomHandler {
     http_names: Vec<String>,
     /// True if one of them is a page.
     has_page: bool,
-    triggers: Vec<Trigger>,
+    triggers: Vec<(String, Trigger)>,
     first_error: Option<RegistrationError>,
 }
 
@@ -103,7 +90,8 @@ impl CustomHandler {
     {
         let name = name.into();
         if self.accepts(self.check_name(&name)) {
-            self.triggers.push(Trigger::new(name, handler));
+            let call = move |invocation: &Invocation<'_>| handler.call(invocation);
+            self.triggers.push((name, Arc::new(call)));
         }
         self
     }
@@ -111,7 +99,7 @@ impl CustomHandler {
     /// Returns the names of the registered triggers, in the order of registration: for a test that
     /// compares them with the folders of the `function.json` files.
     pub fn trigger_names(&self) -> Vec<&str> {
-        self.triggers.iter().map(Trigger::name).collect()
+        self.triggers.iter().map(|(name, _)| name.as_str()).collect()
     }
 
     /// Returns the whole app as one router, for tests in process.
@@ -158,9 +146,8 @@ impl CustomHandler {
         if !is_function_name(name) {
             return Err(RegistrationError::InvalidName(name.to_owned()));
         }
-        let triggers = self.triggers.iter().map(Trigger::name);
-        let mut names = triggers.chain(self.http_names.iter().map(String::as_str));
-        if names.any(|known| known.eq_ignore_ascii_case(name)) {
+        let triggers = self.triggers.iter().map(|(name, _)| name);
+        if triggers.chain(&self.http_names).any(|known| known.eq_ignore_ascii_case(name)) {
             return Err(RegistrationError::DuplicateName(name.to_owned()));
         }
         Ok(())

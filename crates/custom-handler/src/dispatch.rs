@@ -34,10 +34,9 @@ pub(crate) fn router(
     http: Router,
     http_names: Vec<String>,
     has_page: bool,
-    triggers: Vec<Trigger>,
+    triggers: Vec<(String, Trigger)>,
 ) -> Router {
-    let triggers = triggers.into_iter().map(|trigger| (trigger.name().to_owned(), trigger));
-    let triggers: HashMap<_, _> = triggers.collect();
+    let triggers: HashMap<_, _> = triggers.into_iter().collect();
     let names: BTreeSet<&str> =
         http_names.iter().chain(triggers.keys()).map(String::as_str).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(",");
@@ -62,11 +61,12 @@ async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {
     let is_probe = is_probe(&request);
     let called = called_function(&request).map(str::to_owned);
     let from_outside = came_through_the_proxy(&request);
-    if let Some(trigger) = called.as_deref().and_then(|name| app.triggers.get(name)) {
+    if let Some((name, trigger)) = called.as_ref().and_then(|name| app.triggers.get_key_value(name))
+    {
         if from_outside {
-            return not_from_outside(trigger.name());
+            return not_from_outside(name);
         }
-        return invoke::invoke(trigger, request).await;
+        return invoke::invoke(name, trigger, request).await;
     }
 
     if is_probe && app.has_page && !from_outside {

@@ -28,14 +28,14 @@ const CHARGE_HEADER: HeaderName = HeaderName::from_static("x-ms-request-charge")
 /// The status and the reason of an invocation that failed.
 struct InvocationFailure(StatusCode, String);
 
-pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
+pub(crate) async fn invoke(name: &str, trigger: &Trigger, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let id = invocation::id_header(&head.headers);
     let trace = TraceContext::from_headers(&head.headers);
-    let span = logs::invocation_span(trigger.name(), id, trace.as_ref());
+    let span = logs::invocation_span(name, id, trace.as_ref());
     async {
         let started = Instant::now();
-        let result = catch(run(trigger, id, trace.as_ref(), body)).await;
+        let result = catch(run(name, trigger, id, trace.as_ref(), body)).await;
         let result = result.unwrap_or_else(|panic| {
             Err(InvocationFailure::internal(format!("the handler panicked: {panic}")))
         });
@@ -57,6 +57,7 @@ pub(crate) async fn invoke(trigger: &Trigger, request: Request) -> Response {
 }
 
 async fn run(
+    name: &str,
     trigger: &Trigger,
     id: Option<&str>,
     trace: Option<&TraceContext>,
@@ -65,7 +66,7 @@ async fn run(
     let running = {
         let body = read_body(body).await?;
         // The handler runs with its own arguments, so the body's memory is freed before.
-        trigger.call(&Invocation::parse(trigger.name(), id, trace, &body)?)?
+        trigger(&Invocation::parse(name, id, trace, &body)?)?
     };
     running.await.map_err(InvocationFailure::internal)
 }

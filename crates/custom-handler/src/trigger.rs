@@ -18,31 +18,9 @@ pub trait TriggerHandler<Args>: Send + Sync + 'static {
     fn call(&self, invocation: &Invocation<'_>) -> Result<OutcomeFuture, InvocationError>;
 }
 
-pub(crate) struct Trigger {
-    name: String,
-    handler: Arc<BoxedHandler>,
-}
-
-type BoxedHandler =
-    dyn Fn(&Invocation<'_>) -> Result<OutcomeFuture, InvocationError> + Send + Sync + 'static;
-
-impl Trigger {
-    pub(crate) fn new<H: TriggerHandler<Args>, Args>(name: String, handler: H) -> Self {
-        let handler = move |invocation: &Invocation<'_>| handler.call(invocation);
-        Self { name, handler: Arc::new(handler) }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(crate) fn call(
-        &self,
-        invocation: &Invocation<'_>,
-    ) -> Result<OutcomeFuture, InvocationError> {
-        (self.handler)(invocation)
-    }
-}
+/// The handler of a trigger, whatever its arguments.
+pub(crate) type Trigger =
+    Arc<dyn Fn(&Invocation<'_>) -> Result<OutcomeFuture, InvocationError> + Send + Sync>;
 
 macro_rules! handler_with {
     ($($arg:ident),*) => {

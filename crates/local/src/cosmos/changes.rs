@@ -24,7 +24,7 @@ use time::format_description::well_known::Rfc2822;
 use super::emulator::{Response, failure};
 use super::feed_order::{FeedOrder, FeedSource};
 use super::operation::{CHANGE_FEED, ContainerPath, PARTITION_KEY, header};
-use super::pages::MAX_PAGE_BYTES;
+use super::pages::{DocumentsPage, MAX_PAGE_BYTES};
 use super::slices::{self, ITEM_COUNT, KEY_TYPE, MAX_ITEM_COUNT, RANGE_ID};
 use super::store::EndpointStore;
 
@@ -162,7 +162,7 @@ impl Feed<'_> {
             304 => {
                 let etag = response.header(&ETAG);
                 let cursor = etag.and_then(|token| serde_json::from_str(token).ok());
-                if let Some(Cursor { lsn, .. }) = cursor {
+                if let Some(Cursor { lsn }) = cursor {
                     response.headers.insert(ETAG, quoted(lsn));
                 }
                 return Ok(response);
@@ -170,7 +170,7 @@ impl Feed<'_> {
             _ => return Ok(response),
         }
         let body = std::mem::take(&mut response.body);
-        let all: ScannedPage<'_> = serde_json::from_slice(&body).map_err(malformed)?;
+        let all: DocumentsPage<'_> = serde_json::from_slice(&body).map_err(malformed)?;
         let mut page = Page::new(self.limit());
         for document in all.documents {
             let scanned: Option<Scanned<'_>> = serde_json::from_str(document.get()).ok();
@@ -215,12 +215,10 @@ fn whole_partition(request: &Request) -> Option<&str> {
     header(request, &RANGE_ID).filter(|_| is_latest && is_whole)
 }
 
-#[derive(Deserialize, Serialize)]
+/// A continuation of the emulator.
+#[derive(Deserialize)]
 struct Cursor {
-    kind: String,
     lsn: u64,
-    epk: String,
-    id: String,
 }
 
 impl Cursor {
@@ -232,13 +230,7 @@ impl Cursor {
     }
 }
 
-#[derive(Deserialize)]
-struct ScannedPage<'a> {
-    #[serde(borrow, rename = "Documents")]
-    documents: Vec<&'a RawValue>,
-}
-
-/// An item of such a page, in the form that the Rust SDK asks for.
+/// An item of a page, in the form that the Rust SDK asks for.
 #[derive(Deserialize)]
 struct Scanned<'a> {
     #[serde(borrow)]
@@ -333,22 +325,12 @@ impl Page {
             response.status = 304;
             response.body = Bytes::new();
         } else {
-            let page = WrittenPage { rid, documents, count };
+            let page = DocumentsPage { rid: rid.into(), documents, count };
             response.status = 200;
             response.body = Bytes::from(serde_json::to_vec(&page).map_err(malformed)?);
         }
         Ok(response)
     }
-}
-
-#[derive(Serialize)]
-struct WrittenPage<'a> {
-    #[serde(rename = "_rid")]
-    rid: &'a str,
-    #[serde(rename = "Documents")]
-    documents: Vec<&'a RawValue>,
-    #[serde(rename = "_count")]
-    count: usize,
 }
 
 fn quoted(lsn: u64) -> String {

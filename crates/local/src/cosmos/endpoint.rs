@@ -127,9 +127,6 @@ impl CosmosEndpoint {
 
     /// Creates a runtime for `CosmosClient::builder().with_runtime(..)`. A client with it and with
     /// [`CosmosEndpoint::account`] reaches this account without a socket.
-    ///
-    /// # Errors
-    /// If the SDK cannot create a runtime.
     pub async fn runtime(&self) -> anyhow::Result<CosmosRuntime> {
         self.store.start_expiry();
         let transport = Transport { store: Arc::clone(&self.store) };
@@ -148,9 +145,6 @@ impl CosmosEndpoint {
     }
 
     /// Creates a client for this account, without a socket.
-    ///
-    /// # Errors
-    /// If the SDK cannot create a client.
     pub async fn client(&self) -> anyhow::Result<CosmosClient> {
         let routing = RoutingStrategy::PreferredRegions(vec![REGION.into()]);
         CosmosClient::builder()

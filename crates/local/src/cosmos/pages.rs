@@ -2,9 +2,11 @@
 //!
 //! Source: <https://learn.microsoft.com/azure/cosmos-db/nosql/query/pagination>.
 
+use std::borrow::Cow;
+
 use azure_data_cosmos::CosmosError;
 use azure_data_cosmos_driver::binary_json;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -15,6 +17,17 @@ use super::slices::{self, MAX_ITEM_COUNT};
 
 /// The bytes of the items on a page at most, unless one item is larger.
 pub(super) const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// The body of a page, in text.
+#[derive(Deserialize, Serialize)]
+pub(super) struct DocumentsPage<'a> {
+    #[serde(borrow, rename = "_rid")]
+    pub(super) rid: Cow<'a, str>,
+    #[serde(borrow, rename = "Documents")]
+    pub(super) documents: Vec<&'a RawValue>,
+    #[serde(rename = "_count")]
+    pub(super) count: usize,
+}
 
 pub(super) async fn page(
     account: &Account,
@@ -54,16 +67,11 @@ fn fitting(response: &Response) -> Option<usize> {
 
 /// Returns the sizes of the items of a page as text, for both forms of the body.
 fn sizes(body: &[u8]) -> Option<Vec<usize>> {
-    #[derive(Deserialize)]
-    struct Page<'a> {
-        #[serde(borrow, rename = "Documents")]
-        documents: Vec<&'a RawValue>,
-    }
     if binary_json::is_binary(body) {
         let page: Value = binary_json::from_slice(body).ok()?;
         let documents = page.get("Documents")?.as_array()?;
         return Some(documents.iter().map(|item| item.to_string().len()).collect());
     }
-    let page: Page<'_> = serde_json::from_slice(body).ok()?;
+    let page: DocumentsPage<'_> = serde_json::from_slice(body).ok()?;
     Some(page.documents.iter().map(|item| item.get().len()).collect())
 }

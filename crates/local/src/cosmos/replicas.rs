@@ -39,17 +39,12 @@ const MAX_FREEZE_WAIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Replicas {
     account: Account,
-    frozen: Mutex<Vec<Frozen>>,
+    /// Each with the name of its container.
+    frozen: Mutex<Vec<(String, Region)>>,
     n_frozen: AtomicUsize,
     lagging: Option<Arc<Lagging>>,
     /// Writes share it, so that no replica shows half of a batch.
     writes: RwLock<()>,
-}
-
-#[derive(Debug)]
-struct Frozen {
-    container: String,
-    replica: Region,
 }
 
 /// A replica of one container that gets no writes until this value is dropped.
@@ -114,8 +109,8 @@ impl Replicas {
         }
         let frozen: Vec<_> = lock(&self.frozen)
             .iter()
-            .filter(|frozen| frozen.container == container.container)
-            .map(|frozen| frozen.replica.clone())
+            .filter(|(frozen, _)| *frozen == container.container)
+            .map(|(_, replica)| replica.clone())
             .collect();
         if !frozen.is_empty() {
             return Candidates { replicas: frozen, by_chance: None };
@@ -155,7 +150,7 @@ impl Replicas {
     }
 
     fn thaw(&self, replica: &Region) {
-        lock(&self.frozen).retain(|frozen| frozen.replica.name != replica.name);
+        lock(&self.frozen).retain(|(_, frozen)| frozen.name != replica.name);
         if let Err(error) = self.account.backend.remove_region(&replica.name) {
             tracing::warn!(%error, "a frozen replica could not be removed");
         }
@@ -182,8 +177,7 @@ pub(super) fn freeze(replicas: &Arc<Replicas>, container: &str) -> FrozenReplica
         Some(replica)
     });
     let replica = frozen.expect("a replica can be frozen unless a partition splits");
-    let container = container.to_owned();
-    lock(&replicas.frozen).push(Frozen { container, replica: replica.clone() });
+    lock(&replicas.frozen).push((container.to_owned(), replica.clone()));
     FrozenReplica { replicas: Arc::clone(replicas), replica }
 }
 

@@ -14,12 +14,13 @@ use azure_core::{
 };
 use azure_data_cosmos::CosmosError;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
 use super::{
     account::Account,
     emulator::{Response, failure},
     operation::{ContainerPath, header, names_partition_key, parse},
+    pages::DocumentsPage,
 };
 
 pub(super) const CONTINUATION: HeaderName = HeaderName::from_static("x-ms-continuation");
@@ -222,21 +223,13 @@ pub(super) fn epk(key: u128) -> String {
 }
 
 fn join(mut page: Vec<Response>, position: Option<String>) -> Result<Response, CosmosError> {
-    #[derive(Deserialize, Serialize)]
-    struct Items<'a> {
-        #[serde(borrow, rename = "_rid")]
-        rid: &'a RawValue,
-        #[serde(borrow, rename = "Documents")]
-        documents: Vec<&'a RawValue>,
-        #[serde(rename = "_count")]
-        count: usize,
-    }
     let malformed =
         |error: serde_json::Error| failure(format_args!("a page cannot be read: {error}"));
     let joined = if let [first, .., _] = &page[..] {
-        let mut items: Items<'_> = serde_json::from_slice(&first.body).map_err(malformed)?;
+        let mut items: DocumentsPage<'_> =
+            serde_json::from_slice(&first.body).map_err(malformed)?;
         for part in &page[1..] {
-            let part: Items<'_> = serde_json::from_slice(&part.body).map_err(malformed)?;
+            let part: DocumentsPage<'_> = serde_json::from_slice(&part.body).map_err(malformed)?;
             items.documents.extend(part.documents);
         }
         items.count = items.documents.len();

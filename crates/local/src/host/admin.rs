@@ -17,7 +17,6 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use super::app::FunctionApp;
 use super::console::Console;
 use super::function::{Function, FunctionTrigger};
 use super::invoke::{self, Invoker};
@@ -63,11 +62,7 @@ pub(crate) struct ManualResult {
 }
 
 impl HostedFunction {
-    pub(super) fn all(app: &FunctionApp) -> Vec<Self> {
-        app.functions().iter().map(Self::new).collect()
-    }
-
-    fn new(function: &Function) -> Self {
+    pub(super) fn new(function: &Function) -> Self {
         let trigger = match &function.trigger {
             FunctionTrigger::Http(http) => HostedTrigger::Http {
                 methods: http.methods.iter().map(ToString::to_string).collect(),

@@ -64,8 +64,8 @@ impl FunctionApp {
         })?;
         for (name, folder) in found {
             match load_function(&name, &folder, settings, &mut warnings) {
-                Ok(Loaded::Enabled(function)) => functions.push(function),
-                Ok(Loaded::Disabled(function)) => {
+                Ok((function, true)) => functions.extend(function),
+                Ok((function, false)) => {
                     disabled.push(name);
                     closed.extend(function);
                 }
@@ -219,12 +219,13 @@ fn read_dates(extensions: Option<&Node<'_>>) -> Result<DateParsing, ConfigError>
     }
 }
 
+/// Returns a function, and whether it is enabled. A disabled one is present if its route stays.
 fn load_function(
     name: &str,
     folder: &Path,
     settings: &Settings,
     warnings: &mut Vec<String>,
-) -> Result<Loaded, ConfigError> {
+) -> Result<(Option<Function>, bool), ConfigError> {
     let (file, json) = read_json(&folder.join("function.json"))?;
     let root = Node::root(&file, &json);
     if !is_function_name(name) {
@@ -244,20 +245,13 @@ fn load_function(
     let disabled = root.boolean("disabled")? == Some(true);
     let is_http = |function: &Function| function.http().is_some();
     if !switched_off && !disabled {
-        return Function::read(name, &root, settings, warnings).map(Loaded::Enabled);
+        let function = Function::read(name, &root, settings, warnings)?;
+        return Ok((Some(function), true));
     }
     // Faults of a disabled function do not keep the app from starting.
     let function = Function::read(name, &root, settings, &mut Vec::new()).ok().filter(is_http);
-    Ok(match function {
-        Some(function) if !switched_off => Loaded::Enabled(function),
-        function => Loaded::Disabled(function),
-    })
-}
-
-enum Loaded {
-    Enabled(Function),
-    /// The function is present if its route stays.
-    Disabled(Option<Function>),
+    let is_enabled = function.is_some() && !switched_off;
+    Ok((function, is_enabled))
 }
 
 /// Returns warnings of triggers with the same lease items: each sees only a part of the changes.

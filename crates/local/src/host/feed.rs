@@ -44,6 +44,8 @@ const TOPOLOGY_INTERVAL: Duration = Duration::from_secs(1);
 const ERROR_DELAY: Duration = Duration::from_secs(1);
 /// The SDK has used up its retries on a partition that splits.
 const SPLIT_RETRIES_EXHAUSTED: SubStatusCode = SubStatusCode::new(20206);
+/// The number of failed attempts after which a drain gives a batch up, also under an endless policy.
+const DRAIN_ATTEMPTS: i64 = 5;
 /// The pause of a drain while a partition splits, and the longest wait for it.
 const SPLIT_DELAY: Duration = Duration::from_millis(20);
 const MAX_SPLIT_WAIT: Duration = Duration::from_secs(20);
@@ -105,7 +107,7 @@ impl FeedPump {
     /// delivered documents, without those of lost batches.
     ///
     /// # Errors
-    /// If the store refuses a request, a batch fails [`FeedOptions::drain_attempts`] times, or a page
+    /// If the store refuses a request, a batch fails five times, or a page
     /// cannot be read. The other partitions are drained all the same.
     pub async fn drain(&self) -> Result<usize, FeedError> {
         let began = Instant::now();
@@ -126,7 +128,7 @@ impl FeedPump {
 
     async fn drain_until_split(&self, delivered: &AtomicUsize) -> Result<(), FeedError> {
         let workers = self.workers().await?.into_iter().map(async |mut worker| {
-            while let Some(count) = worker.step(Some(self.delivery.options.drain_attempts)).await? {
+            while let Some(count) = worker.step(Some(DRAIN_ATTEMPTS)).await? {
                 delivered.fetch_add(count, Ordering::Relaxed);
             }
             // A read during a split may have asked only one of the children, and found no changes.
@@ -280,9 +282,6 @@ pub struct FeedOptions {
     pub poll_delay: Option<Duration>,
     /// The factor of the retry policy's pauses; less than 1 for tests.
     pub retry_scale: f64,
-    /// The number of failed attempts of one batch after which
-    /// [`FeedPump::drain`](super::FeedPump::drain) ends with an error, also under an endless policy.
-    pub drain_attempts: i64,
     /// The console with a line for each invocation.
     pub console: Console,
     /// The account of the leases, if it is another one.
@@ -298,7 +297,6 @@ impl Default for FeedOptions {
         Self {
             poll_delay: None,
             retry_scale: 1.0,
-            drain_attempts: 5,
             console: Console::stderr(),
             lease_client: None,
             chaos: None,

@@ -79,7 +79,10 @@ impl Front {
         match what {
             "host/status" => Json(admin::status(&self.instance_id, self.started)).into_response(),
             "local/events" => self.options.console.events().answer(self.stop.clone()),
-            "local/functions" => Json(HostedFunction::all(&self.app)).into_response(),
+            "local/functions" => {
+                let functions = self.app.functions().iter().map(HostedFunction::new);
+                Json(functions.collect::<Vec<_>>()).into_response()
+            }
             // The OpenAPI document, or null.
             "local/openapi" => match self.handler().url().await {
                 Ok(url) => {

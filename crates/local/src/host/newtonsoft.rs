@@ -137,29 +137,21 @@ const MAX_TICKS: i64 = 3_652_059 * TICKS_PER_DAY - 1;
 /// # Errors
 /// [`Exception::DateOutOfRange`] for a date that .NET cannot represent.
 pub fn rewritten_date(text: &str) -> Result<Option<String>, Exception> {
-    if text.starts_with('/') {
-        return microsoft(text).map(in_range).transpose();
+    let parsed = if text.starts_with('/') { microsoft(text) } else { iso(text) };
+    match parsed {
+        None => Ok(None),
+        Some((ticks @ 0..=MAX_TICKS, zone)) => Ok(Some(format_ticks(ticks, zone))),
+        Some(_) => Err(Exception::DateOutOfRange),
     }
-    iso(text).map(in_range).transpose()
 }
 
-struct Parsed {
-    ticks: i64,
-    zone: &'static str,
-}
+/// Ticks, and the zone of their text.
+type Parsed = (i64, &'static str);
 
 const UNSPECIFIED: &str = "";
 const UTC: &str = "Z";
 /// The host's local time is UTC, as in Azure.
 const LOCAL: &str = "+00:00";
-
-fn in_range(Parsed { ticks, zone }: Parsed) -> Result<String, Exception> {
-    if (0..=MAX_TICKS).contains(&ticks) {
-        Ok(format_ticks(ticks, zone))
-    } else {
-        Err(Exception::DateOutOfRange)
-    }
-}
 
 /// Parses `/Date(<milliseconds>)/`, `/Date(<milliseconds>+hhmm)/`: an offset only makes the time local.
 fn microsoft(text: &str) -> Option<Parsed> {
@@ -179,7 +171,7 @@ fn microsoft(text: &str) -> Option<Parsed> {
     };
     // .NET's arithmetic wraps around here.
     let ticks = integer(number)?.wrapping_mul(TICKS_PER_MILLISECOND).wrapping_add(UNIX_EPOCH_TICKS);
-    Some(Parsed { ticks, zone })
+    Some((ticks, zone))
 }
 
 fn integer(text: &str) -> Option<i64> {
@@ -215,7 +207,7 @@ fn iso(text: &str) -> Option<Parsed> {
     // A date that the offset moves out of range stops at the end of the range; a midnight that is
     // out of range by itself does not.
     let moved = if ticks > MAX_TICKS { ticks } else { (ticks + offset).clamp(0, MAX_TICKS) };
-    Some(Parsed { ticks: moved, zone })
+    Some((moved, zone))
 }
 
 /// Reads the zone at the end of a text, with the ticks to add for UTC. The parser is lenient: it

@@ -179,7 +179,9 @@ impl Proxy<'_> {
 fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     let target: Uri = format!("{url}{path}").parse().map_err(|_| "not a URL".to_owned())?;
-    let host = effective_host(&head.uri, &head.headers);
+    // A target with an authority wins over the header.
+    let authority = head.uri.authority().and_then(|name| name.as_str().parse().ok());
+    let host = authority.or_else(|| head.headers.get(header::HOST).cloned());
     remove_hop_by_hop(&mut head.headers);
     // A caller's own values of these are dropped, so an invocation id cannot be forged.
     let id = HeaderValue::from_str(id).map_err(|error| error.to_string())?;
@@ -247,12 +249,6 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
     headers.remove("keep-alive");
     headers.remove("proxy-connection");
-}
-
-/// Returns the `Host` of a request: that of a target with an authority, otherwise the header's.
-fn effective_host(target: &Uri, headers: &HeaderMap) -> Option<HeaderValue> {
-    let authority = target.authority().and_then(|name| HeaderValue::from_str(name.as_str()).ok());
-    authority.or_else(|| headers.get(header::HOST).cloned())
 }
 
 /// The number of times that the host sends a request at most.

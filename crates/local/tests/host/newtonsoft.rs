@@ -1,4 +1,4 @@
-//! The rewriting of documents on their way through the trigger.
+//! The rewriting of documents on their way through the trigger, in cases that `recorded/trigger-texts.json` lacks.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -17,12 +17,6 @@ fn written(value: &Value) -> String {
 #[test]
 fn a_string_that_looks_like_a_date_is_rewritten() {
     let cases = [
-        ("2026-11-21T09:25:54.120Z", Some("2026-11-21T09:25:54.12Z")),
-        ("2026-11-21T09:25:54.000Z", Some("2026-11-21T09:25:54Z")),
-        ("2026-11-21T09:25:54Z", Some("2026-11-21T09:25:54Z")),
-        ("2026-11-21T09:25:54", Some("2026-11-21T09:25:54")),
-        ("2026-11-21T09:25:54.1234567Z", Some("2026-11-21T09:25:54.1234567Z")),
-        ("2026-11-21T09:25:54+02:00", Some("2026-11-21T07:25:54+00:00")),
         ("2026-11-21T00:25:54.50+0130", Some("2026-11-20T22:55:54.5+00:00")),
         ("2026-12-31T23:00:00-05", Some("2027-01-01T04:00:00+00:00")),
         ("2024-02-29T00:00:00z", Some("2024-02-29T00:00:00Z")),
@@ -37,9 +31,7 @@ fn a_string_that_looks_like_a_date_is_rewritten() {
         // A time that an offset moves out of range stops at the end of the range.
         ("0001-01-01T00:00:00+02:00", Some("0001-01-01T00:00:00+00:00")),
         ("9999-12-31T23:59:59-02:00", Some("9999-12-31T23:59:59.9999999+00:00")),
-        ("/Date(0)/", Some("1970-01-01T00:00:00Z")),
         ("/Date(-1)/", Some("1969-12-31T23:59:59.999Z")),
-        ("/Date(1700000000000+0100)/", Some("2023-11-14T22:13:20+00:00")),
         ("/Date(1700000000000-05)/", Some("2023-11-14T22:13:20+00:00")),
         ("/Date(253402300799999)/", Some("9999-12-31T23:59:59.999Z")),
         ("/Date(0+1)/", None),
@@ -50,17 +42,13 @@ fn a_string_that_looks_like_a_date_is_rewritten() {
         ("/Date(0)", None),
         ("/date(0)/", None),
         // Eight digits do not parse, nor do nine before a zone.
-        ("2026-11-21T09:25:54.12345678Z", None),
         ("2026-11-21T09:25:54.123456789Z", None),
         ("2026-11-21T09:25:54.Z", None),
         ("2026-02-29T00:00:00Z", None),
-        ("2026-13-01T00:00:00Z", None),
         ("0000-01-01T00:00:00Z", None),
-        ("2026-11-21 09:25:54Z", None),
         ("2026-11-21T09:25Z", None),
         ("2026-11-21T09:25:54 UTC", None),
         ("2026-11-21T09:25:54Z and more", None),
-        ("2026-11-21", None),
         ("not a time at all, T", None),
         ("äöüäöüäöüTäöüäöüäöüäöü", None),
     ];
@@ -99,32 +87,16 @@ fn a_page_is_nested_at_most_64_deep_with_its_list() {
 #[test]
 fn numbers_with_a_fraction_or_an_exponent_go_through_double() {
     let cases = [
-        ("1e20", "1E+20"),
         ("1.5e-7", "1.5E-07"),
         ("0.00001", "1E-05"),
         ("0.0001", "0.0001"),
-        ("2.0", "2.0"),
-        ("12.50", "12.5"),
-        ("-0.0", "-0.0"),
-        ("1e15", "1E+15"),
         ("1e14", "100000000000000.0"),
         ("1e300", "1E+300"),
-        ("9007199254740993", "9007199254740993"),
-        ("18446744073709551615", "18446744073709551615"),
     ];
     for (text, expected) in cases {
         let value: Value = serde_json::from_str(text).unwrap();
         assert_eq!(written(&value), expected, "{text}");
     }
-}
-
-#[test]
-fn other_values_stay() {
-    let document = json!({
-        "id": "a\"b\\c\n", "list": [1, true, null, "ü"], "2026-11-21T09:25:54.120Z": "x",
-    });
-    let again: Value = serde_json::from_str(&written(&document)).unwrap();
-    assert_eq!(again, document);
 }
 
 proptest! {

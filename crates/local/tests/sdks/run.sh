@@ -17,8 +17,8 @@ mkdir -p "$work"
 if (($#)); then
     start=("$@")
 else
-    (cd "$root" && cargo build --quiet -p tributary-local --example cosmos_endpoint)
-    start=("$(dirname "$work")/debug/examples/cosmos_endpoint")
+    (cd "$root" && cargo build --quiet -p tributary-local --bin tributary-local)
+    start=("$(dirname "$work")/debug/tributary-local" --app "$root" --cosmos-only --cosmos-port 0 --partitions 2)
 fi
 
 # Each is installed once for its pinned version.

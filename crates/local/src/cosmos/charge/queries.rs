@@ -4,7 +4,7 @@
 use azure_core::http::Request;
 use azure_core::http::headers::HeaderName;
 use cosmos_model::charges::reads::QueryWork;
-use cosmos_model::charges::sql::{QueryShape, shape};
+use cosmos_model::charges::sql::shape;
 use serde_json::{Value, json};
 
 use super::super::account::Account;
@@ -19,18 +19,26 @@ pub(super) async fn work(
     request: &Request,
     response: &Response,
 ) -> Option<QueryWork> {
-    let body: Value = parse(request)?;
+    let mut body: Value = parse(request)?;
     let shape = shape(body.get("query")?.as_str()?);
     // The charges of pages add up to that of the query: only the first page has the start.
     let begins = header(request, &CONTINUATION).is_none();
     let n_partitions = partitions(account, container, request);
+    let asks_each = shape.takes_first && n_partitions > 1;
+    if let Some(text) = &shape.whole_items {
+        body["query"] = json!(text);
+    }
+    let mut whole = request.clone();
+    whole.set_body(body.to_string());
+    if asks_each || shape.sums_up {
+        // All items, whatever the page of an aggregate has.
+        whole.insert_header(MAX_ITEM_COUNT, "-1");
+    }
     let (items_loaded, bytes_loaded) = match &shape.whole_items {
         Some(_) if shape.sums_up && !begins => (0, 0),
-        _ if shape.takes_first && n_partitions > 1 && !begins => (0, 0),
-        _ if shape.takes_first && n_partitions > 1 => {
-            first_of_each(account, container, request, &body, &shape).await?
-        }
-        Some(text) => loaded(account, container, request, body, text, &shape).await?,
+        _ if asks_each && !begins => (0, 0),
+        _ if asks_each => first_of_each(account, container, whole).await?,
+        Some(_) => found(account, container, &whole).await?,
         None => (response.n_items(), response.body.len()),
     };
     // The partition key is looked up once, whether the text names it or not.
@@ -48,24 +56,6 @@ pub(super) async fn work(
     })
 }
 
-/// Counts the items behind a result that does not contain them, and their bytes.
-async fn loaded(
-    account: &Account,
-    container: &ContainerPath,
-    request: &Request,
-    mut body: Value,
-    text: &str,
-    shape: &QueryShape,
-) -> Option<(u32, usize)> {
-    body["query"] = json!(text);
-    let mut whole = with_body(request, &body);
-    if shape.sums_up {
-        // All items, whatever the page of an aggregate has.
-        whole.insert_header(MAX_ITEM_COUNT, "-1");
-    }
-    found(account, container, &whole).await
-}
-
 /// Counts the items that the physical partitions return for the first ones in an order, and their
 /// bytes. The order of the items of all partitions is known only after they are merged. The service
 /// lets an SDK ask each partition for as many items as the answer has. Here one request may ask all
@@ -73,33 +63,20 @@ async fn loaded(
 async fn first_of_each(
     account: &Account,
     container: &ContainerPath,
-    request: &Request,
-    body: &Value,
-    shape: &QueryShape,
+    mut whole: Request,
 ) -> Option<(u32, usize)> {
-    let mut body = body.clone();
-    if let Some(text) = &shape.whole_items {
-        body["query"] = json!(text);
-    }
     let mut n_items = 0;
     let mut n_bytes = 0;
     for partition in account.backend.partitions(container) {
-        let mut one = with_body(request, &body);
-        one.insert_header(RANGE_ID, partition.to_string());
-        one.insert_header(MAX_ITEM_COUNT, "-1");
-        let (items, bytes) = found(account, container, &one).await?;
+        whole.insert_header(RANGE_ID, partition.to_string());
+        let (items, bytes) = found(account, container, &whole).await?;
         n_items += items;
         n_bytes += bytes;
     }
     Some((n_items, n_bytes))
 }
 
-fn with_body(request: &Request, body: &Value) -> Request {
-    let mut other = request.clone();
-    other.set_body(body.to_string());
-    other
-}
-
+/// Counts the items that a query finds, and their bytes.
 async fn found(
     account: &Account,
     container: &ContainerPath,
