@@ -144,7 +144,8 @@ impl Chaos {
 pub struct ChaosSpec {
     /// The probabilities, by kind; that of [`ChaosKind::Split`] is not used.
     probabilities: [f64; KINDS.len()],
-    splits: u32,
+    /// The number of physical partitions to split in all.
+    pub(crate) splits: u32,
 }
 
 /// The number of partitions that are split at most: each split makes all later queries slower.
@@ -154,11 +155,6 @@ impl ChaosSpec {
     /// Returns the probability of a kind each time that it could happen.
     pub fn probability(&self, kind: ChaosKind) -> f64 {
         self.probabilities[kind as usize]
-    }
-
-    /// Returns the number of physical partitions to split in all.
-    pub fn splits(&self) -> u32 {
-        self.splits
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Demo {
     pub domain: String,
     /// Its content, in a few words.
     pub about: String,
-    requests: Vec<DemoRequest>,
+    pub(crate) requests: Vec<DemoRequest>,
     shows: Vec<Shown>,
     /// A request to try, such as `feed?limit=5`.
     #[serde(rename = "try")]
@@ -62,7 +62,7 @@ pub struct Demo {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct DemoRequest {
+pub(crate) struct DemoRequest {
     #[serde(flatten)]
     target: DemoTarget,
     #[serde(default)]
@@ -125,11 +125,6 @@ impl Demo {
             }
         }
         Ok(Self { domain, ..demo })
-    }
-
-    /// Returns the number of requests.
-    pub fn n_requests(&self) -> usize {
-        self.requests.len()
     }
 
     /// Sends all requests. Calls `sent` after each.

@@ -25,16 +25,10 @@ async fn a_handler_takes_up_to_four_arguments() {
     let app = TestApp::new(
         CustomHandler::new()
             .trigger("None", async || InvocationOutcome::new().return_value(0))
-            .trigger("Two", async |d: Documents, i: InvocationId| {
-                InvocationOutcome::new().return_value(json!([d.0.len(), i.0]))
-            })
-            .trigger("Three", async |_: Documents, _: InvocationId, _: Option<TraceContext>| {})
             .trigger("Four", four),
     );
     let value = async |function| app.invoke(function, BODY).await.answer()["ReturnValue"].take();
     assert_eq!(value("None").await, json!(0));
-    assert_eq!(value("Two").await, json!([0, ID]));
-    assert_eq!(value("Three").await, json!(null));
     assert_eq!(value("Four").await, json!([0, true, ID, true]));
 }
 

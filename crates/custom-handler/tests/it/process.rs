@@ -116,17 +116,13 @@ impl Running {
         }
     }
 
+    /// Sends a request, under an id that may be followed by more headers.
     fn send(&self, method: &str, path: &str, id: &str, body: &str) -> String {
-        self.send_with(method, path, id, "", body)
-    }
-
-    /// Sends a request with more headers, each with its line end.
-    fn send_with(&self, method: &str, path: &str, id: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\
-             X-Azure-Functions-InvocationId: {id}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+             X-Azure-Functions-InvocationId: {id}\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )
         .unwrap();
@@ -195,8 +191,8 @@ fn json_lines_have_the_fields_of_their_spans_and_nothing_of_libraries_below_info
     command.env(JSON, "1");
     let mut running = Running::start_as(command, Some("trace"));
     let trace = "0af7651916cd43dd8448eb211c80319c";
-    let headers = format!("traceparent: 00-{trace}-{PARENT}-00\r\n");
-    running.send_with("GET", "/api/posts/p1?code=key", "the-id", &headers, "");
+    let id_and_trace = format!("the-id\r\ntraceparent: 00-{trace}-{PARENT}-00");
+    running.send("GET", "/api/posts/p1?code=key", &id_and_trace, "");
     let lines = [running.line_with("details"), running.line_with("the end")]
         .map(|line| serde_json::from_str::<Value>(&line).unwrap());
     for line in &lines {

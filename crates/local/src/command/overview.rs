@@ -16,7 +16,7 @@ pub(super) struct Overview {
 
 impl Overview {
     pub(super) fn print_functions(&self, keys: Option<&Keys>, console: &Console) {
-        let domains = if console.is_verbose() { Vec::new() } else { self.domains() };
+        let domains = if console.verbose { Vec::new() } else { self.domains() };
         if domains.is_empty() {
             console.heading("\nFunctions:\n");
             for function in self.app.functions() {

@@ -17,7 +17,7 @@ use azure_core::http::headers::{ETAG, HeaderName, Headers};
 use azure_data_cosmos::CosmosError;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
@@ -122,7 +122,10 @@ impl Feed<'_> {
         let has_metadata = header(self.request, &WIRE_FORMAT).is_some();
         let read = order.read(self.source, behind, |lsn, item| {
             let item: &RawValue = serde_json::from_slice(item).map_err(malformed)?;
-            let metadata = if has_metadata { Some(metadata(item)?) } else { None };
+            // As the emulator writes it, in the form that the Rust SDK asks for.
+            let metadata = |Written { ts }| json!({"crts": ts});
+            let written = has_metadata.then(|| serde_json::from_str(item.get()));
+            let metadata = written.transpose().map_err(malformed)?.map(metadata);
             Ok(page.add(FeedChange::new(item, metadata, lsn)?))
         });
         if !read.await? {
@@ -235,7 +238,14 @@ impl Cursor {
 struct Scanned<'a> {
     #[serde(borrow)]
     current: &'a RawValue,
-    metadata: Map<String, Value>,
+    metadata: Value,
+}
+
+/// The time of the last write of an item.
+#[derive(Deserialize)]
+struct Written {
+    #[serde(rename = "_ts")]
+    ts: Value,
 }
 
 struct FeedChange {
@@ -244,36 +254,21 @@ struct FeedChange {
 }
 
 impl FeedChange {
-    fn new(
-        item: &RawValue,
-        metadata: Option<Map<String, Value>>,
-        lsn: u64,
-    ) -> Result<Self, CosmosError> {
+    fn new(item: &RawValue, metadata: Option<Value>, lsn: u64) -> Result<Self, CosmosError> {
         #[derive(Serialize)]
         struct Change<'a> {
             current: &'a RawValue,
-            metadata: Map<String, Value>,
+            metadata: Value,
         }
         let text = match metadata {
             Some(mut metadata) => {
-                metadata.insert("lsn".to_owned(), json!(lsn));
+                metadata["lsn"] = json!(lsn);
                 serde_json::to_string(&Change { current: item, metadata }).map_err(malformed)?
             }
             None => item.get().replacen('{', &format!("{{\"_lsn\":{lsn},"), 1),
         };
         Ok(Self { lsn, text: RawValue::from_string(text).map_err(malformed)? })
     }
-}
-
-/// Returns the metadata that the emulator gives to an item in the form that the Rust SDK asks for.
-fn metadata(item: &RawValue) -> Result<Map<String, Value>, CosmosError> {
-    #[derive(Deserialize)]
-    struct Written {
-        #[serde(rename = "_ts")]
-        ts: Value,
-    }
-    let Written { ts } = serde_json::from_str(item.get()).map_err(malformed)?;
-    Ok(Map::from_iter([("crts".to_owned(), ts)]))
 }
 
 struct Page {

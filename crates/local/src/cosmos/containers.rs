@@ -20,8 +20,8 @@ const PATH_BY_RID: HeaderName = HeaderName::from_static("x-ms-content-path");
 
 #[derive(Debug)]
 pub(super) struct KnownContainers {
-    account: Account,
-    known: Mutex<HashMap<ContainerPath, Arc<ContainerInfo>>>,
+    pub(super) account: Account,
+    pub(super) known: Mutex<HashMap<ContainerPath, Arc<ContainerInfo>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -40,10 +40,6 @@ pub(super) struct PartitionKeyInfo {
 }
 
 impl KnownContainers {
-    pub(super) fn new(account: Account) -> Self {
-        Self { account, known: Mutex::default() }
-    }
-
     pub(super) async fn get(&self, path: &ContainerPath) -> Option<Arc<ContainerInfo>> {
         let known = lock(&self.known).get(path).cloned();
         if known.is_some() {

@@ -29,8 +29,8 @@ pub enum Fault {
 
 #[derive(Debug)]
 pub(super) struct Faults {
-    pending: Mutex<Vec<Pending>>,
-    chaos: Option<Chaos>,
+    pub(super) pending: Mutex<Vec<Pending>>,
+    pub(super) chaos: Option<Chaos>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub(super) struct RequestFault {
 }
 
 #[derive(Debug)]
-struct Pending {
+pub(super) struct Pending {
     met: RequestFault,
     kind: RequestKind,
     container: String,
@@ -56,10 +56,6 @@ const BURST_PROBABILITY: f64 = 0.05;
 const MAX_BURST_REQUESTS: usize = 40;
 
 impl Faults {
-    pub(super) fn new(chaos: Option<Chaos>) -> Self {
-        Self { pending: Mutex::default(), chaos }
-    }
-
     pub(super) fn add(&self, fault: Fault, kind: RequestKind, container: &str, times: usize) {
         let met = RequestFault { fault, retry_after_ms: 1 };
         let container = container.to_owned();

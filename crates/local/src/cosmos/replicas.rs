@@ -333,7 +333,7 @@ impl Splits {
     pub(super) fn new(chaos: Chaos) -> Self {
         let mut random = chaos.fork(ChaosKind::Split);
         let next = Next {
-            left: chaos.spec().splits(),
+            left: chaos.spec().splits,
             writes: 1 + random.below(MAX_WRITES_BETWEEN_SPLITS),
             random,
         };

@@ -66,14 +66,17 @@ impl EndpointStore {
         let account = Account { backend: Arc::new(Emulator::new(&regions)?), base_url };
         Ok(Self {
             replicas: Arc::new(Replicas::new(account.clone(), lagging)),
-            containers: KnownContainers::new(account.clone()),
+            containers: KnownContainers {
+                account: account.clone(),
+                known: std::sync::Mutex::default(),
+            },
             account,
             requests: RequestLog::new(keep_requests),
             partitions,
             expiry_interval,
             expires: AtomicBool::new(false),
             splits: chaos.clone().map(Splits::new),
-            faults: Faults::new(chaos),
+            faults: Faults { chaos, pending: std::sync::Mutex::default() },
             holds: Holds::default(),
             expiry: Expiry::default(),
             charges,
@@ -329,7 +332,12 @@ mod tests {
         // Its replica is always due.
         let chaos = Chaos::new("stale=1".parse().unwrap(), 1);
         let options = EndpointOptions { chaos: Some(chaos), ..EndpointOptions::default() };
-        let (endpoint, posts) = with_posts(options).await;
+        let endpoint = CosmosEndpoint::in_process(options).unwrap();
+        let containers = json!({"containers": [{"id": "posts",
+            "partitionKey": {"paths": ["/postId"], "kind": "Hash", "version": 2}}]});
+        let containers = ContainersFile::parse(&containers.to_string()).unwrap();
+        endpoint.provision("tributary", &containers).await.unwrap();
+        let posts = ContainerPath { database: "tributary".into(), container: "posts".into() };
         let store = &endpoint.store;
         let [one, two] = ["p1", "p2"].map(|id| json!({"id": id, "postId": id}));
         let keys = [json!(["p1"]), json!(["p2"])];
@@ -349,15 +357,5 @@ mod tests {
         assert_eq!(other.unwrap().unwrap(), 201);
         assert_eq!(writing.await.unwrap(), 201);
         assert!(reading.await.is_ok());
-    }
-
-    async fn with_posts(options: EndpointOptions) -> (CosmosEndpoint, ContainerPath) {
-        let endpoint = CosmosEndpoint::in_process(options).unwrap();
-        let containers = json!({"containers": [{"id": "posts", "defaultTtl": -1,
-            "partitionKey": {"paths": ["/postId"], "kind": "Hash", "version": 2}}]});
-        let containers = ContainersFile::parse(&containers.to_string()).unwrap();
-        endpoint.provision("tributary", &containers).await.unwrap();
-        let posts = ContainerPath { database: "tributary".into(), container: "posts".into() };
-        (endpoint, posts)
     }
 }

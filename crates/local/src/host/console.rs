@@ -27,9 +27,9 @@ use crate::lock;
 pub struct Console {
     kept: Option<Arc<Mutex<Vec<String>>>>,
     quiet: bool,
-    verbose: bool,
+    pub(crate) verbose: bool,
     hushed: Arc<AtomicBool>,
-    events: HostEvents,
+    pub(super) events: HostEvents,
 }
 
 impl Console {
@@ -60,20 +60,12 @@ impl Console {
 
     /// Leaves out routine lines (successful invocations and the handler's own lines) while the user
     /// should read something else.
-    pub fn hush(&self, hushed: bool) {
+    pub(crate) fn hush(&self, hushed: bool) {
         self.hushed.store(hushed, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_verbose(&self) -> bool {
-        self.verbose
     }
 
     fn is_hushed(&self) -> bool {
         self.hushed.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn events(&self) -> &HostEvents {
-        &self.events
     }
 
     pub(super) fn handler(&self, line: &str) {
@@ -84,37 +76,32 @@ impl Console {
     }
 
     /// Prints a line without a time.
-    pub fn plain(&self, text: &str) {
+    pub(crate) fn plain(&self, text: &str) {
         self.write(Style::new(), text);
     }
 
-    /// Prints a heading or a name.
-    pub fn heading(&self, text: &str) {
+    pub(crate) fn heading(&self, text: &str) {
         self.write(AnsiColor::Yellow.on_default(), text);
     }
 
-    /// Prints a piece of information.
-    pub fn info(&self, text: &str) {
+    pub(crate) fn info(&self, text: &str) {
         self.write(Style::new(), &stamped(text));
     }
 
     /// Prints a line that should be read, without a time.
-    pub fn highlight(&self, text: &str) {
+    pub(crate) fn highlight(&self, text: &str) {
         self.write(AnsiColor::Green.on_default(), text);
     }
 
-    /// Prints a success.
-    pub fn success(&self, text: &str) {
+    pub(crate) fn success(&self, text: &str) {
         self.write(AnsiColor::Green.on_default(), &stamped(text));
     }
 
-    /// Prints a warning.
-    pub fn warn(&self, text: &str) {
+    pub(crate) fn warn(&self, text: &str) {
         self.write(AnsiColor::Yellow.on_default(), &stamped(text));
     }
 
-    /// Prints an error.
-    pub fn error(&self, text: &str) {
+    pub(crate) fn error(&self, text: &str) {
         self.write(AnsiColor::Red.on_default(), &stamped(text));
     }
 

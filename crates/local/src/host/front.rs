@@ -78,7 +78,7 @@ impl Front {
         }
         match what {
             "host/status" => Json(admin::status(&self.instance_id, self.started)).into_response(),
-            "local/events" => self.options.console.events().answer(self.stop.clone()),
+            "local/events" => self.options.console.events.answer(self.stop.clone()),
             "local/functions" => {
                 let functions = self.app.functions().iter().map(HostedFunction::new);
                 Json(functions.collect::<Vec<_>>()).into_response()

@@ -20,11 +20,11 @@ pub struct Function {
     /// The folder's name.
     pub name: String,
     /// Name of the trigger's binding, under which the data arrive.
-    pub binding: String,
+    pub(crate) binding: String,
     /// Its trigger.
     pub trigger: FunctionTrigger,
     /// Policy after a failure; with `None` a failed batch is lost.
-    pub retry: Option<RetryPolicy>,
+    pub(crate) retry: Option<RetryPolicy>,
 }
 
 /// The trigger of a function.
@@ -71,31 +71,29 @@ pub struct CosmosTrigger {
     /// The monitored container.
     pub container: String,
     /// Name of the setting with the account of the leases.
-    pub lease_connection: String,
+    pub(crate) lease_connection: String,
     /// The database of the lease container.
     pub lease_database: String,
-    /// The lease container.
-    pub lease_container: String,
-    /// The prefix of this function's lease items.
-    pub lease_prefix: String,
+    pub(crate) lease_container: String,
+    pub(crate) lease_prefix: String,
     /// Creates the lease container if it does not exist.
-    pub create_lease_container: bool,
+    pub(crate) create_lease_container: bool,
     /// Documents of one invocation at most; 100 by default, as the service's pages.
-    pub max_items_per_invocation: u32,
+    pub(crate) max_items_per_invocation: u32,
     /// The pause after an empty read; 5 s by default.
-    pub feed_poll_delay: Duration,
+    pub(crate) feed_poll_delay: Duration,
     /// The pause between an owner's writes of a lease without a checkpoint; 17 s by default.
-    pub lease_renew_interval: Duration,
+    pub(crate) lease_renew_interval: Duration,
     /// The start without leases.
     pub start: FeedStart,
     /// The rule of `host.json` for strings that look like dates.
     pub dates: DateParsing,
     /// The last batch, as an example of one.
-    pub last_batch: LastValue<Arc<[Value]>>,
+    pub(crate) last_batch: LastValue<Arc<[Value]>>,
 }
 
 /// A value of this host that all clones share. It is kept in memory, not in storage as the real host does.
-pub type LastValue<T> = Arc<Mutex<Option<T>>>;
+pub(crate) type LastValue<T> = Arc<Mutex<Option<T>>>;
 
 /// The start of a trigger that has no leases yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,14 +109,12 @@ pub enum FeedStart {
 /// A `timerTrigger`.
 #[derive(Debug, Clone)]
 pub struct TimerTrigger {
-    /// Its schedule.
-    pub schedule: Schedule,
+    pub(crate) schedule: Schedule,
     /// Also runs it when the host starts.
-    pub run_on_startup: bool,
+    pub(crate) run_on_startup: bool,
     /// Keeps the times of the last and next run; true by default.
-    pub use_monitor: bool,
-    /// The last run.
-    pub last_run: LastValue<OffsetDateTime>,
+    pub(crate) use_monitor: bool,
+    pub(crate) last_run: LastValue<OffsetDateTime>,
 }
 
 impl TimerTrigger {
@@ -133,18 +129,17 @@ impl TimerTrigger {
 
 /// The `retry` of `function.json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryPolicy {
+pub(crate) struct RetryPolicy {
     /// The number of retries of a failed invocation; -1 for ever.
-    pub max_retry_count: i64,
-    /// The first pause.
-    pub minimum: Duration,
+    pub(crate) max_retry_count: i64,
+    pub(crate) minimum: Duration,
     /// The longest pause; the same as the first for a fixed delay.
-    pub maximum: Duration,
+    pub(crate) maximum: Duration,
 }
 
 impl RetryPolicy {
     /// Returns the pause before retry `count` (from 0), or `None` after the last retry.
-    pub fn delay(&self, count: i64) -> Option<Duration> {
+    pub(super) fn delay(&self, count: i64) -> Option<Duration> {
         if self.max_retry_count >= 0 && count >= self.max_retry_count {
             return None;
         }

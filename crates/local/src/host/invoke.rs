@@ -133,20 +133,15 @@ pub(super) enum InvocationOutcome {
     GivenUp(InvocationFailure),
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Retrying {
-    /// The factor of the policy's pauses; 1 except for tests.
-    pub scale: f64,
-    /// The number of attempts after which it is abandoned, under any policy.
-    pub give_up_after: Option<i64>,
-}
-
-/// Runs an invocation until it succeeds or its retry policy ends, under the same id each time.
+/// Runs an invocation until it succeeds or its retry policy ends, under the same id each time. `scale` is the
+/// factor of the policy's pauses. After so many attempts as `give_up_after`, the invocation is abandoned under any
+/// policy.
 pub(super) async fn run(
     invoker: &dyn Invoker,
     function: &Function,
     body: impl Fn(&Attempt) -> String + Send,
-    retrying: Retrying,
+    scale: f64,
+    give_up_after: Option<i64>,
     console: &Console,
     note: &str,
 ) -> InvocationOutcome {
@@ -163,11 +158,11 @@ pub(super) async fn run(
             return InvocationOutcome::Failed(failure);
         };
         attempt.retry_count += 1;
-        if retrying.give_up_after.is_some_and(|most| attempt.retry_count >= most) {
+        if give_up_after.is_some_and(|most| attempt.retry_count >= most) {
             return InvocationOutcome::GivenUp(failure);
         }
         attempt.failure = Some(failure);
-        tokio::time::sleep(delay.mul_f64(retrying.scale)).await;
+        tokio::time::sleep(delay.mul_f64(scale)).await;
     }
 }
 

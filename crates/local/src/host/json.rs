@@ -17,11 +17,6 @@ impl ConfigError {
     pub(super) fn new(problem: impl Into<String>) -> Self {
         Self(vec![problem.into()])
     }
-
-    /// Returns the faults, each a sentence that names file and field.
-    pub fn problems(&self) -> &[String] {
-        &self.0
-    }
 }
 
 /// Reads a JSON file; also returns its short name for messages.

@@ -62,8 +62,7 @@ pub use console::Console;
 pub use feed::{FeedError, FeedOptions, FeedPump};
 pub use front::Keys;
 pub use function::{
-    AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, LastValue,
-    RetryPolicy, TimerTrigger,
+    AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, TimerTrigger,
 };
 pub use invoke::{HttpInvoker, InvocationFailure, InvocationResult, Invoker, RouterInvoker};
 pub use json::ConfigError;

@@ -40,12 +40,6 @@ const SENDS_PER_ATTEMPT: usize = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_millis(250);
 
-/// The host's name of an invocation id, beside [`wire::INVOCATION_ID`].
-const MS_INVOCATION_ID: HeaderName = HeaderName::from_static("x-ms-invocation-id");
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-
 /// Headers of one connection, which are not forwarded (RFC 9110, section 7.6.1).
 const HOP_BY_HOP: [HeaderName; 7] = [
     header::CONNECTION,
@@ -190,12 +184,12 @@ fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
         (header::HOST, target.authority().and_then(|name| name.as_str().parse().ok())),
         (HeaderName::from_static(wire::HOST_VERSION), Some(version)),
         (HeaderName::from_static(wire::INVOCATION_ID), Some(id.clone())),
-        (MS_INVOCATION_ID, Some(id)),
+        (HeaderName::from_static("x-ms-invocation-id"), Some(id)),
         (header::FORWARDED, None),
         // This host listens on the loopback interface only.
-        (FORWARDED_FOR, Some(HeaderValue::from_static("127.0.0.1"))),
-        (FORWARDED_HOST, host),
-        (FORWARDED_PROTO, Some(HeaderValue::from_static("http"))),
+        (HeaderName::from_static("x-forwarded-for"), Some(HeaderValue::from_static("127.0.0.1"))),
+        (HeaderName::from_static("x-forwarded-host"), host),
+        (HeaderName::from_static("x-forwarded-proto"), Some(HeaderValue::from_static("http"))),
     ];
     for (name, value) in own {
         head.headers.remove(&name);

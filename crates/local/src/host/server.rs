@@ -284,7 +284,6 @@ fn start_triggers(
                     lease_client: clients.get(&trigger.lease_connection).cloned(),
                     chaos: options.chaos.clone(),
                     second_invoker: second.clone(),
-                    ..FeedOptions::default()
                 };
                 let is_apart = |_: &&Arc<dyn Invoker>| {
                     random.as_mut().is_some_and(|random| random.chance(0.5))

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 
 use super::console::Console;
 use super::function::{Function, TimerTrigger};
-use super::invoke::{self, InvocationOutcome, Invoker, Retrying};
+use super::invoke::{self, InvocationOutcome, Invoker};
 use super::wire::{self, Attempt, TimerStatus};
 use crate::lock;
 
@@ -37,9 +37,8 @@ pub(super) async fn run(
         };
         let status = timer.has_status().then_some(&status);
         let body = |attempt: &Attempt| wire::timer(&function, status, attempt);
-        let retrying = Retrying { scale: 1.0, give_up_after: None };
         let outcome =
-            invoke::run(invoker.as_ref(), &function, body, retrying, &console, "timer").await;
+            invoke::run(invoker.as_ref(), &function, body, 1.0, None, &console, "timer").await;
         if let InvocationOutcome::Failed(failure) = outcome {
             console.error(&format!("{}: {failure}; it runs again when it is due", function.name));
         }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::disturbance::{self, Crashing, Disturbance};
 use super::feed::{FeedError, FeedOptions, Pages, feed_ranges, pages};
 use super::function::{CosmosTrigger, Function};
-use super::invoke::{self, InvocationOutcome, Invoker, Retrying};
+use super::invoke::{self, InvocationOutcome, Invoker};
 use super::lease::{Lease, Leases};
 use super::wire;
 use crate::lock;
@@ -249,7 +249,8 @@ impl Delivery {
             crashing.as_ref().map_or(invoker, |crashing| crashing),
             function,
             |attempt| wire::documents(function, page, attempt),
-            Retrying { scale: options.retry_scale, give_up_after },
+            options.retry_scale,
+            give_up_after,
             &options.console,
             &format!("{count} document{}", if *count == 1 { "" } else { "s" }),
         )

@@ -1,7 +1,8 @@
 use azure_data_cosmos::{FeedScope, TransactionalBatch};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
-use tributary_local::cosmos::{EndpointOptions, RequestKind, StoreAnswer};
+use tributary_local::cosmos::RequestKind::{self, Batch, Delete, Query, Read};
+use tributary_local::cosmos::{EndpointOptions, StoreAnswer};
 
 use crate::world::{World, comment, found, options, status};
 
@@ -56,18 +57,7 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
 
         let requests = world.endpoint.requests_since(n_before);
         let kinds: Vec<RequestKind> = requests.iter().map(|request| request.kind).collect();
-        assert_eq!(
-            kinds,
-            [
-                RequestKind::Read,
-                RequestKind::Read,
-                RequestKind::Query,
-                RequestKind::Batch,
-                RequestKind::Delete,
-            ],
-            "{}",
-            world.way
-        );
+        assert_eq!(kinds, [Read, Read, Query, Batch, Delete], "{}", world.way);
         assert_eq!(requests[4].method, "DELETE");
         assert!(
             requests
@@ -83,7 +73,7 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
         posts.read_item("p1", "c1", None).await.unwrap();
         let since = world.endpoint.requests_since(n_before + 5);
         assert_eq!(since.len(), 1, "{}", world.way);
-        assert!(since[0].kind == RequestKind::Read && since[0].answer.is_some());
+        assert!(since[0].kind == Read && since[0].answer.is_some());
     }
 }
 

@@ -4,36 +4,10 @@ use azure_data_cosmos::FeedScope;
 use azure_data_cosmos::feed::QueryFeedPage;
 use azure_data_cosmos::options::{MaxItemCountHint, QueryOptions};
 use futures::TryStreamExt;
-use serde_json::{Value, json};
+use serde_json::json;
 use tributary_local::cosmos::EndpointOptions;
 
-use crate::world::{World, found, options};
-
-#[tokio::test]
-async fn a_query_over_several_physical_partitions_finds_and_orders_all() {
-    let options = EndpointOptions { partitions: 5, ..options() };
-    for (world, posts) in World::with_posts(options).await {
-        let ranges = posts.read_feed_ranges(None).await.unwrap();
-        assert_eq!(ranges.len(), 5, "{}", world.way);
-        for n in 0..40 {
-            let id = format!("p{n}");
-            let item = json!({ "id": id, "postId": id, "n": n });
-            posts.create_item(id.clone(), &id, item, None).await.unwrap();
-        }
-
-        let query = "SELECT VALUE c.n FROM c ORDER BY c.n";
-        let ordered: Vec<Value> = found(&posts, query, FeedScope::full_container()).await;
-        assert_eq!(ordered, (0..40).map(|n| json!(n)).collect::<Vec<_>>());
-
-        let mut n_used = 0;
-        for range in ranges {
-            let in_range: Vec<Value> =
-                found(&posts, "SELECT VALUE c.n FROM c", FeedScope::range(range)).await;
-            n_used += usize::from(!in_range.is_empty());
-        }
-        assert!(n_used > 1, "the items spread over partitions: {}", world.way);
-    }
-}
+use crate::world::{World, options};
 
 #[tokio::test]
 async fn pages_over_many_logical_partitions_have_each_item_once() {

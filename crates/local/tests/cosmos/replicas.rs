@@ -9,7 +9,7 @@ use azure_data_cosmos::{FeedScope, Query, TransactionalBatch};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::chaos::{Chaos, ChaosKind};
-use tributary_local::cosmos::{EndpointOptions, Fault, RequestKind};
+use tributary_local::cosmos::EndpointOptions;
 
 use crate::world::{World, comment, etag, options, status};
 
@@ -98,26 +98,4 @@ async fn chaos_shows_older_states_to_other_clients_but_never_half_of_a_batch() {
     }
     let injected = chaos.injected().into_iter().find(|(kind, _)| *kind == ChaosKind::Stale);
     assert!(injected.is_some_and(|(_, times)| times > 0));
-}
-
-#[tokio::test]
-async fn a_fault_with_a_sub_status_reaches_the_client() {
-    // The SDK itself says 503 if no replica has the session after its retries.
-    let cases = [
-        ("posts", (403, 1014), (403, 1014)),
-        ("users", (404, 1002), (503, 20_310)),
-        ("dead-letters", (404, 1003), (404, 1003)),
-    ];
-    for world in World::both_ways(options()).await {
-        for (container, (status, sub_status), expected) in cases {
-            let refused = Fault::RefusedWith(status, sub_status);
-            world.endpoint.inject(refused, RequestKind::Read, container, 100);
-            let items = world.container(container).await;
-            let error = items.read_item("p1", "c1", None).await.unwrap_err();
-            let met = error.status();
-            let sub_status = met.sub_status().map_or(0, |status| status.value());
-            let met = (u16::from(met.status_code()), sub_status);
-            assert_eq!(met, expected, "{}", world.way);
-        }
-    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
 
 use crate::http::get;
-use crate::support::{Folder, cosmos_function, eventually, http_function, staged};
+use crate::support::{Folder, cosmos_function, eventually, http_function, staged, until};
 
 /// A running `cargo local` and its output on stdout.
 pub(crate) struct Running {
@@ -107,7 +107,7 @@ async fn stdout_has_exactly_one_line_and_a_signal_leaves_no_process() {
 
         assert_eq!(running.end_by(signal), "");
         if signal != "-KILL" || cfg!(target_os = "linux") {
-            eventually("the handler is gone", async || (!is_running(&handler)).then_some(())).await;
+            until("the handler is gone", async || !is_running(&handler)).await;
         }
     }
 }
@@ -130,7 +130,7 @@ async fn the_start_names_the_functions_by_domain_and_three_addresses() {
         },
     });
     let values = json!({ "ECHO_OPENAPI": document.to_string() });
-    app.write("local.settings.json", &json!({ "Values": values }));
+    app.write("local.settings.json", json!({ "Values": values }));
     let mut running = Running::start(&app, &FREE_PORTS);
     let api = running.ready()["api"].as_str().unwrap().to_owned();
     let page = crate::http::get(api.trim_end_matches("api")).await.text();
@@ -184,7 +184,7 @@ async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
     let server = endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
     let app = app();
-    app.write("infra/containers.json", &posts());
+    app.write("infra/containers.json", posts());
     let client = tributary_local::host::connect(&connection).await.unwrap();
     let container = async || {
         client.database_client("tributary").container_client("posts", None).await.map(|_| ())
@@ -202,7 +202,7 @@ async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
 #[test]
 fn a_failed_start_is_one_clear_sentence() {
     let app = app();
-    app.write("Bad/function.json", &json!({ "bindings": [] }));
+    app.write("Bad/function.json", json!({ "bindings": [] }));
     let (code, _, stderr) = finished(&app, &FREE_PORTS);
     assert_eq!(code, Some(1));
     assert!(stderr.contains("error: Bad/function.json: bindings must hold"), "{stderr}");
@@ -210,7 +210,7 @@ fn a_failed_start_is_one_clear_sentence() {
     let app = staged(&[("Rest", http_function("api/{*path}", &[], "anonymous"))]);
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    app.write("local.settings.json", &json!({ "Values": { "ECHO_EXIT": "7" } }));
+    app.write("local.settings.json", json!({ "Values": { "ECHO_EXIT": "7" } }));
     let in_use = format!("{port} of 127.0.0.1 is in use");
     for (code, arguments, sentence) in [
         (1, &["--port", &port, "--cosmos-port", "0"][..], &in_use as &str),
@@ -239,18 +239,16 @@ async fn another_endpoint_can_be_used() {
         ("Copies", cosmos_function()),
         ("Recorded", http_function("api/recorded", &[], "anonymous")),
     ]);
-    app.write("local.settings.json", &json!({ "Values": { "CosmosDatabase": "test" } }));
+    app.write("local.settings.json", json!({ "Values": { "CosmosDatabase": "test" } }));
     store.put("p1", json!({})).await;
     let connection = server.connection_string();
     let mut running =
         Running::start(&app, &["--port", "0", "--cosmos", &connection, "--feed-poll-ms", "5"]);
     let ready = running.ready();
     assert_eq!(ready["cosmos"], server.url());
-    eventually("the change is delivered", async || {
-        let recorded = get(&format!("{}/recorded", ready["api"].as_str().unwrap())).await;
-        recorded.text().contains("Copies").then_some(())
-    })
-    .await;
+    let recorded = format!("{}/recorded", ready["api"].as_str().unwrap());
+    let is_delivered = async || get(&recorded).await.text().contains("Copies");
+    until("the change is delivered", is_delivered).await;
     running.end_by("-TERM");
     server.stop().await;
 
@@ -264,14 +262,14 @@ async fn another_endpoint_can_be_used() {
 fn missing_settings_of_core_tools_are_warned_of() {
     let app = staged(&[("Copies", cosmos_function())]);
     let mut values = json!({ "CosmosDatabase": "test", "ECHO_EXIT": "7" });
-    app.write("local.settings.json", &json!({ "Values": values }));
+    app.write("local.settings.json", json!({ "Values": values }));
     let (_, _, stderr) = finished(&app, &FREE_PORTS);
     assert!(stderr.contains("AzureWebJobsStorage is missing"), "{stderr}");
     assert!(stderr.contains("FUNCTIONS_WORKER_RUNTIME must be"), "{stderr}");
 
     values["AzureWebJobsStorage"] = "UseDevelopmentStorage=true".into();
     values["FUNCTIONS_WORKER_RUNTIME"] = "custom".into();
-    app.write("local.settings.json", &json!({ "Values": values }));
+    app.write("local.settings.json", json!({ "Values": values }));
     let (_, _, stderr) = finished(&app, &FREE_PORTS);
     assert!(!stderr.contains("local.settings.json"), "{stderr}");
 }
@@ -284,7 +282,7 @@ async fn functions_requests_keys_mismatches_and_faults_are_printed() {
         ("Left", http_function("api/left", &[], "anonymous")),
     ]);
     let values = json!({ "Values": { "ECHO_FUNCTIONS": "Change,Fresh,Rest" } });
-    app.write("local.settings.json", &values);
+    app.write("local.settings.json", values);
     let options = ["--enable-auth", "--chaos", "throttle=0.5,split=1", "--seed", "7"];
     let mut running = Running::start(&app, &[&FREE_PORTS[..], &options].concat());
     let api = running.ready()["api"].as_str().unwrap().to_owned();

@@ -9,7 +9,7 @@ use tributary_local::cosmos::WELL_KNOWN_KEY;
 use tributary_local::host::connect;
 
 use crate::command::{Running, finished};
-use crate::support::{Folder, cosmos_function, eventually, staged};
+use crate::support::{Folder, cosmos_function, staged, until};
 
 const LEASES: &str = "leases";
 
@@ -22,9 +22,9 @@ fn app() -> Folder {
         json!({"id": "news", "partitionKey": key(&["/provider", "/month"], "MultiHash"), "defaultTtl": -1}),
         json!({"id": LEASES, "partitionKey": key(&["/id"], "Hash")}),
     ];
-    app.write("infra/containers.json", &json!({"containers": containers}));
+    app.write("infra/containers.json", json!({"containers": containers}));
     let values = json!({"FUNCTIONS_WORKER_RUNTIME": "custom", "CosmosDatabase": "tributary"});
-    app.write("local.settings.json", &json!({"IsEncrypted": false, "Values": values}));
+    app.write("local.settings.json", json!({"IsEncrypted": false, "Values": values}));
     app
 }
 
@@ -96,10 +96,8 @@ async fn items_come_back_after_the_end_and_after_a_kill() {
     assert_eq!(endpoint.ids("news").await, ["n1"]);
     assert_eq!(endpoint.ids(LEASES).await, [""; 0]);
     endpoint.post("p2").await;
-    eventually("the file has the new item", async || {
-        fs::read_to_string(&file).unwrap().contains("\"p2\"").then_some(())
-    })
-    .await;
+    let is_saved = async || fs::read_to_string(&file).unwrap().contains("\"p2\"");
+    until("the file has the new item", is_saved).await;
     endpoint.running.end_by("-KILL");
     let endpoint = Endpoint::start(&app, data).await;
     assert_eq!(endpoint.ids("posts").await, ["p1", "p2"]);

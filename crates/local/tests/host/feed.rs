@@ -15,7 +15,8 @@ use tributary_local::cosmos::{EndpointOptions, Fault, RequestKind};
 use tributary_local::host::{FeedOptions, FeedPump, InvocationResult, Invoker};
 
 use crate::support::{
-    Handler, Received, RunningPump, Store, cosmos_function, eventually, feed_options, function,
+    Handler, Received, RunningPump, Store, cosmos_function, feed_options, function, until,
+    until_printed,
 };
 
 fn all_ids(received: &[Received]) -> Vec<String> {
@@ -140,14 +141,10 @@ async fn the_host_that_starts_last_takes_the_leases() {
         FeedOptions { poll_delay: Some(Duration::from_millis(5)), ..feed_options() };
     let first = store.pump(&function, &handler, first_options.clone());
     let running = RunningPump::start(first);
-    eventually("the first delivers", async || (!handler.received().is_empty()).then_some(())).await;
+    until("the first delivers", async || !handler.received().is_empty()).await;
     store.pump(&function, &handler, feed_options()).drain().await.unwrap();
     store.put("p2", json!({})).await;
-    eventually("the first notices", async || {
-        let lines = first_options.console.lines();
-        lines.iter().any(|line| line.contains("taken by another host")).then_some(())
-    })
-    .await;
+    until_printed(&first_options.console, "taken by another host").await;
     running.end().await;
 }
 
@@ -211,7 +208,7 @@ async fn a_stopped_pump_has_no_work_under_way() {
     let busy = Busy::default();
     let function = function(&cosmos_function());
     let running = RunningPump::start(store.pump(&function, &busy, feed_options()));
-    eventually("an invocation begins", async || (busy.begun.load(SeqCst) > 0).then_some(())).await;
+    until("an invocation begins", async || busy.begun.load(SeqCst) > 0).await;
     running.end().await;
     assert_eq!(busy.ended.load(SeqCst), busy.begun.load(SeqCst));
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tributary_local::client::{Call, Client, Reply};
 use tributary_local::host::{Console, FunctionApp, Host, HostOptions, Keys, Settings};
 
-use crate::support::{Folder, eventually, http_function, settings, staged};
+use crate::support::{Folder, eventually, http_function, settings, staged, until_printed};
 
 /// Sends a request to an absolute address.
 pub(crate) async fn send(method: Method, url: &str, headers: &[(&str, &str)], body: &str) -> Reply {
@@ -115,7 +115,7 @@ async fn the_root_is_a_page_unless_a_setting_disables_it() {
 #[tokio::test]
 async fn a_disabled_http_function_answers_404_and_keeps_its_route() {
     let app = app();
-    app.write("Change/function.json", &http_function("api/rest/change", &["get"], "function"));
+    app.write("Change/function.json", http_function("api/rest/change", &["get"], "function"));
     for name in ["AzureWebJobs.Change.Disabled", "AzureWebJobs_Change_Disabled"] {
         let mut settings = settings();
         settings.set(name, "true");
@@ -178,10 +178,7 @@ async fn admin_runs_a_function_on_request() {
     let recorded = recorded(&host, 1).await;
     assert_eq!(recorded[0]["function"], "Nightly");
     assert_eq!(recorded[0]["body"]["Data"]["timer"]["IsPastDue"], false);
-    eventually("the answer's log line is printed", async || {
-        console.lines().iter().any(|line| line.contains("a line of the answer")).then_some(())
-    })
-    .await;
+    until_printed(&console, "a line of the answer").await;
     host.stop().await;
 }
 

@@ -25,7 +25,7 @@ impl App {
         ]);
         let container = |id: &str, path: &str| json!({ "id": id, "partitionKey": { "paths": [path], "kind": "Hash", "version": 2 } });
         let containers = [container("posts", "/postId"), container("leases", "/id")];
-        folder.write("infra/containers.json", &json!({ "containers": containers }));
+        folder.write("infra/containers.json", json!({ "containers": containers }));
         let document = json!({ "paths": { "/api/rooms/{roomId}": {
             "parameters": [{ "in": "path", "name": "roomId", "example": "r 1" }],
             "put": { "operationId": "Echo", "requestBody": { "content": { "application/json": {
@@ -33,10 +33,9 @@ impl App {
             } } } },
         } } });
         let values = json!({ "CosmosDatabase": "test", "ECHO_OPENAPI": document.to_string() });
-        folder.write("local.settings.json", &json!({ "Values": values }));
+        folder.write("local.settings.json", json!({ "Values": values }));
         // The stand-in finds the document behind the route of a function.
-        folder
-            .write("Doc/function.json", &http_function("api/openapi.json", &["get"], "anonymous"));
+        folder.write("Doc/function.json", http_function("api/openapi.json", &["get"], "anonymous"));
         let mut running = Running::start(&folder, &FREE_PORTS);
         let api = running.ready()["api"].as_str().unwrap().to_owned();
         let port = api.trim_end_matches("/api").rsplit(':').next().unwrap().to_owned();

@@ -18,7 +18,8 @@ use tributary_local::cosmos::RequestKind;
 use tributary_local::host::{FeedOptions, InvocationResult, Invoker};
 
 use crate::support::{
-    Handler, Received, RunningPump, Store, cosmos_function, eventually, feed_options, function,
+    Handler, Received, RunningPump, Store, cosmos_function, feed_options, function, until,
+    until_printed,
 };
 
 /// A lease as version 3.64 of the .NET SDK has written it.
@@ -109,7 +110,7 @@ impl Running {
     async fn is_renewed(&self, what: &str) {
         let timestamp = async || self.store.leases().await["0"]["timestamp"].clone();
         let before = timestamp().await;
-        eventually(what, async || (timestamp().await != before).then_some(())).await;
+        until(what, async || timestamp().await != before).await;
     }
 
     async fn end(self) {
@@ -120,15 +121,15 @@ impl Running {
 #[tokio::test]
 async fn an_owner_renews_its_lease_with_and_without_changes() {
     let running = Running::new(1_000).await;
-    eventually("a batch", async || (running.handler.received().len() > 2).then_some(())).await;
+    until("a batch", async || running.handler.received().len() > 2).await;
     running.is_renewed("the owner renews while the batch fails").await;
     assert_eq!(running.store.leases().await["0"]["ContinuationToken"], Value::Null);
     running.end().await;
 
     let running = Running::new(0).await;
-    eventually("the batch is acknowledged", async || {
+    until("the batch is acknowledged", async || {
         let leases = running.store.leases().await;
-        leases.get("0").filter(|lease| lease["ContinuationToken"] != Value::Null).map(drop)
+        leases.get("0").is_some_and(|lease| lease["ContinuationToken"] != Value::Null)
     })
     .await;
     running.is_renewed("the owner renews while nothing changes").await;
@@ -139,17 +140,13 @@ async fn an_owner_renews_its_lease_with_and_without_changes() {
 async fn a_lease_that_an_operator_takes_away_is_acquired_again() {
     let running = Running::new(0).await;
     let received = |running: &Running| running.handler.received().len();
-    eventually("a batch", async || (received(&running) == 1).then_some(())).await;
+    until("a batch", async || received(&running) == 1).await;
     let mut lease = running.store.leases().await["0"].clone();
     lease["Owner"] = Value::Null;
     running.store.put_lease(&lease).await;
-    eventually("the owner notices", async || {
-        let lines = running.options.console.lines();
-        lines.iter().any(|line| line.contains("was taken")).then_some(())
-    })
-    .await;
+    until_printed(&running.options.console, "was taken").await;
     running.store.put("p2", json!({})).await;
-    eventually("the next batch", async || (received(&running) >= 2).then_some(())).await;
+    until("the next batch", async || received(&running) >= 2).await;
     assert_ne!(running.store.leases().await["0"]["Owner"], Value::Null);
     running.end().await;
 }
@@ -184,13 +181,6 @@ struct SplitsFirst {
     later_leases: Arc<Mutex<Vec<usize>>>,
 }
 
-impl SplitsFirst {
-    fn new(handler: &Handler, store: &Arc<Store>) -> Self {
-        let later_leases = Arc::default();
-        Self { handler: handler.clone(), store: store.clone(), later_leases }
-    }
-}
-
 #[async_trait]
 impl Invoker for SplitsFirst {
     async fn invoke(&self, function: &str, id: &str, body: Bytes) -> InvocationResult {
@@ -211,7 +201,11 @@ async fn a_page_read_across_a_split_is_left_to_the_children() {
     json["bindings"][0]["maxItemsPerInvocation"] = 4.into();
     store.fill("before", 20).await;
     let handler = Handler::default();
-    let splits = SplitsFirst::new(&handler, &store);
+    let splits = SplitsFirst {
+        handler: handler.clone(),
+        store: store.clone(),
+        later_leases: Arc::default(),
+    };
     store.pump(&function(&json), &splits, feed_options()).drain().await.unwrap();
 
     let later_leases = splits.later_leases.lock().unwrap().clone();
@@ -232,7 +226,11 @@ async fn a_change_of_only_one_child_is_delivered_in_the_same_drain() {
             store.posts.upsert_item(key, &id, &post, None).await.unwrap();
         }
         let handler = Handler::default();
-        let splits = SplitsFirst::new(&handler, &store);
+        let splits = SplitsFirst {
+            handler: handler.clone(),
+            store: store.clone(),
+            later_leases: Arc::default(),
+        };
         store.pump(&function(&json), &splits, feed_options()).drain().await.unwrap();
         assert_eq!(ids(&handler.received()).len(), 10, "every change of {key} is delivered");
     }

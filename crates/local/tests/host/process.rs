@@ -14,7 +14,7 @@ use tributary_local::host::{
 #[cfg(target_os = "linux")]
 use crate::command::is_running;
 use crate::http::{get, post, send, start};
-use crate::support::{Folder, cosmos_function, eventually, http_function, settings, staged};
+use crate::support::{Folder, cosmos_function, eventually, http_function, settings, staged, until};
 
 fn app() -> Folder {
     staged(&[("Rest", http_function("api/{*path}", &[], "anonymous"))])
@@ -26,18 +26,14 @@ fn set(name: &str, value: &str) -> Settings {
     settings
 }
 
-async fn start_error(app: &Folder, settings: &Settings, port: u16) -> anyhow::Error {
+async fn start_error(app: &Folder, settings: &Settings) -> String {
     let loaded = FunctionApp::load(app.path(), settings).unwrap();
     // Only a handler that never listens gets a short timeout.
     let silent = settings.get("ECHO_SILENT").is_some();
     let start_timeout = Duration::from_millis(if silent { 300 } else { 30_000 });
-    let options = HostOptions {
-        console: Console::kept(),
-        start_timeout,
-        port,
-        ..HostOptions::new(app.path())
-    };
-    Host::start(loaded, settings, options).await.unwrap_err()
+    let console = Console::kept();
+    let options = HostOptions { console, start_timeout, ..HostOptions::new(app.path()) };
+    Host::start(loaded, settings, options).await.unwrap_err().to_string()
 }
 
 async fn process(host: &Host) -> Option<u64> {
@@ -76,8 +72,7 @@ async fn a_replaced_handler_finishes_its_request_and_requests_that_arrive_meanwh
         let watch = watch.clone();
         async move { watch.replace().await }
     });
-    let waits = async || watch.url().now_or_never().is_none().then_some(());
-    eventually("new requests wait", waits).await;
+    until("new requests wait", async || watch.url().now_or_never().is_none()).await;
     caller.write_all(b"late").await.unwrap();
     let mut answer = [0; "HTTP/1.1 418".len()];
     caller.read_exact(&mut answer).await.unwrap();
@@ -118,29 +113,29 @@ async fn exit_code_0_ends_the_host() {
 #[tokio::test]
 async fn a_handler_that_never_listens_is_a_clear_error() {
     let app = app();
-    let error = start_error(&app, &set("ECHO_EXIT", "7"), 0).await.to_string();
+    let error = start_error(&app, &set("ECHO_EXIT", "7")).await;
     assert!(error.contains("failed three times") && error.contains("exit status: 7"), "{error}");
-    let error = start_error(&app, &set("ECHO_SILENT", "1"), 0).await.to_string();
+    let error = start_error(&app, &set("ECHO_SILENT", "1")).await;
     assert!(error.contains("did not answer GET / within 0.3 s"), "{error}");
     std::fs::remove_file(app.path().join("echo_handler")).unwrap();
-    let error = start_error(&app, &settings(), 0).await.to_string();
+    let error = start_error(&app, &settings()).await;
     assert!(error.contains("echo_handler cannot be started"), "{error}");
 }
 
 #[tokio::test]
 async fn a_trigger_without_an_account_is_a_clear_error() {
     let app = staged(&[("Copies", cosmos_function())]);
-    let error = start_error(&app, &settings(), 0).await.to_string();
+    let error = start_error(&app, &settings()).await;
     assert_eq!(
         error,
         "the setting CosmosConnection of Copies does not lead to a Cosmos DB account: it is \
          missing in local.settings.json"
     );
     let secret = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=";
-    let error = start_error(&app, &set("CosmosConnection", "nothing"), 0).await.to_string();
+    let error = start_error(&app, &set("CosmosConnection", "nothing")).await;
     assert!(error.contains("it must be a connection string"), "{error}");
     let unreachable = set("CosmosConnection", &format!("{secret}bm90aGluZw=="));
-    let error = start_error(&app, &unreachable, 0).await.to_string();
+    let error = start_error(&app, &unreachable).await;
     assert!(!error.contains("bm90aGluZw"), "a key must not be printed: {error}");
 }
 
@@ -160,10 +155,7 @@ async fn the_end_of_the_host_ends_the_handler_and_its_children() {
         } else {
             drop(host);
         }
-        eventually("both are gone", async || {
-            (!is_running(&handler) && !is_running(&child)).then_some(())
-        })
-        .await;
+        until("both are gone", async || !is_running(&handler) && !is_running(&child)).await;
     }
 }
 

@@ -9,13 +9,11 @@ use crate::support::{Folder, host_json, http_function};
 #[test]
 fn a_failed_build_ends_the_command() {
     let app = app();
-    std::fs::write(
-        app.path().join("Cargo.toml"),
-        "[package]\nname = \"broken\"\nedition = \"2024\"\n[workspace]\n",
+    app.write(
+        "Cargo.toml",
+        "package = { name = \"broken\", edition = \"2024\" }\nworkspace = {}\n",
     )
-    .unwrap();
-    std::fs::create_dir(app.path().join("src")).unwrap();
-    std::fs::write(app.path().join("src/main.rs"), "fn main() { nothing }").unwrap();
+    .write("src/main.rs", "fn main() { nothing }");
     let (code, stdout, stderr) = finished(&app, &FREE_PORTS);
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert!(stderr.contains("error: the handler does not build"), "{stderr}");
@@ -39,13 +37,14 @@ fn main() {
 #[tokio::test]
 async fn a_project_is_built_staged_and_run() {
     let app = Folder::new();
-    app.write("host.json", &host_json())
-        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"))
-        .write("local.settings.json", &serde_json::json!({ "Values": { "A": "1" } }));
-    let manifest = "[package]\nname = \"echo_handler\"\nedition = \"2024\"\n[workspace]\n";
-    std::fs::write(app.path().join("Cargo.toml"), manifest).unwrap();
-    std::fs::create_dir(app.path().join("src")).unwrap();
-    std::fs::write(app.path().join("src/main.rs"), SMALL_HANDLER).unwrap();
+    app.write("host.json", host_json())
+        .write("functions/Rest/function.json", http_function("api/{*path}", &[], "anonymous"))
+        .write("local.settings.json", serde_json::json!({ "Values": { "A": "1" } }))
+        .write(
+            "Cargo.toml",
+            "package = { name = \"echo_handler\", edition = \"2024\" }\nworkspace = {}\n",
+        )
+        .write("src/main.rs", SMALL_HANDLER);
     // Twice: the second run finds the stage of the first one.
     for _ in 0..2 {
         let mut running = Running::start(&app, &FREE_PORTS);
@@ -77,14 +76,9 @@ fn handler_of_a_library() -> String {
 #[tokio::test]
 async fn a_watched_project_is_linked_dynamically_and_runs_with_the_libraries_of_its_build() {
     let app = Folder::new();
-    app.write("host.json", &host_json())
-        .write("functions/Rest/function.json", &http_function("api/{*path}", &[], "anonymous"));
-    let write = |file: &str, text: &str| {
-        let file = app.path().join(file);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, text).unwrap();
-    };
-    write(
+    app.write("host.json", host_json())
+        .write("functions/Rest/function.json", http_function("api/{*path}", &[], "anonymous"));
+    app.write(
         "Cargo.toml",
         r#"
         package = { name = "echo_handler", edition = "2024" }
@@ -93,21 +87,21 @@ async fn a_watched_project_is_linked_dynamically_and_runs_with_the_libraries_of_
         workspace = {}
         "#,
     );
-    write(
+    app.write(
         "answers/Cargo.toml",
         r#"
         package = { name = "answers", edition = "2024" }
         lib = { crate-type = ["dylib"] }
         "#,
     );
-    write("src/main.rs", &handler_of_a_library());
-    write("answers/src/lib.rs", "pub fn status() -> u16 { 202 }");
+    app.write("src/main.rs", handler_of_a_library());
+    app.write("answers/src/lib.rs", "pub fn status() -> u16 { 202 }");
     let mut running = Running::start(&app, &[&FREE_PORTS[..], &["--watch"]].concat());
     let api = running.ready()["api"].as_str().unwrap().to_owned();
     assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::ACCEPTED);
     assert!(app.path().join("target/functionapp-local/libanswers.so").is_file());
 
-    write("answers/src/lib.rs", "pub fn status() -> u16 { 204 }");
+    app.write("answers/src/lib.rs", "pub fn status() -> u16 { 204 }");
     running.ready();
     assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::NO_CONTENT);
     running.end_by("-INT");
@@ -131,12 +125,12 @@ async fn a_watched_app_goes_on_with_new_files_and_after_a_broken_one() {
     assert_ne!(first, second);
 
     // A file of the host that cannot be read: the app runs on as it was.
-    std::fs::write(app.path().join("Rest/function.json"), "{").unwrap();
+    app.write("Rest/function.json", "{");
     running.complains_of("Rest/function.json");
     assert_eq!(get(&format!("{api}/who")).await.json()["process"], second);
 
     // Another route: the host starts again, on its port.
-    app.write("Rest/function.json", &http_function("api/others/{*path}", &[], "anonymous"));
+    app.write("Rest/function.json", http_function("api/others/{*path}", &[], "anonymous"));
     assert_eq!(running.ready()["api"], api);
     assert_eq!(get(&format!("{api}/who")).await.status, StatusCode::NOT_FOUND);
     let third = get(&format!("{api}/others/who")).await;

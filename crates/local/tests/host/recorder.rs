@@ -27,24 +27,23 @@ pub(crate) struct Delivery {
 
 impl Recorder {
     pub(crate) async fn start(functions: &[(&str, Value)]) -> Self {
-        Self::start_with(functions, &[], |options| options).await
+        Self::start_with(functions, |options| options).await
     }
 
     pub(crate) async fn start_with(
         functions: &[(&str, Value)],
-        settings: &[(&str, &str)],
         options: impl FnOnce(HostOptions) -> HostOptions,
     ) -> Self {
         let folder = Folder::new();
         let mut host = host_json();
         host["customHandler"]["description"]["defaultExecutablePath"] = "recording_handler".into();
-        folder.write("host.json", &host);
+        folder.write("host.json", host);
         for (name, json) in functions {
             folder.write(&format!("{name}/function.json"), json);
         }
         place("recording_handler", &folder);
-        let mut values: Settings = settings.iter().copied().collect();
-        values.set("RECORDING_FOLDER", folder.path().to_str().unwrap());
+        let values: Settings =
+            [("RECORDING_FOLDER", folder.path().to_str().unwrap())].into_iter().collect();
         let app = FunctionApp::load(folder.path(), &values).unwrap();
         let given = HostOptions { console: Console::kept(), ..HostOptions::new(folder.path()) };
         let host = Host::start(app, &values, options(given)).await.unwrap();
@@ -74,18 +73,17 @@ impl Recorder {
 
     /// Sends a request without a body.
     pub(crate) async fn ask(&self, line: &str) -> Answer {
-        self.send(line, &[], "").await
+        self.send(line, "").await
     }
 
     /// Sends a request; a body that is not empty gets its length.
-    pub(crate) async fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut lines =
-            vec![format!("{line} HTTP/1.1\r\n"), format!("Host: {}\r\n", self.address())];
-        lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")));
-        if !body.is_empty() {
-            lines.push(format!("Content-Length: {}\r\n", body.len()));
-        }
-        self.send_raw(format!("{}\r\n{body}", lines.concat()).as_bytes()).await
+    pub(crate) async fn send(&self, line: &str, body: &str) -> Answer {
+        let length = match body.len() {
+            0 => String::new(),
+            length => format!("Content-Length: {length}\r\n"),
+        };
+        let head = format!("{line} HTTP/1.1\r\nHost: {}\r\n{length}\r\n", self.address());
+        self.send_raw((head + body).as_bytes()).await
     }
 
     /// Sends the head of a request, and half of a body of `size` bytes.

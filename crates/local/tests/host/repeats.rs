@@ -33,7 +33,7 @@ async fn a_request_without_a_body_is_repeated_under_one_invocation_id_and_one_wi
         ("DELETE", "{}", 1),
     ];
     let answers = cases.iter().enumerate().map(async |(n, (method, body, _))| {
-        recorder.send(&format!("{method} /api/{n}"), &[], body).await
+        recorder.send(&format!("{method} /api/{n}"), body).await
     });
     for answer in join_all(answers).await {
         assert_eq!((answer.status(), answer.body.as_str()), (500, ""));
@@ -87,11 +87,9 @@ async fn chaos_repeats_requests_without_a_body_and_answers_once() {
     let chaos = Chaos::new("repeat=1".parse().unwrap(), 7);
     let given = chaos.clone();
     let functions = [("Rest", http_function("api/{*path}", &[], "anonymous"))];
-    let recorder = Recorder::start_with(&functions, &[], |options| HostOptions {
-        chaos: Some(given),
-        ..options
-    })
-    .await;
+    let recorder =
+        Recorder::start_with(&functions, |options| HostOptions { chaos: Some(given), ..options })
+            .await;
     let mut n_deliveries = BTreeSet::new();
     for n in 0..30 {
         let answer = recorder.ask(&format!("DELETE /api/{n}")).await;
@@ -102,7 +100,7 @@ async fn chaos_repeats_requests_without_a_body_and_answers_once() {
     }
     assert!(n_deliveries.iter().all(|n| (2..=40).contains(n)), "{n_deliveries:?}");
     assert!(n_deliveries.len() > 2, "{n_deliveries:?}");
-    recorder.send("POST /api/body", &[], "{}").await;
+    recorder.send("POST /api/body", "{}").await;
     let bodies: Vec<String> =
         recorder.deliveries().into_iter().map(|delivery| delivery.body).collect();
     assert_eq!(bodies, ["{}"]);

@@ -1,6 +1,7 @@
 //! Helpers of the tests: app folders, documents, waiting for a condition.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -33,7 +34,7 @@ impl Folder {
         &self.0
     }
 
-    pub(crate) fn write(&self, file: &str, content: &Value) -> &Self {
+    pub(crate) fn write(&self, file: &str, content: impl Display) -> &Self {
         let path = self.0.join(file);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content.to_string()).unwrap();
@@ -89,7 +90,7 @@ pub(crate) fn settings() -> Settings {
 /// Reads one function as the host does.
 pub(crate) fn function(json: &Value) -> Function {
     let folder = Folder::new();
-    folder.write("host.json", &host_json()).write("functions/Copies/function.json", json);
+    folder.write("host.json", host_json()).write("functions/Copies/function.json", json);
     FunctionApp::load(folder.path(), &settings()).unwrap().functions()[0].clone()
 }
 
@@ -261,6 +262,16 @@ pub(crate) async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -
     }
 }
 
+/// Waits until a condition is true.
+pub(crate) async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    eventually(what, async || condition().await.then_some(())).await;
+}
+
+/// Waits until a line has `text`.
+pub(crate) async fn until_printed(console: &Console, text: &str) {
+    until(text, async || console.lines().iter().any(|line| line.contains(text))).await;
+}
+
 /// Returns the path of a handler of `tests/handlers/`, built by `cargo test` or now.
 fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
@@ -280,7 +291,7 @@ fn built(name: &str) -> PathBuf {
 /// Creates a staged app whose handler is the echo handler.
 pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
     let folder = Folder::new();
-    folder.write("host.json", &host_json());
+    folder.write("host.json", host_json());
     for (name, json) in functions {
         folder.write(&format!("{name}/function.json"), json);
     }

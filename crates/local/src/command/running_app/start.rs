@@ -182,7 +182,7 @@ async fn load(
     for demo in demos {
         console.info(&format!("Demo of {}: {}", demo.domain, demo.about));
     }
-    let total: usize = demos.iter().map(Demo::n_requests).sum();
+    let total: usize = demos.iter().map(|demo| demo.requests.len()).sum();
     let n_sent = Cell::new(0);
     let said_at = Cell::new(Instant::now());
     let sent = || {
