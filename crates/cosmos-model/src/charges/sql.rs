@@ -4,6 +4,10 @@
 //! outside of parentheses. The emulator refuses a text that it cannot parse, so only answered texts
 //! come here.
 
+use serde_json::Value;
+
+use crate::partitioning::path::PropertyPath;
+
 /// The shape of a query.
 #[derive(Debug, PartialEq, Eq)]
 pub struct QueryShape {
@@ -16,26 +20,50 @@ pub struct QueryShape {
     pub sums_up: bool,
     /// True when the result is the first items in an order: each physical partition returns its own first ones.
     pub takes_first: bool,
-    /// The properties that the filter compares by `=`, as `a/b`.
-    pub equalities: Vec<String>,
+    /// The properties that the filter compares by `=`.
+    pub equalities: Vec<PropertyPath>,
 }
 
-/// A word or a symbol outside of quotes.
+/// A word with its dots and brackets, a text in quotes, a number, or a symbol.
 #[derive(Clone, Copy, Debug)]
-struct SqlToken<'a> {
-    text: &'a str,
+pub struct SqlToken<'a> {
+    /// Its text.
+    pub text: &'a str,
     at: usize,
     /// The number of brackets around it.
     depth: usize,
 }
 
 impl SqlToken<'_> {
-    fn is(&self, word: &str) -> bool {
+    /// Returns true for this word, in any case.
+    pub fn is(&self, word: &str) -> bool {
         self.text.eq_ignore_ascii_case(word)
     }
 
-    fn is_one_of(&self, words: &[&str]) -> bool {
+    /// Returns true for one of these words, in any case.
+    pub fn is_one_of(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.is(word))
+    }
+
+    /// Returns the path of a property, such as `c.address.city` or `c["full name"]`, or `None` for another word.
+    pub fn property(&self) -> Option<PropertyPath> {
+        let (alias, mut rest) = self.text.split_at(self.text.find(['.', '['])?);
+        if alias.is_empty() || alias.starts_with(['@', '\'', '"']) || alias.parse::<f64>().is_ok() {
+            return None;
+        }
+        let mut path = String::new();
+        while !rest.is_empty() {
+            let name;
+            (name, rest) = match rest.strip_prefix("[\"") {
+                Some(quoted) => quoted.split_once("\"]")?,
+                None => {
+                    let plain = rest.strip_prefix('.')?;
+                    plain.split_at(plain.find(['.', '[']).unwrap_or(plain.len()))
+                }
+            };
+            path = format!("{path}/{}", Value::from(name));
+        }
+        path.parse().ok()
     }
 }
 
@@ -71,12 +99,13 @@ pub fn shape(text: &str) -> QueryShape {
     });
     let order_seeks = u32::from(order < end);
     let filter = &tokens[filter..after_filter];
+    let equal = filter.windows(2).filter(|pair| pair[1].is("="));
     QueryShape {
         seeks: seeks(filter) + order_seeks,
         whole_items,
         sums_up,
         takes_first: order < end && !sums_up && (has_top || clause(&["OFFSET"]).is_some()),
-        equalities: equalities(filter),
+        equalities: equal.filter_map(|pair| pair[0].property()).collect(),
     }
 }
 
@@ -122,20 +151,13 @@ fn seeks(filter: &[SqlToken<'_>]) -> u32 {
     seeks
 }
 
-fn equalities(filter: &[SqlToken<'_>]) -> Vec<String> {
-    let property = |pair: &[SqlToken<'_>]| {
-        let (_, path) = pair[0].text.split_once('.').filter(|_| pair[1].is("="))?;
-        Some(path.replace('.', "/"))
-    };
-    filter.windows(2).filter_map(property).collect()
-}
-
 fn is_name(token: &SqlToken<'_>) -> bool {
     token.text.starts_with(|first: char| first.is_ascii_alphabetic())
         && !token.is_one_of(&["WHERE", "AND", "OR", "NOT", "IN", "BETWEEN"])
 }
 
-fn tokens(text: &str) -> Vec<SqlToken<'_>> {
+/// Splits a text into its words and symbols.
+pub fn tokens(text: &str) -> Vec<SqlToken<'_>> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '$' | '.');
     let is_comparison = |c: char| matches!(c, '=' | '!' | '<' | '>');
     let mut tokens = Vec::new();
@@ -147,7 +169,7 @@ fn tokens(text: &str) -> Vec<SqlToken<'_>> {
             |accept: &dyn Fn(char) -> bool| rest.find(|c| !accept(c)).unwrap_or(rest.len());
         let length = match first {
             '\'' | '"' => quoted_length(rest, first),
-            _ if is_word(first) => length_while(&is_word),
+            _ if is_word(first) => word_length(rest, is_word),
             _ if is_comparison(first) => length_while(&is_comparison),
             _ => first.len_utf8(),
         };
@@ -163,6 +185,18 @@ fn tokens(text: &str) -> Vec<SqlToken<'_>> {
         at += length;
     }
     tokens
+}
+
+/// Returns the length of a word with its properties in brackets, such as `c["full name"].first`.
+fn word_length(text: &str, is_word: impl Fn(char) -> bool) -> usize {
+    let mut length = 0;
+    loop {
+        length += text[length..].find(|c| !is_word(c)).unwrap_or(text.len() - length);
+        match text[length..].strip_prefix("[\"").and_then(|name| name.find("\"]")) {
+            Some(end) => length += end + 4,
+            None => return length,
+        }
+    }
 }
 
 /// Returns the length of a text in quotes, with the quotes.
@@ -181,6 +215,8 @@ fn quoted_length(text: &str, quote: char) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::shape;
 
     #[test]
@@ -197,36 +233,31 @@ mod tests {
         }
     }
 
+    /// An aggregate comes from all items that match the filter.
     #[test]
     fn a_projection_is_asked_again_for_the_items_behind_it() {
-        for (text, whole) in [
-            ("SELECT * FROM c WHERE c.a = 1", None),
-            ("select top 3 * from c", None),
-            ("SELECT c.id FROM c WHERE c.from = 1", Some("SELECT * FROM c WHERE c.from = 1")),
+        for (text, sums_up, whole) in [
+            ("SELECT * FROM c WHERE c.a = 1", false, None),
+            ("select top 3 * from c", false, None),
+            (
+                "SELECT c.id FROM c WHERE c.from = 1",
+                false,
+                Some("SELECT * FROM c WHERE c.from = 1"),
+            ),
             (
                 "SELECT TOP @n (c.a = 'FROM' ? {b: c.b} : undefined) AS d FROM c ORDER BY c.a",
+                false,
                 Some("SELECT TOP @n * FROM c ORDER BY c.a"),
             ),
-            ("SELECT TOP 1 VALUE c FROM c", Some("SELECT TOP 1 * FROM c")),
-            ("SELECT c.id FROM c JOIN t IN c.tags", None),
-            ("SELECT c.id FROM c OFFSET 2 LIMIT 3", None),
+            ("SELECT TOP 1 VALUE c FROM c", false, Some("SELECT TOP 1 * FROM c")),
+            ("SELECT c.id FROM c JOIN t IN c.tags", false, None),
+            ("SELECT c.id FROM c OFFSET 2 LIMIT 3", false, None),
+            ("SELECT VALUE COUNT(1) FROM c WHERE 1 = 1", true, Some("SELECT * FROM c WHERE 1 = 1")),
+            ("SELECT c.a, MAX(c.b) AS b FROM c GROUP BY c.a", true, Some("SELECT * FROM c ")),
+            ("SELECT DISTINCT TOP 2 VALUE c.a FROM c", true, Some("SELECT * FROM c")),
         ] {
             let shape = shape(text);
-            assert_eq!(shape.whole_items.as_deref(), whole, "{text}");
-            assert!(!shape.sums_up, "{text}");
-        }
-    }
-
-    #[test]
-    fn an_aggregate_comes_from_all_items_that_match_the_filter() {
-        for (text, whole) in [
-            ("SELECT VALUE COUNT(1) FROM c WHERE c.a = 1", "SELECT * FROM c WHERE c.a = 1"),
-            ("SELECT c.a, MAX(c.b) AS b FROM c GROUP BY c.a", "SELECT * FROM c "),
-            ("SELECT DISTINCT TOP 2 VALUE c.a FROM c", "SELECT * FROM c"),
-        ] {
-            let shape = shape(text);
-            assert!(shape.sums_up, "{text}");
-            assert_eq!(shape.whole_items.as_deref(), Some(whole), "{text}");
+            assert_eq!((shape.sums_up, shape.whole_items.as_deref()), (sums_up, whole), "{text}");
         }
     }
 
@@ -245,26 +276,25 @@ mod tests {
 
     #[test]
     fn properties_that_are_compared_by_equality_are_found() {
-        let text = "SELECT * FROM c WHERE c.a.b = 1 AND (c.c > 2 OR c.d= @d) ORDER BY c.e";
-        assert_eq!(shape(text).equalities, ["a/b", "d"]);
-        assert_eq!(shape("SELECT c.a = 1 AS x FROM c").equalities, [""; 0]);
+        let equalities = |text: &str| -> Vec<String> {
+            shape(text).equalities.iter().map(ToString::to_string).collect()
+        };
+        let text = "SELECT * FROM c WHERE c.a.b = 1 AND (c.c > 2 OR c[\"d\"]= @d) ORDER BY c.e";
+        assert_eq!(equalities(text), ["/a/b", "/d"]);
+        assert_eq!(equalities("SELECT c.a = 1 AS x FROM c WHERE 1.5 = @p"), [""; 0]);
     }
 
-    #[test]
-    fn odd_texts_have_a_shape() {
-        for text in [
-            "",
-            "SELECT",
-            "TOP",
-            "SELECT TOP",
-            "'",
-            "\"\\",
-            ")))",
-            "WHERE ORDER FROM",
-            "SELECT a GROUP b FROM c",
-            "é(",
-        ] {
-            shape(text);
+    proptest! {
+        #[test]
+        fn any_text_has_a_shape(
+            text: String,
+            words in prop::collection::vec(
+                "SELECT|FROM|WHERE|ORDER|GROUP|TOP|IN|c\\.a|c\\[\"|\"\\]|=|<|'|\"|\\\\|\\(|\\)|,|1|é", 0..20,
+            ),
+        ) {
+            for text in [text, words.concat(), words.join(" ")] {
+                shape(&text);
+            }
         }
     }
 }

@@ -13,12 +13,10 @@
 
 use std::num::NonZeroU32;
 
-use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
 /// A number of buckets, at least 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buckets(NonZeroU32);
 
 impl Buckets {

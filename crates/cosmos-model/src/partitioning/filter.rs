@@ -10,9 +10,7 @@ use crate::partitioning::{key::KeyValue, path::PropertyPath};
 ///
 /// In JSON, each path has a value, a list of values, or a range:
 /// `{"/tenantId": "contoso", "/status": ["new", "paid"], "/date": {"from": "2026-10-01", "to": "2026-11-22"}}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Filter(BTreeMap<PropertyPath, FilterCondition>);
+pub type Filter = BTreeMap<PropertyPath, FilterCondition>;
 
 /// A condition on one property.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,36 +40,6 @@ pub struct ValueRange {
     pub to: Option<KeyValue>,
 }
 
-impl Filter {
-    /// Returns the condition on the property at `path`.
-    pub fn condition(&self, path: &PropertyPath) -> Option<&FilterCondition> {
-        self.0.get(path)
-    }
-
-    /// Returns this filter with another condition on the property at `path`.
-    pub(crate) fn with(&self, path: &PropertyPath, condition: FilterCondition) -> Self {
-        let mut conditions = self.0.clone();
-        conditions.insert(path.clone(), condition);
-        Self(conditions)
-    }
-
-    /// Returns true for a filter without conditions, which all items meet.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns all paths and conditions, in the order of the paths.
-    pub fn iter(&self) -> impl Iterator<Item = (&PropertyPath, &FilterCondition)> {
-        self.0.iter()
-    }
-}
-
-impl FromIterator<(PropertyPath, FilterCondition)> for Filter {
-    fn from_iter<T: IntoIterator<Item = (PropertyPath, FilterCondition)>>(conditions: T) -> Self {
-        Self(conditions.into_iter().collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -86,15 +54,11 @@ mod tests {
             "/tenantId": "contoso",
         });
         let filter: Filter = serde_json::from_value(json.clone()).unwrap();
-        let tenant = FilterCondition::Equals(KeyValue::Text("contoso".to_owned()));
-        assert_eq!(filter.condition(&PropertyPath::from_name("tenantId")), Some(&tenant));
+        let conditions: Vec<_> = filter.values().collect();
         assert!(matches!(
-            filter.condition(&PropertyPath::from_name("date")),
-            Some(FilterCondition::Range(_))
+            conditions[..],
+            [FilterCondition::Range(_), FilterCondition::OneOf(_), FilterCondition::Equals(_)]
         ));
-        assert!(
-            matches!(filter.condition(&PropertyPath::from_name("status")), Some(FilterCondition::OneOf(list)) if list.len() == 2)
-        );
         assert_eq!(serde_json::to_value(&filter).unwrap(), json);
     }
 

@@ -43,19 +43,16 @@ impl PropertyPath {
         let mut names = Vec::new();
         let mut rest = text;
         while let Some(name) = rest.strip_prefix('/') {
-            let length = if name.starts_with('"') {
-                let length = quoted_length(name).ok_or_else(error)?;
-                names.push(serde_json::from_str(&name[..length]).map_err(|_| error())?);
-                length
+            let (name, after) = if name.starts_with('"') {
+                read_quoted(name).ok_or_else(error)?
             } else {
-                let length = name.find(needs_quotes).unwrap_or(name.len());
-                names.push(name[..length].to_owned());
-                length
+                match name.split_at(name.find(needs_quotes).unwrap_or(name.len())) {
+                    ("", _) => return Err(error()),
+                    (name, after) => (name.to_owned(), after),
+                }
             };
-            if length == 0 {
-                return Err(error());
-            }
-            rest = &name[length..];
+            names.push(name);
+            rest = after;
         }
         if names.is_empty() { Err(error()) } else { Ok((Self(names), rest)) }
     }
@@ -65,18 +62,11 @@ fn needs_quotes(character: char) -> bool {
     character.is_whitespace() || "/,+;\"\\".contains(character)
 }
 
-/// Returns the length of the text in quotation marks at the start of `text`, with its quotation marks.
-fn quoted_length(text: &str) -> Option<usize> {
-    let mut escaped = false;
-    for (at, character) in text.char_indices().skip(1) {
-        match character {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return Some(at + 1),
-            _ => {}
-        }
-    }
-    None
+/// Parses the text in quotation marks at the start of `text` and returns it with the rest.
+pub(crate) fn read_quoted(text: &str) -> Option<(String, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    let quoted = values.next()?.ok()?;
+    Some((quoted, &text[values.byte_offset()..]))
 }
 
 impl fmt::Display for PropertyPath {

@@ -11,10 +11,10 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use time::{
     Date, Month, OffsetDateTime, PrimitiveDateTime, UtcOffset, Weekday, ext::NumericalDuration,
+    macros::format_description,
 };
 
 mod range;
@@ -26,8 +26,7 @@ pub use range::Periods;
 /// The length of a [`Period`].
 ///
 /// `Display` writes its name, such as `month`, and [`FromStr`] parses the name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Granularity {
     /// A calendar day, such as `2026-11-22`.
     Day,
@@ -193,34 +192,30 @@ impl FromStr for Period {
 
     /// Parses the key of a period, in exactly the form that `Display` writes.
     fn from_str(key: &str) -> Result<Self, ParsePeriodError> {
-        let period = read(key).ok_or(ParsePeriodError)?;
-        // One key for each period: no `+2026`, no `2026-W1`.
-        if period.to_string() == key { Ok(period) } else { Err(ParsePeriodError) }
+        let date = |text: &str| Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
+        let monday = || {
+            let format = format_description!(
+                "[year base:iso_week]-W[week_number]-[weekday repr:monday one_indexed:true]"
+            );
+            Date::parse(&format!("{key}-1"), format).ok()
+        };
+        let quarter = || {
+            let (year, quarter) = key.split_once("-Q")?;
+            let first_month = quarter.parse::<u8>().ok()?.checked_mul(3)?.checked_sub(2)?;
+            date(&format!("{year}-{first_month:02}-01"))
+        };
+        let period = |granularity: Granularity| {
+            let first_day = match granularity {
+                Granularity::Day => date(key),
+                Granularity::Week => monday(),
+                Granularity::Month => date(&format!("{key}-01")),
+                Granularity::Quarter => quarter(),
+                Granularity::Year => date(&format!("{key}-01-01")),
+            };
+            // One key for each period: no `+2026`, no `2026-Q04`.
+            let period = Period { first_day: first_day?, granularity };
+            Some(period).filter(|period| period.to_string() == key)
+        };
+        Granularity::ALL.into_iter().find_map(period).ok_or(ParsePeriodError)
     }
-}
-
-fn read(key: &str) -> Option<Period> {
-    let (sign, digits) = key.strip_prefix('-').map_or((1, key), |digits| (-1, digits));
-    let (year, rest) = digits.split_at_checked(4)?;
-    let year = sign * year.parse::<i32>().ok()?;
-    let date = |month: u8, day: &str| {
-        let month = Month::try_from(month).ok()?;
-        Date::from_calendar_date(year, month, day.parse().ok()?).ok()
-    };
-    let (first_day, granularity) = if rest.is_empty() {
-        (date(1, "1")?, Granularity::Year)
-    } else if let Some(week) = rest.strip_prefix("-W") {
-        let monday = Date::from_iso_week_date(year, week.parse().ok()?, Weekday::Monday).ok()?;
-        (monday, Granularity::Week)
-    } else if let Some(quarter) = rest.strip_prefix("-Q") {
-        let first_month = quarter.parse::<u8>().ok()?.checked_mul(3)?.checked_sub(2)?;
-        (date(first_month, "1")?, Granularity::Quarter)
-    } else {
-        let rest = rest.strip_prefix('-')?;
-        match rest.split_once('-') {
-            Some((month, day)) => (date(month.parse().ok()?, day)?, Granularity::Day),
-            None => (date(rest.parse().ok()?, "1")?, Granularity::Month),
-        }
-    };
-    Some(Period { first_day, granularity })
 }

@@ -104,10 +104,19 @@ impl KeyStrategy {
         &self.levels
     }
 
+    /// Returns the parts of all levels.
+    pub fn parts(&self) -> impl Iterator<Item = &KeyPart> {
+        self.levels.iter().flatten()
+    }
+
+    /// Returns true where a level is more than one value of the item: the app computes and stores it.
+    pub fn is_computed(&self) -> bool {
+        self.levels.iter().any(|level| !matches!(level[..], [KeyPart::Value(_)]))
+    }
+
     /// Returns the paths of all properties that the key depends on.
     pub fn paths(&self) -> impl Iterator<Item = &PropertyPath> {
-        let by = self.class.iter().map(|class| &class.by);
-        self.levels.iter().flatten().map(KeyPart::path).chain(by)
+        self.parts().map(KeyPart::path).chain(self.class.iter().map(|class| &class.by))
     }
 }
 

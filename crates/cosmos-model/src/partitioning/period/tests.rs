@@ -52,7 +52,6 @@ fn a_week_does_not_end_with_the_year() {
 fn a_granularity_has_one_name_everywhere() {
     for granularity in Granularity::ALL {
         assert_eq!(granularity.to_string().parse(), Ok(granularity));
-        assert_eq!(serde_json::to_value(granularity).unwrap(), granularity.to_string());
     }
     assert_eq!("Month".parse::<Granularity>(), Err(ParseGranularityError));
 }
@@ -128,6 +127,7 @@ proptest! {
         let period = granularity.period(at);
         prop_assert!(holds(period, at));
         prop_assert_eq!(period.granularity(), granularity);
+        prop_assert_eq!(period.to_string().parse(), Ok(period));
         // Neighbours meet without a gap, so no other period can hold the moment.
         if let Some(next) = period.next() {
             prop_assert_eq!(next.start(), period.end());
@@ -139,12 +139,6 @@ proptest! {
             prop_assert_eq!(previous.next(), Some(period));
             prop_assert!(previous < period && !holds(previous, at));
         }
-    }
-
-    #[test]
-    fn the_period_comes_back_from_its_key(granularity in any_granularity(), at in any_moment()) {
-        let period = granularity.period(at);
-        prop_assert_eq!(period.to_string().parse(), Ok(period));
     }
 
     #[test]

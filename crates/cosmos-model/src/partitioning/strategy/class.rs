@@ -16,10 +16,10 @@ use time::{Date, OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{FilterVisit, KeyPart, MAX_VISITED_KEYS, StrategyError, visit};
 use crate::partitioning::{
-    filter::{Filter, FilterCondition, ValueRange},
+    filter::{Filter, FilterCondition},
     key::KeyValue,
     moment::moment,
-    path::PropertyPath,
+    path::{PropertyPath, read_quoted},
     period::Granularity,
 };
 
@@ -58,9 +58,8 @@ impl KeyClass {
         let mut members = BTreeMap::new();
         while next == "or" {
             let member = if rest.trim_start().starts_with('"') {
-                let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
-                let member = values.next().and_then(Result::ok).ok_or_else(error)?;
-                rest = &rest[values.byte_offset()..];
+                let (member, after) = read_quoted(rest).ok_or_else(error)?;
+                rest = after;
                 member
             } else {
                 Some(word(&mut rest)).filter(|member| !member.is_empty()).ok_or_else(error)?
@@ -128,7 +127,7 @@ impl KeyClass {
 
     /// Returns the parts of a filter, each with true if its items are of the class.
     fn cut(&self, filter: &Filter) -> Vec<(bool, Filter)> {
-        let values = match filter.condition(&self.by) {
+        let values = match filter.get(&self.by) {
             Some(FilterCondition::Equals(value)) => std::slice::from_ref(value),
             Some(FilterCondition::OneOf(values)) => values,
             Some(FilterCondition::Range(_)) | None => {
@@ -143,7 +142,8 @@ impl KeyClass {
         };
         let mut parts = Vec::new();
         for value in values {
-            let of_value = filter.with(&self.by, FilterCondition::Equals(value.clone()));
+            let mut of_value = filter.clone();
+            of_value.insert(self.by.clone(), FilterCondition::Equals(value.clone()));
             match self.member(value) {
                 None => parts.push((false, of_value)),
                 Some(None) => parts.push((true, of_value)),
@@ -164,23 +164,17 @@ impl KeyClass {
         // A value that is no time has no period. It leaves the key open on both sides.
         let is_here = |value: &KeyValue| moment(value).is_none_or(|at| (at >= day) == is_since);
         let day = || Some(KeyValue::Text(day.format(&Rfc3339).unwrap_or_default()));
-        let condition = match filter.condition(&self.time) {
-            None => return Some(filter.clone()),
+        let mut part = filter.clone();
+        match part.get_mut(&self.time) {
             Some(FilterCondition::Equals(value)) if !is_here(value) => return None,
-            Some(FilterCondition::Equals(value)) => FilterCondition::Equals(value.clone()),
-            Some(FilterCondition::OneOf(values)) => FilterCondition::OneOf(
-                values.iter().filter(|value| is_here(value)).cloned().collect(),
-            ),
-            Some(FilterCondition::Range(ValueRange { from, to })) => {
-                let bound = |bound: &Option<KeyValue>| bound.clone().filter(is_here).or_else(day);
-                FilterCondition::Range(if is_since {
-                    ValueRange { from: bound(from), to: to.clone() }
-                } else {
-                    ValueRange { from: from.clone(), to: bound(to) }
-                })
+            Some(FilterCondition::Equals(_)) | None => {}
+            Some(FilterCondition::OneOf(values)) => values.retain(is_here),
+            Some(FilterCondition::Range(range)) => {
+                let bound = if is_since { &mut range.from } else { &mut range.to };
+                *bound = bound.take().filter(is_here).or_else(day);
             }
-        };
-        Some(filter.with(&self.time, condition))
+        }
+        Some(part)
     }
 }
 

@@ -50,16 +50,6 @@ impl KeyStrategy {
 }
 
 impl KeyPart {
-    /// Returns the value of this part for `item`, as of a level of this part alone.
-    ///
-    /// A part that is a value itself is [`KeyValue::Undefined`] where the item lacks the property.
-    pub fn value(&self, item: &Value) -> Result<KeyValue, KeyError> {
-        match self {
-            Self::Value(path) => value(path, item),
-            part => text(part, item).map(KeyValue::Text),
-        }
-    }
-
     /// Returns the text of this part for `value`, or `None` where there is none.
     pub(super) fn made_of(&self, value: &KeyValue) -> Option<String> {
         match self {

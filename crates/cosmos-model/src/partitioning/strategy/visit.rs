@@ -54,24 +54,11 @@ pub(super) fn visit(levels: &[Vec<KeyPart>], filter: &Filter) -> FilterVisit {
     FilterVisit::Partitions(keys)
 }
 
-impl FilterVisit {
-    /// Returns true if `key` is visited.
-    pub fn visits(&self, key: &Key) -> bool {
-        match self {
-            Self::Partitions(keys) => keys.contains(key),
-            Self::Prefixes(keys) => {
-                keys.iter().any(|prefix| key.values().starts_with(prefix.values()))
-            }
-            Self::All => true,
-        }
-    }
-}
-
 /// Returns the values that the level of a matching item can have, or `None` when the level is open: they are
 /// unknown, or more than `most`.
 fn values(level: &[KeyPart], filter: &Filter, most: usize) -> Option<Vec<KeyValue>> {
     if let [KeyPart::Value(path)] = level {
-        let values = match filter.condition(path)? {
+        let values = match filter.get(path)? {
             FilterCondition::Equals(value) => vec![value.clone()],
             FilterCondition::OneOf(values) => each_once(values.iter().cloned()),
             FilterCondition::Range(_) => return None,
@@ -104,7 +91,7 @@ impl KeyPart {
     /// Returns the texts that this part of a matching item's key can have, or `None` when they are unknown. Too
     /// many end at one more than [`MAX_VISITED_KEYS`].
     fn texts(&self, filter: &Filter) -> Option<Vec<String>> {
-        match (self, filter.condition(self.path())) {
+        match (self, filter.get(self.path())) {
             (_, Some(FilterCondition::Equals(value))) => Some(vec![self.made_of(value)?]),
             (_, Some(FilterCondition::OneOf(values))) => {
                 let texts: Vec<_> =

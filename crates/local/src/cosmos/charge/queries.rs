@@ -42,9 +42,7 @@ pub(super) async fn work(
         None => (response.n_items(), response.body.len()),
     };
     // The partition key is looked up once, whether the text names it or not.
-    let in_text = |path: &String| {
-        shape.equalities.iter().any(|equal| path.strip_prefix('/') == Some(equal.as_str()))
-    };
+    let in_text = |path: &String| shape.equalities.iter().any(|equal| equal.to_string() == *path);
     let in_text = !partition_key.is_empty() && partition_key.iter().all(in_text);
     let by_key = u32::from(names_partition_key(request) && !in_text);
     Some(QueryWork {
