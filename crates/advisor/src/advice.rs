@@ -4,12 +4,11 @@
 //! The order of the candidates is that of the README. Without requests the score is the number of warnings, and then
 //! the largest share of one partition.
 
+use cosmos_model::charges::policy::IndexingPolicy;
 use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 use serde::Serialize;
 
-use crate::{
-    findings::is_computed, report::CandidateReport, request::RequestKind, traffic::TrafficSummary,
-};
+use crate::{report::CandidateReport, request::RequestKind, traffic::TrafficSummary};
 
 mod alternatives;
 mod certainty;
@@ -56,25 +55,26 @@ pub(crate) struct Advice {
     pub(crate) traffic: Option<TrafficSummary>,
 }
 
-/// The input of advice beside the reports.
+/// The facts about a container that advice is given for, beside its items.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AdviceQuestion {
     pub(crate) requests: Vec<RequestKind>,
     pub(crate) current: Option<KeyStrategy>,
     pub(crate) container: String,
+    pub(crate) indexing_policy: IndexingPolicy,
     /// Items of the container, where the items are a sample of it.
     pub(crate) items_in_container: Option<u64>,
-    /// The reports of the candidates for each half of the items, where they are a sample.
-    pub(crate) halves: Vec<Vec<CandidateReport>>,
     pub(crate) unique: Vec<UniqueProperties>,
+    pub(crate) traffic: Option<TrafficSummary>,
 }
 
 impl Advice {
     /// Returns the advice, or `None` without candidates. `others` are reports of keys for a second copy, which
-    /// are no candidates.
+    /// are no candidates, and `halves` those of the candidates for each half of the items, where they are a sample.
     pub(crate) fn new(
         reports: Vec<CandidateReport>,
         others: &[CandidateReport],
+        halves: &[Vec<CandidateReport>],
         question: &AdviceQuestion,
     ) -> Option<Self> {
         let ranked = rank(reports);
@@ -94,7 +94,7 @@ impl Advice {
         let AdviceQuestion { requests, items_in_container: items, .. } = question;
         let strategy = best.strategy();
         let alternatives = alternatives::alternatives(estimates, &copies, requests);
-        let certainty = RankCertainty::new(best, &question.halves);
+        let certainty = RankCertainty::new(best, halves);
         let unique = question.unique.iter().map(|unique| unique.plan(strategy, requests));
         let unique: Vec<_> = unique.collect();
         let keys: Vec<_> = unique.iter().filter_map(|plan| plan.unique_key.clone()).collect();
@@ -113,7 +113,7 @@ impl Advice {
             unique,
             container,
             unknown,
-            traffic: None,
+            traffic: question.traffic.clone(),
             current: question.current.clone(),
             ranked,
         })
@@ -137,7 +137,7 @@ fn complexity(strategy: &KeyStrategy) -> usize {
     let level = |level: &Vec<KeyPart>| {
         let parts: usize =
             level.iter().map(|part| if matches!(part, KeyPart::Value(_)) { 1 } else { 2 }).sum();
-        parts + usize::from(is_computed(level))
+        parts + usize::from(!matches!(level[..], [KeyPart::Value(_)]))
     };
     strategy.levels().iter().map(level).sum()
 }

@@ -154,7 +154,7 @@ fn hyperfragmentation(
 
 fn changing_key(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Option<Finding> {
     let (request, path) = model.kinds.iter().find_map(|(kind, _)| {
-        let mut paths = estimates.strategy.levels().iter().flatten().map(KeyPart::path);
+        let mut paths = estimates.strategy.parts().map(KeyPart::path);
         Some((&kind.request, paths.find(|path| kind.request.sets_one_of(&[path]))?))
     })?;
     let per_day = request.per_day();
@@ -271,7 +271,7 @@ fn spanning_transaction(estimates: &CandidateEstimates) -> Option<Finding> {
 fn keys_of_items(estimates: &CandidateEstimates) -> impl Iterator<Item = Finding> {
     let keys = &estimates.keys;
     let items = estimates.items;
-    let together = if estimates.strategy.levels().iter().any(|level| is_computed(level)) {
+    let together = if estimates.strategy.is_computed() {
         "the key cannot be made."
     } else {
         "all such items share one logical partition."
@@ -301,9 +301,4 @@ fn keys_of_items(estimates: &CandidateEstimates) -> impl Iterator<Item = Finding
         let sentence = format!("{} of {items} {what}", counted(float(n), "item"));
         Finding::new(code, [0.0, float(n) / float(items.max(1))], source, sentence)
     })
-}
-
-/// Returns true when the app computes and stores this level: it is more than one value of the item.
-pub(crate) fn is_computed(level: &[KeyPart]) -> bool {
-    !matches!(level, [KeyPart::Value(_)])
 }

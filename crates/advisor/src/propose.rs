@@ -57,7 +57,7 @@ pub(crate) fn propose(
 /// Returns the guide's kind of a strategy ("Strategy Comparison Matrix"): of one value, of a time, of a value and a
 /// time, with levels, or with buckets.
 fn family(strategy: &KeyStrategy) -> (bool, bool, bool, bool) {
-    let parts: Vec<_> = strategy.levels().iter().flatten().collect();
+    let parts: Vec<_> = strategy.parts().collect();
     let has_buckets = parts.iter().any(|part| matches!(part, KeyPart::Bucket(..)));
     let has_levels = !has_buckets && strategy.levels().len() > 1;
     let is_plain = !has_buckets && !has_levels;

@@ -19,6 +19,8 @@
 
 use std::borrow::Cow;
 
+use crate::words::{float, size};
+
 /// The items in the sample of a small group at most. A larger group has `scale` times its items.
 pub(crate) const MAX_SMALL_GROUP: usize = 30;
 
@@ -95,7 +97,7 @@ impl GroupSizes {
 fn grid(scale: f64) -> Vec<f64> {
     let mut grid = vec![1.0_f64];
     let mut last = 1.0_f64;
-    while last < 2.5 * float(MAX_SMALL_GROUP) * scale {
+    while last < 2.5 * float(MAX_SMALL_GROUP as u64) * scale {
         last = (last * SIZE_STEP).ceil().max(last + 1.0);
         grid.push(last);
     }
@@ -110,7 +112,7 @@ fn seen(items: f64, scale: f64) -> Vec<f64> {
     let any = -(items * (-q).ln_1p()).exp_m1();
     let mut all = vec![any];
     for k in 0..MAX_SMALL_GROUP {
-        let k = float(k);
+        let k = float(k as u64);
         probability *= (items - k).max(0.0) / (k + 1.0) * q / (1.0 - q);
         all.push(probability / any);
     }
@@ -124,14 +126,8 @@ fn posterior(shares: &[f64], seen: &[Vec<f64>], k: usize) -> Vec<f64> {
     weights.into_iter().map(|weight| if sum > 0.0 { weight / sum } else { 0.0 }).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "at most some dozens")]
-fn float(n: usize) -> f64 {
-    n as f64
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
 pub(crate) fn rounded(items: f64) -> usize {
-    items.max(1.0).round() as usize
+    size(items.max(1.0))
 }
 
 #[cfg(test)]
@@ -139,7 +135,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{sketch::hash, words::float};
+    use crate::sketch::hash;
 
     /// Returns the groups of a sample that contains each item with the probability 1 / `scale`.
     fn sampled(groups: &[u64], scale: u64) -> Vec<u64> {

@@ -6,10 +6,20 @@ pub(crate) fn thousands(number: u64) -> String {
     groups.collect::<Vec<_>>().join(",")
 }
 
-/// Returns a number without decimals, with commas.
+/// Returns the nearest count.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
+pub(crate) fn count(number: f64) -> u64 {
+    number.max(0.0).round() as u64
+}
+
+/// Returns the nearest count as a size in memory or a length.
+pub(crate) fn size(number: f64) -> usize {
+    usize::try_from(count(number)).unwrap_or(usize::MAX)
+}
+
+/// Returns a number without decimals, with commas.
 pub(crate) fn whole(number: f64) -> String {
-    thousands(number.max(0.0).round() as u64)
+    thousands(count(number))
 }
 
 pub(crate) fn about(number: f64) -> String {

@@ -15,6 +15,7 @@ use crate::{
     },
     report::{CandidateEstimates, CandidateReport, RequestEstimates},
     request::RequestKind,
+    words::size,
 };
 
 /// The largest share of its request units that a request may take from a copy.
@@ -117,8 +118,7 @@ fn limits(copy: &CandidateReport) -> Vec<&'static str> {
 fn upkeep(copy: &CandidateEstimates, requests: &[RequestKind]) -> Option<CopyUpkeep> {
     let (request_units, n_writes) = writes(copy, requests);
     let item = copy.by_bytes.mean.max(0.0) / copy.by_items.mean.max(1.0);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2 MB")]
-    let read = rates::read(item as usize);
+    let read = rates::read(size(item));
     (n_writes > 0.0).then_some(CopyUpkeep {
         global_secondary_index: request_units,
         projection: request_units + n_writes * read,

@@ -11,7 +11,7 @@ use super::{ContainerDefinition, RankedCandidate};
 use crate::{
     limits::{PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     request::{RequestKind, RequestOperation},
-    words::{about, counted, float},
+    words::{about, counted, float, size},
 };
 
 const MAX_PLANNED_DAYS: f64 = 3.0 * 365.0;
@@ -101,9 +101,7 @@ impl KeyChange {
 fn written(bytes: f64, container: &ContainerDefinition) -> f64 {
     let (values, composites) = container.n_indexes();
     let terms = f64::from(TERMS_PER_VALUE) * float(values as u64) + float(composites as u64);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2 MB")]
-    let write = rates::write(bytes as usize);
-    write + terms * TERM_RU
+    rates::write(size(bytes)) + terms * TERM_RU
 }
 
 fn duration(seconds: f64) -> String {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::indexes::{IndexPaths, IndexedQuery, SortedPath, queries};
-use crate::{findings::is_computed, request::RequestKind};
+use crate::request::RequestKind;
 
 const MAX_LINE_BYTES: usize = 70;
 
@@ -42,7 +42,8 @@ impl ContainerDefinition {
         unique: &[Vec<PropertyPath>],
     ) -> Self {
         let levels = strategy.levels();
-        let n_computed = levels.iter().filter(|level| is_computed(level)).count();
+        let n_computed =
+            levels.iter().filter(|level| !matches!(level[..], [KeyPart::Value(_)])).count();
         let mut computed = Vec::new();
         let paths = levels.iter().enumerate().map(|(n, level)| {
             if let [KeyPart::Value(path)] = level.as_slice() {

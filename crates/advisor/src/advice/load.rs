@@ -11,7 +11,7 @@ use crate::{
     limits::SECONDS_OF_A_DAY,
     report::CandidateEstimates,
     request::RequestKind,
-    words::{about, bytes, counted, float, percent},
+    words::{about, bytes, count, counted, float, percent, size},
 };
 
 const MAX_SHARES: usize = 100;
@@ -71,13 +71,12 @@ impl ContainerLoad {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few partitions")]
 fn shares(estimates: &CandidateEstimates) -> Vec<f64> {
     let n_partitions = estimates.physical_partitions.max(1.0);
     let mut of_top: Vec<(u64, f64)> = Vec::new();
     let mut rest = 1.0;
     for top in estimates.by_request_units.iter().flat_map(|load| &load.top) {
-        let partition = (place(&top.key) * n_partitions) as u64;
+        let partition = count((place(&top.key) * n_partitions).floor());
         rest -= top.share;
         match of_top.iter_mut().find(|(other, _)| *other == partition) {
             Some((_, share)) => *share += top.share,
@@ -87,7 +86,7 @@ fn shares(estimates: &CandidateEstimates) -> Vec<f64> {
     let even = f64::max(rest, 0.0) / n_partitions;
     let mut shares: Vec<f64> = of_top.iter().map(|(_, share)| share + even).collect();
     shares.sort_by(|a, b| b.total_cmp(a));
-    shares.resize((n_partitions as usize).min(MAX_SHARES), even);
+    shares.resize(size(n_partitions).min(MAX_SHARES), even);
     shares
 }
 

@@ -3,7 +3,6 @@
 use super::{Advice, ContainerLoad, RankedCandidate, SecondCopy};
 use crate::{
     checks::SPANNING_TRANSACTION,
-    findings::is_computed,
     output::{
         Block, NONE, Section, Table,
         charts::{self, COLOURS},
@@ -207,7 +206,7 @@ fn verdict(copy: &SecondCopy) -> String {
              is too slow."
         ),
     };
-    let stored = if strategy.levels().iter().any(|level| is_computed(level)) {
+    let stored = if strategy.is_computed() {
         " A projection computes this key; for an index, the app stores it in each item."
     } else {
         ""

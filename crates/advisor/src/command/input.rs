@@ -6,10 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    RequestKind,
-    traffic::{Traffic, TrafficSummary},
-};
+use crate::{RequestKind, advice::AdviceQuestion, traffic::Traffic};
 use anyhow::{Context, bail};
 use cosmos_model::charges::policy::IndexingPolicy;
 use cosmos_model::partitioning::KeyStrategy;
@@ -17,55 +14,48 @@ use serde_json::Value;
 
 use super::advise_arguments::AdviseArguments;
 
-pub(crate) struct AdviseInput {
-    pub(crate) requests: Vec<RequestKind>,
-    pub(crate) current: Option<KeyStrategy>,
-    pub(crate) indexing_policy: IndexingPolicy,
-    pub(crate) measured: Option<TrafficSummary>,
+/// Returns the question of the arguments and of the files that they name.
+pub(crate) fn question(arguments: &AdviseArguments) -> anyhow::Result<AdviceQuestion> {
+    let requests = arguments.requests.as_deref().map(requests).transpose()?;
+    let container = arguments.container.as_deref();
+    let mut question = AdviceQuestion {
+        requests: requests.unwrap_or_default(),
+        current: arguments.current.clone(),
+        container: container.unwrap_or("items").to_owned(),
+        items_in_container: arguments.items_in_container,
+        unique: arguments.unique.clone(),
+        ..AdviceQuestion::default()
+    };
+    if let (Some(path), Some(name)) = (&arguments.containers, container) {
+        let (key, policy) = definition(path, name)?;
+        question.indexing_policy = policy;
+        question.current.get_or_insert(key);
+    }
+    if !arguments.traffic.is_empty() {
+        let traffic = traffic(container, arguments.days, &arguments.traffic)?;
+        add_traffic(&mut question, &traffic, arguments).context("--traffic")?;
+    }
+    Ok(question)
 }
 
-impl AdviseInput {
-    pub(crate) fn read(arguments: &AdviseArguments) -> anyhow::Result<Self> {
-        let requests = arguments.requests.as_deref().map(requests).transpose()?;
-        let mut input = Self {
-            requests: requests.unwrap_or_default(),
-            current: arguments.current.clone(),
-            indexing_policy: IndexingPolicy::default(),
-            measured: None,
-        };
-        if let (Some(path), Some(name)) = (&arguments.containers, &arguments.container) {
-            let (key, policy) = container(path, name)?;
-            input.indexing_policy = policy;
-            input.current.get_or_insert(key);
-        }
-        if !arguments.traffic.is_empty() {
-            input.add_traffic(arguments)?;
-        }
-        Ok(input)
+fn add_traffic(
+    question: &mut AdviceQuestion,
+    traffic: &Traffic,
+    arguments: &AdviseArguments,
+) -> anyhow::Result<()> {
+    let mut measured = traffic.measured()?;
+    if arguments.requests.is_none() {
+        question.requests = traffic.requests(question.current.as_ref())?;
     }
-
-    fn add_traffic(&mut self, arguments: &AdviseArguments) -> anyhow::Result<()> {
-        let traffic = traffic(arguments.container.as_deref(), arguments.days, &arguments.traffic)?;
-        let mut measured = traffic.measured().context("--traffic")?;
-        if arguments.requests.is_none() {
-            self.requests = traffic.requests(self.current.as_ref()).context("--traffic")?;
-        }
-        let others = traffic.frequencies(&mut self.requests).context("--traffic")?;
-        if !others.is_empty() {
-            measured.notes.push(format!(
-                "No request of --requests is named as these functions, so their calls are not counted: {}.",
-                others.join(", ")
-            ));
-        }
-        self.measured = Some(measured);
-        Ok(())
+    let others = traffic.frequencies(&mut question.requests)?;
+    if !others.is_empty() {
+        measured.notes.push(format!(
+            "No request of --requests is named as these functions, so their calls are not counted: {}.",
+            others.join(", ")
+        ));
     }
-
-    pub(crate) fn requests_as_lines(&self) -> anyhow::Result<String> {
-        let lines: Vec<_> =
-            self.requests.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
-        Ok(lines.join("\n") + "\n")
-    }
+    question.traffic = Some(measured);
+    Ok(())
 }
 
 pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
@@ -116,7 +106,7 @@ fn requests(path: &Path) -> anyhow::Result<Vec<RequestKind>> {
 }
 
 /// Returns the key and the indexing policy of a container in a file as `infra/containers.json`.
-fn container(path: &Path, name: &str) -> anyhow::Result<(KeyStrategy, IndexingPolicy)> {
+fn definition(path: &Path, name: &str) -> anyhow::Result<(KeyStrategy, IndexingPolicy)> {
     let of_another_form = || format!("{} is not as infra/containers.json", path.display());
     let file: Value = serde_json::from_str(&text(path)?).with_context(of_another_form)?;
     let containers = file["containers"].as_array().with_context(of_another_form)?;

@@ -2,15 +2,12 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::{SampleCounts, ValidationOptions, monitor::PartitionMetrics, output};
+use crate::{SampleCounts, ValidationOptions, monitor::PartitionMetrics};
 use anyhow::Context;
 use clap::Args;
 use cosmos_model::partitioning::KeyStrategy;
 
-use super::{
-    input, run_analysis,
-    terminal::{json, print},
-};
+use super::{input, run_analysis, terminal::print};
 
 /// Reports the sizes and the use of the partitions of a container: hot partitions, sizes, skew, the share of
 /// cross-partition queries.
@@ -71,7 +68,7 @@ pub(crate) fn run(arguments: &MonitorArguments) -> anyhow::Result<ExitCode> {
     };
     let metrics = PartitionMetrics::new(counts, items_in_container, measured);
     let metrics = metrics.context("there are no items")?;
-    print(&if arguments.json { json(&metrics)? } else { output::text(&metrics.sections()) })?;
+    print(&metrics, &metrics.sections(), arguments.json)?;
     Ok(ExitCode::from(u8::from(metrics.has_warning())))
 }
 

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{RequestKind, propose::ItemProfile, sample::SampleItem};
+use super::advise_arguments::AdviseArguments;
+use crate::{advice::AdviceQuestion, propose::ItemProfile, sample::SampleItem};
 use anyhow::bail;
-use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
+use cosmos_model::partitioning::path::PropertyPath;
 
 const RARE_DIVISOR: usize = 2;
 
@@ -28,28 +29,37 @@ struct NamedProperty {
 }
 
 impl NamedProperties {
-    /// Adds the properties by which a request finds or sorts items. Items may lack the properties that it sets.
-    pub(crate) fn name_in_request(&mut self, request: &RequestKind, is_written: bool) {
-        let by = format!("the request \"{}\"", request.kind);
-        let order = request.order_by.as_ref().map(|order| &order.path);
-        let of_steps = request.writes.iter().flat_map(|step| step.filters.iter());
-        let paths = request.filters.keys().chain(order).chain(of_steps.map(|(path, _)| path));
+    /// Collects the properties that the given keys and options name, and those by which the requests find or sort
+    /// items. Items may lack the properties that a request sets.
+    pub(crate) fn new(question: &AdviceQuestion, arguments: &AdviseArguments) -> Self {
+        let mut properties = Self::default();
+        for request in &question.requests {
+            let by = format!("the request \"{}\"", request.kind);
+            let order = request.order_by.iter().map(|order| &order.path);
+            let of_steps = request.writes.iter().flat_map(|step| step.filters.keys());
+            let paths = request.filters.keys().chain(order).chain(of_steps);
+            properties.add(paths, &by, arguments.requests.is_some());
+        }
+        for key in arguments.candidate.iter().chain(&question.current) {
+            properties.add(key.paths(), &format!("the key {key}"), true);
+        }
+        properties.add(question.unique.iter().flat_map(|unique| &unique.0), "--unique", true);
+        properties.add(&arguments.time, "--time", true);
+        properties
+    }
+
+    fn add<'a>(
+        &mut self,
+        paths: impl IntoIterator<Item = &'a PropertyPath>,
+        by: &str,
+        is_written: bool,
+    ) {
         for path in paths {
-            self.add_name(path, &by, is_written);
-        }
-    }
-
-    pub(crate) fn name_in_key(&mut self, key: &KeyStrategy) {
-        for path in key.paths() {
-            self.add_name(path, &format!("the key {key}"), true);
-        }
-    }
-
-    pub(crate) fn add_name(&mut self, path: &PropertyPath, by: &str, is_written: bool) {
-        let new = || NamedProperty { by: by.to_owned(), is_written, n_items: 0 };
-        let named = self.named.entry(path.clone()).or_insert_with(new);
-        if is_written && !named.is_written {
-            *named = new();
+            let new = || NamedProperty { by: by.to_owned(), is_written, n_items: 0 };
+            let named = self.named.entry(path.clone()).or_insert_with(new);
+            if is_written && !named.is_written {
+                *named = new();
+            }
         }
     }
 

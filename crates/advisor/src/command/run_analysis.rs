@@ -18,15 +18,15 @@ use anyhow::{Context, bail, ensure};
 use cosmos_model::partitioning::{KeyStrategy, strategy::MAX_KEY_LEVELS};
 
 use super::{
-    advise_arguments::AdviseArguments,
-    input::{self, AdviseInput},
-    properties::NamedProperties,
-    terminal::Progress,
+    advise_arguments::AdviseArguments, input, properties::NamedProperties, terminal::Progress,
 };
 
 const MAX_COPIED_READS: usize = 8;
 
-pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::Result<Advice> {
+pub(crate) fn run(
+    question: &AdviceQuestion,
+    arguments: &AdviseArguments,
+) -> anyhow::Result<Advice> {
     let mut files = open(&arguments.items)?;
     let mut part = Vec::new();
     for (name, file) in &mut files {
@@ -36,26 +36,26 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     let options = ValidationOptions {
         time: arguments.time.clone().or_else(|| time_of_creation(&profile)),
         items_in_container: arguments.items_in_container,
-        whole_keys: whole_keys(input, arguments)?,
+        whole_keys: whole_keys(question, arguments)?,
         items_per_day: arguments.items_per_day,
         physical_partitions: arguments.physical_partitions,
-        indexing_policy: input.indexing_policy.clone(),
+        indexing_policy: question.indexing_policy.clone(),
     };
     let mut candidates = arguments.candidate.clone();
     if candidates.is_empty() {
-        candidates = propose(&part, &input.requests, &options);
+        candidates = propose(&part, &question.requests, &options);
     }
     drop(part);
-    candidates.extend(input.current.clone());
+    candidates.extend(question.current.clone());
     let mut seen = HashSet::new();
     candidates.retain(|candidate| seen.insert(candidate.clone()));
     let n_candidates = candidates.len();
     // Keys of which a second copy may be made for a request that does not fit.
-    candidates.extend(copies(input).into_iter().filter(|copy| seen.insert(copy.clone())));
+    candidates.extend(copies(question).into_iter().filter(|copy| seen.insert(copy.clone())));
 
-    let mut properties = named(input, arguments);
+    let mut properties = NamedProperties::new(question, arguments);
     let counts_of = |candidates: &[KeyStrategy]| {
-        SampleCounts::new(candidates.to_vec(), input.requests.clone(), options.clone())
+        SampleCounts::new(candidates.to_vec(), question.requests.clone(), options.clone())
     };
     let halves = if options.items_in_container.is_some() { 0..2 } else { 0..0 };
     let halves = halves.map(|half| counts_of(&candidates[..n_candidates]).of_half(half));
@@ -80,18 +80,11 @@ pub(crate) fn run(input: &AdviseInput, arguments: &AdviseArguments) -> anyhow::R
     );
     let is_sample = arguments.items_in_container > Some(n_items);
     let halves = counts[1..].iter().filter(|_| is_sample);
-    let halves = halves.map(findings::reports).collect();
+    let halves: Vec<_> = halves.map(findings::reports).collect();
     let mut reports = findings::reports(&counts[0]);
     let others = reports.split_off(n_candidates);
-    let question = AdviceQuestion {
-        requests: input.requests.clone(),
-        current: input.current.clone(),
-        container: arguments.container.clone().unwrap_or_else(|| "items".to_owned()),
-        items_in_container: arguments.items_in_container,
-        halves,
-        unique: arguments.unique.clone(),
-    };
-    let mut advice = Advice::new(reports, &others, &question).context("there is no candidate")?;
+    let advice = Advice::new(reports, &others, &halves, question);
+    let mut advice = advice.context("there is no candidate")?;
     advice.unknown.extend(properties.rare());
     Ok(advice)
 }
@@ -132,27 +125,9 @@ pub(crate) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<(String, File)>> {
     paths.iter().map(open).collect()
 }
 
-/// Returns the properties that the requests, the given keys and the options name.
-fn named(input: &AdviseInput, arguments: &AdviseArguments) -> NamedProperties {
-    let mut properties = NamedProperties::default();
-    for request in &input.requests {
-        properties.name_in_request(request, arguments.requests.is_some());
-    }
-    for key in arguments.candidate.iter().chain(&input.current) {
-        properties.name_in_key(key);
-    }
-    for path in arguments.unique.iter().flat_map(|unique| &unique.0) {
-        properties.add_name(path, "--unique", true);
-    }
-    if let Some(time) = &arguments.time {
-        properties.add_name(time, "--time", true);
-    }
-    properties
-}
-
 /// Returns the key of which whole values were drawn, where the items are such a sample.
 fn whole_keys(
-    input: &AdviseInput,
+    question: &AdviceQuestion,
     arguments: &AdviseArguments,
 ) -> anyhow::Result<Option<KeyStrategy>> {
     ensure!(
@@ -160,7 +135,7 @@ fn whole_keys(
         "--items-in-container: say by --sampled how the file was drawn from the container. `items`: each \
          item at random; `keys`: whole logical partitions of --current; /userId: whole values of it"
     );
-    let current = || input.current.clone().context("--sampled keys: give the key by --current");
+    let current = || question.current.clone().context("--sampled keys: give the key by --current");
     match arguments.sampled.as_deref() {
         None | Some("items") => Ok(None),
         Some("keys") => current().map(Some),
@@ -172,8 +147,8 @@ fn whole_keys(
 
 /// Returns two keys for each kind of read: the properties that it compares, and the same with the month of
 /// the time whose range it asks for.
-fn copies(input: &AdviseInput) -> Vec<KeyStrategy> {
-    let reads = input.requests.iter().filter(|request| request.operation.is_read());
+fn copies(question: &AdviceQuestion) -> Vec<KeyStrategy> {
+    let reads = question.requests.iter().filter(|request| request.operation.is_read());
     let keys = reads.take(MAX_COPIED_READS).flat_map(|request| {
         let (ranges, equal): (Vec<_>, Vec<_>) =
             request.filters.iter().partition(|(_, wanted)| wanted.is_range());

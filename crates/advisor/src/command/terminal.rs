@@ -2,20 +2,24 @@
 
 use std::io::{self, IsTerminal, Write, stderr};
 
+use crate::output::{self, Section};
 use anyhow::Context;
 use serde::Serialize;
 
-pub(super) fn print(text: &str) -> anyhow::Result<()> {
+/// Prints an answer, as JSON or as text.
+pub(super) fn print(
+    answer: &impl Serialize,
+    sections: &[Section],
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let text =
+        if as_json { serde_json::to_string_pretty(answer)? + "\n" } else { output::text(sections) };
     match anstream::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).context("the result cannot be printed")
         }
         _ => Ok(()),
     }
-}
-
-pub(super) fn json(value: &impl Serialize) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
 /// A line of progress on a terminal, which is cleared at the end. A closed stderr is not an error.

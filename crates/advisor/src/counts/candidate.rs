@@ -34,7 +34,7 @@ pub(crate) struct WriteEvent {
 impl CandidateCounts {
     pub(crate) fn new(strategy: KeyStrategy) -> Self {
         let is_entity = |part: &&KeyPart| !matches!(part, KeyPart::Period(..));
-        let parts = strategy.levels().iter().flatten().filter(is_entity).cloned();
+        let parts = strategy.parts().filter(is_entity).cloned();
         Self {
             entity: KeyStrategy::new(vec![parts.collect()]).ok(),
             strategy,
@@ -89,9 +89,5 @@ impl CandidateCounts {
         let believed = times::believed(all().map(|event| event.time).collect());
         let Some((oldest, newest)) = believed else { return Vec::new() };
         all().filter(|event| (oldest..=newest).contains(&event.time)).collect()
-    }
-
-    pub(crate) fn is_computed(&self) -> bool {
-        self.strategy.levels().iter().any(|level| crate::findings::is_computed(level))
     }
 }

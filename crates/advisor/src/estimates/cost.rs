@@ -289,7 +289,7 @@ impl CostBasis<'_> {
 
     fn in_order_of_period(&self) -> bool {
         self.kind.request.order_by.as_ref().is_some_and(|order| {
-            let mut parts = self.candidate.strategy.levels().iter().flatten();
+            let mut parts = self.candidate.strategy.parts();
             parts.any(|part| matches!(part, KeyPart::Period(path, _) if *path == order.path))
         })
     }
@@ -307,7 +307,7 @@ impl CostBasis<'_> {
             }
             _ => 1.0,
         };
-        self.candidate.strategy.levels().iter().flatten().map(of_part).product()
+        self.candidate.strategy.parts().map(of_part).product()
     }
 
     /// Returns the number of look-ups in the index: of the filter, the order, and a named key that is no
@@ -323,7 +323,7 @@ impl CostBasis<'_> {
                 u64::from(from.is_some()) + u64::from(to.is_some())
             }
         });
-        let by_key = names_key && self.candidate.is_computed();
+        let by_key = names_key && self.candidate.strategy.is_computed();
         let others = u64::from(request.order_by.is_some()) + u64::from(by_key);
         float(filter.sum::<u64>() + others)
     }

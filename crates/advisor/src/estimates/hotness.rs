@@ -8,7 +8,7 @@ use crate::{
     checks::MIN_WINDOW_WRITES,
     counts::{candidate::CandidateCounts, times},
     report::{CreationTimes, WriteHotness},
-    words::{float, time_text},
+    words::{count, float, time_text},
 };
 
 const WINDOW_SECONDS: [u32; 3] = [60, 3_600, 86_400];
@@ -16,9 +16,7 @@ const WINDOW_SECONDS: [u32; 3] = [60, 3_600, 86_400];
 pub(crate) fn times(candidate: &CandidateCounts, path: &PropertyPath) -> Option<CreationTimes> {
     let all: Vec<i64> = candidate.events.iter().map(|event| event.time).collect();
     let writes = candidate.writes();
-    let left_out = float((all.len() - writes.len()) as u64) * weight(candidate);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-    let left_out = left_out.round() as u64;
+    let left_out = count(float((all.len() - writes.len()) as u64) * weight(candidate));
     Some(CreationTimes {
         path: path.to_string(),
         oldest: text(writes.iter().map(|event| event.time).min()?),
@@ -53,12 +51,10 @@ pub(crate) fn hotness(
     let (hottest, n_hottest) = most_frequent(in_window.map(|event| event.key))?;
     let n_windows = newest.div_euclid(length) - oldest.div_euclid(length) + 1;
     let mean = float(events.len() as u64) / float(n_windows.unsigned_abs());
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-    let n_writes = (float(n) * weight(candidate)).round() as u64;
     Some(WriteHotness {
         window_seconds: seconds,
         busiest: text(window * length),
-        writes: n_writes,
+        writes: count(float(n) * weight(candidate)),
         share: float(n_hottest) / float(n),
         key: name(candidate, hottest),
         peak_over_mean: if n >= MIN_WINDOW_WRITES { float(n) / mean } else { 1.0 },

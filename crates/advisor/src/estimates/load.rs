@@ -210,5 +210,5 @@ pub(crate) fn period_days(strategy: &KeyStrategy) -> Option<f64> {
         }),
         _ => None,
     };
-    strategy.levels().iter().flatten().filter_map(days).min_by(f64::total_cmp)
+    strategy.parts().filter_map(days).min_by(f64::total_cmp)
 }

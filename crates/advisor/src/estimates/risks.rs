@@ -51,12 +51,11 @@ pub(super) fn risks(
     let idle_throughput = total * idle * (busiest / FAR_REQUEST_UNITS).min(1.0);
     let in_a_year = busiest * growth.growth_in_a_year.unwrap_or(1.0).min(MAX_GROWTH_FACTOR);
     let limit = |part: f64| total * (2.0 * part - 1.0).max(0.0);
-    let parts = candidate.strategy.levels().iter().flatten();
-    let paths: Vec<_> = parts.map(KeyPart::path).collect();
+    let paths: Vec<_> = candidate.strategy.parts().map(KeyPart::path).collect();
     let moves = 2.0 * sum(&|kind, _| kind.request.sets_one_of(&paths));
     let keys = &candidate.keys;
     let unkeyed = |n: u64| total * UNKEYED_WEIGHT * float(n) / float(candidate.n_items.max(1));
-    let missing = if candidate.is_computed() { keys.missing + keys.null } else { 0 };
+    let missing = if candidate.strategy.is_computed() { keys.missing + keys.null } else { 0 };
     let risks = [
         (CROSS_PARTITION_QUERIES, fan_out),
         (HOT_PARTITION, idle_throughput),

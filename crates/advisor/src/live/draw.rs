@@ -17,7 +17,10 @@ use super::{
     LiveContainer,
     endings::{EndingSearch, IdEndings, MIN_ENDING_ITEMS},
 };
-use crate::sample::{MAX_ITEM_BYTES, SampleItem};
+use crate::{
+    sample::{MAX_ITEM_BYTES, SampleItem},
+    words::{count, float},
+};
 
 /// The smallest bound: that of a few pages without items.
 pub(crate) const MIN_REQUEST_UNITS: f64 = 20.0;
@@ -76,17 +79,8 @@ struct DrawRun<'a, K> {
 
 impl DrawnSample {
     /// Returns the items of the container, estimated by the share.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an estimate of a number of items"
-    )]
     pub(crate) fn items_in_container(&self) -> u64 {
-        if self.is_complete {
-            return self.items;
-        }
-        ((self.items as f64 / self.share.max(f64::MIN_POSITIVE)) as u64).max(self.items)
+        if self.is_complete { self.items } else { count(float(self.items) / self.share) }
     }
 }
 
@@ -148,9 +142,8 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
             if !portion.is_whole {
                 break;
             }
-            #[expect(clippy::cast_precision_loss, reason = "a share")]
-            let share = endings_of_portion.len() as f64 / endings.count(length) as f64;
-            self.drawn.share += share;
+            self.drawn.share +=
+                float(endings_of_portion.len() as u64) / float(endings.count(length));
             self.take(portion)?;
         }
         Ok(())
@@ -211,8 +204,7 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
             portion.request_units += cost;
             self.dearest_page = self.dearest_page.max(cost);
             if !page.items().is_empty() {
-                #[expect(clippy::cast_precision_loss, reason = "at most 100")]
-                let n = page.items().len() as f64;
+                let n = float(page.items().len() as u64);
                 let of_items = (cost - QUERY_REQUEST_UNITS).max(0.0);
                 self.dearest_item = self.dearest_item.max(of_items / n);
                 self.read = (self.read.0 + n, self.read.1 + of_items);
@@ -251,23 +243,17 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
     }
 
     /// Returns the most items of the next page: one, while the price of an item is unknown.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 100")]
     fn page_items(&self) -> u32 {
         if self.dearest_item == 0.0 {
             return 1;
         }
-        let affordable = self.left() / PAGE_DIVISOR / self.dearest_item;
-        affordable.clamp(1.0, f64::from(MAX_PAGE_ITEMS)) as u32
+        let affordable = count((self.left() / PAGE_DIVISOR / self.dearest_item).floor());
+        u32::try_from(affordable).unwrap_or(MAX_PAGE_ITEMS).clamp(1, MAX_PAGE_ITEMS)
     }
 
     /// Returns the number of items that three quarters of the remaining request units pay for.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an estimate of a number of items"
-    )]
     fn affordable(&self) -> u64 {
-        (self.left() * 0.75 * self.read.0 / self.read.1.max(1.0)) as u64
+        count(self.left() * 0.75 * self.read.0 / self.read.1.max(1.0))
     }
 }
 

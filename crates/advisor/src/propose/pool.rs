@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
 use super::{ItemProfile, MAX_POOL_STRATEGIES, RequestedPaths};
+use crate::words::float;
 
 /// The smallest share of the items that have a property of a key as a text or whole number.
 const MIN_USUAL_SHARE: f64 = 0.9;
@@ -110,7 +111,6 @@ fn place(path: &PropertyPath, of: &[PropertyPath]) -> usize {
     of.iter().position(|other| other == path).unwrap_or(usize::MAX)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "some thousands")]
 fn as_share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    float(part as u64) / float(whole.max(1) as u64)
 }

@@ -36,7 +36,7 @@ pub(super) fn kinds(
     days: f64,
     current: Option<&KeyStrategy>,
 ) -> Vec<RequestKind> {
-    let parts = current.iter().flat_map(|key| key.levels()).flatten();
+    let parts = current.iter().flat_map(|key| key.parts());
     let key: Filters = parts.map(|part| (part.path().clone(), RequestFilter::Drawn)).collect();
     let mut kinds = Vec::new();
     for (name, requests) in &tables.operations {

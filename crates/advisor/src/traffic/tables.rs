@@ -19,9 +19,9 @@ pub(super) struct TrafficTables {
     /// True when the operations are those of the table of requests, which counts them exactly.
     has_requests: bool,
     pub(super) texts: BTreeMap<String, QueryText>,
-    /// The logical partitions of each query, and the physical ones.
-    partitions_of_queries: HashMap<String, Places>,
-    ranges_of_queries: HashMap<String, Places>,
+    /// Two logical partitions of each query at most, and two physical ones.
+    partitions_of_queries: HashMap<String, BTreeSet<String>>,
+    ranges_of_queries: HashMap<String, BTreeSet<String>>,
     pub(super) keys: HashMap<String, f64>,
     pub(super) request_units_of_keys: f64,
     pub(super) sizes: HashMap<String, f64>,
@@ -37,12 +37,6 @@ pub(super) struct TrafficTables {
 pub(super) struct QueryText {
     rows: f64,
     queries: BTreeSet<String>,
-}
-
-#[derive(Debug, Default)]
-struct Places {
-    first: Option<String>,
-    are_several: bool,
 }
 
 #[derive(Debug, Default)]
@@ -121,7 +115,8 @@ impl TrafficTables {
             && let Some(activity) = row.text("ActivityId")
             && let Some(places) = bounded(&mut self.partitions_of_queries, activity)
         {
-            is_new = places.add(key);
+            is_new = places.is_empty();
+            add_place(places, key);
         }
         // A query in several partitions has a row for each, and is counted once.
         if !self.has_requests && is_new {
@@ -134,7 +129,7 @@ impl TrafficTables {
             (row.text("ActivityId"), row.text("PartitionKeyRangeId"))
         {
             match bounded(&mut self.ranges_of_queries, query) {
-                Some(places) => _ = places.add(range),
+                Some(places) => add_place(places, range),
                 None => self.is_bounded = true,
             }
         }
@@ -189,8 +184,14 @@ impl TrafficTables {
     }
 }
 
-fn counts(queries: &HashMap<String, Places>) -> (f64, f64) {
-    let several = queries.values().filter(|places| places.are_several).count();
+fn add_place(places: &mut BTreeSet<String>, place: &str) {
+    if places.len() < 2 {
+        places.insert(place.to_owned());
+    }
+}
+
+fn counts(queries: &HashMap<String, BTreeSet<String>>) -> (f64, f64) {
+    let several = queries.values().filter(|places| places.len() > 1).count();
     (float(queries.len() as u64), float(several as u64))
 }
 
@@ -199,15 +200,6 @@ impl QueryText {
         let queries = self.queries.len();
         let is_counted = (1..MAX_QUERIES_OF_A_TEXT).contains(&queries);
         if is_counted { float(queries as u64) } else { self.rows }
-    }
-}
-
-impl Places {
-    fn add(&mut self, place: &str) -> bool {
-        let is_first = self.first.is_none();
-        let first = self.first.get_or_insert_with(|| place.to_owned());
-        self.are_several |= first != place;
-        is_first
     }
 }
 
