@@ -17,12 +17,6 @@ pub struct ItemVersion {
     pub bytes: usize,
 }
 
-impl ItemVersion {
-    fn terms(&self, policy: &IndexingPolicy) -> IndexTerms {
-        IndexTerms::new(&self.item, policy)
-    }
-}
-
 /// The surroundings of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteScope {
@@ -48,8 +42,8 @@ pub fn replace(
     policy: &IndexingPolicy,
     within: WriteScope,
 ) -> f64 {
-    let before = old.terms(policy);
-    let after = new.terms(policy);
+    let before = IndexTerms::new(&old.item, policy);
+    let after = IndexTerms::new(&new.item, policy);
     let removal = match within {
         WriteScope::Request => rates::write(old.bytes),
         WriteScope::Transaction => 0.0,

@@ -54,12 +54,11 @@ impl SqlToken<'_> {
         let mut path = String::new();
         while !rest.is_empty() {
             let name;
-            (name, rest) = match rest.strip_prefix("[\"") {
-                Some(quoted) => quoted.split_once("\"]")?,
-                None => {
-                    let plain = rest.strip_prefix('.')?;
-                    plain.split_at(plain.find(['.', '[']).unwrap_or(plain.len()))
-                }
+            (name, rest) = if let Some(quoted) = rest.strip_prefix("[\"") {
+                quoted.split_once("\"]")?
+            } else {
+                let plain = rest.strip_prefix('.')?;
+                plain.split_at(plain.find(['.', '[']).unwrap_or(plain.len()))
             };
             path = format!("{path}/{}", Value::from(name));
         }

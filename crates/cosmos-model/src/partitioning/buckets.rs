@@ -69,13 +69,6 @@ mod tests {
         assert_eq!(names, ["21", "60", "24", "56", "48", "43"]);
     }
 
-    #[test]
-    fn there_is_at_least_one_bucket() {
-        assert_eq!(Buckets::new(0), None);
-        assert_eq!(buckets(1).bucket("anything"), "0");
-        assert_eq!(buckets(u32::MAX).names().next_back().as_deref(), Some("4294967294"));
-    }
-
     /// The guide's hash of 100 ids a bucket is even, too, but only within one process.
     #[test]
     fn ids_in_sequence_are_spread_evenly() {

@@ -67,26 +67,20 @@ mod tests {
 
     use super::*;
 
+    /// Ordinary parts read as in the guide. Its join gives all lists of `a`, `b` and `c` here one key.
     #[test]
-    fn ordinary_parts_read_as_in_the_guide() {
-        assert_eq!(join(["reuters", "2026-11"]), "reuters_2026-11");
-        assert_eq!(join(["zone-1", "camera", "2026-11"]), "zone-1_camera_2026-11");
-    }
-
-    /// The guide's join gives all of these one key.
-    #[test]
-    fn parts_with_the_separator_are_not_mistaken_for_others() {
-        assert_eq!(join(["a_b", "c"]), "a~1b_c");
-        assert_eq!(join(["a", "b_c"]), "a_b~1c");
-        assert_eq!(join(["a", "b", "c"]), "a_b_c");
-        assert_eq!(join(["a_b_c"]), "a~1b~1c");
-    }
-
-    #[test]
-    fn empty_parts_count() {
-        assert_eq!(join([]), "~");
-        assert_eq!(join([""]), "");
-        assert_eq!(join(["", ""]), "_");
+    fn each_list_of_parts_has_its_key() {
+        for (parts, key) in [
+            (&["reuters", "2026-11"][..], "reuters_2026-11"),
+            (&["a_b", "c"], "a~1b_c"),
+            (&["a", "b_c"], "a_b~1c"),
+            (&["a", "b", "c"], "a_b_c"),
+            (&[], "~"),
+            (&[""], ""),
+            (&["", ""], "_"),
+        ] {
+            assert_eq!(join(parts.iter().copied()), key);
+        }
     }
 
     #[test]

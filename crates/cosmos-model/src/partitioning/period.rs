@@ -9,7 +9,7 @@
 //! 31 December 9999, and holds it. An [`OffsetDateTime`] can be up to 26 hours beyond the ends, by
 //! its offset. Such a moment belongs to the first or the last period.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, ops::Range, str::FromStr};
 
 use thiserror::Error;
 use time::{
@@ -17,15 +17,12 @@ use time::{
     macros::format_description,
 };
 
-mod range;
 #[cfg(test)]
 mod tests;
 
-pub use range::Periods;
-
 /// The length of a [`Period`].
 ///
-/// `Display` writes its name, such as `month`, and [`FromStr`] parses the name.
+/// `Display` writes its name, such as `month`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Granularity {
     /// A calendar day, such as `2026-11-22`.
@@ -51,6 +48,13 @@ pub struct Period {
     granularity: Granularity,
 }
 
+/// The periods that hold a moment of a range, oldest first; `rev` gives them newest first.
+#[derive(Clone, Debug)]
+pub struct Periods {
+    /// The oldest and the newest of the remaining periods.
+    rest: Option<(Period, Period)>,
+}
+
 /// The error of a text that is the key of no [`Period`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
@@ -58,14 +62,14 @@ pub struct Period {
 )]
 pub struct ParsePeriodError;
 
-/// The error of a text that names no [`Granularity`].
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("not a granularity: write day, week, month, quarter or year")]
-pub struct ParseGranularityError;
-
 impl Granularity {
     /// All granularities, from short to long.
     pub const ALL: [Self; 5] = [Self::Day, Self::Week, Self::Month, Self::Quarter, Self::Year];
+
+    /// Returns the granularity with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|granularity| granularity.name() == name)
+    }
 
     fn name(self) -> &'static str {
         match self {
@@ -87,6 +91,22 @@ impl Granularity {
         self.period_of(date)
     }
 
+    /// Returns the periods that hold a moment of `range`, oldest first; none when it is empty.
+    ///
+    /// The end of the range is exclusive: a range that ends with a month does not visit the next.
+    pub fn periods(self, range: Range<OffsetDateTime>) -> Periods {
+        if range.is_empty() {
+            return Periods { rest: None };
+        }
+        let oldest = self.period(range.start);
+        let end = self.period(range.end);
+        let newest = match end.previous() {
+            Some(previous) if range.end <= end.start() => previous,
+            _ => end,
+        };
+        Periods { rest: Some((oldest, newest)) }
+    }
+
     /// Returns the period that contains a date.
     fn period_of(self, date: Date) -> Period {
         let first_of = |month| Date::from_calendar_date(date.year(), month, 1);
@@ -97,12 +117,7 @@ impl Granularity {
                 Date::from_iso_week_date(year, week, Weekday::Monday)
             }
             Self::Month => first_of(date.month()),
-            Self::Quarter => first_of(match u8::from(date.month()) {
-                1..=3 => Month::January,
-                4..=6 => Month::April,
-                7..=9 => Month::July,
-                _ => Month::October,
-            }),
+            Self::Quarter => first_of(date.month().nth_prev((u8::from(date.month()) - 1) % 3)),
             Self::Year => first_of(Month::January),
         };
         // Each first day is representable: the first year begins on a Monday.
@@ -147,20 +162,27 @@ impl Period {
     }
 }
 
-impl fmt::Display for Granularity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+impl Iterator for Periods {
+    type Item = Period;
+
+    fn next(&mut self) -> Option<Period> {
+        let (oldest, newest) = self.rest?;
+        self.rest = oldest.next().map(|second| (second, newest)).filter(|_| oldest < newest);
+        Some(oldest)
     }
 }
 
-impl FromStr for Granularity {
-    type Err = ParseGranularityError;
+impl DoubleEndedIterator for Periods {
+    fn next_back(&mut self) -> Option<Period> {
+        let (oldest, newest) = self.rest?;
+        self.rest = newest.previous().map(|last| (oldest, last)).filter(|_| oldest < newest);
+        Some(newest)
+    }
+}
 
-    fn from_str(name: &str) -> Result<Self, ParseGranularityError> {
-        Self::ALL
-            .into_iter()
-            .find(|granularity| granularity.name() == name)
-            .ok_or(ParseGranularityError)
+impl fmt::Display for Granularity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -168,13 +190,9 @@ impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let day = self.first_day;
         let month = u8::from(day.month());
-        let (year, week) = match self.granularity {
-            Granularity::Week => {
-                let (year, week, _) = day.to_iso_week_date();
-                (year, week)
-            }
-            _ => (day.year(), 0),
-        };
+        let (iso_year, week, _) = day.to_iso_week_date();
+        let is_week = self.granularity == Granularity::Week;
+        let year = if is_week { iso_year } else { day.year() };
         let sign = if year < 0 { "-" } else { "" };
         write!(f, "{sign}{:04}", year.unsigned_abs())?;
         match self.granularity {

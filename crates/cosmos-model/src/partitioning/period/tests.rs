@@ -49,14 +49,6 @@ fn a_week_does_not_end_with_the_year() {
 }
 
 #[test]
-fn a_granularity_has_one_name_everywhere() {
-    for granularity in Granularity::ALL {
-        assert_eq!(granularity.to_string().parse(), Ok(granularity));
-    }
-    assert_eq!("Month".parse::<Granularity>(), Err(ParseGranularityError));
-}
-
-#[test]
 fn other_texts_than_keys_are_refused() {
     let texts = "|-|26|2026-|2026-1|2026-00|2026-13|2026-+1|+026|2026-Q0|2026-Q5|2026-Q04|2026-Q255|\
                  2026-W00|2026-W1|2025-W53|2026-w47|2026-02-29|2026-11-22T|2026-11-|-0000|10000| 2026|\

@@ -48,7 +48,7 @@ impl KeyClass {
             word.to_owned()
         };
         let is_by = word(&mut rest) == "by";
-        let granularity: Granularity = word(&mut rest).parse().map_err(|_| error())?;
+        let granularity = Granularity::from_name(&word(&mut rest)).ok_or_else(error)?;
         if !is_by || word(&mut rest) != "where" {
             return Err(error());
         }

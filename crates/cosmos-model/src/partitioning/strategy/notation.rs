@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::{KeyPart, KeyStrategy, StrategyError, class::KeyClass};
-use crate::partitioning::{buckets::Buckets, path::PropertyPath};
+use crate::partitioning::{buckets::Buckets, path::PropertyPath, period::Granularity};
 
 impl FromStr for KeyStrategy {
     type Err = StrategyError;
@@ -38,7 +38,7 @@ fn part(path: PropertyPath, words: &str) -> Result<KeyPart, StrategyError> {
     let error = || StrategyError::Words(words.trim().to_owned());
     match *words.split_whitespace().collect::<Vec<_>>() {
         [] => Ok(KeyPart::Value(path)),
-        ["by", granularity] => Ok(KeyPart::Period(path, granularity.parse().map_err(|_| error())?)),
+        ["by", name] => Ok(KeyPart::Period(path, Granularity::from_name(name).ok_or_else(error)?)),
         ["in", n, "bucket" | "buckets"] => {
             let buckets = n.parse().ok().and_then(Buckets::new).ok_or_else(error)?;
             Ok(KeyPart::Bucket(path, buckets))

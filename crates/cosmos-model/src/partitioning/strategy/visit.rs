@@ -41,12 +41,7 @@ pub(super) fn visit(levels: &[Vec<KeyPart>], filter: &Filter) -> FilterVisit {
     let mut keys = vec![Key::default()];
     for (n_levels, level) in levels.iter().enumerate() {
         match values(level, filter, MAX_VISITED_KEYS / keys.len().max(1)) {
-            Some(values) => {
-                keys = keys
-                    .iter()
-                    .flat_map(|key| values.iter().map(|value| key.with(value.clone())))
-                    .collect();
-            }
+            Some(values) => keys = each_with_each(&keys, &values, Key::with),
             None if n_levels == 0 => return FilterVisit::All,
             None => return FilterVisit::Prefixes(keys),
         }
@@ -71,20 +66,14 @@ fn values(level: &[KeyPart], filter: &Filter, most: usize) -> Option<Vec<KeyValu
     if n_combinations > most {
         return None;
     }
-    let mut combinations = vec![Vec::new()];
-    for texts in &texts {
-        combinations = combinations
-            .iter()
-            .flat_map(|before| {
-                texts.iter().map(move |text| {
-                    let mut combination = before.clone();
-                    combination.push(text.clone());
-                    combination
-                })
-            })
-            .collect();
-    }
-    Some(combinations.iter().map(|texts: &Vec<_>| joined(texts)).collect())
+    let with = |before: &Vec<_>, text| [before.as_slice(), &[text]].concat();
+    let combinations =
+        texts.iter().fold(vec![Vec::new()], |before, texts| each_with_each(&before, texts, with));
+    Some(combinations.iter().map(|texts| joined(texts)).collect())
+}
+
+fn each_with_each<A, B: Clone>(starts: &[A], ends: &[B], with: impl Fn(&A, B) -> A) -> Vec<A> {
+    starts.iter().flat_map(|start| ends.iter().map(|end| with(start, end.clone()))).collect()
 }
 
 impl KeyPart {
