@@ -5,13 +5,12 @@
 //! the largest share of one partition.
 
 use cosmos_model::charges::policy::IndexingPolicy;
-use cosmos_model::partitioning::{KeyPart, KeyStrategy};
+use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
 
 use crate::{report::CandidateReport, request::RequestKind, traffic::TrafficSummary};
 
 mod alternatives;
-mod certainty;
 mod change;
 mod container;
 mod explanation;
@@ -22,11 +21,11 @@ mod sections;
 mod unique;
 
 use alternatives::SecondCopy;
-use certainty::RankCertainty;
 use change::KeyChange;
 pub use container::ContainerDefinition;
 pub use indexes::IndexedQuery;
 use load::ContainerLoad;
+use rank::RankCertainty;
 pub use rank::{RankedCandidate, rank};
 pub(crate) use sections::finding_line;
 pub(crate) use unique::UniqueProperties;
@@ -79,7 +78,7 @@ impl Advice {
     ) -> Option<Self> {
         let ranked = rank(reports);
         let best = ranked.first()?;
-        let estimates = &best.report.estimates;
+        let report = &best.report;
         let copies = ranked.iter().map(|standing| &standing.report).chain(others);
         let copies: Vec<&CandidateReport> = copies.collect();
         let mut unknown = best.report.unknown.clone();
@@ -93,23 +92,23 @@ impl Advice {
         }
         let AdviceQuestion { requests, items_in_container: items, .. } = question;
         let strategy = best.strategy();
-        let alternatives = alternatives::alternatives(estimates, &copies, requests);
+        let alternatives = alternatives::alternatives(report, &copies, requests);
         let certainty = RankCertainty::new(best, halves);
         let unique = question.unique.iter().map(|unique| unique.plan(strategy, requests));
         let unique: Vec<_> = unique.collect();
         let keys: Vec<_> = unique.iter().filter_map(|plan| plan.unique_key.clone()).collect();
         let container = ContainerDefinition::new(&question.container, strategy, requests, &keys);
-        let is_current = |one: &&RankedCandidate| Some(one.strategy()) == question.current.as_ref();
-        let current = ranked.iter().skip(1).find(is_current);
+        let current = find(&ranked, question.current.as_ref());
         Some(Self {
-            items: estimates.items,
-            bytes: estimates.bytes,
-            why: explanation::why(&ranked, &alternatives, certainty.as_ref(), question),
+            items: report.items,
+            bytes: report.bytes,
+            why: explanation::why(&ranked, &alternatives, certainty.as_ref(), current),
             certainty,
             alternatives,
             change: current
+                .filter(|current| current.place > 1)
                 .map(|current| KeyChange::new(current, best, &container, requests, *items)),
-            load: ContainerLoad::new(estimates, requests, *items),
+            load: ContainerLoad::new(report, requests, *items),
             unique,
             container,
             unknown,
@@ -125,7 +124,7 @@ impl Advice {
     }
 
     pub(crate) fn current(&self) -> Option<&RankedCandidate> {
-        self.ranked.iter().find(|standing| Some(standing.strategy()) == self.current.as_ref())
+        find(&self.ranked, self.current.as_ref())
     }
 
     pub(crate) fn warns_of_current(&self) -> bool {
@@ -133,24 +132,11 @@ impl Advice {
     }
 }
 
-fn complexity(strategy: &KeyStrategy) -> usize {
-    let level = |level: &Vec<KeyPart>| {
-        let parts: usize =
-            level.iter().map(|part| if matches!(part, KeyPart::Value(_)) { 1 } else { 2 }).sum();
-        parts + usize::from(!matches!(level[..], [KeyPart::Value(_)]))
-    };
-    strategy.levels().iter().map(level).sum()
-}
-
-impl RankedCandidate {
-    /// Returns the complexity of the key as a word: the guide's column "Complexity".
-    pub(crate) fn complexity(&self) -> &'static str {
-        match complexity(self.strategy()) {
-            0 | 1 => "simple",
-            2 => "medium",
-            _ => "complex",
-        }
-    }
+fn find<'a>(
+    ranked: &'a [RankedCandidate],
+    key: Option<&KeyStrategy>,
+) -> Option<&'a RankedCandidate> {
+    ranked.iter().find(|standing| Some(standing.strategy()) == key)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use cosmos_model::partitioning::{KeyStrategy, KeyValue, moment::moment, path::Pr
 use rayon::prelude::*;
 use serde_json::Value;
 
-use crate::{options::ValidationOptions, request::RequestKind, sample::SampleItem, sketch::hash};
+use crate::{ValidationOptions, request::RequestKind, sample::SampleItem, sketch::hash};
 
 pub(crate) mod candidate;
 pub(crate) mod request;

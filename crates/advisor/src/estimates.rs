@@ -17,30 +17,87 @@
 //!    not name its key must first find the item by a query.
 
 use cosmos_model::charges::MAX_MODEL_ERROR;
+use cosmos_model::partitioning::path::PropertyPath;
+use rayon::prelude::*;
 
 use crate::{
-    counts::{candidate::CandidateCounts, request::RequestCounts},
-    limits::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
-    population::Population,
-    report::{CandidateEstimates, EstimatedNumber, RequestEstimates},
-    request::RequestOperation,
+    ValidationOptions,
+    checks::{PARTITION_REQUEST_UNITS, PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
+    counts::{
+        SampleCounts,
+        candidate::CandidateCounts,
+        request::{MatchedItems, RequestCounts},
+    },
+    population::{Population, SampleDraw},
+    report::{CandidateReport, EstimatedNumber, RequestEstimates},
+    request::{RequestOperation, TransactionStep},
     words::float,
 };
 
 mod cost;
 mod hotness;
 mod load;
-pub(crate) mod model;
 mod risks;
 
 use cost::{CostBasis, RequestVisits, prefix_bytes};
 use load::PartitionLoads;
-use model::ContainerModel;
 
-pub(crate) fn estimate(
-    candidate: &CandidateCounts,
-    model: &ContainerModel<'_>,
-) -> CandidateEstimates {
+/// The model of the container, which is the same for all candidates: its requests, its size, and the draw of the
+/// sample.
+#[derive(Debug)]
+pub(crate) struct ContainerModel<'a> {
+    pub(crate) kinds: Vec<(&'a RequestCounts, MatchedItems)>,
+    pub(crate) options: &'a ValidationOptions,
+    pub(crate) time: &'a PropertyPath,
+    pub(crate) n_items: f64,
+    pub(crate) draw: SampleDraw,
+}
+
+impl<'a> ContainerModel<'a> {
+    pub(crate) fn new(counts: &'a SampleCounts) -> Self {
+        let SampleCounts { kinds, options, time, .. } = counts;
+        let in_sample = float(counts.n_items);
+        let n_items = options.items_in_container.map_or(in_sample, float).max(in_sample);
+        let scale = if in_sample > 0.0 { n_items / in_sample } else { 1.0 };
+        let draw = SampleDraw { scale, whole_keys: options.whole_keys.is_some() };
+        let matches: Vec<_> = kinds.par_iter().map(|kind| kind.matches(draw)).collect();
+        let kinds = kinds.iter().zip(matches).collect();
+        Self { kinds, options, time, n_items, draw }
+    }
+
+    /// Returns the sum of `of` over the requests a day; over one of each kind where no frequency is known.
+    pub(crate) fn sum(
+        &self,
+        costs: &[RequestEstimates],
+        of: impl Fn(&RequestCounts, &RequestEstimates) -> f64,
+    ) -> f64 {
+        let any = costs.iter().any(|cost| cost.per_day.is_some());
+        let of_kind = |((kind, _), cost): (&(&RequestCounts, _), &RequestEstimates)| {
+            of(kind, cost) * if any { cost.per_day.unwrap_or(0.0) } else { 1.0 }
+        };
+        self.kinds.iter().zip(costs).map(of_kind).sum()
+    }
+
+    /// Returns the growth of the container in items a day, where it is known: creates less deletes.
+    pub(crate) fn items_per_day(&self) -> Option<f64> {
+        let change = |step: &TransactionStep| match step.operation {
+            RequestOperation::Create => f64::from(step.items),
+            RequestOperation::Delete => -f64::from(step.items),
+            _ => 0.0,
+        };
+        let kinds = self.kinds.iter().filter_map(|(kind, _)| {
+            let changes = kind.steps.iter().map(change);
+            let creates = changes.clone().any(|change| change > 0.0);
+            Some((creates, changes.sum::<f64>() * kind.request.per_day()?))
+        });
+        // Deletes alone do not tell the growth.
+        let sum = kinds.reduce(|(a, sum), (b, change)| (a || b, sum + change));
+        let stated = sum.filter(|(grows, _)| *grows).map(|(_, sum)| sum.max(0.0));
+        self.options.items_per_day.or(stated)
+    }
+}
+
+pub(crate) fn estimate(candidate: &CandidateCounts, model: &ContainerModel<'_>) -> CandidateReport {
     let partitions = Population::new(&candidate.partitions, model.draw);
     let times = hotness::times(candidate, model.time);
     let hotness = hotness::hotness(candidate, times.as_ref());
@@ -50,7 +107,7 @@ pub(crate) fn estimate(
     let is_read_or_change =
         |kind: &RequestCounts, _: &_| kind.request.operation != RequestOperation::Create;
     let value = per_day(&requests);
-    let mut estimates = CandidateEstimates {
+    let mut estimates = CandidateReport {
         strategy: candidate.strategy.clone(),
         items: candidate.n_items,
         bytes: candidate.bytes,
@@ -60,6 +117,8 @@ pub(crate) fn estimate(
         by_request_units: load.by_request_units(),
         growth: load.growth(),
         risks: Vec::new(),
+        findings: Vec::new(),
+        unknown: Vec::new(),
         request_units_per_day: EstimatedNumber {
             value,
             exact: false,
@@ -81,7 +140,7 @@ pub(crate) fn estimate(
 /// Returns the number of physical partitions, and the costs of the requests in them.
 fn costs(
     candidate: &CandidateCounts,
-    partitions: &Population<'_, ()>,
+    partitions: &Population<'_>,
     peak: Option<f64>,
     model: &ContainerModel<'_>,
 ) -> (f64, Vec<RequestEstimates>) {

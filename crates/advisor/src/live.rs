@@ -1,24 +1,33 @@
 //! A live container, and a random sample of it.
 
-use std::num::NonZeroU32;
+use std::{env, num::NonZeroU32, sync::Arc};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
+use azure_core::credentials::TokenCredential;
 use azure_data_cosmos::{
-    ContainerClient, FeedScope, Query,
+    AccountEndpoint, AccountReference, ContainerClient, CosmosClient, FeedScope, Query,
+    RoutingStrategy,
     feed::QueryPageIterator,
     options::{
         FeedOptions, MaxItemCountHint, OperationOptions, PriorityLevel, QueryOptions,
-        ThroughputControlOptionsBuilder,
+        ThroughputControlOptionsBuilder, UserAgentSuffix,
     },
 };
+use azure_identity::{DeveloperToolsCredential, ManagedIdentityCredential};
 use cosmos_model::partitioning::KeyStrategy;
 use serde_json::value::RawValue;
 
-mod connection;
 mod draw;
 mod endings;
 
 pub(crate) use draw::{DrawnSample, MIN_REQUEST_UNITS};
+
+const USER_AGENT: &str = "tributary-partition";
+
+const FORMAT: &str = "--cosmos takes AccountEndpoint=https://…;AccountKey=…; or the URL of an account, which is \
+                      then reached with the identity that is signed in";
+const NO_IDENTITY: &str =
+    "no identity is signed in: run `az login`, or give a connection string with a key";
 
 const UNREACHABLE: &str = "the account cannot be reached";
 
@@ -31,7 +40,7 @@ impl LiveContainer {
     /// Connects to an account by a connection string with a key, or by its URL with an identity: that of the app in
     /// Azure, and of the signed-in developer elsewhere. Looks the container up and reads its key.
     pub(crate) async fn open(account: &str, database: &str, id: &str) -> anyhow::Result<Self> {
-        let cosmos = connection::connect(account).await?;
+        let cosmos = connect(account).await?;
         let found = |error: azure_data_cosmos::CosmosError| {
             if error.status().is_not_found() {
                 anyhow!("there is no container `{id}` in the database `{database}`")
@@ -68,5 +77,59 @@ impl LiveContainer {
             QueryOptions::default().with_operation_options(operation).with_feed_options(feed);
         let scope = FeedScope::full_container();
         Ok(self.client.query_items(query, scope, Some(options)).await?.into_pages())
+    }
+}
+
+async fn connect(cosmos: &str) -> anyhow::Result<CosmosClient> {
+    let account = account(cosmos.trim())?;
+    let mut builder = CosmosClient::builder();
+    if let Ok(suffix) = UserAgentSuffix::try_from(USER_AGENT) {
+        builder = builder.with_user_agent_suffix(suffix);
+    }
+    let client = builder.build(account, RoutingStrategy::PreferredRegions(Vec::new())).await;
+    client.context(UNREACHABLE)
+}
+
+fn account(text: &str) -> anyhow::Result<AccountReference> {
+    let part = |wanted: &str| {
+        let parts = text.split(';').filter_map(|part| part.split_once('='));
+        let mut found = parts.filter(|(name, _)| name.trim().eq_ignore_ascii_case(wanted));
+        found.next().map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty())
+    };
+    let url = part("AccountEndpoint");
+    let endpoint: AccountEndpoint =
+        url.as_deref().unwrap_or(text).parse().map_err(|_| anyhow!(FORMAT))?;
+    ensure!(matches!(endpoint.url().scheme(), "https" | "http"), FORMAT);
+    Ok(match part("AccountKey").filter(|_| url.is_some()) {
+        Some(key) => AccountReference::with_authentication_key(endpoint, key),
+        None => AccountReference::with_credential(endpoint, identity()?),
+    })
+}
+
+fn identity() -> anyhow::Result<Arc<dyn TokenCredential>> {
+    // App Service and Functions set the variable where an app has an identity.
+    if env::var_os("IDENTITY_ENDPOINT").is_some() {
+        return Ok(ManagedIdentityCredential::new(None).map_err(|_| anyhow!(NO_IDENTITY))?);
+    }
+    Ok(DeveloperToolsCredential::new(None).map_err(|_| anyhow!(NO_IDENTITY))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_string_or_a_url_names_an_account() {
+        for good in [
+            "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5Cg==;",
+            " accountkey=a2V5Cg==; ACCOUNTENDPOINT=https://a.documents.azure.com:443/ ",
+        ] {
+            assert!(account(good).is_ok(), "{good}");
+        }
+        for bad in ["", "AccountKey=sesame", "ftp://a/", "AccountEndpoint=sesame;AccountKey=sesame"]
+        {
+            let message = account(bad).unwrap_err().to_string();
+            assert!(message.contains("--cosmos takes") && !message.contains("sesame"), "{message}");
+        }
     }
 }

@@ -13,18 +13,16 @@ use crate::{
     SampleCounts,
     advice::finding_line,
     checks::{
-        ALERTS_SOURCE, CROSS_PARTITION_QUERIES, HOT_PARTITION, HOT_SHARE, LARGE_PARTITION,
-        LARGE_PARTITION_BYTES, LOW_CARDINALITY, MAX_CROSS_PARTITION_SHARE, SKEWED_GINI,
+        CROSS_PARTITION_QUERIES, GB, HOT_PARTITION, LARGE_PARTITION, LOW_CARDINALITY,
+        SKEWED_REQUESTS,
     },
     findings,
-    limits::GB,
     output::{Block, Section, Table},
     report::{EstimatedNumber, Finding, Severity},
+    sketch::KeyRow,
     traffic::PartitionUse,
     words::{bytes, float, percent, thousands, whole},
 };
-
-pub(crate) const SKEWED_REQUESTS: &str = "skewed-requests";
 
 /// The number of partitions below which a Gini coefficient says little, and the number of queries below which
 /// a share of them says little. The alerts of Tributary's `infra/` have the same bounds.
@@ -95,51 +93,46 @@ impl PartitionMetrics {
         measured: Option<PartitionUse>,
     ) -> Option<Self> {
         counts.options.items_in_container = items_in_container;
-        let mut items = findings::reports(&counts).pop()?;
-        let is_sample = items_in_container.is_some_and(|all| all > items.estimates.items);
+        let mut report = findings::reports(&counts).pop()?;
+        let is_sample = items_in_container.is_some_and(|all| all > report.items);
         if is_sample {
             // A sample has fewer keys than the container.
-            items.findings.retain(|finding| finding.code != LOW_CARDINALITY);
+            report.findings.retain(|finding| finding.code != LOW_CARDINALITY.code);
         }
-        let estimates = items.estimates;
-        let items_in_container = items_in_container.unwrap_or(estimates.items);
-        let scale = float(items_in_container) / float(estimates.items.max(1));
-        let all_bytes = float(estimates.bytes) * scale;
+        let items_in_container = items_in_container.unwrap_or(report.items);
+        let scale = float(items_in_container) / float(report.items.max(1));
+        let all_bytes = float(report.bytes) * scale;
         let told = measured.iter().flat_map(|measured| &measured.sizes);
         let told = told.map(|(key, bytes)| (key, *bytes, true));
-        let of_sample = estimates.by_bytes.top.iter();
+        let of_sample = report.by_bytes.top.iter();
         let of_sample = of_sample.map(|top| (&top.key, top.share * all_bytes, false));
         let mut seen = HashSet::new();
         let sizes = told.chain(of_sample).filter(|(key, ..)| seen.insert(*key));
-        let mut largest_partitions: Vec<_> = sizes
-            .map(|(key, bytes, of_store)| PartitionSize {
-                key: key.clone(),
-                bytes,
-                is_of_the_store: of_store,
-            })
-            .collect();
+        let sizes = sizes.map(|(key, bytes, is_of_the_store)| PartitionSize {
+            key: key.clone(),
+            bytes,
+            is_of_the_store,
+        });
+        let mut largest_partitions: Vec<_> = sizes.collect();
         largest_partitions.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
         largest_partitions.truncate(MAX_LISTED_PARTITIONS);
         let of_queries = measured.as_ref().filter(|measured| measured.queries > 0.0);
         let mut metrics = Self {
-            partition_key: estimates.strategy,
-            items: estimates.items,
+            partition_key: report.strategy,
+            items: report.items,
             items_in_container,
-            partitions: estimates.cardinality,
-            average_partition_size: estimates.by_bytes.mean,
+            partitions: report.cardinality,
+            average_partition_size: report.by_bytes.mean,
             largest_partitions,
-            hot_partitions: measured
-                .as_ref()
-                .map(|m| hot_partitions(&counts, m))
-                .unwrap_or_default(),
+            hot_partitions: measured.iter().flat_map(|m| hot_partitions(&counts, m)).collect(),
             cross_partition_query_rate: of_queries.map(|m| m.cross_partition_queries / m.queries),
             skew: PartitionSkew {
-                items: estimates.by_items.gini,
-                bytes: estimates.by_bytes.gini,
+                items: report.by_items.gini,
+                bytes: report.by_bytes.gini,
                 request_units: measured.as_ref().and_then(|measured| measured.gini),
             },
             measured,
-            findings: items.findings,
+            findings: report.findings,
             unknown: Vec::new(),
         };
         metrics.check();
@@ -154,43 +147,35 @@ impl PartitionMetrics {
         let measured = self.measured.clone().unwrap_or_default();
         let has_load = measured.request_units > MIN_SHARE_REQUEST_UNITS;
         let large = self.largest_partitions.first().filter(|large| large.is_of_the_store);
-        let large = large.map(|PartitionSize { key, bytes, .. }| {
-            let sentence = format!(
-                "{key} holds {:.1} GB, and at 20 GB the store refuses writes to it. A hierarchical key splits it further.",
-                bytes / GB
-            );
-            (*bytes, sentence)
+        let large = large.map(|large| {
+            let what = format!("{} holds {:.1} GB", large.key, large.bytes / GB);
+            let then = "and at 20 GB the store refuses writes to it. A hierarchical key splits it further.";
+            (large.bytes, format!("{what}, {then}"))
         });
         let hot = self.hot_partitions.first().filter(|_| has_load && measured.partitions > 1.0);
         let hot = hot.map(|hot| {
-            let sentence = format!(
-                "{} takes {} of the request units. Spread it over suffixes, cache what is read, or \
-                 choose a key that splits it.",
-                hot.label(),
-                percent(hot.share)
-            );
-            (hot.share, sentence)
+            let what = format!("{} takes {} of the request units", hot.label(), percent(hot.share));
+            let then =
+                "Spread it over suffixes, cache what is read, or choose a key that splits it.";
+            (hot.share, format!("{what}. {then}"))
         });
         let rate = self.cross_partition_query_rate;
         let crossing = rate.filter(|_| measured.queries >= MIN_RATE_QUERIES).map(|rate| {
-            let rate_text = percent(rate);
-            let sentence =
+            let what =
                 "of the queries name no partition key, so each asks all physical partitions.";
-            (rate, format!("{rate_text} {sentence}"))
+            (rate, format!("{} {what}", percent(rate)))
         });
         let is_told = has_load && measured.partitions >= MIN_SKEW_PARTITIONS;
         let skewed = self.skew.request_units.filter(|_| is_told);
-        let few = || "A few logical partitions take most of the request units.".to_owned();
-        for (code, threshold, found) in [
-            (LARGE_PARTITION, LARGE_PARTITION_BYTES, large),
-            (HOT_PARTITION, HOT_SHARE, hot),
-            (CROSS_PARTITION_QUERIES, MAX_CROSS_PARTITION_SHARE, crossing),
-            (SKEWED_REQUESTS, SKEWED_GINI, skewed.map(|gini| (gini, few()))),
+        let few = "A few logical partitions take most of the request units.";
+        for (check, found) in [
+            (LARGE_PARTITION, large),
+            (HOT_PARTITION, hot),
+            (CROSS_PARTITION_QUERIES, crossing),
+            (SKEWED_REQUESTS, skewed.map(|gini| (gini, few.to_owned()))),
         ] {
-            let found = found.filter(|(measured, _)| *measured > threshold);
-            self.findings.extend(found.map(|(measured, sentence)| {
-                Finding::new(code, [threshold, measured], ALERTS_SOURCE, sentence)
-            }));
+            let found = found.filter(|(measured, _)| *measured > check.threshold);
+            self.findings.extend(found.map(|(measured, said)| check.finding(measured, said)));
         }
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         if self.items < self.items_in_container {
@@ -266,15 +251,16 @@ impl HotPartition {
 }
 
 fn hot_partitions(counts: &SampleCounts, measured: &PartitionUse) -> Vec<HotPartition> {
-    let keys = counts.candidates.iter().flat_map(|candidate| candidate.partitions.rows());
-    let keys: Vec<_> = keys.map(|row| row.key).collect();
+    let rows = counts.candidates.iter().flat_map(|candidate| candidate.partitions.rows());
+    let rows: Vec<_> = rows.collect();
     let behind = |name: &str| {
-        let hash = u64::from_str_radix(name, 16).ok().filter(|_| name.len() == 16)?;
-        let is_behind = |key: &&cosmos_model::partitioning::Key| match key.values() {
-            [KeyValue::Text(text)] => XxHash64::oneshot(0, text.as_bytes()) == hash,
+        let is_behind = |row: &&KeyRow<'_>| match row.key.values() {
+            [KeyValue::Text(text)] => {
+                format!("{:016x}", XxHash64::oneshot(0, text.as_bytes())) == name
+            }
             _ => false,
         };
-        keys.iter().copied().find(is_behind).map(ToString::to_string)
+        rows.iter().find(is_behind).map(|row| row.key.to_string())
     };
     let hot = measured.hottest.iter().map(|(name, units)| HotPartition {
         name: name.clone(),

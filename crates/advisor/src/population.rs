@@ -22,17 +22,17 @@ pub(crate) struct SampleDraw {
 }
 
 #[derive(Debug)]
-pub(crate) struct Population<'a, S> {
+pub(crate) struct Population<'a> {
     /// A row for each group of the sample, as large as those behind it are on average.
-    pub(crate) groups: Vec<KeyGroup<'a, S>>,
+    pub(crate) groups: Vec<KeyGroup<'a>>,
     pub(crate) cardinality: EstimatedNumber,
     pub(crate) sizes: GroupSizes,
 }
 
 #[derive(Debug)]
-pub(crate) struct KeyGroup<'a, S> {
+pub(crate) struct KeyGroup<'a> {
     /// The items and bytes of a group in the container, and the number of groups that it stands for.
-    pub(crate) row: KeyRow<'a, S>,
+    pub(crate) row: KeyRow<'a>,
     /// The number of groups of the container behind this one of the sample.
     pub(crate) behind: f64,
     /// The bytes in the container behind those of the sample, in any group.
@@ -43,8 +43,8 @@ pub(crate) struct KeyGroup<'a, S> {
     pub(crate) items_of_a_unit: f64,
 }
 
-impl<'a, S: Default> Population<'a, S> {
-    pub(crate) fn new(tally: &'a KeyCounts<S>, draw: SampleDraw) -> Self {
+impl<'a> Population<'a> {
+    pub(crate) fn new(tally: &'a KeyCounts, draw: SampleDraw) -> Self {
         let scale = draw.scale;
         let groups = tally.rows().into_iter().map(|row| KeyGroup::new(row, draw));
         let mut groups: Vec<_> = groups.collect();
@@ -69,8 +69,8 @@ impl<'a, S: Default> Population<'a, S> {
     }
 }
 
-impl<'a, S> KeyGroup<'a, S> {
-    fn new(row: KeyRow<'a, S>, draw: SampleDraw) -> Self {
+impl<'a> KeyGroup<'a> {
+    fn new(row: KeyRow<'a>, draw: SampleDraw) -> Self {
         let drawn_items = row.items;
         let units = if draw.whole_keys { row.clusters } else { row.items }.max(1.0);
         let items_of_a_unit = row.items / units;

@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 use cosmos_model::partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 
 use crate::{
+    ValidationOptions,
     advice::{RankedCandidate, rank},
     counts::SampleCounts,
     findings,
-    options::ValidationOptions,
     request::RequestKind,
     sample::SampleItem,
 };
@@ -46,12 +46,12 @@ pub(crate) fn propose(
     // Of two candidates with the same partitions and costs, the simpler is first and enough.
     let mut seen = HashSet::new();
     let footprint = |standing: &RankedCandidate| {
-        let estimates = &standing.report.estimates;
-        let numbers = [estimates.cardinality.value, estimates.by_items.largest, standing.score];
-        (family(&estimates.strategy), numbers.map(|n| (n * 1e6).to_bits()))
+        let report = &standing.report;
+        let numbers = [report.cardinality.value, report.by_items.largest, standing.score];
+        (family(&report.strategy), numbers.map(|n| (n * 1e6).to_bits()))
     };
     let ranked = ranked.filter(|standing| seen.insert(footprint(standing)));
-    varied(ranked.map(|standing| standing.report.estimates.strategy))
+    varied(ranked.map(|standing| standing.report.strategy))
 }
 
 /// Returns the guide's kind of a strategy ("Strategy Comparison Matrix"): of one value, of a time, of a value and a

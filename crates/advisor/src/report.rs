@@ -3,10 +3,10 @@
 use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
 
-/// The estimates of a candidate: the effect of its key on the items and requests of the sample.
+/// The report on a candidate: the effect of its key on the items and requests of the sample, and the findings about it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CandidateEstimates {
+pub struct CandidateReport {
     /// The candidate.
     pub strategy: KeyStrategy,
     /// Items of the sample.
@@ -43,21 +43,6 @@ pub struct CandidateEstimates {
     pub keys: KeyDefects,
     /// The costs of the risks of the key, beside its requests.
     pub risks: Vec<KeyRisk>,
-}
-
-impl CandidateEstimates {
-    /// Returns the distribution of the request units; of the items, without requests.
-    pub(crate) fn by_load(&self) -> &Distribution {
-        self.by_request_units.as_ref().unwrap_or(&self.by_items)
-    }
-}
-
-/// The estimates of a candidate and the findings about them.
-#[derive(Clone, Debug, Serialize)]
-pub struct CandidateReport {
-    /// The estimates.
-    #[serde(flatten)]
-    pub estimates: CandidateEstimates,
     /// Anti-patterns and failed checks, the gravest first.
     pub findings: Vec<Finding>,
     /// The limits of the data, as sentences.
@@ -65,6 +50,11 @@ pub struct CandidateReport {
 }
 
 impl CandidateReport {
+    /// Returns the distribution of the request units; of the items, without requests.
+    pub(crate) fn by_load(&self) -> &Distribution {
+        self.by_request_units.as_ref().unwrap_or(&self.by_items)
+    }
+
     /// Returns the codes of all warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &'static str> {
         let warnings = self.findings.iter().filter(|finding| finding.severity == Severity::Warning);
@@ -270,17 +260,6 @@ pub struct Finding {
     pub source: &'static str,
     /// The problem and the remedy, in plain sentences.
     pub sentence: String,
-}
-
-impl Finding {
-    pub(crate) fn new(
-        code: &'static str,
-        [threshold, measured]: [f64; 2],
-        source: &'static str,
-        sentence: String,
-    ) -> Self {
-        Self { code, severity: Severity::Warning, threshold, measured, source, sentence }
-    }
 }
 
 /// The severity of a finding.

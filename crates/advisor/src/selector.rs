@@ -9,16 +9,14 @@ use serde::Serialize;
 
 use crate::output::{Block, Section};
 
-mod architecture;
 mod changes;
 mod characteristics;
 mod decision;
 mod kinds;
 
-pub(crate) use architecture::{ContainerArchitecture, ContainerDecision};
 pub(crate) use changes::AnswerChange;
 pub(crate) use characteristics::DataCharacteristics;
-pub(crate) use decision::KeyDecision;
+pub(crate) use decision::{ContainerArchitecture, ContainerDecision, KeyDecision};
 pub(crate) use kinds::{GuideStatement, StrategyKind};
 
 use kinds::StatementRule;
@@ -38,7 +36,7 @@ pub(crate) struct StrategySelection {
 }
 
 pub(crate) fn select(characteristics: &DataCharacteristics) -> StrategySelection {
-    let key = decision::decide(characteristics);
+    let key = decision::key(characteristics);
     let (_, to_use, to_avoid, trade_offs) = key.kind.guide();
     let statements = |rules: &[StatementRule]| {
         let statement =
@@ -46,7 +44,7 @@ pub(crate) fn select(characteristics: &DataCharacteristics) -> StrategySelection
         rules.iter().map(statement).collect()
     };
     StrategySelection {
-        containers: architecture::decide(characteristics),
+        containers: decision::containers(characteristics),
         when_to_use: statements(to_use),
         when_to_avoid: statements(to_avoid),
         trade_offs,

@@ -28,8 +28,10 @@ use twox_hash::XxHash64;
 use crate::{report::EstimatedNumber, words::float};
 
 mod sampled;
+mod slots;
 
 pub(crate) use sampled::UniformSample;
+pub(crate) use slots::{TimeSlots, slot_seconds};
 
 pub(crate) const MAX_EXACT_KEYS: usize = 1 << LG_EXACT_KEYS;
 const LG_EXACT_KEYS: u8 = 14;
@@ -48,15 +50,15 @@ const MAX_FREQUENT_KEYS: usize = 2_000;
 const EXTRA_ITEM_BYTES: u64 = 1_024;
 
 #[derive(Debug)]
-pub(crate) struct KeyCounts<S: Default> {
-    kept: TupleSketch<CountPolicy<S>>,
+pub(crate) struct KeyCounts {
+    kept: TupleSketch<CountPolicy>,
     frequent: Option<FrequentKeys>,
     items: u64,
     bytes: u64,
 }
 
 #[derive(Clone, Debug, Default)]
-struct KeyCount<S> {
+struct KeyCount {
     key: Key,
     hash: u64,
     items: u64,
@@ -64,17 +66,17 @@ struct KeyCount<S> {
     /// The cluster of its first item, and the number of items in others.
     cluster: u32,
     elsewhere: u64,
-    more: S,
+    slots: TimeSlots,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct KeyRow<'a, S> {
+pub(crate) struct KeyRow<'a> {
     pub(crate) key: &'a Key,
     pub(crate) hash: u64,
     pub(crate) items: f64,
     pub(crate) bytes: f64,
-    /// The additional counts. `None` for a key that only the sketch of frequent items has.
-    pub(crate) more: Option<&'a S>,
+    /// Its items by time. `None` for a key that only the sketch of frequent items has.
+    pub(crate) slots: Option<&'a TimeSlots>,
     /// The number of keys that this row stands for.
     pub(crate) keys: f64,
     /// The number of clusters of its items, estimated from the part in the cluster of the first.
@@ -84,52 +86,53 @@ pub(crate) struct KeyRow<'a, S> {
 /// The keys that are frequent, by their hash, and the sketch that finds them.
 #[derive(Debug)]
 struct FrequentKeys {
-    found: HashMap<u64, KeyCount<()>>,
+    found: HashMap<u64, KeyCount>,
     sizes: FrequentItemsSketch<u64>,
 }
 
 /// The policy that updates a summary by the function that comes with the key.
 #[derive(Debug)]
-struct CountPolicy<S>(std::marker::PhantomData<S>);
+struct CountPolicy;
 
-impl<S: Default> SummaryPolicy for CountPolicy<S> {
-    type Summary = KeyCount<S>;
+impl SummaryPolicy for CountPolicy {
+    type Summary = KeyCount;
 
-    fn create(&self) -> KeyCount<S> {
+    fn create(&self) -> KeyCount {
         KeyCount::default()
     }
 }
 
-impl<S: Default, F: FnOnce(&mut KeyCount<S>)> SummaryUpdatePolicy<F> for CountPolicy<S> {
-    fn update(&self, summary: &mut KeyCount<S>, update: F) {
+impl<F: FnOnce(&mut KeyCount)> SummaryUpdatePolicy<F> for CountPolicy {
+    fn update(&self, summary: &mut KeyCount, update: F) {
         update(summary);
     }
 }
 
-impl<S: Default> KeyCounts<S> {
+impl KeyCounts {
     pub(crate) fn new() -> Self {
-        let builder =
-            TupleSketchBuilder::new(CountPolicy(std::marker::PhantomData)).lg_k(LG_EXACT_KEYS);
+        let builder = TupleSketchBuilder::new(CountPolicy).lg_k(LG_EXACT_KEYS);
         #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
         let kept = builder.build().expect("a size between 5 and 26");
         Self { kept, frequent: None, items: 0, bytes: 0 }
     }
 
-    /// Counts an item under the key with this hash. `more` updates the additional counts, `key` makes the key
-    /// where it must be kept, and items that were drawn together share a `cluster`.
+    /// Counts an item under the key with this hash, and in the `slot` of its time, if any, while the newest slot is
+    /// `newest`. `key` makes the key where it must be kept, and items that were drawn together share a `cluster`.
     pub(crate) fn add(
         &mut self,
         hash: u64,
         key: impl Fn() -> Key,
         bytes: u64,
         cluster: u32,
-        more: impl FnOnce(&mut S),
+        slot: Option<(i64, i64)>,
     ) {
         self.items += 1;
         self.bytes += bytes;
-        self.kept.update(hash, |counts: &mut KeyCount<S>| {
+        self.kept.update(hash, |counts: &mut KeyCount| {
             counts.count(hash, &key, bytes, cluster);
-            more(&mut counts.more);
+            if let Some((slot, newest)) = slot {
+                counts.slots.add(slot, newest);
+            }
         });
         let bound = frequent(self.whole());
         let Some(FrequentKeys { found, sizes }) = &mut self.frequent else {
@@ -148,8 +151,8 @@ impl<S: Default> KeyCounts<S> {
             // Its items are taken to be as large as this one.
             let items = size / size_of(1, bytes);
             let bytes = size.saturating_sub(items * EXTRA_ITEM_BYTES);
-            let (key, more, elsewhere) = (key(), (), 0);
-            found.insert(hash, KeyCount { key, hash, items, bytes, cluster, elsewhere, more });
+            let count = KeyCount { key: key(), hash, items, bytes, cluster, ..KeyCount::default() };
+            found.insert(hash, count);
         }
         if found.len() > MAX_FREQUENT_KEYS {
             found.retain(|hash, counts| {
@@ -178,7 +181,7 @@ impl<S: Default> KeyCounts<S> {
             let counts = entry.summary();
             let size = size_of(counts.items, counts.bytes);
             if size > frequent(whole) {
-                found.insert(counts.hash, counts.without_more());
+                found.insert(counts.hash, counts.clone());
             } else {
                 sizes.update_with_count(counts.hash, size);
             }
@@ -195,9 +198,9 @@ impl<S: Default> KeyCounts<S> {
         }
     }
 
-    pub(crate) fn rows(&self) -> Vec<KeyRow<'_, S>> {
+    pub(crate) fn rows(&self) -> Vec<KeyRow<'_>> {
         let frequent = self.frequent.as_ref().filter(|_| self.kept.is_estimation_mode());
-        let mut frequent: HashMap<u64, &KeyCount<_>> = frequent
+        let mut frequent: HashMap<u64, &KeyCount> = frequent
             .into_iter()
             .flat_map(|frequent| &frequent.found)
             .map(|(hash, counts)| (*hash, counts))
@@ -208,7 +211,7 @@ impl<S: Default> KeyCounts<S> {
             let counts = entry.summary();
             let is_frequent = frequent.remove(&counts.hash).is_some();
             let keys = if is_frequent { 1.0 } else { keys_of_a_row };
-            rows.push(counts.row(Some(&counts.more), keys));
+            rows.push(counts.row(Some(&counts.slots), keys));
         }
         rows.extend(frequent.into_values().map(|counts| counts.row(None, 1.0)));
         rows
@@ -223,7 +226,7 @@ fn size_of(items: u64, bytes: u64) -> u64 {
     bytes + items * EXTRA_ITEM_BYTES
 }
 
-impl<S> KeyCount<S> {
+impl KeyCount {
     fn count(&mut self, hash: u64, key: impl Fn() -> Key, bytes: u64, cluster: u32) {
         if self.key.values().is_empty() {
             (self.hash, self.key) = (hash, key());
@@ -234,18 +237,13 @@ impl<S> KeyCount<S> {
         self.bytes += bytes;
     }
 
-    fn without_more(&self) -> KeyCount<()> {
-        let Self { hash, items, bytes, cluster, elsewhere, .. } = *self;
-        KeyCount { key: self.key.clone(), hash, items, bytes, cluster, elsewhere, more: () }
-    }
-
-    fn row<'a, T>(&'a self, more: Option<&'a T>, keys: f64) -> KeyRow<'a, T> {
+    fn row<'a>(&'a self, slots: Option<&'a TimeSlots>, keys: f64) -> KeyRow<'a> {
         let items = float(self.items);
         let here = self.items.saturating_sub(self.elsewhere).max(1);
         let clusters =
             if self.elsewhere == 0 { 1.0 } else { (items / float(here)).round().max(2.0) };
         let bytes = float(self.bytes);
-        KeyRow { key: &self.key, hash: self.hash, items, bytes, more, keys, clusters }
+        KeyRow { key: &self.key, hash: self.hash, items, bytes, slots, keys, clusters }
     }
 }
 

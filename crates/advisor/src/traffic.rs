@@ -9,28 +9,28 @@
 
 use std::{collections::BTreeSet, io::BufRead};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
 use time::{Date, OffsetDateTime, Time};
 
 use crate::{
-    checks::{HOT_SHARE, LARGE_PARTITION_BYTES},
-    limits::GB,
+    checks::{GB, HOT_PARTITION, LARGE_PARTITION},
+    distribution,
     output::{Block, Section},
     request::{RequestFrequency, RequestKind},
     words::{counted, float, percent},
 };
 
 mod kinds;
-mod partitions;
 mod queries;
 mod rows;
 mod tables;
 
-pub(crate) use partitions::PartitionUse;
 use rows::TrafficRow;
 use tables::TrafficTables;
+
+const MAX_HOT_PARTITIONS: usize = 10;
 
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
@@ -51,6 +51,28 @@ pub(crate) struct TrafficSummary {
     /// Sentences about hot and large logical partitions of the current key, about throttling, and about the
     /// limits of the rows.
     pub(crate) notes: Vec<String>,
+}
+
+/// The measured use of the logical partitions of a container. Where both have a number, that of the diagnostic tables
+/// counts and not that of the handler's lines: the tables know all clients of the account.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PartitionUse {
+    pub(crate) request_units: f64,
+    /// Used logical partitions; by the handler's lines, the most of a minute.
+    pub(crate) partitions: f64,
+    /// The Gini coefficient of the request units of the partitions.
+    pub(crate) gini: Option<f64>,
+    pub(crate) queries: f64,
+    /// Queries of several partitions.
+    pub(crate) cross_partition_queries: f64,
+    pub(crate) throttled: f64,
+    #[serde(skip)]
+    pub(crate) hottest: Vec<(String, f64)>,
+    #[serde(skip)]
+    pub(crate) sizes: Vec<(String, f64)>,
+    #[serde(skip)]
+    pub(crate) unknown: Vec<String>,
 }
 
 impl TrafficSummary {
@@ -139,7 +161,7 @@ impl Traffic {
         let measured = self.partition_use().unwrap_or_default();
         if let Some((key, most)) = measured.hottest.first() {
             let share = most / measured.request_units;
-            let hot = if share > HOT_SHARE {
+            let hot = if share > HOT_PARTITION.threshold {
                 " That is a hot partition: the guide's alert is at 80 %."
             } else {
                 ""
@@ -150,7 +172,7 @@ impl Traffic {
             ));
         }
         if let Some((key, size)) = measured.sizes.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
-            let alert = if *size > LARGE_PARTITION_BYTES {
+            let alert = if *size > LARGE_PARTITION.threshold {
                 " The guide's alert is at 15 GB, and a logical partition ends at 20 GB."
             } else {
                 ""
@@ -172,6 +194,53 @@ impl Traffic {
             );
         }
         Ok(TrafficSummary { rows: self.rows, days: self.days()?, notes })
+    }
+
+    pub(crate) fn partition_use(&self) -> anyhow::Result<PartitionUse> {
+        let TrafficTables { keys, sizes, handler, throttled, .. } = &self.tables;
+        let (queries, cross_partition_queries) = self.tables.crossing_queries();
+        ensure!(
+            !keys.is_empty() || !sizes.is_empty() || handler.request_units > 0.0 || queries > 0.0,
+            "no row tells of the container `{}`: neither a line of the handler nor a row of \
+             CDBPartitionKeyRUConsumption, CDBPartitionKeyStatistics or CDBQueryRuntimeStatistics",
+            self.container.as_deref().unwrap_or_default()
+        );
+        let by_tables = !keys.is_empty();
+        let (loads, request_units, partitions, gini) = if by_tables {
+            let gini = distribution::gini(keys.values().map(|units| (*units, 1.0)));
+            (keys, self.tables.request_units_of_keys, float(keys.len() as u64), Some(gini))
+        } else {
+            (&handler.by_partition, handler.request_units, handler.partitions, handler.gini())
+        };
+        let hottest = loads.iter().map(|(name, units)| (name.clone(), *units));
+        let mut hottest: Vec<_> = hottest.collect();
+        hottest.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        hottest.truncate(MAX_HOT_PARTITIONS);
+        let unknown = [
+            (
+                self.tables.is_bounded,
+                "There are more logical partitions or queries than are counted one by one.",
+            ),
+            (
+                !by_tables && handler.request_units > 0.0,
+                "The handler tells the ten hottest partitions of each minute and only of its own requests: shares \
+                 are lower bounds.",
+            ),
+            (loads.is_empty(), "Nothing tells the request units of partitions."),
+            (queries == 0.0, "Nothing tells of queries."),
+        ];
+        let unknown = unknown.into_iter().filter(|(holds, _)| *holds);
+        Ok(PartitionUse {
+            request_units,
+            partitions,
+            gini,
+            queries,
+            cross_partition_queries,
+            throttled: *throttled,
+            hottest,
+            sizes: sizes.iter().map(|(key, kb)| (key.clone(), kb * 1_024.0)).collect(),
+            unknown: unknown.map(|(_, sentence)| sentence.to_owned()).collect(),
+        })
     }
 
     /// Returns the days of the rows: the number of different days, where rows stand for days or for more than

@@ -80,8 +80,7 @@ impl Example {
         let (queries, commands): (Vec<_>, Vec<_>) = kinds.iter().zip(ways).partition(is_query);
         for (kind, way) in queries.into_iter().chain(commands) {
             let seen = self.seen(world, &items, kind, way).await;
-            let said =
-                report.estimates.requests.iter().find(|said| said.kind == kind.kind).unwrap();
+            let said = report.requests.iter().find(|said| said.kind == kind.kind).unwrap();
             let said =
                 Cost { physical: said.physical_partitions, request_units: said.request_units };
             let is_near = |said: f64, seen: f64| (said - seen).abs() <= ERROR * seen;

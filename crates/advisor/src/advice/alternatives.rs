@@ -13,7 +13,7 @@ use crate::{
         CHANGING_KEY, HOT_PARTITION, INVALID_KEY, LARGE_PARTITION, LOW_CARDINALITY,
         THROUGHPUT_LIMIT,
     },
-    report::{CandidateEstimates, CandidateReport, RequestEstimates},
+    report::{CandidateReport, RequestEstimates},
     request::RequestKind,
     words::size,
 };
@@ -62,16 +62,18 @@ impl SecondCopy {
 }
 
 pub(super) fn alternatives(
-    best: &CandidateEstimates,
+    best: &CandidateReport,
     copies: &[&CandidateReport],
     requests: &[RequestKind],
 ) -> Vec<SecondCopy> {
-    let misfits = best.requests.iter().zip(requests).filter(|(estimates, request)| {
-        request.operation.is_read() && !estimates.names.is_one_place()
-    });
+    let misfits = best
+        .requests
+        .iter()
+        .zip(requests)
+        .filter(|(costs, request)| request.operation.is_read() && !costs.names.is_one_place());
     let copy_for = |misfit: &RequestEstimates| {
         let fits = copies.iter().filter_map(|copy| {
-            let request = copy.estimates.requests.iter().find(|other| other.kind == misfit.kind)?;
+            let request = copy.requests.iter().find(|other| other.kind == misfit.kind)?;
             let most = misfit.request_units * MAX_COPY_COST_SHARE;
             (request.request_units <= most).then_some((*copy, request.request_units))
         });
@@ -79,7 +81,7 @@ pub(super) fn alternatives(
         // to write.
         let (copy, then) = fits.min_by(|(a, of_a), (b, of_b)| {
             let by_writes = || {
-                let [a, b] = [a, b].map(|copy| writes(&copy.estimates, requests).0);
+                let [a, b] = [a, b].map(|copy| writes(copy, requests).0);
                 a.total_cmp(&b)
             };
             let by_limits = limits(a).len().cmp(&limits(b).len());
@@ -87,11 +89,11 @@ pub(super) fn alternatives(
         })?;
         Some(SecondCopy {
             request: misfit.kind.clone(),
-            strategy: copy.estimates.strategy.clone(),
+            strategy: copy.strategy.clone(),
             now: misfit.request_units,
             then,
             per_day: misfit.per_day?,
-            upkeep: upkeep(&copy.estimates, requests),
+            upkeep: upkeep(copy, requests),
             limits: limits(copy),
         })
     };
@@ -104,7 +106,7 @@ pub(super) fn alternatives(
 /// Returns the warnings about the distribution of a copy. A copy has other requests, so the warnings about
 /// requests are left out.
 fn limits(copy: &CandidateReport) -> Vec<&'static str> {
-    let codes = [
+    let checks = [
         HOT_PARTITION,
         LOW_CARDINALITY,
         LARGE_PARTITION,
@@ -112,10 +114,10 @@ fn limits(copy: &CandidateReport) -> Vec<&'static str> {
         INVALID_KEY,
         CHANGING_KEY,
     ];
-    copy.warnings().filter(|code| codes.contains(code)).collect()
+    copy.warnings().filter(|code| checks.iter().any(|check| check.code == *code)).collect()
 }
 
-fn upkeep(copy: &CandidateEstimates, requests: &[RequestKind]) -> Option<CopyUpkeep> {
+fn upkeep(copy: &CandidateReport, requests: &[RequestKind]) -> Option<CopyUpkeep> {
     let (request_units, n_writes) = writes(copy, requests);
     let item = copy.by_bytes.mean.max(0.0) / copy.by_items.mean.max(1.0);
     let read = rates::read(size(item));
@@ -125,8 +127,8 @@ fn upkeep(copy: &CandidateEstimates, requests: &[RequestKind]) -> Option<CopyUpk
     })
 }
 
-fn writes(estimates: &CandidateEstimates, requests: &[RequestKind]) -> (f64, f64) {
-    let writes = estimates.requests.iter().zip(requests);
+fn writes(report: &CandidateReport, requests: &[RequestKind]) -> (f64, f64) {
+    let writes = report.requests.iter().zip(requests);
     let writes = writes.filter(|(_, request)| !request.operation.is_read());
     writes.fold((0.0, 0.0), |(request_units, n), (write, _)| {
         let units = write.request_units_per_day.unwrap_or_default();

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{ContainerDefinition, RankedCandidate};
 use crate::{
-    limits::{PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
+    checks::{PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     request::{RequestKind, RequestOperation},
     words::{about, counted, float, size},
 };
@@ -37,12 +37,12 @@ impl KeyChange {
         requests: &[RequestKind],
         items: Option<u64>,
     ) -> Self {
-        let estimates = &best.report.estimates;
-        let in_sample = float(estimates.items).max(1.0);
+        let report = &best.report;
+        let in_sample = float(report.items).max(1.0);
         let items = items.map_or(in_sample, float);
-        let bytes = float(estimates.bytes) / in_sample;
+        let bytes = float(report.bytes) / in_sample;
         let read_one = LOADED_ITEM_RU + bytes / 1_024.0 * (LOADED_KB_RU + RETURNED_KB_RU);
-        let mut creates = estimates.requests.iter().zip(requests);
+        let mut creates = report.requests.iter().zip(requests);
         let create = creates.find(|(_, request)| request.operation == RequestOperation::Create);
         let write_one =
             create.map_or_else(|| written(bytes, container), |(request, _)| request.request_units);
@@ -50,7 +50,7 @@ impl KeyChange {
         let saves = saves.filter(|_| requests.iter().any(|request| request.frequency.is_some()));
         Self {
             from: current.strategy().clone(),
-            to: estimates.strategy.clone(),
+            to: report.strategy.clone(),
             items,
             read: items * read_one,
             write: items * write_one,

@@ -1,9 +1,9 @@
 //! The reasons for the first place, in plain sentences.
 
-use super::{AdviceQuestion, RankCertainty, RankedCandidate, SAME_COST_FACTOR, SecondCopy};
+use super::{RankCertainty, RankedCandidate, SAME_COST_FACTOR, SecondCopy};
 use crate::{
-    checks::{MAX_CROSS_PARTITION_SHARE, MIN_ALIGNED_SHARE},
-    report::{CandidateEstimates, KeyRisk},
+    checks::{CROSS_PARTITION_QUERIES, NOT_ALIGNED},
+    report::{CandidateReport, KeyRisk},
     words::{about, counted, float, percent, thousands, whole},
 };
 
@@ -16,22 +16,22 @@ pub(super) fn why(
     ranked: &[RankedCandidate],
     alternatives: &[SecondCopy],
     certainty: Option<&RankCertainty>,
-    question: &AdviceQuestion,
+    current: Option<&RankedCandidate>,
 ) -> Vec<String> {
     let Some((best, others)) = ranked.split_first() else { return Vec::new() };
-    let estimates = &best.report.estimates;
+    let report = &best.report;
     let mut why: Vec<String> = no_key(ranked, alternatives).into_iter().collect();
     why.push(headline(best, ranked.len()));
     if let Some(certainty) = certainty {
         let position = if certainty.cheaper.is_some() { 0 } else { why.len() };
-        why.insert(position, certainty.sentence(&estimates.strategy));
+        why.insert(position, certainty.sentence(&report.strategy));
     }
     why.extend(risks(best));
-    why.push(partitions(estimates));
-    why.extend(growth(estimates));
-    why.extend(times(estimates));
-    why.extend(alignment(estimates));
-    if estimates.physical_partitions <= 1.0 && !estimates.requests.is_empty() {
+    why.push(partitions(report));
+    why.extend(growth(report));
+    why.extend(times(report));
+    why.extend(alignment(report));
+    if report.physical_partitions <= 1.0 && !report.requests.is_empty() {
         why.push(
             "The container has one physical partition at this size: there, a query that does not name the key \
              costs little more than one that does. --items-in-container says what a larger one would cost."
@@ -39,8 +39,7 @@ pub(super) fn why(
         );
     }
     why.extend(others.first().map(|next| compared(best, next, "The next")));
-    let of_current = ranked.iter().find(|one| Some(one.strategy()) == question.current.as_ref());
-    why.extend(of_current.map(|current| match current.place {
+    why.extend(current.map(|current| match current.place {
         1 => format!("{} is the key that the container has: keep it.", current.strategy()),
         n => compared(best, current, &format!("The key that the container has (number {n} here)")),
     }));
@@ -48,11 +47,10 @@ pub(super) fn why(
 }
 
 fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
-    let estimates = &best.report.estimates;
+    let report = &best.report;
     let costs = match best.request_units {
-        Some(units) if estimates.requests.iter().any(|r| r.per_day.is_some()) => {
-            let [low, high] =
-                [estimates.request_units_per_day.low, estimates.request_units_per_day.high];
+        Some(units) if report.requests.iter().any(|r| r.per_day.is_some()) => {
+            let [low, high] = [report.request_units_per_day.low, report.request_units_per_day.high];
             format!(
                 "its requests take about {} RU a day (between {} and {})",
                 about(units),
@@ -83,29 +81,29 @@ fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
 fn risks(best: &RankedCandidate) -> Option<String> {
     let request_units = best.request_units.filter(|units| *units > 0.0)?;
     let share = |risk: &KeyRisk| risk.request_units / request_units;
-    let told = best.report.estimates.risks.iter().filter(|risk| share(risk) > MIN_TOLD_RISK);
+    let told = best.report.risks.iter().filter(|risk| share(risk) > MIN_TOLD_RISK);
     let told: Vec<_> = told.map(|risk| format!("{} {}", risk.code, percent(share(risk)))).collect();
     let all = percent(best.score / request_units - 1.0);
     (!told.is_empty()).then(|| format!("Its risks count as {all} more: {}.", told.join(", ")))
 }
 
-fn partitions(estimates: &CandidateEstimates) -> String {
-    let about = if estimates.cardinality.exact { "" } else { "about " };
-    let largest = estimates.by_items.top.first();
+fn partitions(report: &CandidateReport) -> String {
+    let about = if report.cardinality.exact { "" } else { "about " };
+    let largest = report.by_items.top.first();
     let largest = largest.map_or_else(String::new, |top| {
         format!(" The largest, {}, has {} of the items.", top.key, percent(top.share))
     });
-    let mean = estimates.by_items.mean;
+    let mean = report.by_items.mean;
     format!(
         "By the {} items of the sample, there are {about}{}, with {} items each on average.{largest}",
-        thousands(estimates.items),
-        counted(estimates.cardinality.value, "logical partition"),
+        thousands(report.items),
+        counted(report.cardinality.value, "logical partition"),
         if mean < 10.0 { format!("{mean:.1}") } else { whole(mean) },
     )
 }
 
-fn growth(estimates: &CandidateEstimates) -> Option<String> {
-    let growth = &estimates.growth;
+fn growth(report: &CandidateReport) -> Option<String> {
+    let growth = &report.growth;
     let items = growth.items_per_day.filter(|items| *items > 0.0)?;
     let limits = [(growth.days_to_20_gb, "20 GB"), (growth.days_to_10_000_ru, "10,000 RU/s")];
     let reached = limits.into_iter().filter_map(|(days, limit)| {
@@ -129,8 +127,8 @@ fn growth(estimates: &CandidateEstimates) -> Option<String> {
     Some(format!("With {} new items a day, {largest}.", about(items)))
 }
 
-fn times(estimates: &CandidateEstimates) -> Option<String> {
-    let times = estimates.times.as_ref().filter(|times| times.are_of_creation)?;
+fn times(report: &CandidateReport) -> Option<String> {
+    let times = report.times.as_ref().filter(|times| times.are_of_creation)?;
     let left_out = match times.left_out {
         0 => String::new(),
         n => format!(" {} with other times left out.", counted(float(n), "item")),
@@ -141,17 +139,17 @@ fn times(estimates: &CandidateEstimates) -> Option<String> {
     ))
 }
 
-fn alignment(estimates: &CandidateEstimates) -> Option<String> {
-    let misfits = estimates.requests.iter().filter(|request| !request.names.is_one_place());
+fn alignment(report: &CandidateReport) -> Option<String> {
+    let misfits = report.requests.iter().filter(|request| !request.names.is_one_place());
     let misfits: Vec<_> = misfits.map(|request| format!("\"{}\"", request.kind)).collect();
     let rest = match misfits.as_slice() {
         [] => String::new(),
         [one] => format!(" {one} does not."),
         several => format!(" {} do not.", several.join(", ")),
     };
-    let has_levels = estimates.strategy.levels().len() > 1;
+    let has_levels = report.strategy.levels().len() > 1;
     let or_levels = if has_levels { ", or the first levels of the key" } else { "" };
-    let share = percent(estimates.aligned?);
+    let share = percent(report.aligned?);
     Some(format!("{share} of the requests name one logical partition{or_levels}.{rest}"))
 }
 
@@ -173,7 +171,7 @@ fn compared(best: &RankedCandidate, other: &RankedCandidate, name: &str) -> Stri
         }
         Some(_) => "takes about the same request units".to_owned(),
         None => {
-            let largest = other.report.estimates.by_bytes.largest;
+            let largest = other.report.by_bytes.largest;
             format!("has {} of the bytes in its largest partition", percent(largest))
         }
     };
@@ -194,7 +192,7 @@ fn compared(best: &RankedCandidate, other: &RankedCandidate, name: &str) -> Stri
 /// them keeps each transaction in one logical partition, and most requests and queries name it. In one
 /// physical partition any key does.
 fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<String> {
-    let best = &ranked.first()?.report.estimates;
+    let best = &ranked.first()?.report;
     if ranked.iter().all(|standing| !standing.works) {
         let spans = best.requests.iter().filter(|request| request.transaction_fits == Some(false));
         let spans: Vec<_> = spans.map(|request| format!("\"{}\"", request.kind)).collect();
@@ -205,10 +203,10 @@ fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<Str
         ));
     }
     let fits = |standing: &RankedCandidate| {
-        let estimates = &standing.report.estimates;
+        let report = &standing.report;
         standing.works
-            && estimates.aligned.is_none_or(|share| share >= MIN_ALIGNED_SHARE)
-            && estimates.cross_partition.is_none_or(|share| share <= MAX_CROSS_PARTITION_SHARE)
+            && report.aligned.is_none_or(|share| share >= NOT_ALIGNED.threshold)
+            && report.cross_partition.is_none_or(|share| share <= CROSS_PARTITION_QUERIES.threshold)
     };
     if best.physical_partitions <= 1.0 || ranked.iter().any(fits) {
         return None;

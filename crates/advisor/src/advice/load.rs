@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    limits::SECONDS_OF_A_DAY,
-    report::CandidateEstimates,
+    checks::SECONDS_OF_A_DAY,
+    report::CandidateReport,
     request::RequestKind,
     words::{about, bytes, count, counted, float, percent, size},
 };
@@ -32,23 +32,23 @@ pub(crate) struct ContainerLoad {
 impl ContainerLoad {
     /// Returns the load, or `None` where no frequency is known.
     pub(super) fn new(
-        estimates: &CandidateEstimates,
+        report: &CandidateReport,
         requests: &[RequestKind],
         items_in_container: Option<u64>,
     ) -> Option<Self> {
-        estimates.by_request_units.as_ref()?;
+        report.by_request_units.as_ref()?;
         let of = |is_read: bool| -> f64 {
-            let kinds = estimates.requests.iter().zip(requests);
+            let kinds = report.requests.iter().zip(requests);
             let kinds = kinds.filter(|(_, request)| request.operation.is_read() == is_read);
             kinds.filter_map(|(costs, _)| costs.request_units_per_day).sum()
         };
-        let items = items_in_container.unwrap_or(estimates.items);
+        let items = items_in_container.unwrap_or(report.items);
         Some(Self {
             reads: of(true),
             writes: of(false),
-            bytes: float(estimates.bytes) / float(estimates.items.max(1)) * float(items),
-            partitions: estimates.physical_partitions,
-            shares: shares(estimates),
+            bytes: float(report.bytes) / float(report.items.max(1)) * float(items),
+            partitions: report.physical_partitions,
+            shares: shares(report),
         })
     }
 
@@ -71,11 +71,11 @@ impl ContainerLoad {
     }
 }
 
-fn shares(estimates: &CandidateEstimates) -> Vec<f64> {
-    let n_partitions = estimates.physical_partitions.max(1.0);
+fn shares(report: &CandidateReport) -> Vec<f64> {
+    let n_partitions = report.physical_partitions.max(1.0);
     let mut of_top: Vec<(u64, f64)> = Vec::new();
     let mut rest = 1.0;
-    for top in estimates.by_request_units.iter().flat_map(|load| &load.top) {
+    for top in report.by_request_units.iter().flat_map(|load| &load.top) {
         let partition = count((place(&top.key) * n_partitions).floor());
         rest -= top.share;
         match of_top.iter_mut().find(|(other, _)| *other == partition) {

@@ -1,13 +1,18 @@
 //! The ranking of the candidates.
+//!
+//! The certainty of the first key of a sample: two halves of the sample rank the keys, too.
+//!
+//! An item is in a half by a hash of its id; where whole keys were drawn, all items of a key are in the same
+//! half. The sample decides unless a mistake would be dear: in a half, another key costs less by a quarter and
+//! more, which is the error of the estimates.
 
-use cosmos_model::partitioning::KeyStrategy;
+use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 use serde::Serialize;
 
-use super::{SAME_COST_FACTOR, complexity};
-use crate::{
-    report::{CandidateEstimates, CandidateReport},
-    words::float,
-};
+use super::SAME_COST_FACTOR;
+use crate::{report::CandidateReport, words::float};
+
+const MISTAKE_FACTOR: f64 = 4.0 / 3.0;
 
 /// A candidate in the ranking.
 #[derive(Clone, Debug, Serialize)]
@@ -54,7 +59,7 @@ pub fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
 
 impl RankedCandidate {
     fn new(report: CandidateReport) -> Self {
-        let CandidateEstimates { requests, risks, request_units_per_day, .. } = &report.estimates;
+        let CandidateReport { requests, risks, request_units_per_day, .. } = &report;
         let each = || requests.iter().map(|request| request.request_units).sum();
         let request_units = if requests.iter().any(|request| request.per_day.is_some()) {
             Some(request_units_per_day.value)
@@ -74,7 +79,7 @@ impl RankedCandidate {
 
     /// Returns the largest share of one partition where there are no requests, otherwise 0.
     fn share(&self) -> f64 {
-        if self.request_units.is_some() { 0.0 } else { self.report.estimates.by_bytes.largest }
+        if self.request_units.is_some() { 0.0 } else { self.report.by_bytes.largest }
     }
 
     fn costs_the_same(&self, dearer: &Self) -> bool {
@@ -84,10 +89,9 @@ impl RankedCandidate {
     }
 
     fn simpler(&self, other: &Self) -> std::cmp::Ordering {
-        let aligned = |standing: &Self| standing.report.estimates.aligned.unwrap_or(0.0);
-        let complexity = |standing: &Self| complexity(standing.strategy());
-        complexity(self)
-            .cmp(&complexity(other))
+        let aligned = |standing: &Self| standing.report.aligned.unwrap_or(0.0);
+        self.n_parts()
+            .cmp(&other.n_parts())
             .then(self.warnings().len().cmp(&other.warnings().len()))
             .then(self.share().total_cmp(&other.share()))
             .then(aligned(other).total_cmp(&aligned(self)))
@@ -95,13 +99,76 @@ impl RankedCandidate {
             .then_with(|| self.strategy().to_string().cmp(&other.strategy().to_string()))
     }
 
+    /// Returns the parts of the key, where all but values and all computed levels count twice.
+    fn n_parts(&self) -> usize {
+        let is_value = |part: &KeyPart| matches!(part, KeyPart::Value(_));
+        let level = |level: &Vec<KeyPart>| {
+            let parts: usize = level.iter().map(|part| if is_value(part) { 1 } else { 2 }).sum();
+            if parts == 1 { 1 } else { parts + 1 }
+        };
+        self.strategy().levels().iter().map(level).sum()
+    }
+
+    /// Returns the complexity of the key as a word: the guide's column "Complexity".
+    pub(crate) fn complexity(&self) -> &'static str {
+        match self.n_parts() {
+            0 | 1 => "simple",
+            2 => "medium",
+            _ => "complex",
+        }
+    }
+
     /// Returns the key.
     pub fn strategy(&self) -> &KeyStrategy {
-        &self.report.estimates.strategy
+        &self.report.strategy
     }
 
     /// Returns the codes of all warnings.
     pub fn warnings(&self) -> Vec<&'static str> {
         self.report.warnings().collect()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RankCertainty {
+    /// The first key of each half.
+    pub(crate) first: Vec<KeyStrategy>,
+    /// A key that costs less by a quarter and more in a half.
+    pub(crate) cheaper: Option<KeyStrategy>,
+}
+
+impl RankCertainty {
+    /// Returns the certainty, or `None` without halves or requests.
+    pub(super) fn new(best: &RankedCandidate, halves: &[Vec<CandidateReport>]) -> Option<Self> {
+        best.request_units?;
+        let mut certainty = Self { first: Vec::new(), cheaper: None };
+        for half in halves {
+            let mut ranked = rank(half.clone());
+            ranked.retain(|standing| standing.works == best.works);
+            let first = ranked.first().filter(|first| first.report.items > 0)?;
+            certainty.first.push(first.strategy().clone());
+            let of_best = ranked.iter().find(|other| other.strategy() == best.strategy())?.score;
+            let least = ranked.iter().min_by(|a, b| a.score.total_cmp(&b.score))?;
+            if of_best > least.score * MISTAKE_FACTOR {
+                certainty.cheaper = Some(least.strategy().clone());
+            }
+        }
+        (!halves.is_empty()).then_some(certainty)
+    }
+
+    pub(super) fn sentence(&self, best: &KeyStrategy) -> String {
+        if let Some(cheaper) = &self.cheaper {
+            return format!(
+                "The sample does not decide: in a half of it, {cheaper} costs less than {best} by a quarter and more. \
+                 Draw a larger one, or whole keys of the properties that requests name (--sampled). What follows \
+                 is about the likeliest key."
+            );
+        }
+        match self.first.iter().find(|first| *first != best) {
+            Some(other) => {
+                format!("In a half of the sample {other} is first, by less than a quarter.")
+            }
+            None => "It is first in each half of the sample.".to_owned(),
+        }
     }
 }

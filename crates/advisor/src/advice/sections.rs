@@ -7,7 +7,7 @@ use crate::{
         Block, NONE, Section, Table,
         charts::{self, COLOURS},
     },
-    report::{CandidateEstimates, Finding, NamedLevels, Severity},
+    report::{CandidateReport, Finding, NamedLevels, Severity},
     traffic::TrafficSummary,
     words::{about, percent, whole},
 };
@@ -15,14 +15,14 @@ use crate::{
 impl Advice {
     pub(crate) fn sections(&self) -> Vec<Section> {
         let Some(best) = self.ranked.first() else { return Vec::new() };
-        let estimates = &best.report.estimates;
+        let report = &best.report;
         let strategy = best.strategy();
         let matrix = vec![Block::Table(self.matrix()), Block::Sentences(vec![self.order()])];
         let mut sections = vec![Section::new("", matrix)];
         sections.extend(Section::of_sentences(format!("Why {strategy}"), self.why.clone()));
-        sections.extend(self.pictures(estimates));
-        if !estimates.requests.is_empty() {
-            let blocks = vec![Block::Table(request_table(estimates))];
+        sections.extend(self.pictures(report));
+        if !report.requests.is_empty() {
+            let blocks = vec![Block::Table(request_table(report))];
             sections.push(Section::new(format!("Requests with {strategy}"), blocks));
         }
         let current = self.current().filter(|current| current.place > 1);
@@ -61,27 +61,25 @@ impl Advice {
             "# | KEY | RU A DAY | WITH RISKS | CARDINALITY | DISTRIBUTION | QUERY EFFICIENCY | COMPLEXITY | WARNINGS",
         );
         for standing in &self.ranked {
-            let estimates = &standing.report.estimates;
-            let is_current = self.current.as_ref() == Some(&estimates.strategy);
+            let report = &standing.report;
+            let is_current = self.current.as_ref() == Some(&report.strategy);
             let current = if is_current { " (current)" } else { "" };
-            let of_sample = if estimates.cardinality.exact { "" } else { "about " };
-            let bytes = &estimates.by_bytes;
+            let of_sample = if report.cardinality.exact { "" } else { "about " };
+            let bytes = &report.by_bytes;
             let mut warnings = standing.warnings();
             if !standing.works {
-                warnings.retain(|code| *code != SPANNING_TRANSACTION);
+                warnings.retain(|code| *code != SPANNING_TRANSACTION.code);
                 warnings.insert(0, "does not work: spanning-transaction");
             }
             let missing = || NONE.to_owned();
             table.row([
                 standing.place.to_string(),
-                format!("{}{current}", estimates.strategy),
+                format!("{}{current}", report.strategy),
                 standing.request_units.map_or_else(missing, about),
                 standing.request_units.map_or_else(missing, |_| about(standing.score)),
-                format!("{of_sample}{}", whole(estimates.cardinality.value)),
+                format!("{of_sample}{}", whole(report.cardinality.value)),
                 format!("Gini {:.2}, largest {}", bytes.gini, percent(bytes.largest)),
-                estimates
-                    .aligned
-                    .map_or_else(missing, |share| format!("{} name it", percent(share))),
+                report.aligned.map_or_else(missing, |share| format!("{} name it", percent(share))),
                 standing.complexity().to_owned(),
                 if warnings.is_empty() { missing() } else { warnings.join(", ") },
             ]);
@@ -101,13 +99,13 @@ impl Advice {
     }
 
     /// Returns the costs of the keys, the evenness of the first ones, and the largest partitions.
-    fn pictures(&self, best: &CandidateEstimates) -> impl Iterator<Item = Section> {
+    fn pictures(&self, best: &CandidateReport) -> impl Iterator<Item = Section> {
         let named = |standing: &RankedCandidate| standing.strategy().to_string();
         let costs = self.ranked.iter().filter(|standing| standing.request_units.is_some());
         let costs = costs.map(|one| (named(one), one.score, about(one.score))).collect::<Vec<_>>();
         let curves = self.ranked.iter().take(COLOURS.len());
         let curves: Vec<_> =
-            curves.map(|one| (named(one), &one.report.estimates.by_bytes.curve[..])).collect();
+            curves.map(|one| (named(one), &one.report.by_bytes.curve[..])).collect();
         let top = best.by_load().top.iter();
         let top = top.map(|top| (top.key.clone(), top.share, percent(top.share)));
         let titles = [
@@ -140,13 +138,13 @@ impl Advice {
     }
 }
 
-fn request_table(estimates: &CandidateEstimates) -> Table {
+fn request_table(report: &CandidateReport) -> Table {
     let mut table = Table::new(
         "REQUEST | A DAY | NAMES THE KEY | LOGICAL PARTITIONS | PHYSICAL | ITEMS LOADED | RU EACH | RU A DAY | SHARE",
     );
     let missing = || NONE.to_owned();
-    let total = estimates.request_units_per_day.value;
-    for request in &estimates.requests {
+    let total = report.request_units_per_day.value;
+    for request in &report.requests {
         let a_day = request.request_units_per_day;
         let names = match request.names {
             NamedLevels::Key => "yes",

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Advice, AdviceQuestion, ContainerDefinition, rank};
-use crate::{RequestKind, ValidationOptions, report::CandidateReport, validate};
+use super::ContainerDefinition;
+use crate::RequestKind;
 
 fn definition(strategy: &str, requests: &[Value]) -> ContainerDefinition {
     let requests: Vec<RequestKind> =
@@ -73,35 +73,6 @@ fn each_computed_level_has_a_property_of_its_own() {
     let made_of: Vec<_> =
         definition.computed.iter().map(|computed| computed.made_of.as_str()).collect();
     assert_eq!(made_of, ["/userId+/createdAt by month", "/id in 10 buckets"]);
-}
-
-fn reports(items: &str, candidates: &[&str], requests: &[Value]) -> Vec<CandidateReport> {
-    let candidates = candidates.iter().map(|candidate| candidate.parse().unwrap()).collect();
-    let requests = requests.iter().map(|request| serde_json::from_value(request.clone()).unwrap());
-    validate(items.as_bytes(), requests.collect(), candidates, ValidationOptions::default())
-        .unwrap()
-}
-
-fn items() -> String {
-    let item = |n: u32| format!("{{\"id\": \"{n}\", \"user\": \"user-{}\"}}\n", n % 150);
-    (0..600).map(item).collect()
-}
-
-#[test]
-fn the_simplest_of_equals_and_then_the_one_with_fewer_warnings_is_first() {
-    let query = json!({"kind": "items of a user", "operation": "query", "filters": {"/user": "?"},
-        "frequency": {"perDay": 1000}});
-    let reports = reports(&items(), &["/id", "/user in 200 buckets", "/user"], &[query]);
-    let ranked = rank(reports);
-    let strategies: Vec<_> =
-        ranked.iter().map(|standing| standing.report.estimates.strategy.to_string()).collect();
-    assert_eq!(strategies, ["/user", "/id", "/user in 200 buckets"]);
-    assert_eq!(ranked.iter().map(|standing| standing.place).collect::<Vec<_>>(), [1, 2, 3]);
-}
-
-#[test]
-fn without_candidates_there_is_no_advice() {
-    assert!(Advice::new(Vec::new(), &[], &AdviceQuestion::default()).is_none());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use cosmos_model::charges::policy::IndexingPolicy;
 use cosmos_model::partitioning::KeyStrategy;
 use serde_json::Value;
 
-use super::advise_arguments::AdviseArguments;
+use super::advise::AdviseArguments;
 
 /// Returns the question of the arguments and of the files that they name.
 pub(crate) fn question(arguments: &AdviseArguments) -> anyhow::Result<AdviceQuestion> {

@@ -6,7 +6,6 @@ use std::{io::Write, process::ExitCode};
 use clap::{Parser, Subcommand};
 
 mod advise;
-mod advise_arguments;
 mod input;
 mod monitor;
 mod properties;
@@ -25,7 +24,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum AdvisorCommand {
-    Advise(Box<advise_arguments::AdviseArguments>),
+    Advise(Box<advise::AdviseArguments>),
     Monitor(monitor::MonitorArguments),
     #[cfg(feature = "cosmos")]
     Sample(sample::SampleArguments),

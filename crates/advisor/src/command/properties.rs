@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::advise_arguments::AdviseArguments;
+use super::advise::AdviseArguments;
 use crate::{advice::AdviceQuestion, propose::ItemProfile, sample::SampleItem};
 use anyhow::bail;
 use cosmos_model::partitioning::path::PropertyPath;

@@ -17,9 +17,7 @@ use crate::{
 use anyhow::{Context, bail, ensure};
 use cosmos_model::partitioning::{KeyStrategy, strategy::MAX_KEY_LEVELS};
 
-use super::{
-    advise_arguments::AdviseArguments, input, properties::NamedProperties, terminal::Progress,
-};
+use super::{advise::AdviseArguments, input, properties::NamedProperties, terminal::Progress};
 
 const MAX_COPIED_READS: usize = 8;
 

@@ -147,10 +147,12 @@ pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
 fn summary(drawn: &DrawnSample, container: &LiveContainer, arguments: &SampleArguments) -> String {
     let DrawArguments { database, max_request_units, .. } = &arguments.draw;
     let name = &arguments.container;
-    let share = if drawn.is_complete {
-        "all".to_owned()
+    let (share, sampled) = if drawn.is_complete {
+        ("all".to_owned(), String::new())
     } else {
-        format!("about {:.3} %", drawn.share * 100.0)
+        let all = drawn.items_in_container();
+        let share = format!("about {:.3} %", drawn.share * 100.0);
+        (share, format!(" --items-in-container {all} --sampled items"))
     };
     let mut text = format!(
         "{} items of {database}/{name}: {share} of the container, for {:.2} of at most {max_request_units} request \
@@ -165,17 +167,11 @@ fn summary(drawn: &DrawnSample, container: &LiveContainer, arguments: &SampleArg
             "{text}{n} items cannot be read, or are larger than 2 MB, and are not in the sample.\n"
         );
     }
-    let sampled = if drawn.is_complete {
-        String::new()
-    } else {
-        format!(" --items-in-container {} --sampled items", drawn.items_in_container())
-    };
+    let words = [&*arguments.output.to_string_lossy(), name, &container.key.to_string()];
+    let [items, name, key] = words.map(quoted);
     text + &format!(
         "The file has the data of your users as it is.\n\nNext, with your requests:\n  tributary-partition advise \
-         --items {} --requests requests.jsonl --container {} --current {}{sampled}\n",
-        quoted(&arguments.output.to_string_lossy()),
-        quoted(name),
-        quoted(&container.key.to_string()),
+         --items {items} --requests requests.jsonl --container {name} --current {key}{sampled}\n"
     )
 }
 

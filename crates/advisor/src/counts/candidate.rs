@@ -17,7 +17,7 @@ pub(crate) const MAX_KEY_BYTES: usize = 2_048;
 pub(crate) struct CandidateCounts {
     pub(crate) strategy: KeyStrategy,
     entity: Option<KeyStrategy>,
-    pub(crate) partitions: KeyCounts<()>,
+    pub(crate) partitions: KeyCounts,
     pub(crate) keys: KeyDefects,
     pub(crate) events: UniformSample<WriteEvent>,
     pub(crate) n_items: u64,
@@ -75,7 +75,7 @@ impl CandidateCounts {
             |value: &KeyValue| matches!(value, KeyValue::Text(text) if text.len() > MAX_KEY_BYTES);
         keys.too_long += u64::from(values.iter().any(is_long));
         let hash = hash(&key);
-        self.partitions.add(hash, || key.clone(), item.bytes, item.cluster, |()| {});
+        self.partitions.add(hash, || key.clone(), item.bytes, item.cluster, None);
         if let Some(time) = item.time {
             let entity_of = |entity: &KeyStrategy| self::hash(&entity.key(item.value).ok());
             let entity = || self.entity.as_ref().map_or(0, entity_of);

@@ -11,16 +11,13 @@ use crate::{
     request::{
         QuerySelection, RequestFilter, RequestKind, RequestOperation, TransactionStep, compared,
     },
-    sketch::{KeyCounts, UniformSample, hash},
+    sketch::{KeyCounts, TimeSlots, UniformSample, hash, slot_seconds},
     words::float,
 };
 
 const MAX_DRAWN_REQUESTS: usize = 64;
 
 const MAX_KEPT_TIMES: usize = 4_096;
-
-/// The slots in which the time of `{"last": …}` is counted.
-const WINDOW_SLOTS: i64 = 32;
 
 #[derive(Debug)]
 pub(crate) struct RequestCounts {
@@ -30,7 +27,7 @@ pub(crate) struct RequestCounts {
     /// The property of `last`, and its seconds.
     pub(crate) last: Option<(PropertyPath, i64)>,
     /// Items with the same drawn values, of those that meet the fixed conditions.
-    groups: Option<KeyCounts<TimeSlots>>,
+    groups: Option<KeyCounts>,
     pub(crate) draws: UniformSample<Vec<KeyValue>>,
     pub(crate) found: FoundItems,
     /// The writes of a transaction, one create where none is given; of another request, itself.
@@ -49,10 +46,6 @@ pub(crate) struct FoundItems {
     pub(crate) write: f64,
     pub(crate) create: f64,
 }
-
-/// Items by time: the number of a slot, and its items.
-#[derive(Clone, Debug, Default)]
-struct TimeSlots(Vec<(i64, u32)>);
 
 /// The numbers of items that requests find, each with its weight.
 #[derive(Clone, Debug)]
@@ -104,7 +97,9 @@ impl RequestCounts {
     }
 
     pub(crate) fn add(&mut self, items: &[PreparedItem<'_>]) {
-        let times: Vec<_> = items.iter().map(|item| self.time(item)).collect();
+        let path = self.last.as_ref().map(|(path, _)| path);
+        let times: Vec<_> =
+            items.iter().map(|item| path.and_then(|path| seconds(item.value, path))).collect();
         for (item, time) in items.iter().zip(&times) {
             if let Some(time) = time {
                 self.times.offer(item.draw, || *time);
@@ -114,11 +109,6 @@ impl RequestCounts {
         for (item, time) in items.iter().zip(times) {
             self.add_item(item, time, newest_allowed);
         }
-    }
-
-    fn time(&self, item: &PreparedItem<'_>) -> Option<i64> {
-        let (path, _) = self.last.as_ref()?;
-        seconds(item.value, path)
     }
 
     /// Counts an item, if a request may find it. An outlier of the times is in no window.
@@ -144,7 +134,8 @@ impl RequestCounts {
             && time? <= newest_allowed
         {
             self.newest = self.newest.max(time?);
-            slot = Some((time?.div_euclid(slot_seconds(*seconds)), *seconds));
+            let length = slot_seconds(*seconds);
+            slot = Some((time?.div_euclid(length), self.newest.div_euclid(length)));
         }
         self.found.add(item);
         for (step, written) in self.steps.iter().zip(&mut self.written) {
@@ -158,13 +149,8 @@ impl RequestCounts {
             QuerySelection::Aggregate(_) => 0,
         };
         if let Some(groups) = &mut self.groups {
-            let newest = self.newest;
             let key = || drawn.iter().cloned().collect::<Key>();
-            groups.add(hash, key, item.stored_bytes, item.cluster, |slots: &mut TimeSlots| {
-                if let Some((slot, seconds)) = slot {
-                    slots.add(slot, newest.div_euclid(slot_seconds(seconds)));
-                }
-            });
+            groups.add(hash, key, item.stored_bytes, item.cluster, slot);
         }
         self.draws.offer(item.draw, || drawn);
         Some(())
@@ -179,15 +165,15 @@ impl RequestCounts {
     pub(crate) fn matches(&self, draw: SampleDraw) -> MatchedItems {
         let Some(groups) = &self.groups else { return MatchedItems::single() };
         let Population { groups, sizes, .. } = Population::new(groups, draw);
-        let share = |group: &KeyGroup<'_, TimeSlots>| {
+        let share = |group: &KeyGroup<'_>| {
             let in_window = |slots: &TimeSlots| {
                 self.last.as_ref().map(|(_, seconds)| slots.since(self.newest, *seconds))
             };
-            let items = in_window(group.row.more?);
+            let items = in_window(group.row.slots?);
             Some(items.map_or(1.0, |items| items / group.drawn_items))
         };
         // A few items of a sample do not tell their own share of a window, but all small groups together do.
-        let is_sure = |group: &KeyGroup<'_, TimeSlots>| draw.scale <= 1.0 || group.is_large();
+        let is_sure = |group: &KeyGroup<'_>| draw.scale <= 1.0 || group.is_large();
         let mean_share = |sure: bool| {
             let known = groups.iter().filter(|group| is_sure(group) == sure);
             let known = known.filter_map(|group| Some((group, share(group)?)));
@@ -234,32 +220,6 @@ impl FoundItems {
     }
 }
 
-impl TimeSlots {
-    fn add(&mut self, slot: i64, newest: i64) {
-        if slot < newest - WINDOW_SLOTS {
-            return;
-        }
-        if let Some((_, items)) = self.0.iter_mut().rev().find(|(known, _)| *known == slot) {
-            *items = items.saturating_add(1);
-        } else {
-            self.0.retain(|(known, _)| *known >= newest - WINDOW_SLOTS);
-            self.0.push((slot, 1));
-        }
-    }
-
-    /// Returns the items of the last `seconds` before `newest`, the oldest slot in proportion.
-    fn since(&self, newest: i64, seconds: i64) -> f64 {
-        let length = slot_seconds(seconds);
-        let start = newest - seconds;
-        let within = self.0.iter().map(|&(slot, items)| {
-            let end = (slot + 1) * length;
-            let overlap = (end - start).clamp(0, length);
-            f64::from(items) * float(overlap.unsigned_abs()) / float(length.unsigned_abs())
-        });
-        within.sum()
-    }
-}
-
 impl MatchedItems {
     pub(crate) fn single() -> Self {
         Self(vec![(1.0, 1.0)])
@@ -285,10 +245,6 @@ impl MatchedItems {
         });
         if weight > 0.0 { sum / weight } else { of(0.0) }
     }
-}
-
-fn slot_seconds(window: i64) -> i64 {
-    (window / WINDOW_SLOTS).max(1)
 }
 
 fn selected_bytes(paths: &[PropertyPath], item: &PreparedItem<'_>) -> u64 {

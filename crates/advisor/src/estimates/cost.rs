@@ -16,11 +16,11 @@ use cosmos_model::partitioning::{
 
 use super::load::period_days;
 use crate::{
+    checks::{PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
     counts::{
         candidate::CandidateCounts,
         request::{FoundItems, MatchedItems, RequestCounts},
     },
-    limits::{PHYSICAL_PARTITION_BYTES, SECONDS_OF_A_DAY},
     population::KeyGroup,
     report::{NamedLevels, RequestEstimates},
     request::{QuerySelection, RequestFilter, RequestOperation, TransactionStep},
@@ -331,7 +331,7 @@ impl CostBasis<'_> {
 
 pub(super) fn prefix_bytes<'a>(
     n_levels: usize,
-    partitions: &[KeyGroup<'a, ()>],
+    partitions: &[KeyGroup<'a>],
 ) -> HashMap<&'a [KeyValue], f64> {
     let mut bytes = HashMap::new();
     for group in partitions.iter().filter(|_| n_levels > 1) {

@@ -10,14 +10,14 @@ use std::collections::HashMap;
 
 use cosmos_model::partitioning::{KeyPart, KeyStrategy, period::Granularity};
 
-use super::model::ContainerModel;
+use super::ContainerModel;
 use crate::{
+    checks::{PARTITION_BYTES, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     counts::{
         candidate::CandidateCounts,
         request::{MatchedItems, RequestCounts},
     },
     distribution::distribution,
-    limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
     population::KeyGroup,
     report::{Distribution, NamedLevels, PartitionGrowth, RequestEstimates},
     request::RequestOperation,
@@ -30,7 +30,7 @@ const MIN_RECENT_WRITES: usize = 200;
 
 pub(crate) struct PartitionLoads<'a> {
     candidate: &'a CandidateCounts,
-    groups: &'a [KeyGroup<'a, ()>],
+    groups: &'a [KeyGroup<'a>],
     model: &'a ContainerModel<'a>,
     /// The request units a day of each group; `None` where no request has a frequency.
     request_units: Option<Vec<f64>>,
@@ -43,7 +43,7 @@ pub(crate) struct PartitionLoads<'a> {
 impl<'a> PartitionLoads<'a> {
     pub(crate) fn new(
         candidate: &'a CandidateCounts,
-        groups: &'a [KeyGroup<'a, ()>],
+        groups: &'a [KeyGroup<'a>],
         model: &'a ContainerModel<'a>,
         costs: &[RequestEstimates],
         peak: Option<f64>,
@@ -69,7 +69,7 @@ impl<'a> PartitionLoads<'a> {
         loads
     }
 
-    fn rows(&self) -> impl Iterator<Item = &'a KeyRow<'a, ()>> + Clone + use<'a> {
+    fn rows(&self) -> impl Iterator<Item = &'a KeyRow<'a>> + Clone + use<'a> {
         self.groups.iter().map(|group| &group.row)
     }
 
@@ -107,7 +107,7 @@ impl<'a> PartitionLoads<'a> {
             })
     }
 
-    pub(crate) fn by(&self, value: impl Fn(&KeyRow<'_, ()>) -> f64) -> Distribution {
+    pub(crate) fn by(&self, value: impl Fn(&KeyRow<'_>) -> f64) -> Distribution {
         distribution(self.rows().map(|row| (row.key, value(row), row.keys)).collect())
     }
 
@@ -171,7 +171,7 @@ impl<'a> PartitionLoads<'a> {
 /// its fullest partition: an entity has one partition at a time, and the sample may have few writes of a day.
 fn recent_writes(
     candidate: &CandidateCounts,
-    groups: &[KeyGroup<'_, ()>],
+    groups: &[KeyGroup<'_>],
 ) -> Option<HashMap<u64, f64>> {
     period_days(&candidate.strategy)?;
     let mut events = candidate.writes();

@@ -7,15 +7,15 @@
 
 use cosmos_model::partitioning::KeyPart;
 
-use super::model::ContainerModel;
+use super::ContainerModel;
 use crate::{
     checks::{
         CHANGING_KEY, CROSS_PARTITION_QUERIES, FAR_REQUEST_UNITS, HOT_PARTITION, INVALID_KEY,
-        LARGE_PARTITION, MIN_WINDOW_WRITES, MISSING_KEY, THROUGHPUT_LIMIT,
+        LARGE_PARTITION, MIN_WINDOW_WRITES, MISSING_KEY, PARTITION_BYTES, PARTITION_REQUEST_UNITS,
+        THROUGHPUT_LIMIT,
     },
     counts::{candidate::CandidateCounts, request::RequestCounts},
-    limits::{PARTITION_BYTES, PARTITION_REQUEST_UNITS},
-    report::{CandidateEstimates, KeyRisk, RequestEstimates},
+    report::{CandidateReport, KeyRisk, RequestEstimates},
     request::RequestOperation,
     words::float,
 };
@@ -27,7 +27,7 @@ const UNKEYED_WEIGHT: f64 = 10.0;
 const MAX_GROWTH_FACTOR: f64 = 2.0;
 
 pub(super) fn risks(
-    estimates: &CandidateEstimates,
+    estimates: &CandidateReport,
     candidate: &CandidateCounts,
     model: &ContainerModel<'_>,
 ) -> Vec<KeyRisk> {
@@ -65,6 +65,6 @@ pub(super) fn risks(
         (MISSING_KEY, unkeyed(missing)),
         (INVALID_KEY, unkeyed(keys.not_scalar + keys.not_a_time + keys.too_long)),
     ];
-    let risks = risks.map(|(code, request_units)| KeyRisk { code, request_units });
+    let risks = risks.map(|(check, request_units)| KeyRisk { code: check.code, request_units });
     risks.into_iter().filter(|risk| risk.request_units > 0.0).collect()
 }

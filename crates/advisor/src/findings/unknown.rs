@@ -2,16 +2,16 @@
 
 use crate::{
     checks::MIN_WINDOW_WRITES,
-    estimates::model::ContainerModel,
-    report::CandidateEstimates,
+    estimates::ContainerModel,
+    report::CandidateReport,
     request::RequestOperation,
     words::{float, whole},
 };
 
-pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>) -> Vec<String> {
-    let no_requests = estimates.requests.is_empty();
-    let frequencies = estimates.requests.iter().any(|request| request.per_day.is_some());
-    let hot = estimates.hotness.as_ref();
+pub(super) fn unknown(report: &CandidateReport, model: &ContainerModel<'_>) -> Vec<String> {
+    let no_requests = report.requests.is_empty();
+    let frequencies = report.requests.iter().any(|request| request.per_day.is_some());
+    let hot = report.hotness.as_ref();
     let is_busy = hot.is_some_and(|hot| hot.writes >= MIN_WINDOW_WRITES);
     let fixed = [
         (
@@ -23,7 +23,7 @@ pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>
             "Request units a day: no request has a frequency, so each kind counts the same.",
         ),
         (
-            estimates.growth.items_per_day.is_none(),
+            report.growth.items_per_day.is_none(),
             "When a partition reaches 20 GB: neither a growth nor the frequency of a create is given.",
         ),
         (
@@ -31,7 +31,7 @@ pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>
             "When a partition reaches 10,000 RU/s: the number of items in the container is not given.",
         ),
         (
-            estimates.times.is_none(),
+            report.times.is_none(),
             "Whether writes come together in one partition at a time: no item has a time that can be read.",
         ),
         (
@@ -46,7 +46,7 @@ pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>
     ];
     let fixed = fixed.into_iter().filter(|(holds, _)| *holds);
     let mut unknown: Vec<String> = fixed.map(|(_, sentence)| sentence.to_owned()).collect();
-    unknown.extend(estimates.times.as_ref().filter(|times| !times.are_of_creation).map(|times| {
+    unknown.extend(report.times.as_ref().filter(|times| !times.are_of_creation).map(|times| {
         format!(
             "Whether writes come together in one partition at a time: {} is from {} to {}, as after an import \
              or a copy. --time names a property with the time of creation.",
@@ -69,10 +69,10 @@ pub(super) fn unknown(estimates: &CandidateEstimates, model: &ContainerModel<'_>
         unknown.push(format!(
             "The other {} items. Those of the sample are taken to be drawn at random, {}: what a value finds and \
              how large the partitions are is estimated, and how many keys there are (between {} and {}).",
-            whole(model.n_items - float(estimates.items)),
+            whole(model.n_items - float(report.items)),
             drawn.map_or("each item by itself".to_owned(), |key| format!("each {key} with all its items")),
-            whole(estimates.cardinality.low),
-            whole(estimates.cardinality.high)
+            whole(report.cardinality.low),
+            whole(report.cardinality.high)
         ));
     }
     unknown

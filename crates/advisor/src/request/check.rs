@@ -66,7 +66,7 @@ impl RequestKind {
                  Write a query as a request of its own"
             );
             ensure!(step.items > 0, "`items` of a write is 1 or more");
-            for (path, condition) in step.filters.iter() {
+            for (path, condition) in &step.filters {
                 check_condition(path, condition)?;
             }
         }

@@ -4,9 +4,8 @@ use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 use serde::Serialize;
 
 use super::{
-    ContainerArchitecture, DataCharacteristics, architecture, decision,
-    kinds::LARGE_TENANT_GIGABYTES,
-    kinds::{MANY_ITEMS, SMALL_GIGABYTES},
+    ContainerArchitecture, DataCharacteristics, decision,
+    kinds::{LARGE_TENANT_GIGABYTES, MANY_ITEMS, SMALL_GIGABYTES},
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,16 +19,16 @@ pub(crate) struct AnswerChange {
 }
 
 pub(super) fn changes(c: &DataCharacteristics) -> Vec<AnswerChange> {
-    let key = decision::decide(c).strategy;
-    let containers = architecture::decide(c).architecture;
+    let key = decision::key(c).strategy;
+    let containers = decision::containers(c).architecture;
     let changes = CHARACTERISTICS.iter().filter_map(|(with, without, said, set)| {
         let said = said(c);
         let is_there = said == Some(true);
         let mut other = c.clone();
         set(&mut other, !is_there);
-        let strategy = Some(decision::decide(&other).strategy).filter(|other| *other != key);
+        let strategy = Some(decision::key(&other).strategy).filter(|other| *other != key);
         let architecture =
-            Some(architecture::decide(&other).architecture).filter(|other| *other != containers);
+            Some(decision::containers(&other).architecture).filter(|other| *other != containers);
         (strategy.is_some() || architecture.is_some()).then(|| AnswerChange {
             if_: if is_there { without } else { with }.to_string(),
             not_said: said.is_none(),

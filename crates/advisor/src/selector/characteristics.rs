@@ -4,7 +4,7 @@ use anyhow::{anyhow, ensure};
 use cosmos_model::partitioning::path::PropertyPath;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::PARTITION_REQUEST_UNITS;
+use crate::checks::PARTITION_REQUEST_UNITS;
 
 /// The characteristics. All are optional; the file refuses names that it does not know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,132 @@
+//! `tributary-partition monitor` on a live container and on a file.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{ContainerWorld, order};
+use crate::support::CommandOutput;
+
+/// XXH64 of `ann`, with the seed 0: how the handler names her partition.
+const ANN: &str = "0b41beba40346ebe";
+
+/// Returns 60 orders of ann, and 2 of each of 20 others.
+fn orders() -> Vec<Value> {
+    let customer = |n| if n < 60 { "ann".to_owned() } else { format!("customer-{}", n % 20) };
+    (0..100).map(|n| order(n, &customer(n))).collect()
+}
+
+async fn world() -> ContainerWorld {
+    ContainerWorld::new(orders()).await
+}
+
+fn write(world: &ContainerWorld, name: &str, rows: &[Value]) {
+    let text = rows.iter().fold(String::new(), |text, row| format!("{text}{row}\n"));
+    fs::write(world.folder.path(name), text).unwrap();
+}
+
+async fn run(world: &ContainerWorld, arguments: &[&str]) -> CommandOutput {
+    world.run(&[&["monitor", "--container", "orders"], arguments].concat()).await
+}
+
+/// Returns the exit code and the output of `--json`.
+pub(super) async fn json_of(world: &ContainerWorld, arguments: &[&str]) -> (i32, Value) {
+    let output = run(world, &[&["--json"], arguments].concat()).await;
+    let json = serde_json::from_str(&output.out);
+    (output.code, json.unwrap_or_else(|_| panic!("{output:?}")))
+}
+
+/// Returns a line of the handler for a minute in which one partition took 90 % of 20,000 request units.
+fn line(crossing: u32) -> Value {
+    json!({
+        "timestamp": "2026-11-22T19:00:00Z", "message": "Measured the use of logical partitions",
+        "container": "orders", "request_charge_ru": 20_000.0, "store.requests": 2_000,
+        "store.throttled": 5, "store.queries": 40, "store.cross_partition_queries": crossing,
+        "partitions": 21, "partitions.gini": 0.85,
+        "partitions.top": json!([[ANN, 18_000.0, 1_800], ["0000000000000000", 100.0, 10]]).to_string(),
+    })
+}
+
+fn codes(metrics: &Value) -> Vec<&str> {
+    let findings = metrics["findings"].as_array().unwrap().iter();
+    findings.map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_live_container_and_a_file_of_it_tell_the_same_sizes() {
+    let world = world().await;
+    write(&world, "items.jsonl", &orders());
+    let (_, live) = json_of(&world, &[]).await;
+    let (_, of_file) =
+        json_of(&world, &["--items", "items.jsonl", "--current", "/customerId"]).await;
+    for metrics in [live, of_file] {
+        assert_eq!(metrics["partitionKey"], "/customerId");
+        assert_eq!((&metrics["items"], &metrics["itemsInContainer"]), (&json!(100), &json!(100)));
+        assert_eq!(metrics["partitions"]["value"], 21.0);
+        let largest = &metrics["largestPartitions"];
+        assert_eq!(largest[0]["key"], r#"["ann"]"#);
+        let bytes = |n: usize| largest[n]["bytes"].as_f64().unwrap();
+        assert!((28.0..32.0).contains(&(bytes(0) / bytes(1))), "{metrics}");
+        assert!((0.5..0.6).contains(&metrics["skew"]["items"].as_f64().unwrap()), "{metrics}");
+        assert_eq!(metrics["crossPartitionQueryRate"], Value::Null);
+        assert!(metrics["unknown"].to_string().contains("Without --telemetry"), "{metrics}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_key_behind_a_hash_of_the_handler_is_found_in_the_container() {
+    let world = world().await;
+    write(&world, "lines.jsonl", &[line(30), json!({"message": "Answered a request"})]);
+    let (status, metrics) = json_of(&world, &["--telemetry", "lines.jsonl"]).await;
+    let hot = &metrics["hotPartitions"][0];
+    assert_eq!((&hot["name"], &hot["key"]), (&json!(ANN), &json!(r#"["ann"]"#)));
+    assert_eq!((&hot["share"], &metrics["crossPartitionQueryRate"]), (&json!(0.9), &json!(0.75)));
+    assert_eq!(metrics["skew"]["requestUnits"], 0.85);
+    let codes = codes(&metrics);
+    for code in ["hot-partition", "cross-partition-queries", "skewed-requests"] {
+        assert!(codes.contains(&code), "{codes:?}");
+    }
+    assert_eq!(status, 1, "something is wrong");
+    let page = run(&world, &["--telemetry", "lines.jsonl"]).await.out;
+    assert!(page.contains(r#"["ann"]"#) && page.contains("90 %"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tables_of_the_account_count_more_than_the_lines_and_tell_the_sizes() {
+    let world = world().await;
+    let row = |columns: Value| {
+        let mut row = json!({"CollectionName": "orders", "TimeGenerated": "2026-11-22T19:00:00Z"});
+        row.as_object_mut().unwrap().extend(columns.as_object().unwrap().clone());
+        row
+    };
+    let mut rows = vec![
+        line(30),
+        row(json!({"CollectionName": "users", "PartitionKey": "[\"u\"]", "RequestCharge": 1})),
+        row(json!({"PartitionKey": "[\"ann\"]", "RequestCharge": 9_500.0})),
+        row(json!({"PartitionKey": "[\"user-1\"]", "RequestCharge": "500"})),
+        row(json!({"PartitionKey": "[\"ann\"]", "SizeKb": 16 * 1024 * 1024})),
+    ];
+    for n in 0..30 {
+        for range in 0..=(n % 2) {
+            let range = range.to_string();
+            rows.push(row(json!({"ActivityId": n.to_string(), "PartitionKeyRangeId": range, "QueryText": "SELECT 1"})));
+        }
+    }
+    // As `az monitor log-analytics query` prints them.
+    write(&world, "rows.json", &[Value::Array(rows)]);
+    let (status, metrics) = json_of(&world, &["--telemetry", "rows.json"]).await;
+    assert_eq!(metrics["measured"]["requestUnits"], 10_000.0);
+    assert_eq!(metrics["hotPartitions"][0]["share"], 0.95);
+    let gini = metrics["skew"]["requestUnits"].as_f64().unwrap();
+    assert!((gini - 0.45).abs() < 1e-9, "{gini}");
+    assert_eq!(metrics["crossPartitionQueryRate"], 0.5);
+    let largest = &metrics["largestPartitions"][0];
+    assert_eq!((&largest["key"], &largest["isOfTheStore"]), (&json!(r#"["ann"]"#), &json!(true)));
+    let codes = codes(&metrics);
+    assert!(codes.contains(&"hot-partition") && codes.contains(&"large-partition"), "{codes:?}");
+    assert!(!codes.contains(&"cross-partition-queries"), "half of them is not more than half");
+    assert_eq!(status, 1);
+    let other = "monitor --container other --items rows.json --current /id --telemetry rows.json";
+    let output = world.run(&other.split(' ').collect::<Vec<_>>()).await;
+    assert!(output.err.contains("no row tells of the container `other`"), "{output:?}");
+}
