@@ -15,7 +15,7 @@ use anyhow::Context;
 use clap::Args;
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
-use super::{input, run_analysis, terminal::print};
+use super::{input, print, run_analysis};
 
 /// Ranks partition keys for a container by the costs of your own items and requests.
 ///

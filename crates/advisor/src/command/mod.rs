@@ -1,9 +1,15 @@
 //! The command `tributary-partition`: a file for each subcommand. To add one: its file here with its arguments and
 //! `run`, a variant of [`AdvisorCommand`], and a line in its match.
 
-use std::{io::Write, process::ExitCode};
+use std::{
+    io::{self, IsTerminal, Write, stderr},
+    process::ExitCode,
+};
 
+use crate::output::{self, Section};
+use anyhow::Context;
 use clap::{Parser, Subcommand};
+use serde::Serialize;
 
 mod advise;
 mod input;
@@ -12,7 +18,6 @@ mod properties;
 mod run_analysis;
 #[cfg(feature = "cosmos")]
 mod sample;
-mod terminal;
 
 /// Chooses, validates and watches the partition key of an Azure Cosmos DB container.
 #[derive(Debug, Parser)]
@@ -41,7 +46,44 @@ pub fn run_command() -> ExitCode {
     // 2 is the exit code of clap for wrong arguments, too.
     outcome.unwrap_or_else(|error| {
         // A closed stderr is not an error.
-        let _ = writeln!(std::io::stderr(), "error: {error:#}");
+        let _ = writeln!(stderr(), "error: {error:#}");
         ExitCode::from(2)
     })
+}
+
+/// Prints an answer, as JSON or as text.
+fn print(answer: &impl Serialize, sections: &[Section], as_json: bool) -> anyhow::Result<()> {
+    let text =
+        if as_json { serde_json::to_string_pretty(answer)? + "\n" } else { output::text(sections) };
+    match anstream::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("the result cannot be printed")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A line of progress on a terminal, which is cleared at the end. A closed stderr is not an error.
+struct Progress {
+    is_shown: bool,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self { is_shown: stderr().is_terminal() }
+    }
+}
+
+impl Progress {
+    fn show(&self, text: &str) {
+        if self.is_shown {
+            let _ = write!(stderr(), "\r{text} ");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.show("\x1b[K");
+    }
 }

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use cosmos_model::partitioning::KeyStrategy;
 
-use super::{input, run_analysis, terminal::print};
+use super::{input, print, run_analysis};
 
 /// Reports the sizes and the use of the partitions of a container: hot partitions, sizes, skew, the share of
 /// cross-partition queries.

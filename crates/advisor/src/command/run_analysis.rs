@@ -17,7 +17,7 @@ use crate::{
 use anyhow::{Context, bail, ensure};
 use cosmos_model::partitioning::{KeyStrategy, strategy::MAX_KEY_LEVELS};
 
-use super::{advise::AdviseArguments, input, properties::NamedProperties, terminal::Progress};
+use super::{Progress, advise::AdviseArguments, input, properties::NamedProperties};
 
 const MAX_COPIED_READS: usize = 8;
 

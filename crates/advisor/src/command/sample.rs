@@ -18,7 +18,7 @@ use anyhow::{Context, bail, ensure};
 use clap::Args;
 use tempfile::NamedTempFile;
 
-use super::terminal::Progress;
+use super::Progress;
 
 /// The environment variable with the connection, where `--cosmos` is not given. A key on the command line
 /// would be in the history of the shell and in the list of processes.

@@ -1,10 +1,10 @@
 //! Strategies as stories, and the agreement of an item's key with the keys that a filter visits.
 
 use proptest::{prelude::*, sample::select};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
-use crate::partitioning::{filter::Filter, key::Key};
+use crate::partitioning::filter::Filter;
 
 fn strategy(notation: &str) -> KeyStrategy {
     notation.parse().unwrap()

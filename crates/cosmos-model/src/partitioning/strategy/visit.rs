@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{KeyPart, KeyStrategy, item::joined};
+use super::{KeyPart, KeyStrategy, joined};
 use crate::partitioning::{
     filter::{Filter, FilterCondition, ValueRange},
     key::{Key, KeyValue},
