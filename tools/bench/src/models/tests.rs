@@ -87,8 +87,9 @@ async fn the_loaded_items_of_v3_are_those_of_the_product() {
 
 #[tokio::test]
 async fn v3_stays_flat_where_v1_grows() {
-    let small = rows(1, &DataSet::generate(1, 5), 1).await.unwrap();
-    let large = rows(1, &DataSet::generate(3, 5), 3).await.unwrap();
+    // Without comments and likes: else V1 has a lookup for each of a random post's.
+    let small = rows(1, &DataSet::generate(1, 0), 1).await.unwrap();
+    let large = rows(1, &DataSet::generate(3, 0), 3).await.unwrap();
     for (small, large) in small.iter().zip(&large) {
         let is_fan_out = matches!(small.kind, Q3 | Q6);
         let [before, after] = [small, large].map(|row| row.store[0]);
