@@ -208,9 +208,11 @@ fn write_functions(
     let checked = |path: &Path, is_same: bool, change: &dyn Fn() -> io::Result<()>| {
         let changed = match (is_same, *check) {
             (true, _) => return Ok(()),
-            (false, true) => Err(io::Error::other(
-                "differs from the table of functions. Run this command without --check.",
-            )),
+            (false, true) => {
+                let difference =
+                    "differs from the table of functions. Run this command without --check.";
+                return Err(io::Error::other(format!("{} {difference}", path.display())));
+            }
             (false, false) => change(),
         };
         changed.map_err(|error| about(path, &error))
