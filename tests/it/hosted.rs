@@ -21,7 +21,7 @@ use tokio::{
 };
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
-    host::{BuiltApp, Console, FunctionApp, HandlerProcess, Host, HostOptions, Settings},
+    host::{Console, FunctionApp, Host, HostOptions, Settings},
 };
 
 use crate::world::Answer;
@@ -134,52 +134,6 @@ impl Hosted {
         }
         stream.read_to_end(&mut answer).await.unwrap();
         String::from_utf8(answer).unwrap()
-    }
-}
-
-pub(crate) struct Unhosted {
-    _handler: HandlerProcess,
-    console: Console,
-    address: String,
-}
-
-impl Unhosted {
-    pub(crate) async fn start() -> Self {
-        let nowhere = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5";
-        let mut app = BuiltApp::load(root(), nowhere).unwrap();
-        app.folder = folder();
-        let console = Console::kept();
-        let handler = HandlerProcess::start(app.handler(), console.clone());
-        let url = handler.watch().url().await.unwrap();
-        let address = url.trim_start_matches("http://").to_owned();
-        Self { _handler: handler, console, address }
-    }
-
-    pub(crate) async fn is_alive(&self) -> bool {
-        let mut stream = TcpStream::connect(&self.address).await.unwrap();
-        let probe = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
-        stream.write_all(probe.as_bytes()).await.unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).await.unwrap();
-        answer.starts_with(b"HTTP/1.1 200 OK")
-    }
-
-    /// Sends these bytes and nothing more, and reads the answer. A server may close a
-    /// connection whose caller has ended its side.
-    pub(crate) async fn send(&self, bytes: &[u8]) -> Vec<u8> {
-        let mut stream = TcpStream::connect(&self.address).await.unwrap();
-        // The handler may answer and close before it has read everything.
-        let _ = stream.write_all(bytes).await;
-        let _ = stream.shutdown().await;
-        let mut answer = Vec::new();
-        let _ = timeout(Duration::from_secs(20), stream.read_to_end(&mut answer)).await;
-        answer
-    }
-
-    /// Returns the log lines about a handler that has ended, or about a panic.
-    pub(crate) fn ends(&self) -> Vec<String> {
-        let lines = self.console.lines().into_iter();
-        lines.filter(|line| line.contains("starting it again") || line.contains("panick")).collect()
     }
 }
 

@@ -13,21 +13,6 @@ async fn deliver(world: &World, function: &str, change: &Value) {
 }
 
 #[tokio::test]
-async fn a_rename_overtaken_by_a_later_one_leaves_the_later_name() {
-    let world = given::blog().await;
-    given::user(&world, "ann", "Anna").await.expect(200);
-    let second = world.item("users", "ann").await;
-    let earlier = deliver(&world, "UsernamesInPosts", &second);
-    let later = async {
-        given::user(&world, "ann", "Annabel").await.expect(200);
-        deliver(&world, "UsernamesInPosts", &world.item("users", "ann").await).await;
-    };
-    amid((&world, Replace, "posts"), earlier, later).await;
-    let post = world.item("posts", "p1").await;
-    assert_eq!((&post["userUsername"], &post["usernameVersion"]), (&json!("Annabel"), &json!(3)));
-}
-
-#[tokio::test]
 async fn a_comment_that_changes_while_it_is_deleted_under_a_condition_stays() {
     let world = given::blog().await;
     let comment = given::comment(&world, "p1", "bob", "Well.").await.expect(201);

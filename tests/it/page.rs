@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use crate::hosted::Hosted;
 
 #[tokio::test]
-async fn the_page_and_its_files_come_through_the_host() {
+async fn the_pages_and_their_files_come_through_the_host() {
     let hosted = Hosted::start().await;
     let page = hosted.get("/").await.expect(200);
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
@@ -28,12 +28,8 @@ async fn the_page_and_its_files_come_through_the_host() {
         hosted.get(path).await.expect(404);
     }
     hosted.put("/", &json!({})).await.expect(204);
-    hosted.host.stop().await;
-}
 
-#[tokio::test]
-async fn the_page_of_the_api_and_its_viewer_come_through_the_host() {
-    let hosted = Hosted::start().await;
+    // The page of the API, with its viewer.
     let page = hosted.get("/api/docs").await.expect(200);
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     let (_, rest) = page.text.split_once("src=\"docs/").unwrap();

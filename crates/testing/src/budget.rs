@@ -9,7 +9,7 @@
 //! counted, and neither are the reads of the states of projections, which cost by the hour. A command that remembers what it has read may cost less the second time: a story sends the
 //! requests of its budget in the order in which a caller would.
 
-use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
 
 use serde_json::Value;
 use tributary_local::cosmos::{RequestKind, StoreRequest};
@@ -17,8 +17,18 @@ use tributary_local::cosmos::{RequestKind, StoreRequest};
 use crate::{
     Answer, AppUnderTest, World,
     costs_file::{MeasuredCost, hold_costs},
-    measured::{TOLERANCE, UPDATE, updates},
 };
+
+/// Request units and dollars are written to the hundredth.
+pub(crate) const TOLERANCE: f64 = 0.015;
+
+/// The environment variable with which figures are written instead of compared.
+pub(crate) const UPDATE: &str = "UPDATE_BUDGETS";
+
+/// Returns true if figures are written instead of compared.
+pub(crate) fn updates() -> bool {
+    env::var_os(UPDATE).is_some_and(|update| update == "1")
+}
 
 /// The cost of a request of the app.
 #[derive(Debug)]
@@ -60,16 +70,6 @@ pub async fn cost<A: AppUnderTest>(
 ///
 /// To write a budget, begin with an empty text: the error has the whole cost.
 ///
-/// ```
-/// use tributary_testing::{AppUnderTest, World, budget::budget};
-///
-/// // A story calls this with the world of its app.
-/// async fn the_requests_of_the_function_cost_their_budget<A: AppUnderTest>(world: &World<A>) {
-///     let request = ("GET", "/api/rooms/r1", None);
-///     budget(world, request, "1 request, 1.00 RU: read rooms").await;
-/// }
-/// ```
-///
 /// # Panics
 ///
 /// When the cost is another one, when a store request is a fan-out (such a request belongs into a table,
@@ -98,15 +98,6 @@ pub async fn budget<A: AppUnderTest>(
 /// the background, against the table `| {of} request | …` of a document, whose path begins in
 /// [`AppUnderTest::ROOT`], and against the file `costs.json` beside it, if there is one
 /// ([`hold_costs`]). Returns the answers.
-///
-/// ```
-/// use tributary_testing::{AppUnderTest, World, budget::budget_table};
-///
-/// async fn every_request_costs_what_the_document_says<A: AppUnderTest>(world: &World<A>) {
-///     let requests = [("GET", "`/rooms/{roomId}`", "/api/rooms/r1".to_owned(), None)];
-///     budget_table(world, "rooms", requests, "docs/costs.md").await;
-/// }
-/// ```
 ///
 /// # Panics
 ///
@@ -140,19 +131,18 @@ pub async fn budget_table<A: AppUnderTest>(
         let later = request_units(&background);
         writeln!(table, "| {method} | {what} | {n} | {ru:.2} | {later:.2} | {which} |").unwrap();
         answers.push(answer);
-        costs.push((method, what, path, n, ru));
-    }
-    hold_table(Path::new(A::ROOT).join(document), &table);
-    let file = Path::new(document).with_file_name("costs.json");
-    if Path::new(A::ROOT).join(&file).exists() {
-        let costs = costs.iter().map(|(method, what, path, n, ru)| MeasuredCost {
+        costs.push(MeasuredCost {
             id: "",
             method,
             path,
             what,
-            store_requests: *n,
-            request_units: *ru,
+            store_requests: n,
+            request_units: ru,
         });
+    }
+    hold_table(Path::new(A::ROOT).join(document), &table);
+    let file = Path::new(document).with_file_name("costs.json");
+    if Path::new(A::ROOT).join(&file).exists() {
         hold_costs::<A>(&file.to_string_lossy(), costs);
     }
     answers
@@ -189,11 +179,10 @@ pub fn hold_table(document: impl AsRef<Path>, table: &str) {
     fs::write(path, updated).unwrap();
 }
 
-/// Delivers all changes, to one trigger after the other, and returns the store requests that the changes
-/// have caused.
+/// Delivers all changes, and returns the store requests that they have caused.
 pub async fn background<A: AppUnderTest>(world: &World<A>) -> Vec<StoreRequest> {
     let n_before = world.endpoint.request_count();
-    world.settle_in_turn().await;
+    world.settle().await;
     world.endpoint.requests_since(n_before).into_iter().filter(is_caused_by_a_change).collect()
 }
 

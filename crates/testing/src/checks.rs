@@ -15,15 +15,6 @@
 //! | [`OwnWrites`] | a caller with a consistency token sees its own writes in each list, at any instance |
 //! | [`lists`] | a list shows each item once, leaves unreadable ones out, and refuses forged cursors |
 //! | [`shapes`] | a stored shape changes with a sample, and today's code reads the samples of all releases |
-//!
-//! ```
-//! use tributary_testing::{AppUnderTest, World, checks};
-//!
-//! // A story calls this with the world of its app.
-//! async fn no_function_takes_a_bad_request<A: AppUnderTest>(world: &World<A>) {
-//!     checks::bad_requests_are_refused(world).await;
-//! }
-//! ```
 
 mod access;
 pub mod conditions;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{
     AppUnderTest,
+    budget::{TOLERANCE, UPDATE, updates},
     checks::openapi::OpenApiDocument,
-    measured::{TOLERANCE, UPDATE, updates},
 };
 
 /// The measured cost of a request.
@@ -18,7 +18,7 @@ pub struct MeasuredCost<'a> {
     /// The method.
     pub method: &'a str,
     /// The path.
-    pub path: &'a str,
+    pub path: String,
     /// The words of the table: the path in backticks, and the case behind a comma.
     pub what: &'a str,
     /// The number of its store requests.
@@ -45,7 +45,7 @@ pub fn hold_costs<'a, A: AppUnderTest>(
     let api = OpenApiDocument::of::<A>();
     let mut measured: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for cost in costs {
-        let (_, operation) = api.operation_at(cost.method, cost.path);
+        let (_, operation) = api.operation_at(cost.method, &cost.path);
         let function = operation["operationId"].as_str().unwrap().to_owned();
         measured.entry(function).or_default().push(cost.value());
     }

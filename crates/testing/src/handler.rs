@@ -66,6 +66,11 @@ impl Handler {
         handler
     }
 
+    /// Returns the address at which it listens.
+    pub fn address(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+
     /// Sends a request.
     pub async fn send(
         &self,

@@ -12,7 +12,6 @@ pub mod checks;
 pub mod costs_file;
 pub mod handler;
 pub mod interleavings;
-mod measured;
 pub mod problems;
 pub mod proof;
 mod stored;

@@ -38,7 +38,7 @@ use proptest::{
     sample::Index,
     test_runner::{Config, TestRunner},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use tributary_functions::{
     cosmos::Cosmos,
     projection::{
@@ -49,7 +49,6 @@ use tributary_functions::{
         window::{Window, WindowHead, WindowItem, WindowProjection},
     },
 };
-use tributary_local::cosmos::ContainersFile;
 
 pub use self::fan_out::{Targets, fan_out};
 use crate::{AppUnderTest, World};
@@ -295,13 +294,11 @@ fn run<T: Debug>(
 /// Puts a projection under the proof. `compare` compares the stored copies with the last states of the
 /// sources. The error is a history after which they differ.
 pub fn holds<S: Sources>(
-    containers: &Value,
     build: impl Fn(&Arc<Cosmos>) -> Arc<dyn AnyProjection>,
     compare: &impl AsyncFn(&World<S::App>, &[Value]) -> Result<(), String>,
 ) -> Result<(), String> {
     run(&steps(), async |steps| {
         let world = World::<S::App>::new().await;
-        provision(&world, containers).await;
         let one = World::<S::App>::cosmos(&world.endpoint).await;
         let other = World::<S::App>::cosmos(&world.endpoint).await;
         let mut proof = Proof {
@@ -341,7 +338,7 @@ pub fn copies<S: Sources, C: Copies>(copies: &'static str) -> Result<(), String>
         let [sources, copies] = [S::CONTAINER, copies].map(|id| cosmos.container(id));
         Arc::new(CopyProjection::<C>::new(&sources, &copies))
     };
-    holds::<S>(&json!([]), build, &async |world, last| {
+    holds::<S>(build, &async |world, last| {
         let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
         let defined = states.flat_map(|state: C::Change| C::copies_of(&state));
         let defined = defined.map(|copy| serde_json::to_value(copy.item).unwrap());
@@ -374,7 +371,7 @@ pub fn window<S: Sources, W: Window>(container: &'static str) -> Result<(), Stri
         let [sources, window] = [S::CONTAINER, container].map(|id| cosmos.container(id));
         Arc::new(WindowProjection::<W>::new(&sources, &window))
     };
-    holds::<S>(&json!([]), &build, &async |world, last| {
+    holds::<S>(build, &async |world, last| {
         let states = last.iter().map(|state| serde_json::from_value(state.clone()).unwrap());
         let mut newest: Vec<_> = states
             .filter_map(|state: W::Change| {
@@ -412,46 +409,19 @@ pub fn aggregate<S: Sources, A: Aggregate>(totals: &'static str) -> Result<(), S
         let [sources, totals] = [S::CONTAINER, totals].map(|id| cosmos.container(id));
         Arc::new(AggregateProjection::<A>::new(&sources, &totals))
     };
-    holds::<S>(&json!([totals_container(totals)]), build, &async |world, last| {
-        compare_totals::<A>(&world.items(totals).await, last)
-    })
-}
-
-/// Adds containers to a world.
-pub async fn provision<A: AppUnderTest>(world: &World<A>, containers: &Value) {
-    let text = json!({"containers": containers}).to_string();
-    let containers = ContainersFile::parse(&text).unwrap();
-    world.endpoint.provision(World::<A>::DATABASE, &containers).await.unwrap();
-}
-
-/// Returns the definition of a container for totals, as `infra/containers.json` has it.
-pub fn totals_container(id: &str) -> Value {
-    json!({
-        "id": id,
-        "partitionKey": {"paths": ["/key"], "kind": "Hash", "version": 2},
-        "defaultTtl": -1,
-        "indexingPolicy": {
-            "automatic": true,
-            "indexingMode": "consistent",
-            "includedPaths": [],
-            "excludedPaths": [{"path": "/*"}],
-        },
-    })
-}
-
-/// Compares the stored totals with the definition.
-pub fn compare_totals<A: Aggregate>(items: &[Value], last: &[Value]) -> Result<(), String> {
-    let mut expected = BTreeMap::<String, i64>::new();
-    for state in last {
-        let state: A::Change = serde_json::from_value(state.clone()).unwrap();
-        if let Some(contribution) = A::contribution(&state) {
-            *expected.entry(contribution.key).or_default() += contribution.amount;
+    holds::<S>(build, &async |world, last| {
+        let mut expected = BTreeMap::<String, i64>::new();
+        for state in last {
+            let state: A::Change = serde_json::from_value(state.clone()).unwrap();
+            if let Some(contribution) = A::contribution(&state) {
+                *expected.entry(contribution.key).or_default() += contribution.amount;
+            }
         }
-    }
-    expected.retain(|_, total| *total != 0);
-    let totals = items.iter().filter(|item| item["id"] == "total" && item["value"] != 0);
-    let found = totals
-        .map(|total| (total["key"].as_str().unwrap().to_owned(), total["value"].as_i64().unwrap()))
-        .collect();
-    equal("totals", &found, &expected)
+        expected.retain(|_, total| *total != 0);
+        let mut items = world.items(totals).await;
+        items.retain(|item| item["id"] == "total" && item["value"] != 0);
+        let total =
+            |item: &Value| Some((item["key"].as_str()?.to_owned(), item["value"].as_i64()?));
+        equal("totals", &items.iter().filter_map(total).collect(), &expected)
+    })
 }

@@ -90,16 +90,6 @@ impl<A: AppUnderTest> World<A> {
     /// The story then holds the app to its promise: lists leave such an item out, and a projection stores a
     /// dead letter and applies the changes behind it.
     ///
-    /// ```
-    /// use tributary_testing::{AppUnderTest, World};
-    ///
-    /// async fn an_unreadable_room_is_a_dead_letter<A: AppUnderTest>(world: &World<A>) {
-    ///     world.make_unreadable("rooms", "r1", "version").await;
-    ///     world.settle().await;
-    ///     assert_eq!(world.items("dead-letters").await.len(), 1);
-    /// }
-    /// ```
-    ///
     /// # Panics
     ///
     /// When there is no such item, or it has no such property.
@@ -112,19 +102,7 @@ impl<A: AppUnderTest> World<A> {
     /// write itself reads the items as they are now, as from a replica that is behind. Writes, the change
     /// feed and reads of the latest committed state see the newest items.
     ///
-    /// So a story writes through one instance and asks another, which has no session of the first:
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tributary_testing::{AppUnderTest, World};
-    ///
-    /// async fn a_new_room_is_found_at_another_instance<A: AppUnderTest>(world: &World<A>) {
-    ///     let stale = world.stale_reads("rooms");
-    ///     world.put("/api/rooms/r1", json!({"name": "Blue"})).await.expect(201);
-    ///     world.second_instance().await.get("/api/rooms/r1").await.expect(200);
-    ///     drop(stale);
-    /// }
-    /// ```
+    /// So a story writes through one instance and asks another, which has no session of the first.
     pub fn stale_reads(&self, container: &str) -> FrozenReplica {
         self.endpoint.freeze_replica(container)
     }

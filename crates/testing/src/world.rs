@@ -17,7 +17,7 @@ use axum::{
     http::{HeaderMap, Request, StatusCode},
 };
 use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
-use futures::{TryStreamExt, future::try_join_all};
+use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tributary_functions::{
@@ -349,20 +349,15 @@ impl<A: AppUnderTest> World<A> {
 
 /// Triggers.
 impl<A: AppUnderTest> World<A> {
-    /// Delivers all changes to all triggers, as the Functions host does, until nothing changes any
-    /// more.
+    /// Delivers all changes to all triggers, as the Functions host does, until nothing changes any more. One
+    /// trigger follows the other: the changes that one projection writes reach the next in as few batches as
+    /// possible, so the store requests do not depend on time.
     pub async fn settle(&self) {
-        let pumps = self.settling_pumps();
-        while try_join_all(pumps.iter().map(FeedPump::drain)).await.unwrap() != vec![0; pumps.len()]
-        {
-        }
-    }
-
-    /// Delivers all changes as [`World::settle`] does, but to one trigger after the other: the changes
-    /// that one projection writes reach the next in as few batches as possible, so the store requests
-    /// do not depend on time.
-    pub(crate) async fn settle_in_turn(&self) {
-        let pumps = self.settling_pumps();
+        let pumps = self.pumps(&FeedOptions {
+            retry_scale: 0.01,
+            console: Console::kept(),
+            ..FeedOptions::default()
+        });
         loop {
             let mut delivered = 0;
             for pump in &pumps {
@@ -372,14 +367,6 @@ impl<A: AppUnderTest> World<A> {
                 return;
             }
         }
-    }
-
-    fn settling_pumps(&self) -> Vec<FeedPump> {
-        self.pumps(&FeedOptions {
-            retry_scale: 0.01,
-            console: Console::kept(),
-            ..FeedOptions::default()
-        })
     }
 
     /// Returns a pump for each trigger.

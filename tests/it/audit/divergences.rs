@@ -162,10 +162,14 @@ async fn wrong_copies_are_found_and_repaired() {
         true,
         &[
             (&[Remove(COPY)], &["copy-missing users ann post:p1"]),
-            (&[Insert("users", tombstone)], &["copy-missing users ann post:p1"]),
+            (&[Insert("users", tombstone)], &["copy-newer users ann post:p1"]),
             (&[Change(COPY, json!({"version": 1}))], &["copy-older users ann post:p1"]),
             (&[Change(COPY, json!({"version": 99}))], &["copy-newer users ann post:p1"]),
             (&[Change(COPY, json!({"title": "Other"}))], &["copy-different users ann post:p1"]),
+            (
+                &[Change(COPY, json!({"title": 1}))],
+                &["copy-different users ann post:p1", "unreadable users ann post:p1"],
+            ),
             (&[Copy(COPY, of_ghost)], &["copy-extra users ann post:ghost"]),
             (&[Copy(COPY, json!({"userId": "bob"}))], &["copy-extra users bob post:p1"]),
             (&[Remove(IN_FEED)], &["copy-missing feed post p1"]),
@@ -231,7 +235,6 @@ async fn what_the_audit_cannot_repair_is_a_finding_and_the_audit_continues() {
             (&[Change(COMMENT, json!({"userId": "ghost"}))], &["user-missing posts p1 …"]),
             (&[SignUp("dan", "Dan"), Remove(dans), renamed], &["name-twice users dan dan"]),
             (&[Insert("posts", unknown)], &["unreadable posts p1 x"]),
-            (&[Change(COPY, json!({"title": 1}))], &["unreadable users ann post:p1"]),
             (&[Change(HEAD, json!({"members": 1}))], &["unreadable feed post ~head"]),
             (&[Insert("feed", stray)], &["unreadable feed post stray"]),
             (&[unnamed], &["unreadable users cy cy"]),

@@ -35,7 +35,7 @@ pub(super) fn hold(costs: &[Cost]) {
     let costs = costs.iter().map(|cost| MeasuredCost {
         id: cost.id,
         method: cost.method.as_str(),
-        path: &cost.path,
+        path: cost.path.clone(),
         // The method stands before the path.
         what: cost.what.split_once(' ').unwrap().1,
         store_requests: cost.store_requests.len(),

@@ -19,11 +19,6 @@ impl OpenApiDocument {
         Self(A::program().describe().unwrap().openapi())
     }
 
-    /// Returns the document as JSON.
-    pub fn value(&self) -> &Value {
-        &self.0
-    }
-
     /// Returns the operation of a function.
     pub fn operation(&self, function: &HttpFunction) -> &Value {
         &self.0["paths"][function.route][function.method.as_str().to_lowercase()]

@@ -16,6 +16,7 @@ use std::{
 };
 
 use axum::{Router, body::Bytes, extract::State};
+use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tributary_local::{
@@ -244,9 +245,8 @@ async fn output_amid_faults<A: AppUnderTest>(executable: &str) -> Vec<String> {
     let examples = Examples::of::<A>("");
     let commands: Vec<Example> =
         Listed::all::<A>().iter().filter_map(|listed| examples.example(listed)).collect();
-    let mut output = Vec::new();
     let refusals = [400, 403, 412, 429, 449, 500, 503].map(Fault::Refused);
-    for fault in refusals.into_iter().chain([Fault::AnswerLost]) {
+    let outputs = refusals.into_iter().chain([Fault::AnswerLost]).map(async |fault| {
         let world = World::<A>::new().await;
         let settings = [("RUST_LOG", "trace"), ("RUST_BACKTRACE", "1")];
         let caller = Caller(Handler::start(executable, &world, &settings).await);
@@ -259,9 +259,9 @@ async fn output_amid_faults<A: AppUnderTest>(executable: &str) -> Vec<String> {
         for command in commands.iter().chain(&commands) {
             caller.send_example(command).await;
         }
-        output.extend(caller.end().await);
-    }
-    output
+        caller.end().await
+    });
+    join_all(outputs).await.concat()
 }
 
 struct Collector {

@@ -12,7 +12,7 @@ use crate::cosmos::{ReadResult, StoreError};
 ///
 /// `stored` is the copy as it is stored: a date in another form than ours is another text, though it
 /// reads as the same time, and lists are in the order of the text.
-pub fn compare(
+pub(crate) fn compare(
     (expected_version, expected): (u64, &impl Serialize),
     (found_version, stored): (u64, &Value),
 ) -> Option<(FindingKind, (String, String))> {

@@ -15,14 +15,21 @@ use crate::{
     cosmos::{Container, ETag, Stored},
     projection::{
         ChangeFeedItem,
-        copies::{AuditedCopies, CopyProjection},
+        copies::{AuditedCopies, Copies, CopyProjection},
     },
 };
 
-pub(super) struct CopiesChecks<C>(pub(super) CopyProjection<C>);
+/// The checks of copies and their repairs, for an audit that has others, too.
+pub struct CopiesChecks<C>(pub(super) CopyProjection<C>);
 
-impl<C: AuditedCopies> CopiesChecks<C> {
-    async fn check_source(&self, audited: &AuditedItem) -> CheckResults {
+impl<C: Copies> CopiesChecks<C> {
+    /// Creates the checks of the copies that are made from one container to another.
+    pub fn new(sources: &Container, copies: &Container) -> Self {
+        Self(CopyProjection::new(sources, copies))
+    }
+
+    /// Returns the suspects of the copies of a source.
+    pub async fn check_source(&self, audited: &AuditedItem) -> CheckResults {
         let change: C::Change = match audited.parse() {
             Ok(change) => change,
             Err(unreadable) => return Ok(unreadable),
@@ -54,7 +61,33 @@ impl<C: AuditedCopies> CopiesChecks<C> {
         Ok(suspects)
     }
 
-    async fn check_copy(&self, audited: &AuditedItem) -> CheckResults {
+    /// Writes a suspect copy of a source. The copy is read first, so the new one is never older.
+    pub async fn write(&self, suspect: &Suspect) -> RepairResult {
+        let Target::Item { partition_key, id: source_id, .. } = &suspect.target else {
+            return Err(Obstacle::Race);
+        };
+        let (partition, id) = (suspect.finding.partition_key.as_str(), suspect.finding.id.as_str());
+        let etag = match read_slot::<Value>(&self.0.copies, partition, id).await? {
+            Slot::Empty => None,
+            Slot::Unreadable(etag) | Slot::Item(Stored { etag, .. }) => Some(etag),
+        };
+        let sources = self.0.sources.latest_committed();
+        let Slot::Item(source) = read_slot::<C::Change>(&sources, partition_key, source_id).await?
+        else {
+            return Err(Obstacle::Race);
+        };
+        let mut copies = C::copies_of(&source.item).into_iter();
+        let copy =
+            copies.find(|copy| (copy.partition.as_str(), copy.id.as_str()) == (partition, id));
+        let copy = copy.ok_or(Obstacle::Race)?;
+        self.0.copies.put(partition, id, &copy.item, etag.as_ref()).await?;
+        Ok("wrote the copy")
+    }
+}
+
+impl<C: AuditedCopies> CopiesChecks<C> {
+    /// Returns the suspicion that a copy has no source.
+    pub async fn check_copy(&self, audited: &AuditedItem) -> CheckResults {
         let copy: C::Copy = match audited.parse() {
             Ok(copy) => copy,
             Err(unreadable) => return Ok(unreadable),
@@ -74,28 +107,6 @@ impl<C: AuditedCopies> CopiesChecks<C> {
         };
         let extra = || audited.suspect(FindingKind::COPY_EXTRA, ("none", "a copy"), &audited.etag);
         Ok((!is_defined).then(extra).into_iter().collect())
-    }
-
-    /// Writes a copy of a source. The copy is read first, so the new one is never older.
-    async fn write(&self, (partition, id): (&str, &str), source: &Target) -> RepairResult {
-        let Target::Item { partition_key, id: source_id, .. } = source else {
-            return Err(Obstacle::Race);
-        };
-        let etag = match read_slot::<Value>(&self.0.copies, partition, id).await? {
-            Slot::Empty => None,
-            Slot::Unreadable(etag) | Slot::Item(Stored { etag, .. }) => Some(etag),
-        };
-        let sources = self.0.sources.latest_committed();
-        let Slot::Item(source) = read_slot::<C::Change>(&sources, partition_key, source_id).await?
-        else {
-            return Err(Obstacle::Race);
-        };
-        let mut copies = C::copies_of(&source.item).into_iter();
-        let copy =
-            copies.find(|copy| (copy.partition.as_str(), copy.id.as_str()) == (partition, id));
-        let copy = copy.ok_or(Obstacle::Race)?;
-        self.0.copies.put(partition, id, &copy.item, etag.as_ref()).await?;
-        Ok("wrote the copy")
     }
 }
 
@@ -119,14 +130,13 @@ impl<C: AuditedCopies> Checks for CopiesChecks<C> {
 
     async fn repair(&self, suspect: &Suspect) -> RepairResult {
         let finding = &suspect.finding;
-        let (partition, id) = (finding.partition_key.as_str(), finding.id.as_str());
         match finding.kind {
             FindingKind::COPY_EXTRA => {
                 let seen = ETag::from(suspect.evidence.clone());
-                self.0.copies.delete(partition, id, &seen).await?;
+                self.0.copies.delete(&finding.partition_key, &finding.id, &seen).await?;
                 Ok("deleted the copy")
             }
-            kind if kind.concerns_copy() => self.write((partition, id), &suspect.target).await,
+            kind if kind.concerns_copy() => self.write(suspect).await,
             _ => {
                 Err(Obstacle::NeedsOperator("it cannot be read: delete it, and replay its source"))
             }

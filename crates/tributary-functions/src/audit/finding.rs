@@ -65,8 +65,8 @@ impl FindingKind {
     pub(crate) const MEMBER_EXTRA: Self =
         Self::new("member-extra").in_class_of(Self::MEMBER_MISSING);
     pub(crate) const REFILL_PENDING: Self = Self::new("refill-pending");
-    /// An item that cannot be read.
-    pub const UNREADABLE: Self = Self::new("unreadable");
+    /// An item that cannot be read. The repair of its source may have written it anew.
+    pub const UNREADABLE: Self = Self::new("unreadable").repaired_last();
 
     /// The kinds that any domain can have.
     pub const SHARED: [Self; 13] = [

@@ -38,9 +38,10 @@ pub use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use self::{aggregate::AggregateChecks, copies::CopiesChecks};
+use self::{aggregate::AggregateChecks, compare::compare};
 pub use self::{
-    compare::{compare, version_text},
+    compare::version_text,
+    copies::CopiesChecks,
     finding::{
         CheckResult, CheckResults, Finding, FindingKind, Obstacle, RepairResult, Suspect, Target,
     },

@@ -205,25 +205,25 @@ impl<'a> Form<'a> {
         self.list_of_texts(field, true, &length, parse)?
     }
 
-    /// Takes an optional list of texts, which may be missing or null.
+    /// Takes an optional list of texts. A missing or null one is empty.
     pub fn optional_texts<T: JsonSchema>(
         &mut self,
         field: &str,
         length: RangeInclusive<usize>,
         parse: fn(String) -> Result<T, Invalid>,
-    ) -> Option<Option<Vec<T>>> {
-        self.list_of_texts(field, false, &length, parse)
+    ) -> Option<Vec<T>> {
+        self.list_of_texts(field, false, &length, parse).map(Option::unwrap_or_default)
     }
 
-    /// Takes an optional object, which may be missing or null. `parse` gets its text as it was written.
-    pub fn optional_object<T: JsonSchema>(
+    /// Takes an optional object. A missing or null one is the default. `parse` gets its text as it was written.
+    pub fn optional_object<T: JsonSchema + Default>(
         &mut self,
         field: &str,
         parse: fn(&str) -> Result<T, Invalid>,
-    ) -> Option<Option<T>> {
+    ) -> Option<T> {
         let rule = || parse(&format!("{{\"\":\"{}\"}}", "0".repeat(OVERLONG_TEXT_BYTES))).err();
         let parsed = |raw| object(raw).and_then(parse);
-        self.take(field, false, || schema_of::<T>(rule()), parsed)
+        self.take(field, false, || schema_of::<T>(rule()), parsed).map(Option::unwrap_or_default)
     }
 
     /// Takes a required list of objects, each with a result of its own: a bad object does not spoil the

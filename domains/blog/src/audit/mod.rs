@@ -2,7 +2,8 @@
 //!
 //! | file | checks |
 //! | --- | --- |
-//! | `posts.rs` | the counts of a post, the name on each item, children without a parent, the copy in `users` |
+//! | `posts.rs` | the counts of a post, the name on each item, children without a parent |
+//! | [`CopiesChecks`] | the copy of each post in `users` |
 //! | `users.rs` | the reservation of each name, names without a user, copies without a post |
 //! | [`WindowChecks`] | the members of the feed and their copies |
 //! | `repair.rs` | the guarded write that repairs each |
@@ -16,8 +17,8 @@ mod repair;
 
 use tributary_functions::{
     audit::{
-        Audit, AuditedItem, CheckResults, Checks, FindingKind, ReferencedItem, ReferencedItems,
-        RepairResult, Suspect, Target, WindowChecks, async_trait,
+        Audit, AuditedItem, CheckResults, Checks, CopiesChecks, FindingKind, ReferencedItem,
+        ReferencedItems, RepairResult, Suspect, Target, WindowChecks, async_trait,
     },
     cosmos::{Container, StoreError},
     values::Timestamp,
@@ -26,7 +27,7 @@ use tributary_functions::{
 use super::{
     Blog,
     model::{Author, Post, PostId, PostsItem, User, UserId, UsernameReservation, UsersItem},
-    projections::NewestPosts,
+    projections::{NewestPosts, PostCopies},
 };
 
 /// The kinds of divergence that only the blog has, beside those of [any domain](FindingKind::SHARED).
@@ -71,6 +72,7 @@ const MAX_REMEMBERED_ITEMS: usize = 10_000;
 struct BlogChecks {
     blog: Blog,
     feed: WindowChecks<NewestPosts>,
+    copies: CopiesChecks<PostCopies>,
     authors: ReferencedItems<UserId, Author>,
     parents: ReferencedItems<PostId, Parent>,
 }
@@ -89,6 +91,7 @@ impl BlogChecks {
     fn new(blog: Blog) -> Self {
         Self {
             feed: WindowChecks::new(Self::FEED, &blog.posts, &blog.feed),
+            copies: CopiesChecks::new(&blog.posts, &blog.users),
             blog,
             authors: ReferencedItems::new(MAX_REMEMBERED_ITEMS),
             parents: ReferencedItems::new(MAX_REMEMBERED_ITEMS),

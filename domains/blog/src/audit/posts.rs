@@ -1,4 +1,4 @@
-//! Checks of `posts`: counts, names, comments and likes without a post; and the copies in `users`.
+//! Checks of `posts`: counts, names, comments and likes without a post.
 
 use std::{pin::pin, time::Duration};
 
@@ -6,18 +6,15 @@ use futures::TryStreamExt;
 use serde::Deserialize;
 use tributary_functions::{
     audit::{
-        AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, compare, read_slot,
+        AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, read_slot,
         version_text,
     },
-    cosmos::{JsonText, Query, Scope, StoreError, Stored},
+    cosmos::{Query, Scope, StoreError},
     values::Timestamp,
 };
 
 use super::{BlogChecks, BlogKinds};
-use crate::model::{
-    Comment, CopiedName, Like, Post, PostCopy, PostId, PostsItem, PublicPost, UserId, Username,
-    UsersItem,
-};
+use crate::model::{Comment, CopiedName, Like, Post, PostId, PostsItem, PublicPost, Username};
 
 /// The longest duration of a command: the Functions host ends a function after ten minutes.
 ///
@@ -43,13 +40,13 @@ impl BlogChecks {
     ) -> Result<Vec<Suspect>, StoreError> {
         let mut suspects = Vec::new();
         if let Some(name) = item.name() {
-            suspects.extend(self.check_name(item.user_id(), name, audited, fresh).await?);
+            suspects.extend(self.check_name(name, audited, fresh).await?);
         }
         let parent = match &item {
             PostsItem::Post(post) => {
                 self.remember(&post.public.post_id, Some(post));
                 suspects.extend(self.check_counts(post, audited).await?);
-                suspects.extend(self.check_copy(post, audited).await?);
+                suspects.extend(self.copies.check_source(audited).await?);
                 return Ok(suspects);
             }
             PostsItem::DeletedPost(tombstone) => {
@@ -110,8 +107,7 @@ impl BlogChecks {
 
     async fn check_name(
         &self,
-        user_id: &UserId,
-        CopiedName { username, version: name_version, .. }: CopiedName<'_>,
+        CopiedName { user_id, username, version: name_version, .. }: CopiedName<'_>,
         audited: &AuditedItem,
         fresh: bool,
     ) -> CheckResult {
@@ -154,41 +150,6 @@ impl BlogChecks {
                 Some(audited.suspect(BlogKinds::STALE_REACTION, words, &audited.etag))
             }
             ReferencedItem::Live(_) | ReferencedItem::Unreadable => None,
-        })
-    }
-
-    async fn check_copy(&self, post: &Post, audited: &AuditedItem) -> CheckResult {
-        let public = &post.public;
-        let id = PostCopy::id_in_users(&public.post_id);
-        let at = ("users", public.user_id.to_string(), id.clone());
-        let copy: Slot<JsonText> =
-            read_slot(&self.blog.users, public.user_id.as_str(), &id).await?;
-        let missing = |found: String, evidence: String| {
-            let words = (version_text(post.version), found);
-            Some(audited.suspect_at(FindingKind::COPY_MISSING, at.clone(), words, evidence))
-        };
-        Ok(match copy {
-            Slot::Item(Stored { item, etag }) => match item.parse() {
-                Some(UsersItem::Post(copy)) => compare(
-                    (post.version, &PostCopy::for_users(post)),
-                    (copy.version, &item.parse().unwrap_or_default()),
-                )
-                .map(|(kind, words)| audited.suspect_at(kind, at.clone(), words, etag.to_string())),
-                Some(UsersItem::DeletedPost(tombstone)) => {
-                    let found = format!(
-                        "the tombstone of a deleted post of {}",
-                        version_text(tombstone.version)
-                    );
-                    missing(found, etag.to_string())
-                }
-                Some(_) => missing("another item".into(), etag.to_string()),
-                // The audit reports the unreadable item by itself.
-                None => None,
-            },
-            // The date tells this post from a later one under its id, whose copy may be missing for a
-            // moment, too.
-            Slot::Empty => missing("none".into(), public.creation_date.to_string()),
-            Slot::Unreadable(_) => None,
         })
     }
 }

@@ -9,7 +9,7 @@ use tributary_functions::{
 
 use super::{BlogChecks, BlogKinds};
 use crate::{
-    model::{PostCopy, PostId, PostsItem, UserId, UsernameReservation, UsersItem},
+    model::{PostId, PostsItem, UserId, UsernameReservation, UsersItem},
     state::PostSlot,
     usernames::claim_name,
 };
@@ -32,7 +32,7 @@ pub(super) async fn repair(
             blog.users.delete(partition, id, &seen).await?;
             Ok("deleted the copy")
         }
-        kind if kind.concerns_copy() => checks.write_copy(&post_id(partition)?).await,
+        kind if kind.concerns_copy() => checks.copies.write(suspect).await,
         BlogKinds::RESERVATION_LEAKED => {
             let slot = read_slot(&blog.users, partition, UsernameReservation::ID).await?;
             let Slot::Item(Stored { item: UsersItem::Username(held), etag }) = slot else {
@@ -76,7 +76,8 @@ impl BlogChecks {
             return Err(Obstacle::Race);
         };
         // The author is read after the item, so the name is at least as new as that of the item.
-        let ReferencedItem::Live(author) = self.author(stored.item.user_id(), true).await? else {
+        let user_id = stored.item.name().ok_or(Obstacle::Race)?.user_id;
+        let ReferencedItem::Live(author) = self.author(user_id, true).await? else {
             return Err(Obstacle::Race);
         };
         let renamed = stored.item.renamed(&author);
@@ -93,23 +94,6 @@ impl BlogChecks {
         }
         self.blog.posts.delete(partition, id, seen).await?;
         Ok("deleted the comment or like")
-    }
-
-    async fn write_copy(&self, post_id: &PostId) -> RepairResult {
-        // A post keeps its author. Only a later post under the id of a deleted one may have another.
-        let author = self.blog.post(post_id).await?.item.public.user_id;
-        let id = PostCopy::id_in_users(post_id);
-        let etag = match read_slot::<UsersItem>(&self.blog.users, author.as_str(), &id).await? {
-            Slot::Empty => None,
-            Slot::Unreadable(etag) | Slot::Item(Stored { etag, .. }) => Some(etag),
-        };
-        let post = self.blog.post(post_id).await?.item;
-        if post.public.user_id != author {
-            return Err(Obstacle::Race);
-        }
-        let copy = UsersItem::from(PostCopy::for_users(&post));
-        self.blog.users.put(author.as_str(), &id, &copy, etag.as_ref()).await?;
-        Ok("wrote the copy")
     }
 }
 

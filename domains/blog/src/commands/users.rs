@@ -77,12 +77,7 @@ pub(super) async fn save(
     attempt: Attempt,
 ) -> Result<WrittenItem<User>, ApiError> {
     match command.put(blog.user_slot(&wanted.user_id).await?, attempt, wanted)? {
-        PutStep::Done(written) => {
-            if written.is_new {
-                blog.remember(&written.stored.item);
-            }
-            Ok(written)
-        }
+        PutStep::Done(written) => Ok(written),
         PutStep::Create(tombstone) => {
             let tombstone = tombstone.map(|tombstone| tombstone.etag);
             create(blog, command.sign(wanted.clone()), tombstone.as_ref()).await

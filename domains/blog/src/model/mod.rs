@@ -30,30 +30,21 @@ pub enum PostsItem {
 item_types!(PostsItem: Post(Post), Comment(Comment), Like(Like), DeletedPost(DeletedPost));
 
 impl PostsItem {
-    pub fn user_id(&self) -> &UserId {
-        match self {
-            Self::Post(post) => &post.public.user_id,
-            Self::Comment(comment) => &comment.public.user_id,
-            Self::Like(like) => &like.public.user_id,
-            Self::DeletedPost(tombstone) => &tombstone.user_id,
-        }
-    }
-
     /// Returns the name on the item; a tombstone has none.
     pub fn name(&self) -> Option<CopiedName<'_>> {
-        let (post_id, id, username, version) = match self {
+        let (post_id, user_id, id, username, version) = match self {
             Self::Post(Post { public: it, username_version, .. }) => {
-                (&it.post_id, it.id.as_str(), &it.user_username, *username_version)
+                (&it.post_id, &it.user_id, it.id.as_str(), &it.user_username, *username_version)
             }
             Self::Comment(Comment { public: it, username_version, .. }) => {
-                (&it.post_id, it.id.as_str(), &it.user_username, *username_version)
+                (&it.post_id, &it.user_id, it.id.as_str(), &it.user_username, *username_version)
             }
             Self::Like(Like { public: it, username_version, .. }) => {
-                (&it.post_id, it.id.as_str(), &it.user_username, *username_version)
+                (&it.post_id, &it.user_id, it.id.as_str(), &it.user_username, *username_version)
             }
             Self::DeletedPost(_) => return None,
         };
-        Some(CopiedName { post_id, id, username, version })
+        Some(CopiedName { post_id, user_id, id, username, version })
     }
 
     /// Returns the item with its author's newer name, a post in its next version.
@@ -76,6 +67,7 @@ impl PostsItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopiedName<'a> {
     pub post_id: &'a PostId,
+    pub user_id: &'a UserId,
     pub id: &'a str,
     pub username: &'a Username,
     pub version: u64,

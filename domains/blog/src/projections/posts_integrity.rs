@@ -59,10 +59,10 @@ impl Projection for PostsIntegrity {
             let blog = self.blog.in_background();
             return remove_for_a_slice(&blog, &self.background, tombstone).await;
         }
-        let Some(CopiedName { post_id, id, version, .. }) = change.name() else {
+        let Some(CopiedName { post_id, user_id, id, version, .. }) = change.name() else {
             return Ok(Effect::Unchanged);
         };
-        let copied = Origin::root(change.user_id(), version);
+        let copied = Origin::root(user_id, version);
         self.names.repair(&copied, (post_id.as_str(), id)).await
     }
 }

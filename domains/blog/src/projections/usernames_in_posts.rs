@@ -31,7 +31,7 @@ impl FanOut for Usernames {
     fn update(item: &PostsItem, user: &User) -> Option<Update<PostsItem>> {
         let name = item.name()?;
         // A later post under the id of a deleted one may belong to another author.
-        let is_author = *item.user_id() == user.user_id;
+        let is_author = *name.user_id == user.user_id;
         let is_older = name.version < user.version;
         (is_author && is_older)
             .then(|| Update::new(name.post_id, name.id, item.clone().renamed(&user.author())))

@@ -9,18 +9,12 @@ use futures::{
 };
 use serde_json::json;
 use tributary_functions::cosmos::metered;
-use tributary_local::cosmos::{
-    Fault::Refused,
-    RequestKind::{self, Batch, Query, Read, Replace},
-};
+use tributary_local::cosmos::RequestKind::{self, Batch, Query, Read, Replace};
 
 use super::given;
 use tributary_testing::interleavings::held;
 
-use crate::{
-    expect::problem,
-    world::{Answer, World},
-};
+use crate::world::{Answer, World};
 
 type Command<'a> = LocalBoxFuture<'a, Answer>;
 
@@ -263,53 +257,4 @@ async fn an_edit_of_a_post_that_is_deleted_meanwhile_is_decided_anew() {
         let (first, others) = crowd_amid(&world, first, others, meanwhile).await;
         assert_eq!((first.status.as_u16(), statuses(&others)), (liked, vec![edited]));
     }
-}
-
-#[tokio::test]
-async fn a_crowd_too_large_for_a_transaction_is_sent_in_parts() {
-    let (world, users) = world_with_users(1).await;
-    let other = world.second_instance().await;
-    // JSON writes each of these characters with six.
-    let long = "\u{1}".repeat(10_000);
-    let mut others: Vec<Command<'_>> =
-        (0..39).map(|_| given::comment(&world, "p1", "bob", &long).boxed_local()).collect();
-    others.insert(20, unlike(&world, "bob"));
-    given::like(&world, "p1", "bob").await.expect(201);
-    let requests_before = world.endpoint.request_count();
-    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
-    let mut others = join_all(others).boxed_local();
-    assert!(poll!(&mut others).is_pending());
-    let mut whole = world.endpoint.hold(Batch, "posts");
-    hold.release();
-    let edited = async {
-        whole.arrived().await;
-        let mut half = world.endpoint.hold(Batch, "posts");
-        whole.release();
-        half.arrived().await;
-        let body = json!({"userId": "ann", "title": "edited", "content": "C"});
-        other.put("/api/posts/p1", body).await.expect(200);
-        half.release();
-    };
-    let ((first, others), ()) = join(join(first, others), edited).await;
-    first.expect(201);
-    let mut expected = [201; 40];
-    expected[20] = 204;
-    assert_eq!(statuses(&others), expected);
-    let edit = [Read, Replace, Read, Replace];
-    let sent = [&[Read, Batch, Batch, Batch][..], &edit, &[Read, Batch, Batch]].concat();
-    assert_eq!(kinds(&world, requests_before), sent);
-    assert_eq!(given::counts(&world, "p1").await, [(39, 1), (39, 1)]);
-}
-
-#[tokio::test]
-async fn a_crowd_at_a_throttled_store_gets_the_time_of_a_retry() {
-    let (world, users) = world_with_users(4).await;
-    let others = users[1..].iter().map(|user| like(&world, user)).collect();
-    let busy = async { world.endpoint.inject(Refused(429), Batch, "posts", 1_000) };
-    let (first, others) = crowd_amid(&world, like(&world, &users[0]), others, busy).await;
-    for answer in others.iter().chain([&first]) {
-        problem(answer, 429);
-        assert_eq!(answer.header("retry-after"), "1");
-    }
-    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
 }

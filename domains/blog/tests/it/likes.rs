@@ -82,17 +82,3 @@ async fn a_like_taken_back_is_counted_off_at_once_and_can_be_given_again() {
         assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
     }
 }
-
-#[tokio::test]
-async fn a_missing_like_is_not_found() {
-    let world = given::blog().await;
-    given::like(&world, "p1", "bob").await.expect(201);
-    for path in ["p1/likes/ann", "p1/likes/nobody", "p2/likes/bob", "p1/likes/BOB"] {
-        let path = format!("/api/posts/{path}");
-        for answer in [world.get(&path).await, world.delete(&path).await] {
-            problem(&answer, 404);
-            charged(&answer);
-        }
-    }
-    assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
-}

@@ -21,7 +21,6 @@ fn program() -> Program {
 }
 
 mod comments;
-mod counts;
 mod crowds;
 mod given;
 mod likes;

@@ -8,8 +8,7 @@ use tributary_local::cosmos::{Fault, RequestKind};
 use super::given;
 use crate::{
     at_once::{each_put_is_answered_with_its_own, one_delete_succeeds, one_put_creates},
-    expect::{bad_fields, charged, created, free_of_charge, is_timestamp, is_uuid_v7, problem},
-    world::World,
+    expect::{bad_fields, charged, created, is_timestamp, is_uuid_v7, problem},
 };
 
 #[tokio::test]
@@ -45,103 +44,50 @@ async fn an_unknown_author_is_not_found() {
 }
 
 #[tokio::test]
-async fn all_bad_fields_are_reported_at_once() {
-    let world = World::new().await;
-    for (body, fields) in [
-        (json!({}), vec!["content", "title", "userId"]),
-        (json!({"userId": "-", "title": "", "content": ""}), vec!["content", "title", "userId"]),
-        (json!({"userId": 1, "title": [], "content": null}), vec!["content", "title", "userId"]),
-        (json!({"userId": "a b", "title": "T"}), vec!["content", "userId"]),
-        (json!({"userId": "ann", "title": "T", "content": {}}), vec!["content"]),
-        (json!({"userId": "ann", "content": "C"}), vec!["title"]),
-        (json!({"title": "T", "content": "C"}), vec!["userId"]),
-    ] {
-        let answer = world.post("/api/posts", body.clone()).await;
-        assert_eq!(bad_fields(&answer), fields, "{body}");
-        free_of_charge(&answer);
-    }
-}
-
-#[tokio::test]
-async fn a_title_has_1_to_200_code_points() {
+async fn a_title_has_1_to_200_code_points_and_a_content_1_byte_to_512_kib() {
     let world = given::blog().await;
-    let post = |title: String| {
-        let body = json!({"userId": "ann", "title": title, "content": "C"});
-        async { world.post("/api/posts", body).await }
+    let post = async |title: &str, content: &str| {
+        world.post("/api/posts", json!({"userId": "ann", "title": title, "content": content})).await
     };
-    for title in ["x".into(), "é".repeat(200), "😀".repeat(200)] {
-        assert_eq!(post(title.clone()).await.expect(201).json()["title"], title);
+    for title in ["x", &"é".repeat(200), &"😀".repeat(200)] {
+        assert_eq!(post(title, "C").await.expect(201).json()["title"], title);
     }
-    for title in [String::new(), "é".repeat(201), "e\u{301}".repeat(101)] {
-        assert_eq!(bad_fields(&post(title).await), ["title"]);
+    for title in ["", &"é".repeat(201), &"e\u{301}".repeat(101)] {
+        assert_eq!(bad_fields(&post(title, "C").await), ["title"]);
     }
-}
-
-#[tokio::test]
-async fn a_content_has_1_byte_to_512_kib() {
-    let world = given::blog().await;
-    let post = |content: String| {
-        let body = json!({"userId": "ann", "title": "T", "content": content});
-        async { world.post("/api/posts", body).await }
-    };
-    for content in ["x".into(), "y".repeat(512 * 1024), "é".repeat(256 * 1024)] {
-        let answer = post(content.clone()).await.expect(201);
-        assert!(answer.json()["content"] == content);
+    for content in ["x", &"y".repeat(512 * 1024), &"é".repeat(256 * 1024)] {
+        let answer = post("T", content).await.expect(201);
         let there = world.get(answer.header("location")).await.expect(200);
         assert!(there.json()["content"] == content);
     }
-    for content in [String::new(), "y".repeat(512 * 1024 + 1), "é".repeat(256 * 1024) + "x"] {
-        assert_eq!(bad_fields(&post(content).await), ["content"]);
+    for content in ["", &"y".repeat(512 * 1024 + 1), &("é".repeat(256 * 1024) + "x")] {
+        assert_eq!(bad_fields(&post("T", content).await), ["content"]);
     }
 }
 
 #[tokio::test]
-async fn texts_come_back_as_they_were_sent() {
-    let world = given::blog().await;
-    for text in ["2026-11-21T09:25:54.120Z", " spaces ", "\u{0}\u{1f}\u{7f}", "\"\\/\u{2028}", "👨‍👩‍👧"]
-    {
-        let body = json!({"userId": "ann", "title": text, "content": text});
-        let answer = world.post("/api/posts", body).await.expect(201);
-        let there = world.get(answer.header("location")).await.expect(200).json();
-        assert_eq!((&there["title"], &there["content"]), (&json!(text), &json!(text)));
-    }
-}
-
-#[tokio::test]
-async fn the_first_put_creates_and_the_next_edits() {
+async fn the_first_put_creates_and_the_next_edits_the_text_alone() {
     let world = given::blog().await;
     let answer = given::post(&world, "p2", "ann").await;
-    let post = created(&world, &answer, "/api/posts/p2").await;
-    assert_eq!((post["id"].as_str(), post["postId"].as_str()), (Some("p2"), Some("p2")));
-    let body = json!({"userId": "ann", "title": "New title", "content": "New content"});
+    let mut expected = created(&world, &answer, "/api/posts/p2").await;
+    given::comment(&world, "p2", "bob", "Nice").await.expect(201);
+    given::like(&world, "p2", "bob").await.expect(201);
+    let body = json!({
+        "userId": "ann", "title": "New title", "content": "New content", "commentCount": 0,
+        "likeCount": 99, "creationDate": "2001-01-01T00:00:00.000Z", "userUsername": "Eve",
+        "postId": "p9",
+    });
     let edited = world.put("/api/posts/p2", body).await.expect(200);
     charged(&edited);
-    assert_ne!(edited.header("etag"), answer.header("etag"));
     let there = world.get("/api/posts/p2").await.expect(200);
-    assert_eq!(there.json(), edited.json());
-    assert_eq!(there.header("etag"), edited.header("etag"));
-    let mut expected = post;
-    expected["title"] = json!("New title");
-    expected["content"] = json!("New content");
-    assert_eq!(there.json(), expected);
-}
-
-#[tokio::test]
-async fn an_edit_keeps_the_counts_and_the_fields_of_the_server() {
-    let world = given::blog().await;
-    given::comment(&world, "p1", "bob", "Nice").await.expect(201);
-    given::like(&world, "p1", "ann").await.expect(201);
-    given::like(&world, "p1", "bob").await.expect(201);
-    let before = world.get("/api/posts/p1").await.expect(200).json();
-    let body = json!({
-        "userId": "ann", "title": "T", "content": "C", "commentCount": 0, "likeCount": 99,
-        "creationDate": "2001-01-01T00:00:00.000Z", "userUsername": "Eve", "postId": "p9",
-    });
-    let edited = world.put("/api/posts/p1", body).await.expect(200).json();
-    assert_eq!((&edited["commentCount"], &edited["likeCount"]), (&json!(1), &json!(2)));
-    for member in ["creationDate", "userUsername", "id", "postId", "userId"] {
-        assert_eq!(edited[member], before[member], "{member}");
+    assert_eq!((there.json(), there.header("etag")), (edited.json(), edited.header("etag")));
+    for (field, value) in [("title", "New title"), ("content", "New content")] {
+        expected[field] = json!(value);
     }
+    for count in ["commentCount", "likeCount"] {
+        expected[count] = json!(1);
+    }
+    assert_eq!(there.json(), expected);
 }
 
 #[tokio::test]
@@ -185,17 +131,6 @@ async fn of_many_puts_at_once_one_creates_and_each_is_answered_with_its_own() {
 }
 
 #[tokio::test]
-async fn an_unknown_post_is_not_found() {
-    let world = given::blog().await;
-    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201).json();
-    for id in ["p2", "P1", "ann", comment["id"].as_str().unwrap()] {
-        let answer = world.get(&format!("/api/posts/{id}")).await;
-        problem(&answer, 404);
-        charged(&answer);
-    }
-}
-
-#[tokio::test]
 async fn a_user_without_posts_has_an_empty_list_and_an_unknown_user_none() {
     let world = given::blog().await;
     let answer = world.get("/api/users/bob/posts").await.expect(200);
@@ -227,16 +162,6 @@ async fn an_unfinished_rename_does_not_shorten_the_list() {
     let more = page["nextCursor"].as_str().expect("there is a third");
     let last = world.get(&format!("/api/users/ann/posts?limit=2&cursor={more}")).await.expect(200);
     assert_eq!(last.json()["items"].as_array().unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn the_feed_of_an_empty_blog_is_empty() {
-    let world = World::new().await;
-    for query in ["", "?", "?limit=1", "?limit=100", "?unknown=1"] {
-        let answer = world.get(&format!("/api/feed{query}")).await.expect(200);
-        assert_eq!(answer.text, r#"{"items":[]}"#);
-        charged(&answer);
-    }
 }
 
 #[tokio::test]

@@ -2,58 +2,23 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tributary_blog::{
     Blog,
     model::{
-        Author, Like, Post, PostContent, PostId, PostText, PostsItem, Title, User, UserId,
-        Username, UsersItem,
+        Author, Comment, CommentContent, CommentId, Like, Post, PostContent, PostId, PostText,
+        PostsItem, Title, User, UserId, Username, UsersItem,
     },
     projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
 };
 use tributary_functions::{
-    audit::Audit,
     cosmos::{Cosmos, Query, StoreError},
-    projection::{
-        AnyProjection, Background, Projection,
-        aggregate::{Aggregate, AggregateProjection, Contribution},
-        window::Window,
-    },
+    projection::{AnyProjection, Background, window::Window},
     values::Timestamp,
 };
+use tributary_testing::proof::{self, Sources, Targets};
 
-use tributary_local::cosmos::{Fault, RequestKind};
-
-use crate::{
-    given,
-    world::{TestApp, World},
-};
-use tributary_testing::{
-    audits::findings,
-    proof::{self, Sources, Targets, compare_totals, totals_container},
-};
-
-/// The number of posts of a user.
-pub(crate) struct PostCounts;
-
-impl PostCounts {
-    pub(crate) fn projection(cosmos: &Arc<Cosmos>) -> AggregateProjection<Self> {
-        let [posts, counts] = ["posts", "post-counts"].map(|id| cosmos.container(id));
-        AggregateProjection::new(&posts, &counts)
-    }
-}
-
-impl Aggregate for PostCounts {
-    const FUNCTION: &'static str = "PostCounts";
-    type Change = PostsItem;
-
-    fn contribution(change: &PostsItem) -> Option<Contribution> {
-        match change {
-            PostsItem::Post(post) => Some(Contribution::new(post.public.user_id.as_str(), 1)),
-            _ => None,
-        }
-    }
-}
+use crate::world::TestApp;
 
 /// The feed with room for two posts: most histories fill it, and delete one of its members.
 struct TwoNewestPosts;
@@ -91,9 +56,14 @@ impl Window for TwoNewestPosts {
     }
 }
 
+fn text(user_id: UserId) -> PostText {
+    let title = Title::parse("T".into()).unwrap();
+    PostText { user_id, title, content: PostContent::parse("C".into()).unwrap() }
+}
+
 /// Posts, as the commands of the blog write them.
 #[derive(Default)]
-pub(crate) struct Posts(HashMap<u8, PostsItem>);
+struct Posts(HashMap<u8, PostsItem>);
 
 impl Sources for Posts {
     type App = TestApp;
@@ -105,8 +75,7 @@ impl Sources for Posts {
         let user_id = UserId::parse(format!("u{owner}")).unwrap();
         let username = Username::parse(format!("User {owner}")).unwrap();
         let author = Author { user_id: user_id.clone(), username, version: 1 };
-        let title = Title::parse("T".into()).unwrap();
-        let text = PostText { user_id, title, content: PostContent::parse("C".into()).unwrap() };
+        let text = text(user_id);
         let id = PostId::parse(format!("p{source}")).unwrap();
         let post = match self.0.get(&source) {
             Some(PostsItem::Post(post)) => post.with_counts(post.public.comment_count + 1, 0),
@@ -157,7 +126,7 @@ impl Sources for Users {
     }
 }
 
-/// Posts, and likes of other posts, as users write them.
+/// Posts, comments and likes, each in the partition of a post of its own, as users write them.
 struct Written;
 
 impl Targets for Written {
@@ -173,16 +142,22 @@ impl Targets for Written {
         };
         let author = user.author();
         let id = PostId::parse(format!("p{target}")).unwrap();
-        let item = if target.is_multiple_of(2) {
-            let title = Title::parse("T".into()).unwrap();
-            let content = PostContent::parse("C".into()).unwrap();
-            let post = Post::new(id, &PostText { user_id: user.user_id, title, content }, &author);
-            PostsItem::Post(match tombstone.map(|it| serde_json::from_value(it.clone()).unwrap()) {
-                Some(PostsItem::DeletedPost(tombstone)) => post.replacing(&tombstone),
-                _ => post,
-            })
-        } else {
-            PostsItem::Like(Like::new(&id, &author, Timestamp::now()))
+        let item = match target % 3 {
+            0 => PostsItem::Like(Like::new(&id, &author, Timestamp::now())),
+            1 => {
+                let comment = CommentId::parse(format!("c{target}")).unwrap();
+                let content = CommentContent::parse("C".into()).unwrap();
+                let now = Timestamp::now();
+                PostsItem::Comment(Comment::new(&id, comment, &author, &content, now))
+            }
+            _ => {
+                let post = Post::new(id, &text(user.user_id), &author);
+                let tombstone = tombstone.map(|it| serde_json::from_value(it.clone()).unwrap());
+                PostsItem::Post(match tombstone {
+                    Some(PostsItem::DeletedPost(tombstone)) => post.replacing(&tombstone),
+                    _ => post,
+                })
+            }
         };
         serde_json::to_value(item).unwrap()
     }
@@ -222,11 +197,6 @@ fn copied_names_end_as_the_users_have_them() {
 }
 
 #[test]
-fn the_feed_ends_as_its_definition_says() {
-    proof::window::<Posts, NewestPosts>("feed").unwrap();
-}
-
-#[test]
 fn a_window_that_is_full_ends_as_its_definition_says() {
     proof::window::<Posts, TwoNewestPosts>("feed").unwrap();
 }
@@ -234,75 +204,4 @@ fn a_window_that_is_full_ends_as_its_definition_says() {
 #[test]
 fn copies_end_as_their_definition_says() {
     proof::copies::<Posts, PostCopies>("users").unwrap();
-}
-
-#[tokio::test]
-async fn a_key_that_a_failed_delivery_left_pending_is_settled_by_the_next_version() {
-    let world = World::new().await;
-    proof::provision(&world, &json!([totals_container("post-counts")])).await;
-    let cosmos = World::cosmos(&world.endpoint).await;
-    let projection = PostCounts::projection(&cosmos);
-    let mut posts = Posts::default();
-    let of_ann = posts.write(0, 0);
-    posts.delete(0);
-    let of_bob = posts.write(0, 1);
-    let tombstone = posts.delete(0).unwrap();
-    let change = |state| serde_json::from_value::<PostsItem>(state).unwrap();
-    projection.apply(&change(of_ann)).await.unwrap();
-    // The holder says that the post is Bob's, and no share says so yet.
-    world.endpoint.inject(Fault::Refused(412), RequestKind::Batch, "post-counts", 9);
-    projection.apply(&change(of_bob)).await.unwrap_err();
-    projection.apply(&change(tombstone)).await.unwrap();
-    compare_totals::<PostCounts>(&world.items("post-counts").await, &[]).unwrap();
-}
-
-#[tokio::test]
-async fn a_share_that_the_store_refuses_is_counted_once_by_the_next_attempt() {
-    let world = World::new().await;
-    proof::provision(&world, &json!([totals_container("post-counts")])).await;
-    let cosmos = World::cosmos(&world.endpoint).await;
-    let projection = PostCounts::projection(&cosmos);
-    let post = Posts::default().write(0, 0);
-    let change: PostsItem = serde_json::from_value(post.clone()).unwrap();
-    // A projection that counts it first would count it again with the next attempt.
-    world.endpoint.inject(Fault::Refused(412), RequestKind::Batch, "post-counts", 1);
-    projection.apply(&change).await.unwrap();
-    compare_totals::<PostCounts>(&world.items("post-counts").await, &[post]).unwrap();
-}
-
-/// The findings of the audit, sorted.
-pub(crate) async fn audited(world: &World, repair: bool) -> Vec<String> {
-    let cosmos = World::cosmos(&world.endpoint).await;
-    let [posts, counts] = ["posts", "post-counts"].map(|id| cosmos.container(id));
-    let audit = Audit::of_aggregate::<PostCounts>("AuditCounts", "0 0 3 * * 0", &posts, &counts);
-    findings(&audit, repair).await
-}
-
-#[tokio::test]
-async fn the_audit_checks_and_repairs_an_aggregate_from_its_definition() {
-    let world = given::blog().await;
-    proof::provision(&world, &json!([totals_container("post-counts")])).await;
-    given::post(&world, "p2", "bob").await.expect(201);
-    // No projection has counted.
-    let missing = ["copy-missing ann of p1", "copy-missing bob of p2"];
-    assert_eq!(audited(&world, false).await, missing);
-    assert_eq!(audited(&world, true).await, missing);
-    assert_eq!(audited(&world, false).await, [""; 0]);
-    let last = world.items("posts").await;
-    compare_totals::<PostCounts>(&world.items("post-counts").await, &last).unwrap();
-
-    // The counts are wrong in three ways.
-    let counts = world.container("post-counts").await;
-    let total = json!({"id": "total", "key": "ann", "value": 7});
-    counts.upsert_item("ann", "total", &total, None).await.unwrap();
-    let share = json!({"id": "of p2", "key": "ann", "version": 1, "amount": 1});
-    counts.upsert_item("ann", "of p2", &share, None).await.unwrap();
-    counts.delete_item("bob", "of p2", None).await.unwrap();
-    let found = audited(&world, true).await;
-    let expected = ["copy-extra ann of p2", "copy-missing bob of p2", "count-differs ann total"];
-    assert!(expected.iter().all(|wanted| found.iter().any(|found| found == wanted)), "{found:?}");
-    // The next audit checks the changes of a repair.
-    audited(&world, true).await;
-    assert_eq!(audited(&world, false).await, [""; 0]);
-    compare_totals::<PostCounts>(&world.items("post-counts").await, &last).unwrap();
 }

@@ -30,35 +30,15 @@ async fn a_new_user_is_found_at_its_location_with_the_fields_of_the_server() {
 }
 
 #[tokio::test]
-async fn a_name_is_trimmed_and_counted_in_code_points() {
+async fn a_name_is_trimmed_and_has_1_to_64_visible_code_points() {
     let world = World::new().await;
-    for (name, stored) in [
-        (format!(" \t{}  ", "ä".repeat(64)), "ä".repeat(64)),
-        ("😀".repeat(64), "😀".repeat(64)),
-        (" x ".into(), "x".into()),
-        ("two words".into(), "two words".into()),
-    ] {
-        let user = world.post("/api/users", json!({"username": name})).await.expect(201).json();
-        assert_eq!(user["username"], stored);
+    let sign_up = async |name: &str| world.post("/api/users", json!({"username": name})).await;
+    for name in [&format!(" \t{}  ", "ä".repeat(64)), &"😀".repeat(64), " x ", "two words"] {
+        assert_eq!(sign_up(name).await.expect(201).json()["username"], name.trim());
     }
-}
-
-#[tokio::test]
-async fn a_name_that_breaks_a_rule_is_refused() {
-    let world = World::new().await;
-    for name in [
-        String::new(),
-        "   ".into(),
-        "ä".repeat(65),
-        "a\u{0}b".into(),
-        "a\nb".into(),
-        "a\u{7f}b".into(),
-        "a\u{85}b".into(),
-        "a\tb".into(),
-        "An\u{200b}n".into(),
-    ] {
-        let answer = world.post("/api/users", json!({"username": name})).await;
-        assert_eq!(bad_fields(&answer), ["username"], "{name:?}");
+    let too_long = "ä".repeat(65);
+    for name in ["", "   ", &too_long, "a\u{0}b", "a\nb", "a\u{85}b", "a\tb", "An\u{200b}n"] {
+        assert_eq!(bad_fields(&sign_up(name).await), ["username"], "{name:?}");
     }
 }
 
@@ -76,19 +56,6 @@ async fn the_first_put_creates_and_the_next_renames_at_once() {
     assert_eq!((after.json(), after.header("etag")), (renamed.json(), renamed.header("etag")));
     assert_eq!(after.json()["username"], "Anna");
     assert_eq!(after.json()["creationDate"], user["creationDate"]);
-}
-
-#[tokio::test]
-async fn the_id_may_be_1_to_128_characters() {
-    let world = World::new().await;
-    for (n, id) in ["A", "0._-", &"z".repeat(128)].into_iter().enumerate() {
-        let answer = given::user(&world, id, &format!("name {n}")).await;
-        created(&world, &answer, &format!("/api/users/{id}")).await;
-    }
-    for id in ["-", "a%0Ab", "%2e%2e", &"z".repeat(129)] {
-        bad_fields(&given::user(&world, id, "Zoe").await);
-    }
-    given::user(&world, "zoe", "Zoe").await.expect(201);
 }
 
 #[tokio::test]
@@ -127,14 +94,4 @@ async fn a_name_older_than_this_rule_is_read_and_copied_and_can_be_changed() {
     world.settle().await;
     let comments = world.get("/api/posts/p1/comments").await.expect(200).json();
     assert_eq!(comments["items"][0]["userUsername"], "Anna");
-}
-
-#[tokio::test]
-async fn an_unknown_user_is_not_found() {
-    let world = given::blog().await;
-    for id in ["nobody", "ANN", "p1", "username"] {
-        let answer = world.get(&format!("/api/users/{id}")).await;
-        problem(&answer, 404);
-        charged(&answer);
-    }
 }

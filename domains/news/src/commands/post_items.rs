@@ -17,11 +17,12 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use tributary_functions::{
     cosmos::{self, StoreError, Transaction},
-    http::{ApiError, FieldError, Form, FromForm, JsonBody},
+    engines::command::WrittenItem,
+    http::{ApiError, FieldError, JsonBody, from_form},
     values::CommandId,
 };
 
-use super::save::{Saved, save};
+use super::save::save;
 use crate::{
     model::{FeedItem, ItemId, NewItem, PartitionKey},
     moves::{NewsItem, Place, Places, StoredItem},
@@ -44,11 +45,7 @@ const MAX_CONCURRENT_WRITES: usize = 16;
 /// The body: items, each valid or not.
 pub struct NewItems(Vec<Result<NewItem, Vec<FieldError>>>);
 
-impl FromForm for NewItems {
-    fn from_form(form: &mut Form) -> Option<Self> {
-        form.each_object("items", 1..=MAX_ITEMS).map(Self)
-    }
-}
+from_form!(NewItems(each_object("items", 1..=MAX_ITEMS)));
 
 /// The outcomes of all items, in the order of the request.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -228,8 +225,9 @@ impl ItemBatch<'_> {
             ItemOutcome::Failed { status: status.as_u16(), errors }
         };
         let outcome = match self.in_time(save(self.news, &new, &command).boxed()).await {
-            Some(Ok(Saved { status, item })) => {
-                let FeedItem { id, partition_key, .. } = item.item;
+            Some(Ok(WrittenItem { stored, is_new })) => {
+                let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+                let FeedItem { id, partition_key, .. } = stored.item.public;
                 ItemOutcome::Stored { status: status.as_u16(), id, partition_key }
             }
             Some(Err(error)) => {

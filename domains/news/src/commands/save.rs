@@ -6,29 +6,21 @@
 
 use std::iter;
 
-use axum::http::StatusCode;
 use tributary_functions::{
     cosmos::{Attempt, ETag, StoreError, Stored, retry},
-    engines::idempotency::RemembersCommands,
+    engines::{command::WrittenItem, idempotency::RemembersCommands},
     http::ApiError,
     values::{CommandId, Timestamp},
 };
 
 use crate::{
-    model::{FeedItem, ItemId, NewItem},
+    model::{ItemId, NewItem},
     moves::{
         self, Departure, FoundItem, Location, Place, Places, StoredItem, Vacated, move_to_colder,
         remove_carried_copy, unfinished_from, vacant,
     },
     state::News,
 };
-
-#[derive(Debug)]
-pub(super) struct Saved {
-    /// 201 or 200.
-    pub(super) status: StatusCode,
-    pub(super) item: Stored<FeedItem>,
-}
 
 /// Stores an item.
 ///
@@ -39,7 +31,7 @@ pub(super) async fn save(
     news: &News,
     new: &NewItem,
     command: &CommandId,
-) -> Result<Saved, ApiError> {
+) -> Result<WrittenItem<StoredItem>, ApiError> {
     let save = Save { new, id: new.id(), command };
     retry(async |attempt: Attempt| save.attempt(&news.reading(attempt.reads)).await).await
 }
@@ -51,7 +43,7 @@ struct Save<'a> {
 }
 
 impl Save<'_> {
-    async fn attempt(&self, news: &News) -> Result<Saved, ApiError> {
+    async fn attempt(&self, news: &News) -> Result<WrittenItem<StoredItem>, ApiError> {
         let Self { new, id, command } = self;
         let id = id.as_str();
         let Some(location) = news.location(id).await? else {
@@ -66,10 +58,10 @@ impl Save<'_> {
         };
         let Stored { item, etag } = &stored;
         if item.created_by == **command {
-            return Ok(created(stored));
+            return Ok(WrittenItem::created(stored));
         }
         if item.knows(command) {
-            return Ok(updated(stored));
+            return Ok(WrittenItem::edited(stored));
         }
         let here = Place { tier, partition_key: item.public.partition_key.clone() };
         if let Some(left) = unfinished_from(item, &here, &location.item) {
@@ -85,11 +77,12 @@ impl Save<'_> {
         };
         let public = new.stored_in(to.partition_key.clone(), news.now());
         if to == here {
-            return Ok(updated(news.write(tier, item.edited(public, command), Some(etag)).await?));
+            let edited = item.edited(public, command);
+            return Ok(WrittenItem::edited(news.write(tier, edited, Some(etag)).await?));
         }
         news.record_key_class(&new.feed_provider_id).await?;
         let departure = Departure { to, item: public, command: (*command).clone() };
-        Ok(updated(moves::depart(news, &here, stored, location, departure).await?))
+        Ok(WrittenItem::edited(moves::depart(news, &here, stored, location, departure).await?))
     }
 
     /// Prepares an item to change its position in lists: brings it to the colder container, as a run of
@@ -127,7 +120,7 @@ impl Save<'_> {
         &self,
         news: &News,
         Stored { item: location, etag }: Stored<Location>,
-    ) -> Result<Saved, ApiError> {
+    ) -> Result<WrittenItem<StoredItem>, ApiError> {
         // The item may have moved, or be in a container that the replica does not show yet.
         news.reads.confirmed()?;
         let id = self.id.as_str();
@@ -150,17 +143,9 @@ impl Save<'_> {
         news: &News,
         place: Place,
         over: Option<&ETag>,
-    ) -> Result<Saved, ApiError> {
+    ) -> Result<WrittenItem<StoredItem>, ApiError> {
         let public = self.new.stored_in(place.partition_key, news.now());
         let item = StoredItem::new(public, self.command.clone());
-        Ok(created(news.write(place.tier, item, over).await?))
+        Ok(WrittenItem::created(news.write(place.tier, item, over).await?))
     }
-}
-
-fn created(Stored { item, etag }: Stored<StoredItem>) -> Saved {
-    Saved { status: StatusCode::CREATED, item: Stored { item: item.public, etag } }
-}
-
-fn updated(Stored { item, etag }: Stored<StoredItem>) -> Saved {
-    Saved { status: StatusCode::OK, item: Stored { item: item.public, etag } }
 }

@@ -7,34 +7,26 @@ use tributary_functions::audit::{AuditOptions, Finding};
 
 use super::given::{HYBRID, Newsroom};
 
-async fn findings(room: &Newsroom, options: AuditOptions) -> Vec<Finding> {
+async fn findings(room: &Newsroom, settle: Duration, repair: bool) -> Vec<Finding> {
     let app = room.app(HYBRID).await;
-    let mut kept = Vec::new();
+    let mut found = Vec::new();
     let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
-    audit.run(options, &mut kept).await.unwrap();
-    kept
+    audit.run(AuditOptions { settle, repair }, &mut found).await.unwrap();
+    found.sort_by_key(|finding| finding.kind.name);
+    found
 }
 
-async fn found(room: &Newsroom) -> Vec<String> {
-    let options = AuditOptions { settle: Duration::ZERO, repair: false };
-    let found = findings(room, options).await;
-    let mut kinds: Vec<_> = found.iter().map(|finding| finding.kind.to_string()).collect();
-    kinds.sort_unstable();
-    kinds
-}
-
-async fn repaired(room: &Newsroom) -> Vec<String> {
-    let options = AuditOptions { settle: Duration::ZERO, repair: true };
-    let found = findings(room, options).await;
-    assert!(found.iter().all(Finding::is_repaired), "{found:?}");
-    let mut kinds: Vec<_> = found.iter().map(|finding| finding.kind.to_string()).collect();
-    kinds.sort_unstable();
-    kinds
+/// Returns the kinds of the findings, sorted.
+async fn found(room: &Newsroom) -> Vec<&'static str> {
+    let found = findings(room, Duration::ZERO, false).await;
+    found.iter().map(|finding| finding.kind.name).collect()
 }
 
 async fn is_repaired(room: &Newsroom, kinds: &[&str]) {
     assert_eq!(found(room).await, kinds);
-    assert_eq!(repaired(room).await, kinds);
+    let repaired = findings(room, Duration::ZERO, true).await;
+    assert!(repaired.iter().all(Finding::is_repaired), "{repaired:?}");
+    assert_eq!(repaired.iter().map(|finding| finding.kind.name).collect::<Vec<_>>(), kinds);
     assert_eq!(found(room).await, [""; 0]);
 }
 
@@ -227,10 +219,8 @@ async fn an_undecidable_divergence_is_for_an_operator() {
     copy["partitionKey"] = json!("reuters_2001-01");
     room.put("feeds_current", &copy).await;
     remove(&room, "feeds_locations", &location).await;
-    let options = AuditOptions { settle: Duration::ZERO, repair: true };
-    let found = findings(&room, options).await;
-    let mut kinds: Vec<_> = found.iter().map(|finding| finding.kind.name).collect();
-    kinds.sort_unstable();
+    let found = findings(&room, Duration::ZERO, true).await;
+    let kinds: Vec<_> = found.iter().map(|finding| finding.kind.name).collect();
     assert_eq!(kinds, ["item-twice", "item-twice", "key-foreign"]);
     assert!(!found.iter().any(Finding::is_repaired), "{found:?}");
     assert_eq!(room.live_in("feeds_current").await, 2);
@@ -260,9 +250,8 @@ async fn an_audit_beside_live_traffic_has_no_false_findings() {
             room.migrate().await;
         }
     };
-    let options = AuditOptions { settle: Duration::from_millis(500), repair: false };
     let found = tokio::select! {
-        found = findings(&room, options) => found,
+        found = findings(&room, Duration::from_millis(500), false) => found,
         () = traffic => Vec::new(),
     };
     assert!(found.is_empty(), "{found:?}");

@@ -3,24 +3,19 @@
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Create, Read, Replace},
+    RequestKind::{Create, Replace},
 };
 use tributary_testing::interleavings::{amid, held};
 
 use super::given::{HYBRID, Newsroom};
 use crate::world::World;
 
-/// Cuts a move from the warm to the hot container off before the item arrives.
-async fn leave_departure(room: &Newsroom, days_ago: f64) {
-    room.post("reuters", "a", 75.0).await.expect(201);
-    let moving = room.post("reuters", "a", days_ago);
-    drop(held((&room.world, Replace, "feeds_current"), moving).await);
-}
-
 #[tokio::test]
 async fn a_move_that_is_ended_when_the_migration_has_passed_its_date_is_listed() {
     let room = Newsroom::new().await;
-    leave_departure(&room, 29.9).await;
+    room.post("reuters", "a", 75.0).await.expect(201);
+    // Cut off before the item arrives in the hot container.
+    drop(held((&room.world, Replace, "feeds_current"), room.post("reuters", "a", 29.9)).await);
     room.hours_pass(6).await;
     room.migrate().await;
     // Readers believe the progress an hour later.
@@ -34,66 +29,6 @@ async fn a_move_that_is_ended_when_the_migration_has_passed_its_date_is_listed()
         let stayed = format!("from={}&to={}", room.days_ago(76.0), room.days_ago(75.2));
         assert_eq!(moved.len() + instance.urls(&stayed).await.len(), 1, "{moved:?}");
     }
-}
-
-#[tokio::test]
-async fn a_move_that_is_ended_days_later_leaves_one_item() {
-    let room = Newsroom::new().await;
-    room.post("reuters", "a", 75.0).await.expect(201);
-    // The item stands in its new place by then.
-    drop(held((&room.world, Replace, "feeds_locations"), room.post("reuters", "a", 29.9)).await);
-    room.days_pass(1).await;
-    room.migrate().await;
-    room.days_pass(2).await;
-    room.archive().await;
-    assert_eq!(room.live().await, 1);
-    assert_eq!(room.urls("days=90").await, ["a"]);
-    room.post("reuters", "a", 1.0).await.expect(200);
-    assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
-}
-
-/// An item that has come from the warm container to the hot one, in the same logical partition, when the
-/// handler ended: its location does not name the hot container yet.
-async fn given_a_left_move() -> Newsroom {
-    let room = Newsroom::new().await;
-    room.at_one_time();
-    room.post("herald", "a", 45.0).await.expect(201);
-    drop(held((&room.world, Replace, "feeds_locations"), room.post("herald", "a", 10.0)).await);
-    room
-}
-
-/// The item goes back to the warm container, and to the hot one again.
-async fn goes_back_and_forth(room: &Newsroom) {
-    for (age, days) in [(44.0, "days=90"), (10.0, "days=30")] {
-        room.post("herald", "a", age).await.expect(200);
-        assert_eq!((room.live().await, room.urls(days).await), (1, vec!["a".to_owned()]));
-    }
-}
-
-#[tokio::test]
-async fn an_item_goes_back_in_its_partition_after_a_move_that_was_left() {
-    let room = given_a_left_move().await;
-    goes_back_and_forth(&room).await;
-}
-
-#[tokio::test]
-async fn an_item_goes_back_in_its_partition_after_a_move_that_lacks_its_tombstone() {
-    let room = given_a_left_move().await;
-    // Its location names the new place, and it still departs from the old one.
-    drop(held((&room.world, Replace, "feeds_historical"), room.migrate()).await);
-    goes_back_and_forth(&room).await;
-}
-
-#[tokio::test]
-async fn a_late_worker_does_not_double_an_item_that_has_gone_on_in_its_partition() {
-    let room = given_a_left_move().await;
-    // The worker has read the location and is about to read the item in its new place.
-    let gone_on = async {
-        room.post("herald", "a", 200.0).await.expect(200);
-    };
-    amid((&room.world, Read, "feeds_current"), room.migrate(), gone_on).await;
-    assert_eq!(room.live().await, 1);
-    assert_eq!((room.urls("days=30").await.len(), room.urls("days=90").await.len()), (0, 0));
 }
 
 /// The move comes from the archive to the hot container. Under other ages the item goes on to the warm
@@ -127,37 +62,6 @@ async fn an_item_is_not_brought_on_while_its_move_cannot_end() {
     room.put("feeds_locations", &location).await;
     assert_eq!(room.migrate().await["failed"], 0);
     assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
-}
-
-#[tokio::test]
-async fn an_item_whose_move_cannot_end_stays_listed_where_it_is() {
-    let room = Newsroom::new().await;
-    let item = room.post("reuters", "a", 29.9).await.expect(201).json();
-    drop(held((&room.world, Create, "feeds_historical"), room.post("reuters", "a", 60.0)).await);
-    let mut departing = room.stored("feeds_current", &item["id"]).await;
-    if departing["state"] == "live" {
-        // The move has not begun: its place is not reserved yet.
-        let mut to = item.clone();
-        to["publishedDate"] = json!(room.days_ago(60.0));
-        to["partitionKey"] = json!(format!("reuters_{}", &room.days_ago(60.0)[..7]));
-        departing["state"] = json!("departing");
-        departing["departure"] = json!({
-            "to": {"store": "warm", "partitionKey": to["partitionKey"]}, "item": to, "command": "m",
-        });
-        room.put("feeds_current", &departing).await;
-    }
-    let mut location = room.stored("feeds_locations", &item["id"]).await;
-    location["place"] = json!(5);
-    room.put("feeds_locations", &location).await;
-    room.hours_pass(6).await;
-    assert_eq!(room.migrate().await["failed"], 1);
-    room.hours_pass(3).await;
-    let other = room.with_settings(HYBRID).await;
-    let window = format!("from={}&to={}", room.days_ago(31.0), room.days_ago(30.1));
-    let progress = room.stored("feeds_locations", &json!("migration")).await;
-    let before = progress["migratedBefore"].as_str().unwrap_or_default();
-    assert!(before <= item["publishedDate"].as_str().unwrap(), "{before} is past {window}");
-    drop(other);
 }
 
 #[tokio::test]
@@ -222,16 +126,6 @@ async fn a_move_to_a_full_partition_is_refused_and_leaves_the_item_as_it_was() {
     }
 }
 
-#[tokio::test]
-async fn a_move_that_was_cut_off_before_its_place_was_full_is_taken_back() {
-    let room = Newsroom::new().await;
-    let item = room.post("reuters", "a", 1.0).await.expect(201).json();
-    drop(held((&room.world, Replace, "feeds_historical"), room.post("reuters", "a", 60.0)).await);
-    assert_eq!(room.stored("feeds_current", &item["id"]).await["state"], "departing");
-    room.world.endpoint.inject(FULL, Replace, "feeds_historical", ENDLESS);
-    has_stayed(&room, &item).await;
-}
-
 /// There the place keeps a late copy out, and stays taken for a day.
 #[tokio::test]
 async fn a_refused_move_to_a_former_place_is_taken_back_within_a_day() {
@@ -247,36 +141,23 @@ async fn a_refused_move_to_a_former_place_is_taken_back_within_a_day() {
 
 #[tokio::test]
 async fn an_edit_during_a_move_to_a_colder_container_is_kept() {
-    let room = Newsroom::new().await;
-    let other = room.with_settings(HYBRID).await;
-    let item = room.post("reuters", "a", 20.0).await.expect(201).json();
-    room.days_pass(11).await;
-    amid((&room.world, Replace, "feeds_current"), room.migrate(), async {
-        assert_eq!(retitle(&other, &item, "Corrected").await, 200);
-        let listed = other.items("days=60", 3).await;
-        assert_eq!((listed.len(), &listed[0]["title"]), (1, &json!("Corrected")));
-    })
-    .await;
-    room.migrate().await;
-    room.days_pass(2).await;
-    assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
-    assert_eq!(room.urls("days=60").await, ["a"]);
-}
-
-#[tokio::test]
-async fn an_edit_of_an_item_that_is_being_copied_is_kept() {
-    let room = Newsroom::new().await;
-    let other = room.with_settings(HYBRID).await;
-    let item = room.post("reuters", "a", 20.0).await.expect(201).json();
-    room.days_pass(11).await;
-    // The run has read the item by then.
-    amid((&room.world, Create, "feeds_historical"), room.migrate(), async {
-        assert_eq!(retitle(&other, &item, "Corrected").await, 200);
-    })
-    .await;
-    room.migrate().await;
-    room.days_pass(2).await;
-    assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
+    // The run has read the item by then, and with the second request has copied it.
+    for held in [(Create, "feeds_historical"), (Replace, "feeds_current")] {
+        let room = Newsroom::new().await;
+        let other = room.with_settings(HYBRID).await;
+        let item = room.post("reuters", "a", 20.0).await.expect(201).json();
+        room.days_pass(11).await;
+        amid((&room.world, held.0, held.1), room.migrate(), async {
+            assert_eq!(retitle(&other, &item, "Corrected").await, 200);
+            let listed = other.items("days=60", 3).await;
+            assert_eq!((listed.len(), &listed[0]["title"]), (1, &json!("Corrected")));
+        })
+        .await;
+        room.migrate().await;
+        room.days_pass(2).await;
+        assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
+        assert_eq!(room.urls("days=60").await, ["a"]);
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use tributary_local::cosmos::{
     Fault,
     RequestKind::{Batch, Create, Replace},
 };
-use tributary_testing::interleavings::held;
+use tributary_testing::{interleavings::held, problems::bad_fields};
 
 use super::{
     given::{HYBRID, MONTHLY, Newsroom},
@@ -111,17 +111,9 @@ async fn a_bad_item_is_refused_with_every_field() {
     let room = Newsroom::new().await;
     let body = json!({"feedProviderId": "a b", "title": "", "content": "\u{1}", "publishedDate": "soon",
         "sourceUrl": "ftp://a", "tags": [""], "metadata": []});
-    let answer = room.world.post("/api/news/items", body).await.expect(400).json();
-    let fields: Vec<&str> = answer["errors"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|error| error["field"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        fields,
-        ["feedProviderId", "title", "content", "publishedDate", "sourceUrl", "tags[0]", "metadata"]
-    );
+    let fields = bad_fields(&room.world.post("/api/news/items", body).await);
+    let texts = ["content", "feedProviderId", "metadata", "publishedDate", "sourceUrl"];
+    assert_eq!(fields, [&texts[..], &["tags[0]", "title"]].concat());
 }
 
 fn statuses(body: &Value) -> Vec<&Value> {

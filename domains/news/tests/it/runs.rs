@@ -230,6 +230,18 @@ async fn a_move_that_cannot_end_stops_neither_the_migration_nor_the_archive() {
 }
 
 #[tokio::test]
+async fn the_progress_does_not_pass_an_item_whose_move_cannot_end() {
+    let room = Newsroom::new().await;
+    let item = room.post("reuters", "a", 29.9).await.expect(201).json();
+    leave_stuck_move(&room, &item).await;
+    room.hours_pass(6).await;
+    assert_eq!(room.migrate().await["failed"], 1);
+    let progress = room.stored("feeds_locations", &json!("migration")).await;
+    let before = progress["migratedBefore"].as_str().unwrap_or_default();
+    assert!(before <= item["publishedDate"].as_str().unwrap(), "{before}");
+}
+
+#[tokio::test]
 async fn a_hundred_moves_that_cannot_end_hide_no_other_move() {
     let room = Newsroom::new().await;
     for n in 0..100 {

@@ -214,7 +214,7 @@ async fn a_window_of_years_is_read_in_pages_within_their_bounds_with_each_item_o
         let room = years(&settings).await;
         let window = format!("/api/news/items?from={}&limit=20", room.days_ago(WINDOW));
         let of_provider = |n: usize| (format!("{window}&provider=p{n}"), ITEMS);
-        let lists = (0..PROVIDERS).map(of_provider);
+        let lists = (0..2).map(of_provider);
         for (path, expected) in lists.chain([(window.clone(), PROVIDERS * ITEMS)]) {
             let pages = pages(&room, &path).await;
             for page in &pages {

@@ -1,10 +1,9 @@
-//! Checks of customers, orders and the leaderboard, and their repairs.
+//! Checks of customers and orders, and their repairs.
 
 use serde_json::Value;
 use tributary_functions::{
     audit::{
-        AuditedItem, CheckResult, FindingKind, Obstacle, RepairResult, Slot, Suspect, compare,
-        read_slot, version_text,
+        AuditedItem, CheckResult, FindingKind, Obstacle, RepairResult, Slot, Suspect, read_slot,
     },
     cosmos::{Container, Reads, StoreError, Stored},
     engines::child_list::{DateRange, SortKey},
@@ -13,10 +12,7 @@ use tributary_functions::{
 
 use super::WebStoreChecks;
 use crate::{
-    model::{
-        Customer, CustomerChange, CustomerId, CustomerItem, LEADERBOARD_PARTITION, LeaderboardItem,
-        SalesOrder,
-    },
+    model::{Customer, CustomerChange, CustomerId, CustomerItem, SalesOrder},
     queries::ORDER_LIST,
 };
 
@@ -32,7 +28,10 @@ impl WebStoreChecks {
         let suspect = match item.parse() {
             Ok(CustomerItem::Customer(customer)) => {
                 let count = self.check_count(*customer, item).await?;
-                return Ok(count.into_iter().chain(self.check_copy(item).await?).collect());
+                return Ok(count
+                    .into_iter()
+                    .chain(self.leaderboard.check_source(item).await?)
+                    .collect());
             }
             Ok(CustomerItem::SalesOrder(order)) => self.check_parent(&order, item).await?,
             Err(unreadable) => return Ok(unreadable),
@@ -57,47 +56,6 @@ impl WebStoreChecks {
         Ok(is_orphan.then(|| item.suspect(FindingKind::ORPHAN, words, &item.etag)))
     }
 
-    async fn check_copy(&self, item: &AuditedItem) -> CheckResult {
-        let Ok(CustomerChange::Customer(customer)) = item.parse() else {
-            return Ok(None);
-        };
-        let id = customer.ranked.id.as_str();
-        let leaderboard = &self.store.leaderboard;
-        let (kind, words, evidence) =
-            match read_slot::<Value>(leaderboard, LEADERBOARD_PARTITION, id).await? {
-                Slot::Empty | Slot::Unreadable(_) => {
-                    let words = (version_text(customer.version), "no copy".to_owned());
-                    (FindingKind::COPY_MISSING, words, String::new())
-                }
-                Slot::Item(Stored { item: stored, etag }) => {
-                    let found = stored["version"].as_u64().unwrap_or_default();
-                    match compare((customer.version, &customer), (found, &stored)) {
-                        Some((kind, words)) => (kind, words, etag.to_string()),
-                        None => return Ok(None),
-                    }
-                }
-            };
-        let copy = (leaderboard.id(), LEADERBOARD_PARTITION.to_owned(), id.to_owned());
-        Ok(Some(item.suspect_at(kind, copy, words, evidence)))
-    }
-
-    /// Returns the suspicion that a copy in the leaderboard has no customer.
-    pub(super) async fn check_leaderboard_item(
-        &self,
-        item: &AuditedItem,
-    ) -> Result<Vec<Suspect>, StoreError> {
-        if let Err(unreadable) = item.parse::<LeaderboardItem>() {
-            return Ok(unreadable);
-        }
-        let source = read_slot::<CustomerChange>(&self.store.customers, &item.id, &item.id).await?;
-        let is_extra = matches!(source, Slot::Empty);
-        let words = ("no copy", "a copy without a customer");
-        Ok(is_extra
-            .then(|| item.suspect(FindingKind::COPY_EXTRA, words, &item.etag))
-            .into_iter()
-            .collect())
-    }
-
     /// Writes the number of orders to a customer, under its ETag.
     pub(super) async fn write_count(&self, id: &str) -> RepairResult {
         let store = self.store.reading(Reads::Latest);
@@ -107,27 +65,6 @@ impl WebStoreChecks {
         let item = CustomerItem::from(stored.item.with_order_count(counted));
         store.customers.replace(id.as_str(), id.as_str(), &item, &stored.etag).await?;
         Ok("wrote the number of orders")
-    }
-
-    pub(super) async fn write_copy(&self, id: &str) -> RepairResult {
-        let store = self.store.reading(Reads::Latest);
-        let leaderboard = &store.leaderboard;
-        // The copy is read before its source, so the new copy is not older than the one it replaces.
-        let copy = leaderboard.read::<Value>(LEADERBOARD_PARTITION, id).await?;
-        let source = store.customers.read::<CustomerChange>(id, id).await?;
-        match (source.map(|stored| stored.item), copy) {
-            (Some(CustomerChange::Customer(customer)), copy) => {
-                let item = LeaderboardItem::Customer(*customer);
-                let etag = copy.as_ref().map(|copy| &copy.etag);
-                leaderboard.put(LEADERBOARD_PARTITION, id, &item, etag).await?;
-                Ok("wrote the copy of the customer")
-            }
-            (_, Some(copy)) => {
-                leaderboard.delete(LEADERBOARD_PARTITION, id, &copy.etag).await?;
-                Ok("deleted the copy")
-            }
-            (_, None) => Err(Obstacle::Race),
-        }
     }
 }
 

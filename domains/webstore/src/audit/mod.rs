@@ -8,8 +8,8 @@ mod products;
 
 use tributary_functions::{
     audit::{
-        Audit, AuditedItem, CheckResults, Checks, FindingKind, Obstacle, ReferencedItems,
-        RepairResult, Suspect, async_trait,
+        Audit, AuditedItem, CheckResults, Checks, CopiesChecks, FindingKind, Obstacle,
+        ReferencedItems, RepairResult, Suspect, async_trait,
     },
     cosmos::Container,
 };
@@ -17,6 +17,7 @@ use tributary_functions::{
 use super::{
     WebStore,
     model::{LabelCopy, LabelItem, LabelKind, ProductItem},
+    projections::RankedCustomers,
 };
 
 /// The most labels that are remembered between two checks; some 500 bytes each.
@@ -34,6 +35,7 @@ impl WebStoreKinds {
 pub fn audit(store: &WebStore) -> Audit {
     let store = store.clone();
     let checks = move || WebStoreChecks {
+        leaderboard: CopiesChecks::new(&store.customers, &store.leaderboard),
         store: store.clone(),
         labels: ReferencedItems::new(MAX_REMEMBERED_LABELS),
     };
@@ -42,6 +44,7 @@ pub fn audit(store: &WebStore) -> Audit {
 
 struct WebStoreChecks {
     store: WebStore,
+    leaderboard: CopiesChecks<RankedCustomers>,
     labels: ReferencedItems<(LabelKind, String), LabelCopy>,
 }
 
@@ -64,7 +67,7 @@ impl Checks for WebStoreChecks {
             return self.check_customer_item(item).await;
         }
         if item.container == self.store.leaderboard.id() {
-            return self.check_leaderboard_item(item).await;
+            return self.leaderboard.check_copy(item).await;
         }
         match item.parse() {
             Ok(ProductItem::Product(product)) => self.check_product(&product, item, fresh).await,
@@ -82,7 +85,7 @@ impl Checks for WebStoreChecks {
             }
             WebStoreKinds::MOVE_PENDING => self.end_move(partition_key, id).await,
             FindingKind::COUNT_DIFFERS => self.write_count(id).await,
-            kind if kind.concerns_copy() => self.write_copy(id).await,
+            kind if kind.concerns_copy() => self.leaderboard.repair(suspect).await,
             FindingKind::ORPHAN => {
                 Err(Obstacle::NeedsOperator("restore the customer, or delete the order"))
             }

@@ -24,19 +24,20 @@ pub async fn put_password(
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(id.as_str())?;
     let hash = store.hashing.run(move || PasswordHash::new(&password)).await.map_err(not_hashed)?;
-    let ItemCommand { id: command, conditions } = command;
+    let conditions = &command.conditions;
     retry(async |Attempt { reads, .. }| {
         let store = store.reading(reads);
-        let mut request = FamilyRequest::new(&command, reads);
-        if !conditions.is_empty() {
+        let request = if conditions.is_empty() {
+            FamilyRequest::new(&command.id, reads)
+        } else {
             let stored = store.customer(&id).await?;
             let stored = stored.ok_or_else(|| conditions.missing("customer"))?;
-            if stored.item.recent.knows(&command) {
+            if stored.item.recent.knows(&command.id) {
                 return Ok(StatusCode::NO_CONTENT);
             }
             conditions.check(Some(&stored.etag))?;
-            request = request.if_match(Some(stored.etag.clone())).with_parent(stored);
-        }
+            command.edit_request(stored, reads)
+        };
         let edit = CustomerEdit::Password(hash.clone());
         let edited = store.orders.edit(&id, edit, request).await?;
         edited.map(|_| StatusCode::NO_CONTENT).ok_or_else(|| conditions.missing("customer"))

@@ -2,7 +2,7 @@
 
 use tributary_functions::projection::{
     VersionedCopy,
-    copies::{Copies, CopyProjection},
+    copies::{AuditedCopies, Copies, CopyProjection},
 };
 
 use crate::model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem};
@@ -28,5 +28,15 @@ impl Copies for RankedCustomers {
 
     fn may_be_rewritten(change: &CustomerChange) -> bool {
         matches!(change, CustomerChange::Customer(it) if it.ranked.may_be_rewritten())
+    }
+}
+
+impl AuditedCopies for RankedCustomers {
+    const PARTITION_KEY: &'static str = "type";
+
+    fn source(copy: &LeaderboardItem) -> Option<(String, String)> {
+        let LeaderboardItem::Customer(customer) = copy;
+        let id = customer.ranked.id.to_string();
+        Some((id.clone(), id))
     }
 }

@@ -224,15 +224,3 @@ async fn a_list_is_sorted_by_code_point_and_then_by_id() {
         }
     }
 }
-
-#[tokio::test]
-async fn a_list_shows_no_deleted_categories_and_may_be_empty() {
-    let world = World::new().await;
-    for (list, _) in KINDS {
-        let path = format!("/api/{list}");
-        assert!(world.list(&path).await.is_empty());
-        label(&world, &format!("{list}/red"), "Red").await.expect(201);
-        world.delete(&format!("{path}/red")).await.expect(204);
-        assert!(world.list(&path).await.is_empty());
-    }
-}

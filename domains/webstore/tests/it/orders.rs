@@ -8,10 +8,7 @@ use tributary_local::cosmos::{
 };
 
 use super::given::{self, counts, line, order_of, order_once};
-use crate::{
-    at_once::at_once,
-    expect::{bad_fields, created, is_timestamp, is_uuid_v7, problem},
-};
+use crate::expect::{bad_fields, created, is_timestamp, is_uuid_v7, problem};
 
 #[tokio::test]
 async fn an_order_has_the_names_and_prices_of_its_products_and_their_sum() {
@@ -152,18 +149,6 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_order_back() {
         world.delete(path).await.expect(204);
     }
     problem(&order_once(&other, "j", "ann", &lines).await, 404);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn orders_at_once_under_one_key_are_one_order() {
-    let world = given::shop().await;
-    let instances = [world.clone(), world.second_instance().await];
-    let body = |_| Some(json!({"items": [line("c1", "p1", 1)]}));
-    let key = &[("idempotency-key", "k")];
-    let orders = at_once(&instances, "POST", "/api/customers/ann/orders", key, body).await;
-    assert!(orders.iter().all(|order| order.status == 201), "{orders:?}");
-    assert!(orders.iter().all(|order| order.json() == orders[0].json()));
-    assert_eq!(counts(&world, "ann").await, (1, 1));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use tributary_local::cosmos::{
 };
 use tributary_testing::{budget::is_caused_by_a_change, interleavings::amid};
 
-use super::given::{self, deliver, item, label, names, path, product};
+use super::given::{self, deliver, label, names, product};
 use crate::world::World;
 
 #[tokio::test]
@@ -31,46 +31,6 @@ async fn a_new_name_reaches_the_products_that_carry_it_and_no_others() {
         let mut expected = vec![category];
         expected.extend_from_slice([&["Crimson", "New"][..], &["New"], &[]][n % 3]);
         assert_eq!(names(&world, &format!("c{n}"), "p").await, expected);
-    }
-}
-
-#[tokio::test]
-async fn a_price_edited_while_a_name_is_brought_is_kept_and_so_is_the_name() {
-    for (label_path, kind, id, place) in
-        [("categories/bikes", "category", "bikes", 0), ("tags/red", "tag", "red", 2)]
-    {
-        let world = given::catalog().await;
-        label(&world, label_path, "Second").await.expect(200);
-        let edit = async {
-            product(&world, "bikes", "b1", 7, &["new", "red"]).await.expect(200);
-        };
-        let rename = deliver(&world, "productMeta", kind, id);
-        amid((&world, Replace, "product"), rename, edit).await;
-        assert_eq!(names(&world, "bikes", "b1").await[place], "Second");
-        label(&world, label_path, "Third").await.expect(200);
-        let rename = deliver(&world, "productMeta", kind, id);
-        let edit = product(&world, "bikes", "b1", 8, &["new", "red"]);
-        amid((&world, Replace, "product"), edit, rename).await.expect(200);
-        assert_eq!(names(&world, "bikes", "b1").await[place], "Third");
-        assert_eq!(world.get(&path("bikes", "b1")).await.json()["price"], 8);
-    }
-}
-
-#[tokio::test]
-async fn a_product_created_during_a_rename_has_the_new_name_in_the_end() {
-    for (path, kind, id, place) in
-        [("categories/parts", "category", "parts", 0), ("tags/red", "tag", "red", 1)]
-    {
-        let world = given::catalog().await;
-        let rename = async {
-            label(&world, path, "Second").await.expect(200);
-            deliver(&world, "productMeta", kind, id).await;
-        };
-        let create = product(&world, "parts", "p1", 1, &["red"]);
-        amid((&world, Create, "product"), create, rename).await.expect(201);
-        assert_ne!(names(&world, "parts", "p1").await[place], "Second");
-        deliver(&world, "product", "parts", "p1").await;
-        assert_eq!(names(&world, "parts", "p1").await[place], "Second");
     }
 }
 
@@ -168,19 +128,4 @@ async fn a_batch_that_comes_twice_writes_nothing_and_shares_its_reads() {
     // Two reads of categories, and one query of the tags.
     assert_eq!(requests.len(), 2 * 3, "{requests:?}");
     assert_eq!(world.items("product").await, products);
-}
-
-#[tokio::test]
-async fn a_product_with_older_names_is_repaired_once() {
-    let world = given::catalog().await;
-    for path in ["categories/bikes", "tags/red", "tags/new"] {
-        label(&world, path, "Renamed").await.expect(200);
-    }
-    let change = item(&world, "product", "bikes", "b1").await;
-    for _ in 0..2 {
-        world.deliver("ProductsIntegrity", std::slice::from_ref(&change)).await.unwrap();
-        assert_eq!(names(&world, "bikes", "b1").await, ["Renamed", "Renamed", "Renamed"]);
-    }
-    let repaired = item(&world, "product", "bikes", "b1").await;
-    assert_eq!(repaired["version"], 4, "one write with three names");
 }

@@ -307,18 +307,6 @@ async fn a_chain_is_followed_though_its_begin_was_applied() {
 }
 
 #[tokio::test]
-async fn a_command_pays_for_its_copies_and_its_answer_says_so() {
-    let world = eager_rooms().await;
-    let n_before = world.endpoint.request_count();
-    let created = given::room(&world, "r2", "ann").await.expect(201);
-    let paid = world.endpoint.requests_since(n_before);
-    let charged = tributary_testing::budget::request_units(&paid);
-    let said: f64 = created.header("x-ms-request-charge").parse().unwrap();
-    assert!((said - charged).abs() < 0.01, "{said} of {charged}");
-    assert!(paid.iter().any(|request| request.container == "people" && request.kind == Create));
-}
-
-#[tokio::test]
 async fn operators_see_which_projections_are_eager() {
     let world = eager_rooms().await;
     let all = world.get("/api/projections").await.expect(200).json();

@@ -134,16 +134,6 @@ async fn all_changes_of_an_invocation_share_its_retry_budget() {
 }
 
 #[tokio::test]
-async fn a_batch_without_failures_may_take_longer_than_the_retry_budget() {
-    let world = given::rooms().await.with_budget(Duration::ZERO).await;
-    let items = world.items("rooms").await;
-    for function in ["RoomCopies", "NewestRooms", "RoomsIntegrity"] {
-        world.deliver(function, &items).await.unwrap();
-    }
-    check_copies(&world).await;
-}
-
-#[tokio::test]
 async fn the_removal_of_bookings_keeps_to_the_retry_budget() {
     let world = given::rooms().await.with_budget(Duration::from_millis(20)).await;
     given::booking(&world, "r1", "bob").await.expect(201);
