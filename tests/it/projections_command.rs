@@ -43,8 +43,7 @@ async fn the_dead_letters_of_a_projection_are_replayed_by_one_command() {
     assert_eq!(replay(&[]).await, (2, "2 replayed, 2 failed again\n".into()));
     world.write_item("posts", &posts[2]).await;
     assert_eq!(replay(&["--json"]).await, (2, "{\"replayed\":1,\"failed\":1}\n".into()));
-    let letters = world.container("dead-letters").await;
-    letters.delete_item("HomeFeed", "HomeFeed.odd", None).await.unwrap();
+    world.delete_item("dead-letters", "HomeFeed", "HomeFeed.odd").await;
     assert_eq!(replay(&["--json"]).await, (0, "{\"replayed\":0,\"failed\":0}\n".into()));
     assert!(world.list("/api/dead-letters").await.is_empty());
     let feed = world.get("/api/feed").await.json();

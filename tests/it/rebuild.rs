@@ -37,9 +37,7 @@ async fn a_rebuild_brings_copies_back_corrects_them_and_removes_those_without_a_
     let world = blog().await;
     let right = copies(&world).await;
     assert_eq!(right.len(), 3);
-    let users = world.container("users").await;
-    let lost = right[0]["id"].as_str().unwrap();
-    users.delete_item("ann", lost, None).await.unwrap();
+    world.delete_item("users", "ann", right[0]["id"].as_str().unwrap()).await;
     let mut wrong = right[1].clone();
     wrong["title"] = json!("Written by a bug, in the version of its post");
     world.write_item("users", &wrong).await;

@@ -361,7 +361,7 @@ impl<A: AppUnderTest> World<A> {
         loop {
             let mut delivered = 0;
             for pump in &pumps {
-                delivered += pump.drain().await.unwrap();
+                delivered += Box::pin(pump.drain()).await.unwrap();
             }
             if delivered == 0 {
                 return;

@@ -5,7 +5,7 @@ use axum::{
     extract::{RawQuery, State},
 };
 use tributary_functions::{
-    cosmos::{Query, Scope, StoreError, confirm},
+    cosmos::{Query, Scope, confirm},
     engines::child_list::{ChildList, ListOrder, SortKey},
     http::{
         ApiError, Conditions, ItemResponse, List, PageRequest, Params, StoredItems, found, limit_of,
@@ -77,11 +77,6 @@ pub async fn get_feed(
     RawQuery(query): RawQuery,
 ) -> Result<StoredItems<PublicPost>, ApiError> {
     let limit = limit_of(query.as_deref(), NewestPosts::CAPACITY)?;
-    let scope = Scope::Partition(NewestPosts::PARTITION);
-    Ok(blog.feed.query(newest(limit)?, scope, limit).await?.into())
-}
-
-fn newest(limit: u32) -> Result<Query, StoreError> {
     // The head of the feed and the tombstones have no creation date. The store's own properties of
     // each item would be a third of the result.
     let query = Query::from(
@@ -89,7 +84,9 @@ fn newest(limit: u32) -> Result<Query, StoreError> {
          c.commentCount, c.likeCount, c.creationDate FROM c WHERE IS_DEFINED(c.creationDate) \
          ORDER BY c.creationDate DESC, c.id DESC",
     );
-    Ok(query.with_parameter("@limit", limit)?)
+    let query = query.with_parameter("@limit", limit)?;
+    let scope = Scope::Partition(NewestPosts::PARTITION);
+    Ok(blog.feed.query(query, scope, limit).await?.into())
 }
 
 const COMMENT_LIST: ChildList = ChildList {

@@ -26,7 +26,7 @@ async fn deliver(handler: &Handler, function: &str, documents: &[Value]) {
 async fn lines() -> (World, [Value; 7]) {
     let world = given::blog().await;
     let bad = json!({"id": "bad", "postId": "bad", "type": "poem"});
-    world.container("posts").await.create_item("bad", "bad", &bad, None).await.unwrap();
+    world.write_item("posts", &bad).await;
     let mut handler = handler::start(&world, &[]).await;
     world.endpoint.inject(Fault::Refused(429), RequestKind::Read, "posts", 3);
     let trace = ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00");

@@ -1,7 +1,10 @@
 //! Posts in short form in the partition of their author, for Q3.
 
 use tributary_functions::{
-    engines::tombstone::FormerOwner,
+    engines::{
+        idempotency::RecentCommands,
+        tombstone::{self, FormerOwner, FormerOwners},
+    },
     projection::{
         VersionedCopy,
         copies::{Copies, CopyProjection},
@@ -31,8 +34,18 @@ impl Copies for PostCopies {
             PostsItem::Comment(_) | PostsItem::Like(_) => return Vec::new(),
         };
         let id = PostCopy::id_in_users(post_id);
-        let tombstone = |author: UserId, version| {
-            UsersItem::DeletedPost(DeletedPost::for_copy(id.clone(), post_id, author, version))
+        // Only the tombstone of a source remembers commands and former authors.
+        let tombstone = |user_id: UserId, version| {
+            UsersItem::DeletedPost(DeletedPost {
+                id: id.clone(),
+                post_id: post_id.clone(),
+                user_id,
+                version,
+                post_creation_date: None,
+                recent: RecentCommands::default(),
+                former_authors: FormerOwners::default(),
+                ttl: tombstone::TTL_SECONDS,
+            })
         };
         let copy = |partition: &str, version, item| VersionedCopy {
             partition: partition.to_owned(),

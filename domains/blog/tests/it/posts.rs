@@ -156,8 +156,7 @@ async fn an_unfinished_rename_does_not_shorten_the_list() {
     let continuation = json!({
         "id": "user:renaming", "type": "markOfRename", "userId": "ann", "version": 1, "ttl": 1_000,
     });
-    let users = world.container("users").await;
-    users.create_item("ann".to_owned(), "user:renaming", &continuation, None).await.unwrap();
+    world.write_item("users", &continuation).await;
     let page = world.get("/api/users/ann/posts?limit=2").await.expect(200).json();
     let more = page["nextCursor"].as_str().expect("there is a third");
     let last = world.get(&format!("/api/users/ann/posts?limit=2&cursor={more}")).await.expect(200);
@@ -260,13 +259,10 @@ async fn a_post_deleted_and_made_anew_amid_comments_and_likes_counts_rightly() {
 #[tokio::test]
 async fn a_post_made_anew_is_newer_than_the_deleted_one_with_any_clocks() {
     let world = given::blog().await;
-    let posts = world.container("posts").await;
     let date = |post: &Value| Timestamp::parse(post["creationDate"].as_str().unwrap()).unwrap();
     // The clock of the instance that creates the post is ahead.
     let ahead = "2126-11-21T09:25:54.999Z";
-    let mut post: Value = posts.read_item("p1", "p1", None).await.unwrap().into_model().unwrap();
-    post["creationDate"] = ahead.into();
-    posts.upsert_item("p1", "p1", &post, None).await.unwrap();
+    world.change_item("posts", "p1", &json!({"creationDate": ahead})).await;
     for _ in 0..2 {
         let before = world.get("/api/posts/p1").await.expect(200).json();
         world.delete("/api/posts/p1").await.expect(204);
@@ -276,9 +272,9 @@ async fn a_post_made_anew_is_newer_than_the_deleted_one_with_any_clocks() {
     }
     // Tombstones of earlier releases do not have the date.
     world.delete("/api/posts/p1").await.expect(204);
-    let mut deleted: Value = posts.read_item("p1", "p1", None).await.unwrap().into_model().unwrap();
+    let mut deleted = world.item("posts", "p1").await;
     deleted.as_object_mut().unwrap().remove("postCreationDate").unwrap();
-    posts.upsert_item("p1", "p1", &deleted, None).await.unwrap();
+    world.write_item("posts", &deleted).await;
     let post = given::post(&world, "p1", "ann").await.expect(201).json();
     assert!(date(&post) < Timestamp::parse(ahead).unwrap());
 }

@@ -198,8 +198,7 @@ async fn a_reservation_that_is_fresh_or_in_use_is_respected() {
     let world = given::blog().await;
     reserve(&world, "zoe", "nobody", Duration::ZERO).await;
     reserve(&world, "carl", "ann", Duration::ZERO).await;
-    let users = world.container("users").await;
-    users.delete_item("username:ann", "username", None).await.unwrap();
+    world.delete_item("users", "username:ann", "username").await;
     reserve(&world, "ann", "ann", Duration::HOUR).await;
     for name in ["Zoe", "Carl", "ANN"] {
         problem(&user(&world, "new", name).await, 409);
@@ -238,12 +237,10 @@ fn text(value: &Value) -> String {
 
 /// Writes a reservation as a command does that crashes right after.
 async fn reserve(world: &World, key: &str, owner: &str, age: Duration) {
-    let partition = format!("username:{key}");
     let reserved_at = (OffsetDateTime::now_utc() - age).format(&Rfc3339).unwrap();
     let reservation = json!({
-        "type": "username", "id": "username", "userId": partition, "owner": owner,
+        "type": "username", "id": "username", "userId": format!("username:{key}"), "owner": owner,
         "reservedAt": reserved_at,
     });
-    let users = world.container("users").await;
-    users.create_item(partition, "username", &reservation, None).await.unwrap();
+    world.write_item("users", &reservation).await;
 }

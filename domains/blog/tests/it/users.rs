@@ -76,11 +76,7 @@ async fn a_rename_to_the_same_name_or_to_a_refused_one_changes_nothing() {
 #[tokio::test]
 async fn a_name_older_than_this_rule_is_read_and_copied_and_can_be_changed() {
     let world = given::blog().await;
-    let users = world.container("users").await;
-    let mut items = world.items("users").await.into_iter();
-    let mut ann = items.find(|item| item["id"] == "ann").unwrap();
-    ann["username"] = "An\u{200b}n".into();
-    users.upsert_item("ann", "ann", &ann, None).await.unwrap();
+    world.change_item("users", "ann", &json!({"username": "An\u{200b}n"})).await;
     // This instance does not remember the other name of Ann.
     let world = world.second_instance().await;
     assert_eq!(world.get("/api/users/ann").await.expect(200).json()["username"], "An\u{200b}n");

@@ -32,10 +32,8 @@ async fn is_repaired(room: &Newsroom, kinds: &[&str]) {
 
 /// Deletes an item past the app.
 async fn remove(room: &Newsroom, container: &str, item: &Value) {
-    let key = item["partitionKey"].as_str().unwrap();
-    let id = item["id"].as_str().unwrap();
-    let container = room.world.container(container).await;
-    container.delete_item(key.to_owned(), id, None).await.unwrap();
+    let [key, id] = ["partitionKey", "id"].map(|name| item[name].as_str().unwrap());
+    room.world.delete_item(container, key, id).await;
 }
 
 async fn one(days: f64) -> (Newsroom, Value) {

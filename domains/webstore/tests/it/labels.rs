@@ -104,11 +104,10 @@ async fn the_delete_of_a_category_in_use_is_a_409_with_the_number_of_products() 
 #[tokio::test]
 async fn the_products_of_a_category_in_use_are_counted_to_a_hundred_only() {
     let world = given::catalog_in(World::with_partitions(3).await).await;
-    let products = world.container("product").await;
     let mut copy = item(&world, "product", "bikes", "b1").await;
     for n in 0..250 {
         copy["id"] = format!("n{n}").into();
-        products.create_item("bikes", copy["id"].as_str().unwrap(), &copy, None).await.unwrap();
+        world.write_item("product", &copy).await;
     }
     for path in ["/api/categories/bikes", "/api/tags/red"] {
         let requests_before = world.endpoint.request_count();
@@ -193,8 +192,7 @@ async fn a_late_change_of_a_product_restores_no_label_that_it_no_longer_uses() {
 #[tokio::test]
 async fn a_product_restores_a_category_without_a_tombstone() {
     let world = given::catalog().await;
-    let labels = world.container("productMeta").await;
-    labels.delete_item("category", "bikes", None).await.unwrap();
+    world.delete_item("productMeta", "category", "bikes").await;
     deliver(&world, "product", "bikes", "b1").await;
     let category = world.get("/api/categories/bikes").await.expect(200).json();
     assert_eq!(category, json!({"id": "bikes", "name": "Bikes"}));

@@ -73,8 +73,7 @@ async fn with_an_unreadable_product() -> World {
     }
     let unreadable = json!({"id": "p050x", "categoryId": "bikes", "type": "product",
         "categoryVersion": 1, "tags": [{"id": "red", "name": "Red", "version": 1}]});
-    let products = world.container("product").await;
-    products.create_item("bikes".to_owned(), "p050x", &unreadable, None).await.unwrap();
+    world.write_item("product", &unreadable).await;
     world
 }
 

@@ -139,7 +139,7 @@ async fn a_throttled_or_unavailable_store_is_a_429_or_503_and_the_dead_letter_st
 #[tokio::test]
 async fn a_replay_of_a_deleted_document_writes_no_copy() {
     let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
-    world.container("rooms").await.delete_item("bad", "bad", None).await.unwrap();
+    world.delete_item("rooms", "bad", "bad").await;
     let answer = replay(&world, &dead_letter).await.expect(200).json();
     assert_eq!(answer["outcome"], "gone");
     assert!(dead_letters(&world).await.is_empty());
@@ -158,7 +158,7 @@ async fn an_expired_tombstone_still_deletes_the_copies() {
     world.delete("/api/rooms/r1").await.expect(204);
     world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
     let dead_letter = dead_letters(&world).await.remove(0);
-    world.container("rooms").await.delete_item("r1", "r1", None).await.unwrap();
+    world.delete_item("rooms", "r1", "r1").await;
 
     problem(&replay(&world, &dead_letter).await, 409);
     world.write_item("people", &copy).await;
@@ -195,7 +195,7 @@ async fn a_document_whose_id_the_host_rewrote_is_applied_as_it_was_delivered() {
     world.deliver("RoomCopies", &[dated]).await.unwrap();
     let dead_letter = dead_letters(&world).await.remove(0);
     assert_eq!(dead_letter["documentId"], "2026-11-21T09:25:54.12Z");
-    world.container("people").await.delete_item("ann", "room:p9", None).await.unwrap();
+    world.delete_item("people", "ann", "room:p9").await;
     assert_eq!(replay(&world, &dead_letter).await.expect(200).json()["outcome"], "applied");
 }
 

@@ -56,7 +56,7 @@ impl Kind {
             Bookings => ("rooms", "r1", id.clone()),
             Rooms => ("people", "ann", format!("room:{id}")),
         };
-        world.container(container).await.delete_item(partition, &id, None).await.unwrap();
+        world.delete_item(container, partition, &id).await;
     }
 
     fn sorted(self, keys: impl IntoIterator<Item = Key>) -> Vec<Key> {

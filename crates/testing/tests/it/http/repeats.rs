@@ -33,7 +33,7 @@ async fn a_replay_or_delete_of_a_dead_letter_that_is_repeated_is_answered_as_the
         world.write_item("rooms", &bad).await;
         deliver(&world, "RoomCopies", &bad).await;
         let dead_letter = world.list("/api/dead-letters").await.remove(0);
-        world.container("rooms").await.delete_item("bad", "bad", None).await.unwrap();
+        world.delete_item("rooms", "bad", "bad").await;
         let path = format!("{}{path}", given::path(&dead_letter));
         answered_as_the_first_time(&world, "1", (method, &path), status).await;
         assert!(world.list("/api/dead-letters").await.is_empty());

@@ -54,8 +54,7 @@ async fn a_state_that_cannot_be_read_is_shown_and_hides_no_other() {
     let world = World::new().await;
     pause(&world, "NewestRooms").await.expect(200);
     let bad = json!({"id": "RoomCopies", "pause": "for ever"});
-    let states = world.container("projections").await;
-    states.create_item("RoomCopies", "RoomCopies", &bad, None).await.unwrap();
+    world.write_item("projections", &bad).await;
     let all = world.get("/api/projections").await.expect(200).json();
     let status = |n: usize| all["items"][n]["status"].as_str().unwrap();
     assert_eq!([0, 1, 2].map(status), ["unreadable", "running", "paused"]);

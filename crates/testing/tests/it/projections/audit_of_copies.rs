@@ -26,10 +26,9 @@ async fn rooms(count: usize) -> World {
 async fn the_audit_checks_and_repairs_copies_from_their_definition() {
     let world = rooms(5).await;
     world.delete("/api/rooms/n04").await.expect(204);
-    let copies = world.container("people").await;
     let stored = world.items("people").await;
     let copy = |id: &str| stored.iter().find(|copy| copy["id"] == *id).unwrap().clone();
-    copies.delete_item("ann", "room:n00", None).await.unwrap();
+    world.delete_item("people", "ann", "room:n00").await;
     for (id, property, value) in [
         ("room:n01", "title", json!("Another")),
         ("room:n02", "version", json!(0)),
@@ -58,12 +57,11 @@ async fn the_audit_checks_and_repairs_copies_from_their_definition() {
     assert_eq!(world.list("/api/people/ann/rooms").await.len(), 4);
 
     // Either tombstone may expire first.
-    let sources = world.container("rooms").await;
     let tombstone = world.item("rooms", "n04").await;
-    sources.delete_item("n04", "n04", None).await.unwrap();
+    world.delete_item("rooms", "n04", "n04").await;
     assert_eq!(audited(&world, false).await, [""; 0]);
     world.write_item("rooms", &tombstone).await;
-    copies.delete_item("ann", "room:n04", None).await.unwrap();
+    world.delete_item("people", "ann", "room:n04").await;
     assert_eq!(audited(&world, false).await, [""; 0]);
 }
 
@@ -75,7 +73,7 @@ async fn the_audit_reads_the_latest_sources_though_a_replica_is_behind() {
     given::titled(&world, "n00", "ann", "Edited").await.expect(200);
     world.settle().await;
     assert_eq!(audited(&world, true).await, [""; 0], "no copy is extra");
-    world.container("people").await.delete_item("ann", "room:n00", None).await.unwrap();
+    world.delete_item("people", "ann", "room:n00").await;
     assert_eq!(audited(&world, true).await, ["copy-missing ann room:n00"]);
     drop(stale);
     assert_eq!(audited(&world, false).await, [""; 0], "the repair has the newest title");

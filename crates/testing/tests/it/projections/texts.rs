@@ -124,10 +124,9 @@ async fn copies_are_replayed(world: &World) {
     world.deliver("RoomCopies", &rooms).await.unwrap();
     let dead_letters = world.list("/api/dead-letters").await;
     assert_eq!(dead_letters.len(), copies.len());
-    let people = world.container("people").await;
     for copy in &copies {
-        let [person, id] = ["personId", "id"].map(|name| copy[name].as_str().unwrap().to_owned());
-        people.delete_item(person, &id, None).await.unwrap();
+        let [person, id] = ["personId", "id"].map(|name| copy[name].as_str().unwrap());
+        world.delete_item("people", person, id).await;
     }
     for dead_letter in dead_letters {
         let outcome = given::replay(world, &dead_letter).await.expect(200).json();

@@ -36,7 +36,7 @@ async fn a_change_of_a_member_evicts_no_other() {
 async fn sources_of_one_moment_move_up_from_the_last_id() {
     let world = world_with(1).await;
     let mut room = world.item("rooms", "n00").await;
-    world.container("rooms").await.delete_item("n00", "n00", None).await.unwrap();
+    world.delete_item("rooms", "n00", "n00").await;
     // The 8 oldest have one date, so their ids decide which of them fill the window up.
     for n in (0..16).map(|n| n * 7 % 16) {
         let second = if n < 8 { 0 } else { n };
@@ -46,8 +46,9 @@ async fn sources_of_one_moment_move_up_from_the_last_id() {
         room["creationDate"] = json!(format!("2026-11-21T09:00:{second:02}.120Z"));
         world.write_item("rooms", &room).await;
     }
-    world.container("newest-rooms").await.delete_item("room", "n00", None).await.unwrap();
-    world.container("newest-rooms").await.delete_item("room", "~head", None).await.unwrap();
+    for id in ["n00", "~head"] {
+        world.delete_item("newest-rooms", "room", id).await;
+    }
     world.settle().await;
     the_window_is_right(&world).await;
     for id in ["m15", "m14", "m13"] {

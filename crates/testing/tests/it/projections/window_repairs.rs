@@ -39,7 +39,7 @@ pub(super) async fn leave_a_gap(world: &World, id: &str) {
 }
 
 async fn delete_copy(world: &World, id: &str) {
-    world.container("newest-rooms").await.delete_item("room", id, None).await.unwrap();
+    world.delete_item("newest-rooms", "room", id).await;
 }
 
 /// Checks that the window shows the newest 10 rooms as they are, and that its head lists just them.
