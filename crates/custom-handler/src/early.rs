@@ -48,10 +48,14 @@ where
     let response = answer(Request::from_parts(head, Body::new(lent))).await;
     let rest = back.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(rest) = rest {
-        // A caller that sends for longer sees the connection close.
-        let _ = tokio::time::timeout(MAX_DISCARD_TIME, discard(rest)).await;
+        discard_within(MAX_DISCARD_TIME, rest).await;
     }
     response
+}
+
+async fn discard_within(time: Duration, body: Body) {
+    // A caller that sends for longer sees the connection close.
+    let _ = tokio::time::timeout(time, discard(body)).await;
 }
 
 async fn discard(mut body: Body) {
@@ -106,5 +110,23 @@ impl Drop for LentBody {
     fn drop(&mut self) {
         let rest = self.body.take().filter(|body| !body.is_end_stream());
         *self.back.lock().unwrap_or_else(PoisonError::into_inner) = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, time::Instant};
+
+    use futures::{StreamExt, stream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_that_stands_still_is_awaited_for_a_bounded_time() {
+        let first = stream::iter([Ok::<_, io::Error>(Bytes::from_static(b"x"))]);
+        let body = Body::from_stream(first.chain(stream::pending()));
+        let (begun, time) = (Instant::now(), Duration::from_millis(50));
+        discard_within(time, body).await;
+        assert!(begun.elapsed() >= time);
     }
 }

@@ -80,16 +80,6 @@ async fn a_body_without_end_is_not_read_for_ever() {
     assert!(read > 210_000_000 && read < 300_000_000, "{read} bytes were read");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_body_that_stands_still_is_awaited_for_a_bounded_time() {
-    let begun = tokio::time::Instant::now();
-    let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"x"))]);
-    let body = Body::from_stream(first.chain(stream::pending()));
-    let answer = router().oneshot(Request::post("/api/nowhere").body(body).unwrap()).await.unwrap();
-    assert_eq!(answer.status(), StatusCode::NOT_FOUND);
-    assert_eq!(begun.elapsed().as_secs(), 30);
-}
-
 /// Sends like the Functions host: the whole request, and only then it reads the answer. The connection
 /// then takes another request.
 #[tokio::test]
