@@ -64,7 +64,7 @@ impl CustomHandler {
 
     /// Adds the names of the HTTP functions that answer `GET` with the files of a web page. Their routes may lie
     /// outside [`ROUTE_PREFIX`], also at `/`: the host starts a trigger with a `POST`, so their `function.json`
-    /// may have no method but `get`.
+    /// may have no methods but `get` and `head`.
     ///
     /// From then on the host's readiness probe, a `GET /` that came through no proxy, gets its own answer and
     /// not the page.

@@ -209,7 +209,7 @@ impl App {
         let http = self.http_functions().map(Declaration::from);
         let pages = self.pages().flat_map(PlacedPage::functions).map(|(name, route)| {
             let trigger = Trigger::Http {
-                methods: vec![Method::GET],
+                methods: vec![Method::GET, Method::HEAD],
                 route,
                 auth_level: AuthLevel::Anonymous,
             };

@@ -64,11 +64,19 @@ const TWICE: [(&str, &str); 7] = [
     ("n+n=1&n%20n=2", "n n"),
 ];
 
+/// Headers with two values where one is read, with their names: in two lines, and as the Functions host joins them.
+const TWO_VALUES: [(&[(&str, &str)], &str); 4] = [
+    (&[("idempotency-key", "a"), ("idempotency-key", "b")], "Idempotency-Key"),
+    (&[("idempotency-key", "a, b")], "Idempotency-Key"),
+    (&[("content-type", "application/json"), ("content-type", "text/plain")], "Content-Type"),
+    (&[("content-type", "application/json, text/plain")], "Content-Type"),
+];
+
 const METHODS: [&str; 8] = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PURGE"];
 
 /// Sends bad requests to every function: malformed and oversized bodies, bodies of another type, bodies
-/// without their fields, parameters that stand twice, path parameters that are no text, and methods that
-/// the route does not have. Each is refused with a problem document that names the fault, and without a
+/// without their fields, parameters and headers that stand twice, codings of bodies, conditions that are not read,
+/// path parameters that are no text, and methods that the route does not have. Each is refused with a problem document that names the fault, and without a
 /// request to the store.
 pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
     let document = OpenApiDocument::of::<A>();
@@ -84,6 +92,24 @@ pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
             let answer = world.call(method, &format!("{path}?{query}"), &[], None).await;
             assert_eq!(bad_fields(&answer), [name], "{} {query}", function.name);
             free_of_charge(&answer);
+        }
+        for (headers, name) in TWO_VALUES {
+            let answer = world.call(method, &path, headers, None).await;
+            assert_eq!(bad_fields(&answer), [name], "{} {headers:?}", function.name);
+            free_of_charge(&answer);
+        }
+        for coding in ["gzip", "br", "identity, gzip"] {
+            let answer = world.call(method, &path, &[("content-encoding", coding)], None).await;
+            problem(&answer, 415);
+            assert_eq!(answer.header("accept-encoding"), "identity", "{}", function.name);
+            free_of_charge(&answer);
+        }
+        if !(function.method.is_safe() || function.signature.is_conditional) {
+            for condition in [("if-match", "*"), ("if-none-match", "\"0\"")] {
+                let answer = world.call(method, &path, &[condition], None).await;
+                problem(&answer, 412);
+                free_of_charge(&answer);
+            }
         }
         for parameter in parameters {
             let path = function.route.replace(parameter, "%FF").replace(['{', '}'], "");

@@ -55,7 +55,12 @@ const RETRY: &str = r#",
 
 impl From<&HttpFunction> for Declaration {
     fn from(function: &HttpFunction) -> Self {
-        let (methods, route) = (vec![function.method.clone()], function.route);
+        let mut methods = vec![function.method.clone()];
+        if function.method == Method::GET {
+            // A GET without the body of its answer (RFC 9110, section 9.3.2). The host asks for each method.
+            methods.push(Method::HEAD);
+        }
+        let route = function.route;
         let auth_level = function.auth_level;
         Self { name: function.name, trigger: Trigger::Http { methods, route, auth_level } }
     }

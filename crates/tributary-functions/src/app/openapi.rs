@@ -54,7 +54,11 @@ const REFUSALS: [(&str, &str, &str); 8] = [
     ("401", "NoKey", "The function key is missing or wrong."),
     ("404", "NotFound", "It does not exist, or something that the request names does not."),
     ("409", "Conflict", "It is in the way of something that is there."),
-    ("412", "PreconditionFailed", "The item is not in the state of `If-Match` or `If-None-Match`."),
+    (
+        "412",
+        "PreconditionFailed",
+        "The item is not in the state of `If-Match` or `If-None-Match`, or the function takes neither.",
+    ),
     ("413", "TooLarge", "The body is too large."),
     (
         "429",
@@ -210,8 +214,7 @@ fn responses(
             "400" => has_path || takes.body.is_some() || !takes.parameters.is_empty(),
             "401" => function.auth_level.needs_key(),
             "404" => has_path,
-            "409" => is_command,
-            "412" => is_command && takes.is_conditional,
+            "409" | "412" => is_command,
             "413" => takes.body.is_some(),
             _ => true,
         };
@@ -236,7 +239,7 @@ fn responses(
     let content = json!({"application/json": {"schema": schema}});
     responses["200"] =
         json!({"description": "It is done.", "headers": headers, "content": content});
-    if is_item && function.method == Method::GET && takes.is_conditional {
+    if is_item && function.method == Method::GET && function.signature.is_conditional {
         responses["304"] = json!({"description": "The item is in a state of `If-None-Match`."});
     }
     if is_item && function.method != Method::GET && !function.signature.is_edit {

@@ -40,7 +40,7 @@ use tokio::{
 use super::{
     ApiError, FunctionLine, WorkQueue,
     body::{MAX_BODY_BYTES, is_awaited, read},
-    limit_of, parameter_of,
+    conditions, headers, limit_of, parameter_of,
     query::parameters,
     work_queue::Turn,
 };
@@ -267,13 +267,17 @@ fn units(bytes: usize) -> u32 {
 }
 
 /// Lets a request wait for its permit, and refuses it if the wait is too long. The request then runs
-/// within its limits. A request that has a query parameter twice is refused at once.
+/// within its limits. A request with a query parameter or a header twice, a coded body or conditions that the
+/// function does not take is refused at once.
 pub(crate) async fn admit(
     State((admission, function)): State<(Admission, FunctionLine)>,
     request: Request,
     next: Next,
 ) -> Response {
-    if let Err(error) = parameters(request.uri().query()) {
+    let checked = parameters(request.uri().query())
+        .and_then(|_| headers::check(request.headers()))
+        .and_then(|()| conditions::check_taken(&request, function.signature.is_conditional));
+    if let Err(error) = checked {
         return error.into_response();
     }
     match admission.admit(&function, request).await {

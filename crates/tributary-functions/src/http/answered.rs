@@ -46,8 +46,9 @@ pub(crate) async fn answered(
     let started = Instant::now();
     let route = route.as_ref().map_or("", MatchedPath::as_str).to_owned();
     let method = name_of(request.method());
-    let is_called =
-        |(method, path, _): &&(Method, &str, &str)| method == request.method() && *path == route;
+    let called =
+        Some(request.method()).filter(|method| **method != Method::HEAD).unwrap_or(&Method::GET);
+    let is_called = |(method, path, _): &&(Method, &str, &str)| method == called && *path == route;
     let function = functions.iter().find(is_called).map_or(UNMATCHED_FUNCTION, |(.., name)| name);
     let host = TraceContext::from_headers(request.headers());
     let invocation = request.headers().get(INVOCATION_ID).and_then(|id| id.to_str().ok());

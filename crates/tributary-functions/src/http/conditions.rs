@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use axum::{
-    extract::FromRequestParts,
+    extract::{FromRequestParts, Request},
     http::{HeaderMap, HeaderName, header, request::Parts},
 };
 
@@ -96,6 +96,17 @@ impl<S: Sync> FromRequestParts<S> for Conditions {
             if_match: tags(&parts.headers, &header::IF_MATCH),
             if_none_match: tags(&parts.headers, &header::IF_NONE_MATCH),
         })
+    }
+}
+
+/// Checks that a command which takes no conditions has none: they would hold or not without anybody looking.
+pub(super) fn check_taken(request: &Request, is_conditional: bool) -> Result<(), ApiError> {
+    let has = |name| request.headers().contains_key(name);
+    let is_read = is_conditional || request.method().is_safe();
+    if is_read || !(has(header::IF_MATCH) || has(header::IF_NONE_MATCH)) {
+        Ok(())
+    } else {
+        Err(ApiError::ConditionNotTaken)
     }
 }
 

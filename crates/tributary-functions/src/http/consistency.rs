@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -98,7 +98,7 @@ pub(crate) async fn consistent(
         Ok(given) => given,
         Err(error) => return error.into_response(),
     };
-    if request.method() == Method::GET {
+    if request.method().is_safe() {
         return match given {
             Some(GivenToken { session, .. }) => consistency.read(session, request, next).await,
             None => next.run(request).await,

@@ -62,6 +62,11 @@ pub enum ApiError {
         "The condition in If-Match or If-None-Match failed: the item has another state. Read the item, then retry with its ETag."
     )]
     PreconditionFailed,
+    /// 412: the function takes no conditions.
+    #[error(
+        "This function takes no conditions, and did nothing. Send the request without If-Match and If-None-Match."
+    )]
+    ConditionNotTaken,
     /// 413: the body is larger than the limit.
     #[error("The body is larger than {} MiB. Send a smaller one.", .limit / 1024 / 1024)]
     TooLarge {
@@ -71,6 +76,9 @@ pub enum ApiError {
     /// 415: the body is not JSON.
     #[error("Send the body as JSON with the header `Content-Type: application/json`.")]
     UnsupportedMediaType,
+    /// 415: the body has a coding.
+    #[error("Send the body as it is, without `Content-Encoding`.")]
+    UnsupportedEncoding,
     /// 500: a bug of the app.
     #[error("The server failed to process this request, and logged the error.")]
     Internal,
@@ -229,12 +237,15 @@ impl ApiError {
             }
             Self::Conflict(_) => (S::CONFLICT, "conflict", "Conflict"),
             Self::InUse(_) => (S::CONFLICT, "in-use", "In use"),
-            Self::PreconditionFailed => {
+            Self::PreconditionFailed | Self::ConditionNotTaken => {
                 (S::PRECONDITION_FAILED, "precondition-failed", "Precondition failed")
             }
             Self::TooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large"),
             Self::UnsupportedMediaType => {
                 (S::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported media type")
+            }
+            Self::UnsupportedEncoding => {
+                (S::UNSUPPORTED_MEDIA_TYPE, "unsupported-encoding", "Unsupported content coding")
             }
             Self::Overloaded => {
                 tracing::warn!("Refused a request: the limit of concurrent requests is reached");
@@ -253,11 +264,15 @@ impl IntoResponse for ApiError {
         use StatusCode as S;
         let parts = self.parts();
         let status = parts.0;
+        let is_coded = matches!(self, Self::UnsupportedEncoding);
         let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
         let problem = Problem { errors, ..Problem::from(parts) };
         let mut response = (status, Json(problem)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if is_coded {
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
         if status == S::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, CHALLENGE);
         }

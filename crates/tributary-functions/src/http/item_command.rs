@@ -18,7 +18,7 @@ use std::convert::Infallible;
 
 use axum::{
     extract::{FromRequestParts, OptionalFromRequestParts},
-    http::{StatusCode, request::Parts},
+    http::{HeaderName, StatusCode, request::Parts},
 };
 use serde::Serialize;
 
@@ -34,6 +34,8 @@ use crate::{
     },
     values::{CommandId, fresh_id},
 };
+
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The answer to an `Idempotency-Key` that comes again with another body.
 pub const KEY_USED: ApiError =
@@ -271,7 +273,7 @@ impl<S: Sync> OptionalFromRequestParts<S> for IdempotencyKey {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, ApiError> {
-        let Some(value) = parts.headers.get("idempotency-key") else {
+        let Some(value) = parts.headers.get(IDEMPOTENCY_KEY) else {
             return Ok(None);
         };
         // The rule refuses a value that is no ASCII text, too.

@@ -11,6 +11,7 @@ mod cpu_bound;
 mod error;
 mod form;
 mod function;
+mod headers;
 mod item_command;
 mod list;
 mod principal;

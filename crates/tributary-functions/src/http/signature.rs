@@ -21,6 +21,8 @@ use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 pub struct Signature {
     takes: fn() -> RequestShape,
     gives: fn(&mut SchemaGenerator) -> AnswerShape,
+    /// True if the item has an ETag, and the request may have conditions.
+    pub is_conditional: bool,
     pub(super) query: &'static [QueryParameter],
     /// An example of the body, where those of its fields do not go together.
     pub(super) example: Option<fn() -> Value>,
@@ -30,7 +32,14 @@ pub struct Signature {
 
 impl Signature {
     pub(super) fn new<T, H: DescribedHandler<T>>() -> Self {
-        Self { takes: H::takes, gives: H::gives, query: &[], example: None, is_edit: false }
+        Self {
+            takes: H::takes,
+            gives: H::gives,
+            is_conditional: H::IS_CONDITIONAL,
+            query: &[],
+            example: None,
+            is_edit: false,
+        }
     }
 
     /// Returns the parts of a request.
@@ -111,6 +120,9 @@ impl<A: DescribedAnswer> DescribedAnswer for Result<A, ApiError> {
 /// A function whose arguments and result describe themselves; `T` are its arguments, behind a marker of
 /// axum.
 pub trait DescribedHandler<T> {
+    /// True if the handler checks the conditions of the request.
+    const IS_CONDITIONAL: bool;
+
     /// Returns the parts of a request that the handler takes.
     fn takes() -> RequestShape;
 
@@ -125,6 +137,8 @@ macro_rules! described {
             F: FnOnce($($argument),*) -> R,
             R: Future<Output: DescribedAnswer>,
         {
+            const IS_CONDITIONAL: bool = false $(|| $argument::IS_CONDITIONAL)*;
+
             fn takes() -> RequestShape {
                 #[allow(unused_mut, reason = "a handler without arguments")]
                 let mut takes = RequestShape::default();
@@ -158,14 +172,15 @@ pub struct RequestShape {
     pub path: Value,
     /// The schema of the body.
     pub body: Option<Value>,
-    /// True if the item has an ETag, and the request may have conditions.
-    pub is_conditional: bool,
     /// True if the caller acts for a user.
     pub has_actor: bool,
 }
 
 /// An argument of a handler.
 pub trait HandlerArgument {
+    /// True for the conditions of the request.
+    const IS_CONDITIONAL: bool = false;
+
     /// Adds the parts of a request that the argument takes: none of what only the host sets.
     fn describe(_: &mut RequestShape) {}
 }
@@ -208,8 +223,9 @@ impl HandlerArgument for Actor {
 }
 
 impl HandlerArgument for Conditions {
+    const IS_CONDITIONAL: bool = true;
+
     fn describe(takes: &mut RequestShape) {
-        takes.is_conditional = true;
         takes.parameter(
             "header",
             "If-Match",
@@ -224,6 +240,8 @@ impl HandlerArgument for Conditions {
 }
 
 impl HandlerArgument for ItemCommand {
+    const IS_CONDITIONAL: bool = true;
+
     fn describe(takes: &mut RequestShape) {
         Conditions::describe(takes);
     }
@@ -231,8 +249,7 @@ impl HandlerArgument for ItemCommand {
 
 impl HandlerArgument for Option<IdempotencyKey> {
     fn describe(takes: &mut RequestShape) {
-        let rule =
-            "1 to 255 printable ASCII characters. The same key and body have the same outcome.";
+        let rule = "1 to 255 printable ASCII characters, without a comma outside of quotes. The same key and body have the same outcome.";
         takes.parameter("header", "Idempotency-Key", rule);
     }
 }

@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, StoreError, Stored, retry},
-    http::{self, ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
+    http::{self, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, from_form},
 };
 
 use crate::{
@@ -29,15 +29,20 @@ const PRODUCT_ID_TAKEN: ApiError = ApiError::Conflict(
 pub async fn move_product(
     State(store): State<WebStore>,
     Params((from, id)): Params<(CategoryId, ProductId)>,
+    conditions: Conditions,
     JsonBody(NewCategory(to)): JsonBody<NewCategory>,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
     retry(async |attempt: Attempt| {
         let store = store.reading(attempt.reads);
         match store.product_item(&from, &id).await? {
             Some(Stored { item: ProductItem::Product(product), etag }) => {
-                begin(&store, Stored { item: *product, etag }, &to).await
+                begin(&store, &conditions, Stored { item: *product, etag }, &to).await
             }
-            left => moved_before(&store, left.map(|it| it.item), (&from, &id), &to).await,
+            left => {
+                let left = left.map(|it| it.item);
+                let product = moved_before(&store, left, (&from, &id), &to).await?;
+                product.map(|it| answer(&it)).ok_or_else(|| conditions.missing("product"))
+            }
         }
     })
     .await
@@ -45,6 +50,7 @@ pub async fn move_product(
 
 async fn begin(
     store: &WebStore,
+    conditions: &Conditions,
     Stored { item: product, etag }: Stored<Product>,
     to: &CategoryId,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
@@ -59,6 +65,7 @@ async fn begin(
             Err(StoreError::race(false).into())
         };
     }
+    conditions.check(Some(&etag))?;
     if from == to {
         store.reads.confirmed()?;
         return Ok(answer(&Stored { item: product, etag }));
@@ -89,14 +96,14 @@ fn answered(outcome: MoveOutcome) -> Result<ItemResponse<PublicProduct>, ApiErro
     }
 }
 
-/// Answers a repeated move, whose product has come from the old category and is in the new one.
+/// Returns the product of a repeated move: it has come from the old category, and is in the new one.
 /// `left` is the item in the old category.
 async fn moved_before(
     store: &WebStore,
     left: Option<ProductItem>,
     (from, id): (&CategoryId, &ProductId),
     to: &CategoryId,
-) -> Result<ItemResponse<PublicProduct>, ApiError> {
+) -> Result<Option<Stored<Product>>, ApiError> {
     let has_left = match &left {
         Some(ProductItem::DeletedProduct(tombstone)) => tombstone.moved_to.as_ref() == Some(to),
         _ => false,
@@ -105,8 +112,7 @@ async fn moved_before(
         let arrival = product.arrival.as_ref();
         has_left || arrival.is_some_and(|arrival| arrival.accepted && arrival.from == *from)
     };
-    let product = store.product(to, id).await?.filter(|product| has_come(&product.item));
-    product.map(|product| answer(&product)).ok_or(ApiError::NotFound("product"))
+    Ok(store.product(to, id).await?.filter(|product| has_come(&product.item)))
 }
 
 fn answer(product: &Stored<Product>) -> ItemResponse<PublicProduct> {

@@ -73,6 +73,30 @@ async fn a_move_can_be_repeated_and_goes_nowhere_when_the_product_is_there() {
 }
 
 #[tokio::test]
+async fn a_move_is_made_under_the_conditions_of_its_caller() {
+    let world = given::catalog().await;
+    let body = Some(json!({"categoryId": "parts"}));
+    let at_once = async |path: &str, condition: (&str, &str)| {
+        world.call("POST", &format!("{path}/move"), &[condition], body.clone()).await
+    };
+    let old = world.get(&path("bikes", "b1")).await.expect(200).header("etag").to_owned();
+    product(&world, "bikes", "b1", 2_000, &[]).await.expect(200);
+    for condition in [("if-match", old.as_str()), ("if-none-match", "*")] {
+        problem(&at_once(&path("bikes", "b1"), condition).await, 412);
+    }
+    problem(&at_once(&path("bikes", "none"), ("if-match", "*")).await, 412);
+    world.settle().await;
+    assert_eq!(places(&world, "b1").await, at("bikes", 2_000));
+
+    let etag = world.get(&path("bikes", "b1")).await.expect(200).header("etag").to_owned();
+    at_once(&path("bikes", "b1"), ("if-match", &etag)).await.expect(200);
+    // The answer was lost: the condition holds no more, and the move was made.
+    at_once(&path("bikes", "b1"), ("if-match", &etag)).await.expect(200);
+    world.settle().await;
+    assert_eq!(places(&world, "b1").await, at("parts", 2_000));
+}
+
+#[tokio::test]
 async fn an_impossible_move_is_refused() {
     let world = given::catalog().await;
     let to = async |body: Value| world.post(&format!("{}/move", path("bikes", "b1")), body).await;

@@ -50,6 +50,21 @@ async fn a_read_with_a_token_costs_what_it_does_without() {
 }
 
 #[tokio::test]
+async fn a_head_is_answered_as_its_get() {
+    let world = given::rooms().await;
+    let booked = given::booking(&world, "r1", "bob").await.expect(201);
+    let headers = [(TOKEN, booked.header(TOKEN)), ("prefer", "consistency-cookie")];
+    for path in ["/api/rooms/r1", "/api/rooms/r1/bookings"] {
+        let [get, head] = ["GET", "HEAD"].map(|method| world.call(method, path, &headers, None));
+        let (get, head) = (get.await.expect(200), head.await.expect(200));
+        assert_eq!(head.text, "");
+        for name in [TOKEN, "set-cookie", "copies-behind", "etag", "x-ms-request-charge"] {
+            assert_eq!(head.header(name), get.header(name), "{path} {name}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_instance_keeps_its_own_session_beside_that_of_a_caller() {
     let world = given::rooms().await;
     let other = world.second_instance().await;
