@@ -109,7 +109,7 @@ async fn a_key_belongs_to_the_post_and_the_user() {
 #[tokio::test]
 async fn a_key_has_1_to_255_printable_characters() {
     let world = given::blog().await;
-    for key in ["!", "~", "a b", "{\"a\": 1}, x", &"k".repeat(255)] {
+    for key in ["!", "~", "a b", "\"a, b\" x", &"k".repeat(255)] {
         comment_once(&world, key, "p1", "bob", "Nice").await.expect(201);
     }
     for key in ["", "a\tb", "é", &"k".repeat(256)] {
