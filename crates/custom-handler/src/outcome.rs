@@ -21,8 +21,8 @@ pub struct InvocationOutcome {
     pub outputs: Map<String, Value>,
     /// The value of the output binding named `$return`; null without one.
     pub return_value: Value,
-    /// A summary in a few words of ASCII, for the console of a host on a developer's machine; empty when the function did
-    /// nothing. The Functions host does not read it.
+    /// A summary in a few words of ASCII, for the console of a host on a developer's machine; empty when the
+    /// function did nothing. The Functions host does not read it.
     pub done: Option<String>,
     /// The request units that the function has cost in a store, for the console as well.
     pub request_units: Option<f64>,

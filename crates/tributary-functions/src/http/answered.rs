@@ -46,8 +46,8 @@ pub(crate) async fn answered(
     let started = Instant::now();
     let route = route.as_ref().map_or("", MatchedPath::as_str).to_owned();
     let method = name_of(request.method());
-    let called =
-        Some(request.method()).filter(|method| **method != Method::HEAD).unwrap_or(&Method::GET);
+    // A HEAD is answered by the function of its GET.
+    let called = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
     let is_called = |(method, path, _): &&(Method, &str, &str)| method == called && *path == route;
     let function = functions.iter().find(is_called).map_or(UNMATCHED_FUNCTION, |(.., name)| name);
     let host = TraceContext::from_headers(request.headers());

@@ -4,8 +4,8 @@ use axum::http::{HeaderMap, HeaderName, header};
 
 use super::{ApiError, item_command::IDEMPOTENCY_KEY};
 
-/// The headers that are read once, with the names of their errors. The consistency token is one, too: its
-/// characters include no comma.
+/// The headers of which a request has one value, with the names of their errors. The consistency token is left
+/// out: two of them are no token.
 const SINGLE_VALUED: [(HeaderName, &str); 2] =
     [(header::CONTENT_TYPE, "Content-Type"), (IDEMPOTENCY_KEY, "Idempotency-Key")];
 
