@@ -170,7 +170,10 @@ fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
 }
 
 /// The profile of the workspace and of the app, so that dependencies are built once for both.
-const PROFILE: &str = "[profile.dev]\ndebug = false\n";
+const PROFILE: &str = "[profile.dev]\ndebug = false\n\
+                       [profile.dev.package]\n\
+                       azure_data_cosmos_driver.opt-level = 1\n\
+                       serde_json.opt-level = 1\n";
 
 fn ask(arguments: &[&str]) -> anyhow::Result<Value> {
     let output = run(Command::new("curl").args(["--silent", "--show-error"]).args(arguments))?;
