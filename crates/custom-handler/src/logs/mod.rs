@@ -16,8 +16,7 @@ use axum::http::Method;
 use tracing::field::Empty;
 use tracing::level_filters::LevelFilter;
 use tracing::{Level, Metadata, Span, Subscriber};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::{FilterFn, filter_fn};
+use tracing_subscriber::filter::{FilterFn, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
@@ -152,36 +151,32 @@ fn is_of(name: &str, target: &str) -> bool {
     target.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// Returns the filter in `RUST_LOG`, or the default one with the error of the variable.
-fn levels(default: &str) -> (EnvFilter, Option<String>) {
-    let variable = env::var_os(EnvFilter::DEFAULT_ENV).filter(|value| !value.is_empty());
+/// Returns the filter in `RUST_LOG`, or the default one with the error of the variable. It knows targets and
+/// levels alone: selecting spans and fields takes an engine of regular expressions.
+fn levels(default: &str) -> (Targets, Option<String>) {
+    let variable = env::var_os("RUST_LOG").filter(|value| !value.is_empty());
     let variable = variable.unwrap_or_else(|| default.into());
     let variable = variable.to_string_lossy();
-    let builder = || EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
-    let (filter, variable, error) = match builder().parse(&variable) {
+    let (filter, variable, error) = match variable.parse::<Targets>() {
         Ok(filter) => (filter, variable, None),
-        Err(error) => (builder().parse_lossy(default), "".into(), Some(error.to_string())),
+        Err(error) => {
+            let info = Targets::new().with_default(LevelFilter::INFO);
+            (default.parse().unwrap_or(info), "".into(), Some(error.to_string()))
+        }
     };
     // `RUST_LOG=my_app=debug` is about the lines of `my_app`. They keep their ids, and the log keeps the
     // reasons of failed invocations.
-    let filter = with_directive(filter, "custom_handler::span=error");
+    let filter = filter.with_target(SPAN_TARGET, LevelFilter::ERROR);
     if names_only_others(&variable) {
-        return (with_directive(filter, "custom_handler=warn"), error);
+        return (filter.with_target("custom_handler", LevelFilter::WARN), error);
     }
     (filter, error)
-}
-
-fn with_directive(filter: EnvFilter, directive: &str) -> EnvFilter {
-    match directive.parse() {
-        Ok(directive) => filter.add_directive(directive),
-        Err(_) => filter,
-    }
 }
 
 fn names_only_others(variable: &str) -> bool {
     let parts = || variable.split(',').map(str::trim).filter(|part| !part.is_empty());
     let names_us = |part: &str| {
-        let target = part.split(['=', '[']).next();
+        let target = part.split('=').next();
         target == Some("custom_handler") || part.parse::<LevelFilter>().is_ok()
     };
     parts().next().is_some() && !parts().any(names_us)

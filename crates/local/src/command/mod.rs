@@ -30,7 +30,7 @@ use cargo_tributary::scaffold::NewPart;
 use clap::Parser as _;
 use cli::{LocalCli, LocalCommand};
 use project::Project;
-use tracing_subscriber::{EnvFilter, filter::LevelFilter};
+use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// Reads the arguments of the process, builds the app, starts a local Cosmos DB endpoint and runs the
 /// app under a stand-in for the Functions host. `--help` has the options.
@@ -69,9 +69,7 @@ fn block_on<T>(task: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 /// Writes the lines of the libraries to stderr, as `RUST_LOG` selects them:
 /// `RUST_LOG=tributary_local::chaos=debug` gives a line for each fault of `--chaos`.
 fn log() {
-    let filter = EnvFilter::builder().with_default_directive(LevelFilter::OFF.into());
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(filter.from_env_lossy())
-        .init();
+    let levels = std::env::var("RUST_LOG").ok().and_then(|levels| levels.parse::<Targets>().ok());
+    let lines = fmt::layer().with_writer(std::io::stderr);
+    tracing_subscriber::registry().with(levels.unwrap_or_default()).with(lines).init();
 }
