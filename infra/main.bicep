@@ -54,9 +54,6 @@ param feedsArchiveMaxThroughput int = 1000
 @minValue(1000)
 param feedsLocationsMaxThroughput int = 2000
 
-@description('Further regions that the store can be read from. With autoscale only, a serverless account has one region.')
-param readRegions array = []
-
 @description('Spread the store, the storage account and the app over availability zones. Not every region has the capacity.')
 param zoneRedundant bool = false
 
@@ -208,7 +205,6 @@ module cosmos 'modules/cosmos.bicep' = {
     capacityMode: capacityMode
     autoscaleMaxThroughput: autoscaleMaxThroughput
     containerMaxThroughput: union(newsMaxThroughput, containerMaxThroughput)
-    readRegions: readRegions
     zoneRedundant: zoneRedundant
     backupRetention: backupRetention
     publicNetworkAccess: !privateNetworking

@@ -7,7 +7,6 @@ param tags object
 param capacityMode string
 param autoscaleMaxThroughput int
 param containerMaxThroughput object
-param readRegions array
 param zoneRedundant bool
 param backupRetention string
 param publicNetworkAccess bool
@@ -16,13 +15,6 @@ param logDataPlaneRequests bool
 
 var containers = loadJsonContent('../containers.json').containers
 var serverless = capacityMode == 'serverless'
-
-var writeRegion = [{ locationName: location, failoverPriority: 0, isZoneRedundant: zoneRedundant }]
-var otherRegions = [for (region, i) in readRegions: {
-  locationName: region
-  failoverPriority: i + 1
-  isZoneRedundant: zoneRedundant
-}]
 
 resource account 'Microsoft.DocumentDB/databaseAccounts@2025-10-15' = {
   //checkov:skip=CKV_AZURE_101:The network is closed with privateNetworking; without it only identities with a role get in
@@ -33,10 +25,9 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-10-15' = {
   properties: {
     databaseAccountOfferType: 'Standard'
     capabilities: serverless ? [{ name: 'EnableServerless' }] : []
-    locations: concat(writeRegion, otherRegions)
-    enableAutomaticFailover: !empty(readRegions)
-    // Transactions and ETags decide races in one region; a second write region would resolve
-    // conflicts by the last writer and break what the projections rely on.
+    // One region (docs/consistency.md): in a second one, the latest state that commands read may lag;
+    // and a second write region would resolve conflicts by the last writer.
+    locations: [{ locationName: location, failoverPriority: 0, isZoneRedundant: zoneRedundant }]
     enableMultipleWriteLocations: false
     consistencyPolicy: { defaultConsistencyLevel: 'Session' }
     // Renames ask for low priority. A serverless account has no priorities.

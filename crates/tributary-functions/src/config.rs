@@ -34,8 +34,7 @@ const MAX_EAGER_MILLISECONDS: u64 = 2_000;
 /// All settings of the handler but those of its domains.
 #[derive(Debug)]
 pub struct Config {
-    /// The account: `CosmosConnection…`; its database, `CosmosDatabase` or the app's name; and its
-    /// regions, `Cosmos__PreferredRegions`.
+    /// The account: `CosmosConnection…`; and its database, `CosmosDatabase` or the app's name.
     pub cosmos: CosmosOptions,
     /// The settings of the app.
     pub options: AppOptions,
@@ -89,7 +88,6 @@ impl Config {
         let cosmos = CosmosOptions {
             account: cosmos::account(settings)?,
             database: settings.text("CosmosDatabase").unwrap_or_else(|| brand().name.into()),
-            routing: cosmos::routing(settings),
         };
         let repair = settings.switch("Audit__Repair")?;
         let options = AppOptions {

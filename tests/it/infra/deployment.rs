@@ -23,11 +23,14 @@ fn resources(file: &str, kind: &str) -> Vec<(String, String)> {
 #[test]
 fn the_files_have_what_azure_and_the_emulator_need() {
     const APP: &str = "infra/modules/function-app.bicep";
+    const STORE: &str = "infra/modules/cosmos.bicep";
     const ALERTS: &str = "infra/modules/metric-alerts.bicep";
     for (file, needed) in [
         (APP, "{ name: 'AzureWebJobsDisableHomepage', value: 'true' }"),
         // A reviewer asks where ftpsState is.
         (APP, "//checkov:skip=CKV_AZURE_78:"),
+        // Commands decide by the latest state, and a second region may lag.
+        (STORE, "locations: [{ locationName: location, failoverPriority: 0, isZoneRedundant"),
         // A metric alert is made before the first metric.
         (ALERTS, "skipMetricValidation: true"),
         // Executions are counted on both kinds of instances.

@@ -1,9 +1,9 @@
-//! The account of the store: its address, the identity of the app there, and the order of its regions.
+//! The account of the store: its address, and the identity of the app there.
 
 use std::{net::IpAddr, sync::Arc};
 
 use azure_core::credentials::TokenCredential;
-use azure_data_cosmos::{AccountEndpoint, AccountReference, RoutingStrategy, options::Region};
+use azure_data_cosmos::{AccountEndpoint, AccountReference};
 use azure_identity::{
     DeveloperToolsCredential, ManagedIdentityCredential, ManagedIdentityCredentialOptions,
     UserAssignedId,
@@ -11,7 +11,15 @@ use azure_identity::{
 
 use super::{ConfigError, Settings, error};
 
+/// A read of the latest state is one of the region that answers, and a command decides by it: where another
+/// region lags, it would lose updates. No option of the SDK keeps such reads in the write region.
+const ONE_REGION: &str = "Remove Cosmos__PreferredRegions, and all regions of the account but the one it writes in: \
+     a second region may lag, and commands decide by what they read.";
+
 pub(super) fn account(settings: Settings<'_>) -> Result<AccountReference, ConfigError> {
+    if settings.text("Cosmos__PreferredRegions").is_some() {
+        return Err(error(ONE_REGION));
+    }
     if let Some(text) = settings.text("CosmosConnection") {
         return with_key(settings, &text);
     }
@@ -105,19 +113,6 @@ fn credential(settings: Settings<'_>) -> Result<Arc<dyn TokenCredential>, Config
     })
 }
 
-/// Returns the order of the account's regions: `Cosmos__PreferredRegions`. Without it, by the distance
-/// from the app's region, which App Service names in `REGION_NAME`. Without both (a laptop, an
-/// emulator), the account's own order.
-pub(super) fn routing(settings: Settings<'_>) -> RoutingStrategy {
-    let preferred = settings.text("Cosmos__PreferredRegions").unwrap_or_default();
-    let preferred = preferred.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let preferred: Vec<Region> = preferred.map(|name| Region::from(name.to_owned())).collect();
-    match settings.text("REGION_NAME") {
-        Some(here) if preferred.is_empty() => RoutingStrategy::ProximityTo(Region::from(here)),
-        _ => RoutingStrategy::PreferredRegions(preferred),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,20 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn preferred_regions_are_those_of_the_setting_or_else_the_nearest() {
+    fn regions_to_read_in_are_refused_with_the_reason() {
         let store = ("CosmosConnection", "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5");
-        let here = ("REGION_NAME", "North Europe");
-        let preferred = ("Cosmos__PreferredRegions", "West Europe, northeurope,");
-        let routing = |settings: &[_]| format!("{:?}", read(settings).unwrap().cosmos.routing);
-        let told = format!(
-            "{:?}",
-            RoutingStrategy::PreferredRegions(vec![Region::WEST_EUROPE, Region::NORTH_EUROPE])
-        );
-        assert_eq!(routing(&[store, here, preferred]), told);
-        let near = format!("{:?}", RoutingStrategy::ProximityTo(Region::NORTH_EUROPE));
-        assert_eq!(routing(&[store, here]), near);
-        let any = format!("{:?}", RoutingStrategy::PreferredRegions(Vec::new()));
-        assert_eq!(routing(&[store]), any);
+        let regions = |names| read(&[store, ("Cosmos__PreferredRegions", names)]);
+        let message = regions("West Europe, northeurope").unwrap_err().to_string();
+        assert!(message.contains("Remove Cosmos__PreferredRegions"), "{message}");
+        assert!(message.contains("may lag"), "{message}");
+        regions("").unwrap();
     }
 
     #[test]

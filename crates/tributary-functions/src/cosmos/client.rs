@@ -39,8 +39,6 @@ pub struct CosmosOptions {
     pub account: AccountReference,
     /// The database.
     pub database: String,
-    /// The region of the account that is asked first.
-    pub routing: RoutingStrategy,
 }
 
 impl From<CosmosOptions> for Arc<Cosmos> {
@@ -51,15 +49,14 @@ impl From<CosmosOptions> for Arc<Cosmos> {
 }
 
 impl Cosmos {
-    /// Creates a handle on the database of an account, in the account's order of regions. Requests go
-    /// through `runtime`, or through the SDK's own runtime.
+    /// Creates a handle on the database of an account. Requests go through `runtime`, or through the SDK's
+    /// own runtime.
     pub fn new(
         account: AccountReference,
         runtime: Option<CosmosRuntime>,
         database: String,
     ) -> Arc<Self> {
-        let routing = RoutingStrategy::PreferredRegions(Vec::new());
-        let options = CosmosOptions { account, database, routing };
+        let options = CosmosOptions { account, database };
         let (client, session) = (OnceCell::new(), Arc::default());
         Arc::new(Self { options, runtime, client, session })
     }
@@ -81,8 +78,9 @@ impl Cosmos {
 
     /// Connects to the account. Other settings keep the SDK's defaults:
     ///
-    /// - Failover (3 retries in other regions) and hedging (a read that has no answer after a second
-    ///   is sent to a second region as well) act only on accounts with several regions.
+    /// - An account has one region (`docs/consistency.md`). Where someone has added one, requests still go to
+    ///   the write region, the first in the account's order, and no slow read goes to the other one as well
+    ///   (hedging). After errors the SDK retries there, and no option prevents it.
     /// - Connections: 5 s to connect and 6 s for an attempt of a request, so [`OPERATION_TIMEOUT`] leaves
     ///   room for three attempts. A few HTTP/2 connections, with a ping each second, which finds the dead
     ///   connections of an instance that was frozen. More connections would only cost memory.
@@ -96,6 +94,7 @@ impl Cosmos {
         let options = OperationOptionsBuilder::new()
             .with_end_to_end_latency_policy(OPERATION_TIMEOUT.into())
             .with_throttling_retry_options(throttling)
+            .with_hedging_enabled(false)
             .build();
         let mut builder = CosmosClient::builder()
             .with_default_operation_options(options)
@@ -107,8 +106,8 @@ impl Cosmos {
         if let Some(runtime) = &self.runtime {
             builder = builder.with_runtime(runtime.clone());
         }
-        let CosmosOptions { account, routing, .. } = &self.options;
-        let client = builder.build(account.clone(), routing.clone()).await;
+        let regions = RoutingStrategy::PreferredRegions(Vec::new());
+        let client = builder.build(self.options.account.clone(), regions).await;
         client.map_err(StoreError::from_read)
     }
 }
