@@ -36,6 +36,7 @@ mod expiry;
 mod faults;
 mod feed_order;
 mod gateway;
+mod key_prefix;
 mod operation;
 mod pages;
 mod replicas;

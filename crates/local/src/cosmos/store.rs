@@ -28,7 +28,7 @@ use super::operation::{
 use super::replicas::{self, Lagging, Replicas, Splits};
 use super::requests::{RequestLog, StoreAnswer, StoreRequest};
 use super::slices::ITEM_COUNT;
-use super::{changes, gateway, pages};
+use super::{changes, gateway, key_prefix, pages};
 use crate::chaos::ChaosKind;
 use crate::lock;
 
@@ -136,6 +136,13 @@ impl EndpointStore {
         wrap_bare_patch(&operation, &mut request);
         let mut response = match operation {
             StoreOperation::Data { kind, container, item } => {
+                if matches!(
+                    kind,
+                    RequestKind::Query | RequestKind::ReadFeed | RequestKind::ChangeFeed
+                ) && let Some(known) = self.containers.get(&container).await
+                {
+                    key_prefix::narrow(&mut request, &known.partition_key.paths);
+                }
                 let place = self.requests.add(|| StoreRequest::new(kind, &container, &request));
                 self.holds.wait(kind, &container.container).await;
                 let (store, path) = (Arc::clone(self), container.clone());

@@ -1,12 +1,13 @@
 use std::num::NonZeroU32;
 
-use azure_data_cosmos::FeedScope;
-use azure_data_cosmos::feed::QueryFeedPage;
+use azure_data_cosmos::feed::{FeedRange, QueryFeedPage};
 use azure_data_cosmos::options::{MaxItemCountHint, QueryOptions};
+use azure_data_cosmos::{FeedScope, PartitionKey};
 use futures::TryStreamExt;
-use serde_json::json;
-use tributary_local::cosmos::EndpointOptions;
+use serde_json::{Value, json};
+use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions, RunningServer};
 
+use crate::raw::{Answer, send};
 use crate::world::{World, options};
 
 #[tokio::test]
@@ -42,5 +43,85 @@ async fn pages_over_many_logical_partitions_have_each_item_once() {
             assert!(short.count() <= 3, "pages of {page_size} items, {}", world.way);
             assert_eq!(items(pages), whole, "pages of {page_size} items, {}", world.way);
         }
+    }
+}
+
+const KEY: &str = "x-ms-documentdb-partitionkey";
+const ITEMS: &str = "/dbs/d/colls/c/docs";
+
+async fn create(server: &RunningServer, path: &str, key: &Value, body: &Value) {
+    let key = [(KEY, &*key.to_string())];
+    send(server, "POST", path, &key, body.to_string().as_bytes()).await.expect(201);
+}
+
+async fn query(server: &RunningServer, text: &str, headers: &[(&str, &str)]) -> Answer {
+    let as_query =
+        [("x-ms-documentdb-isquery", "True"), ("content-type", "application/query+json")];
+    let body = json!({"query": text}).to_string();
+    let headers = [&as_query, headers].concat();
+    send(server, "POST", ITEMS, &headers, body.as_bytes()).await.expect(200)
+}
+
+fn ids(answer: &Answer) -> Vec<&str> {
+    answer.items().iter().map(|item| item["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_prefix_of_a_hierarchical_key_reads_the_items_under_it_and_no_others() {
+    let options = EndpointOptions { partitions: 3, ..options() };
+    let server = &CosmosEndpoint::in_process(options).unwrap().serve(0).await.unwrap();
+    let paths = ["/tenant", "/user", "/session"];
+    create(server, "/dbs", &json!([]), &json!({"id": "d"})).await;
+    let key = json!({"paths": paths, "kind": "MultiHash", "version": 2});
+    create(server, "/dbs/d/colls", &json!([]), &json!({"id": "c", "partitionKey": key})).await;
+    for tenant in [json!("A"), json!("B"), json!(null), json!(7)] {
+        for user in ["u1", "u2", "u3"] {
+            for session in ["s1", "s2"] {
+                let id = format!("{user}{session}");
+                let item = json!({"id": id, "tenant": tenant, "user": user, "session": session});
+                create(server, ITEMS, &json!([tenant, user, session]), &item).await;
+            }
+        }
+    }
+
+    for (prefix, n_items, last) in [
+        (json!(["A"]), 6, Some(&"u3s2")),
+        (json!([null]), 6, Some(&"u3s2")),
+        (json!([7]), 6, Some(&"u3s2")),
+        (json!(["B", "u2"]), 2, Some(&"u2s2")),
+        (json!(["C"]), 0, None),
+        (json!(["A", "u4"]), 0, None),
+        (json!([{}]), 0, None),
+    ] {
+        let key = [(KEY, &*prefix.to_string())];
+        let found = query(server, "SELECT * FROM c", &key).await;
+        for (path, value) in paths.iter().zip(prefix.as_array().unwrap()) {
+            let is_under = |item: &Value| item.pointer(path) == Some(value);
+            assert!(found.items().iter().all(is_under), "{prefix}: {}", found.body);
+        }
+        assert_eq!(found.items().len(), n_items, "{prefix}");
+        let sorted = query(server, "SELECT * FROM c ORDER BY c.id DESC", &key).await;
+        assert_eq!(ids(&sorted).first(), last, "{prefix}");
+        let count = query(server, "SELECT VALUE COUNT(1) FROM c", &key).await;
+        assert_eq!(count.items(), [json!(n_items)], "{prefix}");
+        for feed in [&[][..], &[("a-im", "Incremental Feed")]] {
+            let all = send(server, "GET", ITEMS, &[&key, feed].concat(), b"").await;
+            assert_eq!(ids(&all).len(), n_items, "{prefix} {feed:?}");
+        }
+    }
+
+    // As the SDK of Python asks: for a range of hashed keys, in pages.
+    for user in ["u1", "u2", "u3"] {
+        let prefix = PartitionKey::from(("B", user));
+        let range = FeedRange::for_partition(prefix, &("/tenant", "/user", "/session").into());
+        let [start, end] = [range.min_inclusive(), range.max_exclusive()].map(ToString::to_string);
+        let range = [
+            ("x-ms-read-key-type", "EffectivePartitionKeyRange"),
+            ("x-ms-start-epk", &start),
+            ("x-ms-end-epk", &end),
+            ("x-ms-max-item-count", "10"),
+        ];
+        let found = query(server, "SELECT * FROM c", &range).await;
+        assert_eq!(found.items().len(), 2, "{user}: {}", found.body);
     }
 }

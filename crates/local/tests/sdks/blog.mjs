@@ -152,4 +152,30 @@ await check("change feed from the beginning, then from its continuation", async 
   assert.deepEqual([...later.ids], ["q7"]);
 });
 
+await check("a prefix of a hierarchical key reads the items under it alone", async () => {
+  const { container: rooms } = await database.containers.createIfNotExists({
+    id: "rooms",
+    partitionKey: { paths: ["/tenant", "/room"], kind: "MultiHash", version: 2 },
+  });
+  for (const tenant of ["A", "B"]) {
+    for (const room of ["1", "2", "3"]) {
+      await rooms.items.create({ id: tenant + room, tenant, room });
+    }
+  }
+  for (const [tenant, ids] of [["A", ["A1", "A2", "A3"]], ["C", []]]) {
+    const options = { partitionKey: [tenant] };
+    const all = async (query) => (await rooms.items.query(query, options).fetchAll()).resources;
+    assert.deepEqual((await all("SELECT VALUE c.id FROM c")).sort(), ids);
+    assert.deepEqual(await all("SELECT VALUE c.id FROM c ORDER BY c.id DESC"), [...ids].reverse());
+    assert.deepEqual(await all("SELECT VALUE COUNT(1) FROM c"), [ids.length]);
+    const { resources } = await rooms.items.readAll(options).fetchAll();
+    assert.deepEqual(resources.map((room) => room.id).sort(), ids);
+    const feed = rooms.items.getChangeFeedIterator({
+      changeFeedStartFrom: ChangeFeedStartFrom.Beginning([tenant]),
+    });
+    const page = await feed.readNext();
+    assert.deepEqual((page.result ?? []).map((room) => room.id).sort(), ids);
+  }
+});
+
 client.dispose();
