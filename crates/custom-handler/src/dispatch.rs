@@ -64,7 +64,8 @@ async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {
     if let Some((name, trigger)) = called.as_ref().and_then(|name| app.triggers.get_key_value(name))
     {
         if from_outside {
-            return not_from_outside(name);
+            tracing::debug!(function = name, "a request from outside starts no trigger");
+            return StatusCode::FORBIDDEN.into_response();
         }
         return invoke::invoke(name, trigger, request).await;
     }
@@ -79,8 +80,8 @@ async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {
     if is_probe {
         return ready(&app);
     }
-    match called {
-        Some(name) if app.http_names.contains(&name) && !from_outside => host_too_old(&name),
+    match called.filter(|_| !from_outside) {
+        Some(name) if app.http_names.contains(&name) => host_too_old(&name),
         Some(name) => unknown_function(&name, response),
         None => response,
     }
@@ -109,15 +110,6 @@ fn called_function(request: &Request) -> Option<&str> {
 /// own invocations never have it: with it a caller would start the trigger.
 fn came_through_the_proxy(request: &Request) -> bool {
     request.headers().contains_key("x-forwarded-for")
-}
-
-fn not_from_outside(name: &str) -> Response {
-    tracing::warn!(
-        function = name,
-        "a request from outside for a trigger's function was refused: some HTTP function has a route \
-         that is not below /api/, and takes a POST"
-    );
-    StatusCode::FORBIDDEN.into_response()
 }
 
 /// Returns the answer to an older host, which does not know `enableProxyingHttpRequest` and calls an HTTP

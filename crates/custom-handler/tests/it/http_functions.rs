@@ -100,6 +100,12 @@ async fn a_fallback_for_every_path_does_not_make_an_unknown_trigger_succeed() {
     assert!(reply.failure(404).contains("No trigger named `Unknown`"));
     assert_eq!(send(&app, Method::GET, "/Unknown", "").await.status, 200);
     assert_eq!(send(&app, Method::POST, "/a/b", "").await.status, 200);
+    // From outside, no path is the name of a trigger.
+    for path in ["/api", "/Unknown"] {
+        let request = Request::post(path).header("x-forwarded-for", "203.0.113.9");
+        let reply = app.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!((reply.status.as_u16(), reply.text.as_str()), (200, ""), "{path}");
+    }
 }
 
 #[tokio::test]

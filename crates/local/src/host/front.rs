@@ -15,7 +15,6 @@ use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::serve::Listener;
-use custom_handler::answer_after_body;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -26,6 +25,7 @@ use super::function::{AuthLevel, FunctionTrigger};
 use super::invoke::{HandlerClient, Invoker};
 use super::process::HandlerWatch;
 use super::proxy::Proxy;
+use super::request_body::drain;
 use super::request_path;
 use super::server::{self, HostOptions};
 use crate::chaos::ChaosKind;
@@ -36,6 +36,8 @@ pub(super) struct Front {
     pub(super) client: HandlerClient,
     pub(super) invoker: Arc<dyn Invoker>,
     pub(super) options: HostOptions,
+    /// The most bytes of a request's body.
+    pub(super) body_limit: u64,
     pub(super) instance_id: String,
     pub(super) started: Instant,
     pub(super) stop: CancellationToken,
@@ -46,6 +48,9 @@ const MAX_ADMIN_BODY_BYTES: usize = 100 * 1024 * 1024;
 
 /// The longest request line: method, target and version.
 const MAX_LINE_BYTES: usize = 8 * 1024;
+
+/// The most bytes of all headers: their names, their values, and four bytes for each line.
+const MAX_HEADER_BYTES: usize = 32 * 1024;
 
 impl Front {
     /// Returns the handler of a request: if instances overlap, sometimes the second one.
@@ -117,13 +122,14 @@ impl Front {
         Ok(StatusCode::ACCEPTED.into_response())
     }
 
-    async fn answer(&self, request: Request) -> Response {
+    /// Answers a request.
+    pub(super) async fn answer(State(front): State<Arc<Self>>, request: Request) -> Response {
         let version = request.version();
         let accepted = accepted(&request);
         let is_refused = accepted.is_err() && version < Version::HTTP_2;
         let mut response = match accepted {
-            Ok(path) => self.dispatched(request, &path).await,
-            Err(status) => status.into_response(),
+            Ok(path) => front.dispatched(request, &path).await,
+            Err(status) => refused(request, status),
         };
         if is_refused || version < Version::HTTP_11 {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -145,27 +151,29 @@ impl Front {
                     StatusCode::NO_CONTENT.into_response()
                 }
             }
-            None => StatusCode::NOT_FOUND.into_response(),
+            None => refused(request, StatusCode::NOT_FOUND),
             // The route stays, so the request reaches no other function.
             Some((function, _)) if self.app.disabled().contains(&function.name) => {
-                StatusCode::NOT_FOUND.into_response()
+                refused(request, StatusCode::NOT_FOUND)
             }
             Some((_, http)) if self.level(&request) < http.auth_level => {
-                StatusCode::UNAUTHORIZED.into_response()
+                refused(request, StatusCode::UNAUTHORIZED)
             }
             Some((function, _)) => {
                 let HostOptions { console, chaos, .. } = &self.options;
                 let (handler, client) = (self.handler(), &self.client);
-                let proxy = Proxy { handler, client, console, chaos: chaos.as_ref() };
+                let (chaos, body_limit) = (chaos.as_ref(), self.body_limit);
+                let proxy = Proxy { handler, client, console, chaos, body_limit };
                 proxy.forward(&function.name, request).await
             }
         }
     }
 }
 
-/// Answers a request. Like the host, it reads the body to its end before it answers.
-pub(super) async fn serve(State(front): State<Arc<Front>>, request: Request) -> Response {
-    answer_after_body(request, |request| async move { front.answer(request).await }).await
+/// Refuses a request without its body.
+fn refused(request: Request, status: StatusCode) -> Response {
+    drain(request.into_body());
+    status.into_response()
 }
 
 /// Returns the decoded path of a request, or the status with which the host refuses it before it looks
@@ -178,7 +186,18 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
     }
     let version = request.version();
     let headers = request.headers();
+    let lines = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
+    if lines.sum::<usize>() > MAX_HEADER_BYTES {
+        return Err(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    }
     let is_http_1 = version <= Version::HTTP_11;
+    if is_http_1 && !headers.values().all(|value| value.as_bytes().is_ascii()) {
+        return Err(StatusCode::BAD_REQUEST);
+    }
+    let expected = headers.get(header::EXPECT).map(HeaderValue::as_bytes);
+    if !expected.is_none_or(|value| value.eq_ignore_ascii_case(b"100-continue")) {
+        return Err(StatusCode::EXPECTATION_FAILED);
+    }
     if is_http_1 && !request_path::is_valid(request.method(), uri, version, headers) {
         return Err(StatusCode::BAD_REQUEST);
     }

@@ -5,6 +5,9 @@
 //! connection receives a request without a body 40 times, and a `POST` 10 times, always under one
 //! invocation id. A body can be sent only once. After any failure, the answer is a 500 with an empty
 //! body.
+//!
+//! A body with a length is read to its end before the handler hears of the request. A chunked body is passed
+//! on as it comes.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -27,6 +30,7 @@ use super::console::Console;
 use super::disturbance::MAX_CRASH_DELAY_MS;
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
+use super::request_body::{ArrivingBody, drain, whole};
 use super::wire;
 use crate::chaos::{Chaos, ChaosKind};
 use crate::lock;
@@ -41,12 +45,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_millis(250);
 
 /// Headers of one connection, which are not forwarded (RFC 9110, section 7.6.1).
-const HOP_BY_HOP: [HeaderName; 7] = [
+const HOP_BY_HOP: [HeaderName; 6] = [
     header::CONNECTION,
     header::PROXY_AUTHENTICATE,
     header::PROXY_AUTHORIZATION,
     header::TE,
-    header::TRAILER,
     header::TRANSFER_ENCODING,
     header::UPGRADE,
 ];
@@ -56,6 +59,8 @@ pub(super) struct Proxy<'a> {
     pub(super) client: &'a HandlerClient,
     pub(super) console: &'a Console,
     pub(super) chaos: Option<&'a Chaos>,
+    /// The most bytes of a request's body.
+    pub(super) body_limit: u64,
 }
 
 impl Proxy<'_> {
@@ -69,11 +74,7 @@ impl Proxy<'_> {
             headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
         };
         let trace_parent = text(request.headers(), "traceparent");
-        let exchange = self.exchange(request, &id);
-        let answer = match tokio::time::timeout(ACTIVITY_TIMEOUT, exchange).await {
-            Ok(answer) => answer,
-            Err(_) => Err(format!("no answer within {} s", ACTIVITY_TIMEOUT.as_secs())),
-        };
+        let answer = self.arrived_and_exchanged(request, &id).await;
         let ended = EndedInvocation::new(function, &id, started.elapsed(), &what);
         let ended = EndedInvocation { trace_parent, ..ended };
         match answer {
@@ -90,13 +91,39 @@ impl Proxy<'_> {
         }
     }
 
-    async fn exchange(&self, request: Request, id: &str) -> Result<Response, String> {
+    async fn arrived_and_exchanged(&self, request: Request, id: &str) -> Result<Response, String> {
+        let (head, body) = request.into_parts();
+        let mut body = Body::new(ArrivingBody::new(body, self.body_limit));
+        let body = if body.is_end_stream() {
+            None
+        } else if head.headers.contains_key(header::CONTENT_LENGTH) {
+            match whole(&mut body).await {
+                Ok(bytes) => Some(BodyState::whole(&bytes)),
+                Err(error) => {
+                    drain(body);
+                    return Err(error.to_string());
+                }
+            }
+        } else {
+            Some(BodyState { body: Some(body), n_left: None, begun: false, sent: false })
+        };
+        let exchange = self.exchange(head, body.map(|body| Arc::new(Mutex::new(body))), id);
+        let answer = tokio::time::timeout(ACTIVITY_TIMEOUT, exchange).await;
+        answer.unwrap_or_else(|_| Err(format!("no answer within {} s", ACTIVITY_TIMEOUT.as_secs())))
+    }
+
+    async fn exchange(
+        &self,
+        mut head: Parts,
+        body: RequestBody,
+        id: &str,
+    ) -> Result<Response, String> {
         let url = self.handler.url().await.map_err(|error| error.to_string())?;
-        let (mut head, body) = request.into_parts();
         prepare(&mut head, &url, id)?;
-        let body = (!body.is_end_stream()).then(|| {
-            Arc::new(Mutex::new(BodyState { body: Some(body), begun: false, sent: false }))
-        });
+        if body.as_ref().is_some_and(|body| lock(body).n_left.is_none()) {
+            // Without it, the client would drop the body of a GET.
+            head.headers.insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
         let head = &head;
         let body = &body;
         let deliver = || async move {
@@ -112,8 +139,9 @@ impl Proxy<'_> {
         };
         if answer.is_err()
             && let Some(body) = body
+            && let Some(rest) = lock(body).body.take()
         {
-            lock(body).body = None;
+            drain(rest);
         }
         answer
     }
@@ -176,11 +204,17 @@ fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     // A target with an authority wins over the header.
     let authority = head.uri.authority().and_then(|name| name.as_str().parse().ok());
     let host = authority.or_else(|| head.headers.get(header::HOST).cloned());
+    head.headers = joined(&head.headers);
+    let is_upgrade = named_in_connection(&head.headers).contains(&header::UPGRADE);
+    let upgrade = head.headers.remove(header::UPGRADE).filter(|_| is_upgrade);
     remove_hop_by_hop(&mut head.headers);
     // A caller's own values of these are dropped, so an invocation id cannot be forged.
     let id = HeaderValue::from_str(id).map_err(|error| error.to_string())?;
     let version = HeaderValue::from_static(wire::HOST_VERSION_VALUE);
+    let connection = upgrade.is_some().then(|| HeaderValue::from_static("Upgrade"));
     let own = [
+        (header::CONNECTION, connection),
+        (header::UPGRADE, upgrade),
         (header::HOST, target.authority().and_then(|name| name.as_str().parse().ok())),
         (HeaderName::from_static(wire::HOST_VERSION), Some(version)),
         (HeaderName::from_static(wire::INVOCATION_ID), Some(id.clone())),
@@ -204,8 +238,21 @@ fn prepare(head: &mut Parts, url: &str, id: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Joins the lines of each header into one.
+fn joined(headers: &HeaderMap) -> HeaderMap {
+    let joined = headers.keys().filter_map(|name| {
+        let separator: &[u8] = if name == header::COOKIE { b"; " } else { b", " };
+        let lines: Vec<_> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+        Some((name.clone(), HeaderValue::from_bytes(&lines.join(separator)).ok()?))
+    });
+    joined.collect()
+}
+
 async fn answered(request: &Parts, response: Response) -> Result<Response, String> {
     let (mut head, body) = response.into_parts();
+    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+        return Err("the handler answered 101: `cargo local` carries no upgraded connection".into());
+    }
     remove_hop_by_hop(&mut head.headers);
     let body = if request.method == Method::HEAD {
         // An empty body would get a length, which differs from that of the answer to a GET.
@@ -231,18 +278,16 @@ async fn begun(body: Body) -> Result<Body, axum::Error> {
 }
 
 fn remove_hop_by_hop(headers: &mut HeaderMap) {
-    let named: Vec<HeaderName> = headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
-    for name in HOP_BY_HOP.iter().chain(&named) {
+    for name in HOP_BY_HOP.iter().chain(&named_in_connection(headers)) {
         headers.remove(name);
     }
     headers.remove("keep-alive");
     headers.remove("proxy-connection");
+}
+
+fn named_in_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    let lines = headers.get_all(header::CONNECTION).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
 }
 
 /// The number of times that the host sends a request at most.
@@ -272,20 +317,34 @@ async fn send<F: Future>(chaos: &Chaos, once: impl Fn() -> F) -> F::Output {
     once().await
 }
 
-/// The time from the head to the body. In Azure, two processes and a network are between.
+/// The time from the head to a chunked body, and from the first to the next piece of a whole one. In Azure,
+/// two processes and a network are between.
 const BEHIND_HEAD: Duration = Duration::from_millis(1);
+
+/// The bytes of a whole body that are sent at a time.
+const PIECE_BYTES: usize = 256 * 1024;
 
 /// A request's body on its way to the handler, sent once at most.
 ///
-/// The host sends the head first, then the body in the caller's pieces, and reads no answer before the
-/// whole body was sent. So a handler that answers and closes early breaks the host's copy, and the
-/// caller gets a 500.
+/// The host reads no answer before the whole body was sent. So a handler that answers and closes early
+/// breaks the host's copy, and the caller gets a 500, unless the rest of the body was on its way already.
 #[derive(Debug)]
 struct BodyState {
     /// `None` after the body was abandoned.
     body: Option<Body>,
+    /// The bytes of a whole body that were not sent yet; `None` for a chunked body.
+    n_left: Option<u64>,
     begun: bool,
     sent: bool,
+}
+
+impl BodyState {
+    fn whole(bytes: &Bytes) -> Self {
+        let pieces = bytes.chunks(PIECE_BYTES).map(|piece| Ok(bytes.slice_ref(piece)));
+        let pieces: Vec<Result<_, Infallible>> = pieces.collect();
+        let body = Some(Body::from_stream(stream::iter(pieces)));
+        Self { body, n_left: Some(bytes.len() as u64), begun: false, sent: false }
+    }
 }
 
 /// No body can be sent any number of times.
@@ -299,8 +358,8 @@ fn to_send(body: &RequestBody) -> Option<Body> {
     let known = lock(state);
     (!known.begun).then(|| {
         Body::new(Sending {
-            size: known.body.as_ref().map(HttpBody::size_hint).unwrap_or_default(),
-            pause: Some(Box::pin(tokio::time::sleep(BEHIND_HEAD))),
+            size: known.n_left.map_or_else(SizeHint::default, SizeHint::with_exact),
+            pause: Box::pin(tokio::time::sleep(BEHIND_HEAD)),
             state: state.clone(),
         })
     })
@@ -308,7 +367,7 @@ fn to_send(body: &RequestBody) -> Option<Body> {
 
 struct Sending {
     size: SizeHint,
-    pause: Option<Pin<Box<Sleep>>>,
+    pause: Pin<Box<Sleep>>,
     state: Arc<Mutex<BodyState>>,
 }
 
@@ -320,18 +379,22 @@ impl HttpBody for Sending {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let state = self.state.clone();
+        let mut state = lock(&state);
         // The connection exists, and the head goes first.
-        lock(&self.state).begun = true;
-        if let Some(pause) = self.pause.as_mut() {
-            ready!(pause.as_mut().poll(context));
-            self.pause = None;
+        let is_first = !std::mem::replace(&mut state.begun, true);
+        if !is_first || state.n_left.is_none() {
+            ready!(self.pause.as_mut().poll(context));
         }
-        let mut state = lock(&self.state);
         let Some(body) = state.body.as_mut() else {
             return Poll::Ready(Some(Err(axum::Error::new("the body was abandoned"))));
         };
         let frame = ready!(Pin::new(&mut *body).poll_frame(context));
-        state.sent = frame.is_none() || body.is_end_stream();
+        if let (Some(n_left), Some(Ok(frame))) = (&mut state.n_left, &frame) {
+            *n_left -= frame.data_ref().map_or(0, |data| data.len() as u64);
+            self.pause.set(tokio::time::sleep(BEHIND_HEAD));
+        }
+        state.sent = frame.is_none() || state.n_left == Some(0);
         Poll::Ready(frame)
     }
 

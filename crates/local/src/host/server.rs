@@ -23,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::app::FunctionApp;
 use super::console::Console;
 use super::feed::{FeedOptions, FeedPump};
-use super::front::{self, Front, HostListener, Keys};
+use super::front::{Front, HostListener, Keys};
 use super::function::FunctionTrigger;
 use super::invoke::{
     HandlerClient, HttpInvoker, InvocationFailure, InvocationResult, Invoker, handler_client,
@@ -32,6 +32,9 @@ use super::process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch}
 use super::settings::{self, Settings};
 use super::timer;
 use crate::chaos::{Chaos, ChaosKind};
+
+/// The most bytes of a request's body without a setting.
+const DEFAULT_BODY_LIMIT: u64 = 104_857_600;
 
 /// The time in which connections have to end when the host stops. Their handlers have ended before.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -110,11 +113,12 @@ impl Host {
             client,
             invoker: first,
             options,
+            body_limit: DEFAULT_BODY_LIMIT,
             instance_id: uuid::Uuid::new_v4().simple().to_string(),
             started: Instant::now(),
             stop: stop.clone(),
         };
-        let router = Router::new().fallback(front::serve).with_state(Arc::new(front));
+        let router = Router::new().fallback(Front::answer).with_state(Arc::new(front));
         let stopped = stop.clone().cancelled_owned();
         let front = tokio::spawn(async move {
             // It has no errors of its own.

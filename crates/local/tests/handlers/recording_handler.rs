@@ -3,7 +3,8 @@
 //!
 //! `RECORDING_FOLDER` is shared with the test: each request becomes a line of JSON in `deliveries`, and
 //! `answer`, if it exists, has the answer to all requests: `{"status": 200, "headers": {…}, "body":
-//! "…", "chunked": true, "reset": true, "early": true, "exit": 3}`.
+//! "…", "chunked": true, "reset": true, "early": true, "exit": 3, "delay": 4000, "stream": 2, "pause": 500,
+//! "trailers": {…}}`.
 
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -12,6 +13,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::exit;
 use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -32,6 +34,12 @@ struct Answer {
     early: bool,
     /// Ends the process without an answer.
     exit: Option<i32>,
+    /// Waits for so many ms, and records that the caller has left meanwhile.
+    delay: u64,
+    /// Sends so many chunks of 1,000 bytes instead of the body, with `pause` ms between.
+    stream: usize,
+    pause: u64,
+    trailers: Map<String, Value>,
 }
 
 struct Head {
@@ -67,15 +75,32 @@ fn serve(mut stream: TcpStream, folder: &std::path::Path) -> Result<(), Box<dyn 
         }
         let answer = std::fs::read(folder.join("answer")).unwrap_or_else(|_| b"{}".to_vec());
         let answer: Answer = serde_json::from_slice(&answer)?;
-        let body = if answer.early { Vec::new() } else { read_body(&head, &mut reader)? };
+        let arrived = SystemTime::now();
+        let body = if answer.early { Ok(Vec::new()) } else { read_body(&head, &mut reader) };
+        let aborted = body.is_err();
+        let body = body.unwrap_or_default();
         let headers: Vec<String> =
             head.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let line = head.line.trim_end_matches(" HTTP/1.1");
         let body = String::from_utf8_lossy(&body);
-        let delivery = json!({ "line": line, "headers": headers, "body": body });
-        let mut file =
-            OpenOptions::new().create(true).append(true).open(folder.join("deliveries"))?;
-        file.write_all(format!("{delivery}\n").as_bytes())?;
+        let delivery = json!({
+            "line": line, "headers": headers, "body": body, "aborted": aborted,
+            "length": body.chars().count(),
+            "arrived_s": arrived.duration_since(UNIX_EPOCH)?.as_secs_f64(),
+            "body_took_s": arrived.elapsed()?.as_secs_f64(),
+        });
+        record(folder, &delivery)?;
+        if aborted {
+            return Ok(());
+        }
+        if answer.delay > 0 {
+            stream.set_read_timeout(Some(Duration::from_millis(answer.delay)))?;
+            if matches!(stream.peek(&mut [0]), Ok(0)) {
+                let left_after_s = arrived.elapsed()?.as_secs_f64();
+                return record(folder, &json!({ "left_after_s": left_after_s }));
+            }
+            stream.set_read_timeout(None)?;
+        }
         if let Some(code) = answer.exit {
             exit(code);
         }
@@ -86,8 +111,28 @@ fn serve(mut stream: TcpStream, folder: &std::path::Path) -> Result<(), Box<dyn 
         if answer.early {
             return Ok(());
         }
+        for n in 0..answer.stream {
+            thread::sleep(Duration::from_millis(if n > 0 { answer.pause } else { 0 }));
+            stream.write_all(format!("3e8\r\n{}\r\n", "x".repeat(1_000)).as_bytes())?;
+        }
+        if answer.stream > 0 {
+            let trailers: String = answer.trailers.iter().flat_map(lines).collect();
+            stream.write_all(format!("0\r\n{trailers}\r\n").as_bytes())?;
+        }
     }
     Ok(())
+}
+
+fn record(folder: &std::path::Path, what: &Value) -> Result<(), Box<dyn Error>> {
+    let mut file = OpenOptions::new().create(true).append(true).open(folder.join("deliveries"))?;
+    Ok(file.write_all(format!("{what}\n").as_bytes())?)
+}
+
+/// Returns the lines of a header.
+fn lines((name, value): (&String, &Value)) -> Vec<String> {
+    let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let line = |value: &Value| format!("{name}: {}\r\n", value.as_str().unwrap_or_default());
+    values.iter().map(line).collect()
 }
 
 fn read_head(reader: &mut impl BufRead) -> Result<Option<Head>, Box<dyn Error>> {
@@ -132,24 +177,27 @@ fn read_body(head: &Head, reader: &mut impl BufRead) -> Result<Vec<u8>, Box<dyn 
 
 fn text(answer: &Answer, is_head: bool) -> Vec<u8> {
     let status = answer.status.unwrap_or(200);
-    let json = || Map::from_iter([("content-type".to_owned(), "application/json".into())]);
-    let headers = answer.headers.clone().unwrap_or_else(json);
-    let body = answer.body.as_deref().unwrap_or(BODY);
-    let mut lines = vec![format!("HTTP/1.1 {status} OK\r\n")];
-    let line = |(name, value): (&String, &Value)| {
-        format!("{name}: {}\r\n", value.as_str().unwrap_or_default())
-    };
-    lines.extend(headers.iter().map(line));
+    let (content_type, body) =
+        if answer.early { ("text/plain", "early") } else { ("application/json", BODY) };
+    let usual = || Map::from_iter([("content-type".to_owned(), content_type.into())]);
+    let headers = answer.headers.clone().unwrap_or_else(usual);
+    let body = answer.body.as_deref().unwrap_or(body);
+    let reason = http::StatusCode::from_u16(status).ok();
+    let reason = reason.and_then(|status| status.canonical_reason()).unwrap_or_default();
+    let mut text = vec![format!("HTTP/1.1 {status} {reason}\r\n")];
+    text.extend(headers.iter().flat_map(lines));
     if is_head || matches!(status, 204 | 304) {
-        lines.push("\r\n".to_owned());
+        text.push("\r\n".to_owned());
+    } else if answer.stream > 0 {
+        text.push("transfer-encoding: chunked\r\n\r\n".to_owned());
     } else if body.is_empty() && answer.chunked {
-        lines.push("transfer-encoding: chunked\r\n\r\n0\r\n\r\n".to_owned());
+        text.push("transfer-encoding: chunked\r\n\r\n0\r\n\r\n".to_owned());
     } else if body.is_empty() {
-        lines.push("content-length: 0\r\n\r\n".to_owned());
+        text.push("content-length: 0\r\n\r\n".to_owned());
     } else {
         let n_bytes = body.len();
         let chunks = format!("{n_bytes:x}\r\n{body}\r\n0\r\n\r\n");
-        lines.push(format!("transfer-encoding: chunked\r\n\r\n{chunks}"));
+        text.push(format!("transfer-encoding: chunked\r\n\r\n{chunks}"));
     }
-    lines.concat().into_bytes()
+    text.concat().into_bytes()
 }

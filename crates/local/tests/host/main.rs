@@ -15,6 +15,7 @@ mod newtonsoft;
 mod process;
 mod projects;
 mod recorded;
+mod recorded_bodies;
 mod recorded_http;
 mod recorder;
 mod repeats;

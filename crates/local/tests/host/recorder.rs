@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tributary_local::host::{Console, FunctionApp, Host, HostOptions, Settings};
 
@@ -17,12 +17,21 @@ pub(crate) struct Recorder {
     folder: Folder,
 }
 
-/// A request to the handler.
-#[derive(Debug, Clone, Deserialize)]
+/// A request to the handler, or the end of its connection before the answer.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct Delivery {
     pub(crate) line: String,
     pub(crate) headers: Vec<String>,
     pub(crate) body: String,
+    pub(crate) length: usize,
+    /// The body ended early.
+    pub(crate) aborted: bool,
+    /// The time since 1970, or since the begin of a recorded case.
+    pub(crate) arrived_s: f64,
+    pub(crate) body_took_s: f64,
+    /// The time until its connection was closed, if it was.
+    pub(crate) left_after_s: Option<f64>,
 }
 
 impl Recorder {
@@ -86,16 +95,15 @@ impl Recorder {
         self.send_raw((head + body).as_bytes()).await
     }
 
-    /// Sends the head of a request, and half of a body of `size` bytes.
+    /// Sends the head of a request, and half of a body of `size` bytes in two chunks.
     pub(crate) async fn begin(&self, line: &str, size: usize) -> Slow {
         let mut stream = TcpStream::connect(self.address()).await.unwrap();
-        let head = format!(
-            "{line} HTTP/1.1\r\nHost: {}\r\nContent-Length: {size}\r\n\r\n{}",
-            self.address(),
-            "x".repeat(size / 2)
-        );
-        stream.write_all(head.as_bytes()).await.unwrap();
-        Slow { stream, rest: "x".repeat(size - size / 2) }
+        let half = size / 2;
+        let chunk = format!("{half:x}\r\n{}\r\n", "x".repeat(half));
+        let host = self.address();
+        let head = format!("{line} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n");
+        stream.write_all((head + &chunk).as_bytes()).await.unwrap();
+        Slow { stream, rest: format!("{chunk}0\r\n\r\n") }
     }
 
     /// Sends these bytes and reads one answer.
@@ -151,7 +159,7 @@ impl Answer {
     }
 }
 
-async fn read(stream: &mut TcpStream, is_head: bool) -> Answer {
+pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin), is_head: bool) -> Answer {
     let mut bytes = Vec::new();
     loop {
         if let Some(answer) = parse(&bytes, is_head, false) {
@@ -183,9 +191,10 @@ fn parse(bytes: &[u8], is_head: bool, ended: bool) -> Option<Answer> {
     }
     answer.body = if answer.header("transfer-encoding").is_some() {
         unchunked(rest)?
+    } else if let Some(length) = answer.header("content-length") {
+        rest.get(..length.parse().ok()?).or(ended.then_some(rest))?.to_owned()
     } else {
-        let length: usize = answer.header("content-length").unwrap_or("0").parse().ok()?;
-        rest.get(..length).or(ended.then_some(rest))?.to_owned()
+        ended.then(|| rest.to_owned())?
     };
     Some(answer)
 }

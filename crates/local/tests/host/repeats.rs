@@ -68,6 +68,7 @@ async fn an_answer_before_the_body_was_read_is_a_500_for_the_caller() {
     let recorder = recorder().await;
     recorder.answers(&json!({ "early": true, "status": 404, "body": "{}" }));
     for size in [2, 158, 100_000, 3_000_000] {
+        // Only a chunked body reaches the handler before its end.
         let mut slow = recorder.begin("POST /api/things", size).await;
         let deliveries = eventually("the handler has the head", async || {
             Some(recorder.deliveries()).filter(|deliveries| !deliveries.is_empty())
@@ -77,8 +78,11 @@ async fn an_answer_before_the_body_was_read_is_a_500_for_the_caller() {
         assert_eq!((answer.status(), answer.body.as_str()), (500, ""), "{size} bytes");
         assert_eq!(deliveries.len() + recorder.deliveries().len(), 1);
     }
-    // Without a body there is nothing to read.
+    // A small body with a length is on its way with its head, and without a body there is nothing to read.
+    assert_eq!(recorder.send("POST /api/things", "{}").await.status(), 404);
     assert_eq!(recorder.ask("POST /api/things").await.status(), 404);
+    let large = recorder.send("POST /api/things", &"x".repeat(30_000_000)).await;
+    assert_eq!((large.status(), large.body.as_str()), (500, ""));
     recorder.host.stop().await;
 }
 
