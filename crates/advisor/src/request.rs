@@ -1,6 +1,6 @@
 //! Kinds of requests, as a line each of `requests.jsonl`.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
 use anyhow::{Context, anyhow};
 use cosmos_model::partitioning::{Filter, FilterCondition, path::PropertyPath};
@@ -86,7 +86,11 @@ pub struct TransactionStep {
     /// The operation: create, replace, upsert, patch or delete; a read of an item is allowed, too.
     pub operation: RequestOperation,
     /// The items that it writes; those of the transaction when none is given.
-    #[serde(default, skip_serializing_if = "Filter::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "filters_without_repeats",
+        skip_serializing_if = "Filter::is_empty"
+    )]
     pub filters: Filter,
     /// The properties that it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -97,13 +101,13 @@ pub struct TransactionStep {
 }
 
 /// Reads filters. Of two filters on one property, serde would drop the first.
-fn filters_without_repeats<'de, D: Deserializer<'de>>(
+fn filters_without_repeats<'de, D: Deserializer<'de>, F: Deserialize<'de>>(
     from: D,
-) -> Result<BTreeMap<PropertyPath, RequestFilter>, D::Error> {
-    struct Filters;
+) -> Result<BTreeMap<PropertyPath, F>, D::Error> {
+    struct Filters<F>(PhantomData<F>);
 
-    impl<'de> Visitor<'de> for Filters {
-        type Value = BTreeMap<PropertyPath, RequestFilter>;
+    impl<'de, F: Deserialize<'de>> Visitor<'de> for Filters<F> {
+        type Value = BTreeMap<PropertyPath, F>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an object of filters")
@@ -123,7 +127,7 @@ fn filters_without_repeats<'de, D: Deserializer<'de>>(
         }
     }
 
-    from.deserialize_map(Filters)
+    from.deserialize_map(Filters(PhantomData))
 }
 
 fn one_item() -> u32 {

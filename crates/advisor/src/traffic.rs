@@ -193,6 +193,13 @@ impl Traffic {
                     .to_owned(),
             );
         }
+        notes.extend(kinds::undecided(&self.tables).into_iter().map(|(because, texts)| {
+            let texts = counted(float(texts), "text");
+            format!(
+                "Nothing is known of the filters of {texts} of queries with {because}: write them by hand \
+                 (--write-requests)."
+            )
+        }));
         Ok(TrafficSummary { rows: self.rows, days: self.days()?, notes })
     }
 

@@ -102,6 +102,15 @@ fn by_text(tables: &TrafficTables, queries: f64, days: f64) -> Vec<RequestKind> 
     kinds
 }
 
+/// Returns the reasons why texts are undecided, with the number of their texts.
+pub(super) fn undecided(tables: &TrafficTables) -> BTreeMap<&'static str, u64> {
+    let mut reasons = BTreeMap::new();
+    for because in tables.texts.keys().filter_map(|text| queries::filters(text).undecided) {
+        *reasons.entry(because).or_default() += 1;
+    }
+    reasons
+}
+
 /// Returns the kind of a text. Its name is whole, since two kinds may differ in its last word only.
 fn of_text(found: QueryFilters, per_day: f64) -> RequestKind {
     let list = |paths: &[PropertyPath]| {
@@ -116,6 +125,9 @@ fn of_text(found: QueryFilters, per_day: f64) -> RequestKind {
     }
     if found.equal.is_empty() && found.ranges.is_empty() {
         name += " without a certain filter";
+    }
+    if let Some(because) = found.undecided {
+        name = format!("{name} (its text has {because})");
     }
     if let Some(order) = &found.order {
         name = format!("{name}, ordered by {}", String::from(order.clone()));

@@ -1,10 +1,14 @@
-//! The filters in the text of a query: comparisons of a property that are joined by AND. A text with OR or NOT has
-//! no certain filter, so it gets none.
+//! The filters in the text of a query. One form tells them: comparisons of properties of the root with values, joined by
+//! AND. Any other text is undecided: a half of it may mean the opposite.
 
 use cosmos_model::charges::sql::{self, SqlToken};
 use cosmos_model::partitioning::path::PropertyPath;
 
 use crate::request::OrderBy;
+
+const UNREAD_WORDS: [&str; 6] = ["OR", "NOT", "JOIN", "EXISTS", "LIKE", "SELECT"];
+
+const UNREAD_PART: &str = "more than comparisons of properties with values";
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct QueryFilters {
@@ -13,43 +17,111 @@ pub(super) struct QueryFilters {
     pub(super) order: Option<OrderBy>,
     pub(super) limit: Option<u32>,
     pub(super) sums_up: bool,
+    /// What the text has that is not understood. All else is empty then.
+    pub(super) undecided: Option<&'static str>,
 }
 
 pub(super) fn filters(text: &str) -> QueryFilters {
-    let words = sql::tokens(text);
-    let at = |name: &str| words.iter().position(|word| word.is(name));
+    // After a break, a text in quotes without its end does not end with a quote.
+    let text = format!("{text}\n");
+    let undecided = |because| QueryFilters { undecided: Some(because), ..QueryFilters::default() };
+    read(&sql::tokens(&text)).unwrap_or_else(undecided)
+}
+
+fn read(words: &[SqlToken<'_>]) -> Result<QueryFilters, &'static str> {
+    let mut paths = words.iter().filter_map(SqlToken::property);
+    if paths.any(|(_, path)| path.names().iter().any(|name| is_obscured(name))) {
+        return Err("names that the service obscured");
+    }
+    let has = |unread: &&str| words.iter().skip(1).any(|word| word.is(unread));
+    if let Some(unread) = UNREAD_WORDS.into_iter().find(has) {
+        return Err(unread);
+    }
     let end = words.len();
-    let from = at("FROM").unwrap_or(end);
-    let order = at("ORDER").unwrap_or(end);
-    let group = at("GROUP").unwrap_or(end);
-    let filter_end = order.min(group).min(at("OFFSET").unwrap_or(end));
-    let filter_start = at("WHERE").map_or(filter_end, |at| (at + 1).min(filter_end));
-    let filter = &words[filter_start..filter_end];
-    let sums_up = |word: &SqlToken<'_>| word.is_one_of(&["COUNT", "SUM", "AVG", "MIN", "MAX"]);
+    let at = |name: &str| words.iter().position(|word| word.is(name)).unwrap_or(end);
+    let (from, group, order) = (at("FROM"), at("GROUP"), at("ORDER"));
+    let filter_end = order.min(group).min(at("OFFSET"));
+    let filter_start = at("WHERE").min(filter_end);
+    let root = match words.get(from + 1..filter_start).unwrap_or_default() {
+        [root] if is_name(root) => root,
+        [root, alias] if is_name(root) => alias,
+        [root, word, alias] if is_name(root) && word.is("AS") => alias,
+        _ => return Err(UNREAD_PART),
+    };
+    let property = |word: &SqlToken<'_>| {
+        word.property().filter(|(alias, _)| *alias == root.text).map(|(_, path)| path)
+    };
+    let sums_up = |pair: &[SqlToken<'_>]| {
+        pair[0].is_one_of(&["COUNT", "SUM", "AVG", "MIN", "MAX"]) && pair[1].is("(")
+    };
+    let limit = words.get(at("LIMIT").min(at("TOP")) + 1);
+    let limit = limit.and_then(|word| word.text.parse().ok());
     let mut found = QueryFilters {
-        sums_up: group < end || words[..from].iter().any(sums_up),
-        limit: at("LIMIT").or(at("TOP")).and_then(|at| words.get(at + 1)?.text.parse().ok()),
+        sums_up: group < end || words[..from].windows(2).any(sums_up),
+        limit: limit.filter(|limit| *limit > 0),
         ..QueryFilters::default()
     };
-    if let Some(path) = words.get(order + 2).and_then(SqlToken::property) {
+    if let Some(path) = words.get(order + 2).and_then(property) {
         let descending = words.get(order + 3).is_some_and(|word| word.is("DESC"));
         found.order = Some(OrderBy { path, descending });
     }
-    if filter.iter().any(|word| word.is_one_of(&["OR", "NOT"])) {
-        return found;
-    }
-    for pair in filter.windows(2) {
-        let Some(path) = pair[0].property() else { continue };
-        let list = match pair[1].text.to_ascii_uppercase().as_str() {
-            "=" | "IN" => &mut found.equal,
-            "<" | "<=" | ">" | ">=" | "BETWEEN" => &mut found.ranges,
-            _ => continue,
+    // Of comparisons that AND alone joins, parentheses mean nothing but the list of IN. A minus is that of a number.
+    let filter = words[filter_start..filter_end].iter().skip(1);
+    let filter = filter.filter(|word| !word.is_one_of(&["(", ")", ",", "-"]));
+    let filter: Vec<_> = filter.collect();
+    let mut needs_end = false;
+    for comparison in filter.split(|word| word.is("AND")).filter(|_| !filter.is_empty()) {
+        let (path, sign) = match comparison {
+            [value] if needs_end && is_value(value) => {
+                needs_end = false;
+                continue;
+            }
+            _ if needs_end => return Err(UNREAD_PART),
+            [path, sign, values @ ..]
+                if values.iter().all(|value| is_value(value))
+                    && (values.len() == 1 || sign.is("IN")) =>
+            {
+                (path, sign)
+            }
+            [value, sign, path] if is_value(value) => (path, sign),
+            _ => return Err(UNREAD_PART),
+        };
+        let path = property(path).ok_or(UNREAD_PART)?;
+        needs_end = sign.is("BETWEEN");
+        let list = match sign.text {
+            "=" => &mut found.equal,
+            _ if sign.is("IN") => &mut found.equal,
+            "<" | "<=" | ">" | ">=" => &mut found.ranges,
+            _ if needs_end => &mut found.ranges,
+            "!=" | "<>" => continue,
+            _ => return Err(UNREAD_PART),
         };
         if !list.contains(&path) {
             list.push(path);
         }
     }
-    found
+    found.ranges.retain(|path| !found.equal.contains(path));
+    if needs_end { Err(UNREAD_PART) } else { Ok(found) }
+}
+
+/// Returns true for a name such as `p1__12`, as in texts without the account's full-text queries.
+fn is_obscured(name: &str) -> bool {
+    let numbers = name.strip_prefix('p').and_then(|rest| rest.split_once("__"));
+    numbers.is_some_and(|(first, second)| [first, second].iter().all(|n| n.parse::<u32>().is_ok()))
+}
+
+fn is_name(word: &SqlToken<'_>) -> bool {
+    word.text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// Returns true for a parameter or a literal.
+fn is_value(word: &SqlToken<'_>) -> bool {
+    match word.text.chars().next() {
+        Some(quote @ ('\'' | '"')) => word.text.len() > 1 && word.text.ends_with(quote),
+        Some('0'..='9' | '.') => word.text.parse::<f64>().is_ok(),
+        Some('@') => true,
+        _ => word.is_one_of(&["true", "false", "null"]),
+    }
 }
 
 #[cfg(test)]
@@ -65,36 +137,81 @@ mod tests {
     #[test]
     fn a_text_tells_its_filters_and_its_order() {
         let found = filters(
-            "SELECT TOP 20 * FROM c WHERE c.userId = @user AND c.address.city IN ('a', 'b') \
-             AND c[\"createdAt\"] >= @from ORDER BY c.createdAt DESC",
+            "SELECT TOP 20 * FROM c WHERE c.userId = @user AND (('x OR y' = c.address.city) AND c.zip IN ('a', \"b\")) \
+             AND c['createdAt'] >= -1.5 -- OR c.x = 1\n AND c.createdAt BETWEEN 1 AND @to AND c.zip > 'a' \
+             AND c.state != null ORDER BY c.createdAt DESC, c.id",
         );
-        assert_eq!(found.equal, paths(&["/userId", "/address/city"]));
+        assert_eq!(found.equal, paths(&["/userId", "/address/city", "/zip"]));
         assert_eq!(found.ranges, paths(&["/createdAt"]));
         assert_eq!(found.order.map(String::from), Some("/createdAt desc".to_owned()));
-        assert_eq!((found.limit, found.sums_up), (Some(20), false));
-        let found = filters("SELECT VALUE COUNT(1) FROM posts p WHERE (p.type = 'c.x = 1')");
+        assert_eq!((found.limit, found.sums_up, found.undecided), (Some(20), false, None));
+        let text =
+            "SELECT VALUE COUNT(1) FROM posts AS p WHERE (p.type = 'c.x = 1') /* OR p.y = 1 */";
+        let found = filters(text);
         assert_eq!((found.equal, found.sums_up), (paths(&["/type"]), true));
+        let found = filters("SELECT c.a AS count FROM c WHERE c.a = 1 OFFSET @n LIMIT 5");
+        assert_eq!((found.equal, found.limit, found.sums_up), (paths(&["/a"]), Some(5), false));
+        assert_eq!(filters("SELECT TOP 0 * FROM c"), QueryFilters::default());
     }
 
     #[test]
-    fn an_uncertain_comparison_is_no_filter() {
-        for text in [
-            "SELECT * FROM c WHERE c.a = 1 OR c.b = 2",
-            "SELECT * FROM c WHERE NOT c.a = 1",
-            "SELECT * FROM c WHERE CONTAINS(c.title, 'x')",
-            "SELECT * FROM c WHERE 1.5 = @p",
-            "SELECT * FROM c",
-            "",
+    fn another_text_is_undecided_and_says_why() {
+        let other = "more than comparisons of properties with values";
+        for (filter, because) in [
+            ("c WHERE c.a = 1 OR c.b = 2 ORDER BY c.d", "OR"),
+            ("c WHERE NOT c.a = 1", "NOT"),
+            ("c WHERE c.a NOT IN (1)", "NOT"),
+            ("c JOIN t IN c.tags WHERE t.name = 'x' AND c.a = 1", "JOIN"),
+            ("t IN c.tags WHERE t.name = 'x'", other),
+            ("c.sub s WHERE s.a = 1", other),
+            ("(SELECT * FROM c) s WHERE s.a = 1", "SELECT"),
+            ("c p WHERE c.a = 1", other),
+            ("c WHERE c.a = 1 AND EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = 'x')", "EXISTS"),
+            ("c WHERE c.userId = c.name", other),
+            ("c WHERE c.a = 1 + c.b", other),
+            ("c WHERE c.a = @a ?? c.b", other),
+            ("c WHERE c.tags[0] = 1", other),
+            ("c WHERE c[@name] = 1", other),
+            ("c WHERE 1 BETWEEN c.a AND c.b", other),
+            ("c WHERE c.a = 1 AND c.b = 'x", other),
+            ("c WHERE c.a LIKE 'x%'", "LIKE"),
+            ("c WHERE CONTAINS(c.title, 'x')", other),
+            ("c WHERE 1.5 = @p", other),
+            (
+                "r1\nWHERE ((r1[\"p1__12\"] = 1) AND (r1.p1__12 = 1))",
+                "names that the service obscured",
+            ),
+            ("", other),
         ] {
-            let found = filters(text);
-            assert_eq!((found.equal, found.ranges), (vec![], vec![]), "{text}");
+            let found = filters(&format!("SELECT * FROM {filter}"));
+            assert_eq!(found.undecided, Some(because), "{filter}");
+            assert_eq!(
+                QueryFilters { undecided: None, ..found },
+                QueryFilters::default(),
+                "{filter}"
+            );
         }
+        let within = filters("SELECT ARRAY(SELECT VALUE t FROM t IN c.tags) FROM c WHERE c.a = 1");
+        assert_eq!((within.equal, within.undecided), (vec![], Some("SELECT")));
     }
 
     proptest! {
+        /// Only `r1` to `r3` are properties of the root here.
         #[test]
-        fn any_text_is_parsed(text: String) {
+        fn whatever_the_text_its_paths_are_properties_of_the_root(
+            text: String,
+            words in prop::collection::vec(prop::sample::select(vec![
+                "AND", "AND", "OR", "NOT", "(", ")", "=", "=", ">", "IN (", "BETWEEN", ",", "@p", "1", "c.r1", "c.r1",
+                "c[\"r2\"]", "c['r3']", "'c.x = 1 AND'", "\"c.x\"", "t.x", "JOIN t IN c.r1", "ORDER BY", "FROM",
+                "-- c.x = 1\n", "/* OR c.x = 1 */", "EXISTS(SELECT VALUE t FROM t IN c.r1 WHERE t.x = 1)", "c[", "é",
+            ]), 0..12),
+        ) {
             filters(&text);
+            let found = filters(&format!("SELECT * FROM c WHERE {}", words.join(" ")));
+            let order = found.order.into_iter().map(|order| order.path);
+            for path in found.equal.into_iter().chain(found.ranges).chain(order) {
+                prop_assert!(paths(&["/r1", "/r2", "/r3"]).contains(&path), "{path}: {words:?}");
+            }
         }
     }
 }

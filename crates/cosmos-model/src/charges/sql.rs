@@ -34,7 +34,7 @@ pub struct SqlToken<'a> {
     depth: usize,
 }
 
-impl SqlToken<'_> {
+impl<'a> SqlToken<'a> {
     /// Returns true for this word, in any case.
     pub fn is(&self, word: &str) -> bool {
         self.text.eq_ignore_ascii_case(word)
@@ -45,8 +45,9 @@ impl SqlToken<'_> {
         words.iter().any(|word| self.is(word))
     }
 
-    /// Returns the path of a property, such as `c.address.city` or `c["full name"]`, or `None` for another word.
-    pub fn property(&self) -> Option<PropertyPath> {
+    /// Returns the alias and the path of a property, such as `c.address.city` or `c["full name"]`, or `None` for
+    /// another word, and for a name with escapes.
+    pub fn property(&self) -> Option<(&'a str, PropertyPath)> {
         let (alias, mut rest) = self.text.split_at(self.text.find(['.', '['])?);
         if alias.is_empty() || alias.starts_with(['@', '\'', '"']) || alias.parse::<f64>().is_ok() {
             return None;
@@ -54,15 +55,20 @@ impl SqlToken<'_> {
         let mut path = String::new();
         while !rest.is_empty() {
             let name;
-            (name, rest) = if let Some(quoted) = rest.strip_prefix("[\"") {
-                quoted.split_once("\"]")?
+            (name, rest) = if rest.starts_with('[') {
+                let quote = rest.get(1..2)?;
+                rest.get(2..)?.split_once(&format!("{quote}]"))?
             } else {
-                let plain = rest.strip_prefix('.')?;
+                let plain =
+                    rest.strip_prefix('.').filter(|plain| !plain.starts_with(['.', '[']))?;
                 plain.split_at(plain.find(['.', '[']).unwrap_or(plain.len()))
             };
+            if name.contains('\\') {
+                return None;
+            }
             path = format!("{path}/{}", Value::from(name));
         }
-        path.parse().ok()
+        (!self.text.ends_with('.')).then_some((alias, path.parse().ok()?))
     }
 }
 
@@ -104,7 +110,7 @@ pub fn shape(text: &str) -> QueryShape {
         whole_items,
         sums_up,
         takes_first: order < end && !sums_up && (has_top || clause(&["OFFSET"]).is_some()),
-        equalities: equal.filter_map(|pair| pair[0].property()).collect(),
+        equalities: equal.filter_map(|pair| Some(pair[0].property()?.1)).collect(),
     }
 }
 
@@ -155,7 +161,7 @@ fn is_name(token: &SqlToken<'_>) -> bool {
         && !token.is_one_of(&["WHERE", "AND", "OR", "NOT", "IN", "BETWEEN"])
 }
 
-/// Splits a text into its words and symbols.
+/// Splits a text into its words and symbols, without its comments.
 pub fn tokens(text: &str) -> Vec<SqlToken<'_>> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '$' | '.');
     let is_comparison = |c: char| matches!(c, '=' | '!' | '<' | '>');
@@ -168,6 +174,10 @@ pub fn tokens(text: &str) -> Vec<SqlToken<'_>> {
             |accept: &dyn Fn(char) -> bool| rest.find(|c| !accept(c)).unwrap_or(rest.len());
         let length = match first {
             '\'' | '"' => quoted_length(rest, first),
+            '-' | '/' if comment_length(rest) > 0 => {
+                at += comment_length(rest);
+                continue;
+            }
             _ if is_word(first) => word_length(rest, is_word),
             _ if is_comparison(first) => length_while(&is_comparison),
             _ => first.len_utf8(),
@@ -186,13 +196,25 @@ pub fn tokens(text: &str) -> Vec<SqlToken<'_>> {
     tokens
 }
 
+/// Returns the length of a comment, up to the end of its line or to its end, or 0 for other text.
+fn comment_length(text: &str) -> usize {
+    if text.starts_with("--") {
+        return text.find('\n').unwrap_or(text.len());
+    }
+    let within = text.strip_prefix("/*").and_then(|comment| comment.find("*/"));
+    within.map_or(0, |length| length + 4)
+}
+
 /// Returns the length of a word with its properties in brackets, such as `c["full name"].first`.
 fn word_length(text: &str, is_word: impl Fn(char) -> bool) -> usize {
     let mut length = 0;
     loop {
         length += text[length..].find(|c| !is_word(c)).unwrap_or(text.len() - length);
-        match text[length..].strip_prefix("[\"").and_then(|name| name.find("\"]")) {
-            Some(end) => length += end + 4,
+        let name = text[length..].strip_prefix('[').unwrap_or_default();
+        let quote = name.chars().next().filter(|first| matches!(first, '\'' | '"'));
+        let end = quote.map(|quote| quoted_length(name, quote));
+        match end.filter(|&end| name[end..].starts_with(']')) {
+            Some(end) => length += end + 2,
             None => return length,
         }
     }
@@ -278,7 +300,8 @@ mod tests {
         let equalities = |text: &str| -> Vec<String> {
             shape(text).equalities.iter().map(ToString::to_string).collect()
         };
-        let text = "SELECT * FROM c WHERE c.a.b = 1 AND (c.c > 2 OR c[\"d\"]= @d) ORDER BY c.e";
+        let text = "SELECT * FROM c /* WHERE c.x = 1 */ WHERE c.a.b = 1 AND (c.c > 2 OR c['d']= @d) -- AND c.y = 1\n \
+                    AND c[\"\\\"] = 1 AND c[\"] = 1 ORDER BY c.e";
         assert_eq!(equalities(text), ["/a/b", "/d"]);
         assert_eq!(equalities("SELECT c.a = 1 AS x FROM c WHERE 1.5 = @p"), [""; 0]);
     }

@@ -75,6 +75,11 @@ fn a_request_without_a_meaning_or_with_two_is_refused() {
         (query("\"/tag\": \"a\", \"/tag\": \"?\""), &["/tag has two filters", "from"]),
         (query("\"/tag\": \"a\", \"/\\\"tag\\\"\": \"?\""), &["/tag has two filters"]),
         (
+            writes(json!([{"operation": "create", "filters": {"/tag": 1, "/tog": 2}}]))
+                .replace("tog", "tag"),
+            &["/tag has two filters"],
+        ),
+        (
             query("\"/createdAt\": {\"last\": \"1 day\"}, \"/id\": {\"last\": \"2 days\"}"),
             &["one property may have a `last`"],
         ),
