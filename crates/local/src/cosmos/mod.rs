@@ -39,6 +39,7 @@ mod gateway;
 mod key_prefix;
 mod operation;
 mod pages;
+mod refused;
 mod replicas;
 mod requests;
 mod slices;

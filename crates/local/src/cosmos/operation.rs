@@ -163,7 +163,7 @@ pub(super) fn names_partition_key(request: &Request) -> bool {
     header(request, &PARTITION_KEY).is_some_and(|key| key != "[]")
 }
 
-fn is_query(request: &Request) -> bool {
+pub(super) fn is_query(request: &Request) -> bool {
     is_header_true(request, &IS_QUERY) || is_header_true(request, &IS_QUERY_OF_OLD_SDKS)
 }
 

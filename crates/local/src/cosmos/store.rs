@@ -28,7 +28,7 @@ use super::operation::{
 use super::replicas::{self, Lagging, Replicas, Splits};
 use super::requests::{RequestLog, StoreAnswer, StoreRequest};
 use super::slices::ITEM_COUNT;
-use super::{changes, gateway, key_prefix, pages};
+use super::{changes, gateway, key_prefix, pages, refused};
 use crate::chaos::ChaosKind;
 use crate::lock;
 
@@ -134,6 +134,9 @@ impl EndpointStore {
         gateway::replace_by_names(&self.account, &mut request).await;
         let operation = StoreOperation::from_request(&request);
         wrap_bare_patch(&operation, &mut request);
+        if let Some(refused) = refused::answer(&operation, &request) {
+            return Ok(refused);
+        }
         let mut response = match operation {
             StoreOperation::Data { kind, container, item } => {
                 if matches!(

@@ -47,6 +47,8 @@ async fn pages_over_many_logical_partitions_have_each_item_once() {
 }
 
 const KEY: &str = "x-ms-documentdb-partitionkey";
+const IS_QUERY: [(&str, &str); 2] =
+    [("x-ms-documentdb-isquery", "True"), ("content-type", "application/query+json")];
 const ITEMS: &str = "/dbs/d/colls/c/docs";
 
 async fn create(server: &RunningServer, path: &str, key: &Value, body: &Value) {
@@ -55,10 +57,8 @@ async fn create(server: &RunningServer, path: &str, key: &Value, body: &Value) {
 }
 
 async fn query(server: &RunningServer, text: &str, headers: &[(&str, &str)]) -> Answer {
-    let as_query =
-        [("x-ms-documentdb-isquery", "True"), ("content-type", "application/query+json")];
     let body = json!({"query": text}).to_string();
-    let headers = [&as_query, headers].concat();
+    let headers = [&IS_QUERY, headers].concat();
     send(server, "POST", ITEMS, &headers, body.as_bytes()).await.expect(200)
 }
 
@@ -124,4 +124,53 @@ async fn a_prefix_of_a_hierarchical_key_reads_the_items_under_it_and_no_others()
         let found = query(server, "SELECT * FROM c", &range).await;
         assert_eq!(found.items().len(), 2, "{user}: {}", found.body);
     }
+}
+
+#[tokio::test]
+async fn what_would_be_answered_wrongly_is_refused_with_its_name() {
+    let server = &CosmosEndpoint::in_process(options()).unwrap().serve(0).await.unwrap();
+    create(server, "/dbs", &json!([]), &json!({"id": "d"})).await;
+    let key = json!({"paths": ["/pk"], "kind": "Hash", "version": 2});
+    create(server, "/dbs/d/colls", &json!([]), &json!({"id": "c", "partitionKey": key})).await;
+    create(server, ITEMS, &json!(["p"]), &json!({"id": "1", "pk": "p", "n": 4})).await;
+
+    let none = json!([{"name": "@none", "value": null}]);
+    let asked = async |path: &str, text: &str, more: &[(&str, &str)]| {
+        let headers = [&[IS_QUERY[0], IS_QUERY[1], (KEY, r#"["p"]"#)], more].concat();
+        let body = json!({"query": text, "parameters": none}).to_string();
+        send(server, "POST", path, &headers, body.as_bytes()).await
+    };
+    let is_plan = ("x-ms-cosmos-is-query-plan-request", "True");
+    for (text, named) in [
+        (r#"SELECT * FROM c WHERE c.id = "1""#, r#"double quotes, such as "1""#),
+        (r#"SELECT * FROM c WHERE c["id"] = '1'"#, r#"c["id"]"#),
+        (r#"SELECT * FROM c WHERE c.id IN ('2', "1")"#, r#"such as "1""#),
+        (r#"SELECT VALUE {"id": "1"} FROM c"#, r#"such as "1""#),
+        ("SELECT * FROM c WHERE c.id != null", "IS_NULL"),
+        ("SELECT * FROM c WHERE null<>c.id", "IS_NULL"),
+        ("SELECT * FROM c WHERE c.id != @none", "IS_NULL"),
+        ("SELECT * FROM c WHERE NOT (c.id = NULL)", "IS_NULL"),
+    ] {
+        for (path, more) in [(ITEMS, &[][..]), (ITEMS, &[is_plan]), ("/dbs", &[])] {
+            let refused = asked(path, text, more).await.expect(400);
+            let message = refused.body["message"].as_str().unwrap();
+            assert!(message.contains(named), "{text}: {message}");
+        }
+    }
+    for text in [
+        r#"SELECT VALUE {"n": c.n, "id": 'a "quoted" id'} FROM c WHERE c['id'] = '1'"#,
+        "SELECT * FROM c WHERE NOT IS_NULL(c.id) AND c.n != 5 AND (NOT (c.n = 5))",
+    ] {
+        assert_eq!(asked(ITEMS, text, &[]).await.expect(200).items().len(), 1, "{text}");
+    }
+
+    let incremented = json!([{"op": "incr", "path": "/n", "value": 1}]);
+    let patch = async |body: Value| {
+        let path = format!("{ITEMS}/1");
+        send(server, "PATCH", &path, &[(KEY, r#"["p"]"#)], body.to_string().as_bytes()).await
+    };
+    let condition = "from c where c.n = 3";
+    let refused = patch(json!({"operations": incremented, "condition": condition})).await;
+    assert!(refused.expect(400).body["message"].as_str().unwrap().contains("`condition`"));
+    assert_eq!(patch(json!({"operations": incremented})).await.expect(200).body["n"], 5);
 }
