@@ -9,6 +9,7 @@
 //! - [`demo`]: small data sets;
 //! - [`command`]: all of it as a program.
 
+mod callers;
 pub mod chaos;
 pub mod client;
 pub mod command;

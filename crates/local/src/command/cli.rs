@@ -179,6 +179,11 @@ pub(crate) struct StartOptions {
     #[arg(long)]
     pub enable_auth: bool,
 
+    /// Further names under which both ports may be called, such as host.docker.internal. Without, they answer
+    /// the names of this machine alone, and no pages of other sites; * answers everyone.
+    #[arg(long = "allow-host", value_name = "NAME", num_args = 1..)]
+    pub allowed_hosts: Vec<String>,
+
     /// Folder of the app, instead of the workspace's root. A folder without a Cargo.toml must be staged
     /// already, with the executable.
     #[arg(long, value_name = "DIR")]

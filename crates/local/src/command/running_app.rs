@@ -186,6 +186,7 @@ impl RunningApp {
         let options = HostOptions {
             port: self.port,
             keys: self.keys.clone(),
+            allowed_hosts: cli.allowed_hosts.clone(),
             poll_delay: cli.feed_poll_ms.map(Duration::from_millis),
             launcher: launcher::words(),
             console: console.clone(),
@@ -290,8 +291,13 @@ impl CosmosAccount {
             let url = parsed.account_endpoint().to_owned();
             return Ok(Self { connection: connection.clone(), url, own: None });
         }
-        let (partitions, charges) = (cli.partitions, cli.charge);
-        let options = EndpointOptions { partitions, charges, chaos, ..EndpointOptions::default() };
+        let options = EndpointOptions {
+            partitions: cli.partitions,
+            charges: cli.charge,
+            allowed_hosts: cli.allowed_hosts.clone(),
+            chaos,
+            ..EndpointOptions::default()
+        };
         let endpoint = CosmosEndpoint::in_process(options)?;
         let server = endpoint.serve(cli.cosmos_port).await?;
         let (connection, url) = (server.connection_string(), server.url());

@@ -47,6 +47,9 @@ pub struct EndpointOptions {
     pub keep_requests: bool,
     /// Source of the charges of requests.
     pub charges: Charges,
+    /// Names besides those of the loopback interface under which a served port may be called; `*` answers
+    /// everyone, pages of other sites included.
+    pub allowed_hosts: Vec<String>,
     /// Throttles requests, loses answers, reads from stale replicas and splits partitions at random.
     pub chaos: Option<Chaos>,
 }
@@ -58,6 +61,7 @@ impl Default for EndpointOptions {
             expiry_interval: Some(Duration::from_secs(1)),
             keep_requests: false,
             charges: Charges::default(),
+            allowed_hosts: Vec::new(),
             chaos: None,
         }
     }

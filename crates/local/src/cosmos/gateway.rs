@@ -22,6 +22,7 @@ use super::authorization;
 use super::emulator::Response as StoreResponse;
 use super::operation::{PARTITION_KEY, segments};
 use super::store::EndpointStore;
+use crate::callers;
 
 /// The largest body that is accepted, in bytes: an item or a batch has at most 2 MB
 /// (<https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits>), and the
@@ -65,6 +66,10 @@ async fn answer(State(gateway): State<Gateway>, request: Request<Body>) -> Respo
 impl Gateway {
     async fn accept(&self, request: Request<Body>) -> Result<CoreRequest, Response> {
         let (parts, body) = request.into_parts();
+        let allowed_hosts = &self.store.allowed_hosts;
+        if let Some(reason) = callers::refusal(&parts.uri, &parts.headers, allowed_hosts, &[]) {
+            return Err(refuse(StatusCode::FORBIDDEN, &reason));
+        }
         if let Err(reason) = authorization::check(&parts.method, parts.uri.path(), &parts.headers) {
             return Err(refuse(StatusCode::UNAUTHORIZED, reason));
         }

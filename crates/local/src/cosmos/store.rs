@@ -39,6 +39,7 @@ pub(super) struct EndpointStore {
     pub(super) holds: Holds,
     pub(super) replicas: Arc<Replicas>,
     pub(super) account: Account,
+    pub(super) allowed_hosts: Vec<String>,
     pub(super) containers: KnownContainers,
     /// The number of physical partitions of a new container.
     partitions: u32,
@@ -57,8 +58,14 @@ pub(super) struct EndpointStore {
 
 impl EndpointStore {
     pub(super) fn new(options: EndpointOptions) -> Result<Self, CosmosError> {
-        let EndpointOptions { partitions, expiry_interval, keep_requests, charges, chaos } =
-            options;
+        let EndpointOptions {
+            partitions,
+            expiry_interval,
+            keep_requests,
+            charges,
+            allowed_hosts,
+            chaos,
+        } = options;
         let base_url = Url::parse(BASE_URL).map_err(failure)?;
         let lagging = Lagging::from_chaos(chaos.as_ref(), &base_url);
         let mut regions = vec![Region { name: REGION.to_owned(), url: base_url.clone() }];
@@ -71,6 +78,7 @@ impl EndpointStore {
                 known: std::sync::Mutex::default(),
             },
             account,
+            allowed_hosts,
             requests: RequestLog::new(keep_requests),
             partitions,
             expiry_interval,

@@ -28,6 +28,8 @@ use super::proxy::Proxy;
 use super::request_body::drain;
 use super::request_path;
 use super::server::{self, HostOptions};
+use super::settings::LocalOptions;
+use crate::callers;
 use crate::chaos::ChaosKind;
 
 pub(super) struct Front {
@@ -36,6 +38,7 @@ pub(super) struct Front {
     pub(super) client: HandlerClient,
     pub(super) invoker: Arc<dyn Invoker>,
     pub(super) options: HostOptions,
+    pub(super) local: LocalOptions,
     /// The most bytes of a request's body.
     pub(super) body_limit: u64,
     pub(super) instance_id: String,
@@ -138,6 +141,13 @@ impl Front {
     }
 
     async fn dispatched(&self, mut request: Request, path: &str) -> Response {
+        let HostOptions { allowed_hosts, console, .. } = &self.options;
+        let (uri, headers) = (request.uri(), request.headers());
+        if let Some(reason) = callers::refusal(uri, headers, allowed_hosts, &self.local.cors) {
+            console.warn(&format!("{} {path} → 403: {reason}", request.method()));
+            drain(request.into_body());
+            return (StatusCode::FORBIDDEN, reason).into_response();
+        }
         normalise(&mut request, path);
         if let Some(what) = path.strip_prefix("/admin/") {
             return self.admin(what, request).await;

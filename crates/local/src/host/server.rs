@@ -114,6 +114,7 @@ impl Host {
             invoker: first,
             options,
             body_limit: DEFAULT_BODY_LIMIT,
+            local: settings.local.clone(),
             instance_id: uuid::Uuid::new_v4().simple().to_string(),
             started: Instant::now(),
             stop: stop.clone(),
@@ -345,6 +346,9 @@ pub struct HostOptions {
     pub port: u16,
     /// The keys that callers need; with `None` they need none, as with Core Tools.
     pub keys: Option<Keys>,
+    /// Names besides those of the loopback interface under which callers may call; `*` answers everyone,
+    /// pages of other sites included.
+    pub allowed_hosts: Vec<String>,
     /// The pause after an empty read, instead of every trigger's `feedPollDelay`.
     pub poll_delay: Option<Duration>,
     /// The factor of the retry policies' pauses; 1 except for tests.
@@ -367,6 +371,7 @@ impl HostOptions {
             root: root.into(),
             port: 0,
             keys: None,
+            allowed_hosts: Vec::new(),
             poll_delay: None,
             retry_scale: 1.0,
             start_timeout: Duration::from_secs(30),

@@ -15,10 +15,28 @@ pub(super) const HOST_JSON_PREFIX: &str = "AzureFunctionsJobHost__";
 
 /// The app settings, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings(BTreeMap<String, String>);
+pub struct Settings {
+    values: BTreeMap<String, String>,
+    pub(crate) local: LocalOptions,
+}
+
+/// The `Host` of a `local.settings.json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct LocalOptions {
+    /// `CORS`: the sites whose pages may call the app.
+    pub(crate) cors: Vec<String>,
+}
+
+impl LocalOptions {
+    fn read(host: &Node<'_>) -> Result<Self, ConfigError> {
+        let sites = host.string("CORS")?.unwrap_or_default().split(',');
+        let sites = sites.map(|site| site.trim().trim_end_matches('/').to_owned());
+        Ok(Self { cors: sites.filter(|site| !site.is_empty()).collect() })
+    }
+}
 
 impl Settings {
-    /// Reads the `Values` of a `local.settings.json`.
+    /// Reads a `local.settings.json`: its `Values`, and its `Host` for the host that runs with them.
     ///
     /// # Errors
     /// If the file cannot be read, is encrypted, or a value is not a string.
@@ -32,6 +50,9 @@ impl Settings {
             ));
         }
         let mut settings = Self::default();
+        if let Some(host) = root.object("Host")? {
+            settings.local = LocalOptions::read(&host)?;
+        }
         if let Some(values) = root.object("Values")? {
             for (name, value) in values.entries() {
                 let Value::String(text) = value else {
@@ -52,8 +73,8 @@ impl Settings {
     #[must_use]
     pub fn overridden_by(mut self, environment: impl Iterator<Item = (String, String)>) -> Self {
         for (name, value) in environment {
-            if self.0.contains_key(&name) || name.starts_with(HOST_JSON_PREFIX) {
-                self.0.insert(name, value);
+            if self.values.contains_key(&name) || name.starts_with(HOST_JSON_PREFIX) {
+                self.values.insert(name, value);
             }
         }
         self
@@ -61,7 +82,7 @@ impl Settings {
 
     /// Returns the value of a setting.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.values.get(name).map(String::as_str)
     }
 
     pub(super) fn is_true(&self, name: &str) -> bool {
@@ -70,19 +91,19 @@ impl Settings {
 
     /// Sets one setting.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
-        self.0.insert(name.into(), value.into());
+        self.values.insert(name.into(), value.into());
     }
 
     /// Replaces a connection in any form by a connection string.
     pub fn set_connection(&mut self, name: &str, connection_string: &str) {
         let identity = format!("{name}__");
-        self.0.retain(|setting, _| !setting.starts_with(&identity));
+        self.values.retain(|setting, _| !setting.starts_with(&identity));
         self.set(name, connection_string);
     }
 
     /// Returns all settings, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Replaces every `%Name%` in a binding's text by that setting.
@@ -107,7 +128,8 @@ impl Settings {
 
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Settings {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+        let values = pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { values, ..Self::default() }
     }
 }
 

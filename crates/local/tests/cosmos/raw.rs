@@ -84,7 +84,7 @@ pub(crate) fn token(method: &str, path: &str, key: &str) -> String {
 }
 
 fn resource(path: &str) -> (&str, &str) {
-    let path = path.trim_start_matches("http://other.host").trim_matches('/');
+    let path = path.trim_start_matches("http://cosmos.localhost").trim_matches('/');
     let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
     match path.split('/').collect::<Vec<_>>().as_slice() {
         names if names.len() % 2 == 1 => (last, parent),
@@ -104,8 +104,13 @@ fn signed(method: &str, kind: &str, link: &str, key: &str) -> String {
 
 /// Sends one request of HTTP/1.1 on a connection of its own.
 pub(crate) async fn exchange(server: &RunningServer, head: &str, body: &[u8]) -> Answer {
+    exchange_as(server, &format!("{head}host: localhost\r\n"), body).await
+}
+
+/// Sends one request whose head names the host.
+pub(crate) async fn exchange_as(server: &RunningServer, head: &str, body: &[u8]) -> Answer {
     let length = body.len();
-    let head = format!("{head}host: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+    let head = format!("{head}connection: close\r\ncontent-length: {length}\r\n\r\n");
     let mut stream = TcpStream::connect(address(server)).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(body).await.unwrap();

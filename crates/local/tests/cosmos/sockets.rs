@@ -2,9 +2,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tributary_local::cosmos::{CosmosEndpoint, RunningServer, WELL_KNOWN_KEY};
+use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions, RunningServer, WELL_KNOWN_KEY};
 
-use crate::raw::{self, DEADLINE, address, exchange, token};
+use crate::raw::{self, DEADLINE, address, exchange, exchange_as, token};
 use crate::world::{client_of, options};
 
 #[tokio::test]
@@ -48,9 +48,42 @@ async fn a_request_that_is_not_signed_with_the_key_is_unauthorized() {
 async fn a_trailing_slash_makes_no_difference() {
     let server = endpoint().serve(0).await.unwrap();
     client_of(&server).await.create_database("blog", None).await.unwrap();
-    for path in ["/dbs/blog", "/dbs/blog/", "http://other.host/dbs/blog/"] {
+    for path in ["/dbs/blog", "/dbs/blog/", "http://cosmos.localhost/dbs/blog/"] {
         let (status, body) = get(&server, path).await;
         assert_eq!((status, &body["id"]), (200, &json!("blog")), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_another_site_and_a_name_of_another_machine_are_refused() {
+    let refused = [
+        ("Host: evil.example\r\n", "--allow-host evil.example"),
+        ("Host: 127.0.0.1.evil.example:8081\r\n", "this machine"),
+        ("Host: localhost\r\nOrigin: https://evil.example\r\n", "https://evil.example"),
+        ("Host: localhost\r\nOrigin: null\r\n", "A page of null"),
+    ];
+    let answered = ["LOCALHOST:80", "[::1]:8081", "127.1.2.3", "a.localhost"];
+    let answered = answered.map(|host| format!("Host: {host}\r\n"));
+    let own = "Host: localhost:8081\r\nOrigin: http://localhost:8081\r\n".to_owned();
+    let ask = async |server: &RunningServer, lines: &str| {
+        let token = token("GET", "/dbs", WELL_KNOWN_KEY);
+        exchange_as(server, &format!("GET /dbs HTTP/1.1\r\n{token}{lines}"), b"").await
+    };
+
+    let server = endpoint().serve(0).await.unwrap();
+    for (lines, named) in refused {
+        let answer = ask(&server, lines).await.expect(403);
+        let message = answer.body["message"].as_str().unwrap();
+        assert!(message.contains(named), "{lines}: {message}");
+    }
+    for lines in answered.iter().chain([&own]) {
+        ask(&server, lines).await.expect(200);
+    }
+    for (name, of_a_page) in [("evil.example", 403), ("*", 200)] {
+        let options = EndpointOptions { allowed_hosts: vec![name.to_owned()], ..options() };
+        let server = CosmosEndpoint::in_process(options).unwrap().serve(0).await.unwrap();
+        ask(&server, refused[0].0).await.expect(200);
+        ask(&server, refused[2].0).await.expect(of_a_page);
     }
 }
 

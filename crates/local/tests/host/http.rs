@@ -100,6 +100,41 @@ async fn a_request_reaches_the_handler_unchanged() {
 }
 
 #[tokio::test]
+async fn a_page_of_another_site_and_a_name_of_another_machine_reach_nothing() {
+    let folder = app();
+    let cors = "https://mine.example/, https://Other.example";
+    folder.write("local.settings.json", json!({ "Host": { "CORS": cors } }));
+    let mut settings = Settings::read(&folder.path().join("local.settings.json")).unwrap();
+    crate::support::settings().iter().for_each(|(name, value)| settings.set(name, value));
+    let (host, console) = start(&folder, &settings, None).await;
+    let rebound = format!("evil.example:{}", host.port());
+    for (header, value, status) in [
+        ("origin", "https://evil.example", 403),
+        ("origin", "null", 403),
+        ("origin", "http://localhost:3000", 403),
+        ("host", &*rebound, 403),
+        ("origin", host.url(), 200),
+        ("origin", "https://mine.example", 200),
+        ("origin", "https://other.example", 200),
+        ("host", "localhost", 200),
+    ] {
+        for path in ["/api/recorded", "/admin/host/status", "/"] {
+            let url = format!("{}{path}", host.url());
+            let answer = send(Method::GET, &url, &[(header, value)], "").await;
+            assert_eq!(answer.status, status, "{header}: {value} at {path}");
+        }
+    }
+    // A browser sends a form to any site.
+    let url = format!("{}/admin/functions/Nightly", host.url());
+    let plain = [("content-type", "text/plain"), ("origin", "https://evil.example")];
+    let answer = send(Method::POST, &url, &plain, "{}").await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert!(String::from_utf8_lossy(&answer.body).contains("Host.CORS"));
+    assert!(console.lines().iter().any(|line| line.contains("/admin/functions/Nightly → 403")));
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn the_root_is_a_page_unless_a_setting_disables_it() {
     let app = app();
     for (value, status) in [("false", StatusCode::OK), ("true", StatusCode::NO_CONTENT)] {
