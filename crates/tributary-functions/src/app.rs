@@ -289,6 +289,7 @@ impl App {
                     options: self.options.consistency,
                     projections: self.projections.clone(),
                     copies_of: function.copies_of,
+                    limits: function.line.limits,
                     captures: if function.is_eager { captures.clone() } else { <_>::default() },
                 };
                 let session = middleware::from_fn_with_state(consistency, consistent);

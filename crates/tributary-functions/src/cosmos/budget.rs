@@ -90,6 +90,12 @@ pub(crate) async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
     REQUEST_BUDGET.scope(Some(Budget::start(limits)), work).await
 }
 
+/// As [`within`], for an HTTP request: what it has used before counts, too, as its wait for projections does.
+pub(crate) async fn within_request<F: Future>(limits: Limits, work: F) -> F::Output {
+    let budget = Budget { requests_before: 0, request_units_before: 0.0, ..Budget::start(limits) };
+    REQUEST_BUDGET.scope(Some(budget), work).await
+}
+
 /// Returns the end of the time that the current task's limits allow; `None` without limits.
 pub fn deadline() -> Option<Instant> {
     let end =

@@ -62,6 +62,11 @@ impl Container {
         measured(self.id(), None, false, timed(call)).await.map_err(StoreError::from_read)
     }
 
+    /// Returns the number of the last write of a physical partition that this instance has met in an answer.
+    pub(crate) fn seen_lsn(&self, partition: &str) -> u64 {
+        self.cosmos.session.lsn(self.id(), partition)
+    }
+
     pub(crate) fn physical_ranges(&self) -> BoxFuture<'_, Result<Vec<EpkRange>, StoreError>> {
         Box::pin(async {
             let options = ReadFeedRangesOptions::default().with_force_refresh(true);

@@ -19,8 +19,8 @@ mod transaction;
 
 pub use azure_data_cosmos::Query;
 pub use budget::deadline;
-pub(crate) use budget::within;
 pub use budget::{Budget, Limits};
+pub(crate) use budget::{within, within_request};
 #[cfg(test)]
 pub(crate) use change_feed::NextChange;
 pub(crate) use change_feed::{FeedHead, parts_of};

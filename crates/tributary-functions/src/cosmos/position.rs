@@ -31,7 +31,7 @@ impl Position {
         let position = Self(text.to_owned());
         let is_valid = text.len() <= MAX_POSITION_BYTES
             && text.bytes().all(is_known)
-            && !position.partition().is_empty()
+            && position.partition().parse::<u32>().is_ok()
             && position.number().is_some()
             // The client's own rules: both tokens must be readable.
             && position.token().merge(&position.token()).is_ok();

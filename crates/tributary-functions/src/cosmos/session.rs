@@ -301,6 +301,13 @@ impl InstanceSession {
         Some(SessionToken::new(segments.join(",")))
     }
 
+    /// Returns the number of the last write of a physical partition that an answer has had; 0 if none.
+    pub(super) fn lsn(&self, container: &str, partition: &str) -> u64 {
+        let known = lock(&self.0);
+        let positions = known.get(&ContainerTag::of(container));
+        positions.and_then(|known| known.get(partition)).map_or(0, Position::lsn)
+    }
+
     /// Notes the answer of a store operation.
     ///
     /// The answer of a store that lacks the named position (1002) must not be among them: it repeats this

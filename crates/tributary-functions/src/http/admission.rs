@@ -44,7 +44,7 @@ use super::{
     query::parameters,
     work_queue::Turn,
 };
-use crate::cosmos::within;
+use crate::cosmos::within_request;
 
 const SMALL_BYTES: usize = 128 * 1024;
 
@@ -282,7 +282,7 @@ pub(crate) async fn admit(
     }
     match admission.admit(&function, request).await {
         Ok((admitted, request)) => {
-            let response = within(function.limits, next.run(request)).await;
+            let response = within_request(function.limits, next.run(request)).await;
             admitted.until_sent(response).await
         }
         Err(error) => error.into_response(),

@@ -27,7 +27,7 @@ use super::{
     consistency_token::{self, MAX_TOKEN_CHARACTERS},
 };
 use crate::{
-    cosmos::{Captures, Session, in_session},
+    cosmos::{Captures, Limits, Session, in_session, within_request},
     projection::{CopyFreshness, Projections},
     values::Timestamp,
 };
@@ -76,6 +76,8 @@ pub(crate) struct Consistency {
     pub projections: Projections,
     /// The projections that make the copies in the function's answer.
     pub copies_of: &'static [&'static str],
+    /// The limits of the function, against which its waits count.
+    pub limits: Limits,
     /// The containers whose changes the function applies to the copies of eager projections.
     pub captures: Captures,
 }
@@ -137,7 +139,8 @@ impl Consistency {
     async fn read(&self, session: Session, request: Request, next: Next) -> Response {
         let preferred = Preferences::of(request.headers()).wait;
         let limit = preferred.unwrap_or(self.options.wait).min(self.options.max_wait);
-        let copies = self.projections.wait_for(self.copies_of, &session, limit).await;
+        let wait = self.projections.wait_for(self.copies_of, &session, limit);
+        let copies = within_request(self.limits, wait).await;
         let reads_latest = matches!(copies, CopyFreshness::UpToDate | CopyFreshness::Behind);
         let work = in_session(session, reads_latest, Captures::default(), next.run(request));
         let (mut response, _) = work.await;

@@ -20,8 +20,9 @@
 //!
 //! 1. makes reads of its caller newer. One that no write has had is refused by the store (1002), and the
 //!    latest committed state answers, for twice the request units;
-//! 2. lets its caller wait for a projection, outside of the admission control, for a bounded time, among a
-//!    bounded number of such callers, or wait for none.
+//! 2. lets its caller wait for a projection, outside of the admission control, for a bounded time and within the
+//!    request's budget, or wait for none. A wait for a number that no write has had ends at its first look, and
+//!    the oldest of too many gives way (`projection::catch_up`).
 //!
 //! What other callers see and pay stays the same: neither the position nor the store's refusal of it is noted
 //! by the instance.

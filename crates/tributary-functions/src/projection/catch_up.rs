@@ -8,18 +8,22 @@
 //! is a dead letter, when the position of its lease is not below it.
 //!
 //! - *Writes without a change*: a delete has a number, and no change follows in the feed. Then the position
-//!   stays below it until another change comes. So a waiting caller also looks at the feed: with no change
-//!   behind the position there is nothing to apply. The look asks for the latest committed state, and a
-//!   state without the write proves nothing. A first change after the write proves nothing, either: the feed
-//!   has the latest version of each item, so this change may stand for the write.
+//!   stays below it until another change comes. So a wait whose lease stands still also looks at the feed: with
+//!   no change behind the position there is nothing to apply. The look asks for the latest committed state. A
+//!   first change after the write proves nothing: the feed has the latest version of each item, so this
+//!   change may stand for the write.
+//! - *Forged writes*: any caller may write any number into its token. A number is believed that this instance
+//!   has had in an answer of the store, or that is not above a lease. Otherwise a look that begins after the
+//!   request has come decides: when the latest committed state lacks the number, the wait ends, for the price
+//!   of one look. So does one whose partition has no lease.
 //! - *Chains*: a rename updates items, whose changes update copies of these. The caller knows no numbers of
 //!   the second writes. So when the first projection has applied the caller's writes, the second one has to
 //!   reach the last write of its source at this moment, in each partition. An instance remembers up to where
 //!   that is so.
 //! - *A rename that continues in slices* is acknowledged before its end. Its reader does not wait for later
 //!   slices.
-//! - *A split*: the ids of the children are not those of the caller's session. The wait for a write before
-//!   the split ends with its time limit; the token of the next command has the new ids.
+//! - *A split*: the ids of the children are not those of the caller's session, and the leases of the parent go.
+//!   Then the wait for a write before the split ends at once; the token of the next command has the new ids.
 //! - *Two instances* share nothing: each reads the leases.
 //! - *An eager projection* has applied most writes before the answer that has their token. The token says up to
 //!   where it is to be waited for (`eager.rs`).
@@ -28,19 +32,27 @@
 //! knows. So a caller with a write in the source reads them in the latest committed state, unless nothing was
 //! to be waited for: then its token has the positions of the copies.
 //!
-//! *Bounds*: a time limit for each wait; a number of waits at a time, beyond which none begins; at most one
-//! read of a lease in [`MIN_INTERVAL`], for all waits of an instance together.
+//! *Bounds*: a time limit for each wait; the budget of its request; at most one read of a lease in a quarter of
+//! the trigger's poll delay, and one look behind a position for all that came before it, for all waits of an
+//! instance together.
+//!
+//! *Places*: [`MAX_WAITS`] wait at a time. Callers are anonymous, so none of them can be given a share. Instead the
+//! oldest wait gives way to a new one, and each has its first look before it takes a place: a forged write takes
+//! none. An honest wait lasts for a poll delay or less. So a caller that disturbs it has to begin 256 waits in
+//! this time, with numbers that exist; a place that is taken for ten seconds hinders no other caller.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex as StdMutex, PoisonError},
+    collections::{BTreeMap, HashMap},
+    convert::Infallible,
+    hash::Hash,
+    sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::{
-    sync::{Mutex, Semaphore},
-    time::{Instant, sleep, timeout},
+    sync::{Mutex, oneshot},
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::{
@@ -51,13 +63,9 @@ use crate::cosmos::{FeedHead, Session, SessionPosition, StoreError};
 
 const MAX_WAITS: usize = 256;
 
-/// The time for which waits use a lease that another wait has read.
-const MIN_INTERVAL: Duration = Duration::from_millis(20);
-
-const MAX_PAUSE: Duration = Duration::from_millis(250);
-
-/// The age of the list of leases after which it is read again for a partition that it lacks.
-const MAX_LIST_AGE: Duration = Duration::from_secs(1);
+/// The bounds of the time for which waits use a lease that another wait has read.
+const MIN_PAUSE: Duration = Duration::from_millis(20);
+const MAX_PAUSE: Duration = Duration::from_millis(500);
 
 /// The partitions of a source whose last write is looked up at a time.
 const CONCURRENT_LOOKS: usize = 8;
@@ -80,6 +88,10 @@ impl RegisteredProjection {
     fn awaited(&self, write: &SessionPosition) -> u64 {
         if self.is_eager { write.unapplied } else { write.written }
     }
+
+    fn pause(&self) -> Duration {
+        (self.poll_delay / 4).clamp(MIN_PAUSE, MAX_PAUSE)
+    }
 }
 
 #[derive(Clone)]
@@ -87,38 +99,97 @@ pub(super) struct CatchUp(Arc<Waits>);
 
 struct Waits {
     leases: ProjectionLeases,
-    permits: Semaphore,
+    places: Places,
     known: StdMutex<HashMap<&'static str, Arc<Mutex<KnownLeases>>>>,
-    /// For two projections of a chain: the writes in the source of the first whose effects the second has
-    /// applied, as numbers by partition.
-    followed: StdMutex<HashMap<[&'static str; 2], HashMap<String, u64>>>,
+    followed: StdMutex<HashMap<[&'static str; 2], Arc<Mutex<Followed>>>>,
 }
+
+/// The waits of this moment, in the order of their beginnings.
+#[derive(Default)]
+struct Places(StdMutex<TakenPlaces>);
 
 #[derive(Default)]
-struct KnownLeases {
-    listed_at: Option<Instant>,
-    by_partition: HashMap<String, KnownLease>,
+struct TakenPlaces {
+    last: u64,
+    waits: BTreeMap<u64, oneshot::Sender<Infallible>>,
 }
 
-#[derive(Clone)]
+struct Place<'a> {
+    places: &'a Places,
+    number: u64,
+    given_way: oneshot::Receiver<Infallible>,
+}
+
+impl Places {
+    fn take(&self) -> Place<'_> {
+        let (taken, given_way) = oneshot::channel();
+        let mut places = lock(&self.0);
+        places.last += 1;
+        let number = places.last;
+        places.waits.insert(number, taken);
+        if places.waits.len() > MAX_WAITS {
+            places.waits.pop_first();
+        }
+        Place { places: self, number, given_way }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        lock(&self.places.0).waits.remove(&self.number);
+    }
+}
+
+/// The leases of a projection, by physical partition.
+type KnownLeases = HashMap<String, KnownLease>;
+
 struct KnownLease {
     lease: Lease,
     read_at: Instant,
+    /// True if it had the same position when it was read before.
+    is_still: bool,
+    /// The beginning of the last look at the feed behind this position.
+    looked_at: Option<Instant>,
     applied: u64,
 }
 
 impl KnownLease {
-    fn new(lease: Lease, before: Option<&Self>) -> Self {
-        let applied = lease.lsn().max(before.map(|before| before.applied)).unwrap_or_default();
-        Self { lease, read_at: Instant::now(), applied }
+    fn new(lease: Lease, before: Option<Self>) -> Self {
+        let is_still =
+            before.as_ref().is_some_and(|known| known.lease.continuation == lease.continuation);
+        let looked_at = before.as_ref().filter(|_| is_still).and_then(|known| known.looked_at);
+        let applied = lease.lsn().max(before.map(|known| known.applied)).unwrap_or_default();
+        Self { lease, read_at: Instant::now(), is_still, looked_at, applied }
     }
+
+    async fn look(&mut self, projection: &RegisteredProjection) -> Result<(), StoreError> {
+        let begun = Instant::now();
+        if let Some(FeedHead { last_lsn, next }) = look(projection, &self.lease).await? {
+            self.looked_at = Some(begun);
+            if next.is_none() {
+                // Nothing is left behind the position.
+                self.applied = self.applied.max(last_lsn);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Of two projections of a chain: the writes in the source of the first whose effects the second has applied.
+#[derive(Default)]
+struct Followed {
+    /// Their numbers, by partition.
+    up_to: HashMap<String, u64>,
+    /// The last look at all partitions of the second source: its beginning, and the last writes in those that
+    /// have changes left.
+    looked: Option<(Instant, Vec<(String, u64)>)>,
 }
 
 impl CatchUp {
     pub(super) fn new(leases: &ProjectionLeases) -> Self {
         Self(Arc::new(Waits {
             leases: leases.clone(),
-            permits: Semaphore::new(MAX_WAITS),
+            places: Places::default(),
             known: StdMutex::default(),
             followed: StdMutex::default(),
         }))
@@ -143,145 +214,158 @@ impl CatchUp {
         if !begins_chain && chain.iter().zip(&writes).all(is_applied) {
             return CopyFreshness::InSession;
         }
-        let Ok(_permit) = self.0.permits.try_acquire() else { return CopyFreshness::Behind };
         match timeout(limit, self.follow(chain, session)).await {
-            Ok(Ok(())) => return CopyFreshness::UpToDate,
+            Ok(Ok(true)) => return CopyFreshness::UpToDate,
             Ok(Err(StoreError { reason, .. })) => {
                 tracing::warn!(%reason, "The positions of projections cannot be read");
             }
-            Err(_) => {}
+            Ok(Ok(false)) | Err(_) => {}
         }
         CopyFreshness::Behind
     }
 
+    /// Returns false if one of the writes has not happened, or the wait has given way to others.
     async fn follow(
         &self,
         chain: &[&RegisteredProjection],
         session: &Session,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
+        let mut place = None;
         let mut before: Option<(&'static str, Vec<&SessionPosition>)> = None;
-        for projection in chain {
+        for (left, projection) in (0..chain.len()).rev().zip(chain) {
             let own = projection.writes(session);
             for write in &own {
                 let lsn = projection.awaited(write);
-                if lsn > 0 {
-                    self.reach(projection, write.position.partition(), lsn).await?;
+                let partition = write.position.partition();
+                if (lsn > 0 || left > 0)
+                    && !self.reach(projection, partition, (lsn, write.written), &mut place).await?
+                {
+                    return Ok(false);
                 }
             }
-            if let Some((first, positions)) = before {
-                self.reach_effects([first, projection.function()], projection, &positions).await?;
+            if let Some((first, positions)) = before
+                && !self.reach_effects(first, projection, &positions, &mut place).await?
+            {
+                return Ok(false);
             }
             before = Some((projection.function(), own)).filter(|(_, own)| !own.is_empty());
         }
-        Ok(())
+        Ok(true)
     }
 
-    async fn reach(
-        &self,
+    /// Waits until a projection has applied the changes of a partition up to `lsn`. Returns false if no write
+    /// has had the number `written`, or the wait has given way to others.
+    async fn reach<'a>(
+        &'a self,
         projection: &RegisteredProjection,
         partition: &str,
-        lsn: u64,
-    ) -> Result<(), StoreError> {
-        let known = self.known(projection.function());
-        let mut pause = MIN_INTERVAL;
+        (lsn, written): (u64, u64),
+        place: &mut Option<Place<'a>>,
+    ) -> Result<bool, StoreError> {
+        let begun = Instant::now();
+        let has_happened =
+            |applied: u64| projection.sources().seen_lsn(partition).max(applied) >= written;
+        if lsn == 0 && has_happened(0) {
+            return Ok(true);
+        }
+        let known = entry(&self.0.known, projection.function());
+        let pause = projection.pause();
         loop {
-            match self.lease(&known, projection, partition, lsn).await? {
-                Some(lease) if lease.applied >= lsn => return Ok(()),
-                // An ordinary change arrives meanwhile, and a look costs more than a read of the lease.
-                Some(KnownLease { lease, .. }) if pause >= 3 * MIN_INTERVAL => {
-                    // Nothing is left behind the position.
-                    if let Some(FeedHead { last_lsn, next: None }) =
-                        look(projection, &lease).await?
-                        && last_lsn >= lsn
-                    {
-                        if let Some(known) = known.lock().await.by_partition.get_mut(partition) {
-                            known.applied = known.applied.max(last_lsn);
-                        }
-                        return Ok(());
-                    }
-                }
-                _ => {}
+            let mut known = known.lock().await;
+            let is_done = |lease: &KnownLease| lease.applied >= lsn && has_happened(lease.applied);
+            let is_fresh = |lease: &KnownLease| is_done(lease) || lease.read_at.elapsed() < pause;
+            if !known.get(partition).is_some_and(is_fresh) {
+                let (function, sources) = (projection.function(), projection.sources());
+                let lease = self.0.leases.of_partition(function, sources, partition).await?;
+                let before = known.remove(partition);
+                // The partition has been split, its trigger has never run, or it is forged.
+                let Some(lease) = lease else { return Ok(false) };
+                known.insert(partition.to_owned(), KnownLease::new(lease, before));
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
+            let Some(lease) = known.get_mut(partition) else { return Ok(false) };
+            if is_done(lease) {
+                return Ok(true);
+            }
+            let looked_at = lease.looked_at;
+            // What was next may have been deleted since then.
+            let is_due = looked_at.is_none_or(|at| at.elapsed() >= projection.poll_delay);
+            let is_doubted = !has_happened(lease.applied) && looked_at.is_none_or(|at| at < begun);
+            if is_doubted || (lease.is_still && is_due) {
+                lease.look(projection).await?;
+            }
+            if is_done(lease) {
+                return Ok(true);
+            }
+            if !has_happened(lease.applied) && lease.looked_at.is_some() {
+                return Ok(false);
+            }
+            let next = lease.read_at + pause;
+            drop(known);
+            let place = place.get_or_insert_with(|| self.0.places.take());
+            if timeout_at(next, &mut place.given_way).await.is_ok() {
+                return Ok(false);
+            }
         }
     }
 
-    async fn reach_effects(
-        &self,
-        pair: [&'static str; 2],
+    async fn reach_effects<'a>(
+        &'a self,
+        first: &'static str,
         projection: &RegisteredProjection,
         writes: &[&SessionPosition],
-    ) -> Result<(), StoreError> {
-        let is_followed = {
-            let followed = self.0.followed.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = |write: &&SessionPosition| {
-                let lsn = followed.get(&pair)?.get(write.position.partition())?;
-                Some(*lsn >= write.written)
-            };
-            writes.iter().all(|write| known(write).unwrap_or_default())
+        place: &mut Option<Place<'a>>,
+    ) -> Result<bool, StoreError> {
+        let begun = Instant::now();
+        let shared = entry(&self.0.followed, [first, projection.function()]);
+        let mut followed = shared.lock().await;
+        let is_followed = |write: &&SessionPosition| {
+            followed.up_to.get(write.position.partition()).is_some_and(|lsn| *lsn >= write.written)
         };
-        if is_followed {
-            return Ok(());
+        if writes.iter().all(is_followed) {
+            return Ok(true);
         }
+        let looked = followed.looked.take_if(|(at, _)| *at >= begun);
+        let looked = match looked {
+            Some(looked) => looked,
+            None => (Instant::now(), self.last_writes(projection).await?),
+        };
+        followed.looked = Some(looked.clone());
+        drop(followed);
+        for (partition, lsn) in looked.1 {
+            if !self.reach(projection, &partition, (lsn, lsn), place).await? {
+                return Ok(false);
+            }
+        }
+        let mut followed = shared.lock().await;
+        for write in writes {
+            let lsn = followed.up_to.entry(write.position.partition().to_owned()).or_default();
+            *lsn = write.written.max(*lsn);
+        }
+        Ok(true)
+    }
+
+    /// Returns the last write of each partition of a projection's source that has changes left for it.
+    async fn last_writes(
+        &self,
+        projection: &RegisteredProjection,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
         let rows = self.0.leases.of(projection.function(), projection.sources()).await?;
         let looks = rows.into_iter().filter_map(Result::ok).map(|lease| async move {
             let head = look(projection, &lease).await?;
-            Ok::<_, StoreError>((lease.token, head))
+            let last = head.filter(|head| head.next.is_some()).map(|head| head.last_lsn);
+            Ok::<_, StoreError>(last.map(|last_lsn| (lease.token, last_lsn)))
         });
-        let heads: Vec<_> =
-            stream::iter(looks).buffer_unordered(CONCURRENT_LOOKS).try_collect().await?;
-        for (partition, head) in heads {
-            if let Some(FeedHead { last_lsn, next: Some(_) }) = head {
-                self.reach(projection, &partition, last_lsn).await?;
-            }
-        }
-        let mut followed = self.0.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let followed = followed.entry(pair).or_default();
-        for write in writes {
-            let lsn = followed.entry(write.position.partition().to_owned()).or_default();
-            *lsn = write.written.max(*lsn);
-        }
-        Ok(())
+        let heads = stream::iter(looks).buffer_unordered(CONCURRENT_LOOKS);
+        heads.try_filter_map(|head| async { Ok(head) }).try_collect().await
     }
+}
 
-    /// Returns the lease of a partition: as it is known, if it has reached the number or was just read.
-    /// Waits of the same projection share the reads.
-    async fn lease(
-        &self,
-        known: &Mutex<KnownLeases>,
-        projection: &RegisteredProjection,
-        partition: &str,
-        lsn: u64,
-    ) -> Result<Option<KnownLease>, StoreError> {
-        let mut known = known.lock().await;
-        if let Some(lease) = known.by_partition.get(partition) {
-            if lease.applied >= lsn || lease.read_at.elapsed() < MIN_INTERVAL {
-                return Ok(Some(lease.clone()));
-            }
-            if let Some(read) = self.0.leases.read(&lease.lease.id).await? {
-                let read = KnownLease::new(read, Some(lease));
-                known.by_partition.insert(partition.to_owned(), read.clone());
-                return Ok(Some(read));
-            }
-            known.by_partition.remove(partition);
-        } else if known.listed_at.is_some_and(|at| at.elapsed() < MAX_LIST_AGE) {
-            return Ok(None);
-        }
-        let rows = self.0.leases.of(projection.function(), projection.sources()).await?;
-        let listed = rows.into_iter().filter_map(Result::ok).map(|lease| {
-            let before = known.by_partition.get(&lease.token);
-            (lease.token.clone(), KnownLease::new(lease, before))
-        });
-        known.by_partition = listed.collect();
-        known.listed_at = Some(Instant::now());
-        Ok(known.by_partition.get(partition).cloned())
-    }
+fn entry<K: Eq + Hash, V: Default>(map: &StdMutex<HashMap<K, Arc<V>>>, key: K) -> Arc<V> {
+    Arc::clone(lock(map).entry(key).or_default())
+}
 
-    fn known(&self, function: &'static str) -> Arc<Mutex<KnownLeases>> {
-        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.entry(function).or_default())
-    }
+fn lock<T>(mutex: &StdMutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads the first change behind the position of a lease. A lease of an old version of the trigger has no

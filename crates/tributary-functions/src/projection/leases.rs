@@ -166,11 +166,20 @@ impl ProjectionLeases {
         Ok(ReleaseOutcome::Released(Some(owner.clone())))
     }
 
-    /// Reads a lease by its id: a point read (1 request unit). `None` after a split or merge of its
-    /// partition, which leave other leases.
-    pub(crate) async fn read(&self, id: &str) -> Result<Option<Lease>, StoreError> {
-        let stored: Option<Stored<StoredLease>> = self.0.read(id, id).await?;
-        Ok(stored.map(|stored| stored.item.into()))
+    /// Reads the lease of a physical partition: a point read (1 request unit), and 2 at the first use of
+    /// `monitored`. `None` before the trigger has run, and after a split or merge of the partition, which leave
+    /// other leases.
+    pub(crate) async fn of_partition(
+        &self,
+        function: &str,
+        monitored: &Container,
+        partition: &str,
+    ) -> Result<Option<Lease>, StoreError> {
+        let id = format!("{}{partition}", prefix_of(function, monitored).await?);
+        match self.0.read::<StoredLease>(&id, &id).await {
+            Err(StoreError { reason: Reason::NoContainer(_), .. }) => Ok(None),
+            stored => Ok(stored?.map(|stored| stored.item.into())),
+        }
     }
 
     async fn query(&self, query: Query) -> Result<Vec<RowResult<Lease>>, StoreError> {

@@ -40,6 +40,7 @@ pub(super) struct RegisteredProjection {
     pub(super) projection: Arc<dyn AnyProjection>,
     pub(super) gate: ProjectionGate,
     pub(super) is_eager: bool,
+    pub(super) poll_delay: Duration,
     lease_expiration: Duration,
     audit: Option<Audit>,
 }
@@ -155,6 +156,7 @@ impl Projections {
                     projection: Arc::clone(projection),
                     gate: ProjectionGate::new(function, states.clone(), options.state_max_age),
                     is_eager: !time.is_zero() && eager.contains(&function),
+                    poll_delay: Duration::from_millis(domain.feeds.poll_delay_ms.into()),
                     lease_expiration,
                     audit: domain.audit.clone(),
                 })
@@ -264,7 +266,7 @@ impl Projections {
     /// Waits for at most `limit` until the projections of a chain, each of which may read what the one before
     /// has written, have applied the writes of a caller's session. Costs nothing when the session has no
     /// write in their sources, or one whose effect this instance has seen; otherwise 1 request unit for each
-    /// look, and 3 for the first.
+    /// read of a lease, and 2 for a look at the feed.
     pub(crate) async fn wait_for(
         &self,
         chain: &[&'static str],

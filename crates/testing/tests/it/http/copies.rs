@@ -2,24 +2,41 @@
 
 use std::time::{Duration, Instant};
 
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use tributary_functions::{
     app::AppOptions,
+    cosmos::Limits,
     http::{AdmissionOptions, ConsistencyOptions},
+    projection::{EagerOptions, ProjectionOptions},
 };
 use tributary_testing::{
     Answer,
-    RequestKind::{self, Query, Read},
+    RequestKind::{self, ChangeFeed, Query},
+    problems::problem,
 };
 
 use crate::{World, given};
 
 const TOKEN: &str = "consistency-token";
+const ROOMS: &str = "/api/people/ann/rooms";
+const MOMENT: Duration = Duration::from_millis(300);
+
+/// Creates the world with Ann's room `r1` and its copies.
+async fn settled() -> World {
+    let world = given::rooms().await;
+    world.settle().await;
+    world
+}
+
+fn charge(answer: &Answer) -> f64 {
+    answer.header("x-ms-request-charge").parse().unwrap()
+}
 
 async fn read(world: &World, path: &str, token: &str, prefer: &str) -> Answer {
     let headers = [(TOKEN, token), ("prefer", prefer)];
-    world.call("GET", path, &headers, None).await.expect(200)
+    world.call("GET", path, &headers, None).await
 }
 
 /// Sends a command with the token of the one before, and returns its token.
@@ -43,7 +60,7 @@ fn kinds(world: &World, n_before: usize) -> Vec<(RequestKind, String)> {
 
 #[tokio::test]
 async fn a_wait_that_ends_first_gives_an_ordinary_answer_that_says_so() {
-    let world = given::rooms().await;
+    let world = settled().await;
     let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
     let consistency = ConsistencyOptions {
         wait: Duration::from_millis(300),
@@ -62,7 +79,7 @@ async fn a_wait_that_ends_first_gives_an_ordinary_answer_that_says_so() {
         assert!(seconds.contains(&waited.as_secs_f64()), "{prefer}: {waited:?}");
         assert_eq!(list.header("copies-behind"), "?1");
         assert_eq!(list.header("preference-applied"), applied);
-        assert_eq!(list.json()["items"], json!([]), "no trigger has run");
+        assert_eq!(list.json()["items"][0]["id"], "r1", "no trigger has run");
     }
     let plain = world.get("/api/people/ann/rooms").await.expect(200);
     assert_eq!((plain.header("copies-behind"), plain.header("preference-applied")), ("", ""));
@@ -105,29 +122,108 @@ async fn a_later_change_of_the_same_item_does_not_end_the_wait() {
 }
 
 #[tokio::test]
-async fn a_request_that_waits_holds_no_place_and_only_so_many_wait() {
-    let world = given::rooms().await;
+async fn a_request_that_waits_holds_no_place_of_others_and_the_oldest_gives_way() {
+    let world = settled().await;
     let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
     let admission = AdmissionOptions { requests: 1, ..Default::default() };
     let world = world.with_app(AppOptions { admission, ..World::options() }).await;
-    let timed = async |prefer: &str| {
-        let began = Instant::now();
-        let list = read(&world, "/api/people/ann/rooms", &token, prefer).await;
-        assert_eq!(list.header("copies-behind"), "?1");
-        (began.elapsed(), Instant::now())
+    let n_before = world.endpoint.request_count();
+    let waits = async |n: usize, after: Duration| {
+        tokio::time::sleep(after).await;
+        let waits = (0..n).map(|_| read(&world, ROOMS, &token, "wait=10"));
+        let answers = join_all(waits).await.into_iter();
+        answers.filter(|list| list.header("copies-behind").is_empty()).count()
     };
-    let many = join_all((0..300).map(|_| timed("wait=3")));
     let meanwhile = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         world.get("/api/rooms/none").await.expect(404);
-        Instant::now()
+        // All of them share the reads of the lease, and the look behind it.
+        let of_waits = kinds(&world, n_before).into_iter();
+        let n_looks = of_waits.filter(|(_, of)| of == "leases").count();
+        assert!(n_looks <= 6, "{n_looks}");
+        world.settle().await;
     };
-    let (mut waits, answered) = futures::join!(many, meanwhile);
-    waits.retain(|(wait, _)| *wait >= Duration::from_secs(3));
-    assert_eq!(waits.len(), 256);
-    assert!(waits.iter().all(|(_, ended)| answered < *ended), "it waited for their place");
-    // All of them share the reads of the leases.
-    let leases = kinds(&world, 0).into_iter().filter(|(_, container)| container == "leases");
-    let n_leases = leases.filter(|(kind, _)| matches!(kind, Read | Query)).count();
-    assert!(n_leases < 200, "{n_leases}");
+    let (old, new, ()) = futures::join!(waits(256, Duration::ZERO), waits(44, MOMENT), meanwhile);
+    assert_eq!((old, new), (212, 44), "the newest end with the copies");
+}
+
+/// Returns a token with another number in place of that of its last write.
+fn forged(token: &str, number: impl Fn(u64) -> u64) -> String {
+    let text = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(token).unwrap()).unwrap();
+    let last = text.split('#').nth(1).unwrap();
+    let number = number(last.parse().unwrap());
+    let text = text.replacen(&format!("#{last}#0={last}"), &format!("#{number}#0={number}"), 1);
+    BASE64_URL_SAFE_NO_PAD.encode(text)
+}
+
+#[tokio::test]
+async fn a_wait_for_a_write_that_never_was_ends_at_once_and_costs_no_more_than_an_honest_one() {
+    let world = settled().await;
+    let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
+    let text = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(&token).unwrap()).unwrap();
+    let elsewhere = BASE64_URL_SAFE_NO_PAD.encode(text.replacen("/0:", "/77:", 1));
+    for forged in [forged(&token, |_| 999_999_999), forged(&token, |last| last + 1), elsewhere] {
+        let other = world.second_instance().await;
+        let began = Instant::now();
+        let list = read(&other, ROOMS, &forged, "wait=10").await;
+        assert!(began.elapsed() < Duration::from_secs(1));
+        assert_eq!(list.header("copies-behind"), "?1");
+        let honest = read(&world.second_instance().await, ROOMS, &token, "wait=1").await;
+        assert!(charge(&list) < charge(&honest), "{} {}", charge(&list), charge(&honest));
+    }
+}
+
+#[tokio::test]
+async fn many_waits_for_writes_that_never_were_hinder_no_honest_one() {
+    let world = settled().await;
+    let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
+    let world = world.second_instance().await;
+    let forged = forged(&token, |_| 999_999_999);
+    let n_before = world.endpoint.request_count();
+    let honest = read(&world, ROOMS, &token, "wait=10");
+    let many = async {
+        tokio::time::sleep(MOMENT).await;
+        join_all((0..300).map(|_| read(&world, ROOMS, &forged, "wait=10"))).await
+    };
+    let settled = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let asked = kinds(&world, n_before).into_iter();
+        let n_looks = asked.filter(|(kind, of)| *kind == ChangeFeed || of == "leases").count();
+        assert!(n_looks < 60, "they share looks: {n_looks}");
+        world.settle().await;
+    };
+    let (many, honest, ()) = futures::join!(many, honest, settled);
+    assert!(many.iter().all(|list| list.header("copies-behind") == "?1"));
+    assert_eq!((honest.header("copies-behind"), &honest.json()["items"]), ("", &json!([])));
+}
+
+#[tokio::test]
+async fn an_honest_wait_of_a_second_costs_some_request_units() {
+    let world = settled().await;
+    let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
+    let other = world.second_instance().await;
+    let waited = read(&other, ROOMS, &token, "wait=1").await;
+    let at_once = read(&other, ROOMS, &token, "wait=0").await;
+    let cost = charge(&waited) - charge(&at_once);
+    assert!(cost <= 8.0, "{cost}");
+    // What a wait has used counts against the budget of its request.
+    let limits = Limits { request_units: 3, ..Limits::REQUEST };
+    problem(&read(&other.with_limits(limits).await, ROOMS, &token, "wait=1").await, 503);
+}
+
+#[tokio::test]
+async fn a_write_that_never_was_ends_no_wait_of_other_callers_for_its_effects() {
+    let eager = EagerOptions { projections: Some(&["NamesInRooms"]), time: MOMENT * 10 };
+    let projections = ProjectionOptions { eager, ..ProjectionOptions::default() };
+    let world = settled().await.with_app(AppOptions { projections, ..World::options() }).await;
+    let renamed = async |name: &str| {
+        command(&world, "", ("PUT", "/api/people/ann"), Some(json!({"name": name}))).await
+    };
+    let token = renamed("Anna").await;
+    world.settle().await;
+    for number in [1, 1_000] {
+        read(&world, ROOMS, &forged(&token, |last| last + number), "wait=1").await;
+    }
+    let list = read(&world, ROOMS, &renamed("Annie").await, "wait=1").await;
+    assert_eq!(list.header("copies-behind"), "?1", "no trigger has copied the name: {}", list.text);
 }
