@@ -7,7 +7,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, Error},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{ETag, StoreError, meter::timed_sync};
 
@@ -26,7 +26,7 @@ impl JsonText {
     }
 
     pub(super) fn try_parse<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
-        serde_json::from_slice(&self.0)
+        parse_item(&self.0)
     }
 
     /// Returns the item as a `T`; `None` if it has another form.
@@ -89,6 +89,29 @@ impl<'de> Deserialize<'de> for JsonText {
         text.shrink_to_fit();
         Ok(Self(text))
     }
+}
+
+/// The largest whole number that every program reads alike (RFC 8259, section 6).
+const MAX_WHOLE: u64 = (1 << 53) - 1;
+
+const MAX_WHOLE_DIGITS: usize = 16;
+
+/// Parses an item. A whole number of its own above 2⁵³ − 1 is the double that it is to other programs, so it is
+/// no `u64`. The version or count of an item that can be read is therefore never at its top: adding to
+/// it cannot overflow.
+pub(crate) fn parse_item<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    let digits = text.chunk_by(|one, next| one.is_ascii_digit() && next.is_ascii_digit());
+    if digits.map(<[u8]>::len).all(|run| run < MAX_WHOLE_DIGITS) {
+        return serde_json::from_slice(text);
+    }
+    let mut item = serde_json::from_slice::<Value>(text)?;
+    for number in item.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        #[expect(clippy::cast_precision_loss, reason = "a number of the store is a double")]
+        if let Some(large) = number.as_u64().filter(|number| *number > MAX_WHOLE) {
+            *number = (large as f64).into();
+        }
+    }
+    serde_json::from_value(item)
 }
 
 /// An item as it was read, and the ETag that a conditional write needs.

@@ -30,6 +30,7 @@ pub use container::Container;
 pub(crate) use container::FeedIdentity;
 pub use error::{Reason, StoreError};
 pub use etag::ETag;
+pub(crate) use json::parse_item;
 pub use json::{JsonText, ReadResult, Stored};
 pub use meter::{Meter, metered};
 pub use pacer::{Background, BackgroundOptions, Pacer, Turns};

@@ -91,3 +91,33 @@ async fn a_name_older_than_this_rule_is_read_and_copied_and_can_be_changed() {
     let comments = world.get("/api/posts/p1/comments").await.expect(200).json();
     assert_eq!(comments["items"][0]["userUsername"], "Anna");
 }
+
+#[tokio::test]
+async fn a_number_that_is_none_keeps_no_other_item_from_a_new_name() {
+    for (field, number) in [
+        ("version", json!(u64::MAX)),
+        ("version", json!(1_u64 << 53)),
+        ("likeCount", json!(u64::MAX)),
+        ("commentCount", json!(-1)),
+        ("usernameVersion", json!(1.5)),
+    ] {
+        let world = given::blog().await;
+        given::post(&world, "p2", "ann").await.expect(201);
+        world.change_item("posts", "p1", &json!({field: number})).await;
+        given::user(&world, "ann", "Anna").await.expect(200);
+        world.settle().await;
+        assert_eq!(world.item("posts", "p2").await["userUsername"], "Anna", "{field}");
+        problem(&given::like(&world, "p1", "bob").await, 500);
+        let letters = world.items("dead-letters").await;
+        let (of_post, others): (Vec<_>, Vec<_>) =
+            letters.iter().partition(|letter| letter["documentId"] == "p1");
+        let reason = format!("not an item of `posts`: a `post` has a wrong value in `{field}`");
+        assert!(
+            of_post.len() > 2 && of_post.iter().all(|it| it["reason"] == *reason),
+            "{of_post:?}"
+        );
+        // The rename has a copy left that it cannot read.
+        let reason = "a copy that is there cannot be read, or the store refused one; see the log";
+        assert!(others.iter().all(|it| it["reason"] == reason), "{others:?}");
+    }
+}

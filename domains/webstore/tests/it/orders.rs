@@ -54,6 +54,19 @@ async fn an_order_keeps_the_names_and_prices_of_its_creation() {
 }
 
 #[tokio::test]
+async fn an_order_of_a_customer_whose_count_is_at_its_top_is_refused() {
+    let world = given::shop().await;
+    world.change_item("customer", "ann", &json!({"salesOrderCount": u64::MAX})).await;
+    problem(&given::order(&world, "ann").await, 500);
+    given::order(&world, "bob").await.expect(201);
+    world.settle().await;
+    assert_eq!(super::reports::ranking(&world, "leaderboard").await, [("bob".to_owned(), 1)]);
+    let letters = world.items("dead-letters").await;
+    let reason = "not an item of `customer`: it has a wrong value in `salesOrderCount`";
+    assert!(!letters.is_empty() && letters.iter().all(|it| it["reason"] == reason), "{letters:?}");
+}
+
+#[tokio::test]
 async fn all_bad_lines_are_named_at_once() {
     let world = given::shop().await;
     let lines = [

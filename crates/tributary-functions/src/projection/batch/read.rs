@@ -13,6 +13,7 @@ use super::{
     },
     rounds::Task,
 };
+use crate::cosmos::parse_item;
 
 /// A batch as a projection has read it: the newest change of each source, and every document that cannot be read.
 pub struct ReadBatch<'a> {
@@ -85,7 +86,7 @@ pub(in crate::projection) fn read<P: Projection>(
     let mut newest: HashMap<String, Newest> = HashMap::new();
     let mut older = 0;
     for document in documents {
-        let change: P::Change = match document.parse() {
+        let change: P::Change = match parse_item(document.raw().as_bytes()) {
             Ok(change) => change,
             Err(error) => {
                 let container = projection.container().id();
