@@ -11,12 +11,14 @@
 //!
 //! No write happens while a page is made, so its items and their LSNs belong together.
 
+use std::collections::BTreeMap;
+
 use azure_core::Bytes;
 use azure_core::http::Request;
 use azure_core::http::headers::{ETAG, HeaderName, Headers};
 use azure_data_cosmos::CosmosError;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
@@ -260,13 +262,18 @@ impl FeedChange {
             current: &'a RawValue,
             metadata: Value,
         }
-        let text = match metadata {
-            Some(mut metadata) => {
-                metadata["lsn"] = json!(lsn);
-                serde_json::to_string(&Change { current: item, metadata }).map_err(malformed)?
-            }
-            None => item.get().replacen('{', &format!("{{\"_lsn\":{lsn},"), 1),
+        let text = if let Some(mut metadata) = metadata {
+            metadata["lsn"] = json!(lsn);
+            serde_json::to_string(&Change { current: item, metadata })
+        } else {
+            // It replaces a property of this name that another program has written.
+            let lsn = to_raw_value(&lsn).map_err(malformed)?;
+            let mut fields: BTreeMap<String, &RawValue> =
+                serde_json::from_str(item.get()).map_err(malformed)?;
+            fields.insert("_lsn".to_owned(), &lsn);
+            serde_json::to_string(&fields)
         };
+        let text = text.map_err(malformed)?;
         Ok(Self { lsn, text: RawValue::from_string(text).map_err(malformed)? })
     }
 }

@@ -183,7 +183,7 @@ fn documents(page: FeedPage<ChangeFeedItem<Value>>) -> Vec<Value> {
             let lsn = change.metadata().and_then(ChangeFeedMetadata::lsn);
             let mut document = change.current()?.clone();
             if let (Some(fields), Some(lsn)) = (document.as_object_mut(), lsn) {
-                fields.entry("_lsn").or_insert_with(|| lsn.value().into());
+                fields.insert("_lsn".to_owned(), lsn.value().into());
             }
             Some(document)
         })

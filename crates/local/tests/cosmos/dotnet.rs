@@ -250,7 +250,7 @@ async fn items_of_the_change_feed_have_an_lsn_and_a_page_ends_between_transactio
     create(&server, "a", 0).await;
     let batch: Vec<_> = ["b", "c", "d"]
         .into_iter()
-        .map(|id| json!({"operationType": "Create", "resourceBody": {"id": id, "pk": "p"}}))
+        .map(|id| json!({"operationType": "Create", "resourceBody": {"id": id, "pk": "p", "_lsn": "x"}}))
         .collect();
     let headers = [
         (KEY, r#"["p"]"#),

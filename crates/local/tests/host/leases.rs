@@ -33,10 +33,12 @@ fn recorded() -> Map<String, Value> {
 #[tokio::test]
 async fn a_lease_is_stored_as_the_real_trigger_stores_it() {
     let store = Store::new(1).await;
-    store.put("p1", json!({})).await;
+    // Another program has written what only the store says.
+    store.put("p1", json!({"_lsn": 163, "_ts": 5})).await;
     let handler = Handler::default();
     store.pump(&function(&cosmos_function()), &handler, feed_options()).drain().await.unwrap();
 
+    assert!(handler.received()[0].documents()[0]["_ts"].as_u64() > Some(5));
     let lsn = &handler.received()[0].documents()[0]["_lsn"];
     let lease = &store.leases().await["0"];
     let properties = store.posts.read(None).await.unwrap().into_model().unwrap();

@@ -12,6 +12,7 @@ use azure_data_cosmos::{
 use cosmos_model::change_feed::{EpkRange, lsn_of_session, sdk_continuation};
 use futures::{FutureExt, TryStreamExt, future::BoxFuture};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     StoreError,
@@ -36,8 +37,9 @@ pub(crate) struct NextChange {
 struct SystemFields {
     #[serde(rename = "_ts", default)]
     written_at: i64,
+    /// Of the store, unless the change has metadata: then another program may have written it.
     #[serde(rename = "_lsn", default)]
-    lsn: Option<u64>,
+    lsn: Value,
 }
 
 impl Container {
@@ -128,8 +130,8 @@ fn head(page: FeedPage<ChangeFeedItem<SystemFields>>) -> FeedHead {
         let in_metadata = in_metadata.and_then(|lsn| u64::try_from(lsn.value()).ok());
         let item = change.current();
         NextChange {
-            // Without an LSN of its own it counts as the last write.
-            lsn: item.and_then(|item| item.lsn).or(in_metadata).unwrap_or(last_lsn),
+            // Without an LSN it counts as the last write.
+            lsn: in_metadata.or_else(|| item?.lsn.as_u64()).unwrap_or(last_lsn),
             written_at: item
                 .and_then(|item| Timestamp::from_unix_seconds(item.written_at))
                 .unwrap_or(Timestamp::EPOCH),

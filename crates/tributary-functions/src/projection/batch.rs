@@ -129,7 +129,7 @@ impl dyn AnyProjection + '_ {
                 dead_letters: count(ChangeOutcome::DeadLetter),
                 failed: failures.len(),
                 lag_ms,
-                lsn: stamps.iter().filter_map(|stamps| stamps.lsn).max(),
+                lsn: stamps.iter().filter_map(|stamps| stamps.lsn.as_u64()).max(),
             };
             let BatchRecord { applied, dead_letters, failed, .. } = record;
             tracing::info!(

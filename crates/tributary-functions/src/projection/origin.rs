@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use crate::{
     cosmos::{Container, StoreError, Stored},
@@ -101,8 +101,8 @@ pub(super) struct DocumentStamps {
     #[serde(rename = "_ts")]
     pub written: i64,
     /// The position of the write in the change feed, if the host delivers it.
-    #[serde(rename = "_lsn")]
-    pub lsn: Option<u64>,
+    #[serde(rename = "_lsn", default)]
+    pub lsn: Value,
     #[serde(rename = "creationDate")]
     created: Option<Box<RawValue>>,
 }
@@ -131,5 +131,15 @@ pub(super) fn report_rewritten_dates(stamps: &[DocumentStamps]) {
              extensions.cosmosDB.serializerSettings.dateParseHandling to \"None\" in host.json, and \
              extensionBundle.version to \"[4.29.0, 5.0.0)\": older bundles ignore the setting"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_number_of_the_store_in_another_form_hides_no_time() {
+        let stamps: super::DocumentStamps =
+            serde_json::from_str(r#"{"_ts": 7, "_lsn": "x"}"#).unwrap();
+        assert_eq!(stamps.written, 7);
     }
 }

@@ -92,6 +92,21 @@ async fn the_lag_of_a_stopped_trigger_is_the_number_and_the_age_of_the_waiting_c
     join_all(stories).await;
 }
 
+/// Another program has written what only the store says.
+#[tokio::test]
+async fn the_lag_is_that_of_the_feed_whatever_an_item_says() {
+    for own in [json!({"_lsn": 163}), json!({"_lsn": "x"}), json!({"_lsn": 1_u64 << 60, "_ts": 5})]
+    {
+        let world = world(1).await;
+        world.change_item("rooms", "n00", &own).await;
+        rooms(&world, 20..23).await;
+        let (changes, seconds) = waiting(&world).await;
+        assert!(changes == 4 && seconds < 60, "{changes} changes, {seconds} s: {own}");
+        world.settle().await;
+        assert_eq!(waiting(&world).await, (0, 0));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_lag_of_a_running_trigger_is_right_while_it_is_paused_and_after() {
     let world = impatient(&world(4).await).await;
