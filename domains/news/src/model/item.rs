@@ -41,8 +41,10 @@ pub struct FeedItem {
     pub published_date: Timestamp,
     /// The time of the last post of the item.
     pub crawled_date: Timestamp,
-    /// The address of the published article.
-    pub source_url: SourceUrl,
+    /// The address of the published article, as it was written: of an item of an earlier release also what
+    /// is refused now.
+    #[schemars(with = "SourceUrl")]
+    pub source_url: String,
     /// The tags.
     pub tags: Vec<Tag>,
     /// Metadata of the crawler.
@@ -85,7 +87,7 @@ impl NewItem {
             content: new.content,
             published_date: new.published_date,
             crawled_date,
-            source_url: new.source_url,
+            source_url: new.source_url.to_string(),
             tags: new.tags,
             metadata: new.metadata,
         }
@@ -102,10 +104,10 @@ values::checked_text!(
 
 impl ItemId {
     /// Returns the id of the item that a provider publishes under an address. So a second post by a
-    /// crawler is a post of the same item. Ids of providers contain no space, so different pairs give
-    /// different texts.
+    /// crawler is a post of the same item, however it writes the address. Ids of providers contain no space,
+    /// so different pairs give different texts.
     pub fn from_source(provider: &ProviderId, source_url: &SourceUrl) -> Self {
-        let name = format!("{provider} {source_url}");
+        let name = format!("{provider} {}", source_url.normal());
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string())
     }
 }

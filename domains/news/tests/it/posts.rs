@@ -58,6 +58,22 @@ async fn an_item_posted_again_keeps_its_id_and_is_updated() {
 }
 
 #[tokio::test]
+async fn an_address_in_another_spelling_is_that_of_the_same_item() {
+    let room = Newsroom::new().await;
+    let first = room.post("reuters", "a", 1.0).await.expect(201).json();
+    let mut body = room.item("reuters", "a", 1.0);
+    for same in ["HTTPS://Reuters.Example.com:443/a", "https://reuters.example.com/x/../%61"] {
+        body["sourceUrl"] = json!(same);
+        let again = room.world.post("/api/news/items", body.clone()).await.expect(200).json();
+        assert_eq!((&again["id"], &again["sourceUrl"]), (&first["id"], &body["sourceUrl"]));
+    }
+    let lax = json!({"sourceUrl": "https:///reuters.example.com\\a"});
+    room.world.change_item("feeds_current", first["id"].as_str().unwrap(), &lax).await;
+    let earlier = room.read(&first).await.expect(200).json();
+    assert_eq!(earlier["sourceUrl"], lax["sourceUrl"], "an item of an earlier release is there");
+}
+
+#[tokio::test]
 async fn a_provider_with_the_separator_in_its_name_has_keys_of_its_own() {
     let room = Newsroom::new().await;
     let one = room.post("a_2026-Q4", "x", 0.0).await.expect(201).json();

@@ -45,7 +45,7 @@ fn note(at: &Place, text: usize) -> FeedItem {
         content: Content::parse("Text".to_owned()).unwrap(),
         published_date: now,
         crawled_date: now,
-        source_url,
+        source_url: source_url.to_string(),
         tags: Vec::new(),
         metadata: Metadata::default(),
     }
