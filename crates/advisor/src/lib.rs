@@ -29,6 +29,7 @@ pub mod request;
 pub mod sample;
 mod selector;
 mod sketch;
+mod source;
 mod traffic;
 mod unseen;
 mod words;

@@ -10,7 +10,7 @@ use serde_json::Value;
 const BATCH_BYTES: usize = 1 << 18;
 
 /// The longest line, in bytes. The service's limit of an item is 2 MB; escapes may lengthen it.
-const MAX_LINE_BYTES: usize = 32 << 20;
+pub(crate) const MAX_LINE_BYTES: usize = 32 << 20;
 
 /// The largest item that the service stores, in bytes as JSON.
 pub(crate) const MAX_ITEM_BYTES: usize = 2 << 20;
@@ -35,40 +35,30 @@ pub struct SampleItem {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(mut from: impl BufRead, mut each: impl FnMut(&[SampleItem])) -> anyhow::Result<()> {
-    let mut n_lines: u64 = 0;
-    let mut text = Vec::with_capacity(BATCH_BYTES);
-    loop {
-        let mut lines = Vec::new();
+    let (mut batch, mut batch_bytes) = (Vec::new(), 0);
+    let mut text = Vec::new();
+    for line in 1.. {
         text.clear();
-        let mut ended = false;
-        while text.len() < BATCH_BYTES {
-            let start = text.len();
-            let limit = MAX_LINE_BYTES as u64 + 1;
-            let length = std::io::Read::take(&mut from, limit)
-                .read_until(b'\n', &mut text)
-                .context("the sample cannot be read")?;
-            if length == 0 {
-                ended = true;
-                break;
+        let one = std::io::Read::take(&mut from, MAX_LINE_BYTES as u64 + 1);
+        let length = { one }.read_until(b'\n', &mut text).context("the sample cannot be read")?;
+        ensure!(
+            length <= MAX_LINE_BYTES,
+            "line {line}: longer than {} MB; write one item a line",
+            MAX_LINE_BYTES >> 20
+        );
+        batch.extend(item(line, &text)?);
+        batch_bytes += length;
+        if length == 0 || batch_bytes >= BATCH_BYTES {
+            if !batch.is_empty() {
+                each(&batch);
             }
-            n_lines += 1;
-            ensure!(
-                length <= MAX_LINE_BYTES,
-                "line {n_lines}: longer than {} MB; write one item a line",
-                MAX_LINE_BYTES >> 20
-            );
-            lines.push((n_lines, start..text.len()));
+            (batch, batch_bytes) = (Vec::new(), 0);
         }
-        let read = lines.into_iter().map(|(line, range)| item(line, &text[range]));
-        let items: Vec<SampleItem> =
-            read.filter_map(Result::transpose).collect::<anyhow::Result<_>>()?;
-        if !items.is_empty() {
-            each(&items);
-        }
-        if ended {
-            return Ok(());
+        if length == 0 {
+            break;
         }
     }
+    Ok(())
 }
 
 fn item(line: u64, text: &[u8]) -> anyhow::Result<Option<SampleItem>> {

@@ -10,6 +10,7 @@
 use std::{collections::BTreeSet, io::BufRead};
 
 use anyhow::{Context, bail, ensure};
+use clap::Args;
 use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
 use time::{Date, OffsetDateTime, Time};
@@ -37,11 +38,26 @@ pub(crate) struct Traffic {
     rows: u64,
     container: Option<String>,
     days_of_rows: Option<f64>,
+    notation: Notation,
+    /// The number of rows with a time of another form, and the form of the last.
+    unread_times: (u64, String),
     span: Option<(OffsetDateTime, OffsetDateTime)>,
     days: BTreeSet<Date>,
     /// True when a time is not the start of a day.
     has_hours: bool,
     tables: TrafficTables,
+}
+
+/// How the exports write what can be read in two ways.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Notation {
+    /// How numbers of --traffic are written: `true` for 1.000 and 2,83, `false` for 1,000 and 2.83.
+    #[arg(long, value_name = "BOOL", help_heading = "Your data")]
+    pub(crate) decimal_comma: Option<bool>,
+
+    /// Whether the day is first in dates of --traffic such as 03/04/2026.
+    #[arg(long, value_name = "BOOL", help_heading = "Your data")]
+    pub(crate) day_first: Option<bool>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -86,16 +102,17 @@ impl TrafficSummary {
 impl Traffic {
     /// Creates traffic of one container, or of the only one that the rows name. `days` is the time of the
     /// rows, where they have none.
-    pub(crate) fn new(container: Option<&str>, days: Option<f64>) -> Self {
-        Self { container: container.map(str::to_owned), days_of_rows: days, ..Self::default() }
+    pub(crate) fn new(container: Option<&str>, days: Option<f64>, notation: Notation) -> Self {
+        let container = container.map(str::to_owned);
+        Self { container, days_of_rows: days, notation, ..Self::default() }
     }
 
     pub(crate) fn read(&mut self, from: impl BufRead) -> anyhow::Result<()> {
         let mut first: Option<String> = None;
         let before = self.rows;
-        rows::read(from, |row| {
+        rows::read(from, self.notation.decimal_comma, |row| {
             first.get_or_insert_with(|| row.columns());
-            self.add(&row);
+            self.add(&row)
         })?;
         if self.rows == before {
             bail!(
@@ -108,22 +125,28 @@ impl Traffic {
         Ok(())
     }
 
-    fn add(&mut self, row: &TrafficRow) {
-        let Some(add) = tables::table(row) else { return };
+    fn add(&mut self, row: &TrafficRow) -> anyhow::Result<()> {
+        let Some(add) = tables::table(row) else { return Ok(()) };
         self.rows += 1;
         if let Some(found) = row.text("CollectionName").or_else(|| row.text("container")) {
             if self.container.as_ref().is_some_and(|wanted| wanted != found) {
-                return;
+                return Ok(());
             }
             self.tables.containers.insert(found.to_owned());
         }
-        add(&mut self.tables, row, row.number(&["Requests", "count_"]).unwrap_or(1.0));
-        if let Some(at) = row.time() {
+        // Where the days are those of the rows, a row without its time would be requests of no day.
+        if let Some(text) = row.time().filter(|_| self.days_of_rows.is_none()) {
+            let Some(at) = rows::time(text, self.notation.day_first)? else {
+                self.unread_times = (self.unread_times.0 + 1, rows::form(text));
+                return Ok(());
+            };
             let (first, last) = self.span.get_or_insert((at, at));
             (*first, *last) = (at.min(*first), at.max(*last));
             self.days.insert(at.date());
             self.has_hours |= at.time() != Time::MIDNIGHT;
         }
+        add(&mut self.tables, row, row.number(&["Requests", "count_"]).unwrap_or(1.0));
+        Ok(())
     }
 
     /// Returns the kinds of requests with their frequencies. Requests that stay in one logical partition
@@ -161,22 +184,18 @@ impl Traffic {
         let measured = self.partition_use().unwrap_or_default();
         if let Some((key, most)) = measured.hottest.first() {
             let share = most / measured.request_units;
-            let hot = if share > HOT_PARTITION.threshold {
-                " That is a hot partition: the guide's alert is at 80 %."
-            } else {
-                ""
-            };
+            let is_hot = share > HOT_PARTITION.threshold;
+            let hot = " That is a hot partition: the guide's alert is at 80 %.";
+            let hot = if is_hot { hot } else { "" };
             notes.push(format!(
                 "Of the key that the container has, {key} takes the most request units: {}.{hot}",
                 percent(share)
             ));
         }
         if let Some((key, size)) = measured.sizes.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
-            let alert = if *size > LARGE_PARTITION.threshold {
-                " The guide's alert is at 15 GB, and a logical partition ends at 20 GB."
-            } else {
-                ""
-            };
+            let is_large = *size > LARGE_PARTITION.threshold;
+            let alert = " The guide's alert is at 15 GB, and a logical partition ends at 20 GB.";
+            let alert = if is_large { alert } else { "" };
             let size = size / GB;
             notes.push(format!(
                 "The largest logical partition is {key} with {size:.1} GB.{alert} Below 1 GB the service reports none."
@@ -193,14 +212,20 @@ impl Traffic {
                     .to_owned(),
             );
         }
-        notes.extend(kinds::undecided(&self.tables).into_iter().map(|(because, texts)| {
-            let texts = counted(float(texts), "text");
-            format!(
-                "Nothing is known of the filters of {texts} of queries with {because}: write them by hand \
-                 (--write-requests)."
-            )
+        let undecided =
+            self.tables.texts.keys().filter_map(|text| queries::filters(text).undecided);
+        notes.extend(undecided.collect::<BTreeSet<_>>().into_iter().map(|because| {
+            format!("Queries whose text has {because} count without filters: write them by hand (--write-requests).")
         }));
-        Ok(TrafficSummary { rows: self.rows, days: self.days()?, notes })
+        let (unread, form) = &self.unread_times;
+        if *unread > 0 {
+            notes.push(format!(
+                "{} with times that are not read, such as `{form}`, count as neither requests nor days; with \
+                 --days all rows count.",
+                counted(float(*unread), "row")
+            ));
+        }
+        Ok(TrafficSummary { rows: self.rows - unread, days: self.days()?, notes })
     }
 
     pub(crate) fn partition_use(&self) -> anyhow::Result<PartitionUse> {
@@ -256,7 +281,8 @@ impl Traffic {
         if let Some(days) = self.days_of_rows {
             return Ok(days);
         }
-        let no_times = "has no times, so the number of its days is unknown: give it by --days";
+        let no_times =
+            "has no times that are read, so the number of its days is unknown: give it by --days";
         let (first, last) = self.span.context(no_times)?;
         let n_days = float(self.days.len() as u64);
         let span = (last - first).as_seconds_f64() / 86_400.0;

@@ -10,6 +10,7 @@ use crate::{
     advice::UniqueProperties,
     output,
     selector::{DataCharacteristics, select},
+    traffic::Notation,
 };
 use anyhow::Context;
 use clap::Args;
@@ -24,7 +25,7 @@ use super::{input, print, run_analysis};
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP_EXAMPLES)]
 pub(crate) struct AdviseArguments {
-    /// The items: JSON Lines, an item a line, of any number. Several files are one sample; `-` is stdin.
+    /// The items: JSON Lines, or a JSON array, of any number, also as gzip. Several files are one sample; `-` is stdin.
     #[arg(
         long,
         help_heading = "Your data",
@@ -48,6 +49,9 @@ pub(crate) struct AdviseArguments {
     /// The days of --traffic, where its rows have no times.
     #[arg(long, help_heading = "Your data", value_name = "N", requires = "traffic", value_parser = positive)]
     pub days: Option<f64>,
+
+    #[command(flatten)]
+    pub notation: Notation,
 
     /// Choose without data, by its characteristics: a TOML file in which each line is optional.
     #[arg(long, help_heading = "Your data", value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate"])]

@@ -32,7 +32,8 @@ pub(crate) fn question(arguments: &AdviseArguments) -> anyhow::Result<AdviceQues
         question.current.get_or_insert(key);
     }
     if !arguments.traffic.is_empty() {
-        let traffic = traffic(container, arguments.days, &arguments.traffic)?;
+        let traffic = Traffic::new(container, arguments.days, arguments.notation);
+        let traffic = read(traffic, &arguments.traffic)?;
         add_traffic(&mut question, &traffic, arguments).context("--traffic")?;
     }
     Ok(question)
@@ -66,12 +67,7 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<File> {
     File::open(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
-pub(crate) fn traffic(
-    container: Option<&str>,
-    days: Option<f64>,
-    paths: &[PathBuf],
-) -> anyhow::Result<Traffic> {
-    let mut traffic = Traffic::new(container, days);
+pub(crate) fn read(mut traffic: Traffic, paths: &[PathBuf]) -> anyhow::Result<Traffic> {
     for path in paths {
         let file = BufReader::new(open(path)?);
         traffic.read(file).with_context(|| path.display().to_string())?;

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
+use crate::traffic::{Notation, Traffic};
 use crate::{SampleCounts, ValidationOptions, monitor::PartitionMetrics};
 use anyhow::Context;
 use clap::Args;
@@ -43,6 +44,10 @@ pub(crate) struct MonitorArguments {
     #[arg(long, value_name = "FILE")]
     telemetry: Vec<PathBuf>,
 
+    /// How numbers of --telemetry are written: `true` for 1.000 and 2,83, `false` for 1,000 and 2.83.
+    #[arg(long, value_name = "BOOL")]
+    decimal_comma: Option<bool>,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -53,8 +58,10 @@ pub(crate) fn run(arguments: &MonitorArguments) -> anyhow::Result<ExitCode> {
     let measured = match &telemetry[..] {
         [] => None,
         paths => {
-            let traffic = input::traffic(Some(container), None, paths)?;
-            Some(traffic.partition_use().context("--telemetry")?)
+            let notation = Notation { decimal_comma: arguments.decimal_comma, day_first: None };
+            // Shares need no days.
+            let traffic = Traffic::new(Some(container), Some(1.0), notation);
+            Some(input::read(traffic, paths)?.partition_use().context("--telemetry")?)
         }
     };
     let (counts, items_in_container) = match &arguments.current {

@@ -3,7 +3,7 @@
 use std::{
     collections::HashSet,
     fs::File,
-    io::{BufReader, Seek},
+    io::{BufReader, BufWriter, Read, Seek, Write},
     path::{Path, PathBuf},
 };
 
@@ -13,9 +13,11 @@ use crate::{
     findings,
     propose::{ItemProfile, part_of_file, propose, time_of_creation},
     sample::{self, SampleItem},
+    source,
 };
 use anyhow::{Context, bail, ensure};
 use cosmos_model::partitioning::{KeyStrategy, strategy::MAX_KEY_LEVELS};
+use serde_json::Value;
 
 use super::{Progress, advise::AdviseArguments, input, properties::NamedProperties};
 
@@ -104,23 +106,33 @@ pub(crate) fn read(
     Ok(n_items)
 }
 
-/// Opens files of items. A pipe, which can be read once, is copied into a temporary file.
+/// Opens files of items. What is not a file of JSON Lines, such as a pipe, is copied into a temporary one.
 pub(crate) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<(String, File)>> {
     let open = |path: &PathBuf| {
         let is_stdin = path == Path::new("-");
         let path = if is_stdin { Path::new("/dev/stdin") } else { path };
         let name = path.display().to_string();
-        let unreadable = || format!("{name} cannot be read");
-        let mut file = input::open(path)?;
-        if !file.metadata().with_context(unreadable)?.is_file() {
-            let mut copy = tempfile::tempfile().with_context(unreadable)?;
-            std::io::copy(&mut file, &mut copy).with_context(unreadable)?;
-            copy.rewind().with_context(unreadable)?;
-            file = copy;
-        }
+        let file = lines(input::open(path)?).with_context(|| name.clone())?;
         Ok((name, file))
     };
     paths.iter().map(open).collect()
+}
+
+fn lines(mut file: File) -> anyhow::Result<File> {
+    let mut head = [0; 2];
+    if file.metadata()?.is_file() {
+        file.read(&mut head).context("cannot be read")?;
+        file.rewind()?;
+    }
+    if head[0] == b'{' && !head[1].is_ascii_whitespace() {
+        return Ok(file);
+    }
+    let mut copy = BufWriter::new(tempfile::tempfile()?);
+    let text = source::text(BufReader::new(file))?;
+    source::objects(text, |item| Ok(writeln!(copy, "{}", Value::Object(item))?))?;
+    let mut copy = copy.into_inner()?;
+    copy.rewind()?;
+    Ok(copy)
 }
 
 /// Returns the key of which whole values were drawn, where the items are such a sample.

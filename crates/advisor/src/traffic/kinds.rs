@@ -43,15 +43,14 @@ pub(super) fn kinds(
         let name = name.to_ascii_lowercase();
         let name = name.trim_end_matches("document");
         let known = OPERATIONS.into_iter().find(|(known, ..)| *known == name);
-        match known.map(|(_, operation, name)| (operation, name)) {
-            Some((RequestOperation::Query, _)) if !tables.texts.is_empty() => {
-                kinds.extend(by_text(tables, *requests, days));
-            }
-            Some((RequestOperation::Query, _)) => {
-                kinds.extend(queries(tables, *requests / days, &key));
-            }
-            Some((operation, name)) => kinds.push(point(operation, name, *requests / days, &key)),
-            None => {}
+        let Some((_, operation, name)) = known else { continue };
+        let per_day = *requests / days;
+        if operation != RequestOperation::Query {
+            kinds.push(point(operation, name, per_day, &key));
+        } else if tables.texts.is_empty() {
+            kinds.extend(queries(tables, per_day, &key));
+        } else {
+            kinds.extend(by_text(tables, *requests, days));
         }
     }
     if kinds.iter().all(|kind| kind.operation != RequestOperation::Query) {
@@ -102,26 +101,14 @@ fn by_text(tables: &TrafficTables, queries: f64, days: f64) -> Vec<RequestKind> 
     kinds
 }
 
-/// Returns the reasons why texts are undecided, with the number of their texts.
-pub(super) fn undecided(tables: &TrafficTables) -> BTreeMap<&'static str, u64> {
-    let mut reasons = BTreeMap::new();
-    for because in tables.texts.keys().filter_map(|text| queries::filters(text).undecided) {
-        *reasons.entry(because).or_default() += 1;
-    }
-    reasons
-}
-
 /// Returns the kind of a text. Its name is whole, since two kinds may differ in its last word only.
 fn of_text(found: QueryFilters, per_day: f64) -> RequestKind {
-    let list = |paths: &[PropertyPath]| {
-        paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-    };
     let mut name = if found.sums_up { "count" } else { "query" }.to_owned();
-    if !found.equal.is_empty() {
-        name = format!("{name} by {}", list(&found.equal));
-    }
-    if !found.ranges.is_empty() {
-        name = format!("{name} in a range of {}", list(&found.ranges));
+    for (words, paths) in [(" by ", &found.equal), (" in a range of ", &found.ranges)] {
+        if !paths.is_empty() {
+            let paths: Vec<_> = paths.iter().map(ToString::to_string).collect();
+            name = name + words + &paths.join(", ");
+        }
     }
     if found.equal.is_empty() && found.ranges.is_empty() {
         name += " without a certain filter";

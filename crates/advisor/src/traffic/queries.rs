@@ -1,6 +1,8 @@
 //! The filters in the text of a query. One form tells them: comparisons of properties of the root with values, joined by
 //! AND. Any other text is undecided: a half of it may mean the opposite.
 
+use std::collections::BTreeSet;
+
 use cosmos_model::charges::sql::{self, SqlToken};
 use cosmos_model::partitioning::path::PropertyPath;
 
@@ -12,8 +14,8 @@ const UNREAD_PART: &str = "more than comparisons of properties with values";
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct QueryFilters {
-    pub(super) equal: Vec<PropertyPath>,
-    pub(super) ranges: Vec<PropertyPath>,
+    pub(super) equal: BTreeSet<PropertyPath>,
+    pub(super) ranges: BTreeSet<PropertyPath>,
     pub(super) order: Option<OrderBy>,
     pub(super) limit: Option<u32>,
     pub(super) sums_up: bool,
@@ -29,8 +31,13 @@ pub(super) fn filters(text: &str) -> QueryFilters {
 }
 
 fn read(words: &[SqlToken<'_>]) -> Result<QueryFilters, &'static str> {
+    // A name such as `p1__12`.
+    let is_obscured = |name: &String| {
+        let numbers = name.strip_prefix('p').and_then(|rest| rest.split_once("__"));
+        numbers.is_some_and(|(first, second)| format!("{first}{second}").parse::<u64>().is_ok())
+    };
     let mut paths = words.iter().filter_map(SqlToken::property);
-    if paths.any(|(_, path)| path.names().iter().any(|name| is_obscured(name))) {
+    if paths.any(|(_, path)| path.names().iter().any(is_obscured)) {
         return Err("names that the service obscured");
     }
     let has = |unread: &&str| words.iter().skip(1).any(|word| word.is(unread));
@@ -42,12 +49,9 @@ fn read(words: &[SqlToken<'_>]) -> Result<QueryFilters, &'static str> {
     let (from, group, order) = (at("FROM"), at("GROUP"), at("ORDER"));
     let filter_end = order.min(group).min(at("OFFSET"));
     let filter_start = at("WHERE").min(filter_end);
-    let root = match words.get(from + 1..filter_start).unwrap_or_default() {
-        [root] if is_name(root) => root,
-        [root, alias] if is_name(root) => alias,
-        [root, word, alias] if is_name(root) && word.is("AS") => alias,
-        _ => return Err(UNREAD_PART),
-    };
+    let source = words.get(from + 1..filter_start).unwrap_or_default();
+    let is_root = source.len() <= 3 && source.iter().all(is_name);
+    let root = source.last().filter(|_| is_root).ok_or(UNREAD_PART)?;
     let property = |word: &SqlToken<'_>| {
         word.property().filter(|(alias, _)| *alias == root.text).map(|(_, path)| path)
     };
@@ -68,46 +72,27 @@ fn read(words: &[SqlToken<'_>]) -> Result<QueryFilters, &'static str> {
     // Of comparisons that AND alone joins, parentheses mean nothing but the list of IN. A minus is that of a number.
     let filter = words[filter_start..filter_end].iter().skip(1);
     let filter = filter.filter(|word| !word.is_one_of(&["(", ")", ",", "-"]));
-    let filter: Vec<_> = filter.collect();
-    let mut needs_end = false;
-    for comparison in filter.split(|word| word.is("AND")).filter(|_| !filter.is_empty()) {
+    let mut filter: Vec<_> = filter.collect();
+    filter.dedup_by(|next, value| is_value(value) && is_value(next));
+    for comparison in filter.split(|word| word.is("AND")) {
         let (path, sign) = match comparison {
-            [value] if needs_end && is_value(value) => {
-                needs_end = false;
-                continue;
-            }
-            _ if needs_end => return Err(UNREAD_PART),
-            [path, sign, values @ ..]
-                if values.iter().all(|value| is_value(value))
-                    && (values.len() == 1 || sign.is("IN")) =>
-            {
-                (path, sign)
-            }
+            [] => continue,
+            // The end of BETWEEN.
+            [value] if is_value(value) => continue,
+            [path, sign, value] if is_value(value) => (path, sign),
             [value, sign, path] if is_value(value) => (path, sign),
             _ => return Err(UNREAD_PART),
         };
         let path = property(path).ok_or(UNREAD_PART)?;
-        needs_end = sign.is("BETWEEN");
-        let list = match sign.text {
-            "=" => &mut found.equal,
-            _ if sign.is("IN") => &mut found.equal,
-            "<" | "<=" | ">" | ">=" => &mut found.ranges,
-            _ if needs_end => &mut found.ranges,
+        match sign.text.to_ascii_uppercase().as_str() {
+            "=" | "IN" => found.equal.insert(path),
+            "<" | "<=" | ">" | ">=" | "BETWEEN" => found.ranges.insert(path),
             "!=" | "<>" => continue,
             _ => return Err(UNREAD_PART),
         };
-        if !list.contains(&path) {
-            list.push(path);
-        }
     }
     found.ranges.retain(|path| !found.equal.contains(path));
-    if needs_end { Err(UNREAD_PART) } else { Ok(found) }
-}
-
-/// Returns true for a name such as `p1__12`, as in texts without the account's full-text queries.
-fn is_obscured(name: &str) -> bool {
-    let numbers = name.strip_prefix('p').and_then(|rest| rest.split_once("__"));
-    numbers.is_some_and(|(first, second)| [first, second].iter().all(|n| n.parse::<u32>().is_ok()))
+    Ok(found)
 }
 
 fn is_name(word: &SqlToken<'_>) -> bool {
@@ -130,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    fn paths(paths: &[&str]) -> Vec<PropertyPath> {
+    fn paths(paths: &[&str]) -> BTreeSet<PropertyPath> {
         paths.iter().map(|path| path.parse().unwrap()).collect()
     }
 
@@ -156,43 +141,32 @@ mod tests {
 
     #[test]
     fn another_text_is_undecided_and_says_why() {
-        let other = "more than comparisons of properties with values";
-        for (filter, because) in [
-            ("c WHERE c.a = 1 OR c.b = 2 ORDER BY c.d", "OR"),
-            ("c WHERE NOT c.a = 1", "NOT"),
-            ("c WHERE c.a NOT IN (1)", "NOT"),
-            ("c JOIN t IN c.tags WHERE t.name = 'x' AND c.a = 1", "JOIN"),
-            ("t IN c.tags WHERE t.name = 'x'", other),
-            ("c.sub s WHERE s.a = 1", other),
-            ("(SELECT * FROM c) s WHERE s.a = 1", "SELECT"),
-            ("c p WHERE c.a = 1", other),
-            ("c WHERE c.a = 1 AND EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = 'x')", "EXISTS"),
-            ("c WHERE c.userId = c.name", other),
-            ("c WHERE c.a = 1 + c.b", other),
-            ("c WHERE c.a = @a ?? c.b", other),
-            ("c WHERE c.tags[0] = 1", other),
-            ("c WHERE c[@name] = 1", other),
-            ("c WHERE 1 BETWEEN c.a AND c.b", other),
-            ("c WHERE c.a = 1 AND c.b = 'x", other),
-            ("c WHERE c.a LIKE 'x%'", "LIKE"),
-            ("c WHERE CONTAINS(c.title, 'x')", other),
-            ("c WHERE 1.5 = @p", other),
+        for (because, texts) in [
+            ("OR", "c WHERE c.a = 1 OR c.b = 2 ORDER BY c.d"),
+            ("NOT", "c WHERE NOT c.a = 1|c WHERE c.a NOT IN (1)"),
+            ("JOIN", "c JOIN t IN c.tags WHERE t.name = 'x' AND c.a = 1"),
+            ("SELECT", "(SELECT * FROM c) s WHERE s.a = 1"),
+            ("EXISTS", "c WHERE c.a = 1 AND EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = 'x')"),
+            ("LIKE", "c WHERE c.a LIKE 'x%'"),
             (
-                "r1\nWHERE ((r1[\"p1__12\"] = 1) AND (r1.p1__12 = 1))",
                 "names that the service obscured",
+                "r1\nWHERE ((r1[\"p1__12\"] = 1) AND (r1.p1__12 = 1))",
             ),
-            ("", other),
+            (
+                UNREAD_PART,
+                "|t IN c.tags WHERE t.name = 'x'|c.sub s WHERE s.a = 1|c p WHERE c.a = 1|c WHERE c.userId = c.name|\
+                 c WHERE c.a = 1 + c.b|c WHERE c.a = @a ?? c.b|c WHERE c.tags[0] = 1|c WHERE c[@name] = 1|\
+                 c WHERE 1 BETWEEN c.a AND c.b|c WHERE c.a = 1 AND c.b = 'x|c WHERE CONTAINS(c.title, 'x')|\
+                 c WHERE 1.5 = @p",
+            ),
         ] {
-            let found = filters(&format!("SELECT * FROM {filter}"));
-            assert_eq!(found.undecided, Some(because), "{filter}");
-            assert_eq!(
-                QueryFilters { undecided: None, ..found },
-                QueryFilters::default(),
-                "{filter}"
-            );
+            for text in texts.split('|') {
+                let expected = QueryFilters { undecided: Some(because), ..QueryFilters::default() };
+                assert_eq!(filters(&format!("SELECT * FROM {text}")), expected, "{text}");
+            }
         }
         let within = filters("SELECT ARRAY(SELECT VALUE t FROM t IN c.tags) FROM c WHERE c.a = 1");
-        assert_eq!((within.equal, within.undecided), (vec![], Some("SELECT")));
+        assert_eq!((within.equal, within.undecided), (paths(&[]), Some("SELECT")));
     }
 
     proptest! {

@@ -95,8 +95,7 @@ impl TrafficTables {
             return;
         }
         // From now on the counts of the other table are left out.
-        if !self.has_requests {
-            self.has_requests = true;
+        if !std::mem::replace(&mut self.has_requests, true) {
             self.operations.clear();
         }
         *self.operations.entry(operation(row)).or_default() += requests;

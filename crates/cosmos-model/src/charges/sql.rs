@@ -172,12 +172,12 @@ pub fn tokens(text: &str) -> Vec<SqlToken<'_>> {
         let rest = &text[at..];
         let length_while =
             |accept: &dyn Fn(char) -> bool| rest.find(|c| !accept(c)).unwrap_or(rest.len());
+        if let Some(length) = comment_length(rest) {
+            at += length;
+            continue;
+        }
         let length = match first {
-            '\'' | '"' => quoted_length(rest, first),
-            '-' | '/' if comment_length(rest) > 0 => {
-                at += comment_length(rest);
-                continue;
-            }
+            '\'' | '"' => quoted_length(rest),
             _ if is_word(first) => word_length(rest, is_word),
             _ if is_comparison(first) => length_while(&is_comparison),
             _ => first.len_utf8(),
@@ -196,13 +196,12 @@ pub fn tokens(text: &str) -> Vec<SqlToken<'_>> {
     tokens
 }
 
-/// Returns the length of a comment, up to the end of its line or to its end, or 0 for other text.
-fn comment_length(text: &str) -> usize {
+/// Returns the length of a comment, up to the end of its line or to its end.
+fn comment_length(text: &str) -> Option<usize> {
     if text.starts_with("--") {
-        return text.find('\n').unwrap_or(text.len());
+        return text.find('\n').or(Some(text.len()));
     }
-    let within = text.strip_prefix("/*").and_then(|comment| comment.find("*/"));
-    within.map_or(0, |length| length + 4)
+    Some(text.strip_prefix("/*")?.find("*/")? + 4)
 }
 
 /// Returns the length of a word with its properties in brackets, such as `c["full name"].first`.
@@ -211,23 +210,22 @@ fn word_length(text: &str, is_word: impl Fn(char) -> bool) -> usize {
     loop {
         length += text[length..].find(|c| !is_word(c)).unwrap_or(text.len() - length);
         let name = text[length..].strip_prefix('[').unwrap_or_default();
-        let quote = name.chars().next().filter(|first| matches!(first, '\'' | '"'));
-        let end = quote.map(|quote| quoted_length(name, quote));
-        match end.filter(|&end| name[end..].starts_with(']')) {
-            Some(end) => length += end + 2,
-            None => return length,
+        let end = if name.starts_with(['\'', '"']) { quoted_length(name) } else { name.len() };
+        if !name[end..].starts_with(']') {
+            return length;
         }
+        length += end + 2;
     }
 }
 
 /// Returns the length of a text in quotes, with the quotes.
-fn quoted_length(text: &str, quote: char) -> usize {
+fn quoted_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
-            _ if c == quote => return at + c.len_utf8(),
+            _ if text.starts_with(c) => return at + c.len_utf8(),
             _ => {}
         }
     }

@@ -14,7 +14,12 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
         .with("empty.jsonl", "\n")
         .with("flat.jsonl", "{\"done\": true}\n")
         .with("table.csv", "a,b\n1,2\n")
-        .with("wrong.toml", "[volume]\nitem = 5\n");
+        .with("wrong.toml", "[volume]\nitem = 5\n")
+        .with("half.json", "[{\"id\": \"1\"},\n {\"id\": \"2\"}")
+        .with("comma.csv", "OperationName;RequestCharge\nRead;1.000\n")
+        .with("packed.zip", "PK\u{3}\u{4}");
+    std::fs::write(folder.path("items.zst"), b"\x28\xB5\x2F\xFD").unwrap();
+    std::fs::write(folder.path("windows.csv"), b"\xFF\xFEa\0").unwrap();
     for (line, with) in [
         ("", &["--items"][..]),
         ("--items none.jsonl", &["none.jsonl cannot be read"]),
@@ -22,13 +27,16 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
         ("--characteristics none.toml", &["none.toml cannot be read"]),
         ("--items broken.jsonl --candidate /id", &["broken.jsonl", "line 2"]),
         ("--items large.jsonl --candidate /id", &["line 2: the item has 2097172 bytes"]),
-        ("--items list.jsonl --candidate /id", &["line 1", "a JSON object"]),
+        ("--items list.jsonl --candidate /id", &["item 1", "a JSON object"]),
         ("--items empty.jsonl --candidate /id", &["has no items"]),
         ("--items flat.jsonl", &["name one by --candidate"]),
         // The same holds where keys are proposed.
-        ("--items list.jsonl", &["line 1", "a JSON object"]),
+        ("--items list.jsonl", &["item 1", "a JSON object"]),
         ("--items empty.jsonl", &["has no items"]),
         ("--items .", &["cannot be read"]),
+        ("--items half.json", &["half.json", "its array does not end"]),
+        ("--items items.zst", &["items.zst", "Zstandard", "`zstd -d FILE`"]),
+        ("--items packed.zip", &["packed.zip", "`unzip FILE`"]),
     ] {
         folder.refused(line, with);
     }
@@ -37,6 +45,8 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
         ("--requests none.jsonl", &["none.jsonl cannot be read"]),
         ("--requests empty.jsonl", &["has no request", "\"perDay\""]),
         ("--traffic table.csv", &["table.csv", "columns a, b"]),
+        ("--traffic windows.csv", &["windows.csv", "`iconv -f UTF-16"]),
+        ("--traffic comma.csv", &["comma.csv: RequestCharge such as 0.000"]),
         ("--containers items.jsonl --container posts", &["infra/containers.json"]),
         ("--containers items.jsonl", &["--container"]),
         // The number of items that a value finds depends on the draw, and so does the key.

@@ -49,19 +49,16 @@ fn a_measured_query_by_a_property_that_no_item_has_is_told_and_not_refused() {
 /// The name of a tag is no property of an item: neither a key nor an index is made of it.
 #[test]
 fn a_text_that_is_not_understood_decides_nothing_and_says_so() {
-    let join = "JOIN t IN c.tags WHERE t.name = @tag ORDER BY t.name";
-    let texts = TEXTS.replace("WHERE c.tag = @tag", join);
+    let texts = TEXTS.replace("WHERE c.tag", "JOIN t IN c.tags WHERE t.name");
     let folder = posts().with("export.csv", EXPORT).with("texts.json", &texts);
     let output = folder.advise_line(
         "--items items.jsonl --current /userId --traffic export.csv texts.json --write-requests derived.jsonl",
     );
     assert!(output.code < 2, "{}", output.err);
-    let told = "Nothing is known of the filters of 1 text of queries with JOIN: write them by hand";
+    let told = "Queries whose text has JOIN count without filters: write them by hand";
     assert!(output.out.contains(told) && !output.out.contains("/name"), "{}", output.out);
-    let derived = folder.read("derived.jsonl");
-    let query = "{\"kind\":\"query without a certain filter (its text has JOIN)\",\"operation\":\"query\",\
-                 \"frequency\":{\"perDay\":2000.0}}";
-    assert!(derived.contains(query), "{derived}");
+    let query = r#""kind":"query without a certain filter (its text has JOIN)","operation":"query","frequency""#;
+    assert!(folder.read("derived.jsonl").contains(query));
 }
 
 #[test]
