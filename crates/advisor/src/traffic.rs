@@ -242,7 +242,9 @@ impl Traffic {
             let gini = distribution::gini(keys.values().map(|units| (*units, 1.0)));
             (keys, self.tables.request_units_of_keys, float(keys.len() as u64), Some(gini))
         } else {
-            (&handler.by_partition, handler.request_units, handler.partitions, handler.gini())
+            // The mean of the minutes, weighted by their request units.
+            let gini = (handler.with_gini > 0.0).then(|| handler.gini / handler.with_gini);
+            (&handler.by_partition, handler.request_units, handler.partitions, gini)
         };
         let hottest = loads.iter().map(|(name, units)| (name.clone(), *units));
         let mut hottest: Vec<_> = hottest.collect();

@@ -45,8 +45,8 @@ pub(super) struct HandlerLines {
     /// Request units of the hottest partitions, by the hashes of their keys.
     pub(super) by_partition: HashMap<String, f64>,
     /// The Gini coefficients of minutes, each times the request units of its minute, and these.
-    gini: f64,
-    with_gini: f64,
+    pub(super) gini: f64,
+    pub(super) with_gini: f64,
     pub(super) partitions: f64,
     queries: f64,
     crossing: f64,
@@ -199,13 +199,6 @@ impl QueryText {
         let queries = self.queries.len();
         let is_counted = (1..MAX_QUERIES_OF_A_TEXT).contains(&queries);
         if is_counted { float(queries as u64) } else { self.rows }
-    }
-}
-
-impl HandlerLines {
-    /// Returns the mean of the Gini coefficients of the minutes, weighted by their request units.
-    pub(super) fn gini(&self) -> Option<f64> {
-        (self.with_gini > 0.0).then(|| self.gini / self.with_gini)
     }
 }
 

@@ -46,7 +46,7 @@ impl<'a> SqlToken<'a> {
     }
 
     /// Returns the alias and the path of a property, such as `c.address.city` or `c["full name"]`, or `None` for
-    /// another word, and for a name with escapes.
+    /// another word, and for a name that is empty or has escapes.
     pub fn property(&self) -> Option<(&'a str, PropertyPath)> {
         let (alias, mut rest) = self.text.split_at(self.text.find(['.', '['])?);
         if alias.is_empty() || alias.starts_with(['@', '\'', '"']) || alias.parse::<f64>().is_ok() {
@@ -59,16 +59,15 @@ impl<'a> SqlToken<'a> {
                 let quote = rest.get(1..2)?;
                 rest.get(2..)?.split_once(&format!("{quote}]"))?
             } else {
-                let plain =
-                    rest.strip_prefix('.').filter(|plain| !plain.starts_with(['.', '[']))?;
+                let plain = rest.strip_prefix('.')?;
                 plain.split_at(plain.find(['.', '[']).unwrap_or(plain.len()))
             };
-            if name.contains('\\') {
+            if name.is_empty() || name.contains('\\') {
                 return None;
             }
             path = format!("{path}/{}", Value::from(name));
         }
-        (!self.text.ends_with('.')).then_some((alias, path.parse().ok()?))
+        Some((alias, path.parse().ok()?))
     }
 }
 
