@@ -5,7 +5,7 @@
 //! digits, and its shortest text is the decimal that it was made from. So an amount has at most 15
 //! digits, and it is whole cents again before any computation.
 
-use std::{borrow::Cow, fmt, iter::Sum};
+use std::{borrow::Cow, fmt, iter::Sum, ops::RangeInclusive};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
@@ -28,15 +28,17 @@ pub struct Money {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(try_from = "Money", into = "Money")]
-#[schemars(example = 19.9)]
+#[schemars(example = 19.9, extend("maximum" = Price::MAX.cents / 100))]
 pub struct Price(Money);
 
 /// The number of pieces in a line of an order: 1 to 1,000.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
-#[serde(try_from = "u64", into = "u64")]
-#[schemars(example = 2)]
+#[serde(try_from = "Money", into = "Money")]
+#[schemars(example = 2, extend(
+    "type" = "integer", "minimum" = Quantity::RANGE.start(), "maximum" = Quantity::RANGE.end(),
+))]
 pub struct Quantity(u16);
 
 impl Money {
@@ -172,31 +174,31 @@ impl From<Price> for Money {
 }
 
 impl Quantity {
-    /// Reads a quantity as JSON writes it.
+    const RANGE: RangeInclusive<u16> = 1..=1_000;
+
+    /// Reads a quantity as JSON writes it: `2`, `2.0`, `2e0`.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        text.parse::<u64>().map_err(|_| Self::rule()).and_then(Self::try_from)
+        Money::parse(text).map_err(|_| Self::rule()).and_then(Self::try_from)
     }
 
     fn rule() -> Invalid {
-        "must be a whole number from 1 to 1000".into()
+        let (min, max) = (Self::RANGE.start(), Self::RANGE.end());
+        Invalid(format!("must be a whole number from {min} to {max}"))
     }
 }
 
-impl TryFrom<u64> for Quantity {
+impl TryFrom<Money> for Quantity {
     type Error = Invalid;
 
-    fn try_from(number: u64) -> Result<Self, Invalid> {
-        u16::try_from(number)
-            .ok()
-            .filter(|n| (1..=1_000).contains(n))
-            .map(Self)
-            .ok_or_else(Self::rule)
+    fn try_from(Money { cents }: Money) -> Result<Self, Invalid> {
+        let whole = u16::try_from(cents / 100).ok().filter(|_| cents.is_multiple_of(100));
+        whole.filter(|n| Self::RANGE.contains(n)).map(Self).ok_or_else(Self::rule)
     }
 }
 
-impl From<Quantity> for u64 {
-    fn from(quantity: Quantity) -> Self {
-        quantity.0.into()
+impl From<Quantity> for Money {
+    fn from(Quantity(number): Quantity) -> Self {
+        Self { cents: u64::from(number) * 100 }
     }
 }
 
@@ -231,8 +233,11 @@ mod tests {
 
     #[test]
     fn a_quantity_is_a_whole_number() {
-        assert!(Quantity::parse("1").is_ok() && Quantity::parse("1000").is_ok());
-        for text in ["0", "1001", "-1", "1.5", "1e2", "99999999999999999999"] {
+        for text in ["1", "1.0", "10e-1", "1000", "1e3"] {
+            assert!(Quantity::parse(text).is_ok(), "{text}");
+        }
+        for text in ["0", "1001", "1001.0", "-1", "1.5", "1.01", "99999999999999999999", "65537e2"]
+        {
             assert!(Quantity::parse(text).is_err(), "{text}");
         }
     }
@@ -258,7 +263,7 @@ mod tests {
         ) {
             let amount = |(cents, quantity): &(u64, u64)| {
                 let price: Price = serde_json::from_value(json!(Money { cents: *cents })).unwrap();
-                price.times(Quantity::try_from(*quantity).unwrap())
+                price.times(Quantity::parse(&quantity.to_string()).unwrap())
             };
             let total: Money = lines.iter().map(amount).sum();
             let exact: u128 = lines.iter().map(|(c, q)| u128::from(*c) * u128::from(*q)).sum();

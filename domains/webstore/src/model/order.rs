@@ -102,7 +102,7 @@ impl NewOrder {
     /// space, so different lines give different texts.
     pub fn digest(&self) -> CommandId {
         let line = |NewOrderLine { product_id, category_id, quantity }: &NewOrderLine| {
-            format!("{category_id} {product_id} {}", u64::from(*quantity))
+            format!("{category_id} {product_id} {}", Money::from(*quantity).cents() / 100)
         };
         CommandId::from_text(&self.0.iter().map(line).collect::<Vec<_>>().join("\n"))
     }
@@ -137,7 +137,7 @@ mod tests {
         NewOrderLine {
             product_id: ProductId::parse(product.into()).unwrap(),
             category_id: CategoryId::parse(category.into()).unwrap(),
-            quantity: Quantity::try_from(quantity).unwrap(),
+            quantity: Quantity::parse(&quantity.to_string()).unwrap(),
         }
     }
 

@@ -17,6 +17,7 @@ async fn an_order_has_the_names_and_prices_of_its_products_and_their_sum() {
         [line("c1", "p1", 3), line("c1", "p2", 1_000), line("c2", "p1", 1), line("c1", "p1", 1)];
     let mut body = json!({"items": lines, "total": 0, "id": "mine"});
     body["items"][0]["price"] = 0.into();
+    body["items"][0]["quantity"] = 3.0.into();
     let answer = world.post("/api/customers/ann/orders", body).await;
     let id = answer.json()["id"].as_str().unwrap().to_owned();
     let order = created(&world, &answer, &format!("/api/customers/ann/orders/{id}")).await;
