@@ -38,6 +38,9 @@ var hostSettings = [
   { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'ClientId=${identityClientId};Authorization=AAD' }
   // Without it `/` answers every caller with a page of 150 KB.
   { name: 'AzureWebJobsDisableHomepage', value: 'true' }
+  // The host keeps whole bodies in memory, of 100 MB by default. Twice the largest of the API: a larger one is a
+  // 500 of the host instead of the app's 413.
+  { name: 'FUNCTIONS_REQUEST_BODY_SIZE_LIMIT', value: '8388608' }
 ]
 // The triggers of the host and the handler read the same connection.
 var handlerSettings = [

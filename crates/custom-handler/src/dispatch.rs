@@ -64,7 +64,6 @@ async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {
     if let Some((name, trigger)) = called.as_ref().and_then(|name| app.triggers.get_key_value(name))
     {
         if from_outside {
-            tracing::debug!(function = name, "a request from outside starts no trigger");
             return StatusCode::FORBIDDEN.into_response();
         }
         return invoke::invoke(name, trigger, request).await;

@@ -27,6 +27,8 @@ fn the_files_have_what_azure_and_the_emulator_need() {
     const ALERTS: &str = "infra/modules/metric-alerts.bicep";
     for (file, needed) in [
         (APP, "{ name: 'AzureWebJobsDisableHomepage', value: 'true' }"),
+        // Well above the largest body of the API, 4 MiB: the host's own refusal is a 500.
+        (APP, "{ name: 'FUNCTIONS_REQUEST_BODY_SIZE_LIMIT', value: '8388608' }"),
         // A reviewer asks where ftpsState is.
         (APP, "//checkov:skip=CKV_AZURE_78:"),
         // Commands decide by the latest state, and a second region may lag.

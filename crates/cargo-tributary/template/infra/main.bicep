@@ -199,6 +199,9 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
         { name: 'APPLICATIONINSIGHTS_CONNECTION_STRING', value: applicationInsights.properties.ConnectionString }
         { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'ClientId=${identity.properties.clientId};Authorization=AAD' }
         { name: 'AzureWebJobsDisableHomepage', value: 'true' }
+        // The host keeps whole bodies in memory, of 100 MB by default. A larger one is a 500 of the host instead of
+        // the app's 413, so keep it well above the app's limits (1 MiB).
+        { name: 'FUNCTIONS_REQUEST_BODY_SIZE_LIMIT', value: '4194304' }
         // The triggers of the host and the handler read the same connection.
         { name: 'CosmosConnection__accountEndpoint', value: account.properties.documentEndpoint }
         { name: 'CosmosConnection__credential', value: 'managedidentity' }

@@ -201,14 +201,13 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
         return Err(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
     }
     let is_http_1 = version <= Version::HTTP_11;
-    if is_http_1 && !headers.values().all(|value| value.as_bytes().is_ascii()) {
-        return Err(StatusCode::BAD_REQUEST);
-    }
     let expected = headers.get(header::EXPECT).map(HeaderValue::as_bytes);
     if !expected.is_none_or(|value| value.eq_ignore_ascii_case(b"100-continue")) {
         return Err(StatusCode::EXPECTATION_FAILED);
     }
-    if is_http_1 && !request_path::is_valid(request.method(), uri, version, headers) {
+    let is_valid = headers.values().all(|value| value.as_bytes().is_ascii())
+        && request_path::is_valid(request.method(), uri, version, headers);
+    if is_http_1 && !is_valid {
         return Err(StatusCode::BAD_REQUEST);
     }
     if !uri.path().is_ascii() || !uri.query().unwrap_or_default().is_ascii() {

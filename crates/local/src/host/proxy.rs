@@ -23,6 +23,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures::future::join_all;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt as _;
 use tokio::time::Sleep;
 
 use super::admin::EndedInvocation;
@@ -30,7 +31,7 @@ use super::console::Console;
 use super::disturbance::MAX_CRASH_DELAY_MS;
 use super::invoke::{HandlerClient, chain};
 use super::process::HandlerWatch;
-use super::request_body::{ArrivingBody, drain, whole};
+use super::request_body::{ArrivingBody, drain};
 use super::wire;
 use crate::chaos::{Chaos, ChaosKind};
 use crate::lock;
@@ -93,21 +94,27 @@ impl Proxy<'_> {
 
     async fn arrived_and_exchanged(&self, request: Request, id: &str) -> Result<Response, String> {
         let (head, body) = request.into_parts();
-        let mut body = Body::new(ArrivingBody::new(body, self.body_limit));
-        let body = if body.is_end_stream() {
-            None
-        } else if head.headers.contains_key(header::CONTENT_LENGTH) {
-            match whole(&mut body).await {
-                Ok(bytes) => Some(BodyState::whole(&bytes)),
+        let arriving = ArrivingBody { body, limit: self.body_limit, ..ArrivingBody::default() };
+        let (mut body, mut n_left) = (Body::new(arriving), None);
+        let is_empty = body.is_end_stream();
+        if !is_empty && head.headers.contains_key(header::CONTENT_LENGTH) {
+            match (&mut body).collect().await {
+                Ok(whole) => {
+                    let whole = whole.to_bytes();
+                    n_left = Some(whole.len() as u64);
+                    let pieces = whole.chunks(PIECE_BYTES).map(|piece| Ok(whole.slice_ref(piece)));
+                    let pieces: Vec<Result<_, Infallible>> = pieces.collect();
+                    body = Body::from_stream(stream::iter(pieces));
+                }
                 Err(error) => {
                     drain(body);
                     return Err(error.to_string());
                 }
             }
-        } else {
-            Some(BodyState { body: Some(body), n_left: None, begun: false, sent: false })
-        };
-        let exchange = self.exchange(head, body.map(|body| Arc::new(Mutex::new(body))), id);
+        }
+        let body = BodyState { body: Some(body), n_left, begun: false, sent: false };
+        let body = (!is_empty).then(|| Arc::new(Mutex::new(body)));
+        let exchange = self.exchange(head, body, id);
         let answer = tokio::time::timeout(ACTIVITY_TIMEOUT, exchange).await;
         answer.unwrap_or_else(|_| Err(format!("no answer within {} s", ACTIVITY_TIMEOUT.as_secs())))
     }
@@ -250,9 +257,6 @@ fn joined(headers: &HeaderMap) -> HeaderMap {
 
 async fn answered(request: &Parts, response: Response) -> Result<Response, String> {
     let (mut head, body) = response.into_parts();
-    if head.status == StatusCode::SWITCHING_PROTOCOLS {
-        return Err("the handler answered 101: `cargo local` carries no upgraded connection".into());
-    }
     remove_hop_by_hop(&mut head.headers);
     let body = if request.method == Method::HEAD {
         // An empty body would get a length, which differs from that of the answer to a GET.
@@ -336,15 +340,6 @@ struct BodyState {
     n_left: Option<u64>,
     begun: bool,
     sent: bool,
-}
-
-impl BodyState {
-    fn whole(bytes: &Bytes) -> Self {
-        let pieces = bytes.chunks(PIECE_BYTES).map(|piece| Ok(bytes.slice_ref(piece)));
-        let pieces: Vec<Result<_, Infallible>> = pieces.collect();
-        let body = Some(Body::from_stream(stream::iter(pieces)));
-        Self { body, n_left: Some(bytes.len() as u64), begun: false, sent: false }
-    }
 }
 
 /// No body can be sent any number of times.

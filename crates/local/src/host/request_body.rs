@@ -17,19 +17,14 @@ const GRACE: Duration = Duration::from_secs(5);
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// A body on its way from the caller. A reader that pauses is not counted against the caller.
+#[derive(Default)]
 pub(super) struct ArrivingBody {
-    body: Body,
-    limit: u64,
-    n_bytes: u64,
+    pub(super) body: Body,
+    pub(super) limit: u64,
+    pub(super) n_bytes: u64,
     /// The time of the waits that have ended.
-    waited: Duration,
-    wait: Option<(Instant, Pin<Box<Sleep>>)>,
-}
-
-impl ArrivingBody {
-    pub(super) fn new(body: Body, limit: u64) -> Self {
-        Self { body, limit, n_bytes: 0, waited: Duration::ZERO, wait: None }
-    }
+    pub(super) waited: Duration,
+    pub(super) wait: Option<(Instant, Pin<Box<Sleep>>)>,
 }
 
 impl HttpBody for ArrivingBody {
@@ -79,17 +74,6 @@ impl HttpBody for ArrivingBody {
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
-}
-
-/// Reads a body to its end. After an error, the rest can still be read.
-pub(super) async fn whole(body: &mut Body) -> Result<Bytes, axum::Error> {
-    let mut whole = Vec::new();
-    while let Some(frame) = body.frame().await {
-        if let Ok(data) = frame?.into_data() {
-            whole.extend_from_slice(&data);
-        }
-    }
-    Ok(whole.into())
 }
 
 /// Reads the rest of a body that nothing waits for, while its answer goes out. A body that ends in time

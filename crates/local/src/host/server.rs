@@ -33,7 +33,8 @@ use super::settings::{self, Settings};
 use super::timer;
 use crate::chaos::{Chaos, ChaosKind};
 
-/// The most bytes of a request's body without a setting.
+/// The setting with the most bytes of a request's body, and its default. The host ignores a bad value.
+const BODY_LIMIT: &str = "FUNCTIONS_REQUEST_BODY_SIZE_LIMIT";
 const DEFAULT_BODY_LIMIT: u64 = 104_857_600;
 
 /// The time in which connections have to end when the host stops. Their handlers have ended before.
@@ -107,13 +108,14 @@ impl Host {
         };
         let triggers = start_triggers(&app, invokers, &clients, &options, &stop)?;
         let console = options.console.clone();
+        let body_limit = settings.get(BODY_LIMIT).and_then(|text| text.parse().ok());
         let front = Front {
             app: app.clone(),
             handlers: serving.to_vec(),
             client,
             invoker: first,
             options,
-            body_limit: DEFAULT_BODY_LIMIT,
+            body_limit: body_limit.unwrap_or(DEFAULT_BODY_LIMIT),
             local: settings.local.clone(),
             instance_id: uuid::Uuid::new_v4().simple().to_string(),
             started: Instant::now(),

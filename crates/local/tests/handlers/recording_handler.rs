@@ -90,9 +90,6 @@ fn serve(mut stream: TcpStream, folder: &std::path::Path) -> Result<(), Box<dyn 
             "body_took_s": arrived.elapsed()?.as_secs_f64(),
         });
         record(folder, &delivery)?;
-        if aborted {
-            return Ok(());
-        }
         if answer.delay > 0 {
             stream.set_read_timeout(Some(Duration::from_millis(answer.delay)))?;
             if matches!(stream.peek(&mut [0]), Ok(0)) {
@@ -104,7 +101,7 @@ fn serve(mut stream: TcpStream, folder: &std::path::Path) -> Result<(), Box<dyn 
         if let Some(code) = answer.exit {
             exit(code);
         }
-        if answer.reset {
+        if answer.reset || aborted {
             return Ok(());
         }
         stream.write_all(&text(&answer, line.starts_with("HEAD ")))?;

@@ -13,19 +13,14 @@ use crate::recorder::{Answer, Delivery, Recorder, unchunked};
 use crate::support::{http_function, settings, staged};
 
 #[derive(Deserialize)]
-struct Recorded {
-    cases: Vec<Case>,
-}
-
-#[derive(Deserialize)]
 struct Case {
     name: String,
     request: Request,
     #[serde(default)]
     handler_answers: Map<String, Value>,
-    answer: Expected,
+    answer: Value,
     deliveries: usize,
-    handler_saw: Option<Seen>,
+    handler_saw: Option<Delivery>,
 }
 
 #[derive(Deserialize, Default)]
@@ -37,22 +32,6 @@ struct Request {
     body: Option<String>,
     chunked: bool,
     raw: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Expected {
-    status: Value,
-    headers: Vec<String>,
-    #[serde(default)]
-    body: String,
-}
-
-#[derive(Deserialize)]
-struct Seen {
-    line: String,
-    headers: Vec<String>,
-    #[serde(default)]
-    body: String,
 }
 
 pub(crate) fn functions() -> Vec<(&'static str, Value)> {
@@ -145,14 +124,15 @@ fn differences(case: &Case, names: &Names, answer: &Answer, seen: &[Delivery]) -
             differences.push(format!("{what}: {expected} was recorded, and this is {got}"));
         }
     };
-    match &case.answer.status {
+    match &case.answer["status"] {
         Value::String(line) => differ("status", line.clone(), answer.line.clone()),
         status => differ("status", status.to_string(), answer.status().to_string()),
     }
     let mut headers = answer.headers.clone();
     headers.retain(|line| !line.starts_with("date: "));
-    differ("headers", format!("{:?}", case.answer.headers), format!("{headers:?}"));
-    let body = unchunked(&case.answer.body).unwrap_or_else(|| case.answer.body.clone());
+    differ("headers", case.answer["headers"].to_string(), Value::from(headers).to_string());
+    let body = case.answer["body"].as_str().unwrap_or_default();
+    let body = unchunked(body).unwrap_or_else(|| body.to_owned());
     differ("body", body, answer.body.clone());
     differ("deliveries", case.deliveries.to_string(), seen.len().to_string());
     if let (Some(expected), Some(first)) = (&case.handler_saw, seen.first()) {
@@ -176,7 +156,8 @@ pub(crate) fn known_to_differ(column: &str) -> Vec<String> {
 #[tokio::test]
 async fn every_recorded_request_is_forwarded_and_answered_as_by_the_host() {
     let text = include_str!("../recorded/host-http.json");
-    let Recorded { cases } = serde_json::from_str(text).unwrap();
+    let mut file: Value = serde_json::from_str(text).unwrap();
+    let cases: Vec<Case> = serde_json::from_value(file["cases"].take()).unwrap();
     assert_eq!(cases.len(), 70);
     let keys = Keys::generate();
     let given = keys.clone();
@@ -259,21 +240,12 @@ async fn a_request_without_one_valid_host_is_a_400_and_is_not_delivered() {
         "GET /api/a HTTP/1.1\r\n\r\n".to_owned(),
         "GET /api/a HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n".to_owned(),
         "GET /api/a HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n".to_owned(),
-        of_host("a b"),
-        of_host("a/b"),
-        of_host("a,b"),
-        of_host("user@a"),
-        of_host(":80"),
-        of_host("a:"),
-        of_host("a:8o"),
-        of_host("ü"),
-        of_host("[::1"),
-        of_host("[::g]"),
-        of_host("[::1]80"),
         absolute("b.example"),
         absolute("a.example:81"),
     ];
-    for request in &refused {
+    let hosts =
+        ["a b", "a/b", "a,b", "user@a", ":80", "a:", "a:8o", "ü", "[::1", "[::g]", "[::1]80"];
+    for request in refused.into_iter().chain(hosts.map(of_host)) {
         let answer = recorder.send_raw(request.as_bytes()).await;
         assert_eq!(answer.line, "HTTP/1.1 400 Bad Request", "{request:?}");
         assert!(has(&answer, "connection: close"), "{request:?}: {answer:?}");

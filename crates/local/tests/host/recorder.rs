@@ -51,8 +51,11 @@ impl Recorder {
             folder.write(&format!("{name}/function.json"), json);
         }
         place("recording_handler", &folder);
-        let values: Settings =
-            [("RECORDING_FOLDER", folder.path().to_str().unwrap())].into_iter().collect();
+        let values = [
+            ("RECORDING_FOLDER", folder.path().to_str().unwrap()),
+            ("FUNCTIONS_REQUEST_BODY_SIZE_LIMIT", "16000000"),
+        ];
+        let values: Settings = values.into_iter().collect();
         let app = FunctionApp::load(folder.path(), &values).unwrap();
         // The recordings name hosts and origins as they please.
         let allowed_hosts = vec!["*".to_owned()];
@@ -98,37 +101,12 @@ impl Recorder {
         self.send_raw((head + body).as_bytes()).await
     }
 
-    /// Sends the head of a request, and half of a body of `size` bytes in two chunks.
-    pub(crate) async fn begin(&self, line: &str, size: usize) -> Slow {
-        let mut stream = TcpStream::connect(self.address()).await.unwrap();
-        let half = size / 2;
-        let chunk = format!("{half:x}\r\n{}\r\n", "x".repeat(half));
-        let host = self.address();
-        let head = format!("{line} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n");
-        stream.write_all((head + &chunk).as_bytes()).await.unwrap();
-        Slow { stream, rest: format!("{chunk}0\r\n\r\n") }
-    }
-
     /// Sends these bytes and reads one answer.
     pub(crate) async fn send_raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address()).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         let is_head = bytes.starts_with(b"HEAD ");
         read(&mut stream, is_head).await
-    }
-}
-
-/// A request whose body is sent in two halves.
-pub(crate) struct Slow {
-    stream: TcpStream,
-    rest: String,
-}
-
-impl Slow {
-    /// Sends the second half and reads the answer.
-    pub(crate) async fn end(&mut self) -> Answer {
-        self.stream.write_all(self.rest.as_bytes()).await.unwrap();
-        read(&mut self.stream, false).await
     }
 }
 

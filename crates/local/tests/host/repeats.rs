@@ -8,7 +8,7 @@ use tributary_local::chaos::{Chaos, ChaosKind};
 use tributary_local::host::HostOptions;
 
 use crate::recorder::{Delivery, Recorder};
-use crate::support::{eventually, http_function};
+use crate::support::http_function;
 
 async fn recorder() -> Recorder {
     Recorder::start(&[("Rest", http_function("api/{*path}", &[], "anonymous"))]).await
@@ -60,29 +60,6 @@ async fn a_request_that_ends_the_handler_is_repeated_to_the_next_one_and_the_thi
     assert_eq!((deliveries.len(), ids(&deliveries).len()), (3, 1));
     let failure = recorder.host.failed().await.to_string();
     assert!(failure.contains("three times"), "{failure}");
-    recorder.host.stop().await;
-}
-
-#[tokio::test]
-async fn an_answer_before_the_body_was_read_is_a_500_for_the_caller() {
-    let recorder = recorder().await;
-    recorder.answers(&json!({ "early": true, "status": 404, "body": "{}" }));
-    for size in [2, 158, 100_000, 3_000_000] {
-        // Only a chunked body reaches the handler before its end.
-        let mut slow = recorder.begin("POST /api/things", size).await;
-        let deliveries = eventually("the handler has the head", async || {
-            Some(recorder.deliveries()).filter(|deliveries| !deliveries.is_empty())
-        })
-        .await;
-        let answer = slow.end().await;
-        assert_eq!((answer.status(), answer.body.as_str()), (500, ""), "{size} bytes");
-        assert_eq!(deliveries.len() + recorder.deliveries().len(), 1);
-    }
-    // A small body with a length is on its way with its head, and without a body there is nothing to read.
-    assert_eq!(recorder.send("POST /api/things", "{}").await.status(), 404);
-    assert_eq!(recorder.ask("POST /api/things").await.status(), 404);
-    let large = recorder.send("POST /api/things", &"x".repeat(30_000_000)).await;
-    assert_eq!((large.status(), large.body.as_str()), (500, ""));
     recorder.host.stop().await;
 }
 
