@@ -11,6 +11,9 @@ use clap_complete::Shell;
 use crate::chaos::ChaosSpec;
 use crate::cosmos::Charges;
 
+/// The port of the HTTP functions, as with Core Tools.
+pub(crate) const DEFAULT_PORT: u16 = 7071;
+
 /// Run the function app on this machine: no account, no Docker, no Core Tools.
 ///
 /// Builds the handler, starts a Cosmos DB endpoint in memory, creates the containers of
@@ -55,7 +58,7 @@ pub(crate) enum LocalCommand {
 #[derive(Debug, Args)]
 pub(crate) struct RunningHost {
     /// Port of the app on 127.0.0.1.
-    #[arg(long, value_name = "PORT", default_value_t = 7071)]
+    #[arg(long, value_name = "PORT", default_value_t = DEFAULT_PORT)]
     pub port: u16,
 
     /// Master key, for an app that was started with --enable-auth, which prints it.
@@ -106,9 +109,10 @@ pub(crate) struct TailOptions {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own for the user")]
 pub(crate) struct StartOptions {
-    /// Port of the HTTP functions on 127.0.0.1; 0 picks a free one.
-    #[arg(long, value_name = "PORT", default_value_t = 7071)]
-    pub port: u16,
+    /// Port of the HTTP functions on 127.0.0.1, instead of Host.LocalHttpPort in local.settings.json, and of
+    /// 7071; 0 picks a free one.
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
 
     /// Port of the Cosmos DB endpoint on 127.0.0.1; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value_t = 8081)]

@@ -15,7 +15,7 @@ use cargo_tributary::package::{AppLayout, function_folders};
 pub(super) use start::run;
 
 use super::api_document::ApiDocument;
-use super::cli::StartOptions;
+use super::cli::{DEFAULT_PORT, StartOptions};
 use super::data::DataFolder;
 use super::launcher;
 use super::overview::Overview;
@@ -45,7 +45,7 @@ struct RunningApp {
     console: Console,
     host: Option<Host>,
     /// The port of the first host, which each later one takes.
-    port: u16,
+    port: Option<u16>,
     /// The files that the host has read, and the time of the build of the handler.
     running: Option<(AppFiles, Option<SystemTime>)>,
 }
@@ -171,7 +171,8 @@ impl RunningApp {
         let Self { cli, store, console, .. } = self;
         let AppFiles { app, settings, .. } = files;
         let mut settings = settings.clone();
-        app.warnings().iter().for_each(|warning| console.warn(warning));
+        let warnings = app.warnings().iter().chain(&settings.local.warnings);
+        warnings.for_each(|warning| console.warn(warning));
         warn_of_missing_settings(app, &settings, console);
         if cli.watch {
             let others = env::var_os(LIBRARY_PATH).unwrap_or_default();
@@ -184,7 +185,7 @@ impl RunningApp {
             settings.set_connection(&trigger.lease_connection, &store.connection);
         }
         let options = HostOptions {
-            port: self.port,
+            port: self.port.or(settings.local.port).unwrap_or(DEFAULT_PORT),
             keys: self.keys.clone(),
             allowed_hosts: cli.allowed_hosts.clone(),
             poll_delay: cli.feed_poll_ms.map(Duration::from_millis),
@@ -222,7 +223,7 @@ impl RunningApp {
                 self.stop().await;
                 self.provision().await?;
                 let host = self.start(&files, folder).await?;
-                self.port = host.port();
+                self.port = self.port.map(|_| host.port());
                 let document = host.openapi().await.map(ApiDocument);
                 let (app, url) = (files.app.clone(), host.url().to_owned());
                 let overview = Overview { app, url, document };

@@ -131,11 +131,26 @@ impl Front {
         let accepted = accepted(&request);
         let is_refused = accepted.is_err() && version < Version::HTTP_2;
         let mut response = match accepted {
-            Ok(path) => front.dispatched(request, &path).await,
+            Ok(path) => front.for_pages(request, &path).await,
             Err(status) => refused(request, status),
         };
         if is_refused || version < Version::HTTP_11 {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    /// Answers a request of a page of another site as the CORS middleware of Core Tools does.
+    async fn for_pages(&self, request: Request, path: &str) -> Response {
+        let cors = self.local.cors_headers(request.headers());
+        let asks = request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        if request.method() == Method::OPTIONS && asks && !cors.is_empty() {
+            drain(request.into_body());
+            return (StatusCode::NO_CONTENT, cors).into_response();
+        }
+        let mut response = self.dispatched(request, path).await;
+        for (name, value) in &cors {
+            response.headers_mut().append(name, value.clone());
         }
         response
     }

@@ -24,7 +24,7 @@
 //! # What it does not model
 //!
 //! - Other triggers and bindings, forwarding (`enableForwardingHttpRequest`), `http.routes`,
-//!   extension bundles, CORS, upgraded connections, the rest of `/admin`.
+//!   extension bundles, upgraded connections, the rest of `/admin`.
 //! - Several instances: a host that starts takes over all leases of its app, and leases do not
 //!   expire. Lease items have the form of the real trigger's, and their owner renews them.
 //! - The local time of a host, `WEBSITE_TIME_ZONE`, a timer's status over restarts, the back-off's jitter.

@@ -6,9 +6,11 @@ use std::path::Path;
 use azure_data_cosmos::options::{BinaryEncodingOptions, Region};
 use azure_data_cosmos::{AccountEndpoint, AccountReference, CosmosClient, RoutingStrategy};
 use azure_data_cosmos_driver::models::ConnectionString;
+use http::{HeaderMap, HeaderValue, header};
 use serde_json::Value;
 
 use super::json::{ConfigError, Node, read_json};
+use crate::callers;
 
 /// The prefix of settings that override a value of `host.json`.
 pub(super) const HOST_JSON_PREFIX: &str = "AzureFunctionsJobHost__";
@@ -23,15 +25,51 @@ pub struct Settings {
 /// The `Host` of a `local.settings.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LocalOptions {
+    /// `LocalHttpPort`.
+    pub(crate) port: Option<u16>,
     /// `CORS`: the sites whose pages may call the app.
     pub(crate) cors: Vec<String>,
+    /// Settings that have no effect here.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl LocalOptions {
-    fn read(host: &Node<'_>) -> Result<Self, ConfigError> {
+    fn read(root: &Node<'_>) -> Result<Self, ConfigError> {
+        let mut local = Self::default();
+        local.warn_of_others(root, &["$schema", "IsEncrypted", "Values", "Host"]);
+        let Some(host) = root.object("Host")? else { return Ok(local) };
+        local.warn_of_others(&host, &["LocalHttpPort", "CORS"]);
+        let port = host.integer("LocalHttpPort")?.map(u16::try_from).transpose();
+        local.port = port.map_err(|_| host.error("LocalHttpPort", "must be a port, 0 to 65535"))?;
         let sites = host.string("CORS")?.unwrap_or_default().split(',');
         let sites = sites.map(|site| site.trim().trim_end_matches('/').to_owned());
-        Ok(Self { cors: sites.filter(|site| !site.is_empty()).collect() })
+        local.cors = sites.filter(|site| !site.is_empty()).collect();
+        Ok(local)
+    }
+
+    fn warn_of_others(&mut self, node: &Node<'_>, known: &[&str]) {
+        let others = node.entries().filter(|(field, _)| !known.contains(&field.as_str()));
+        let warning =
+            |(field, _): (&String, _)| node.sentence(field, "has no effect in this stand-in");
+        self.warnings.extend(others.map(warning));
+    }
+
+    /// Returns the headers with which a browser lets the page of a request read the answer, and send what it asks
+    /// to send. None for a page of another site.
+    pub(super) fn cors_headers(&self, request: &HeaderMap) -> HeaderMap {
+        let origin = request.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+        if !origin.is_some_and(|origin| callers::is_listed(&self.cors, origin)) {
+            return HeaderMap::new();
+        }
+        let allowed = [
+            (header::ORIGIN, header::ACCESS_CONTROL_ALLOW_ORIGIN),
+            (header::ACCESS_CONTROL_REQUEST_METHOD, header::ACCESS_CONTROL_ALLOW_METHODS),
+            (header::ACCESS_CONTROL_REQUEST_HEADERS, header::ACCESS_CONTROL_ALLOW_HEADERS),
+        ];
+        let allowed = allowed
+            .into_iter()
+            .filter_map(|(asked, name)| Some((name, request.get(asked)?.clone())));
+        allowed.chain([(header::VARY, HeaderValue::from_static("Origin"))]).collect()
     }
 }
 
@@ -49,10 +87,7 @@ impl Settings {
                 "is true: run `func settings decrypt`, since only Core Tools has the key",
             ));
         }
-        let mut settings = Self::default();
-        if let Some(host) = root.object("Host")? {
-            settings.local = LocalOptions::read(&host)?;
-        }
+        let mut settings = Self { local: LocalOptions::read(&root)?, ..Self::default() };
         if let Some(values) = root.object("Values")? {
             for (name, value) in values.entries() {
                 let Value::String(text) = value else {

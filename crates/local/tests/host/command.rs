@@ -93,6 +93,24 @@ pub(crate) fn is_running(process: &str) -> bool {
 pub(crate) const FREE_PORTS: [&str; 4] = ["--port", "0", "--cosmos-port", "0"];
 
 #[tokio::test]
+async fn the_host_of_local_settings_has_its_effect_and_other_sections_are_warned_of() {
+    let app = app();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let host = json!({ "LocalHttpPort": free.port().to_string(), "CORSCredentials": true });
+    let file = json!({ "Values": {}, "Host": host, "ConnectionStrings": {} });
+    app.write("local.settings.json", file);
+    let mut running = Running::start(&app, &["--cosmos-port", "0"]);
+    assert_eq!(running.ready()["api"], format!("http://{free}/api"));
+    running.complains_of("local.settings.json: ConnectionStrings has no effect");
+    running.complains_of("local.settings.json: Host.CORSCredentials has no effect");
+    running.end_by("-TERM");
+    // The option wins.
+    let mut running = Running::start(&app, &FREE_PORTS);
+    assert_ne!(running.ready()["api"], format!("http://{free}/api"));
+    running.end_by("-TERM");
+}
+
+#[tokio::test]
 async fn stdout_has_exactly_one_line_and_a_signal_leaves_no_process() {
     for signal in ["-INT", "-TERM", "-KILL"] {
         let app = app();

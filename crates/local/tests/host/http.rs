@@ -131,6 +131,25 @@ async fn a_page_of_another_site_and_a_name_of_another_machine_reach_nothing() {
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
     assert!(String::from_utf8_lossy(&answer.body).contains("Host.CORS"));
     assert!(console.lines().iter().any(|line| line.contains("/admin/functions/Nightly → 403")));
+
+    // For the sites in the list the host answers OPTIONS, whatever the function takes.
+    let url = format!("{}/api/change", host.url());
+    let asks = ("access-control-request-method", "PUT");
+    let names = ("access-control-request-headers", "content-type,if-match");
+    let mine = ("origin", "https://mine.example");
+    let may = send(Method::OPTIONS, &url, &[mine, asks, names], "").await;
+    assert_eq!((may.status, may.body.len()), (StatusCode::NO_CONTENT, 0));
+    assert_eq!(may.headers["access-control-allow-methods"], asks.1);
+    assert_eq!(may.headers["access-control-allow-headers"], names.1);
+    for answer in [may, send(Method::GET, &url, &[mine], "").await] {
+        assert_eq!(answer.headers["access-control-allow-origin"], mine.1);
+        assert_eq!(answer.headers["vary"], "Origin");
+    }
+    for (headers, status) in
+        [(&[mine][..], 404), (&[asks], 404), (&[("origin", "null"), asks], 403)]
+    {
+        assert_eq!(send(Method::OPTIONS, &url, headers, "").await.status, status, "{headers:?}");
+    }
     host.stop().await;
 }
 
