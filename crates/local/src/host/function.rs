@@ -191,9 +191,13 @@ impl Function {
                         "is missing: a batch that fails is logged, checkpointed and so lost";
                     warnings.push(root.sentence("retry", fault));
                 }
-                FunctionTrigger::Cosmos(read_cosmos(trigger, settings, warnings)?)
+                let fields = trigger.resolved(settings)?;
+                FunctionTrigger::Cosmos(read_cosmos(&trigger.with(&fields), warnings)?)
             }
-            "timertrigger" => FunctionTrigger::Timer(read_timer(trigger, settings)?),
+            "timertrigger" => {
+                let fields = trigger.resolved(settings)?;
+                FunctionTrigger::Timer(read_timer(&trigger.with(&fields))?)
+            }
             _ => {
                 let known = "httpTrigger, cosmosDBTrigger and timerTrigger";
                 let fault =
@@ -261,7 +265,6 @@ fn read_http(
 
 fn read_cosmos(
     trigger: &Node<'_>,
-    settings: &Settings,
     warnings: &mut Vec<String>,
 ) -> Result<CosmosTrigger, ConfigError> {
     for (field, _) in trigger.entries() {
@@ -269,12 +272,9 @@ fn read_cosmos(
             warnings.push(trigger.sentence(field, "is unknown: the host ignores it in silence"));
         }
     }
-    let required = |field: &str, reason: &str| {
-        resolved(trigger, field, trigger.required(field, reason)?, settings)
-    };
-    let optional = |field: &str, default: &str| match trigger.string(field)? {
-        Some(text) if !text.is_empty() => resolved(trigger, field, text, settings),
-        _ => Ok(default.to_owned()),
+    let required = |field: &str, reason: &str| trigger.required(field, reason).map(str::to_owned);
+    let optional = |field: &str, default: &str| {
+        trigger.string(field).map(|text| text.unwrap_or(default).to_owned())
     };
     let millis = |field: &str, default: u32| {
         positive(trigger, field, default).map(|number| Duration::from_millis(number.into()))
@@ -305,17 +305,6 @@ fn read_cosmos(
     })
 }
 
-fn resolved(
-    node: &Node<'_>,
-    field: &str,
-    text: &str,
-    settings: &Settings,
-) -> Result<String, ConfigError> {
-    settings.resolve(text).map_err(|name| {
-        node.error(field, &format!("names the setting {name}, which does not exist"))
-    })
-}
-
 fn read_start(trigger: &Node<'_>) -> Result<FeedStart, ConfigError> {
     match (trigger.is_true("startFromBeginning")?, trigger.string("startFromTime")?) {
         (true, Some(_)) => {
@@ -331,10 +320,9 @@ fn read_start(trigger: &Node<'_>) -> Result<FeedStart, ConfigError> {
     }
 }
 
-fn read_timer(trigger: &Node<'_>, settings: &Settings) -> Result<TimerTrigger, ConfigError> {
+fn read_timer(trigger: &Node<'_>) -> Result<TimerTrigger, ConfigError> {
     let text = trigger.required("schedule", "it says when the function runs")?;
-    let text = resolved(trigger, "schedule", text, settings)?;
-    let schedule = Schedule::parse(&text).map_err(|fault| trigger.error("schedule", &fault))?;
+    let schedule = Schedule::parse(text).map_err(|fault| trigger.error("schedule", &fault))?;
     Ok(TimerTrigger {
         schedule,
         run_on_startup: trigger.is_true("runOnStartup")?,

@@ -8,6 +8,8 @@ use time::Time;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
+use super::settings::Settings;
+
 /// The faults in the files of an app, one sentence for each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
@@ -38,6 +40,28 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
+    /// Returns the fields with the settings that their texts name, `%Name%`. A text that is only an empty setting
+    /// is a field that is missing.
+    pub(super) fn resolved(&self, settings: &Settings) -> Result<Map<String, Value>, ConfigError> {
+        let mut fields = self.fields.cloned().unwrap_or_default();
+        for (field, value) in &mut fields {
+            let Value::String(text) = value else { continue };
+            let known = settings.resolve(text).map_err(|name| {
+                self.error(field, &format!("names the setting {name}, which does not exist"))
+            })?;
+            *value = if known.is_empty() { Value::Null } else { Value::String(known) };
+        }
+        Ok(fields)
+    }
+
+    /// Returns a node with other fields.
+    pub(super) fn with<'b>(&self, fields: &'b Map<String, Value>) -> Node<'b>
+    where
+        'a: 'b,
+    {
+        Node { file: self.file, path: self.path.clone(), fields: Some(fields) }
+    }
+
     pub(super) fn root(file: &'a str, json: &'a Value) -> Self {
         Self { file, path: String::new(), fields: json.as_object() }
     }
@@ -67,16 +91,22 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Returns a boolean, which may be in quotes, as for the host.
     pub(super) fn boolean(&self, field: &str) -> Result<Option<bool>, ConfigError> {
-        self.typed(field, "true or false", Value::as_bool)
+        let quoted = |text: &str| text.trim().to_ascii_lowercase().parse().ok();
+        let read = |value: &Value| value.as_bool().or_else(|| quoted(value.as_str()?));
+        self.typed(field, "true or false", read)
     }
 
     pub(super) fn is_true(&self, field: &str) -> Result<bool, ConfigError> {
         Ok(self.boolean(field)?.unwrap_or(false))
     }
 
+    /// Returns an integer, which may be in quotes, as for the host.
     pub(super) fn integer(&self, field: &str) -> Result<Option<i64>, ConfigError> {
-        self.typed(field, "an integer", Value::as_i64)
+        let quoted = |text: &str| text.trim().parse().ok();
+        let read = |value: &Value| value.as_i64().or_else(|| quoted(value.as_str()?));
+        self.typed(field, "an integer", read)
     }
 
     pub(super) fn object(&self, field: &str) -> Result<Option<Node<'a>>, ConfigError> {

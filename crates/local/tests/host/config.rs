@@ -38,7 +38,9 @@ cosmos | leaseContainerPrefix | null | bindings[0].leaseContainerPrefix is missi
 cosmos | connection | null | bindings[0].connection is missing: it is the setting that names the account
 cosmos | databaseName | "%Nowhere%" | bindings[0].databaseName names the setting Nowhere, which does not exist
 cosmos | maxItemsPerInvocation | 0 | bindings[0].maxItemsPerInvocation must be a positive integer
-cosmos | maxItemsPerInvocation | "9" | bindings[0].maxItemsPerInvocation must be an integer
+cosmos | maxItemsPerInvocation | "9.5" | bindings[0].maxItemsPerInvocation must be an integer
+cosmos | maxItemsPerInvocation | "%CosmosDatabase%" | bindings[0].maxItemsPerInvocation must be an integer
+cosmos | feedPollDelay | "%Nowhere%" | bindings[0].feedPollDelay names the setting Nowhere, which does not exist
 cosmos | startFromTime | "2026-01-01T00:00:00Z" | bindings[0].startFromTime excludes startFromBeginning: keep one of them
 cosmos | startFromBeginning | "yes" | bindings[0].startFromBeginning must be true or false
 cosmos | changeFeedMode | "AllVersionsAndDeletes" | bindings[0].changeFeedMode must be LatestVersion in this stand-in
@@ -206,6 +208,31 @@ fn settings_fill_in_expressions_and_override_host_json_and_disable_functions() {
 }
 
 #[test]
+fn typed_fields_take_a_setting_and_read_a_number_or_a_boolean_in_quotes() {
+    let mut function = cosmos_function();
+    for (field, value) in [
+        ("startFromBeginning", "%FromBeginning%"),
+        ("startFromTime", "%StartTime%"),
+        ("feedPollDelay", "%Delay%"),
+        ("leaseRenewInterval", "500"),
+        ("/retry/maxRetryCount", "5"),
+    ] {
+        function = changed(function, field, json!(value));
+    }
+    let mut settings = settings();
+    let time = "2026-11-21T09:25:54Z";
+    for (name, value) in [("FromBeginning", "False"), ("StartTime", time), ("Delay", "")] {
+        settings.set(name, value);
+    }
+    let files = [("host.json", host_json()), ("functions/Some/function.json", function)];
+    let app = load_files(&files, &settings).unwrap();
+    let FunctionTrigger::Cosmos(trigger) = &app.functions()[0].trigger else {
+        panic!("no trigger")
+    };
+    assert_eq!(trigger.start, FeedStart::Time(time::macros::datetime!(2026-11-21 09:25:54 UTC)));
+}
+
+#[test]
 fn local_settings_are_strings_and_the_environment_wins() {
     let folder = Folder::new();
     folder.write("ok.json", json!({ "IsEncrypted": false, "Values": { "A": "1", "B": "2" } }));
@@ -218,9 +245,12 @@ fn local_settings_are_strings_and_the_environment_wins() {
 
     folder.write("number.json", json!({ "Values": { "Port": 1 } }));
     folder.write("secret.json", json!({ "IsEncrypted": true, "Values": {} }));
-    for (file, fault) in
-        [("number.json", "Values.Port must be a string"), ("secret.json", "IsEncrypted is true")]
-    {
+    folder.write("port.json", json!({ "Host": { "LocalHttpPort": 70_000 } }));
+    for (file, fault) in [
+        ("number.json", "Values.Port must be a string"),
+        ("secret.json", "IsEncrypted is true"),
+        ("port.json", "Host.LocalHttpPort must be a port"),
+    ] {
         let error = Settings::read(&folder.path().join(file)).unwrap_err().to_string();
         assert!(error.contains(fault), "{error}");
     }

@@ -84,7 +84,7 @@ pub(crate) fn cosmos_function() -> Value {
 }
 
 pub(crate) fn settings() -> Settings {
-    [("CosmosDatabase", "test")].into_iter().collect()
+    [("CosmosDatabase", "test"), ("MaxItems", " 4 ")].into_iter().collect()
 }
 
 /// Reads one function as the host does.
