@@ -52,6 +52,10 @@ const REMOVAL_PENDING: DomainProblem = DomainProblem {
     detail: "The removal of the deleted post with this id has not finished. Retry after the seconds in `Retry-After`.",
 };
 
+const TOO_MANY_AUTHORS: ApiError = ApiError::Conflict(
+    "Posts with this id had too many authors in the last 30 days. Choose another id.",
+);
+
 from_form!(PostText {
     user_id: text("userId", UserId::parse),
     title: text("title", Title::parse),
@@ -102,7 +106,8 @@ impl PutPost {
         if !remove_some(blog, &tombstone.item).await? {
             return Err(ApiError::Domain(&REMOVAL_PENDING));
         }
-        let post = post.replacing(&tombstone.item).remembering(&self.command.id);
+        let post = post.replacing(&tombstone.item).ok_or(TOO_MANY_AUTHORS)?;
+        let post = post.remembering(&self.command.id);
         create(blog, post, Some(&tombstone.etag)).await
     }
 

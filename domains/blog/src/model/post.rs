@@ -110,17 +110,18 @@ impl Post {
     }
 
     /// Returns the post in the version after the tombstone that it replaces. Copies of the deleted post
-    /// are older. Its creation date is older, too, even if the clock of its instance was ahead.
-    pub fn replacing(mut self, deleted: &DeletedPost) -> Self {
+    /// are older. Its creation date is older, too, even if the clock of its instance was ahead. `None`: the id
+    /// had too many authors.
+    pub fn replacing(mut self, deleted: &DeletedPost) -> Option<Self> {
         self.version = deleted.version + 1;
         self.recent = deleted.recent.clone();
         let before = deleted.user_id.as_str();
         let now = self.public.user_id.as_str();
-        self.former_authors = deleted.former_authors.followed_by(before, deleted.version, now);
+        self.former_authors = deleted.former_authors.followed_by(before, deleted.version, now)?;
         if let Some(earlier) = deleted.post_creation_date {
             self.public.creation_date = self.public.creation_date.max(earlier.next());
         }
-        self
+        Some(self)
     }
 
     pub fn has_text(&self, text: &PostText) -> bool {
@@ -164,7 +165,8 @@ impl Post {
     }
 
     fn next(&self) -> Self {
-        Self { version: self.version + 1, ..self.clone() }
+        let former_authors = self.former_authors.unexpired();
+        Self { version: self.version + 1, former_authors, ..self.clone() }
     }
 }
 

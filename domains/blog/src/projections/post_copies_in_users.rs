@@ -57,7 +57,7 @@ impl Copies for PostCopies {
             PostsItem::Post(post) => UsersItem::Post(PostCopy::for_users(post)),
             _ => tombstone(author.clone(), version),
         };
-        let former = former.iter().filter_map(|FormerOwner { id, version }| {
+        let former = former.iter().filter_map(|FormerOwner { id, version, .. }| {
             let item = tombstone(UserId::parse(id.clone()).ok()?, *version);
             Some(copy(id, *version, item))
         });

@@ -102,6 +102,51 @@ async fn another_users_post_is_a_conflict_whether_that_user_exists_or_not() {
 }
 
 #[tokio::test]
+async fn an_id_has_few_authors_in_thirty_days_and_costs_each_later_change_few_requests() {
+    let world = given::blog().await;
+    let copied_for_a_like = async |user: &str| {
+        given::like(&world, "p1", user).await.expect(201);
+        let ((), requests) = world.requests_of(world.settle()).await;
+        requests.iter().filter(|request| request.container == "users").count()
+    };
+    world.settle().await;
+    let n_before = copied_for_a_like("bob").await;
+    let mut author = "ann".to_owned();
+    let mut n_refused = 0;
+    for n in 0..60 {
+        let next = format!("u{n}");
+        given::user(&world, &next, &format!("Name {n}")).await.expect(201);
+        world.delete("/api/posts/p1").await;
+        let created = given::post(&world, "p1", &next).await;
+        if created.status == 201 {
+            author = next;
+        } else {
+            let detail = problem(&created, 409)["detail"].to_string();
+            assert!(detail.contains("too many authors"), "{detail}");
+            n_refused += 1;
+        }
+    }
+    assert_eq!((n_refused, author.as_str()), (56, "u3"));
+    given::post(&world, "p1", "ann").await.expect(201);
+    world.settle().await;
+    assert_eq!(copied_for_a_like("bob").await, n_before + 4);
+
+    // After thirty days the former authors are forgotten, and others may come.
+    let mut post = world.item("posts", "p1").await;
+    for former in post["formerAuthors"].as_array_mut().unwrap() {
+        former["until"] = json!(0);
+    }
+    world.write_item("posts", &post).await;
+    given::like(&world, "p1", "u1").await.expect(201);
+    world.settle().await;
+    assert_eq!(copied_for_a_like("u2").await, n_before);
+    world.delete("/api/posts/p1").await.expect(204);
+    given::post(&world, "p1", "u9").await.expect(201);
+    world.settle().await;
+    assert!(world.list("/api/users/ann/posts").await.is_empty());
+}
+
+#[tokio::test]
 async fn the_largest_post_can_still_be_edited_and_liked() {
     let world = given::blog().await;
     let body = json!({"userId": "ann", "title": "T", "content": "x".repeat(512 * 1024)});

@@ -80,7 +80,7 @@ impl Sources for Posts {
         let post = match self.0.get(&source) {
             Some(PostsItem::Post(post)) => post.with_counts(post.public.comment_count + 1, 0),
             Some(PostsItem::DeletedPost(tombstone)) => {
-                Post::new(id, &text, &author).replacing(tombstone)
+                Post::new(id, &text, &author).replacing(tombstone).unwrap()
             }
             _ => Post::new(id, &text, &author),
         };
@@ -154,7 +154,7 @@ impl Targets for Written {
                 let post = Post::new(id, &text(user.user_id), &author);
                 let tombstone = tombstone.map(|it| serde_json::from_value(it.clone()).unwrap());
                 PostsItem::Post(match tombstone {
-                    Some(PostsItem::DeletedPost(tombstone)) => post.replacing(&tombstone),
+                    Some(PostsItem::DeletedPost(tombstone)) => post.replacing(&tombstone).unwrap(),
                     _ => post,
                 })
             }

@@ -177,17 +177,21 @@ impl Person {
 }
 
 impl Room {
-    /// Returns a new room, in the place of a deleted one if there was one.
+    /// Returns a new room, in the place of a deleted one if there was one; `None` if that had too many owners.
     pub fn new(
         room_id: RoomId,
         title: &Text,
         person: &Person,
         before: Option<&DeletedRoom>,
         command: &CommandId,
-    ) -> Self {
+    ) -> Option<Self> {
         let now = Timestamp::now();
         let owner = person.person_id.as_str();
-        Self {
+        let former = match before {
+            Some(it) => it.former.followed_by(it.person_id.as_str(), it.version, owner)?,
+            None => FormerOwners::default(),
+        };
+        Some(Self {
             public: PublicRoom {
                 id: room_id.to_string(),
                 room_id,
@@ -201,10 +205,8 @@ impl Room {
             version: before.map_or(0, |before| before.version) + 1,
             created_by: command.clone(),
             recent: before.map_or_else(RecentCommands::default, |before| before.recent.clone()),
-            former: before.map_or_else(FormerOwners::default, |before| {
-                before.former.followed_by(before.person_id.as_str(), before.version, owner)
-            }),
-        }
+            former,
+        })
     }
 
     pub fn edited(&self, title: &Text, command: &CommandId) -> Self {
@@ -241,7 +243,7 @@ impl Room {
     }
 
     fn next(&self) -> Self {
-        Self { version: self.version + 1, ..self.clone() }
+        Self { version: self.version + 1, former: self.former.unexpired(), ..self.clone() }
     }
 
     /// Returns the copy of the room under this id.

@@ -87,7 +87,7 @@ impl Copies for RoomCopies {
             None => tombstone(person, deleted.version),
         };
         let former = deleted.former.iter();
-        let former = former.filter_map(|FormerOwner { id, version }| tombstone(id, *version));
+        let former = former.filter_map(|FormerOwner { id, version, .. }| tombstone(id, *version));
         own.into_iter().chain(former).collect()
     }
 

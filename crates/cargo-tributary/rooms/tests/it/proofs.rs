@@ -31,7 +31,7 @@ fn person(number: u8, before: Option<&Person>) -> Person {
 }
 
 fn new_room(id: RoomId, owner: &Person, before: Option<&DeletedRoom>) -> Room {
-    Room::new(id, &text("T"), owner, before, &CommandId::fresh())
+    Room::new(id, &text("T"), owner, before, &CommandId::fresh()).unwrap()
 }
 
 fn edited(room: &Room) -> Room {

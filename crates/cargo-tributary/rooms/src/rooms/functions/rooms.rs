@@ -62,6 +62,9 @@ pub(super) async fn put_room(
                 let (before, etag) = before.map(|before| (before.item, before.etag)).unzip();
                 let room =
                     Room::new(id.clone(), &text.title, &person, before.as_ref(), &command.id);
+                let room = room.ok_or(ApiError::Conflict(
+                    "Rooms with this id had too many owners in the last 30 days. Choose another id.",
+                ))?;
                 (room, etag, true)
             }
         };
