@@ -326,7 +326,7 @@ async fn maintain(rebuilds: Rebuilds) -> Result<(), StoreError> {
     let states = projections.states().all().await?;
     // A lag that cannot be measured keeps no rebuild from going on.
     let measured = measure_lag(projections, &states).await;
-    rebuilds.continue_all(states.into_values().filter_map(Result::ok)).await;
+    rebuilds.continue_all(states.into_values()).await;
     measured
 }
 

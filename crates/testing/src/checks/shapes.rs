@@ -194,8 +194,10 @@ async fn operators_read<A: AppUnderTest>(world: &World<A>) {
     }
     let projections = world.get("/api/projections").await.expect(200).json();
     for projection in projections["items"].as_array().unwrap() {
-        assert_ne!(projection["status"], "unreadable", "{projection}");
         let name = projection["name"].as_str().unwrap();
+        let stored = world.item("projections", name).await;
+        assert_eq!(projection["pause"]["since"], stored["pause"]["since"], "{projection}");
+        assert_eq!(projection["rebuild"].is_null(), stored["rebuild"].is_null(), "{projection}");
         world.post(&format!("/api/projections/{name}/resume"), json!({})).await.expect(200);
     }
 }

@@ -96,7 +96,6 @@ fn lag(lag: &LagSummary) -> String {
 fn colour(view: &ProjectionView) -> &'static str {
     match view.status {
         _ if view.lag.is_some_and(|lag| lag.stopped_leases > 0) => RED,
-        ProjectionStatus::Unreadable => RED,
         ProjectionStatus::Paused | ProjectionStatus::Rebuilding => YELLOW,
         ProjectionStatus::Running => "",
     }

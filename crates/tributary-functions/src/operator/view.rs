@@ -156,22 +156,12 @@ impl ProjectionView {
         let status = state.status();
         let rebuild = state.rebuild.as_ref().map(RebuildView::new);
         Self {
+            name,
+            container: projection.container_id(),
             status,
             eager: projections.is_eager(name),
             pause: state.pause,
             rebuild,
-            ..Self::unreadable(projection)
-        }
-    }
-
-    pub(crate) fn unreadable(projection: &dyn AnyProjection) -> Self {
-        Self {
-            name: projection.function(),
-            container: projection.container_id(),
-            status: ProjectionStatus::Unreadable,
-            eager: false,
-            pause: None,
-            rebuild: None,
             lag: None,
             leases: None,
         }
@@ -224,13 +214,9 @@ impl ProjectionList {
         };
         let mut lags = measured(lags.await).into_iter().flatten();
         let view = |projection: &dyn AnyProjection| {
-            let state = states.remove(projection.function());
-            let state =
-                state.unwrap_or_else(|| Ok(ProjectionState::running(projection.function())));
-            let view = match state {
-                Ok(state) => ProjectionView::new(projections, projection, state),
-                Err(_) => ProjectionView::unreadable(projection),
-            };
+            let name = projection.function();
+            let state = states.remove(name).unwrap_or_else(|| ProjectionState::running(name));
+            let view = ProjectionView::new(projections, projection, state);
             view.with_lag(projections, lags.next().as_ref())
         };
         Ok(Self { items: projections.all().map(view).collect() })
@@ -259,7 +245,7 @@ pub(super) async fn read(
 impl ProjectionView {
     pub(super) fn with_lag(self, projections: &Projections, lag: Option<&ProjectionLag>) -> Self {
         let terms = projections.lease_terms(self.name);
-        let is_paused = self.status.refuses_batches();
+        let is_paused = self.pause.is_some();
         let summary = |lag: &ProjectionLag| lag.summary(terms, is_paused, Timestamp::now());
         Self { lag: lag.map(summary), ..self }
     }
@@ -270,7 +256,7 @@ impl ProjectionView {
         lag: Option<&ProjectionLag>,
     ) -> Self {
         let terms = projections.lease_terms(self.name);
-        let is_paused = self.status.refuses_batches();
+        let is_paused = self.pause.is_some();
         let view = |measured| LeaseView::new(measured, terms, is_paused);
         let leases = lag.map(|lag| lag.leases.iter().take(MAX_MEASURED_LEASES).map(view).collect());
         Self { leases, ..self.with_lag(projections, lag) }

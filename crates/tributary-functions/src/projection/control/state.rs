@@ -1,10 +1,15 @@
 //! The state of a projection, and its changes: pure functions.
+//!
+//! Each field is read by itself, since another version of the app may have written it in another form. A pause
+//! that cannot be read is a pause. A rebuild that cannot be read is none here, and stays for the version that
+//! can: a write of the state keeps it.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use super::Rebuild;
-use crate::{cosmos::RowResult, values::Timestamp};
+use crate::values::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -12,13 +17,24 @@ pub(crate) struct ProjectionState {
     /// The function's name; the partition key, too.
     pub id: String,
     /// The pause; none while the projection runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read_pause", skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read", skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
     /// The last rebuild, under way or ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read", skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<Rebuild>,
+}
+
+/// Reads a field; `None` if it cannot be read.
+fn read<'a, T: DeserializeOwned, D: Deserializer<'a>>(field: D) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(field)?).ok())
+}
+
+fn read_pause<'a, D: Deserializer<'a>>(field: D) -> Result<Option<Pause>, D::Error> {
+    let reason = "This version cannot read the pause. Deploy the one that wrote it, or resume.";
+    let pause = Pause { since: Timestamp::EPOCH, by: None, reason: Some(reason.into()) };
+    Ok(serde_json::from_value(Value::deserialize(field)?).unwrap_or(Some(pause)))
 }
 
 /// A pause of a projection.
@@ -74,25 +90,6 @@ pub(crate) enum ProjectionStatus {
     Paused,
     /// It applies each batch, and its sources again.
     Rebuilding,
-    /// Its state cannot be read, so it refuses each batch: delete its item in the container `projections`.
-    Unreadable,
-}
-
-impl ProjectionStatus {
-    /// Returns true if the changes of the projection wait since its state says so.
-    pub(crate) fn refuses_batches(self) -> bool {
-        matches!(self, Self::Paused | Self::Unreadable)
-    }
-}
-
-impl From<Option<&RowResult<ProjectionState>>> for ProjectionStatus {
-    fn from(row: Option<&RowResult<ProjectionState>>) -> Self {
-        match row {
-            None => Self::Running,
-            Some(Ok(state)) => state.status(),
-            Some(Err(_)) => Self::Unreadable,
-        }
-    }
 }
 
 impl ProjectionState {

@@ -6,10 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ProjectionState;
 use crate::{
-    cosmos::{
-        Container, Cosmos, ETag, JsonText, Query, Reads, Reason, RowResult, Scope, StoreError,
-        Stored,
-    },
+    cosmos::{Container, Cosmos, ETag, Query, Reads, Reason, Scope, StoreError, Stored},
     projection::leases::Lease,
     values::Timestamp,
 };
@@ -46,19 +43,13 @@ impl ProjectionStates {
     }
 
     /// Reads the states of all projections that have one, by the functions' names: a query in all partitions
-    /// of a container with some tens of items. An unreadable state is there as its text.
-    pub(crate) async fn all(
-        &self,
-    ) -> Result<HashMap<String, RowResult<ProjectionState>>, StoreError> {
+    /// of a container with some tens of items.
+    pub(crate) async fn all(&self) -> Result<HashMap<String, ProjectionState>, StoreError> {
         let query = Query::from("SELECT * FROM c WHERE c.id != @positions")
             .with_parameter("@positions", WaitingPositions::ID)?;
-        let rows = self.0.query_rows(query, Scope::Container, MAX_STATES).await;
-        let rows: Vec<RowResult<ProjectionState>> = none_without_container(rows)?;
-        let with_name = |row: RowResult<ProjectionState>| {
-            let name = row.as_ref().map_or_else(JsonText::id, |state| Some(state.id.clone()))?;
-            Some((name, row))
-        };
-        Ok(rows.into_iter().filter_map(with_name).collect())
+        let states = self.0.query(query, Scope::Container, MAX_STATES).await;
+        let states: Vec<ProjectionState> = none_without_container(states)?;
+        Ok(states.into_iter().map(|state| (state.id.clone(), state)).collect())
     }
 
     /// Reads the positions of leases at which changes wait, and their ETag: one point read.

@@ -16,7 +16,7 @@ use crate::{
     cosmos::{Container, Reason, RowResult, StoreError, parts_of},
     projection::{
         AnyProjection, Projections,
-        control::{ProjectionState, ProjectionStatus, WaitingPositions},
+        control::{ProjectionState, WaitingPositions},
         leases::{EpkRange, Lease},
     },
     telemetry,
@@ -138,7 +138,7 @@ async fn measure_lease(
 /// next run.
 pub(crate) async fn measure_lag(
     projections: &Projections,
-    states: &HashMap<String, RowResult<ProjectionState>>,
+    states: &HashMap<String, ProjectionState>,
 ) -> Result<(), StoreError> {
     let (waiting, etag) = projections.states().waiting_positions().await?;
     let lags = projections.lags(&waiting).await?;
@@ -156,7 +156,7 @@ pub(crate) async fn measure_lag(
     }
     for (projection, lag) in projections.all().zip(&lags) {
         let function = projection.function();
-        let is_paused = ProjectionStatus::from(states.get(function)).refuses_batches();
+        let is_paused = states.get(function).is_some_and(|state| state.pause.is_some());
         report(projections, function, lag, is_paused, now);
     }
     Ok(())
