@@ -239,6 +239,7 @@ async fn rebuild(
             Err(format!("{function} is paused. The rebuild goes on after it is resumed"))
         }
         Err(RebuildStop::NoRebuild) => Err(format!("the rebuild of {function} was cancelled")),
+        Err(error @ RebuildStop::Failed(_)) => Err(error.to_string()),
         Err(error) => Err(format!(
             "{error}. The rebuild keeps its position: run the command again, or wait for the timer of \
              the app"

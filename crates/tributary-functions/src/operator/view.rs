@@ -95,6 +95,8 @@ pub(crate) enum RebuildStepName {
     Done,
     /// An operator has cancelled it.
     Cancelled,
+    /// A step began again three times, since the store refused its position.
+    Failed,
 }
 
 impl RebuildView {
@@ -104,6 +106,7 @@ impl RebuildView {
             RebuildStep::Audit { .. } => (RebuildStepName::Audit, None),
             RebuildStep::Done { ended_at } => (RebuildStepName::Done, Some(ended_at)),
             RebuildStep::Cancelled { ended_at } => (RebuildStepName::Cancelled, Some(ended_at)),
+            RebuildStep::Failed { ended_at } => (RebuildStepName::Failed, Some(ended_at)),
         };
         let is_reading = step == RebuildStepName::Sources;
         let time_left = rebuild.progress.time_to_read().filter(|_| is_reading);
@@ -122,7 +125,15 @@ impl RebuildView {
 
     pub(super) fn in_words(&self) -> String {
         let RebuildProgress {
-            items, read, applied, dead_letters, audited, findings, repaired, ..
+            items,
+            read,
+            applied,
+            dead_letters,
+            restarts,
+            audited,
+            findings,
+            repaired,
+            ..
         } = self.progress;
         match self.step {
             RebuildStepName::Sources => {
@@ -142,6 +153,9 @@ impl RebuildView {
                 )
             }
             RebuildStepName::Cancelled => format!("cancelled after {read} items"),
+            RebuildStepName::Failed => {
+                format!("failed after {read} items: a step began again {restarts} times")
+            }
         }
     }
 }

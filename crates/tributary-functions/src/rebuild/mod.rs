@@ -32,7 +32,7 @@
 //! - *A lost answer* of the state's write: the next attempt finds the state that it would write.
 //! - *A split* of a partition: the SDK's position names ranges of keys, and goes on in the parts.
 //! - *A position that the store refuses*, such as that of an older SDK: the step begins again. By (a) that
-//!   costs request units and nothing else.
+//!   costs request units and nothing else. After three times the rebuild has failed.
 //! - *A pause*: the worker stops at its next write of the state. After the resume the rebuild goes on.
 //! - *A cancelled rebuild* leaves what was applied, which is right by (a).
 //! - *Readers* find every copy all the time: no step removes a copy that has a source.
@@ -85,12 +85,14 @@ impl Rebuilds {
     /// Works for three minutes on the rebuilds in these states that have no worker. One that fails keeps its
     /// position, and no other waits for it.
     pub(crate) async fn continue_all(&self, states: impl IntoIterator<Item = ProjectionState>) {
+        use RebuildStop::{Batch, Failed, Store};
+
         let deadline = Instant::now() + TIMER_RUN;
         for state in states.into_iter().filter(|state| state.rebuild_under_way().is_some()) {
             let worker = fresh_id();
             let mut report = |_: &Rebuild| ();
             let run = self.run(&state.id, &worker, Some(deadline), &mut report);
-            if let Err(error @ (RebuildStop::Store(_) | RebuildStop::Batch(_))) = run.await {
+            if let Err(error @ (Store(_) | Batch(_) | Failed(_))) = run.await {
                 tracing::error!(projection = state.id, %error, "A rebuild could not go on");
             }
         }

@@ -26,6 +26,10 @@ const PAGE_SOURCES: u32 = 100;
 const PAGE_COUNTED: u32 = 1_000;
 const MAX_COUNTED: u64 = 1_000_000;
 
+/// The most times that a rebuild begins a step again. A position may be that of an older SDK, once or twice; a
+/// store that refuses every position would keep the rebuild from its end.
+const MAX_RESTARTS: u32 = 3;
+
 /// The time of a slice of the audit, after which its position is stored.
 const AUDIT_SLICE: Duration = Duration::from_mins(1);
 
@@ -40,6 +44,12 @@ pub(crate) enum RebuildStop {
     NoRebuild,
     #[error("another process works on the rebuild")]
     OtherWorker,
+    #[error(
+        "the rebuild has failed: a step began again {MAX_RESTARTS} times, and the store refuses its position \
+         ({}). Correct the cause, then ask for the rebuild again",
+        .0.reason
+    )]
+    Failed(StoreError),
     #[error("the store refused a request: {}", .0.reason)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -143,7 +153,9 @@ impl Run<'_> {
                 RebuildStep::Sources { position } => self.apply_sources(position, report).await?,
                 RebuildStep::Audit { position } => self.audit(position).await?,
                 RebuildStep::Done { .. } => break,
-                RebuildStep::Cancelled { .. } => return Err(RebuildStop::NoRebuild),
+                RebuildStep::Cancelled { .. } | RebuildStep::Failed { .. } => {
+                    return Err(RebuildStop::NoRebuild);
+                }
             }
         }
         let RebuildProgress { read, applied, dead_letters, findings, repaired, .. } =
@@ -179,7 +191,7 @@ impl Run<'_> {
         let pages = sources.pages_behind(query, Scope::Container, PAGE_SOURCES, position);
         let mut pages = match pages.await {
             Err(error) if resumes && !error.is_transient() => {
-                return self.begin_again(&error).await;
+                return self.begin_again(error).await;
             }
             pages => pin!(pages?),
         };
@@ -189,7 +201,7 @@ impl Run<'_> {
             let (next, meter) = pacer.charge(metered(pages.try_next())).await;
             let next = match next {
                 Err(error) if resumes && !error.is_transient() => {
-                    return self.begin_again(&error).await;
+                    return self.begin_again(error).await;
                 }
                 next => next?,
             };
@@ -248,7 +260,7 @@ impl Run<'_> {
         let audited = audit.run_slice_into_log(self.rebuilds.audit_options, slice);
         let (summary, next) = match self.holding(audited).await? {
             Err(error) if resumes && !error.is_transient() => {
-                return self.begin_again(&error).await;
+                return self.begin_again(error).await;
             }
             audited => audited?,
         };
@@ -264,10 +276,15 @@ impl Run<'_> {
         self.advance(step, progress).await
     }
 
-    async fn begin_again(&mut self, error: &StoreError) -> Result<(), RebuildStop> {
+    async fn begin_again(&mut self, error: StoreError) -> Result<(), RebuildStop> {
         let projection = self.projection.function();
-        tracing::warn!(projection, %error, "A step of a rebuild begins again");
         let mut progress = self.rebuild.progress;
+        if progress.restarts == MAX_RESTARTS {
+            self.advance(RebuildStep::Failed { ended_at: Timestamp::now() }, progress).await?;
+            return Err(RebuildStop::Failed(error));
+        }
+        tracing::warn!(projection, %error, "A step of a rebuild begins again");
+        progress.restarts += 1;
         let step = if matches!(self.rebuild.step, RebuildStep::Audit { .. }) {
             RebuildStep::Audit { position: None }
         } else {

@@ -218,6 +218,36 @@ async fn a_position_that_the_store_refuses_begins_the_sources_again() {
     assert_eq!(status(&world).await["rebuild"]["progress"]["read"], ROOMS);
 }
 
+/// Each run reads some sources, and the next one cannot go on behind them.
+#[tokio::test]
+async fn a_rebuild_whose_positions_are_all_refused_fails_and_can_be_asked_for_again() {
+    let world = world_without_copies().await;
+    rebuild(&world, json!({})).await.expect(200);
+    let refuse_position = async || {
+        let mut state = world.item("projections", "RoomCopies").await;
+        state["rebuild"]["step"]["position"] = json!("of another version");
+        state["rebuild"]["worker"] = Value::Null;
+        world.write_item("projections", &state).await;
+    };
+    for _ in 0..3 {
+        refuse_position().await;
+        let worker = world.second_instance().await;
+        drop(held((&world, Create, "people"), worker.tick(MAINTENANCE)).await);
+    }
+    refuse_position().await;
+    world.tick(MAINTENANCE).await.unwrap();
+    let failed = status(&world).await;
+    assert_eq!([&failed["status"], &failed["rebuild"]["step"]], ["running", "failed"]);
+    assert_eq!(failed["rebuild"]["progress"]["restarts"], 3);
+    assert!(copies(&world).await < ROOMS);
+    world.tick(MAINTENANCE).await.unwrap();
+    assert_eq!(status(&world).await, failed, "nothing is left to do");
+
+    rebuild(&world, json!({})).await.expect(200);
+    world.tick(MAINTENANCE).await.unwrap();
+    assert_eq!(copies(&world).await, ROOMS);
+}
+
 #[tokio::test]
 async fn lost_answers_and_bad_sources_end_in_the_same_copies() {
     let world = world_without_copies().await;

@@ -52,6 +52,10 @@ pub(crate) enum RebuildStep {
     Cancelled {
         ended_at: Timestamp,
     },
+    /// The store has refused the stored position of a step too often.
+    Failed {
+        ended_at: Timestamp,
+    },
 }
 
 /// The work of a rebuild so far.
@@ -68,6 +72,8 @@ pub(crate) struct RebuildProgress {
     pub applied: u64,
     /// The changes that were stored as dead letters.
     pub dead_letters: u64,
+    /// The times that a step began again, since the store had refused its position.
+    pub restarts: u32,
     /// The items that the audit has read.
     pub audited: u64,
     /// The divergences that the audit has found.
