@@ -4,16 +4,16 @@ use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
     cosmos::{Attempt, ETag, Reads, Reason, StoreError, Stored, retry},
     engines::{
-        command::{self, PutStep, WrittenItem},
-        idempotency::RemembersCommands,
+        command::{self, ItemSlot, PutStep, WrittenItem},
+        idempotency::{IdempotencyKey, RemembersCommands},
     },
     http::{
-        Actor, ApiError, DomainProblem, ItemCommand, ItemResponse, JsonBody, Params, from_form,
+        Actor, ApiError, DomainProblem, ItemCommand, ItemResponse, JsonBody, KEY_USED, Params,
+        from_form, new_id,
     },
     projection::removal::remove_some,
     values::Timestamp,
 };
-use uuid::Uuid;
 
 use crate::{
     Blog,
@@ -21,26 +21,36 @@ use crate::{
 };
 
 /// Creates a post under an id of the server: one store request, one for the copy of its author, and one more
-/// if the name of the author is not remembered.
+/// if the name of the author is not remembered. The id of a request with a key is made from the key and the
+/// author.
 pub async fn create_post(
     State(blog): State<Blog>,
     actor: Actor,
+    key: Option<IdempotencyKey>,
     JsonBody(text): JsonBody<PostText>,
 ) -> Result<ItemResponse<PublicPost>, ApiError> {
     actor.must_be(text.user_id.as_str())?;
-    let id = PostId::parse(Uuid::now_v7().to_string())
-        .map_err(|error| ApiError::invalid("id", error.to_string()))?;
+    let id = new_id(key.as_ref(), &format!("post {}", text.user_id))?;
     let author = blog.confirmed_author(&text.user_id).await?;
-    let post = Post::new(id, &text, &author);
+    let mut post = Post::new(id, &text, &author);
+    post.request = key.map(|_| text.digest());
     let written = retry(async |_| match create(&blog, post.clone(), None).await {
-        // A fresh id is unique. So this item is this command's own write, whose response was lost.
+        // Without a key the id is unique. So this item is this command's own write, whose response was lost.
         Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
-            let stored = blog.reading(Reads::Latest).post_slot(&post.public.post_id).await?;
-            stored.live().map(WrittenItem::created).ok_or(ApiError::Store(error))
+            let slot = blog.reading(Reads::Latest).post_slot(&post.public.post_id).await?;
+            if matches!(slot, ItemSlot::Deleted(_)) {
+                return Err(ApiError::Conflict(
+                    "The post of this Idempotency-Key was deleted. Use another key to create a new one.",
+                ));
+            }
+            slot.live().map(WrittenItem::created).ok_or(ApiError::Store(error))
         }
         result => result,
     });
     let written = written.await?;
+    if written.stored.item.request != post.request {
+        return Err(KEY_USED);
+    }
     Ok(written.answer(&written.stored.item.public, location))
 }
 

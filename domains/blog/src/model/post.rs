@@ -7,7 +7,7 @@ use tributary_functions::{
         idempotency::RecentCommands,
         tombstone::{self, FormerOwners},
     },
-    values::{self, Timestamp, id_rule, length_rule, may_be_rewritten_by_host},
+    values::{self, CommandId, Timestamp, id_rule, length_rule, may_be_rewritten_by_host},
 };
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -42,6 +42,9 @@ pub struct Post {
     pub username_version: u64,
     #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
     pub recent: RecentCommands,
+    /// The [`PostText::digest`] of the request that made the post, if it had an `Idempotency-Key`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<CommandId>,
     /// The authors of earlier posts with this id.
     #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
     pub former_authors: FormerOwners,
@@ -83,6 +86,13 @@ pub struct PostText {
     pub content: PostContent,
 }
 
+impl PostText {
+    /// Returns the identity of the text: requests with one key and another text are told apart by it.
+    pub fn digest(&self) -> CommandId {
+        CommandId::from_text(&format!("{}\n{}", self.title, self.content))
+    }
+}
+
 impl Post {
     pub fn new(post_id: PostId, text: &PostText, author: &Author) -> Self {
         Self {
@@ -100,6 +110,7 @@ impl Post {
             version: 1,
             username_version: author.version,
             recent: RecentCommands::default(),
+            request: None,
             former_authors: FormerOwners::default(),
         }
     }

@@ -9,6 +9,7 @@ use super::given;
 use crate::{
     at_once::{each_put_is_answered_with_its_own, one_delete_succeeds, one_put_creates},
     expect::{bad_fields, charged, created, is_timestamp, is_uuid_v7, problem},
+    world::{Answer, World},
 };
 
 #[tokio::test]
@@ -144,6 +145,42 @@ async fn an_id_has_few_authors_in_thirty_days_and_costs_each_later_change_few_re
     given::post(&world, "p1", "u9").await.expect(201);
     world.settle().await;
     assert!(world.list("/api/users/ann/posts").await.is_empty());
+}
+
+async fn post_once(world: &World, key: &str, user_id: &str, title: &str) -> Answer {
+    let body = json!({"userId": user_id, "title": title, "content": "A content"});
+    world.call("POST", "/api/posts", &[("idempotency-key", key)], Some(body)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_key_makes_one_post_of_its_author() {
+    let world = given::blog().await;
+    let instances = [world.clone(), world.second_instance().await];
+    let send = |n: usize| post_once(&instances[n % 2], "key", "ann", "T");
+    let mut ids: Vec<String> = Vec::new();
+    for answer in join_all((0..6).map(send)).await {
+        ids.push(answer.expect(201).header("location").to_owned());
+    }
+    ids.dedup();
+    let [path] = ids.as_slice() else { panic!("{ids:?}") };
+    problem(&post_once(&world, "key", "ann", "Another").await, 409);
+    let bobs = post_once(&world, "key", "bob", "T").await.expect(201);
+    assert_ne!(bobs.header("location"), path);
+    let other = post_once(&world, "other key", "ann", "T").await.expect(201);
+    assert_ne!(other.header("location"), path);
+
+    // The same request finds the post as it is by now.
+    let edited = json!({"userId": "ann", "title": "Edited", "content": "A content"});
+    world.put(path, edited).await.expect(200);
+    let again = post_once(&world, "key", "ann", "T").await.expect(201);
+    assert_eq!(
+        (again.header("location"), &again.json()["title"]),
+        (path.as_str(), &json!("Edited"))
+    );
+    problem(&post_once(&world, "key", "ann", "Edited").await, 409);
+    world.delete(path).await.expect(204);
+    let deleted = problem(&post_once(&world, "key", "ann", "T").await, 409);
+    assert!(deleted["detail"].as_str().unwrap().contains("was deleted"), "{deleted}");
 }
 
 #[tokio::test]
