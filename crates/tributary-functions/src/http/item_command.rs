@@ -147,14 +147,12 @@ impl ItemCommand {
         let partition = key.as_ref();
         let child_id = id.to_string();
         let child_name = F::child_name(&id);
-        // The parent is an item of the same partition, under its own id.
-        if child_id == partition {
-            return Err(self.conditions.missing(child_name));
-        }
         let attempt = async |reads: Reads| {
             let mut request = FamilyRequest::new(&self.id, reads);
             let mut tombstone = None;
-            let is_free = self.conditions.is_empty() && *actor == Actor::ANY_USER;
+            // The parent is an item of the same partition, under its own id: a read sees that it is no child.
+            let is_free =
+                self.conditions.is_empty() && *actor == Actor::ANY_USER && child_id != partition;
             if !is_free || F::TOMBSTONE.is_some() {
                 let container = children.container.reading(reads);
                 let parent = children.parent(key, reads).await?;

@@ -205,7 +205,9 @@ async fn an_item_that_is_no_comment_of_the_post_is_not_found() {
         "p1/comments/bob",
     ] {
         problem(&world.get(&format!("/api/posts/{path}")).await, 404);
-        problem(&world.delete(&format!("/api/posts/{path}")).await, 404);
+        let refused = world.delete(&format!("/api/posts/{path}")).await;
+        problem(&refused, 404);
+        charged(&refused);
     }
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
     for path in ["p1/comments/like:bob", "p1/comments/-", "-/comments/c"] {

@@ -8,7 +8,7 @@ use tributary_local::cosmos::{
 };
 
 use super::given::{self, counts, line, order_of, order_once};
-use crate::expect::{bad_fields, created, is_timestamp, is_uuid_v7, problem};
+use crate::expect::{bad_fields, charged, created, is_timestamp, is_uuid_v7, problem};
 
 #[tokio::test]
 async fn an_order_has_the_names_and_prices_of_its_products_and_their_sum() {
@@ -202,7 +202,9 @@ async fn a_deleted_order_is_gone_and_not_counted() {
 async fn an_item_that_is_no_order_is_not_deleted() {
     let world = given::shop().await;
     for path in ["ann/orders/none", "eve/orders/none", "ann/orders/ann"] {
-        problem(&world.delete(&format!("/api/customers/{path}")).await, 404);
+        let refused = world.delete(&format!("/api/customers/{path}")).await;
+        problem(&refused, 404);
+        charged(&refused);
         problem(&world.get(&format!("/api/customers/{path}")).await, 404);
     }
     let bobs = given::order(&world, "bob").await.expect(201);
