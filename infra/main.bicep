@@ -54,7 +54,7 @@ param feedsArchiveMaxThroughput int = 1000
 @minValue(1000)
 param feedsLocationsMaxThroughput int = 2000
 
-@description('Spread the store, the storage account and the app over availability zones. Not every region has the capacity.')
+@description('Spread the store, the storage account and the app over availability zones. The app then keeps two instances ready for each group of functions, and bills them. Not every region has the capacity.')
 param zoneRedundant bool = false
 
 @description('How far back the store can be restored to any moment: 7 days are free, 30 days are not.')
@@ -65,7 +65,7 @@ param backupRetention string = 'Continuous7Days'
 @allowed([512, 2048, 4096])
 param instanceMemoryMB int = 2048
 
-@description('Most instances that the app scales out to. It bounds the cost.')
+@description('Most instances that each group of functions scales out to: all HTTP functions are one group, each other function is its own. Together they bound the cost.')
 @minValue(40)
 @maxValue(1000)
 param maximumInstanceCount int = 40
@@ -140,7 +140,7 @@ param alertsEnabled bool = true
 @description('E-mail address that alerts go to. Empty: they only show in the portal.')
 param alertEmail string = ''
 
-@description('Executions an hour above which the alert app-executions fires, and with alwaysReady also app-executions-always-ready: set it to what you are ready to pay for.')
+@description('Executions an hour above which the alert app-executions fires, and with alwaysReady or zoneRedundant also app-executions-always-ready: set it to what you are ready to pay for.')
 @minValue(1)
 param executionsPerHourAlert int = 1000000
 
@@ -164,6 +164,17 @@ module identity 'modules/identity.bicep' = {
   scope: group
   params: {
     name: 'id-${token}'
+    location: location
+    tags: allTags
+  }
+}
+
+// Azure stores each package as this identity, and reads it.
+module deploymentIdentity 'modules/identity.bicep' = {
+  name: 'deployment-identity'
+  scope: group
+  params: {
+    name: 'id-deployment-${token}'
     location: location
     tags: allTags
   }
@@ -218,8 +229,10 @@ module roles 'modules/roles.bicep' = {
   scope: group
   params: {
     appPrincipalId: identity.outputs.principalId
+    deploymentPrincipalId: deploymentIdentity.outputs.principalId
     developerPrincipalId: principalId
     storageName: storage.outputs.name
+    packagesName: storage.outputs.packagesName
     applicationInsightsName: monitoring.outputs.applicationInsightsName
     cosmosAccountName: cosmos.outputs.accountName
   }
@@ -253,6 +266,7 @@ module functionApp 'modules/function-app.bicep' = {
     zoneRedundant: zoneRedundant
     identityId: identity.outputs.id
     identityClientId: identity.outputs.clientId
+    deploymentIdentityId: deploymentIdentity.outputs.id
     blobEndpoint: storage.outputs.blobEndpoint
     packageContainerUrl: storage.outputs.packageContainerUrl
     applicationInsightsConnectionString: monitoring.outputs.connectionString
@@ -291,7 +305,8 @@ module alerts 'modules/alerts.bicep' = if (alertsEnabled) {
     workspaceId: monitoring.outputs.workspaceId
     autoscale: capacityMode == 'autoscale'
     maximumInstanceCount: maximumInstanceCount
-    hasAlwaysReady: !empty(alwaysReady)
+    // With zones, Azure keeps instances ready by itself.
+    hasAlwaysReady: zoneRedundant || !empty(alwaysReady)
     executionsPerHour: executionsPerHourAlert
   }
 }

@@ -6,6 +6,7 @@ param tags object
 param zoneRedundant bool
 param identityId string
 param identityClientId string
+param deploymentIdentityId string
 param blobEndpoint string
 param packageContainerUrl string
 param applicationInsightsConnectionString string
@@ -64,6 +65,9 @@ var switchedOff = [for function in disabledFunctions: {
   value: 'true'
 }]
 
+// The sites whose pages may call the app: those of Host.CORS, for which the platform answers OPTIONS.
+var sites = loadJsonContent('../../local.settings.json.example', 'Host.CORS')
+
 resource plan 'Microsoft.Web/serverfarms@2025-03-01' = {
   //checkov:skip=CKV_AZURE_225:Zone redundancy is the parameter zoneRedundant; not every region has the capacity
   name: planName
@@ -93,7 +97,10 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
   kind: 'functionapp,linux'
   identity: {
     type: 'UserAssigned'
-    userAssignedIdentities: { '${identityId}': {} }
+    userAssignedIdentities: {
+      '${identityId}': {}
+      '${deploymentIdentityId}': {}
+    }
   }
   properties: {
     serverFarmId: plan.id
@@ -112,7 +119,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
           value: packageContainerUrl
           authentication: {
             type: 'UserAssignedIdentity'
-            userAssignedIdentityResourceId: identityId
+            userAssignedIdentityResourceId: deploymentIdentityId
           }
         }
       }
@@ -127,6 +134,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
       scmMinTlsVersion: '1.2'
       http20Enabled: true
       remoteDebuggingEnabled: false
+      cors: { allowedOrigins: empty(sites) ? [] : split(sites, ',') }
       appSettings: concat(hostSettings, handlerSettings, telemetrySettings, switchedOff)
     }
   }

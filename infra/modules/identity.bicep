@@ -1,4 +1,4 @@
-// The identity of the app. It is a resource of its own, so that it has its roles before the app is
+// An identity of the app. It is a resource of its own, so that it has its roles before the app is
 // there, and keeps them when the app is made anew.
 param name string
 param location string

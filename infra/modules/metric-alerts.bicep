@@ -25,7 +25,7 @@ var always = [
   { key: 'app-response-time', on: functions, metric: 'HttpResponseTime', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: 2, window: 'PT15M', severity: 2, says: 'Answers took more than 2 seconds on average over 15 minutes.' }
   { key: 'app-cpu', on: functions, metric: 'CpuPercentage', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: 85, window: 'PT15M', severity: 3, says: 'The instances used more than 85 % of their processors over 15 minutes.' }
   { key: 'app-executions', on: functions, metric: 'OnDemandFunctionExecutionCount', dimensions: [], aggregation: 'Total', operator: 'GreaterThan', threshold: executionsPerHour, window: 'PT1H', severity: 2, says: 'More executions in an hour on on-demand instances than the budget allows.' }
-  { key: 'app-instances', on: functions, metric: 'InstanceCount', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: maximumInstanceCount * 8 / 10, window: 'PT15M', severity: 2, says: 'The app ran on more than 80 % of the instances it may have, on average over 15 minutes.' }
+  { key: 'app-instances', on: functions, metric: 'InstanceCount', dimensions: [], aggregation: 'Average', operator: 'GreaterThan', threshold: maximumInstanceCount * 8 / 10, window: 'PT15M', severity: 2, says: 'All groups of functions together ran on more than 80 % of the instances that one of them may have, on average over 15 minutes.' }
 ]
 // Serverless has no request units to use up.
 var withAutoscale = [

@@ -56,4 +56,5 @@ resource packageContainer 'Microsoft.Storage/storageAccounts/blobServices/contai
 output id string = account.id
 output name string = account.name
 output blobEndpoint string = account.properties.primaryEndpoints.blob
+output packagesName string = packageContainer.name
 output packageContainerUrl string = '${account.properties.primaryEndpoints.blob}${packageContainer.name}'

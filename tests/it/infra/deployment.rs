@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     bicep::{Bicep, bicep_files},
-    text,
+    root, text,
 };
 
 /// The text of each resource of a type, with its name, in the order of the file.
@@ -24,11 +24,22 @@ fn resources(file: &str, kind: &str) -> Vec<(String, String)> {
 fn the_files_have_what_azure_and_the_emulator_need() {
     const APP: &str = "infra/modules/function-app.bicep";
     const STORE: &str = "infra/modules/cosmos.bicep";
+    const TEMPLATE: &str = "crates/cargo-tributary/template/infra/main.bicep";
     const ALERTS: &str = "infra/modules/metric-alerts.bicep";
     for (file, needed) in [
         (APP, "{ name: 'AzureWebJobsDisableHomepage', value: 'true' }"),
         // Well above the largest body of the API, 4 MiB: the host's own refusal is a 500.
         (APP, "{ name: 'FUNCTIONS_REQUEST_BODY_SIZE_LIMIT', value: '8388608' }"),
+        // One list of sites, here and in Host.CORS.
+        (APP, "loadJsonContent('../../local.settings.json.example', 'Host.CORS')"),
+        (APP, "cors: { allowedOrigins: empty(sites) ? [] : split(sites, ',') }"),
+        (TEMPLATE, "loadJsonContent('../local.settings.json.example', 'Host.CORS')"),
+        ("local.settings.json.example", "\"Host\": { \"CORS\": \""),
+        // Azure stores a package as this identity, which is not the app's.
+        (APP, "userAssignedIdentityResourceId: deploymentIdentityId"),
+        (TEMPLATE, "userAssignedIdentityResourceId: deploymentIdentity.id"),
+        // With zones, instances are kept ready.
+        ("infra/main.bicep", "hasAlwaysReady: zoneRedundant || !empty(alwaysReady)"),
         // A reviewer asks where ftpsState is.
         (APP, "//checkov:skip=CKV_AZURE_78:"),
         // Commands decide by the latest state, and a second region may lag.
@@ -46,6 +57,18 @@ fn the_files_have_what_azure_and_the_emulator_need() {
     ] {
         assert!(text(file).contains(needed), "{file} lacks {needed}");
     }
+}
+
+#[test]
+fn the_price_of_zones_counts_every_group_of_functions() {
+    let all = cargo_tributary::package::function_folders(&root()).unwrap();
+    let json = all.values().map(|folder| std::fs::read_to_string(folder.join("function.json")));
+    // All HTTP functions are one.
+    let groups = 1 + json.filter(|json| !json.as_ref().unwrap().contains("httpTrigger")).count();
+    let n = 2 * groups;
+    let price = format!("{groups} groups, {n} instances, about {} a month", 20 * n);
+    assert!(text("docs/infrastructure.md").contains(&price), "{price}");
+    assert!(text("docs/operations.md").contains(&format!("{n} instances are there at rest")));
 }
 
 #[test]

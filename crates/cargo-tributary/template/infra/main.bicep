@@ -24,13 +24,23 @@ var token = toLower(uniqueString(resourceGroup().id))
 // The file that the local endpoint and the tests read, too. To add a container, add it there.
 var containers = loadJsonContent('containers.json').containers
 
+// The sites whose pages may call the app: those of Host.CORS, for which the platform answers OPTIONS.
+var sites = loadJsonContent('../local.settings.json.example', 'Host.CORS')
+
 var storageBlobDataOwner = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
+var storageBlobDataContributor = 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
 var monitoringMetricsPublisher = '3913510d-42f4-4e42-8a64-420c390055eb'
 // The built-in role of the data plane: Cosmos DB Built-in Data Contributor.
 var cosmosDataContributor = '00000000-0000-0000-0000-000000000002'
 
 resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
   name: 'id-${token}'
+  location: location
+}
+
+// Azure stores each package as this identity, and reads it.
+resource deploymentIdentity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
+  name: 'id-deployment-${token}'
   location: location
 }
 
@@ -117,13 +127,26 @@ resource containerResources 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/
   }
 }]
 
-// Owner, not contributor: the host takes leases on its blobs and sets their access.
+// Owner, not contributor: the host takes leases on its blobs and sets their access. The packages are not its
+// own: an app that could write one would run it at its next start.
 resource appOnStorage 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(storage.id, identity.id, storageBlobDataOwner)
   scope: storage
   properties: {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageBlobDataOwner)
     principalId: identity.properties.principalId
+    principalType: 'ServicePrincipal'
+    conditionVersion: '2.0'
+    condition: '((!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write\'}) AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/add/action\'}) AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/delete\'}) AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/move/action\'})) OR (@Resource[Microsoft.Storage/storageAccounts/blobServices/containers:name] StringNotEquals \'packages\'))'
+  }
+}
+
+resource deploymentOnPackages 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(storage::blobs::packages.id, deploymentIdentity.id, storageBlobDataContributor)
+  scope: storage::blobs::packages
+  properties: {
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageBlobDataContributor)
+    principalId: deploymentIdentity.properties.principalId
     principalType: 'ServicePrincipal'
   }
 }
@@ -165,7 +188,10 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
   kind: 'functionapp,linux'
   identity: {
     type: 'UserAssigned'
-    userAssignedIdentities: { '${identity.id}': {} }
+    userAssignedIdentities: {
+      '${identity.id}': {}
+      '${deploymentIdentity.id}': {}
+    }
   }
   properties: {
     serverFarmId: plan.id
@@ -181,7 +207,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
           value: '${storage.properties.primaryEndpoints.blob}packages'
           authentication: {
             type: 'UserAssignedIdentity'
-            userAssignedIdentityResourceId: identity.id
+            userAssignedIdentityResourceId: deploymentIdentity.id
           }
         }
       }
@@ -192,6 +218,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
     }
     siteConfig: {
       minTlsVersion: '1.2'
+      cors: { allowedOrigins: empty(sites) ? [] : split(sites, ',') }
       appSettings: [
         { name: 'AzureWebJobsStorage__blobServiceUri', value: storage.properties.primaryEndpoints.blob }
         { name: 'AzureWebJobsStorage__credential', value: 'managedidentity' }
@@ -213,7 +240,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
     }
   }
   // Without its roles and its containers the app would start into errors.
-  dependsOn: [appOnStorage, appOnApplicationInsights, appOnCosmos, containerResources]
+  dependsOn: [appOnStorage, deploymentOnPackages, appOnApplicationInsights, appOnCosmos, containerResources]
 
   resource ftpPasswords 'basicPublishingCredentialsPolicies' = {
     name: 'ftp'
