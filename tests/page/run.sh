@@ -23,11 +23,12 @@ if [[ -z $chromium ]]; then
         exit
     fi
 fi
-if ! cmp -s "$here/package.json" "$work/installed.json"; then
+# After a change of package.json, in this folder: npm install --package-lock-only --omit-lockfile-registry-resolved
+if ! cmp -s "$here/package-lock.json" "$work/installed.json"; then
     echo "installing playwright-core and axe-core"
-    cp "$here/package.json" "$work/package.json"
-    npm install --prefix "$work" --no-audit --no-fund --no-package-lock --ignore-scripts --loglevel=error
-    cp "$here/package.json" "$work/installed.json"
+    cp "$here/package.json" "$here/package-lock.json" "$work"
+    npm ci --prefix "$work" --no-audit --no-fund --ignore-scripts --loglevel=error
+    cp "$here/package-lock.json" "$work/installed.json"
 fi
 
 export PAGE_URL=$url PAGE_PICTURES=$pictures PAGE_TOOLS=$work CHROMIUM=$chromium

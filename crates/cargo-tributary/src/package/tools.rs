@@ -21,10 +21,12 @@ pub(crate) fn cargo_zigbuild(folder: &Path, install: bool) -> anyhow::Result<Com
     if install && !is_installed {
         let python = if cfg!(windows) { "python" } else { "python3" };
         run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
+        let wanted = folder.join("wanted.txt");
+        fs::write(&wanted, PYTHON_REQUIREMENTS)?;
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
         let mut command = Command::new(programs.join("python"));
-        run(command.args(pip).args(PYTHON_REQUIREMENTS.lines()))?;
-        fs::write(&installed, PYTHON_REQUIREMENTS)?;
+        run(command.args(pip).args(["--require-hashes", "--requirement"]).arg(&wanted))?;
+        fs::rename(&wanted, &installed)?;
     }
     let mut zigbuild = Command::new("cargo-zigbuild");
     if install || is_installed {

@@ -22,18 +22,18 @@ else
 fi
 
 # Each is installed once for its pinned version.
-if ! cmp -s "$here/package.json" "$work/package.json"; then
+# After a change of package.json, in this folder: npm install --package-lock-only --omit-lockfile-registry-resolved
+if ! cmp -s "$here/package-lock.json" "$work/installed.json"; then
     echo "installing @azure/cosmos"
-    rm -rf "$work/node_modules" "$work/package.json"
-    cp "$here/package.json" "$work/package.tmp.json"
-    (cd "$work" && cp package.tmp.json package.json && npm install --no-audit --no-fund --no-package-lock --loglevel=error) ||
-        { rm -f "$work/package.json"; exit 1; }
+    cp "$here/package.json" "$here/package-lock.json" "$work"
+    npm ci --prefix "$work" --no-audit --no-fund --loglevel=error
+    cp "$here/package-lock.json" "$work/installed.json"
 fi
 if ! cmp -s "$here/requirements.txt" "$work/requirements.txt"; then
     echo "installing azure-cosmos"
     rm -rf "$work/python"
     python3 -m venv "$work/python"
-    "$work/python/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+    "$work/python/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r "$here/requirements.txt"
     cp "$here/requirements.txt" "$work/requirements.txt"
 fi
 
