@@ -104,10 +104,6 @@ async fn the_host_of_local_settings_has_its_effect_and_other_sections_are_warned
     running.complains_of("local.settings.json: ConnectionStrings has no effect");
     running.complains_of("local.settings.json: Host.CORSCredentials has no effect");
     running.end_by("-TERM");
-    // The option wins.
-    let mut running = Running::start(&app, &FREE_PORTS);
-    assert_ne!(running.ready()["api"], format!("http://{free}/api"));
-    running.end_by("-TERM");
 }
 
 #[tokio::test]
