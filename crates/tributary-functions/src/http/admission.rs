@@ -2,23 +2,21 @@
 //! callers that ask for pages of a megabyte need some 200 MB. A request that waits for too long for its turn
 //! is refused with a 503, before it reaches the store.
 //!
-//! 1. A request whose answer or body can be large reserves the memory of its worst case, by its
-//!    [`Footprint`]; at most all memory.
-//! 2. Its body arrives. Small bodies reserve nothing, so the number of bodies that arrive at a time is
-//!    limited, too.
-//! 3. A request whose handler waits for something other than the store, such as a hash, waits in the
-//!    [queue](WorkQueue) of its function. A full queue refuses it at once.
-//! 4. Then every request takes a permit: their number is the limit of concurrent requests.
-//! 5. When the handler has returned the answer, permit and turn are free, and the reservation shrinks to
-//!    the answer's size, until the answer has been sent or dropped.
+//! 1. The body arrives whole, in bounded time. One that no handler takes is discarded and holds nothing. Others have
+//!    a place, and once more than [`FREE_BYTES`] have come, *arrival memory* for all. Chunked bodies, which the
+//!    host passes on as slowly as they come, have both apart from bodies with a length, which it passes on complete.
+//! 2. A request whose answer or body can be large reserves the memory of its worst case, by its [`Footprint`]; at
+//!    most all memory. It then leaves place and arrival memory; a small request does so at step 4.
+//! 3. If its handler waits for something other than the store, it waits in the [queue](WorkQueue) of its function.
+//! 4. Every request takes a permit: their number is the limit of concurrent requests.
+//! 5. After the handler, permit and turn are free, and the reservation shrinks to the answer's size, until the
+//!    answer has been sent or dropped.
 //!
-//! - *No deadlock*: each request takes memory, turn and permit in this order, and each at most once. So the
-//!   holder of one waits only for later ones. The holder of a permit waits for the store, which has a
-//!   deadline, or for the work of its queue, which ends by itself.
-//! - *No request waits behind a large or slow one*: a request that waits for memory, in a queue, or for a
-//!   body has no permit yet, and small requests reserve nothing. The turns of all queues together are few
-//!   compared to the permits.
-//! - *First come, first served*, for each of the three: a large reservation is not overtaken for ever.
+//! - *No deadlock*: place, arrival memory, memory, turn and permit are taken in this order, each at most once. So a
+//!   holder waits only for later ones, for its own sender, or for the store or the work of its queue, which end.
+//! - *Slow senders* keep only each other waiting: what they hold, only chunked bodies wait for.
+//! - *Small requests* wait for no large one: they reserve no memory, and the waiting ones have no permit.
+//! - *First come, first served*, for each of them: a large reservation is not overtaken for ever.
 //! - *A slow reader* holds its answer only until the socket has taken it: on Linux a loopback socket takes
 //!   some 4 MB without a reader, and the Functions host closes connections of readers that are too slow.
 
@@ -27,19 +25,20 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     body::{Body, HttpBody},
     extract::{Request, State},
+    http::Method,
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
-use http_body_util::BodyExt;
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Limited};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 
 use super::{
-    ApiError, FunctionLine, WorkQueue,
-    body::{MAX_BODY_BYTES, is_awaited, read},
+    ApiError, FunctionLine, Signature, WorkQueue,
+    body::{MAX_BODY_BYTES, broken, discard, in_arrival_time, is_json},
     conditions, headers, limit_of, parameter_of,
     query::parameters,
     work_queue::Turn,
@@ -52,7 +51,14 @@ const SMALL_BYTES: usize = 128 * 1024;
 /// of the caller, the values, and the text of the answer.
 const COPIES_IN_MEMORY: usize = 3;
 
-const MAX_ARRIVALS_PER_PERMIT: usize = 4;
+/// The bytes of a body for which its place is enough.
+const FREE_BYTES: usize = 32 * 1024;
+
+/// The places of each of the two kinds of bodies, for each permit.
+const PLACES_PER_PERMIT: usize = 2;
+
+/// The share of the memory that each kind has in addition, while its bodies arrive.
+const ARRIVAL_SHARE: u32 = 4;
 
 const MEMORY_UNIT_BYTES: usize = 1024;
 const MEMORY_UNITS_PER_MIB: u32 = 1024;
@@ -123,10 +129,9 @@ impl Footprint {
                 limit_of(request.uri().query(), limit).map_or(0, |limit| limit as usize * item)
             }
         };
-        // The length of a chunked body is not known.
-        let body = request.body().size_hint().exact().and_then(|size| usize::try_from(size).ok());
-        let largest = self.largest_body();
-        COPIES_IN_MEMORY * (answer + body.unwrap_or(largest).min(largest))
+        // The body has arrived.
+        let body = usize::try_from(request.body().size_hint().lower()).unwrap_or(usize::MAX);
+        COPIES_IN_MEMORY * (answer + body.min(self.largest_body()))
     }
 
     fn largest_body(self) -> usize {
@@ -137,11 +142,22 @@ impl Footprint {
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
     requests: Arc<Semaphore>,
-    memory: Arc<Semaphore>,
-    all_memory: u32,
-    arrivals: Arc<Semaphore>,
+    memory: MemoryBudget,
+    /// The places and the memory of bodies with a length, and those of chunked bodies.
+    arrivals: [(Arc<Semaphore>, MemoryBudget); 2],
     wait: Duration,
 }
+
+#[derive(Debug, Clone)]
+struct MemoryBudget {
+    units: Arc<Semaphore>,
+    all: u32,
+}
+
+type Reserved = Result<Option<OwnedSemaphorePermit>, ApiError>;
+
+/// The place of a body, and its arrival memory.
+type Arrival = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 struct Admitted {
     permit: OwnedSemaphorePermit,
@@ -161,80 +177,129 @@ impl AsRef<[u8]> for ReservedBytes {
     }
 }
 
+impl MemoryBudget {
+    fn new(all: u32) -> Self {
+        Self { units: Arc::new(Semaphore::new(all as usize)), all }
+    }
+
+    /// Reserves memory for more than `free` bytes; at most all of it.
+    async fn reserve(&self, bytes: usize, free: usize, until: Instant) -> Reserved {
+        if bytes <= free {
+            return Ok(None);
+        }
+        let needed = units(bytes).min(self.all);
+        in_time(until, Arc::clone(&self.units).acquire_many_owned(needed)).await.map(Some)
+    }
+}
+
 impl Admission {
     pub(crate) fn new(options: AdmissionOptions) -> Self {
         let AdmissionOptions { requests, memory_mib, wait } = options;
         let all_memory = u32::from(memory_mib) * MEMORY_UNITS_PER_MIB;
+        let arrivals = || {
+            let places = Semaphore::new(PLACES_PER_PERMIT * usize::from(requests));
+            (Arc::new(places), MemoryBudget::new(all_memory / ARRIVAL_SHARE))
+        };
         Self {
             requests: Arc::new(Semaphore::new(requests.into())),
-            memory: Arc::new(Semaphore::new(all_memory as usize)),
-            all_memory,
-            arrivals: Arc::new(Semaphore::new(MAX_ARRIVALS_PER_PERMIT * usize::from(requests))),
+            memory: MemoryBudget::new(all_memory),
+            arrivals: [arrivals(), arrivals()],
             wait,
         }
     }
 
     async fn admit(
         &self,
-        FunctionLine { footprint, queue, .. }: &FunctionLine,
+        FunctionLine { footprint, queue, signature, .. }: &FunctionLine,
         request: Request,
     ) -> Result<(Admitted, Request), ApiError> {
-        let begin = Instant::now();
-        let memory = self.memory(footprint.memory_bytes(&request), begin).await?;
-        let (request, took) = self.arrived(request, footprint.largest_body()).await?;
-        let admitted = self.permit(memory, queue.as_ref(), begin + took).await?;
+        let (request, arrival) =
+            self.arrived(request, footprint.largest_body(), *signature).await?;
+        let until = Instant::now() + self.wait;
+        let bytes = footprint.memory_bytes(&request);
+        let memory = self.memory.reserve(bytes, SMALL_BYTES, until).await?;
+        // A small body keeps its place, so that the bodies that wait for a permit are bounded too.
+        let _place = arrival.filter(|_| memory.is_none());
+        let admitted = self.permit(memory, queue.as_ref(), until).await?;
         Ok((admitted, request))
     }
 
-    async fn memory(
-        &self,
-        bytes: usize,
-        begin: Instant,
-    ) -> Result<Option<OwnedSemaphorePermit>, ApiError> {
-        if bytes <= SMALL_BYTES {
-            return Ok(None);
-        }
-        let needed = units(bytes).min(self.all_memory);
-        let reserved = Arc::clone(&self.memory).acquire_many_owned(needed);
-        let reserved = timeout_at(begin + self.wait, reserved).await;
-        reserved.ok().and_then(Result::ok).map(Some).ok_or(ApiError::Overloaded)
-    }
-
-    /// Waits for the body of a request. Returns the request with its whole body, and the duration: the
-    /// time of a slow sender does not count as waiting for a permit.
+    /// Waits for the body of a request, and returns the request with its whole body.
     async fn arrived(
         &self,
         request: Request,
         limit: usize,
-    ) -> Result<(Request, Duration), ApiError> {
-        let begin = Instant::now();
-        if !is_awaited(&request, limit) {
-            return Ok((request, Duration::ZERO));
+        signature: Signature,
+    ) -> Result<(Request, Option<Arrival>), ApiError> {
+        if request.body().is_end_stream() {
+            return Ok((request, None));
         }
-        let arrival = timeout(self.wait, Arc::clone(&self.arrivals).acquire_owned());
-        let _arrival = arrival.await.map_err(|_| ApiError::Overloaded)?;
         let (parts, body) = request.into_parts();
-        let body = Body::from(read(body, limit).await?);
-        Ok((Request::from_parts(parts, body), begin.elapsed()))
+        let size = body.size_hint();
+        let is_too_large = size.lower() > limit as u64;
+        let is_taken = matches!(parts.method, Method::POST | Method::PUT)
+            && is_json(&parts.headers)
+            && (!is_too_large || signature.takes().body.is_some());
+        if !is_taken {
+            in_arrival_time(discard(body)).await?;
+            return Ok((Request::from_parts(parts, Body::empty()), None));
+        }
+        // It is refused unread.
+        if is_too_large {
+            return Err(ApiError::TooLarge { limit });
+        }
+        let (places, memory) = &self.arrivals[usize::from(size.exact().is_none())];
+        let place = Arc::clone(places).acquire_owned();
+        let place = in_time(Instant::now() + self.wait, place).await?;
+        let largest = size.exact().and_then(|size| usize::try_from(size).ok()).unwrap_or(limit);
+        let body = Limited::new(body, limit);
+        let (bytes, memory) = in_arrival_time(self.read(body, largest, memory)).await?;
+        Ok((Request::from_parts(parts, Body::from(bytes)), Some((place, memory))))
+    }
+
+    async fn read(
+        &self,
+        mut body: Limited<Body>,
+        largest: usize,
+        memory: &MemoryBudget,
+    ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), ApiError> {
+        let (mut bytes, mut reserved) = (Bytes::new(), None);
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|error| broken(&*error, largest))?.into_data() else {
+                continue;
+            };
+            if reserved.is_none() && bytes.len() + data.len() > FREE_BYTES {
+                let until = Instant::now() + self.wait;
+                reserved = memory.reserve(largest, FREE_BYTES, until).await?;
+            }
+            if bytes.is_empty() {
+                bytes = data;
+                continue;
+            }
+            // Copied: each of many small pieces would keep a buffer of the connection.
+            let mut whole = BytesMut::from(bytes);
+            whole.extend_from_slice(&data);
+            bytes = whole.freeze();
+        }
+        Ok((bytes, reserved))
     }
 
     async fn permit(
         &self,
         memory: Option<OwnedSemaphorePermit>,
         queue: Option<&WorkQueue>,
-        begin: Instant,
+        until: Instant,
     ) -> Result<Admitted, ApiError> {
         let entry = queue.map(|queue| queue.enter().ok_or(ApiError::Overloaded)).transpose()?;
         let admitted = async {
             let turn = match entry {
-                Some(entry) => Some(entry.await?),
+                Some(entry) => Some(entry.await.ok_or(ApiError::Overloaded)?),
                 None => None,
             };
-            let permit = Arc::clone(&self.requests).acquire_owned().await.ok()?;
-            Some(Admitted { permit, turn, memory })
+            let permit = Arc::clone(&self.requests).acquire_owned().await;
+            permit.map(|permit| Admitted { permit, turn, memory }).map_err(|_| ApiError::Overloaded)
         };
-        let admitted = timeout_at(begin + self.wait, admitted).await.ok().flatten();
-        admitted.ok_or(ApiError::Overloaded)
+        in_time(until, admitted).await
     }
 }
 
@@ -260,6 +325,13 @@ impl Admitted {
             Err(_) => ApiError::Internal.into_response(),
         }
     }
+}
+
+async fn in_time<T, E>(
+    until: Instant,
+    turn: impl Future<Output = Result<T, E>>,
+) -> Result<T, ApiError> {
+    timeout_at(until, turn).await.ok().and_then(Result::ok).ok_or(ApiError::Overloaded)
 }
 
 fn units(bytes: usize) -> u32 {
@@ -307,9 +379,9 @@ mod tests {
 
     /// Admits a request without a body that may need so many bytes.
     async fn admit(admission: &Admission, bytes: usize) -> Option<Admitted> {
-        let begin = Instant::now();
-        let memory = admission.memory(bytes, begin).await.ok()?;
-        admission.permit(memory, None, begin).await.ok()
+        let until = Instant::now() + admission.wait;
+        let memory = admission.memory.reserve(bytes, SMALL_BYTES, until).await.ok()?;
+        admission.permit(memory, None, until).await.ok()
     }
 
     fn response(bytes: usize) -> Response {
@@ -317,7 +389,7 @@ mod tests {
     }
 
     fn free(admission: &Admission) -> (usize, usize) {
-        (admission.requests.available_permits(), admission.memory.available_permits())
+        (admission.requests.available_permits(), admission.memory.units.available_permits())
     }
 
     #[tokio::test]

@@ -69,7 +69,7 @@ async fn escapes_are_read_as_json_says() {
     assert_eq!(room["title"], "Ann😀");
 }
 
-fn in_chunks(text: &str) -> Body {
+pub(crate) fn in_chunks(text: &str) -> Body {
     let chunks: Vec<Result<Bytes, Infallible>> =
         text.as_bytes().chunks(10_000).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
     Body::from_stream(stream::iter(chunks))

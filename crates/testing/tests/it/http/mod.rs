@@ -2,7 +2,7 @@
 
 mod access;
 mod admission;
-mod bodies;
+pub(crate) mod bodies;
 mod consistency;
 mod copies;
 mod faults;
