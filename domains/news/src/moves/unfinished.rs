@@ -6,9 +6,8 @@
 //! stores its progress. It stores no progress beyond the two dates of a move that cannot be ended: the
 //! date under which the item is listed, and the date in its departure.
 //!
-//! A move that begins after the run does no harm under one condition: an item goes to a container only with
-//! a date that the runs from there reach later than a move takes. So moves that begin all the time, which a
-//! run ends too, do not keep it from its progress.
+//! A move that begins after the run has looked does no harm under one condition: an item goes to a
+//! container only with a date that the runs from there reach later than a move takes.
 
 use std::pin::pin;
 
@@ -67,9 +66,6 @@ struct DepartingRow {
     published_date: Value,
     #[serde(default)]
     arrival_date: Value,
-    /// The second of the write by which the item departed.
-    #[serde(default, rename = "_ts")]
-    departed_at: u64,
 }
 
 impl DepartingRow {
@@ -99,13 +95,10 @@ pub(super) async fn end(
     passed: Timestamp,
 ) -> Result<UnfinishedMoves, StoreError> {
     let mut left = UnfinishedMoves::default();
-    // By the clock of the store, not by that of a simulation.
-    let began = Timestamp::now().millis_since(Timestamp::EPOCH) / 1_000;
     for &tier in tiers {
-        // A query may miss an item while others change. So the last pass is one that changes none of those
-        // that have departed before the run.
+        // A query may miss an item while others change. So the last pass is one that changes none.
         loop {
-            let (pass, has_ended_some) = pass(news, turns, tier, (passed, began)).await?;
+            let (pass, has_ended_some) = pass(news, turns, tier, passed).await?;
             if !has_ended_some || pass.is_cut {
                 left.add(&pass);
                 break;
@@ -115,16 +108,15 @@ pub(super) async fn end(
     Ok(left)
 }
 
-/// Goes once through the moves from a container. Returns the failed moves, and true if it has ended some that
-/// are older than the run, which `began` at this second.
+/// Goes once through the moves from a container. Returns the failed moves, and true if it has ended some.
 async fn pass(
     news: &News,
     turns: &Turns<'_>,
     tier: Tier,
-    (passed, began): (Timestamp, u64),
+    passed: Timestamp,
 ) -> Result<(UnfinishedMoves, bool), StoreError> {
     let query = Query::from(
-        "SELECT c.id, c.partitionKey, c.publishedDate, c._ts, \
+        "SELECT c.id, c.partitionKey, c.publishedDate, \
          c.departure.item.publishedDate AS arrivalDate FROM c WHERE c.state = 'departing'",
     );
     let container = news.container(tier);
@@ -144,7 +136,7 @@ async fn pass(
         while let Some((end, row)) = ends.next().await {
             match end {
                 Some(Ok(MoveOutcome::Over)) => {}
-                Some(Ok(_)) => has_ended_some |= row.departed_at <= began,
+                Some(Ok(_)) => has_ended_some = true,
                 Some(Err(error)) => {
                     let container = container.id();
                     let id = &row.id;

@@ -5,7 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::future::join_all;
 use serde_json::{Value, json};
 use tributary_functions::projection::BackgroundOptions;
 use tributary_local::cosmos::{
@@ -204,27 +203,6 @@ async fn a_run_without_time_for_all_items_records_its_progress() {
     let progress = room.stored("feeds_locations", &json!("migration")).await;
     let before = progress["migratedBefore"].as_str().unwrap_or_default();
     assert!(!before.is_empty() && before <= oldest, "{before} {oldest}");
-}
-
-#[tokio::test]
-async fn moves_that_begin_all_the_time_do_not_keep_the_migration_from_its_progress() {
-    let room = Newsroom::new().await;
-    let (room, mover) = (&room, async |name: &str| {
-        for n in 0..10_000 {
-            let item = room.post("reuters", &format!("{name}-{n}"), 1.0).await.expect(201).json();
-            room.leave_departure(&item).await;
-        }
-    });
-    let slice = Duration::from_secs(2);
-    let background = BackgroundOptions { request_units_per_second: None, slice };
-    let run = room.with_background(background).await;
-    tokio::select! {
-        _ = join_all(["a", "b", "c", "d"].map(mover)) => unreachable!(),
-        _ = run.migrate() => {}
-    }
-    let progress = room.stored("feeds_locations", &json!("migration")).await;
-    let before = progress["migratedBefore"].as_str().unwrap();
-    assert!(before > room.days_ago(31.0).as_str(), "{before}");
 }
 
 /// Leaves a move that cannot end: the location of the item cannot be read.
