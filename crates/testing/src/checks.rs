@@ -4,7 +4,7 @@
 //! | check | promise |
 //! | --- | --- |
 //! | [`bad_requests_are_refused`] | every function refuses a bad body, path or query without a store request, and takes each number within its bounds in the OpenAPI document |
-//! | [`access_by_caller`] | each function is for the callers in its line of the table |
+//! | [`access_by_caller`] | each function is for the callers in its line of the table, and so say its answers to caches |
 //! | [`secrets_stay_inside`], [`no_output_has_a_secret`] | no answer, copy, dead letter, log line, trace or metric has a secret |
 //! | [`indexes`] | an index serves each query that the app sends, and each index serves a query |
 //! | [`openapi`] | the OpenAPI document says what each function takes and answers |

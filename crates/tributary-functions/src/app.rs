@@ -22,7 +22,7 @@ use crate::{
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
-        Admission, AuthLevel, COSTS_ROUTE, Consistency, Footprint, FunctionNames, HttpFunction,
+        Admission, AuthLevel, COSTS_ROUTE, CalledFunctions, Consistency, Footprint, HttpFunction,
         WorkQueue, admit, answered, catch_panics, consistent, delete, get, method_not_allowed,
         no_such_route, post,
     },
@@ -268,13 +268,15 @@ impl App {
 
     fn router(&self) -> Router {
         let functions = self.http_functions();
-        let names =
-            functions.map(|function| (function.method.clone(), function.route, function.name));
+        let called = functions.map(|function| {
+            (function.method.clone(), function.route, function.name, function.auth_level)
+        });
         let pages = self.pages().flat_map(|PlacedPage { place, .. }| {
             let [index, file] = place.functions;
-            [(Method::GET, place.path, index), (Method::GET, place.files, file)]
+            [(place.path, index), (place.files, file)]
+                .map(|(path, name)| (Method::GET, path, name, AuthLevel::Anonymous))
         });
-        let names: FunctionNames = names.chain(pages).collect();
+        let called: CalledFunctions = called.chain(pages).collect();
         let admission = Admission::new(self.options.admission);
         let captures = self.projections.eager().captures();
         let pages = self.pages().map(PlacedPage::router).fold(Router::new(), Router::merge);
@@ -300,7 +302,7 @@ impl App {
             .fallback(no_such_route)
             .layer(Extension(self.options.authentication))
             .layer(middleware::from_fn(catch_panics))
-            .layer(middleware::from_fn_with_state(names, answered))
+            .layer(middleware::from_fn_with_state(called, answered))
     }
 }
 

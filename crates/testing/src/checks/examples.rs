@@ -81,7 +81,13 @@ impl Example {
         headers: &[(&str, &str)],
     ) -> Answer {
         let method = self.of.function.method.as_str();
-        world.call(method, &self.path, headers, self.body.clone()).await
+        let answer = world.call(method, &self.path, headers, self.body.clone()).await;
+        // Caches know an answer by its URL, and not by a key.
+        let is_public = !self.of.function.auth_level.needs_key();
+        let rule = if is_public { "no-cache" } else { "no-store" };
+        assert_eq!(answer.header("cache-control"), rule, "{}", self.of.function.name);
+        assert_eq!(answer.header("vary"), "Consistency-Token, Cookie");
+        answer
     }
 }
 

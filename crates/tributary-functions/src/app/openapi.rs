@@ -141,7 +141,8 @@ impl OpenApiDocument {
                     "CopiesBehind": header("`?1` if the copies may lack writes that the token knows."),
                     "PreferenceApplied": header("The longest wait that was taken: `wait=` and seconds."),
                     "ConsistencyToken": header("The writes that the caller has seen, for later requests."),
-                    "ETag": header("The tag of the item's state."),
+                    "CacheControl": header("`no-store` where a key is needed, or copies are behind. Otherwise `no-cache`: the answer may be kept, and is used after a 304. It varies with the token."),
+                    "ETag": header("The tag of the item's state; of an answer without an item, that of its bytes."),
                     "Location": header("The path of the new item."),
                     "RequestCharge": header("The request units that the answer cost."),
                 },
@@ -169,10 +170,14 @@ impl OpenApiDocument {
 fn operation(
     tag: &str,
     function: &FunctionLine,
-    takes: RequestShape,
+    mut takes: RequestShape,
     costs: &[OperationCost],
     schemas: &mut SchemaGenerator,
 ) -> Value {
+    if function.method == Method::GET && !function.signature.is_conditional {
+        let rule = "ETags of earlier answers: one of them is a 304.";
+        takes.parameter("header", "If-None-Match", rule);
+    }
     let mut operation = json!({
         "operationId": function.name,
         "tags": [tag],
@@ -222,7 +227,8 @@ fn responses(
             responses[status] = json!({"$ref": format!("#/components/responses/{name}")});
         }
     }
-    let mut headers = json!({"x-ms-request-charge": header("RequestCharge")});
+    let mut headers = json!({"Cache-Control": header("CacheControl")});
+    headers["x-ms-request-charge"] = header("RequestCharge");
     if function.method != Method::GET {
         headers["Consistency-Token"] = header("ConsistencyToken");
     } else if !function.copies_of.is_empty() {
@@ -233,16 +239,17 @@ fn responses(
         responses["204"] = json!({"description": "It is done.", "headers": headers});
         return responses;
     };
-    if is_item {
+    let is_query = function.method == Method::GET;
+    if is_item || is_query {
         headers["ETag"] = header("ETag");
     }
     let content = json!({"application/json": {"schema": schema}});
     responses["200"] =
         json!({"description": "It is done.", "headers": headers, "content": content});
-    if is_item && function.method == Method::GET && function.signature.is_conditional {
-        responses["304"] = json!({"description": "The item is in a state of `If-None-Match`."});
+    if is_query {
+        responses["304"] = json!({"description": "The answer has a tag of `If-None-Match`."});
     }
-    if is_item && function.method != Method::GET && !function.signature.is_edit {
+    if is_item && !is_query && !function.signature.is_edit {
         headers["Location"] = header("Location");
         let created = "The item is created.";
         responses["201"] = json!({"description": created, "headers": headers, "content": content});

@@ -1,4 +1,5 @@
-//! The record of every request: a log line, a span, metrics, and `x-ms-request-charge`.
+//! The record of every request: a log line, a span, metrics, and `x-ms-request-charge`; and what every answer says
+//! of caches.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -8,7 +9,7 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, Method, StatusCode},
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -16,7 +17,10 @@ use custom_handler::TraceContext;
 use futures::FutureExt;
 use opentelemetry::{KeyValue, trace::SpanKind};
 
-use super::{ApiError, INVOCATION_ID, error::internal_error_body};
+use super::{
+    ApiError, AuthLevel, Conditions, INVOCATION_ID, conditions::tagged, consistency::COPIES_BEHIND,
+    error::internal_error_body,
+};
 use crate::{
     app::UNMATCHED_FUNCTION,
     cosmos::metered,
@@ -30,16 +34,17 @@ pub(crate) const COSTS_ROUTE: &str = "/api/costs";
 
 const RECORDED_ROUTES: &str = "/api/";
 
-/// The functions by their methods and routes.
-pub(crate) type FunctionNames = Arc<[(Method, &'static str, &'static str)]>;
+/// The functions by their methods and routes, with the callers that they admit.
+pub(crate) type CalledFunctions = Arc<[(Method, &'static str, &'static str, AuthLevel)]>;
 
 /// Logs, traces and measures each request. Every answer that used the store gets a header with the request
 /// units of all its store calls.
 ///
 /// None of these records has a path or a query, since they contain ids and may contain keys.
 pub(crate) async fn answered(
-    State(functions): State<FunctionNames>,
+    State(functions): State<CalledFunctions>,
     route: Option<MatchedPath>,
+    conditions: Conditions,
     request: Request,
     next: Next,
 ) -> Response {
@@ -48,15 +53,21 @@ pub(crate) async fn answered(
     let method = name_of(request.method());
     // A HEAD is answered by the function of its GET.
     let called = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
-    let is_called = |(method, path, _): &&(Method, &str, &str)| method == called && *path == route;
-    let function = functions.iter().find(is_called).map_or(UNMATCHED_FUNCTION, |(.., name)| name);
+    let mut known = functions.iter();
+    let known = known.find(|(method, path, ..)| method == called && *path == route);
+    let function = known.map_or(UNMATCHED_FUNCTION, |(.., name, _)| name);
+    let is_public = known.is_some_and(|(.., level)| !level.needs_key());
+    let is_read = request.method().is_safe();
     let host = TraceContext::from_headers(request.headers());
     let invocation = request.headers().get(INVOCATION_ID).and_then(|id| id.to_str().ok());
     let invocation = invocation.map(str::to_owned);
     let name = format!("{method} {route}").trim_end().to_owned();
     let span = Span::begin(name, SpanKind::Server, host.as_ref());
 
-    let work = metered(followed(next.run(request)));
+    let work = metered(followed(async {
+        let response = next.run(request).await;
+        if is_read { tagged(response, &conditions).await } else { response }
+    }));
     let ((mut response, detail), meter) = span.around(work).await;
 
     let duration = started.elapsed();
@@ -99,6 +110,14 @@ pub(crate) async fn answered(
     });
     if used_the_store && let Ok(value) = HeaderValue::try_from(cost.request_units.to_string()) {
         response.headers_mut().insert(REQUEST_CHARGE, value);
+    }
+    let headers = response.headers_mut();
+    // Caches know an answer by its URL and not by a key, and what lacks writes of its caller is for this once.
+    let is_kept = is_public && !headers.contains_key(COPIES_BEHIND);
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        let rule = if is_kept { "no-cache" } else { "no-store" };
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(rule));
+        headers.insert(header::VARY, HeaderValue::from_static("Consistency-Token, Cookie"));
     }
     response
 }

@@ -40,7 +40,7 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 
 /// The header of an answer whose copies may lack writes that the caller knows: `?1`, the
 /// true value of RFC 9651.
-const COPIES_BEHIND: HeaderName = HeaderName::from_static("copies-behind");
+pub(super) const COPIES_BEHIND: HeaderName = HeaderName::from_static("copies-behind");
 
 const COOKIE: &str = "consistency-token";
 

@@ -23,7 +23,7 @@ mod work_queue;
 
 pub(crate) use self::{
     admission::{Admission, admit},
-    answered::{COSTS_ROUTE, FunctionNames, answered, catch_panics},
+    answered::{COSTS_ROUTE, CalledFunctions, answered, catch_panics},
     consistency::{Consistency, consistent},
     error::{Problem, method_not_allowed, no_such_route},
     item_command::INVOCATION_ID,

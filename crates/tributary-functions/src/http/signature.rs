@@ -193,7 +193,7 @@ impl RequestShape {
         }
     }
 
-    fn parameter(&mut self, place: &str, name: &str, description: &str) {
+    pub(crate) fn parameter(&mut self, place: &str, name: &str, description: &str) {
         let schema = json!({"type": "string"});
         self.parameters
             .push(json!({"name": name, "in": place, "description": description, "schema": schema}));

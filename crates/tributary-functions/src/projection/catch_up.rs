@@ -8,7 +8,7 @@
 //! is a dead letter, when the position of its lease is not below it.
 //!
 //! - *Writes without a change*: a delete has a number, and no change follows in the feed. Then the position
-//!   stays below it until another change comes. So a wait whose lease stands still also looks at the feed: with
+//!   stays below it until another change comes. So a wait also looks at the feed: with
 //!   no change behind the position there is nothing to apply. The look asks for the latest committed state. A
 //!   first change after the write proves nothing: the feed has the latest version of each item, so this
 //!   change may stand for the write.
@@ -33,17 +33,15 @@
 //! to be waited for: then its token has the positions of the copies.
 //!
 //! *Bounds*: a time limit for each wait; the budget of its request; at most one read of a lease in a quarter of
-//! the trigger's poll delay, and one look behind a position for all that came before it, for all waits of an
-//! instance together.
+//! the trigger's poll delay, and one look behind a position in 20 ms, for all waits of an instance together.
 //!
 //! *Places*: [`MAX_WAITS`] wait at a time. Callers are anonymous, so none of them can be given a share. Instead the
-//! oldest wait gives way to a new one, and each has its first look before it takes a place: a forged write takes
+//! oldest waits give way to new ones after their pause, and each has its first look before it takes a place: a forged write takes
 //! none. An honest wait lasts for a poll delay or less. So a caller that disturbs it has to begin 256 waits in
 //! this time, with numbers that exist; a place that is taken for ten seconds hinders no other caller.
 
 use std::{
-    collections::{BTreeMap, HashMap},
-    convert::Infallible,
+    collections::{BTreeSet, HashMap},
     hash::Hash,
     sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError},
     time::Duration,
@@ -51,8 +49,8 @@ use std::{
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::{
-    sync::{Mutex, oneshot},
-    time::{Instant, timeout, timeout_at},
+    sync::Mutex,
+    time::{Instant, sleep_until, timeout},
 };
 
 use super::{
@@ -63,7 +61,8 @@ use crate::cosmos::{FeedHead, Session, SessionPosition, StoreError};
 
 const MAX_WAITS: usize = 256;
 
-/// The bounds of the time for which waits use a lease that another wait has read.
+/// The bounds of the time for which waits use a lease that another wait has read; the first is also the time
+/// between two looks.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
@@ -104,39 +103,31 @@ struct Waits {
     followed: StdMutex<HashMap<[&'static str; 2], Arc<Mutex<Followed>>>>,
 }
 
-/// The waits of this moment, in the order of their beginnings.
-#[derive(Default)]
-struct Places(StdMutex<TakenPlaces>);
-
-#[derive(Default)]
-struct TakenPlaces {
-    last: u64,
-    waits: BTreeMap<u64, oneshot::Sender<Infallible>>,
-}
+/// The waits of this moment, numbered in the order of their beginnings.
+type Places = StdMutex<BTreeSet<u64>>;
 
 struct Place<'a> {
     places: &'a Places,
     number: u64,
-    given_way: oneshot::Receiver<Infallible>,
 }
 
-impl Places {
-    fn take(&self) -> Place<'_> {
-        let (taken, given_way) = oneshot::channel();
-        let mut places = lock(&self.0);
-        places.last += 1;
-        let number = places.last;
-        places.waits.insert(number, taken);
-        if places.waits.len() > MAX_WAITS {
-            places.waits.pop_first();
-        }
-        Place { places: self, number, given_way }
+impl<'a> Place<'a> {
+    fn take(places: &'a Places) -> Self {
+        let mut waits = lock(places);
+        let number = waits.last().map_or(0, |last| last + 1);
+        waits.insert(number);
+        Self { places, number }
+    }
+
+    fn gives_way(&self) -> bool {
+        let waits = lock(self.places);
+        waits.range(self.number..).nth(MAX_WAITS).is_some()
     }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        lock(&self.places.0).waits.remove(&self.number);
+        lock(self.places).remove(&self.number);
     }
 }
 
@@ -146,8 +137,6 @@ type KnownLeases = HashMap<String, KnownLease>;
 struct KnownLease {
     lease: Lease,
     read_at: Instant,
-    /// True if it had the same position when it was read before.
-    is_still: bool,
     /// The beginning of the last look at the feed behind this position.
     looked_at: Option<Instant>,
     applied: u64,
@@ -155,14 +144,17 @@ struct KnownLease {
 
 impl KnownLease {
     fn new(lease: Lease, before: Option<Self>) -> Self {
-        let is_still =
-            before.as_ref().is_some_and(|known| known.lease.continuation == lease.continuation);
-        let looked_at = before.as_ref().filter(|_| is_still).and_then(|known| known.looked_at);
+        let same = before.as_ref().filter(|it| it.lease.continuation == lease.continuation);
+        let looked_at = same.and_then(|known| known.looked_at);
         let applied = lease.lsn().max(before.map(|known| known.applied)).unwrap_or_default();
-        Self { lease, read_at: Instant::now(), is_still, looked_at, applied }
+        Self { lease, read_at: Instant::now(), looked_at, applied }
     }
 
     async fn look(&mut self, projection: &RegisteredProjection) -> Result<(), StoreError> {
+        // Meanwhile others come that share the look.
+        if let Some(last) = self.looked_at {
+            sleep_until(last + MIN_PAUSE).await;
+        }
         let begun = Instant::now();
         if let Some(FeedHead { last_lsn, next }) = look(projection, &self.lease).await? {
             self.looked_at = Some(begun);
@@ -283,14 +275,12 @@ impl CatchUp {
                 known.insert(partition.to_owned(), KnownLease::new(lease, before));
             }
             let Some(lease) = known.get_mut(partition) else { return Ok(false) };
-            if is_done(lease) {
-                return Ok(true);
-            }
-            let looked_at = lease.looked_at;
-            // What was next may have been deleted since then.
-            let is_due = looked_at.is_none_or(|at| at.elapsed() >= projection.poll_delay);
-            let is_doubted = !has_happened(lease.applied) && looked_at.is_none_or(|at| at < begun);
-            if is_doubted || (lease.is_still && is_due) {
+            let is_due = lease.looked_at.is_none_or(|at| {
+                // What was next may have been deleted since then.
+                let is_old = at.elapsed() >= projection.poll_delay;
+                is_old || (at < begun && !has_happened(lease.applied))
+            });
+            if !is_done(lease) && is_due {
                 lease.look(projection).await?;
             }
             if is_done(lease) {
@@ -301,8 +291,9 @@ impl CatchUp {
             }
             let next = lease.read_at + pause;
             drop(known);
-            let place = place.get_or_insert_with(|| self.0.places.take());
-            if timeout_at(next, &mut place.given_way).await.is_ok() {
+            let place = place.get_or_insert_with(|| Place::take(&self.0.places));
+            sleep_until(next).await;
+            if place.gives_way() {
                 return Ok(false);
             }
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use futures::future::join_all;
+use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use serde_json::{Value, json};
 use tributary_functions::{
     app::AppOptions,
@@ -121,30 +121,32 @@ async fn a_later_change_of_the_same_item_does_not_end_the_wait() {
     assert_eq!(list.header("copies-behind"), "?1", "neither is in the list");
 }
 
+/// Returns another instance, which handles a request at a time and lets it wait for a minute.
+async fn patient(world: &World) -> World {
+    let admission = AdmissionOptions { requests: 1, ..Default::default() };
+    let max_wait = Duration::from_mins(1);
+    let consistency = ConsistencyOptions { max_wait, ..Default::default() };
+    world.with_app(AppOptions { admission, consistency, ..World::options() }).await
+}
+
 #[tokio::test]
 async fn a_request_that_waits_holds_no_place_of_others_and_the_oldest_gives_way() {
     let world = settled().await;
     let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
-    let admission = AdmissionOptions { requests: 1, ..Default::default() };
-    let world = world.with_app(AppOptions { admission, ..World::options() }).await;
-    let n_before = world.endpoint.request_count();
-    let waits = async |n: usize, after: Duration| {
-        tokio::time::sleep(after).await;
-        let waits = (0..n).map(|_| read(&world, ROOMS, &token, "wait=10"));
-        let answers = join_all(waits).await.into_iter();
-        answers.filter(|list| list.header("copies-behind").is_empty()).count()
-    };
-    let meanwhile = async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        world.get("/api/rooms/none").await.expect(404);
-        // All of them share the reads of the lease, and the look behind it.
-        let of_waits = kinds(&world, n_before).into_iter();
-        let n_looks = of_waits.filter(|(_, of)| of == "leases").count();
-        assert!(n_looks <= 6, "{n_looks}");
-        world.settle().await;
-    };
-    let (old, new, ()) = futures::join!(waits(256, Duration::ZERO), waits(44, MOMENT), meanwhile);
-    assert_eq!((old, new), (212, 44), "the newest end with the copies");
+    let world = patient(&world).await;
+    let (n_before, began) = (world.endpoint.request_count(), Instant::now());
+    let waits = (0..300).map(|_| read(&world, ROOMS, &token, "wait=60"));
+    let mut waits: FuturesUnordered<_> = waits.collect();
+    for _ in 0..44 {
+        assert_eq!(waits.next().await.unwrap().header("copies-behind"), "?1");
+    }
+    world.get("/api/rooms/none").await.expect(404);
+    // All of them share the reads of the lease.
+    let n_reads = kinds(&world, n_before).iter().filter(|(_, of)| of == "leases").count();
+    assert!(n_reads as u128 <= 2 + began.elapsed().as_millis() / 250, "{n_reads}");
+    let (rest, ()) = futures::join!(waits.collect::<Vec<_>>(), world.settle());
+    assert_eq!(rest.len(), 256);
+    assert!(rest.iter().all(|list| list.header("copies-behind").is_empty()));
 }
 
 /// Returns a token with another number in place of that of its last write.
@@ -162,53 +164,40 @@ async fn a_wait_for_a_write_that_never_was_ends_at_once_and_costs_no_more_than_a
     let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
     let text = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(&token).unwrap()).unwrap();
     let elsewhere = BASE64_URL_SAFE_NO_PAD.encode(text.replacen("/0:", "/77:", 1));
+    let other = world.second_instance().await;
+    let honest = charge(&read(&other, ROOMS, &token, "wait=1").await);
+    let at_once = charge(&read(&other, ROOMS, &token, "wait=0").await);
+    assert!(honest - at_once <= 8.0, "{honest} {at_once}");
     for forged in [forged(&token, |_| 999_999_999), forged(&token, |last| last + 1), elsewhere] {
         let other = world.second_instance().await;
         let began = Instant::now();
         let list = read(&other, ROOMS, &forged, "wait=10").await;
-        assert!(began.elapsed() < Duration::from_secs(1));
+        assert!(began.elapsed() < Duration::from_secs(5));
         assert_eq!(list.header("copies-behind"), "?1");
-        let honest = read(&world.second_instance().await, ROOMS, &token, "wait=1").await;
-        assert!(charge(&list) < charge(&honest), "{} {}", charge(&list), charge(&honest));
+        assert!(charge(&list) < honest, "{} {honest}", charge(&list));
     }
+    // What a wait has used counts against the budget of its request.
+    let limits = Limits { request_units: 3, ..Limits::REQUEST };
+    problem(&read(&other.with_limits(limits).await, ROOMS, &token, "wait=1").await, 503);
 }
 
 #[tokio::test]
 async fn many_waits_for_writes_that_never_were_hinder_no_honest_one() {
     let world = settled().await;
     let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
-    let world = world.second_instance().await;
+    let world = patient(&world).await;
     let forged = forged(&token, |_| 999_999_999);
-    let n_before = world.endpoint.request_count();
-    let honest = read(&world, ROOMS, &token, "wait=10");
+    let (n_before, began) = (world.endpoint.request_count(), Instant::now());
     let many = async {
         tokio::time::sleep(MOMENT).await;
-        join_all((0..300).map(|_| read(&world, ROOMS, &forged, "wait=10"))).await
-    };
-    let settled = async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let asked = kinds(&world, n_before).into_iter();
-        let n_looks = asked.filter(|(kind, of)| *kind == ChangeFeed || of == "leases").count();
-        assert!(n_looks < 60, "they share looks: {n_looks}");
+        let many = join_all((0..300).map(|_| read(&world, ROOMS, &forged, "wait=60"))).await;
+        assert!(many.iter().all(|list| list.header("copies-behind") == "?1"));
+        let looks = kinds(&world, n_before).into_iter().filter(|(kind, _)| *kind == ChangeFeed);
+        assert!(looks.count() as u128 <= 5 + began.elapsed().as_millis() / 20, "they share looks");
         world.settle().await;
     };
-    let (many, honest, ()) = futures::join!(many, honest, settled);
-    assert!(many.iter().all(|list| list.header("copies-behind") == "?1"));
+    let (honest, ()) = futures::join!(read(&world, ROOMS, &token, "wait=60"), many);
     assert_eq!((honest.header("copies-behind"), &honest.json()["items"]), ("", &json!([])));
-}
-
-#[tokio::test]
-async fn an_honest_wait_of_a_second_costs_some_request_units() {
-    let world = settled().await;
-    let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
-    let other = world.second_instance().await;
-    let waited = read(&other, ROOMS, &token, "wait=1").await;
-    let at_once = read(&other, ROOMS, &token, "wait=0").await;
-    let cost = charge(&waited) - charge(&at_once);
-    assert!(cost <= 8.0, "{cost}");
-    // What a wait has used counts against the budget of its request.
-    let limits = Limits { request_units: 3, ..Limits::REQUEST };
-    problem(&read(&other.with_limits(limits).await, ROOMS, &token, "wait=1").await, 503);
 }
 
 #[tokio::test]

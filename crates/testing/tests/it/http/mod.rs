@@ -3,6 +3,7 @@
 mod access;
 mod admission;
 pub(crate) mod bodies;
+mod caches;
 mod consistency;
 mod copies;
 mod faults;
