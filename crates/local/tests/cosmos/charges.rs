@@ -5,12 +5,12 @@ use azure_data_cosmos::models::ResponseHeaders;
 use azure_data_cosmos::options::{
     ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, QueryOptions,
 };
-use azure_data_cosmos::{CosmosError, FeedScope, Query, TransactionalBatch};
+use azure_data_cosmos::{FeedScope, Query, TransactionalBatch};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{EndpointOptions, StoreRequest};
 
-use crate::raw;
+use crate::raw::post;
 use crate::world::{World, options};
 
 #[tokio::test]
@@ -129,14 +129,13 @@ async fn the_first_items_in_an_order_cost_each_physical_partition_its_own_first_
 
     let headers = [
         ("x-ms-documentdb-isquery", "true"),
-        ("x-ms-documentdb-query-enablecrosspartition", "true"),
         ("content-type", "application/query+json"),
+        ("x-ms-documentdb-query-enablecrosspartition", "true"),
     ];
-    let body = json!({ "query": text }).to_string();
     let n_before = world.endpoint.request_count();
     let path = "/dbs/tributary/colls/posts/docs";
-    let server = world.server().unwrap();
-    raw::send(server, "POST", path, &headers, body.as_bytes()).await.expect(200);
+    let server = world.server.as_ref().unwrap();
+    post(server, path, &headers, &json!({ "query": text })).await.expect(200);
     let at_once = world.endpoint.requests_since(n_before);
 
     assert_eq!((by_each.len(), at_once.len()), (4, 1));
@@ -171,12 +170,10 @@ async fn a_page_of_the_change_feed_costs_what_its_items_cost_to_read() {
 async fn a_refused_request_costs_its_point_read() {
     for world in World::both_ways(options()).await {
         let posts = filled(&world, 1, 100).await;
-        let refused: [CosmosError; 2] = [
+        let taken = json!({ "id": "0", "postId": "1" });
+        let refused = [
             posts.read_item("1", "none", None).await.unwrap_err(),
-            posts
-                .create_item("1", "0", json!({ "id": "0", "postId": "1" }), None)
-                .await
-                .unwrap_err(),
+            posts.create_item("1", "0", taken, None).await.unwrap_err(),
         ];
         for error in refused {
             let charge = error.diagnostics().unwrap().total_request_charge().value();

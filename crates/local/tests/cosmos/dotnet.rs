@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions, RunningServer};
+use tributary_local::cosmos::RunningServer;
 
-use crate::raw::{Answer, send, send_by_rid};
+use crate::raw::{Answer, IS_QUERY, KEY, get, post, send, send_by_rid, serve};
 use crate::world::options;
 
 /// The SDK's requests to servers that it worked with, and their answers.
@@ -14,7 +14,6 @@ const RECORDED: &str = include_str!("../recorded/dotnet.json");
 
 const FEED: (&str, &str) = ("a-im", "Incremental Feed");
 const RANGE: &str = "x-ms-documentdb-partitionkeyrangeid";
-const KEY: &str = "x-ms-documentdb-partitionkey";
 const LIMIT: &str = "x-ms-max-item-count";
 
 #[derive(Deserialize)]
@@ -35,9 +34,8 @@ struct Recorded {
 }
 
 /// Starts a server with the databases and containers of the recording.
-async fn server(partitions: u32) -> RunningServer {
-    let options = EndpointOptions { partitions, ..options() };
-    let server = CosmosEndpoint::in_process(options).unwrap().serve(0).await.unwrap();
+async fn server() -> RunningServer {
+    let server = serve(options()).await;
     for (database, containers) in
         [("d", vec![("q", "/pk")]), ("db1", vec![("c1", "/pk"), ("lea", "/id")])]
     {
@@ -49,15 +47,6 @@ async fn server(partitions: u32) -> RunningServer {
         }
     }
     server
-}
-
-async fn post(
-    server: &RunningServer,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &Value,
-) -> Answer {
-    send(server, "POST", path, headers, body.to_string().as_bytes()).await
 }
 
 async fn create(server: &RunningServer, id: &str, pad: usize) -> Answer {
@@ -72,17 +61,13 @@ async fn feed(server: &RunningServer, headers: &[(&str, &str)]) -> Answer {
 }
 
 async fn rid(server: &RunningServer, path: &str) -> String {
-    let answer = send(server, "GET", path, &[], b"").await.expect(200);
+    let answer = get(server, path).await.expect(200);
     answer.body["_rid"].as_str().unwrap().to_owned()
-}
-
-fn ids(answer: &Answer) -> Vec<&str> {
-    answer.items().iter().map(|item| item["id"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
 async fn the_recorded_requests_of_the_sdk_get_the_recorded_answers() {
-    let server = server(1).await;
+    let server = server().await;
     for id in ["a", "b"] {
         create(&server, id, 0).await;
     }
@@ -207,7 +192,7 @@ fn has(name: &str, ours: &Value, theirs: &Value) {
 
 #[tokio::test]
 async fn every_resource_is_found_by_its_rid_with_the_signature_over_it() {
-    let server = server(1).await;
+    let server = server().await;
     let item = create(&server, "a", 0).await;
     let database = rid(&server, "/dbs/d").await;
     let container = rid(&server, "/dbs/d/colls/q").await;
@@ -225,13 +210,12 @@ async fn every_resource_is_found_by_its_rid_with_the_signature_over_it() {
         let by_link = send(&server, "GET", &path, &[(KEY, r#"["p"]"#)], b"").await;
         assert!(by_link.expect(200).body.get(found).is_some(), "{path}");
     }
-    let unknown = "/dbs/AAAA-w==/colls";
-    assert_eq!(send(&server, "GET", unknown, &[], b"").await.status, 404);
+    get(&server, "/dbs/AAAA-w==/colls").await.expect(404);
 }
 
 #[tokio::test]
 async fn answers_name_their_container_so_that_session_tokens_are_kept() {
-    let server = server(1).await;
+    let server = server().await;
     let key = json!({"paths": ["/pk"], "kind": "Hash", "version": 2});
     let made = post(&server, "/dbs/d/colls", &[], &json!({"id": "n", "partitionKey": key})).await;
     let created = create(&server, "a", 0).await;
@@ -246,7 +230,7 @@ async fn answers_name_their_container_so_that_session_tokens_are_kept() {
 
 #[tokio::test]
 async fn items_of_the_change_feed_have_an_lsn_and_a_page_ends_between_transactions() {
-    let server = server(1).await;
+    let server = server().await;
     create(&server, "a", 0).await;
     let batch: Vec<_> = ["b", "c", "d"]
         .into_iter()
@@ -261,13 +245,13 @@ async fn items_of_the_change_feed_have_an_lsn_and_a_page_ends_between_transactio
     create(&server, "e", 0).await;
 
     let first = feed(&server, &[(LIMIT, "2")]).await.expect(200);
-    assert_eq!(ids(&first), ["a", "b", "c", "d"]);
+    assert_eq!(first.ids(), ["a", "b", "c", "d"]);
     let lsns: Vec<_> = first.items().iter().map(|item| item["_lsn"].as_u64().unwrap()).collect();
     assert!(lsns[0] < lsns[1] && lsns[1..].iter().all(|lsn| *lsn == lsns[1]), "{lsns:?}");
     let etag = first.header("etag").unwrap();
     assert_eq!(etag, format!("\"{}\"", lsns[3]));
     let second = feed(&server, &[(LIMIT, "2"), ("if-none-match", etag)]).await.expect(200);
-    assert_eq!(ids(&second), ["e"]);
+    assert_eq!(second.ids(), ["e"]);
     let etag = second.header("etag").unwrap();
     let third = feed(&server, &[("if-none-match", etag)]).await.expect(304);
     assert_eq!((third.header("etag"), third.header("x-ms-item-count")), (Some(etag), Some("0")));
@@ -275,58 +259,46 @@ async fn items_of_the_change_feed_have_an_lsn_and_a_page_ends_between_transactio
 
 #[tokio::test]
 async fn a_feed_from_now_or_from_a_time_has_no_older_change() {
-    let server = server(1).await;
+    let server = server().await;
     create(&server, "old", 0).await;
     let now = feed(&server, &[("if-none-match", "*")]).await.expect(304);
     let later = ("if-modified-since", "Fri, 02 Jan 2099 03:04:05 GMT");
     let later = feed(&server, &[later]).await.expect(304);
     let earlier = feed(&server, &[("if-modified-since", "Fri, 02 Jan 2026 03:04:05 GMT")]).await;
-    assert_eq!(ids(&earlier.expect(200)), ["old"]);
+    assert_eq!(earlier.expect(200).ids(), ["old"]);
 
     create(&server, "new", 0).await;
     for begun in [now, later] {
         let etag = begun.header("etag").unwrap();
         let next = feed(&server, &[("if-none-match", etag)]).await.expect(200);
-        assert_eq!(ids(&next), ["new"]);
+        assert_eq!(next.ids(), ["new"]);
     }
 }
 
 #[tokio::test]
 async fn pages_end_at_4_mb_with_a_continuation() {
     const MB: usize = 1024 * 1024;
-    let server = server(1).await;
+    let server = server().await;
     for id in ["a", "b", "c", "d", "e", "f"] {
         create(&server, id, MB).await;
     }
     let path = "/dbs/d/colls/q/docs";
     let query = json!({"query": "SELECT * FROM c"}).to_string();
-    let as_query =
-        [("x-ms-documentdb-isquery", "True"), ("content-type", "application/query+json")];
-    for (kind, method, headers, body, next) in [
-        ("feed", "GET", vec![FEED, (RANGE, "0")], "", "if-none-match"),
-        ("all items", "GET", vec![(RANGE, "0")], "", "x-ms-continuation"),
-        (
-            "query",
-            "POST",
-            [&as_query[..], &[(KEY, r#"["p"]"#)]].concat(),
-            &*query,
-            "x-ms-continuation",
-        ),
-        (
-            "ranges",
-            "POST",
-            [&as_query[..], &[(RANGE, "0"), (LIMIT, "10")]].concat(),
-            &*query,
-            "x-ms-continuation",
-        ),
+    let of_key = [&IS_QUERY[..], &[(KEY, r#"["p"]"#)]].concat();
+    let of_range = [&IS_QUERY[..], &[(RANGE, "0"), (LIMIT, "10")]].concat();
+    let continuation = ["x-ms-continuation"; 2];
+    for (kind, method, headers, body, [answered, next]) in [
+        ("feed", "GET", vec![FEED, (RANGE, "0")], "", ["etag", "if-none-match"]),
+        ("all items", "GET", vec![(RANGE, "0")], "", continuation),
+        ("query", "POST", of_key, &*query, continuation),
+        ("ranges", "POST", of_range, &*query, continuation),
     ] {
-        let answered = if next == "if-none-match" { "etag" } else { next };
         let first = send(&server, method, path, &headers, body.as_bytes()).await.expect(200);
-        assert_eq!(ids(&first), ["a", "b", "c"], "{kind}");
+        assert_eq!(first.ids(), ["a", "b", "c"], "{kind}");
         assert_eq!(first.header("x-ms-item-count"), Some("3"), "{kind}");
         let headers = [&headers[..], &[(next, first.header(answered).unwrap())]].concat();
         let second = send(&server, method, path, &headers, body.as_bytes()).await.expect(200);
-        assert_eq!(ids(&second), ["d", "e", "f"], "{kind}");
+        assert_eq!(second.ids(), ["d", "e", "f"], "{kind}");
         assert!(first.bytes.max(second.bytes) < 4 * MB, "{kind}");
     }
 }

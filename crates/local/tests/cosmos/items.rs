@@ -1,5 +1,4 @@
 use azure_data_cosmos::{FeedScope, TransactionalBatch};
-use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::RequestKind::{self, Batch, Delete, Query, Read};
 use tributary_local::cosmos::{EndpointOptions, StoreAnswer};
@@ -80,9 +79,7 @@ async fn each_data_request_counts_once_and_metadata_does_not() {
 /// Runs a query for a whole scope, and returns the answers of the store, request by request.
 async fn query(world: &World, text: &str, scope: FeedScope) -> Vec<StoreAnswer> {
     let n_before = world.endpoint.request_count();
-    let posts = world.container("posts").await;
-    let pages = posts.query_items(text, scope, None).await.unwrap();
-    let _: Vec<Value> = pages.try_collect().await.unwrap();
+    let _: Vec<Value> = found(&world.container("posts").await, text, scope).await;
     let requests = world.endpoint.requests_since(n_before);
     requests.into_iter().map(|request| request.answer.unwrap()).collect()
 }

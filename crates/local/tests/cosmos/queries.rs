@@ -5,9 +5,9 @@ use azure_data_cosmos::options::{MaxItemCountHint, QueryOptions};
 use azure_data_cosmos::{FeedScope, PartitionKey};
 use futures::TryStreamExt;
 use serde_json::{Value, json};
-use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions, RunningServer};
+use tributary_local::cosmos::{EndpointOptions, RunningServer};
 
-use crate::raw::{Answer, send};
+use crate::raw::{Answer, IS_QUERY, KEY, post, send, serve};
 use crate::world::{World, options};
 
 #[tokio::test]
@@ -46,24 +46,20 @@ async fn pages_over_many_logical_partitions_have_each_item_once() {
     }
 }
 
-const KEY: &str = "x-ms-documentdb-partitionkey";
-const IS_QUERY: [(&str, &str); 2] =
-    [("x-ms-documentdb-isquery", "True"), ("content-type", "application/query+json")];
 const ITEMS: &str = "/dbs/d/colls/c/docs";
 
 /// Starts a server with the container of [`ITEMS`].
 async fn server(partitions: u32, kind: &str, paths: &[&str]) -> RunningServer {
-    let options = EndpointOptions { partitions, ..options() };
-    let server = CosmosEndpoint::in_process(options).unwrap().serve(0).await.unwrap();
-    create(&server, "/dbs", &json!([]), &json!({"id": "d"})).await;
+    let server = serve(EndpointOptions { partitions, ..options() }).await;
+    post(&server, "/dbs", &[], &json!({"id": "d"})).await.expect(201);
     let key = json!({"paths": paths, "kind": kind, "version": 2});
-    create(&server, "/dbs/d/colls", &json!([]), &json!({"id": "c", "partitionKey": key})).await;
+    let container = json!({"id": "c", "partitionKey": key});
+    post(&server, "/dbs/d/colls", &[], &container).await.expect(201);
     server
 }
 
-async fn create(server: &RunningServer, path: &str, key: &Value, body: &Value) {
-    let key = [(KEY, &*key.to_string())];
-    send(server, "POST", path, &key, body.to_string().as_bytes()).await.expect(201);
+async fn create(server: &RunningServer, key: &Value, item: &Value) {
+    post(server, ITEMS, &[(KEY, &*key.to_string())], item).await.expect(201);
 }
 
 async fn query(server: &RunningServer, text: &str, headers: &[(&str, &str)]) -> Answer {
@@ -73,12 +69,8 @@ async fn query(server: &RunningServer, text: &str, headers: &[(&str, &str)]) -> 
 /// Sends a query with a parameter that is null.
 async fn ask(server: &RunningServer, path: &str, text: &str, headers: &[(&str, &str)]) -> Answer {
     let none = json!([{"name": "@none", "value": null}]);
-    let body = json!({"query": text, "parameters": none}).to_string();
-    send(server, "POST", path, &[&IS_QUERY, headers].concat(), body.as_bytes()).await
-}
-
-fn ids(answer: &Answer) -> Vec<&str> {
-    answer.items().iter().map(|item| item["id"].as_str().unwrap()).collect()
+    let body = json!({"query": text, "parameters": none});
+    post(server, path, &[&IS_QUERY, headers].concat(), &body).await
 }
 
 #[tokio::test]
@@ -90,7 +82,7 @@ async fn a_prefix_of_a_hierarchical_key_reads_the_items_under_it_and_no_others()
             for session in ["s1", "s2"] {
                 let id = format!("{user}{session}");
                 let item = json!({"id": id, "tenant": tenant, "user": user, "session": session});
-                create(server, ITEMS, &json!([tenant, user, session]), &item).await;
+                create(server, &json!([tenant, user, session]), &item).await;
             }
         }
     }
@@ -110,12 +102,12 @@ async fn a_prefix_of_a_hierarchical_key_reads_the_items_under_it_and_no_others()
             assert!(found.items().iter().all(is_under), "{prefix}: {}", found.body);
         }
         let sorted = query(server, "SELECT * FROM c ORDER BY c.id DESC", &key).await;
-        assert_eq!(ids(&sorted).first(), last, "{prefix}");
+        assert_eq!(sorted.ids().first(), last, "{prefix}");
         let count = query(server, "SELECT VALUE COUNT(1) FROM c", &key).await;
         assert_eq!(count.items(), [json!(n_items)], "{prefix}");
         for feed in [&[][..], &[("a-im", "Incremental Feed")]] {
             let all = send(server, "GET", ITEMS, &[&key, feed].concat(), b"").await;
-            assert_eq!(ids(&all).len(), n_items, "{prefix} {feed:?}");
+            assert_eq!(all.ids().len(), n_items, "{prefix} {feed:?}");
         }
     }
 
@@ -138,7 +130,7 @@ async fn a_prefix_of_a_hierarchical_key_reads_the_items_under_it_and_no_others()
 #[tokio::test]
 async fn what_would_be_answered_wrongly_is_refused_with_its_name() {
     let server = &server(1, "Hash", &["/pk"]).await;
-    create(server, ITEMS, &json!(["p"]), &json!({"id": "1", "pk": "p", "n": 4})).await;
+    create(server, &json!(["p"]), &json!({"id": "1", "pk": "p", "n": 4})).await;
 
     let key = (KEY, r#"["p"]"#);
     let is_plan = ("x-ms-cosmos-is-query-plan-request", "True");

@@ -9,8 +9,11 @@ use tokio::{
     net::TcpStream,
     time::timeout,
 };
-use tributary_local::cosmos::{RunningServer, WELL_KNOWN_KEY};
+use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions, RunningServer, WELL_KNOWN_KEY};
 
+pub(crate) const KEY: &str = "x-ms-documentdb-partitionkey";
+pub(crate) const IS_QUERY: [(&str, &str); 2] =
+    [("x-ms-documentdb-isquery", "True"), ("content-type", "application/query+json")];
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// An answer.
@@ -38,12 +41,34 @@ impl Answer {
     pub(crate) fn items(&self) -> &[Value] {
         self.body["Documents"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
+
+    pub(crate) fn ids(&self) -> Vec<&str> {
+        self.items().iter().map(|item| item["id"].as_str().unwrap()).collect()
+    }
+}
+
+/// Starts a server without a database.
+pub(crate) async fn serve(options: EndpointOptions) -> RunningServer {
+    CosmosEndpoint::in_process(options).unwrap().serve(0).await.unwrap()
 }
 
 pub(crate) fn address(server: &RunningServer) -> String {
     let url = server.url();
     let address = url.strip_prefix("http://").unwrap();
     address.trim_end_matches('/').to_owned()
+}
+
+pub(crate) async fn get(server: &RunningServer, path: &str) -> Answer {
+    send(server, "GET", path, &[], b"").await
+}
+
+pub(crate) async fn post(
+    server: &RunningServer,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &Value,
+) -> Answer {
+    send(server, "POST", path, headers, body.to_string().as_bytes()).await
 }
 
 /// Sends a signed request.
@@ -74,7 +99,7 @@ pub(crate) async fn send_by_rid(
 fn head(method: &str, path: &str, token: &str, headers: &[(&str, &str)]) -> String {
     let headers: Vec<_> =
         headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    format!("{method} {path} HTTP/1.1\r\n{token}{}", headers.concat())
+    format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{token}{}", headers.concat())
 }
 
 /// Returns the headers that sign a request, for an address by names.
@@ -104,11 +129,6 @@ fn signed(method: &str, kind: &str, link: &str, key: &str) -> String {
 
 /// Sends one request of HTTP/1.1 on a connection of its own.
 pub(crate) async fn exchange(server: &RunningServer, head: &str, body: &[u8]) -> Answer {
-    exchange_as(server, &format!("{head}host: localhost\r\n"), body).await
-}
-
-/// Sends one request whose head names the host.
-pub(crate) async fn exchange_as(server: &RunningServer, head: &str, body: &[u8]) -> Answer {
     let length = body.len();
     let head = format!("{head}connection: close\r\ncontent-length: {length}\r\n\r\n");
     let mut stream = TcpStream::connect(address(server)).await.unwrap();

@@ -5,22 +5,19 @@ use azure_data_cosmos::options::{
     BatchReplaceOptions, ItemReadOptions, ItemWriteOptions, OperationOptions, Precondition,
     ReadConsistencyStrategy,
 };
-use azure_data_cosmos::{FeedScope, Query, TransactionalBatch};
-use futures::TryStreamExt;
+use azure_data_cosmos::{FeedScope, TransactionalBatch};
 use serde_json::{Value, json};
 use tributary_local::chaos::{Chaos, ChaosKind};
 use tributary_local::cosmos::EndpointOptions;
 
-use crate::world::{World, comment, etag, options, status};
+use crate::world::{World, comment, etag, found, options, status};
 
 /// Returns the number of likes of the item `c1`, as a point read and a query see it.
 async fn likes(posts: &ContainerClient) -> [Option<u64>; 2] {
     let read = posts.read_item("p1", "c1", None).await.ok();
     let read = read.and_then(|read| read.into_model::<Value>().unwrap()["likes"].as_u64());
-    let query = Query::from("SELECT VALUE c.likes FROM c WHERE c.id = 'c1'");
-    let found = posts.query_items::<u64>(query, FeedScope::full_container(), None).await.unwrap();
-    let found: Vec<u64> = found.try_collect().await.unwrap();
-    [read, found.first().copied()]
+    let query = "SELECT VALUE c.likes FROM c WHERE c.id = 'c1'";
+    [read, found(posts, query, FeedScope::full_container()).await.first().copied()]
 }
 
 fn liked(likes: u64) -> Value {
@@ -86,10 +83,8 @@ async fn chaos_shows_older_states_to_other_clients_but_never_half_of_a_batch() {
             let own = writer.read_item("p1", "c1", None).await.unwrap();
             assert_eq!(own.into_model::<Value>().unwrap()["likes"], likes, "{way}");
 
-            let query = Query::from("SELECT VALUE c.likes FROM c");
-            let scope = FeedScope::partition("p1");
-            let seen = posts.query_items::<u64>(query, scope, None).await.unwrap();
-            let seen: Vec<u64> = seen.try_collect().await.unwrap();
+            let query = "SELECT VALUE c.likes FROM c";
+            let seen: Vec<u64> = found(&posts, query, FeedScope::partition("p1")).await;
             assert!(seen.windows(2).all(|two| two[0] == two[1]), "{way}: {seen:?}");
             assert!(seen.is_empty() || seen.len() == 2, "{way}: {seen:?}");
             behind += usize::from(seen != [likes, likes]);

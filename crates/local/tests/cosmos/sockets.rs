@@ -1,28 +1,15 @@
-use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions, RunningServer, WELL_KNOWN_KEY};
 
-use crate::raw::{self, DEADLINE, address, exchange, exchange_as, token};
+use crate::raw::{DEADLINE, address, exchange, get, send, serve, token};
 use crate::world::{client_of, options};
 
 #[tokio::test]
-async fn a_port_in_use_is_one_clear_error() {
-    let first = endpoint().serve(0).await.unwrap();
-    let port: u16 = address(&first).rsplit_once(':').unwrap().1.parse().unwrap();
-
-    let error = endpoint().serve(port).await.unwrap_err();
-
-    assert!(error.to_string().contains(&format!("port {port} on 127.0.0.1 is in use")), "{error}");
-}
-
-#[tokio::test]
 async fn the_account_advertises_the_address_that_is_listened_on() {
-    let server = endpoint().serve(0).await.unwrap();
-    let (status, body) = get(&server, "/").await;
-
-    assert_eq!(status, 200);
+    let server = serve(options()).await;
+    let body = get(&server, "/").await.expect(200).body;
     for locations in ["writableLocations", "readableLocations"] {
         assert_eq!(body[locations][0]["databaseAccountEndpoint"], server.url());
     }
@@ -32,25 +19,24 @@ async fn the_account_advertises_the_address_that_is_listened_on() {
 
 #[tokio::test]
 async fn a_request_that_is_not_signed_with_the_key_is_unauthorized() {
-    let server = endpoint().serve(0).await.unwrap();
+    let server = serve(options()).await;
     let wrong_key = token("GET", "/dbs", "d3Jvbmc=");
     let wrong_path = token("GET", "/dbs/blog", WELL_KNOWN_KEY);
     let of_entra = "authorization: type%3Daad%26ver%3D1.0%26sig%3Dx\r\n";
     for headers in ["", &wrong_key, &wrong_path, of_entra] {
-        let head = format!("GET /dbs HTTP/1.1\r\n{headers}");
+        let head = format!("GET /dbs HTTP/1.1\r\nhost: localhost\r\n{headers}");
         let answer = exchange(&server, &head, b"").await;
-        assert_eq!((answer.status, &answer.body["code"]), (401, &json!("Unauthorized")));
+        assert_eq!(answer.expect(401).body["code"], "Unauthorized");
     }
-    assert_eq!(get(&server, "/dbs").await.0, 200);
+    get(&server, "/dbs").await.expect(200);
 }
 
 #[tokio::test]
 async fn a_trailing_slash_makes_no_difference() {
-    let server = endpoint().serve(0).await.unwrap();
+    let server = serve(options()).await;
     client_of(&server).await.create_database("blog", None).await.unwrap();
     for path in ["/dbs/blog", "/dbs/blog/", "http://cosmos.localhost/dbs/blog/"] {
-        let (status, body) = get(&server, path).await;
-        assert_eq!((status, &body["id"]), (200, &json!("blog")), "{path}");
+        assert_eq!(get(&server, path).await.expect(200).body["id"], "blog", "{path}");
     }
 }
 
@@ -67,10 +53,10 @@ async fn a_page_of_another_site_and_a_name_of_another_machine_are_refused() {
     let own = "Host: localhost:8081\r\nOrigin: http://localhost:8081\r\n".to_owned();
     let ask = async |server: &RunningServer, lines: &str| {
         let token = token("GET", "/dbs", WELL_KNOWN_KEY);
-        exchange_as(server, &format!("GET /dbs HTTP/1.1\r\n{token}{lines}"), b"").await
+        exchange(server, &format!("GET /dbs HTTP/1.1\r\n{token}{lines}"), b"").await
     };
 
-    let server = endpoint().serve(0).await.unwrap();
+    let server = serve(options()).await;
     for (lines, named) in refused {
         let answer = ask(&server, lines).await.expect(403);
         let message = answer.body["message"].as_str().unwrap();
@@ -81,7 +67,7 @@ async fn a_page_of_another_site_and_a_name_of_another_machine_are_refused() {
     }
     for (name, of_a_page) in [("evil.example", 403), ("*", 200)] {
         let options = EndpointOptions { allowed_hosts: vec![name.to_owned()], ..options() };
-        let server = CosmosEndpoint::in_process(options).unwrap().serve(0).await.unwrap();
+        let server = serve(options).await;
         ask(&server, refused[0].0).await.expect(200);
         ask(&server, refused[2].0).await.expect(of_a_page);
     }
@@ -89,15 +75,15 @@ async fn a_page_of_another_site_and_a_name_of_another_machine_are_refused() {
 
 #[tokio::test]
 async fn a_body_above_the_bound_is_too_large() {
-    let server = endpoint().serve(0).await.unwrap();
+    let server = serve(options()).await;
     let body = vec![b' '; 5 * 1024 * 1024];
-    let (status, answer) = send(&server, "POST", "/dbs", &body).await;
-    assert_eq!((status, &answer["code"]), (413, &json!("RequestEntityTooLarge")));
+    let answer = send(&server, "POST", "/dbs", &[], &body).await.expect(413);
+    assert_eq!(answer.body["code"], "RequestEntityTooLarge");
 }
 
 #[tokio::test]
 async fn nonsense_is_refused_and_the_endpoint_keeps_running() {
-    let server = endpoint().serve(0).await.unwrap();
+    let server = serve(options()).await;
     for (method, path, body) in [
         ("POST", "/dbs", "{"),
         ("POST", "/dbs", "\u{80}\u{0}"),
@@ -107,16 +93,16 @@ async fn nonsense_is_refused_and_the_endpoint_keeps_running() {
         ("POST", "/dbs/a/colls/b/docs", "null"),
         ("PROPFIND", "/", ""),
     ] {
-        let (status, _) = send(&server, method, path, body.as_bytes()).await;
+        let status = send(&server, method, path, &[], body.as_bytes()).await.status;
         assert!((400..500).contains(&status) && status != 401, "{method} {path} {status}");
     }
-    assert_eq!(get(&server, "/").await.0, 200);
+    get(&server, "/").await.expect(200);
 }
 
 #[tokio::test]
 async fn http2_is_spoken_with_prior_knowledge() {
     const SETTINGS: u8 = 4;
-    let server = endpoint().serve(0).await.unwrap();
+    let server = serve(options()).await;
     let mut stream = TcpStream::connect(address(&server)).await.unwrap();
     let mut preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     preface.extend([0, 0, 0, SETTINGS, 0, 0, 0, 0, 0]);
@@ -129,7 +115,7 @@ async fn http2_is_spoken_with_prior_knowledge() {
 
 #[tokio::test]
 async fn a_server_that_is_stopped_or_dropped_frees_its_port() {
-    let endpoint = endpoint();
+    let endpoint = CosmosEndpoint::in_process(options()).unwrap();
     let stopped = endpoint.serve(0).await.unwrap();
     let address_stopped = address(&stopped);
     // An idle connection must not keep the server running.
@@ -147,17 +133,4 @@ async fn a_server_that_is_stopped_or_dropped_frees_its_port() {
     })
     .await
     .unwrap();
-}
-
-fn endpoint() -> CosmosEndpoint {
-    CosmosEndpoint::in_process(options()).unwrap()
-}
-
-async fn get(server: &RunningServer, path: &str) -> (u16, Value) {
-    send(server, "GET", path, b"").await
-}
-
-async fn send(server: &RunningServer, method: &str, path: &str, body: &[u8]) -> (u16, Value) {
-    let answer = raw::send(server, method, path, &[], body).await;
-    (answer.status, answer.body)
 }

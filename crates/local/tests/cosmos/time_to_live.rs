@@ -114,20 +114,11 @@ async fn present(container: &ContainerClient) -> Vec<String> {
 }
 
 async fn changed(container: &ContainerClient) -> Vec<String> {
-    let mut pages = container
-        .query_change_feed::<Value>(
-            FeedScope::full_container(),
-            ChangeFeedStartFrom::Beginning,
-            None,
-        )
-        .await
-        .unwrap();
+    let (all, start) = (FeedScope::full_container(), ChangeFeedStartFrom::Beginning);
+    let mut pages = container.query_change_feed::<Value>(all, start, None).await.unwrap();
     let page = pages.try_next().await.unwrap().unwrap();
-    let mut ids: Vec<String> = page
-        .items()
-        .iter()
-        .map(|change| change.current().unwrap()["id"].as_str().unwrap().to_owned())
-        .collect();
+    let items = page.items().iter().map(|change| change.current().unwrap());
+    let mut ids: Vec<_> = items.map(|item| item["id"].as_str().unwrap().to_owned()).collect();
     ids.sort();
     ids
 }

@@ -16,27 +16,19 @@ pub(crate) struct World {
     pub(crate) way: &'static str,
     pub(crate) endpoint: CosmosEndpoint,
     pub(crate) client: CosmosClient,
-    server: Option<RunningServer>,
+    pub(crate) server: Option<RunningServer>,
 }
 
 impl World {
     /// Creates the same world twice: with a client in the process and with one over TCP.
     pub(crate) async fn both_ways(options: EndpointOptions) -> [Self; 2] {
         let endpoint = endpoint(options.clone()).await;
-        let in_process = Self {
-            way: "in process",
-            client: endpoint.client().await.unwrap(),
-            endpoint,
-            server: None,
-        };
+        let client = endpoint.client().await.unwrap();
+        let in_process = Self { way: "in process", endpoint, client, server: None };
         let endpoint = self::endpoint(options).await;
         let server = endpoint.serve(0).await.unwrap();
-        let over_tcp = Self {
-            way: "over TCP",
-            endpoint,
-            client: client_of(&server).await,
-            server: Some(server),
-        };
+        let client = client_of(&server).await;
+        let over_tcp = Self { way: "over TCP", endpoint, client, server: Some(server) };
         [in_process, over_tcp]
     }
 
@@ -50,10 +42,6 @@ impl World {
 
     pub(crate) async fn container(&self, id: &str) -> ContainerClient {
         self.client.database_client(DATABASE).container_client(id.to_owned(), None).await.unwrap()
-    }
-
-    pub(crate) fn server(&self) -> Option<&RunningServer> {
-        self.server.as_ref()
     }
 
     /// Returns the same world with a new client, which has no session with earlier writes.
@@ -86,14 +74,11 @@ pub(crate) async fn client_of(server: &RunningServer) -> CosmosClient {
 }
 
 /// Returns all results of a query.
-pub(crate) async fn found<T>(
+pub(crate) async fn found<T: DeserializeOwned + Send + 'static>(
     container: &ContainerClient,
     query: impl Into<Query>,
     scope: FeedScope,
-) -> Vec<T>
-where
-    T: DeserializeOwned + Send + 'static,
-{
+) -> Vec<T> {
     container.query_items(query, scope, None).await.unwrap().try_collect().await.unwrap()
 }
 
@@ -103,10 +88,7 @@ pub(crate) fn comment(id: &str) -> Value {
 }
 
 pub(crate) fn status<T>(result: Result<T, CosmosError>) -> u16 {
-    match result {
-        Ok(_) => 200,
-        Err(error) => u16::from(error.status().status_code()),
-    }
+    result.map_or_else(|error| error.status().status_code().into(), |_| 200)
 }
 
 pub(crate) fn etag(response: &ItemResponse) -> String {

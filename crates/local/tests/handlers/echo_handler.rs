@@ -6,14 +6,14 @@
 //! `ECHO_CHILD` names a file for a child's process id, `ECHO_FUNCTIONS` are the functions that it
 //! claims to serve, and `ECHO_OPENAPI` is its OpenAPI document.
 
-use std::collections::BTreeMap;
+#![expect(clippy::unwrap_used, reason = "a handler that fails fails the test")]
+
 use std::process::{Command, exit};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router};
@@ -33,6 +33,14 @@ struct App {
 struct Control {
     reply: String,
     times: u32,
+}
+
+impl Control {
+    /// Returns how to answer the next invocation, if not as usual.
+    fn next(&mut self) -> Option<String> {
+        self.times = self.times.checked_sub(1)?;
+        Some(self.reply.clone())
+    }
 }
 
 #[tokio::main]
@@ -85,9 +93,7 @@ async fn ready() -> impl IntoResponse {
 }
 
 async fn set_control(State(app): State<App>, Json(control): Json<Control>) -> StatusCode {
-    if let Ok(mut current) = app.control.lock() {
-        *current = control;
-    }
+    *app.control.lock().unwrap() = control;
     StatusCode::NO_CONTENT
 }
 
@@ -101,55 +107,39 @@ async fn openapi() -> Response {
 }
 
 async fn recorded(State(app): State<App>) -> Json<Value> {
-    let recorded = app.recorded.lock().map(|recorded| recorded.clone());
-    Json(Value::Array(recorded.unwrap_or_default()))
+    Json(app.recorded.lock().unwrap().clone().into())
 }
 
-async fn echo(request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let headers: Vec<_> = parts
-        .headers
-        .iter()
-        .map(|(name, value)| json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())]))
-        .collect();
-    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let echo = json!({
-        "method": parts.method.as_str(),
-        "path": parts.uri.path(),
-        "query": parts.uri.query(),
-        "headers": headers,
-        "body": String::from_utf8_lossy(&body),
-        "process": std::process::id(),
-    });
-    let status = StatusCode::IM_A_TEAPOT;
-    (status, [("x-echo", "yes"), ("connection", "x-private"), ("x-private", "1")], Json(echo))
-        .into_response()
+fn by_name(headers: &HeaderMap) -> Value {
+    let header = |(name, value): (&HeaderName, &HeaderValue)| {
+        (name.to_string(), value.to_str().unwrap().into())
+    };
+    Value::Object(headers.iter().map(header).collect())
+}
+
+/// Answers after it has read the body.
+async fn echo(uri: Uri, headers: HeaderMap, _: Bytes) -> impl IntoResponse {
+    let process = std::process::id();
+    let echo = json!({ "path": uri.path(), "headers": by_name(&headers), "process": process });
+    let headers = [("x-echo", "yes"), ("connection", "x-private"), ("x-private", "1")];
+    (StatusCode::IM_A_TEAPOT, headers, Json(echo))
 }
 
 async fn invoke(
     State(app): State<App>,
     Path(function): Path<String>,
     headers: HeaderMap,
-    body: Body,
+    body: Bytes,
 ) -> Response {
-    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let id = headers.get("x-azure-functions-invocationid").and_then(|id| id.to_str().ok());
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let sent: BTreeMap<_, _> =
-        headers.iter().map(|(name, value)| (name.as_str(), value.to_str().ok())).collect();
-    if let Ok(mut recorded) = app.recorded.lock() {
-        recorded.push(json!({ "function": function, "id": id, "body": body, "headers": sent }));
-    }
-    let reply = app.control.lock().ok().and_then(|mut control| {
-        control.times = control.times.checked_sub(1)?;
-        Some(control.reply.clone())
-    });
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let headers = by_name(&headers);
+    let id = &headers["x-azure-functions-invocationid"];
+    let recorded = json!({ "function": function, "id": id, "body": body, "headers": headers });
+    app.recorded.lock().unwrap().push(recorded);
+    let reply = app.control.lock().unwrap().next();
     match reply.as_deref() {
         Some("fail") => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-        Some("hang") => {
-            tokio::time::sleep(Duration::from_hours(1)).await;
-            StatusCode::OK.into_response()
-        }
+        Some("hang") => std::future::pending().await,
         _ => Json(json!({ "Outputs": {}, "Logs": ["a line of the answer"], "ReturnValue": null }))
             .into_response(),
     }

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
 
 use crate::http::get;
-use crate::support::{Folder, cosmos_function, eventually, http_function, staged, until};
+use crate::support::{
+    Folder, all_paths, containers, cosmos_function, eventually, http_function, staged, until,
+};
 
 /// A running `cargo local` and its output on stdout.
 pub(crate) struct Running {
@@ -80,7 +82,7 @@ pub(crate) fn finished(app: &Folder, arguments: &[&str]) -> (Option<i32>, String
 }
 
 pub(crate) fn app() -> Folder {
-    staged(&[("Rest", http_function("api/{*path}", &[], "anonymous"))])
+    staged(&all_paths())
 }
 
 pub(crate) fn is_running(process: &str) -> bool {
@@ -187,18 +189,13 @@ async fn the_browser_opens_the_page_when_the_app_is_ready() {
     running.end_by("-INT");
 }
 
-fn posts() -> Value {
-    let key = json!({ "paths": ["/postId"], "kind": "Hash", "version": 2 });
-    json!({ "containers": [{ "id": "posts", "partitionKey": key }] })
-}
-
 #[tokio::test]
 async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
     let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
     let server = endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
     let app = app();
-    app.write("infra/containers.json", posts());
+    app.write("infra/containers.json", containers(&[("posts", "/postId")]));
     let client = tributary_local::host::connect(&connection).await.unwrap();
     let container = async || {
         client.database_client("tributary").container_client("posts", None).await.map(|_| ())
@@ -221,14 +218,15 @@ fn a_failed_start_is_one_clear_sentence() {
     assert_eq!(code, Some(1));
     assert!(stderr.contains("error: Bad/function.json: bindings must hold"), "{stderr}");
 
-    let app = staged(&[("Rest", http_function("api/{*path}", &[], "anonymous"))]);
+    let app = self::app();
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     app.write("local.settings.json", json!({ "Values": { "ECHO_EXIT": "7" } }));
     let in_use = format!("{port} of 127.0.0.1 is in use");
+    let cosmos_in_use = format!("port {port} on 127.0.0.1 is in use");
     for (code, arguments, sentence) in [
         (1, &["--port", &port, "--cosmos-port", "0"][..], &in_use as &str),
-        (1, &["--port", "0", "--cosmos-port", &port], &port),
+        (1, &["--port", "0", "--cosmos-port", &port], &cosmos_in_use),
         (1, &FREE_PORTS, "exit status: 7"),
         (1, &["--demo"], "--demo: there is no "),
         (1, &["--demo", "shop"], "--demo shop: there is no "),

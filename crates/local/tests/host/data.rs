@@ -54,10 +54,8 @@ impl Endpoint {
     async fn ids(&self, container: &str) -> Vec<String> {
         let client = self.database.container_client(container, None).await.unwrap();
         let scope = FeedScope::full_container();
-        let items = client.query_items::<Value>(Query::from("SELECT * FROM c"), scope, None);
-        let items: Vec<Value> = items.await.unwrap().try_collect().await.unwrap();
-        let mut ids: Vec<_> =
-            items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect();
+        let ids = client.query_items(Query::from("SELECT VALUE c.id FROM c"), scope, None);
+        let mut ids: Vec<String> = ids.await.unwrap().try_collect().await.unwrap();
         ids.sort();
         ids
     }

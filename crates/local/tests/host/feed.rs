@@ -19,10 +19,6 @@ use crate::support::{
     until_printed,
 };
 
-fn all_ids(received: &[Received]) -> Vec<String> {
-    received.iter().flat_map(Received::ids).collect()
-}
-
 async fn one_change() -> (Store, Handler) {
     let store = Store::new(1).await;
     store.put("p1", json!({})).await;
@@ -39,7 +35,7 @@ async fn every_document_is_delivered_once_over_all_partitions() {
     assert_eq!(pump.drain().await.unwrap(), 40);
     let received = handler.received();
     assert!(received.iter().all(|batch| batch.function == "Copies"));
-    let ids = all_ids(&received);
+    let ids = handler.ids();
     assert_eq!(ids.len(), 40);
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 40);
     assert_eq!(store.leases().await.len(), 4);
@@ -87,7 +83,7 @@ async fn without_a_retry_policy_a_failed_batch_is_lost_with_an_error() {
     assert_eq!(pump.drain().await.unwrap(), 0);
     assert_eq!(handler.received().len(), 1);
     assert_eq!(handler.received()[0].body["Metadata"].get("RetryContext"), None);
-    assert!(options.console.lines().iter().any(|line| line.contains("LOST: 1 changes for Copies")));
+    until_printed(&options.console, "LOST: 1 changes for Copies").await;
 }
 
 #[tokio::test]
@@ -102,7 +98,7 @@ async fn a_trigger_that_starts_now_skips_older_changes() {
     store.put("after", json!({})).await;
     // A new pump: the position was kept although there was no delivery.
     store.pump(&function, &handler, feed_options()).drain().await.unwrap();
-    assert_eq!(all_ids(&handler.received()), ["after"]);
+    assert_eq!(handler.ids(), ["after"]);
 }
 
 #[tokio::test]
@@ -130,15 +126,14 @@ async fn a_lost_answer_to_a_checkpoint_is_not_taken_for_a_lost_lease() {
         assert_eq!(pump.drain().await.unwrap(), 1, "{kind:?}");
     }
     assert_eq!(pump.drain().await.unwrap(), 0);
-    assert_eq!(all_ids(&handler.received()), ["p0", "p1"]);
+    assert_eq!(handler.ids(), ["p0", "p1"]);
 }
 
 #[tokio::test]
 async fn the_host_that_starts_last_takes_the_leases() {
     let (store, handler) = one_change().await;
     let function = function(&cosmos_function());
-    let first_options =
-        FeedOptions { poll_delay: Some(Duration::from_millis(5)), ..feed_options() };
+    let first_options = feed_options();
     let first = store.pump(&function, &handler, first_options.clone());
     let running = RunningPump::start(first);
     until("the first delivers", async || !handler.received().is_empty()).await;
@@ -171,7 +166,7 @@ async fn a_page_that_the_trigger_cannot_read_stops_its_partition_only() {
             assert!(error.contains("encountered an unhandled user exception"), "{error}");
             assert!(error.starts_with("Copies: Lease copies-"), "{error}");
         }
-        let ids: BTreeSet<_> = all_ids(&handler.received()[4..]).into_iter().collect();
+        let ids: BTreeSet<_> = handler.received()[4..].iter().flat_map(Received::ids).collect();
         assert!(!ids.is_empty() && ids.len() < 20, "{ids:?}");
         assert!(!ids.contains("bad"));
 
@@ -214,6 +209,20 @@ async fn a_stopped_pump_has_no_work_under_way() {
 }
 
 #[tokio::test]
+async fn a_trigger_stops_after_a_split_though_its_handler_does_not_answer() {
+    let store = Store::new(1).await;
+    store.fill("before", 20).await;
+    let busy = Busy::default();
+    let pump = store.pump(&function(&cosmos_function()), &busy, feed_options());
+    let running = RunningPump::start(pump);
+    until("an invocation begins", async || busy.begun.load(SeqCst) > 0).await;
+    store.endpoint.split("test", "posts").await;
+    // The trigger looks for splits every second.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    running.end().await;
+}
+
+#[tokio::test]
 async fn a_lease_is_acquired_while_its_owner_writes_it() {
     let (store, handler) = one_change().await;
     let function = function(&cosmos_function());
@@ -230,7 +239,7 @@ async fn a_lease_is_acquired_while_its_owner_writes_it() {
     let pump = FeedPump::new(other, &function, invoker, feed_options()).unwrap();
     assert_eq!(pump.drain().await.unwrap(), 1);
     drop(behind);
-    assert_eq!(all_ids(&handler.received()), ["p1", "p2"]);
+    assert_eq!(handler.ids(), ["p1", "p2"]);
 }
 
 /// Writes until the store no longer throttles.
@@ -246,11 +255,7 @@ async fn chaos_loses_no_change() {
     let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
     let store = Store::with_options(options).await;
     let handler = Handler::default();
-    let options = FeedOptions {
-        poll_delay: Some(Duration::from_millis(5)),
-        chaos: Some(chaos.clone()),
-        ..feed_options()
-    };
+    let options = FeedOptions { chaos: Some(chaos.clone()), ..feed_options() };
     let pump = store.pump(&function(&cosmos_function()), &handler, options);
     let running = RunningPump::start(pump);
     // This handler is too quick to be killed in the middle of a batch, and has no HTTP function. No
@@ -271,8 +276,7 @@ async fn chaos_loses_no_change() {
     running.end().await;
 
     store.pump(&function(&cosmos_function()), &handler, feed_options()).drain().await.unwrap();
-    let received = handler.received();
-    let delivered: BTreeSet<String> = received.iter().flat_map(Received::ids).collect();
+    let delivered = BTreeSet::from_iter(handler.ids());
     let lost: Vec<_> = written.difference(&delivered).collect();
     assert!(lost.is_empty(), "{} of {} are lost: {lost:?}", lost.len(), written.len());
     assert!(everything(), "{}", chaos.summary());

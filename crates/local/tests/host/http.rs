@@ -41,11 +41,12 @@ fn timer(schedule: &str) -> Value {
     json!({ "bindings": [{ "type": kind, "direction": "in", "name": "timer", "schedule": schedule }] })
 }
 
-/// Waits until this number of invocations has run, and returns them.
-async fn recorded(host: &Host, count: usize) -> Value {
-    eventually("the timer ran", async || {
+/// Waits until the echo handler has had this number of invocations, and returns them.
+pub(crate) async fn invoked(host: &Host, count: usize) -> Vec<Value> {
+    eventually("the invocations are there", async || {
         let recorded = get(&format!("{}/api/recorded", host.url())).await.json();
-        (recorded.as_array().unwrap().len() >= count).then_some(recorded)
+        let recorded = recorded.as_array().unwrap();
+        (recorded.len() >= count).then(|| recorded.clone())
     })
     .await
 }
@@ -62,40 +63,23 @@ fn app() -> Folder {
     ])
 }
 
+// `recorded_http.rs` has what else of a request reaches the handler.
 #[tokio::test]
-async fn a_request_reaches_the_handler_unchanged() {
+async fn headers_that_connection_names_end_at_the_host_whose_line_has_the_id_and_no_query() {
     let app = app();
     let (host, console) = start(&app, &settings(), None).await;
-    let url = format!("{}/api/rest/a%2Fb/c?x=1&x=2&y=%20", host.url());
-    let headers = [("x-mine", "1"), ("connection", "x-hop"), ("x-hop", "2"), ("te", "trailers")];
-    let body = "ü".repeat(100_000);
-    let answer = send(Method::PATCH, &url, &headers, &body).await;
+    let url = format!("{}/api/rest/a?x=1", host.url());
+    let headers = [("connection", "x-hop"), ("x-hop", "2")];
+    let answer = send(Method::PATCH, &url, &headers, "").await;
 
-    assert_eq!(answer.status, StatusCode::IM_A_TEAPOT);
-    assert_eq!(answer.headers["x-echo"], "yes");
+    assert!(answer.headers.contains_key("x-echo"));
     assert!(!answer.headers.contains_key("x-private"), "it was named in Connection");
     let echo = answer.json();
-    assert_eq!(echo["method"], "PATCH");
-    // The host decodes a path, but no slash, and encodes it again.
-    assert_eq!(echo["path"], "/api/rest/a%252Fb/c");
-    assert_eq!(echo["query"], "x=1&x=2&y=%20");
-    assert_eq!(echo["body"], body);
-    let header = |name: &str| {
-        let headers = echo["headers"].as_array().unwrap();
-        headers.iter().find(|pair| pair[0] == name).map(|pair| pair[1].as_str().unwrap())
-    };
-    assert_eq!(header("x-mine"), Some("1"));
-    assert_eq!(header("x-hop"), None);
-    assert_eq!(header("te"), None);
-    assert_eq!(header("x-forwarded-host"), Some(host.url().trim_start_matches("http://")));
-    let id = header("x-azure-functions-invocationid").unwrap();
-    let lines = console.lines();
-    assert!(
-        lines.iter().any(|line| line.contains(&format!("'Functions.Rest' (Succeeded, Id={id}"))),
-        "{lines:?}"
-    );
+    assert_eq!(echo["headers"]["x-hop"], Value::Null);
+    let id = echo["headers"]["x-azure-functions-invocationid"].as_str().unwrap();
+    until_printed(&console, &format!("'Functions.Rest' (Succeeded, Id={id}")).await;
     // The query can hold a key.
-    assert!(!lines.iter().any(|line| line.contains("x=1")));
+    assert!(!console.lines().iter().any(|line| line.contains("x=1")));
     host.stop().await;
 }
 
@@ -130,7 +114,7 @@ async fn a_page_of_another_site_and_a_name_of_another_machine_reach_nothing() {
     let answer = send(Method::POST, &url, &plain, "{}").await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
     assert!(String::from_utf8_lossy(&answer.body).contains("Host.CORS"));
-    assert!(console.lines().iter().any(|line| line.contains("/admin/functions/Nightly → 403")));
+    until_printed(&console, "/admin/functions/Nightly → 403").await;
 
     // For the sites in the list the host answers OPTIONS, whatever the function takes.
     let url = format!("{}/api/change", host.url());
@@ -154,16 +138,14 @@ async fn a_page_of_another_site_and_a_name_of_another_machine_reach_nothing() {
 }
 
 #[tokio::test]
-async fn the_root_is_a_page_unless_a_setting_disables_it() {
+async fn a_setting_disables_the_page_of_the_root() {
     let app = app();
-    for (value, status) in [("false", StatusCode::OK), ("true", StatusCode::NO_CONTENT)] {
-        let mut settings = settings();
-        settings.set("AzureWebJobsDisableHomepage", value);
-        let (host, _) = start(&app, &settings, None).await;
-        let answer = get(host.url()).await;
-        assert_eq!((answer.status, answer.body.is_empty()), (status, value == "true"));
-        host.stop().await;
-    }
+    let mut settings = settings();
+    settings.set("AzureWebJobsDisableHomepage", "true");
+    let (host, _) = start(&app, &settings, None).await;
+    let answer = get(host.url()).await;
+    assert_eq!((answer.status, answer.body.len()), (StatusCode::NO_CONTENT, 0));
+    host.stop().await;
 }
 
 #[tokio::test]
@@ -193,28 +175,18 @@ async fn keys_are_asked_for_only_with_enable_auth() {
 
     let keys = Keys::generate();
     let (host, _) = start(&app, &settings(), Some(keys.clone())).await;
-    let open = StatusCode::IM_A_TEAPOT;
-    let locked = StatusCode::UNAUTHORIZED;
-    let function = keys.function.as_str();
-    let master = keys.master.as_str();
     // `recorded_http.rs` has the cases of HTTP functions.
-    let cases = [
-        ("api/rest/x", None, open),
-        ("api/change", None, locked),
-        ("api/change", Some(function), open),
-        ("admin/functions/Nightly", None, locked),
-        ("admin/functions/Nightly", Some(function), StatusCode::FORBIDDEN),
-        ("admin/host/status", None, locked),
-        ("admin/host/status", Some(master), StatusCode::OK),
-    ];
-    for (path, key, expected) in cases {
-        let headers: Vec<_> = key.into_iter().map(|key| ("x-functions-key", key)).collect();
-        let url = format!("{}/{path}", host.url());
+    for (path, key, expected) in [
+        ("functions/Nightly", None, StatusCode::UNAUTHORIZED),
+        ("functions/Nightly", Some(&keys.function), StatusCode::FORBIDDEN),
+        ("host/status", Some(&keys.master), StatusCode::OK),
+    ] {
+        let headers: Vec<_> = key.map(|key| ("x-functions-key", &**key)).into_iter().collect();
+        let url = format!("{}/admin/{path}", host.url());
         let answer = send(Method::GET, &url, &headers, "").await;
-        assert_eq!(answer.status, expected, "{path} {}", key.is_some());
+        assert_eq!(answer.status, expected, "{path}");
         let challenge = answer.header(&header::WWW_AUTHENTICATE);
-        let is_admin = path.starts_with("admin");
-        assert_eq!(challenge, (is_admin && key.is_none()).then_some("Bearer"));
+        assert_eq!(challenge, key.is_none().then_some("Bearer"));
     }
     host.stop().await;
 }
@@ -229,9 +201,9 @@ async fn admin_runs_a_function_on_request() {
     assert_eq!(post(&admin("None"), &json!({})).await.status, StatusCode::NOT_FOUND);
     assert_eq!(get(&admin("Nightly")).await.status, StatusCode::METHOD_NOT_ALLOWED);
 
-    let recorded = recorded(&host, 1).await;
-    assert_eq!(recorded[0]["function"], "Nightly");
-    assert_eq!(recorded[0]["body"]["Data"]["timer"]["IsPastDue"], false);
+    let invoked = invoked(&host, 1).await;
+    assert_eq!(invoked[0]["function"], "Nightly");
+    assert_eq!(invoked[0]["body"]["Data"]["timer"]["IsPastDue"], false);
     until_printed(&console, "a line of the answer").await;
     host.stop().await;
 }
@@ -243,9 +215,9 @@ async fn a_timer_runs_when_it_is_due() {
         ("Recorded", http_function("api/recorded", &[], "anonymous")),
     ]);
     let (host, _) = start(&app, &settings(), None).await;
-    let recorded = recorded(&host, 2).await;
+    let invoked = invoked(&host, 2).await;
     // The host keeps no status of a schedule that is shorter than a minute.
-    let timer = &recorded[1]["body"]["Data"]["timer"];
+    let timer = &invoked[1]["body"]["Data"]["timer"];
     let expected = json!({
         "Schedule": { "AdjustForDST": true }, "ScheduleStatus": null, "IsPastDue": false,
     });

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::{Value, json};
 
 use crate::command::{FREE_PORTS, Running};
-use crate::support::{Folder, cosmos_function, http_function, staged};
+use crate::support::{Folder, containers, cosmos_function, http_function, staged};
 
 /// A running app, and its port.
 struct App {
@@ -23,9 +23,8 @@ impl App {
             ("Control", http_function("api/control", &["post"], "anonymous")),
             ("Echo", http_function("api/{*path}", &["put"], "anonymous")),
         ]);
-        let container = |id: &str, path: &str| json!({ "id": id, "partitionKey": { "paths": [path], "kind": "Hash", "version": 2 } });
-        let containers = [container("posts", "/postId"), container("leases", "/id")];
-        folder.write("infra/containers.json", json!({ "containers": containers }));
+        let containers = containers(&[("posts", "/postId"), ("leases", "/id")]);
+        folder.write("infra/containers.json", containers);
         let document = json!({ "paths": { "/api/rooms/{roomId}": {
             "parameters": [{ "in": "path", "name": "roomId", "example": "r 1" }],
             "put": { "operationId": "Echo", "requestBody": { "content": { "application/json": {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use azure_data_cosmos::FeedScope;
@@ -13,13 +12,11 @@ use bytes::Bytes;
 use cosmos_model::change_feed::{EpkRange, sdk_continuation};
 use futures::StreamExt as _;
 use serde_json::{Map, Value, json};
-use tokio::sync::Notify;
 use tributary_local::cosmos::RequestKind;
 use tributary_local::host::{FeedOptions, InvocationResult, Invoker};
 
 use crate::support::{
-    Handler, Received, RunningPump, Store, cosmos_function, feed_options, function, until,
-    until_printed,
+    Handler, RunningPump, Store, cosmos_function, feed_options, function, until, until_printed,
 };
 
 /// A lease as version 3.64 of the .NET SDK has written it.
@@ -100,11 +97,7 @@ impl Running {
         handler.fails(n_failures);
         let mut json = cosmos_function();
         json["bindings"][0]["leaseRenewInterval"] = 20.into();
-        let options = FeedOptions {
-            poll_delay: Some(Duration::from_millis(5)),
-            retry_scale: 0.005,
-            ..feed_options()
-        };
+        let options = FeedOptions { retry_scale: 0.005, ..feed_options() };
         let pump = store.pump(&function(&json), &handler, options.clone());
         Self { store, handler, options, pump: RunningPump::start(pump) }
     }
@@ -153,8 +146,9 @@ async fn a_lease_that_an_operator_takes_away_is_acquired_again() {
     running.end().await;
 }
 
-fn ids(received: &[Received]) -> BTreeSet<String> {
-    received.iter().flat_map(Received::ids).collect()
+/// Returns the number of different documents that were delivered.
+fn n_delivered(handler: &Handler) -> usize {
+    BTreeSet::from_iter(handler.ids()).len()
 }
 
 #[tokio::test]
@@ -169,7 +163,7 @@ async fn children_continue_from_the_position_of_their_parent() {
     store.fill("after", 20).await;
 
     pump().drain().await.unwrap();
-    assert_eq!(ids(&handler.received()).len(), 60, "every change is delivered");
+    assert_eq!(n_delivered(&handler), 60, "every change is delivered");
     assert!(store.leases().await.keys().eq(["1", "2"]), "one for each child, none for the parent");
     assert_eq!(pump().drain().await.unwrap(), 0);
 }
@@ -181,6 +175,18 @@ struct SplitsFirst {
     handler: Handler,
     store: Arc<Store>,
     later_leases: Arc<Mutex<Vec<usize>>>,
+}
+
+impl SplitsFirst {
+    /// Delivers all changes of a store to it, at most four at a time.
+    async fn drain(store: Store) -> Self {
+        let (handler, store, later_leases) = (Handler::default(), Arc::new(store), Arc::default());
+        let splits = Self { handler, store: store.clone(), later_leases };
+        let mut json = cosmos_function();
+        json["bindings"][0]["maxItemsPerInvocation"] = 4.into();
+        store.pump(&function(&json), &splits, feed_options()).drain().await.unwrap();
+        splits
+    }
 }
 
 #[async_trait]
@@ -198,71 +204,28 @@ impl Invoker for SplitsFirst {
 
 #[tokio::test]
 async fn a_page_read_across_a_split_is_left_to_the_children() {
-    let store = Arc::new(Store::new(1).await);
-    let mut json = cosmos_function();
-    json["bindings"][0]["maxItemsPerInvocation"] = 4.into();
+    let store = Store::new(1).await;
     store.fill("before", 20).await;
-    let handler = Handler::default();
-    let splits = SplitsFirst {
-        handler: handler.clone(),
-        store: store.clone(),
-        later_leases: Arc::default(),
-    };
-    store.pump(&function(&json), &splits, feed_options()).drain().await.unwrap();
-
+    let splits = SplitsFirst::drain(store).await;
     let later_leases = splits.later_leases.lock().unwrap().clone();
     assert!(later_leases.iter().all(|leases| *leases == 2), "by the children: {later_leases:?}");
-    assert_eq!(ids(&handler.received()).len(), 20, "every change is delivered");
-    assert!(store.leases().await.keys().eq(["1", "2"]), "one for each child, none for the parent");
+    assert_eq!(n_delivered(&splits.handler), 20, "every change is delivered");
+    let leases = splits.store.leases().await;
+    assert!(leases.keys().eq(["1", "2"]), "one for each child, none for the parent");
 }
 
 #[tokio::test]
 async fn a_change_of_only_one_child_is_delivered_in_the_same_drain() {
     for key in ["a", "b", "c", "d", "e", "f"] {
-        let store = Arc::new(Store::new(1).await);
-        let mut json = cosmos_function();
-        json["bindings"][0]["maxItemsPerInvocation"] = 4.into();
+        let store = Store::new(1).await;
         for number in 0..10 {
             let id = format!("post{number}");
             let post = json!({ "id": id, "postId": key });
             store.posts.upsert_item(key, &id, &post, None).await.unwrap();
         }
-        let handler = Handler::default();
-        let splits = SplitsFirst {
-            handler: handler.clone(),
-            store: store.clone(),
-            later_leases: Arc::default(),
-        };
-        store.pump(&function(&json), &splits, feed_options()).drain().await.unwrap();
-        assert_eq!(ids(&handler.received()).len(), 10, "every change of {key} is delivered");
+        let splits = SplitsFirst::drain(store).await;
+        assert_eq!(n_delivered(&splits.handler), 10, "every change of {key} is delivered");
     }
-}
-
-/// An invoker that never answers, and notifies of each invocation.
-#[derive(Clone)]
-struct Holds(Arc<Notify>);
-
-#[async_trait]
-impl Invoker for Holds {
-    async fn invoke(&self, _: &str, _: &str, _: Bytes) -> InvocationResult {
-        self.0.notify_one();
-        std::future::pending().await
-    }
-}
-
-#[tokio::test]
-async fn a_trigger_stops_after_a_split_though_its_handler_does_not_answer() {
-    let store = Store::new(1).await;
-    store.fill("before", 20).await;
-    let asked = Arc::new(Notify::new());
-    let handler = Holds(asked.clone());
-    let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
-    let running = RunningPump::start(pump);
-    asked.notified().await;
-    store.endpoint.split("test", "posts").await;
-    // The trigger looks for splits every second.
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
-    running.end().await;
 }
 
 #[tokio::test]

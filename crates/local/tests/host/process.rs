@@ -11,14 +11,13 @@ use tributary_local::host::{
     Console, FunctionApp, HandlerOptions, HandlerProcess, Host, HostOptions, Settings,
 };
 
+use crate::command::app;
 #[cfg(target_os = "linux")]
 use crate::command::is_running;
 use crate::http::{get, post, send, start};
-use crate::support::{Folder, cosmos_function, eventually, http_function, settings, staged, until};
-
-fn app() -> Folder {
-    staged(&[("Rest", http_function("api/{*path}", &[], "anonymous"))])
-}
+use crate::support::{
+    Folder, cosmos_function, eventually, http_function, settings, staged, until, until_printed,
+};
 
 fn set(name: &str, value: &str) -> Settings {
     let mut settings = settings();
@@ -96,8 +95,7 @@ async fn exit_code_200_is_a_restart_that_does_not_count_as_an_error() {
         })
         .await;
     }
-    let lines = console.lines();
-    assert!(lines.iter().any(|line| line.contains("(exit code 200)")), "{lines:?}");
+    until_printed(&console, "(exit code 200)").await;
     host.stop().await;
 }
 
@@ -176,8 +174,7 @@ async fn an_invocation_beyond_the_function_timeout_kills_the_handler() {
     store.put("p1", json!({})).await;
     eventually("it is another process", async || process(&host).await.filter(|now| *now != first))
         .await;
-    let lines = console.lines();
-    assert!(lines.iter().any(|line| line.contains("longer than functionTimeout")), "{lines:?}");
+    until_printed(&console, "longer than functionTimeout").await;
     host.stop().await;
     server.stop().await;
 }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tributary_local::host::wire::read_answer;
-use tributary_local::host::{Console, Function, FunctionApp, Host, HostOptions, InvocationFailure};
+use tributary_local::host::{Console, FunctionApp, Host, HostOptions, InvocationFailure};
 
-use crate::http::{get, post};
+use crate::http::{invoked, post};
 use crate::support::{
-    Folder, Handler, Store, cosmos_function, eventually, feed_options, host_json, http_function,
-    settings, staged,
+    Handler, Store, cosmos_function, feed_options, function_of, host_json, http_function, settings,
+    staged,
 };
 
 fn recorded(file: &str) -> Value {
@@ -28,13 +28,6 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 /// Returns the fields of an object in their written form.
 fn fields(object: &str) -> BTreeMap<String, Box<RawValue>> {
     serde_json::from_str(object).unwrap()
-}
-
-/// Returns the function of a host with this `host.json`.
-fn function_of(host: &Value, function: &Value) -> Function {
-    let folder = Folder::new();
-    folder.write("host.json", host).write("functions/Feed/function.json", function);
-    FunctionApp::load(folder.path(), &settings()).unwrap().functions()[0].clone()
 }
 
 #[tokio::test]
@@ -90,24 +83,15 @@ async fn invocations() -> Vec<Value> {
         ..HostOptions::new(folder.path())
     };
     let host = Host::start(app, &settings, options).await.unwrap();
-    let sent = async |count: usize| {
-        eventually("the invocations are there", async || {
-            let sent = get(&format!("{}/api/recorded", host.url())).await.json();
-            let sent = sent.as_array().unwrap().clone();
-            (sent.len() == count).then_some(sent)
-        })
-        .await
-    };
-
-    sent(1).await;
+    invoked(&host, 1).await;
     let control = json!({ "reply": "fail", "times": 3 });
     post(&format!("{}/api/control", host.url()), &control).await;
     let item = json!({ "type": "t", "a": "c6040cce-976e-4b16-b382-f19fc3e98081", "b": "true",
         "c": "null", "d": "1e5", "e": "NaN" });
     store.put("t-guid", item).await;
-    sent(5).await;
+    invoked(&host, 5).await;
     post(&format!("{}/admin/functions/Tick", host.url()), &json!({ "input": "" })).await;
-    let sent = sent(6).await;
+    let sent = invoked(&host, 6).await;
     let feed = format!("{}/admin/functions/Feed", host.url());
     assert_eq!(post(&feed, &json!({ "input": "[" })).await.status, 400);
     host.stop().await;

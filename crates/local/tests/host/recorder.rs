@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tributary_local::host::{Console, FunctionApp, Host, HostOptions, Settings};
 
-use crate::support::{Folder, host_json, place};
+use crate::support::{Folder, staged_with};
 
 /// A running host over `tests/handlers/recording_handler.rs`.
 pub(crate) struct Recorder {
@@ -43,14 +43,7 @@ impl Recorder {
         functions: &[(&str, Value)],
         options: impl FnOnce(HostOptions) -> HostOptions,
     ) -> Self {
-        let folder = Folder::new();
-        let mut host = host_json();
-        host["customHandler"]["description"]["defaultExecutablePath"] = "recording_handler".into();
-        folder.write("host.json", host);
-        for (name, json) in functions {
-            folder.write(&format!("{name}/function.json"), json);
-        }
-        place("recording_handler", &folder);
+        let folder = staged_with("recording_handler", functions);
         let values = [
             ("RECORDING_FOLDER", folder.path().to_str().unwrap()),
             ("FUNCTIONS_REQUEST_BODY_SIZE_LIMIT", "16000000"),
@@ -112,12 +105,13 @@ impl Recorder {
 
 impl Delivery {
     pub(crate) fn header(&self, name: &str) -> &str {
-        let header = |line: &String| -> Option<usize> {
-            let (one, _) = line.split_once(": ")?;
-            (one == name).then_some(name.len() + 2)
-        };
-        self.headers.iter().find_map(|line| Some(&line[header(line)?..])).unwrap_or_default()
+        header(&self.headers, name).unwrap_or_default()
     }
+}
+
+/// Returns the value of a header, among lines such as `name: value`.
+fn header<'a>(headers: &'a [String], name: &str) -> Option<&'a str> {
+    headers.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
 /// An answer in its wire form, the body without its chunks.
@@ -135,8 +129,8 @@ impl Answer {
         self.line.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        header(&self.headers, name)
     }
 }
 

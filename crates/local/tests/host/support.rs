@@ -67,6 +67,21 @@ pub(crate) fn http_function(route: &str, methods: &[&str], auth_level: &str) -> 
     ] })
 }
 
+/// Returns the function `Rest`, which takes every path below `api/`.
+pub(crate) fn all_paths() -> [(&'static str, Value); 1] {
+    [("Rest", http_function("api/{*path}", &[], "anonymous"))]
+}
+
+/// Returns an `infra/containers.json` with containers by their ids and the paths of their partition keys.
+pub(crate) fn containers(containers: &[(&str, &str)]) -> Value {
+    let container = |(id, path): &(&str, &str)| {
+        let key = json!({ "paths": [path], "kind": "Hash", "version": 2 });
+        json!({ "id": id, "partitionKey": key, "defaultTtl": -1 })
+    };
+    let containers: Vec<_> = containers.iter().map(container).collect();
+    json!({ "containers": containers })
+}
+
 pub(crate) fn cosmos_function() -> Value {
     json!({
         "bindings": [{
@@ -89,8 +104,13 @@ pub(crate) fn settings() -> Settings {
 
 /// Reads one function as the host does.
 pub(crate) fn function(json: &Value) -> Function {
+    function_of(&host_json(), json)
+}
+
+/// Reads the function of an app with this `host.json`.
+pub(crate) fn function_of(host: &Value, json: &Value) -> Function {
     let folder = Folder::new();
-    folder.write("host.json", host_json()).write("functions/Copies/function.json", json);
+    folder.write("host.json", host).write("functions/Copies/function.json", json);
     FunctionApp::load(folder.path(), &settings()).unwrap().functions()[0].clone()
 }
 
@@ -109,11 +129,7 @@ impl Store {
 
     pub(crate) async fn with_options(options: EndpointOptions) -> Self {
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
-        let key = |path: &str| json!({ "paths": [path], "kind": "Hash", "version": 2 });
-        let containers = json!({ "containers": [
-            { "id": "posts", "partitionKey": key("/postId") },
-            { "id": "leases", "partitionKey": key("/id"), "defaultTtl": -1 },
-        ] });
+        let containers = containers(&[("posts", "/postId"), ("leases", "/id")]);
         let containers = ContainersFile::parse(&containers.to_string()).unwrap();
         endpoint.provision("test", &containers).await.unwrap();
         let client = endpoint.client().await.unwrap();
@@ -188,7 +204,12 @@ impl RunningPump {
 
 /// Returns options for tests: no real pauses, lines kept.
 pub(crate) fn feed_options() -> FeedOptions {
-    FeedOptions { retry_scale: 0.0, console: Console::kept(), ..FeedOptions::default() }
+    FeedOptions {
+        poll_delay: Some(Duration::from_millis(5)),
+        retry_scale: 0.0,
+        console: Console::kept(),
+        ..FeedOptions::default()
+    }
 }
 
 /// An invocation of a handler.
@@ -232,6 +253,11 @@ impl Handler {
 
     pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
+    }
+
+    /// Returns the ids of all documents that it has received.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        self.received().iter().flat_map(Received::ids).collect()
     }
 }
 
@@ -290,22 +316,23 @@ fn built(name: &str) -> PathBuf {
 
 /// Creates a staged app whose handler is the echo handler.
 pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
+    staged_with("echo_handler", functions)
+}
+
+/// Creates a staged app with a handler of `tests/handlers/`. It is a link if the system has links: a copy that is
+/// being written cannot be run, and a test that starts a process meanwhile keeps it open.
+pub(crate) fn staged_with(handler: &str, functions: &[(&str, Value)]) -> Folder {
     let folder = Folder::new();
-    folder.write("host.json", host_json());
+    let mut host = host_json();
+    host["customHandler"]["description"]["defaultExecutablePath"] = handler.into();
+    folder.write("host.json", host);
     for (name, json) in functions {
         folder.write(&format!("{name}/function.json"), json);
     }
-    place("echo_handler", &folder);
-    folder
-}
-
-/// Puts a handler of `tests/handlers/` into an app. It is a link if the system has links: a copy that is
-/// being written cannot be run, and a test that starts a process meanwhile keeps it open.
-pub(crate) fn place(name: &str, folder: &Folder) {
-    let from = built(name);
-    let to = folder.path().join(name);
+    let (from, to) = (built(handler), folder.path().join(handler));
     #[cfg(unix)]
     std::os::unix::fs::symlink(from, to).unwrap();
     #[cfg(not(unix))]
     std::fs::copy(from, to).map(drop).unwrap();
+    folder
 }
