@@ -92,7 +92,7 @@ impl Advice {
         }
         let AdviceQuestion { requests, items_in_container: items, .. } = question;
         let strategy = best.strategy();
-        let alternatives = alternatives::alternatives(report, &copies, requests);
+        let alternatives = alternatives::alternatives(report, &copies);
         let certainty = RankCertainty::new(best, halves);
         let unique = question.unique.iter().map(|unique| unique.plan(strategy, requests));
         let unique: Vec<_> = unique.collect();
@@ -107,8 +107,8 @@ impl Advice {
             alternatives,
             change: current
                 .filter(|current| current.place > 1)
-                .map(|current| KeyChange::new(current, best, &container, requests, *items)),
-            load: ContainerLoad::new(report, requests, *items),
+                .map(|current| KeyChange::new(current, best, &container, *items)),
+            load: ContainerLoad::new(report, *items),
             unique,
             container,
             unknown,

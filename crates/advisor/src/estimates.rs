@@ -29,7 +29,7 @@ use crate::{
         request::{MatchedItems, RequestCounts},
     },
     population::{Population, SampleDraw},
-    report::{CandidateReport, EstimatedNumber, RequestEstimates},
+    report::{self, CandidateReport, EstimatedNumber, RequestEstimates},
     request::{RequestOperation, TransactionStep},
     words::float,
 };
@@ -65,19 +65,6 @@ impl<'a> ContainerModel<'a> {
         Self { kinds, options, time, n_items, draw }
     }
 
-    /// Returns the sum of `of` over the requests a day; over one of each kind where no frequency is known.
-    pub(crate) fn sum(
-        &self,
-        costs: &[RequestEstimates],
-        of: impl Fn(&RequestCounts, &RequestEstimates) -> f64,
-    ) -> f64 {
-        let any = costs.iter().any(|cost| cost.per_day.is_some());
-        let of_kind = |((kind, _), cost): (&(&RequestCounts, _), &RequestEstimates)| {
-            of(kind, cost) * if any { cost.per_day.unwrap_or(0.0) } else { 1.0 }
-        };
-        self.kinds.iter().zip(costs).map(of_kind).sum()
-    }
-
     /// Returns the growth of the container in items a day, where it is known: creates less deletes.
     pub(crate) fn items_per_day(&self) -> Option<f64> {
         let change = |step: &TransactionStep| match step.operation {
@@ -104,8 +91,7 @@ pub(crate) fn estimate(candidate: &CandidateCounts, model: &ContainerModel<'_>) 
     let peak = hotness.as_ref().map(|hot| hot.peak_over_mean);
     let (physical_partitions, requests) = costs(candidate, &partitions, peak, model);
     let load = PartitionLoads::new(candidate, &partitions.groups, model, &requests, peak);
-    let is_read_or_change =
-        |kind: &RequestCounts, _: &_| kind.request.operation != RequestOperation::Create;
+    let is_read_or_change = |cost: &RequestEstimates| cost.operation != RequestOperation::Create;
     let value = per_day(&requests);
     let mut estimates = CandidateReport {
         strategy: candidate.strategy.clone(),
@@ -125,15 +111,15 @@ pub(crate) fn estimate(candidate: &CandidateCounts, model: &ContainerModel<'_>) 
             low: value * (1.0 - MAX_MODEL_ERROR),
             high: value * (1.0 + MAX_MODEL_ERROR),
         },
-        aligned: share(model, &requests, is_read_or_change, |cost| cost.names.is_one_place()),
-        cross_partition: share(model, &requests, |_, cost| cost.is_query, |cost| cost.fans_out),
+        aligned: share(&requests, is_read_or_change, |cost| cost.names.is_one_place()),
+        cross_partition: share(&requests, |cost| cost.is_query, |cost| cost.fans_out),
         requests,
         times,
         hotness,
         keys: candidate.keys.clone(),
         physical_partitions,
     };
-    estimates.risks = risks::risks(&estimates, candidate, model);
+    estimates.risks = risks::risks(&estimates);
     estimates
 }
 
@@ -174,12 +160,11 @@ fn per_day(requests: &[RequestEstimates]) -> f64 {
 /// Returns the share of the requests among `of`, weighted by frequency, for which `is` holds. Without
 /// any frequency all kinds weigh the same.
 fn share(
-    model: &ContainerModel<'_>,
     costs: &[RequestEstimates],
-    of: impl Fn(&RequestCounts, &RequestEstimates) -> bool,
+    of: impl Fn(&RequestEstimates) -> bool,
     is: impl Fn(&RequestEstimates) -> bool,
 ) -> Option<f64> {
-    let all = model.sum(costs, |kind, cost| if of(kind, cost) { 1.0 } else { 0.0 });
-    let sum = model.sum(costs, |kind, cost| if of(kind, cost) && is(cost) { 1.0 } else { 0.0 });
+    let all = report::sum(costs, |cost| f64::from(of(cost)));
+    let sum = report::sum(costs, |cost| f64::from(of(cost) && is(cost)));
     (all > 0.0).then(|| sum / all)
 }

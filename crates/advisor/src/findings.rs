@@ -4,7 +4,6 @@
 //! the busiest has less than [`FAR_REQUEST_UNITS`] at its peak: then uneven or few partitions do no harm. Findings
 //! that cost or fail at any size stay warnings.
 
-use cosmos_model::partitioning::KeyPart;
 use rayon::prelude::*;
 
 use crate::{
@@ -26,19 +25,19 @@ pub(crate) fn reports(counts: &SampleCounts) -> Vec<CandidateReport> {
     let model = ContainerModel::new(counts);
     let report = |candidate| {
         let mut report = estimate(candidate, &model);
-        report.findings = findings(&report, &model);
+        report.findings = findings(&report);
         report.unknown = unknown(&report, &model);
         report
     };
     counts.candidates.par_iter().with_max_len(1).map(report).collect()
 }
 
-fn findings(report: &CandidateReport, model: &ContainerModel<'_>) -> Vec<Finding> {
+fn findings(report: &CandidateReport) -> Vec<Finding> {
     let mut findings: Vec<_> = [
         low_cardinality(report),
         hot_partition(report),
-        hyperfragmentation(report, model),
-        changing_key(report, model),
+        hyperfragmentation(report),
+        changing_key(report),
         skewed_distribution(report),
         not_aligned(report),
         cross_partition_queries(report),
@@ -109,13 +108,12 @@ fn hot_partition(report: &CandidateReport) -> Option<Finding> {
     Some(HOT_PARTITION.finding(share, sentence))
 }
 
-fn hyperfragmentation(report: &CandidateReport, model: &ContainerModel<'_>) -> Option<Finding> {
+fn hyperfragmentation(report: &CandidateReport) -> Option<Finding> {
     let mean = report.by_items.mean;
     if float(report.items) < LOW_CARDINALITY.threshold || mean >= HYPERFRAGMENTATION.threshold {
         return None;
     }
-    let mut kinds = model.kinds.iter();
-    let queries = kinds.any(|(kind, _)| kind.request.operation == RequestOperation::Query);
+    let queries = report.requests.iter().any(|r| r.operation == RequestOperation::Query);
     let few_cross =
         report.cross_partition.is_some_and(|share| share <= CROSS_PARTITION_QUERIES.threshold);
     let (severity, why) = match report.aligned {
@@ -143,12 +141,10 @@ fn hyperfragmentation(report: &CandidateReport, model: &ContainerModel<'_>) -> O
     Some(Finding { severity, ..HYPERFRAGMENTATION.finding(mean, sentence) })
 }
 
-fn changing_key(report: &CandidateReport, model: &ContainerModel<'_>) -> Option<Finding> {
-    let (request, path) = model.kinds.iter().find_map(|(kind, _)| {
-        let mut paths = report.strategy.parts().map(KeyPart::path);
-        Some((&kind.request, paths.find(|path| kind.request.sets_one_of(&[path]))?))
-    })?;
-    let per_day = request.per_day();
+fn changing_key(report: &CandidateReport) -> Option<Finding> {
+    let mut requests = report.requests.iter();
+    let (request, path) = requests.find_map(|r| Some((r, r.changes.as_ref()?)))?;
+    let per_day = request.per_day;
     let often = per_day.map_or(String::new(), |n| format!(", {} a day", counted(n, "time")));
     let sentence = format!(
         "`{}` changes {path}, of which the key is made{often}. The service cannot change the key of an item: it \
@@ -282,7 +278,7 @@ fn keys_of_items(report: &CandidateReport) -> impl Iterator<Item = Finding> {
 /// Returns the limits of the data, as sentences.
 fn unknown(report: &CandidateReport, model: &ContainerModel<'_>) -> Vec<String> {
     let no_requests = report.requests.is_empty();
-    let frequencies = report.requests.iter().any(|request| request.per_day.is_some());
+    let frequencies = report.has_frequency();
     let hot = report.hotness.as_ref();
     let is_busy = hot.is_some_and(|hot| hot.writes >= MIN_WINDOW_WRITES);
     let fixed = [

@@ -1,7 +1,9 @@
 //! The estimates and findings of a candidate: plain data, for tables, JSON and charts.
 
-use cosmos_model::partitioning::KeyStrategy;
+use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 use serde::Serialize;
+
+use crate::request::RequestOperation;
 
 /// The report on a candidate: the effect of its key on the items and requests of the sample, and the findings about it.
 #[derive(Clone, Debug, Serialize)]
@@ -53,6 +55,16 @@ impl CandidateReport {
     /// Returns the distribution of the request units; of the items, without requests.
     pub(crate) fn by_load(&self) -> &Distribution {
         self.by_request_units.as_ref().unwrap_or(&self.by_items)
+    }
+
+    pub(crate) fn has_frequency(&self) -> bool {
+        self.requests.iter().any(|request| request.per_day.is_some())
+    }
+
+    /// Returns the request units a day of the reads, or of the writes, with a frequency.
+    pub(crate) fn request_units(&self, of_reads: bool) -> f64 {
+        let requests = self.requests.iter().filter(|r| r.operation.is_read() == of_reads);
+        requests.filter_map(|request| request.request_units_per_day).sum()
     }
 
     /// Returns the codes of all warnings.
@@ -176,11 +188,24 @@ pub struct RequestEstimates {
     /// True when the writes of a transaction are in one logical partition. `None` for other requests.
     pub transaction_fits: Option<bool>,
     #[serde(skip)]
+    pub(crate) operation: RequestOperation,
+    /// The property of the key that it changes.
+    #[serde(skip)]
+    pub(crate) changes: Option<PropertyPath>,
+    #[serde(skip)]
     pub(crate) is_query: bool,
     #[serde(skip)]
     pub(crate) fans_out: bool,
     #[serde(skip)]
     pub(crate) charge_of_a_load: f64,
+}
+
+/// Returns the sum of `of` over the requests a day; over one of each kind where no frequency is known.
+pub(crate) fn sum(requests: &[RequestEstimates], of: impl Fn(&RequestEstimates) -> f64) -> f64 {
+    let any = requests.iter().any(|request| request.per_day.is_some());
+    let number =
+        |request: &RequestEstimates| request.per_day.unwrap_or(if any { 0.0 } else { 1.0 });
+    requests.iter().map(|request| of(request) * number(request)).sum()
 }
 
 /// The times of creation of the items.

@@ -215,9 +215,8 @@ impl QuerySelection {
 }
 
 impl RequestKind {
-    pub(crate) fn sets_one_of(&self, paths: &[&PropertyPath]) -> bool {
-        let steps = self.writes.iter().flat_map(|step| &step.set);
-        self.set.iter().chain(steps).any(|path| paths.contains(&path))
+    pub(crate) fn sets(&self, path: &PropertyPath) -> bool {
+        self.set.contains(path) || self.writes.iter().any(|step| step.set.contains(path))
     }
 
     /// Returns the requests a day, when they were given.

@@ -14,7 +14,6 @@ use crate::{
         THROUGHPUT_LIMIT,
     },
     report::{CandidateReport, RequestEstimates},
-    request::RequestKind,
     words::size,
 };
 
@@ -61,16 +60,9 @@ impl SecondCopy {
     }
 }
 
-pub(super) fn alternatives(
-    best: &CandidateReport,
-    copies: &[&CandidateReport],
-    requests: &[RequestKind],
-) -> Vec<SecondCopy> {
-    let misfits = best
-        .requests
-        .iter()
-        .zip(requests)
-        .filter(|(costs, request)| request.operation.is_read() && !costs.names.is_one_place());
+pub(super) fn alternatives(best: &CandidateReport, copies: &[&CandidateReport]) -> Vec<SecondCopy> {
+    let reads = best.requests.iter().filter(|request| request.operation.is_read());
+    let misfits = reads.filter(|request| !request.names.is_one_place());
     let copy_for = |misfit: &RequestEstimates| {
         let fits = copies.iter().filter_map(|copy| {
             let request = copy.requests.iter().find(|other| other.kind == misfit.kind)?;
@@ -81,7 +73,7 @@ pub(super) fn alternatives(
         // to write.
         let (copy, then) = fits.min_by(|(a, of_a), (b, of_b)| {
             let by_writes = || {
-                let [a, b] = [a, b].map(|copy| writes(copy, requests).0);
+                let [a, b] = [a, b].map(|copy| copy.request_units(false));
                 a.total_cmp(&b)
             };
             let by_limits = limits(a).len().cmp(&limits(b).len());
@@ -93,11 +85,11 @@ pub(super) fn alternatives(
             now: misfit.request_units,
             then,
             per_day: misfit.per_day?,
-            upkeep: upkeep(copy, requests),
+            upkeep: upkeep(copy),
             limits: limits(copy),
         })
     };
-    let mut alternatives: Vec<_> = misfits.filter_map(|(misfit, _)| copy_for(misfit)).collect();
+    let mut alternatives: Vec<_> = misfits.filter_map(copy_for).collect();
     alternatives.sort_by(|a, b| b.saves().total_cmp(&a.saves()));
     alternatives.truncate(MAX_COPIES);
     alternatives
@@ -117,21 +109,14 @@ fn limits(copy: &CandidateReport) -> Vec<&'static str> {
     copy.warnings().filter(|code| checks.iter().any(|check| check.code == *code)).collect()
 }
 
-fn upkeep(copy: &CandidateReport, requests: &[RequestKind]) -> Option<CopyUpkeep> {
-    let (request_units, n_writes) = writes(copy, requests);
+fn upkeep(copy: &CandidateReport) -> Option<CopyUpkeep> {
+    let request_units = copy.request_units(false);
+    let writes = copy.requests.iter().filter(|request| !request.operation.is_read());
+    let n_writes: f64 = writes.filter_map(|write| write.per_day).sum();
     let item = copy.by_bytes.mean.max(0.0) / copy.by_items.mean.max(1.0);
     let read = rates::read(size(item));
     (n_writes > 0.0).then_some(CopyUpkeep {
         global_secondary_index: request_units,
         projection: request_units + n_writes * read,
-    })
-}
-
-fn writes(report: &CandidateReport, requests: &[RequestKind]) -> (f64, f64) {
-    let writes = report.requests.iter().zip(requests);
-    let writes = writes.filter(|(_, request)| !request.operation.is_read());
-    writes.fold((0.0, 0.0), |(request_units, n), (write, _)| {
-        let units = write.request_units_per_day.unwrap_or_default();
-        (request_units + units, n + write.per_day.unwrap_or_default())
     })
 }

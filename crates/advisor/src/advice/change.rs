@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{ContainerDefinition, RankedCandidate};
 use crate::{
     checks::{PARTITION_REQUEST_UNITS, SECONDS_OF_A_DAY},
-    request::{RequestKind, RequestOperation},
+    request::RequestOperation,
     words::{about, counted, float, size},
 };
 
@@ -34,7 +34,6 @@ impl KeyChange {
         current: &RankedCandidate,
         best: &RankedCandidate,
         container: &ContainerDefinition,
-        requests: &[RequestKind],
         items: Option<u64>,
     ) -> Self {
         let report = &best.report;
@@ -42,12 +41,12 @@ impl KeyChange {
         let items = items.map_or(in_sample, float);
         let bytes = float(report.bytes) / in_sample;
         let read_one = LOADED_ITEM_RU + bytes / 1_024.0 * (LOADED_KB_RU + RETURNED_KB_RU);
-        let mut creates = report.requests.iter().zip(requests);
-        let create = creates.find(|(_, request)| request.operation == RequestOperation::Create);
+        let mut requests = report.requests.iter();
+        let create = requests.find(|request| request.operation == RequestOperation::Create);
         let write_one =
-            create.map_or_else(|| written(bytes, container), |(request, _)| request.request_units);
+            create.map_or_else(|| written(bytes, container), |create| create.request_units);
         let saves = current.request_units.zip(best.request_units);
-        let saves = saves.filter(|_| requests.iter().any(|request| request.frequency.is_some()));
+        let saves = saves.filter(|_| report.has_frequency());
         Self {
             from: current.strategy().clone(),
             to: report.strategy.clone(),

@@ -49,7 +49,7 @@ pub(super) fn why(
 fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
     let report = &best.report;
     let costs = match best.request_units {
-        Some(units) if report.requests.iter().any(|r| r.per_day.is_some()) => {
+        Some(units) if report.has_frequency() => {
             let [low, high] = [report.request_units_per_day.low, report.request_units_per_day.high];
             format!(
                 "its requests take about {} RU a day (between {} and {})",

@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::{
     checks::SECONDS_OF_A_DAY,
     report::CandidateReport,
-    request::RequestKind,
     words::{about, bytes, count, counted, float, percent, size},
 };
 
@@ -31,21 +30,12 @@ pub(crate) struct ContainerLoad {
 
 impl ContainerLoad {
     /// Returns the load, or `None` where no frequency is known.
-    pub(super) fn new(
-        report: &CandidateReport,
-        requests: &[RequestKind],
-        items_in_container: Option<u64>,
-    ) -> Option<Self> {
+    pub(super) fn new(report: &CandidateReport, items_in_container: Option<u64>) -> Option<Self> {
         report.by_request_units.as_ref()?;
-        let of = |is_read: bool| -> f64 {
-            let kinds = report.requests.iter().zip(requests);
-            let kinds = kinds.filter(|(_, request)| request.operation.is_read() == is_read);
-            kinds.filter_map(|(costs, _)| costs.request_units_per_day).sum()
-        };
         let items = items_in_container.unwrap_or(report.items);
         Some(Self {
-            reads: of(true),
-            writes: of(false),
+            reads: report.request_units(true),
+            writes: report.request_units(false),
             bytes: float(report.bytes) / float(report.items.max(1)) * float(items),
             partitions: report.physical_partitions,
             shares: shares(report),

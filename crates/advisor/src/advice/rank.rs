@@ -10,7 +10,10 @@ use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 use serde::Serialize;
 
 use super::SAME_COST_FACTOR;
-use crate::{report::CandidateReport, words::float};
+use crate::{
+    report::{self, CandidateReport},
+    words::float,
+};
 
 const MISTAKE_FACTOR: f64 = 4.0 / 3.0;
 
@@ -59,13 +62,9 @@ pub fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
 
 impl RankedCandidate {
     fn new(report: CandidateReport) -> Self {
-        let CandidateReport { requests, risks, request_units_per_day, .. } = &report;
-        let each = || requests.iter().map(|request| request.request_units).sum();
-        let request_units = if requests.iter().any(|request| request.per_day.is_some()) {
-            Some(request_units_per_day.value)
-        } else {
-            (!requests.is_empty()).then(each)
-        };
+        let CandidateReport { requests, risks, .. } = &report;
+        let units = || report::sum(requests, |request| request.request_units);
+        let request_units = (!requests.is_empty()).then(units);
         let risks: f64 = risks.iter().map(|risk| risk.request_units).sum();
         Self {
             place: 0,

@@ -193,6 +193,9 @@ impl CostBasis<'_> {
             }
         };
         cost.kind.clone_from(&request.kind);
+        cost.operation = request.operation;
+        let mut paths = self.candidate.strategy.parts().map(KeyPart::path);
+        cost.changes = paths.find(|path| request.sets(path)).cloned();
         cost.per_day = request.per_day();
         cost.request_units_per_day = cost.per_day.map(|per_day| per_day * cost.request_units);
         cost
@@ -302,8 +305,8 @@ impl CostBasis<'_> {
             (_, Some(RequestFilter::Fixed(FilterCondition::OneOf(values)))) => {
                 float(values.len() as u64)
             }
-            (KeyPart::Bucket(_, buckets), None | Some(RequestFilter::Last(_))) => {
-                f64::from(buckets.n_buckets())
+            (KeyPart::Bucket(_, n_buckets), None | Some(RequestFilter::Last(_))) => {
+                f64::from(n_buckets.get())
             }
             _ => 1.0,
         };

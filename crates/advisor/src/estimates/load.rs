@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use cosmos_model::partitioning::{KeyPart, KeyStrategy, period::Granularity};
+use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 
 use super::ContainerModel;
 use crate::{
@@ -201,13 +201,7 @@ fn recent_writes(
 
 pub(crate) fn period_days(strategy: &KeyStrategy) -> Option<f64> {
     let days = |part: &KeyPart| match part {
-        KeyPart::Period(_, granularity) => Some(match granularity {
-            Granularity::Day => 1.0,
-            Granularity::Week => 7.0,
-            Granularity::Month => 31.0,
-            Granularity::Quarter => 92.0,
-            Granularity::Year => 366.0,
-        }),
+        KeyPart::Period(_, granularity) => Some(f64::from(granularity.most_days())),
         _ => None,
     };
     strategy.parts().filter_map(days).min_by(f64::total_cmp)

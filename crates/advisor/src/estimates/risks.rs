@@ -5,17 +5,13 @@
 //!   peak, and in proportion below: few requests fit into the smallest throughput.
 //! - `changing-key`: the item is deleted and created anew, so the request units count three times.
 
-use cosmos_model::partitioning::KeyPart;
-
-use super::ContainerModel;
 use crate::{
     checks::{
         CHANGING_KEY, CROSS_PARTITION_QUERIES, FAR_REQUEST_UNITS, HOT_PARTITION, INVALID_KEY,
         LARGE_PARTITION, MIN_WINDOW_WRITES, MISSING_KEY, PARTITION_BYTES, PARTITION_REQUEST_UNITS,
         THROUGHPUT_LIMIT,
     },
-    counts::{candidate::CandidateCounts, request::RequestCounts},
-    report::{CandidateReport, KeyRisk, RequestEstimates},
+    report::{self, CandidateReport, KeyRisk, RequestEstimates},
     request::RequestOperation,
     words::float,
 };
@@ -26,24 +22,17 @@ const UNKEYED_WEIGHT: f64 = 10.0;
 /// The largest factor of a year's growth, since a straight line into the future is uncertain.
 const MAX_GROWTH_FACTOR: f64 = 2.0;
 
-pub(super) fn risks(
-    estimates: &CandidateReport,
-    candidate: &CandidateCounts,
-    model: &ContainerModel<'_>,
-) -> Vec<KeyRisk> {
-    let sum = |of: &dyn Fn(&RequestCounts, &RequestEstimates) -> bool| {
-        let units = |kind: &_, cost: &RequestEstimates| {
-            if of(kind, cost) { cost.request_units } else { 0.0 }
-        };
-        model.sum(&estimates.requests, units)
+pub(super) fn risks(estimates: &CandidateReport) -> Vec<KeyRisk> {
+    let sum = |of: fn(&RequestEstimates) -> bool| {
+        report::sum(&estimates.requests, |cost| if of(cost) { cost.request_units } else { 0.0 })
     };
-    let total = sum(&|_, _| true);
+    let total = sum(|_| true);
     let physical = estimates.physical_partitions.max(1.0);
-    let fan_out = sum(&|_, cost| cost.fans_out) * (1.0 - 1.0 / physical);
+    let fan_out = sum(|cost| cost.fans_out) * (1.0 - 1.0 / physical);
     let growth = &estimates.growth;
     let busiest = growth.busiest_request_units_per_second.unwrap_or(0.0);
     // Creates may be concentrated at each time, though they are spread over all times.
-    let creates = sum(&|kind, _| kind.request.operation == RequestOperation::Create);
+    let creates = sum(|cost| cost.operation == RequestOperation::Create);
     let hotness = estimates.hotness.as_ref().filter(|hot| hot.writes >= MIN_WINDOW_WRITES);
     let hot_creates = hotness.map_or(0.0, |hotness| hotness.share * creates / total.max(1.0));
     let largest = estimates.by_load().largest;
@@ -51,11 +40,10 @@ pub(super) fn risks(
     let idle_throughput = total * idle * (busiest / FAR_REQUEST_UNITS).min(1.0);
     let in_a_year = busiest * growth.growth_in_a_year.unwrap_or(1.0).min(MAX_GROWTH_FACTOR);
     let limit = |part: f64| total * (2.0 * part - 1.0).max(0.0);
-    let paths: Vec<_> = candidate.strategy.parts().map(KeyPart::path).collect();
-    let moves = 2.0 * sum(&|kind, _| kind.request.sets_one_of(&paths));
-    let keys = &candidate.keys;
-    let unkeyed = |n: u64| total * UNKEYED_WEIGHT * float(n) / float(candidate.n_items.max(1));
-    let missing = if candidate.strategy.is_computed() { keys.missing + keys.null } else { 0 };
+    let moves = 2.0 * sum(|cost| cost.changes.is_some());
+    let keys = &estimates.keys;
+    let unkeyed = |n: u64| total * UNKEYED_WEIGHT * float(n) / float(estimates.items.max(1));
+    let missing = if estimates.strategy.is_computed() { keys.missing + keys.null } else { 0 };
     let risks = [
         (CROSS_PARTITION_QUERIES, fan_out),
         (HOT_PARTITION, idle_throughput),

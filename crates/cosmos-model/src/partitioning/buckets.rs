@@ -15,31 +15,15 @@ use std::num::NonZeroU32;
 
 use twox_hash::XxHash64;
 
-/// A number of buckets, at least 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Buckets(NonZeroU32);
+/// Returns the name of the bucket of `value`, one of `n_buckets`, such as `7`.
+pub fn bucket(value: &str, n_buckets: NonZeroU32) -> String {
+    let hash = XxHash64::oneshot(0, value.as_bytes());
+    (hash % u64::from(n_buckets.get())).to_string()
+}
 
-impl Buckets {
-    /// Returns `n` buckets, or `None` for 0.
-    pub fn new(n: u32) -> Option<Self> {
-        NonZeroU32::new(n).map(Self)
-    }
-
-    /// Returns the number of buckets.
-    pub fn n_buckets(self) -> u32 {
-        self.0.get()
-    }
-
-    /// Returns the name of the bucket of `value`, such as `7`.
-    pub fn bucket(self, value: &str) -> String {
-        let hash = XxHash64::oneshot(0, value.as_bytes());
-        (hash % u64::from(self.n_buckets())).to_string()
-    }
-
-    /// Returns the names of all buckets, `0` first.
-    pub fn names(self) -> impl DoubleEndedIterator<Item = String> + Clone {
-        (0..self.n_buckets()).map(|bucket| bucket.to_string())
-    }
+/// Returns the names of all buckets, `0` first.
+pub fn names(n_buckets: NonZeroU32) -> impl Iterator<Item = String> {
+    (0..n_buckets.get()).map(|bucket| bucket.to_string())
 }
 
 #[cfg(test)]
@@ -48,8 +32,8 @@ mod tests {
 
     use super::*;
 
-    fn buckets(n: u32) -> Buckets {
-        Buckets::new(n).unwrap()
+    fn bucket_of(value: &str, n: u32) -> String {
+        bucket(value, NonZeroU32::new(n).unwrap())
     }
 
     /// The vectors of the specification of XXH64, and the results of Python's `xxhash` for the others. A change
@@ -64,8 +48,7 @@ mod tests {
         for (value, hash) in vectors {
             assert_eq!(XxHash64::oneshot(0, value.as_bytes()), hash, "{value}");
         }
-        let names =
-            ["", "reuters", "Reuters", "user-1", "é", "𝄞"].map(|id| buckets(100).bucket(id));
+        let names = ["", "reuters", "Reuters", "user-1", "é", "𝄞"].map(|id| bucket_of(id, 100));
         assert_eq!(names, ["21", "60", "24", "56", "48", "43"]);
     }
 
@@ -74,7 +57,7 @@ mod tests {
     fn ids_in_sequence_are_spread_evenly() {
         let mut sizes = [0_u32; 50];
         for id in 0..50_000 {
-            let bucket = buckets(50).bucket(&format!("post-{id}"));
+            let bucket = bucket_of(&format!("post-{id}"), 50);
             sizes[bucket.parse::<usize>().unwrap()] += 1;
         }
         // Each is within 20 % of 1,000, which is six standard deviations.
@@ -84,8 +67,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_value_is_in_one_of_the_buckets(value: String, n in 1..2000_u32) {
-            let bucket = buckets(n).bucket(&value);
-            prop_assert_eq!(buckets(n).names().filter(|name| *name == bucket).count(), 1);
+            let bucket = bucket_of(&value, n);
+            let all = names(NonZeroU32::new(n).unwrap());
+            prop_assert_eq!(all.filter(|name| *name == bucket).count(), 1);
         }
     }
 }

@@ -81,6 +81,17 @@ impl Granularity {
         }
     }
 
+    /// Returns the days of the longest period.
+    pub fn most_days(self) -> u16 {
+        match self {
+            Self::Day => 1,
+            Self::Week => 7,
+            Self::Month => 31,
+            Self::Quarter => 92,
+            Self::Year => 366,
+        }
+    }
+
     /// Returns the period that holds `at`.
     pub fn period(self, at: OffsetDateTime) -> Period {
         let date = match at.checked_to_offset(UtcOffset::UTC) {
@@ -145,14 +156,8 @@ impl Period {
 
     /// Returns the period of the same length that follows, or `None` after the last of the year 9999.
     pub fn next(self) -> Option<Self> {
-        // The longest period of each granularity, then back to the first day of the period found.
-        let days = match self.granularity {
-            Granularity::Day => 1,
-            Granularity::Week => 7,
-            Granularity::Month => 31,
-            Granularity::Quarter => 92,
-            Granularity::Year => 366,
-        };
+        // Beyond this period, then back to the first day of the period found.
+        let days = i64::from(self.granularity.most_days());
         self.first_day.checked_add(days.days()).map(|day| self.granularity.period_of(day))
     }
 

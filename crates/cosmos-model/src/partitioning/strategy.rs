@@ -15,12 +15,14 @@
 //!
 //! A strategy may have a class of values whose periods are shorter or longer (`strategy/class.rs`).
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::partitioning::{
-    buckets::Buckets,
+    buckets::bucket,
     key::{Key, KeyValue, NotScalar},
     moment::moment,
     parts,
@@ -57,7 +59,7 @@ pub enum KeyPart {
     /// The period of UTC that holds the moment.
     Period(PropertyPath, Granularity),
     /// The bucket of the value.
-    Bucket(PropertyPath, Buckets),
+    Bucket(PropertyPath, NonZeroU32),
 }
 
 /// The error of an impossible strategy, or of its notation.
@@ -171,7 +173,7 @@ impl KeyPart {
         match self {
             Self::Value(_) => value.text(),
             Self::Period(_, granularity) => Some(granularity.period(moment(value)?).to_string()),
-            Self::Bucket(_, buckets) => Some(buckets.bucket(&value.text()?)),
+            Self::Bucket(_, n_buckets) => Some(bucket(&value.text()?, *n_buckets)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::{KeyPart, KeyStrategy, StrategyError, class::KeyClass};
-use crate::partitioning::{buckets::Buckets, path::PropertyPath, period::Granularity};
+use crate::partitioning::{path::PropertyPath, period::Granularity};
 
 impl FromStr for KeyStrategy {
     type Err = StrategyError;
@@ -40,8 +40,7 @@ fn part(path: PropertyPath, words: &str) -> Result<KeyPart, StrategyError> {
         [] => Ok(KeyPart::Value(path)),
         ["by", name] => Ok(KeyPart::Period(path, Granularity::from_name(name).ok_or_else(error)?)),
         ["in", n, "bucket" | "buckets"] => {
-            let buckets = n.parse().ok().and_then(Buckets::new).ok_or_else(error)?;
-            Ok(KeyPart::Bucket(path, buckets))
+            Ok(KeyPart::Bucket(path, n.parse().map_err(|_| error())?))
         }
         _ => Err(error()),
     }
@@ -71,7 +70,7 @@ impl fmt::Display for KeyPart {
         match self {
             Self::Value(path) => write!(f, "{path}"),
             Self::Period(path, granularity) => write!(f, "{path} by {granularity}"),
-            Self::Bucket(path, buckets) => write!(f, "{path} in {} buckets", buckets.n_buckets()),
+            Self::Bucket(path, n_buckets) => write!(f, "{path} in {n_buckets} buckets"),
         }
     }
 }

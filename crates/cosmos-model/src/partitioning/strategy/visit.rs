@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::{KeyPart, KeyStrategy, joined};
 use crate::partitioning::{
+    buckets::names,
     filter::{Filter, FilterCondition, ValueRange},
     key::{Key, KeyValue},
     moment::moment,
@@ -91,8 +92,8 @@ impl KeyPart {
                 let periods = periods(*granularity, range)?.take(MAX_VISITED_KEYS + 1);
                 Some(periods.map(|period| period.to_string()).collect())
             }
-            (Self::Bucket(_, buckets), _) => {
-                Some(buckets.names().take(MAX_VISITED_KEYS + 1).collect())
+            (Self::Bucket(_, n_buckets), _) => {
+                Some(names(*n_buckets).take(MAX_VISITED_KEYS + 1).collect())
             }
             (Self::Value(_) | Self::Period(..), _) => None,
         }
