@@ -85,6 +85,10 @@ pub(crate) fn query(kind: &str, filters: Value, per_day: u32) -> Value {
     json!({"kind": kind, "operation": "query", "filters": filters, "frequency": {"perDay": per_day}})
 }
 
+pub(crate) fn read(filters: Value, per_day: u32) -> Value {
+    json!({"kind": "read", "operation": "read", "filters": filters, "frequency": {"perDay": per_day}})
+}
+
 pub(crate) fn create(per_day: u32) -> Value {
     json!({"kind": "create", "operation": "create", "frequency": {"perDay": per_day}})
 }

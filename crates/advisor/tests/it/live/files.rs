@@ -66,6 +66,7 @@ async fn unusable_input_is_an_error_in_a_sentence() {
     let url = world.server.url();
     for (arguments, sentence) in [
         ("sample --container none --output a", "there is no container `none`"),
+        ("sample --container orders --output items.jsonl", "the container is empty"),
         ("sample --container orders --output .", "is a folder"),
         ("sample --container orders --output none/a", "none/a cannot be written"),
         ("sample --container orders --output a --max-request-units 1", "from 20 on"),

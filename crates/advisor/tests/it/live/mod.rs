@@ -43,10 +43,10 @@ fn order(n: u64, customer: &str) -> Value {
 
 impl ContainerWorld {
     async fn new(orders: Vec<Value>) -> Self {
-        Self::with(&["/customerId"], orders, None).await
+        Self::with(orders, None).await
     }
 
-    async fn with(paths: &[&str], orders: Vec<Value>, chaos: Option<Chaos>) -> Self {
+    async fn with(orders: Vec<Value>, chaos: Option<Chaos>) -> Self {
         let options = EndpointOptions {
             partitions: 3,
             keep_requests: true,
@@ -54,8 +54,7 @@ impl ContainerWorld {
             ..EndpointOptions::default()
         };
         let endpoint = CosmosEndpoint::in_process(options).unwrap();
-        let kind = if paths.len() > 1 { "MultiHash" } else { "Hash" };
-        let key = json!({"paths": paths, "kind": kind, "version": 2});
+        let key = json!({"paths": ["/customerId"], "kind": "Hash", "version": 2});
         let containers = json!({"containers": [{"id": "orders", "partitionKey": key}]});
         let containers = ContainersFile::parse(&containers.to_string()).unwrap();
         endpoint.provision("tributary", &containers).await.unwrap();
@@ -63,7 +62,7 @@ impl ContainerWorld {
         let world = Self { server, endpoint, folder: Folder::new() };
         let container = world.container().await;
         stream::iter(orders)
-            .map(|item| put(&container, paths, item))
+            .map(|item| put(&container, item))
             .buffer_unordered(16)
             .collect::<()>()
             .await;
@@ -115,8 +114,8 @@ impl ContainerWorld {
     }
 }
 
-async fn put(container: &ContainerClient, paths: &[&str], item: Value) {
-    let values = paths.iter().map(|path| match item.pointer(path) {
+async fn put(container: &ContainerClient, item: Value) {
+    let key = PartitionKey::from(match item.get("customerId") {
         Some(Value::String(text)) => PartitionKeyValue::from(text.clone()),
         Some(Value::Null) => PartitionKeyValue::NULL,
         Some(Value::Number(number)) => {
@@ -124,7 +123,6 @@ async fn put(container: &ContainerClient, paths: &[&str], item: Value) {
         }
         _ => PartitionKeyValue::UNDEFINED,
     });
-    let key = PartitionKey::try_from(values.collect::<Vec<_>>()).unwrap();
     let id = item["id"].as_str().unwrap().to_owned();
     // A partition that splits refuses it for a moment.
     while container.create_item(key.clone(), &id, &item, None).await.is_err() {}

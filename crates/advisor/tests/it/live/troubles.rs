@@ -16,15 +16,6 @@ fn orders() -> Vec<Value> {
     (0..80).map(|n| order(n, &format!("customer-{}", n % 20))).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_empty_container_is_said_to_be_empty() {
-    let world = ContainerWorld::new(Vec::new()).await;
-    let output = world.sample(&["--output", "items.jsonl"]).await;
-    assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.err.contains("the container is empty"), "{output:?}");
-    assert!(world.files().is_empty(), "{:?}", world.files());
-}
-
 /// In the middle of a key, for longer than the SDK retries: the portion is read anew.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_throttled_store_is_waited_for_and_gives_each_item_once() {
@@ -56,7 +47,7 @@ async fn a_throttled_store_is_waited_for_and_gives_each_item_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_that_splits_meanwhile_gives_each_item_once() {
     let chaos = Chaos::new("split=8".parse().unwrap(), 7);
-    let world = ContainerWorld::with(&["/customerId"], orders(), Some(chaos)).await;
+    let world = ContainerWorld::with(orders(), Some(chaos)).await;
     let container = world.container().await;
     let partitions = async || {
         let options = ReadFeedRangesOptions::default().with_force_refresh(true);

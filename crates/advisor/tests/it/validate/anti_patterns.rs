@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ValidationWorld, near, second, warnings};
-use crate::support::{create, query};
+use crate::support::{create, query, read};
 
 /// Returns 2,000 documents of 200 categories, of a day.
 fn documents() -> impl Iterator<Item = Value> {
@@ -38,9 +38,7 @@ fn one_partition_for_each_document_is_hyperfragmentation() {
 
 #[test]
 fn one_item_a_partition_is_right_where_every_request_is_a_point_read() {
-    let read = json!({
-        "kind": "read", "operation": "read", "filters": {"/id": "?"}, "frequency": {"perDay": 9_000},
-    });
+    let read = read(json!({"/id": "?"}), 9_000);
     let world = ValidationWorld::of(documents()).time("/createdDate").with(read);
     assert_eq!(warnings(&world.report("/id")), [""; 0]);
     // Without requests the alignment is unknown.

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use tributary_partition::{
-    CandidateReport, RequestKind, ValidationOptions, report::Severity, validate,
+    CandidateReport, RequestKind, ValidationOptions,
+    advice::{RankedCandidate, rank},
+    validate,
 };
 
 mod anti_patterns;
@@ -14,17 +16,16 @@ mod samples;
 mod times;
 
 /// A sample, its requests and its options.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct ValidationWorld {
-    items: String,
+    items: Vec<Value>,
     requests: Vec<RequestKind>,
     options: ValidationOptions,
 }
 
 impl ValidationWorld {
     fn of(items: impl IntoIterator<Item = Value>) -> Self {
-        let items = items.into_iter().map(|item| item.to_string() + "\n").collect();
-        Self { items, ..Self::default() }
+        Self { items: items.into_iter().collect(), ..Self::default() }
     }
 
     fn with(mut self, request: Value) -> Self {
@@ -37,18 +38,23 @@ impl ValidationWorld {
         self
     }
 
+    fn reports(&self, candidates: &[&str]) -> Vec<CandidateReport> {
+        let items: String = self.items.iter().map(|item| format!("{item}\n")).collect();
+        let candidates = candidates.iter().map(|candidate| candidate.parse().unwrap()).collect();
+        validate(items.as_bytes(), self.requests.clone(), candidates, self.options.clone()).unwrap()
+    }
+
     fn report(&self, candidate: &str) -> CandidateReport {
-        let candidates = vec![candidate.parse().unwrap()];
-        let requests = self.requests.clone();
-        let options = self.options.clone();
-        validate(self.items.as_bytes(), requests, candidates, options).unwrap().remove(0)
+        self.reports(&[candidate]).remove(0)
+    }
+
+    fn ranked(&self, candidates: &[&str]) -> Vec<RankedCandidate> {
+        rank(self.reports(candidates))
     }
 }
 
-/// Returns the names of the warnings.
 fn warnings(report: &CandidateReport) -> Vec<&str> {
-    let is_warning = |severity| severity == Severity::Warning;
-    report.findings.iter().filter(|f| is_warning(f.severity)).map(|f| f.code).collect()
+    report.warnings().collect()
 }
 
 #[track_caller]

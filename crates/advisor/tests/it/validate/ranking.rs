@@ -1,10 +1,10 @@
 //! Keys are ranked by the costs of requests and of risks. Of two with the same costs, the simpler is first.
 
 use serde_json::{Value, json};
-use tributary_partition::advice::{RankedCandidate, rank};
+use tributary_partition::advice::RankedCandidate;
 
 use super::{ValidationWorld, near, second};
-use crate::support::query;
+use crate::support::{query, read};
 
 /// Returns 3,000 events of 600 users over 30 days, in two years.
 fn events() -> impl Iterator<Item = Value> {
@@ -14,14 +14,6 @@ fn events() -> impl Iterator<Item = Value> {
             "type": format!("type-{}", n % 5), "at": second(n * 864), "body": "b".repeat(300),
         })
     })
-}
-
-fn read(filters: Value, per_day: u32) -> Value {
-    json!({"kind": "read", "operation": "read", "filters": filters, "frequency": {"perDay": per_day}})
-}
-
-fn ranked(world: &ValidationWorld, candidates: &[&str]) -> Vec<RankedCandidate> {
-    rank(candidates.iter().map(|candidate| world.report(candidate)).collect())
 }
 
 fn keys(ranked: &[RankedCandidate]) -> Vec<String> {
@@ -36,7 +28,7 @@ fn a_dearer_key_does_not_win_by_a_smaller_share_of_fan_outs() {
         .with(query("of a type", json!({"/type": "type-1"}), 1_000))
         .with(query("of a user", json!({"/userId": "?"}), 100_000));
     world.options.physical_partitions = Some(8);
-    let ranked = ranked(&world, &["/id,/year", "/id"]);
+    let ranked = world.ranked(&["/id,/year", "/id"]);
     assert!(ranked[0].request_units < ranked[1].request_units);
     assert_eq!(keys(&ranked), ["/id", "/id,/year"]);
 }
@@ -47,7 +39,7 @@ fn in_one_physical_partition_no_spread_costs_anything() {
         .time("/at")
         .with(query("of a type", json!({"/type": "?"}), 20_000))
         .with(query("of a user", json!({"/userId": "?"}), 30_000));
-    for standing in ranked(&world, &["/type", "/userId", "/year", "/id"]) {
+    for standing in world.ranked(&["/type", "/userId", "/year", "/id"]) {
         let strategy = &standing.report.strategy;
         assert_eq!(Some(standing.score), standing.request_units, "{strategy}");
     }
@@ -61,7 +53,7 @@ fn risks_are_continuous() {
             .with(query("of a type", json!({"/type": "type-1"}), fan_outs))
             .with(query("of a user", json!({"/userId": "?"}), 100_000));
         world.options.physical_partitions = Some(8);
-        rank(vec![world.report("/userId")])[0].score
+        world.ranked(&["/userId"])[0].score
     };
     let below = score(99_900);
     let above = score(100_100);
@@ -74,7 +66,7 @@ fn few_keys_over_many_physical_partitions_cost_what_stays_idle() {
     let mut world =
         ValidationWorld::of(events()).with(query("of a type", json!({"/type": "?"}), 40_000_000));
     world.options.physical_partitions = Some(16);
-    let standing = &ranked(&world, &["/type"])[0];
+    let standing = &world.ranked(&["/type"])[0];
     // Five keys with a fifth of the load each: the throughput of 16 partitions is bought for the load of 3.2.
     let factor = standing.score / standing.request_units.unwrap();
     near(factor, 16.0 / 5.0, 0.3);
@@ -85,6 +77,6 @@ fn of_equals_the_simplest_and_then_the_one_with_fewer_warnings_is_first() {
     let items = (0..600).map(|n| json!({"id": n.to_string(), "user": format!("user-{}", n % 150)}));
     let of_a_user = query("items of a user", json!({"/user": "?"}), 1_000);
     let world = ValidationWorld::of(items).with(of_a_user);
-    let ranked = ranked(&world, &["/id", "/user in 200 buckets", "/user"]);
+    let ranked = world.ranked(&["/id", "/user in 200 buckets", "/user"]);
     assert_eq!(keys(&ranked), ["/user", "/id", "/user in 200 buckets"]);
 }
