@@ -5,7 +5,7 @@
 //! cores. So memory depends on the number of candidates and kinds, and neither on the number of items nor
 //! on that of cores; and the same sample gives the same counts.
 
-use cosmos_model::charges::{rates, terms::charge_of};
+use cosmos_model::charges::{rates, terms::IndexTerms};
 use cosmos_model::partitioning::{KeyStrategy, KeyValue, moment::moment, path::PropertyPath};
 use rayon::prelude::*;
 use serde_json::Value;
@@ -87,7 +87,12 @@ impl SampleCounts {
         let candidates = &mut self.candidates;
         rayon::join(
             || kinds.par_iter_mut().with_max_len(1).for_each(|kind| kind.add(&prepared)),
-            || candidates.par_iter_mut().with_max_len(1).for_each(|key| key.add(&prepared)),
+            || {
+                candidates
+                    .par_iter_mut()
+                    .with_max_len(1)
+                    .for_each(|key| prepared.iter().for_each(|item| key.add(item)))
+            },
         );
     }
 
@@ -100,6 +105,7 @@ impl SampleCounts {
         let stored_bytes = if has_system { bytes } else { bytes + SYSTEM_PROPERTY_BYTES };
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let write = rates::write(size(body_bytes));
+        let terms = IndexTerms::new(value, &self.options.indexing_policy);
         let cluster = self.options.whole_keys.as_ref().map_or(0, |key| hash(&key.key(value).ok()));
         let time = seconds(value, &self.time);
         let draw = hash(&(id(value), value.get("id").is_none().then_some(number), time));
@@ -115,13 +121,13 @@ impl SampleCounts {
             cluster: cluster as u32,
             read: rates::read(size(stored_bytes)),
             write,
-            create: write + charge_of(value, &self.options.indexing_policy),
+            create: write + terms.charge_without(&IndexTerms::default()),
         }
     }
 }
 
 fn seconds(item: &Value, path: &PropertyPath) -> Option<i64> {
-    let value = KeyValue::from_property(path.find(item)).ok()?;
+    let value = KeyValue::from_property(path.find(item))?;
     Some(moment(&value)?.unix_timestamp())
 }
 

@@ -275,7 +275,6 @@ fn keys_of_items(report: &CandidateReport) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Returns the limits of the data, as sentences.
 fn unknown(report: &CandidateReport, model: &ContainerModel<'_>) -> Vec<String> {
     let no_requests = report.requests.is_empty();
     let frequencies = report.has_frequency();

@@ -2,7 +2,7 @@
 //!
 //! # The stages
 //!
-//! Advice is the end of a pipe: a [`sample`] is counted in one pass (`counts`), which gives the estimates of each
+//! Advice is the end of a pipe: a sample (`sample`) is counted in one pass (`counts`), which gives the estimates of each
 //! candidate (`estimates`), the findings about them (`findings`), and the [`advice`]. [`validate`] runs the stages
 //! up to the findings.
 
@@ -26,7 +26,7 @@ mod population;
 mod propose;
 pub mod report;
 pub mod request;
-pub mod sample;
+mod sample;
 mod selector;
 mod sketch;
 mod source;

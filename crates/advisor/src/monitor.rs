@@ -102,8 +102,8 @@ impl PartitionMetrics {
         let items_in_container = items_in_container.unwrap_or(report.items);
         let scale = float(items_in_container) / float(report.items.max(1));
         let all_bytes = float(report.bytes) * scale;
-        let told = measured.iter().flat_map(|measured| &measured.sizes);
-        let told = told.map(|(key, bytes)| (key, *bytes, true));
+        let used = measured.clone().unwrap_or_default();
+        let told = used.sizes.iter().map(|(key, bytes)| (key, *bytes, true));
         let of_sample = report.by_bytes.top.iter();
         let of_sample = of_sample.map(|top| (&top.key, top.share * all_bytes, false));
         let mut seen = HashSet::new();
@@ -116,7 +116,6 @@ impl PartitionMetrics {
         let mut largest_partitions: Vec<_> = sizes.collect();
         largest_partitions.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
         largest_partitions.truncate(MAX_LISTED_PARTITIONS);
-        let of_queries = measured.as_ref().filter(|measured| measured.queries > 0.0);
         let mut metrics = Self {
             partition_key: report.strategy,
             items: report.items,
@@ -124,18 +123,19 @@ impl PartitionMetrics {
             partitions: report.cardinality,
             average_partition_size: report.by_bytes.mean,
             largest_partitions,
-            hot_partitions: measured.iter().flat_map(|m| hot_partitions(&counts, m)).collect(),
-            cross_partition_query_rate: of_queries.map(|m| m.cross_partition_queries / m.queries),
+            hot_partitions: hot_partitions(&counts, &used),
+            cross_partition_query_rate: (used.queries > 0.0)
+                .then(|| used.cross_partition_queries / used.queries),
             skew: PartitionSkew {
                 items: report.by_items.gini,
                 bytes: report.by_bytes.gini,
-                request_units: measured.as_ref().and_then(|measured| measured.gini),
+                request_units: used.gini,
             },
             measured,
             findings: report.findings,
             unknown: Vec::new(),
         };
-        metrics.check();
+        metrics.check(used);
         Some(metrics)
     }
 
@@ -143,8 +143,7 @@ impl PartitionMetrics {
         self.findings.iter().any(|finding| finding.severity == Severity::Warning)
     }
 
-    fn check(&mut self) {
-        let measured = self.measured.clone().unwrap_or_default();
+    fn check(&mut self, measured: PartitionUse) {
         let has_load = measured.request_units > MIN_SHARE_REQUEST_UNITS;
         let large = self.largest_partitions.first().filter(|large| large.is_of_the_store);
         let large = large.map(|large| {

@@ -15,26 +15,19 @@ pub(crate) const MAX_LINE_BYTES: usize = 32 << 20;
 /// The largest item that the service stores, in bytes as JSON.
 pub(crate) const MAX_ITEM_BYTES: usize = 2 << 20;
 
-/// An item of the sample.
 #[derive(Clone, Debug)]
-pub struct SampleItem {
-    /// The item, an object.
-    pub value: Value,
+pub(crate) struct SampleItem {
+    pub(crate) value: Value,
     /// Its size as JSON without white space, in bytes.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// Reads JSON Lines and passes them to `each` in batches, in their order. Empty lines are skipped. One
 /// batch is in memory at a time.
-///
-/// ```
-/// let mut items = 0;
-/// let text = "{\"id\": \"1\"}\n\n{\"id\": \"2\"}\n";
-/// tributary_partition::sample::read(text.as_bytes(), |batch| items += batch.len())?;
-/// assert_eq!(items, 2);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn read(mut from: impl BufRead, mut each: impl FnMut(&[SampleItem])) -> anyhow::Result<()> {
+pub(crate) fn read(
+    mut from: impl BufRead,
+    mut each: impl FnMut(&[SampleItem]),
+) -> anyhow::Result<()> {
     let (mut batch, mut batch_bytes) = (Vec::new(), 0);
     let mut text = Vec::new();
     for line in 1.. {

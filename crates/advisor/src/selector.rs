@@ -26,9 +26,7 @@ use kinds::StatementRule;
 pub(crate) struct StrategySelection {
     pub(crate) key: KeyDecision,
     pub(crate) containers: ContainerDecision,
-    /// The guide's statements of "When to Use".
     pub(crate) when_to_use: Vec<GuideStatement>,
-    /// The guide's statements of "When to Avoid".
     pub(crate) when_to_avoid: Vec<GuideStatement>,
     pub(crate) trade_offs: [&'static str; 2],
     pub(crate) changes: Vec<AnswerChange>,

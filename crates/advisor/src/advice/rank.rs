@@ -130,7 +130,6 @@ impl RankedCandidate {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct RankCertainty {
-    /// The first key of each half.
     pub(crate) first: Vec<KeyStrategy>,
     /// A key that costs less by a quarter and more in a half.
     pub(crate) cheaper: Option<KeyStrategy>,

@@ -74,17 +74,14 @@ pub(crate) fn run(
         );
     }
     properties.check(&profile)?;
-    ensure!(
-        n_candidates > 0,
-        "the items have no property of which a key can be made: name one by --candidate"
-    );
     let is_sample = arguments.items_in_container > Some(n_items);
     let halves = counts[1..].iter().filter(|_| is_sample);
     let halves: Vec<_> = halves.map(findings::reports).collect();
     let mut reports = findings::reports(&counts[0]);
     let others = reports.split_off(n_candidates);
-    let advice = Advice::new(reports, &others, &halves, question);
-    let mut advice = advice.context("there is no candidate")?;
+    let mut advice = Advice::new(reports, &others, &halves, question).context(
+        "the items have no property of which a key can be made: name one by --candidate",
+    )?;
     advice.unknown.extend(properties.rare());
     Ok(advice)
 }

@@ -46,13 +46,7 @@ impl CandidateCounts {
         }
     }
 
-    pub(crate) fn add(&mut self, items: &[PreparedItem<'_>]) {
-        for item in items {
-            self.add_item(item);
-        }
-    }
-
-    fn add_item(&mut self, item: &PreparedItem<'_>) {
+    pub(crate) fn add(&mut self, item: &PreparedItem<'_>) {
         self.n_items += 1;
         self.bytes += item.bytes;
         let keys = &mut self.keys;

@@ -11,7 +11,7 @@ use crate::{
     request::{
         QuerySelection, RequestFilter, RequestKind, RequestOperation, TransactionStep, compared,
     },
-    sketch::{KeyCounts, TimeSlots, UniformSample, hash, slot_seconds},
+    sketch::{KeyCounts, UniformSample, hash, slot_seconds},
     words::float,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct RequestCounts {
     /// The writes of a transaction, one create where none is given; of another request, itself.
     pub(crate) steps: Vec<TransactionStep>,
     pub(crate) written: Vec<FoundItems>,
-    newest: i64,
+    pub(crate) newest: Option<i64>,
     times: UniformSample<i64>,
 }
 
@@ -91,7 +91,7 @@ impl RequestCounts {
             draws: UniformSample::new(MAX_DRAWN_REQUESTS),
             found: FoundItems::default(),
             written,
-            newest: i64::MIN,
+            newest: None,
             times: UniformSample::new(MAX_KEPT_TIMES),
         }
     }
@@ -125,17 +125,17 @@ impl RequestCounts {
             return None;
         }
         // No request asks for a value that the item lacks.
-        let value =
-            |path: &PropertyPath| KeyValue::from_property(Some(path.find(item.value)?)).ok();
+        let value = |path: &PropertyPath| KeyValue::from_property(Some(path.find(item.value)?));
         let drawn: Vec<_> = self.drawn.iter().map(value).collect::<Option<_>>()?;
         let hash = hash(&drawn);
         let mut slot = None;
         if let Some((_, seconds)) = &self.last
             && time? <= newest_allowed
         {
-            self.newest = self.newest.max(time?);
+            let newest = time.max(self.newest)?;
+            self.newest = Some(newest);
             let length = slot_seconds(*seconds);
-            slot = Some((time?.div_euclid(length), self.newest.div_euclid(length)));
+            slot = Some((time?.div_euclid(length), newest.div_euclid(length)));
         }
         self.found.add(item);
         for (step, written) in self.steps.iter().zip(&mut self.written) {
@@ -156,21 +156,16 @@ impl RequestCounts {
         Some(())
     }
 
-    pub(crate) fn newest(&self) -> Option<i64> {
-        (self.newest != i64::MIN).then_some(self.newest)
-    }
-
     /// Returns the numbers of items that requests of this kind find in the container, where a value that more
     /// items have is drawn more often.
     pub(crate) fn matches(&self, draw: SampleDraw) -> MatchedItems {
         let Some(groups) = &self.groups else { return MatchedItems::single() };
         let Population { groups, sizes, .. } = Population::new(groups, draw);
         let share = |group: &KeyGroup<'_>| {
-            let in_window = |slots: &TimeSlots| {
-                self.last.as_ref().map(|(_, seconds)| slots.since(self.newest, *seconds))
-            };
-            let items = in_window(group.row.slots?);
-            Some(items.map_or(1.0, |items| items / group.drawn_items))
+            let slots = group.row.slots?;
+            let Some((_, seconds)) = &self.last else { return Some(1.0) };
+            let items = self.newest.map_or(0.0, |newest| slots.since(newest, *seconds));
+            Some(items / group.drawn_items)
         };
         // A few items of a sample do not tell their own share of a window, but all small groups together do.
         let is_sure = |group: &KeyGroup<'_>| draw.scale <= 1.0 || group.is_large();
@@ -260,7 +255,7 @@ fn selected_bytes(paths: &[PropertyPath], item: &PreparedItem<'_>) -> u64 {
 /// Returns true if a value meets a condition, as the service compares: texts by their code points,
 /// numbers by size, and nothing else in a range.
 fn meets(value: Option<&Value>, condition: &FilterCondition) -> bool {
-    let Ok(value) = KeyValue::from_property(value) else { return false };
+    let Some(value) = KeyValue::from_property(value) else { return false };
     match condition {
         FilterCondition::Equals(wanted) => value == *wanted,
         FilterCondition::OneOf(wanted) => wanted.contains(&value),

@@ -139,7 +139,7 @@ fn filter(kind: &RequestCounts, values: &[KeyValue], earlier: i64) -> Filter {
         let condition = match wanted {
             RequestFilter::Drawn => FilterCondition::Equals(values.next()?.1.clone()),
             RequestFilter::Last(seconds) => {
-                let newest = kind.newest()? - earlier;
+                let newest = kind.newest? - earlier;
                 FilterCondition::Range(ValueRange {
                     from: text(newest - seconds),
                     to: text(newest + 1),

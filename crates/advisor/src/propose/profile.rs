@@ -100,7 +100,7 @@ fn day(value: &Value) -> Option<Date> {
     {
         return None;
     }
-    Some(moment(&KeyValue::from_property(Some(value)).ok()?)?.date())
+    Some(moment(&KeyValue::from_property(Some(value))?)?.date())
 }
 
 const CREATION_WORDS: [&str; 4] = ["creat", "timestamp", "time", "date"];

@@ -112,7 +112,6 @@ pub(super) fn form(text: &str) -> String {
     text.chars().take(40).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
 }
 
-/// Reads rows.
 pub(crate) fn read(
     from: impl BufRead,
     decimal_comma: Option<bool>,
@@ -125,7 +124,12 @@ pub(crate) fn read(
         let decimal_comma = decimal_comma.or(Some(false));
         return source::objects(from, |row| each(TrafficRow::new(row, decimal_comma)?));
     }
-    let no_csv = |error: csv::Error| anyhow!("is no CSV: {error}");
+    let no_csv = |error: csv::Error| match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => anyhow!(
+            "is not UTF-8: convert it by `iconv -f WINDOWS-1252 -t UTF-8 FILE > UTF8_FILE` ({error})"
+        ),
+        _ => anyhow!("is no CSV: {error}"),
+    };
     let heads = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let separator = heads.iter().find(|byte| b",;\t".contains(byte)).copied().unwrap_or(b',');
     let mut reader = csv::ReaderBuilder::new().delimiter(separator).from_reader(from);

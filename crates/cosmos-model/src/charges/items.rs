@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::charges::{
     policy::IndexingPolicy,
     rates::{self, PATCH_OPERATION_RU},
-    terms::{IndexTerms, charge_of},
+    terms::IndexTerms,
 };
 
 /// A version of an item.
@@ -28,7 +28,8 @@ pub enum WriteScope {
 
 /// Returns the request units of a new item.
 pub fn create(new: &ItemVersion, policy: &IndexingPolicy) -> f64 {
-    rates::write(new.bytes) + charge_of(&new.item, policy)
+    let terms = IndexTerms::new(&new.item, policy);
+    rates::write(new.bytes) + terms.charge_without(&IndexTerms::default())
 }
 
 /// Returns the request units of a new version: different terms are taken out and put in.

@@ -39,26 +39,3 @@ pub struct ValueRange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<KeyValue>,
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_filter_is_read_from_json() {
-        let json = json!({
-            "/date": {"from": "2026-10-01", "to": "2026-11-22"},
-            "/status": ["new", "paid"],
-            "/tenantId": "contoso",
-        });
-        let filter: Filter = serde_json::from_value(json.clone()).unwrap();
-        let conditions: Vec<_> = filter.values().collect();
-        assert!(matches!(
-            conditions[..],
-            [FilterCondition::Range(_), FilterCondition::OneOf(_), FilterCondition::Equals(_)]
-        ));
-        assert_eq!(serde_json::to_value(&filter).unwrap(), json);
-    }
-}

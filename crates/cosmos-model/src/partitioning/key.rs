@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
-use thiserror::Error;
 
 /// A partition key: a value, or the values of up to three levels of a hierarchical key.
 ///
@@ -28,11 +27,6 @@ pub enum KeyValue {
     /// A string, compared by its code points: the service does not fold the case.
     Text(String),
 }
-
-/// The error of an object or an array where a partition key needs one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("an object or an array cannot be a value of a partition key: name a property within it")]
-pub struct NotScalar;
 
 impl Key {
     /// Returns the values of all levels.
@@ -71,15 +65,16 @@ impl fmt::Display for Key {
 }
 
 impl KeyValue {
-    /// Returns the key value of a property; `None` is a property that the item lacks.
-    pub fn from_property(property: Option<&Value>) -> Result<Self, NotScalar> {
-        Ok(match property {
+    /// Returns the key value of a property; `None` is a property that the item lacks. Returns `None` for an object
+    /// or an array.
+    pub fn from_property(property: Option<&Value>) -> Option<Self> {
+        Some(match property {
             None => Self::Undefined,
             Some(Value::Null) => Self::Null,
             Some(Value::Bool(value)) => Self::Bool(*value),
             Some(Value::Number(number)) => Self::Number(normalized(number)),
             Some(Value::String(text)) => Self::Text(text.clone()),
-            Some(Value::Array(_) | Value::Object(_)) => return Err(NotScalar),
+            Some(Value::Array(_) | Value::Object(_)) => return None,
         })
     }
 
@@ -96,10 +91,12 @@ impl KeyValue {
 }
 
 impl TryFrom<Value> for KeyValue {
-    type Error = NotScalar;
+    type Error = &'static str;
 
-    fn try_from(value: Value) -> Result<Self, NotScalar> {
-        Self::from_property(Some(&value))
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        Self::from_property(Some(&value)).ok_or(
+            "an object or an array cannot be a value of a partition key: name a property within it",
+        )
     }
 }
 

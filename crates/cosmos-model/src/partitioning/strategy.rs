@@ -23,7 +23,7 @@ use thiserror::Error;
 
 use crate::partitioning::{
     buckets::bucket,
-    key::{Key, KeyValue, NotScalar},
+    key::{Key, KeyValue},
     moment::moment,
     parts,
     path::{ParsePathError, PropertyPath},
@@ -184,7 +184,7 @@ fn joined(texts: &[String]) -> KeyValue {
 }
 
 fn value(path: &PropertyPath, item: &Value) -> Result<KeyValue, KeyError> {
-    KeyValue::from_property(path.find(item)).map_err(|NotScalar| KeyError::NotScalar(path.clone()))
+    KeyValue::from_property(path.find(item)).ok_or_else(|| KeyError::NotScalar(path.clone()))
 }
 
 fn text(part: &KeyPart, item: &Value) -> Result<String, KeyError> {

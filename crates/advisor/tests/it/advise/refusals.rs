@@ -20,10 +20,12 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
         .with("packed.zip", "PK\u{3}\u{4}");
     std::fs::write(folder.path("items.zst"), b"\x28\xB5\x2F\xFD").unwrap();
     std::fs::write(folder.path("windows.csv"), b"\xFF\xFEa\0").unwrap();
+    std::fs::write(folder.path("head.csv"), b"Stra\xDFe,b\n1,2\n").unwrap();
+    std::fs::write(folder.path("row.csv"), b"a,b\n1,2\nZ\xFCrich,2\n").unwrap();
     for (line, with) in [
         ("", &["--items"][..]),
         ("--items none.jsonl", &["none.jsonl cannot be read"]),
-        ("--characteristics wrong.toml", &["wrong.toml", "line 2", "`items`"]),
+        ("--characteristics wrong.toml", &["wrong.toml", "line 2", "`items`", "[access]"]),
         ("--characteristics none.toml", &["none.toml cannot be read"]),
         ("--items broken.jsonl --candidate /id", &["broken.jsonl", "line 2"]),
         ("--items large.jsonl --candidate /id", &["line 2: the item has 2097172 bytes"]),
@@ -46,6 +48,8 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
         ("--requests empty.jsonl", &["has no request", "\"perDay\""]),
         ("--traffic table.csv", &["table.csv", "columns a, b"]),
         ("--traffic windows.csv", &["windows.csv", "`iconv -f UTF-16"]),
+        ("--traffic head.csv", &["head.csv: is not UTF-8", "`iconv -f WINDOWS-1252 -t UTF-8"]),
+        ("--traffic row.csv", &["row.csv: is not UTF-8", "record 2", "`iconv -f WINDOWS-1252"]),
         ("--traffic comma.csv", &["comma.csv: RequestCharge such as 0.000"]),
         ("--containers items.jsonl --container posts", &["infra/containers.json"]),
         ("--containers items.jsonl", &["--container"]),

@@ -93,7 +93,7 @@ impl KeyClass {
 
     /// Returns the levels of an item of the class, or `None` for another item.
     pub(super) fn levels(&self, item: &Value) -> Option<&[Vec<KeyPart>]> {
-        let value = |path: &PropertyPath| KeyValue::from_property(path.find(item)).ok();
+        let value = |path: &PropertyPath| KeyValue::from_property(path.find(item));
         let is_since = match self.member(&value(&self.by)?)? {
             None => true,
             Some(since) => moment(&value(&self.time)?)? >= since.midnight().assume_utc(),
