@@ -87,12 +87,7 @@ impl SampleCounts {
         let candidates = &mut self.candidates;
         rayon::join(
             || kinds.par_iter_mut().with_max_len(1).for_each(|kind| kind.add(&prepared)),
-            || {
-                candidates
-                    .par_iter_mut()
-                    .with_max_len(1)
-                    .for_each(|key| prepared.iter().for_each(|item| key.add(item)))
-            },
+            || candidates.par_iter_mut().with_max_len(1).for_each(|key| key.add(&prepared)),
         );
     }
 

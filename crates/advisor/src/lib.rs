@@ -78,6 +78,6 @@ pub fn validate(
     options: ValidationOptions,
 ) -> anyhow::Result<Vec<CandidateReport>> {
     let mut counts = SampleCounts::new(candidates, requests, options);
-    sample::read(sample, |items| counts.add(items))?;
+    sample::read(source::text(sample)?, |items| counts.add(items))?;
     Ok(findings::reports(&counts))
 }

@@ -56,8 +56,6 @@ pub(crate) fn read(
 
 fn item(line: u64, text: &[u8]) -> anyhow::Result<Option<SampleItem>> {
     let text = text.trim_ascii();
-    // The byte-order mark of exports from Windows.
-    let text = if line == 1 { text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text) } else { text };
     if text.is_empty() {
         return Ok(None);
     }

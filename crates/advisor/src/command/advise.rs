@@ -153,7 +153,7 @@ Exit codes
   2  the input cannot be used
   3  the sample does not decide";
 
-fn number(text: &str) -> Result<f64, &'static str> {
+pub(super) fn number(text: &str) -> Result<f64, &'static str> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or("write a number from 0 on")
 }

@@ -18,7 +18,7 @@ use anyhow::{Context, bail, ensure};
 use clap::Args;
 use tempfile::NamedTempFile;
 
-use super::Progress;
+use super::{Progress, advise::number};
 
 /// The environment variable with the connection, where `--cosmos` is not given. A key on the command line
 /// would be in the history of the shell and in the list of processes.
@@ -72,10 +72,8 @@ pub(crate) struct DrawArguments {
 
 /// Parses a bound that is enough for a few pages.
 fn request_units(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|units: &f64| units.is_finite());
-    number
-        .filter(|units| *units >= MIN_REQUEST_UNITS)
-        .ok_or_else(|| format!("write a number of request units from {MIN_REQUEST_UNITS} on"))
+    let units = number(text).ok().filter(|units| *units >= MIN_REQUEST_UNITS);
+    units.ok_or_else(|| format!("write a number of request units from {MIN_REQUEST_UNITS} on"))
 }
 
 impl DrawArguments {

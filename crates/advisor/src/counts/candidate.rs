@@ -46,34 +46,35 @@ impl CandidateCounts {
         }
     }
 
-    pub(crate) fn add(&mut self, item: &PreparedItem<'_>) {
-        self.n_items += 1;
-        self.bytes += item.bytes;
-        let keys = &mut self.keys;
-        let key = match self.strategy.key(item.value) {
-            Ok(key) => key,
-            Err(error) => {
-                *match error {
-                    KeyError::Missing(_) => &mut keys.missing,
-                    KeyError::Null(_) => &mut keys.null,
-                    KeyError::NotATime(_) => &mut keys.not_a_time,
-                    KeyError::NotScalar(_) => &mut keys.not_scalar,
-                } += 1;
-                return;
+    pub(crate) fn add(&mut self, items: &[PreparedItem<'_>]) {
+        for item in items {
+            self.n_items += 1;
+            self.bytes += item.bytes;
+            let keys = &mut self.keys;
+            let key = match self.strategy.key(item.value) {
+                Ok(key) => key,
+                Err(error) => {
+                    *match error {
+                        KeyError::Missing(_) => &mut keys.missing,
+                        KeyError::Null(_) => &mut keys.null,
+                        KeyError::NotATime(_) => &mut keys.not_a_time,
+                        KeyError::NotScalar(_) => &mut keys.not_scalar,
+                    } += 1;
+                    continue;
+                }
+            };
+            let values = key.values();
+            keys.missing += u64::from(values.contains(&KeyValue::Undefined));
+            keys.null += u64::from(values.contains(&KeyValue::Null));
+            let is_long = |value: &KeyValue| matches!(value, KeyValue::Text(text) if text.len() > MAX_KEY_BYTES);
+            keys.too_long += u64::from(values.iter().any(is_long));
+            let hash = hash(&key);
+            self.partitions.add(hash, || key.clone(), item.bytes, item.cluster, None);
+            if let Some(time) = item.time {
+                let entity_of = |entity: &KeyStrategy| self::hash(&entity.key(item.value).ok());
+                let entity = || self.entity.as_ref().map_or(0, entity_of);
+                self.events.offer(item.draw, || WriteEvent { time, key: hash, entity: entity() });
             }
-        };
-        let values = key.values();
-        keys.missing += u64::from(values.contains(&KeyValue::Undefined));
-        keys.null += u64::from(values.contains(&KeyValue::Null));
-        let is_long =
-            |value: &KeyValue| matches!(value, KeyValue::Text(text) if text.len() > MAX_KEY_BYTES);
-        keys.too_long += u64::from(values.iter().any(is_long));
-        let hash = hash(&key);
-        self.partitions.add(hash, || key.clone(), item.bytes, item.cluster, None);
-        if let Some(time) = item.time {
-            let entity_of = |entity: &KeyStrategy| self::hash(&entity.key(item.value).ok());
-            let entity = || self.entity.as_ref().map_or(0, entity_of);
-            self.events.offer(item.draw, || WriteEvent { time, key: hash, entity: entity() });
         }
     }
 

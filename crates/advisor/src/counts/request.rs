@@ -22,7 +22,6 @@ const MAX_KEPT_TIMES: usize = 4_096;
 #[derive(Debug)]
 pub(crate) struct RequestCounts {
     pub(crate) request: RequestKind,
-    fixed: Vec<(PropertyPath, FilterCondition)>,
     pub(crate) drawn: Vec<PropertyPath>,
     /// The property of `last`, and its seconds.
     pub(crate) last: Option<(PropertyPath, i64)>,
@@ -53,16 +52,13 @@ pub(crate) struct MatchedItems(Vec<(f64, f64)>);
 
 impl RequestCounts {
     pub(crate) fn new(request: RequestKind) -> Self {
-        let mut fixed = Vec::new();
         let mut drawn = Vec::new();
         let mut last = None;
         for (path, wanted) in &request.filters {
             match wanted {
                 RequestFilter::Drawn => drawn.push(path.clone()),
                 RequestFilter::Last(seconds) => last = Some((path.clone(), *seconds)),
-                RequestFilter::Fixed(condition) => {
-                    fixed.push((path.clone(), condition.clone()));
-                }
+                RequestFilter::Fixed(_) => {}
             }
         }
         // An id finds one item, so nothing is counted.
@@ -84,7 +80,6 @@ impl RequestCounts {
         Self {
             request,
             steps,
-            fixed,
             drawn,
             last,
             groups: groups.then(KeyCounts::new),
@@ -118,10 +113,11 @@ impl RequestCounts {
         time: Option<i64>,
         newest_allowed: i64,
     ) -> Option<()> {
-        let meets_all = |(path, condition): &(PropertyPath, FilterCondition)| {
-            meets(path.find(item.value), condition)
+        let is_met = |(path, wanted): (&PropertyPath, &RequestFilter)| match wanted {
+            RequestFilter::Fixed(condition) => meets(path.find(item.value), condition),
+            RequestFilter::Drawn | RequestFilter::Last(_) => true,
         };
-        if !self.fixed.iter().all(meets_all) {
+        if !self.request.filters.iter().all(is_met) {
             return None;
         }
         // No request asks for a value that the item lacks.

@@ -174,26 +174,26 @@ impl CostBasis<'_> {
                 RequestEstimates { items_loaded: 1.0, ..here(found.mean(found.read)) }
             }
             RequestOperation::Read => find(),
+            RequestOperation::Transaction if names_key => here(written(false)),
             RequestOperation::Transaction => {
-                let mut cost = here(written(!names_key));
-                if !names_key {
-                    let items: u32 = self.kind.steps.iter().map(|step| step.items).sum();
-                    cost.names = NamedLevels::No;
-                    cost.logical_partitions = f64::from(items);
-                    cost.physical_partitions = f64::from(items);
+                let items = f64::from(self.kind.steps.iter().map(|step| step.items).sum::<u32>());
+                RequestEstimates {
+                    names: NamedLevels::No,
+                    logical_partitions: items,
+                    physical_partitions: items,
+                    ..here(written(true))
                 }
-                cost.transaction_fits = Some(names_key);
-                cost
             }
             _ if names_key => here(written(true)),
             _ => {
-                let mut cost = find();
-                cost.request_units += written(true);
-                cost
+                let found = find();
+                RequestEstimates { request_units: found.request_units + written(true), ..found }
             }
         };
         cost.kind.clone_from(&request.kind);
         cost.operation = request.operation;
+        let is_transaction = request.operation == RequestOperation::Transaction;
+        cost.transaction_fits = is_transaction.then_some(names_key);
         let mut paths = self.candidate.strategy.parts().map(KeyPart::path);
         cost.changes = paths.find(|path| request.sets(path)).cloned();
         cost.per_day = request.per_day();

@@ -41,15 +41,16 @@ mod tests {
     #[test]
     fn moments_of_items_are_parsed() {
         let half_past_seven = Some(utc_datetime!(2026-11-22 19:30).into());
-        for value in [
-            json!("2026-11-22T19:30:00Z"),
-            json!("2026-11-22T21:30:00.000+02:00"),
-            json!("2026-11-22T19:30:00"),
-            json!("2026-11-22T19:30:00.0000000"),
-            json!(1_795_375_800),
-            json!(1_795_375_800_000_i64),
-        ] {
-            assert_eq!(read(&value), half_past_seven, "{value}");
+        let written = json!([
+            "2026-11-22T19:30:00Z",
+            "2026-11-22T21:30:00.000+02:00",
+            "2026-11-22T19:30:00",
+            "2026-11-22T19:30:00.0000000",
+            1_795_375_800,
+            1_795_375_800_000_i64,
+        ]);
+        for value in written.as_array().unwrap() {
+            assert_eq!(read(value), half_past_seven, "{value}");
         }
         assert_eq!(read(&json!("2026-11-22")), Some(utc_datetime!(2026-11-22 0:00).into()));
         assert_eq!(read(&json!(1_795_375_800.5)), Some(datetime!(2026-11-22 19:30:00.5 UTC)));
@@ -58,15 +59,8 @@ mod tests {
 
     #[test]
     fn other_values_are_no_moment() {
-        for value in [
-            json!("soon"),
-            json!(""),
-            json!("2026"),
-            json!("22.11.2026"),
-            json!(true),
-            json!(1e300),
-        ] {
-            assert_eq!(read(&value), None, "{value}");
+        for value in json!(["soon", "", "2026", "22.11.2026", true, 1e300]).as_array().unwrap() {
+            assert_eq!(read(value), None, "{value}");
         }
     }
 

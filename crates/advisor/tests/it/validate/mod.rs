@@ -39,7 +39,7 @@ impl ValidationWorld {
     }
 
     fn reports(&self, candidates: &[&str]) -> Vec<CandidateReport> {
-        let items: String = self.items.iter().map(|item| format!("{item}\n")).collect();
+        let items: String = self.items.iter().map(|item| item.to_string() + "\n").collect();
         let candidates = candidates.iter().map(|candidate| candidate.parse().unwrap()).collect();
         validate(items.as_bytes(), self.requests.clone(), candidates, self.options.clone()).unwrap()
     }

@@ -268,21 +268,20 @@ proptest! {
         n_buckets in 1..3_u32,
         (hours, minutes) in select(&[(0, 0), (5, 45), (-9, -30)]),
     ) {
-        let mut notation = format!("/device+/at by {granularity}+/n in {n_buckets} buckets");
+        let mut members = String::new();
         let mut granularities = vec![granularity];
         let mut moments = vec![from, to - Duration::MILLISECOND];
         if let Some((of_class, days)) = class {
             let start = (from + Duration::days(days)).date().midnight().assume_utc();
-            let since = start.date();
-            notation += &format!(
-                "; by {of_class} where /device is ever or \"since\" since {since} or \"a b_c\" since {since}"
-            );
+            let is = format!("ever or \"since\" since {0} or \"a b_c\" since {0}", start.date());
+            members = format!("; by {of_class} where /device is {is}");
             granularities.push(of_class);
             moments.extend([start, start - Duration::MILLISECOND]);
         }
         for period in granularities.iter().flat_map(|granularity| granularity.periods(from..to)) {
             moments.extend([period.start(), period.end() - Duration::MILLISECOND]);
         }
+        let notation = format!("/device+/at by {granularity}+/n in {n_buckets} buckets{members}");
         let strategy = strategy(&notation);
         let mut held = HashSet::new();
         for at in moments.into_iter().filter(|at| (from..to).contains(at)) {
