@@ -44,12 +44,13 @@ struct Answer {
 
 struct Head {
     line: String,
-    headers: Vec<(String, String)>,
+    /// `name: value`, names in lower case.
+    headers: Vec<String>,
 }
 
 impl Head {
     fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(one, _)| one == name).map(|(_, value)| value.as_str())
+        self.headers.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 }
 
@@ -68,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn serve(mut stream: TcpStream, folder: &std::path::Path) -> Result<(), Box<dyn Error>> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
-    while let Some(head) = read_head(&mut reader)? {
+    while let Some(head) = read_head(&mut reader) {
         if head.line == "GET / HTTP/1.1" {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")?;
             continue;
@@ -79,12 +80,10 @@ fn serve(mut stream: TcpStream, folder: &std::path::Path) -> Result<(), Box<dyn 
         let body = if answer.early { Ok(Vec::new()) } else { read_body(&head, &mut reader) };
         let aborted = body.is_err();
         let body = body.unwrap_or_default();
-        let headers: Vec<String> =
-            head.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let line = head.line.trim_end_matches(" HTTP/1.1");
         let body = String::from_utf8_lossy(&body);
         let delivery = json!({
-            "line": line, "headers": headers, "body": body, "aborted": aborted,
+            "line": line, "headers": head.headers, "body": body, "aborted": aborted,
             "length": body.chars().count(),
             "arrived_s": arrived.duration_since(UNIX_EPOCH)?.as_secs_f64(),
             "body_took_s": arrived.elapsed()?.as_secs_f64(),
@@ -132,25 +131,15 @@ fn lines((name, value): (&String, &Value)) -> Vec<String> {
     values.iter().map(line).collect()
 }
 
-fn read_head(reader: &mut impl BufRead) -> Result<Option<Head>, Box<dyn Error>> {
-    let mut lines = Vec::new();
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(None);
-        }
-        if line == "\r\n" {
-            break;
-        }
-        lines.push(line.trim_end().to_owned());
-    }
-    let headers = lines.split_off(1);
-    let pair = |line: &String| {
-        let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        (name.to_ascii_lowercase(), value.trim().to_owned())
+fn read_head(reader: &mut impl BufRead) -> Option<Head> {
+    let lines = reader.lines().map_while(Result::ok);
+    let mut lines = lines.take_while(|line| !line.is_empty());
+    let line = lines.next()?;
+    let header = |line: String| {
+        let (name, value) = line.split_once(':').unwrap_or((&line, ""));
+        format!("{}: {}", name.to_ascii_lowercase(), value.trim())
     };
-    let headers = headers.iter().map(pair).collect();
-    Ok(lines.pop().map(|line| Head { line, headers }))
+    Some(Head { line, headers: lines.map(header).collect() })
 }
 
 fn read_body(head: &Head, reader: &mut impl BufRead) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -183,18 +172,13 @@ fn text(answer: &Answer, is_head: bool) -> Vec<u8> {
     let reason = reason.and_then(|status| status.canonical_reason()).unwrap_or_default();
     let mut text = vec![format!("HTTP/1.1 {status} {reason}\r\n")];
     text.extend(headers.iter().flat_map(lines));
-    if is_head || matches!(status, 204 | 304) {
-        text.push("\r\n".to_owned());
-    } else if answer.stream > 0 {
-        text.push("transfer-encoding: chunked\r\n\r\n".to_owned());
-    } else if body.is_empty() && answer.chunked {
-        text.push("transfer-encoding: chunked\r\n\r\n0\r\n\r\n".to_owned());
-    } else if body.is_empty() {
-        text.push("content-length: 0\r\n\r\n".to_owned());
-    } else {
-        let n_bytes = body.len();
-        let chunks = format!("{n_bytes:x}\r\n{body}\r\n0\r\n\r\n");
-        text.push(format!("transfer-encoding: chunked\r\n\r\n{chunks}"));
-    }
+    let has_body = !is_head && !matches!(status, 204 | 304);
+    text.push(match body.len() {
+        _ if !has_body => "\r\n".to_owned(),
+        _ if answer.stream > 0 => "transfer-encoding: chunked\r\n\r\n".to_owned(),
+        0 if answer.chunked => "transfer-encoding: chunked\r\n\r\n0\r\n\r\n".to_owned(),
+        0 => "content-length: 0\r\n\r\n".to_owned(),
+        n => format!("transfer-encoding: chunked\r\n\r\n{n:x}\r\n{body}\r\n0\r\n\r\n"),
+    });
     text.concat().into_bytes()
 }

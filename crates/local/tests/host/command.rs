@@ -61,16 +61,16 @@ impl Running {
     }
 }
 
-fn command(app: &Folder, arguments: &[&str]) -> Command {
+pub(crate) fn local(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tributary-local"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-        .args(["--app", app.path().to_str().unwrap()])
-        .args(arguments)
-        // A project in a temporary folder is built there.
-        .env("CARGO_TARGET_DIR", app.path().join("target"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+}
+
+fn command(app: &Folder, arguments: &[&str]) -> Command {
+    let mut command = local(&["--app", app.path().to_str().unwrap()]);
+    // A project in a temporary folder is built there.
+    command.args(arguments).env("CARGO_TARGET_DIR", app.path().join("target"));
     command
 }
 

@@ -134,9 +134,11 @@ fn a_fault_of_host_json_names_the_field() {
 
 #[test]
 fn all_faults_of_all_files_are_reported_at_once() {
-    let functions = [("functions/A", json!({ "bindings": [] })), ("functions/B", json!([]))];
-    let [a, b] = functions.map(|(folder, json)| (format!("{folder}/function.json"), json));
-    let files = [("host.json", json!({})), (&a.0, a.1), (&b.0, b.1)];
+    let files = [
+        ("host.json", json!({})),
+        ("functions/A/function.json", json!({ "bindings": [] })),
+        ("functions/B/function.json", json!([])),
+    ];
     let error = load_files(&files, &settings()).unwrap_err();
     assert_eq!(error.to_string().lines().count(), 3, "{error}");
 

@@ -1,11 +1,11 @@
 //! `cargo local invoke` and `cargo local tail`, beside a running `cargo local`.
 
 use std::io::Read as _;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output};
 
 use serde_json::{Value, json};
 
-use crate::command::{FREE_PORTS, Running};
+use crate::command::{FREE_PORTS, Running, local};
 use crate::support::{Folder, containers, cosmos_function, http_function, staged};
 
 /// A running app, and its port.
@@ -51,12 +51,6 @@ impl App {
     }
 }
 
-fn local(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tributary-local"));
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -72,10 +66,9 @@ fn ends(output: &Output, code: i32, said: &str) {
 fn tail(arguments: &[&str]) -> Child {
     let mut child = local(&[&["tail"], arguments].concat()).spawn().unwrap();
     // The line says that it has begun to follow.
-    let begin = "Waiting for invocations";
-    let mut seen = [0; 23];
-    child.stderr.as_mut().unwrap().read_exact(&mut seen).unwrap();
-    assert_eq!(text(&seen), begin);
+    let mut begin = [0; "Waiting for invocations".len()];
+    child.stderr.as_mut().unwrap().read_exact(&mut begin).unwrap();
+    assert_eq!(text(&begin), "Waiting for invocations");
     child
 }
 

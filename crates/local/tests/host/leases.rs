@@ -107,10 +107,6 @@ impl Running {
         let before = timestamp().await;
         until(what, async || timestamp().await != before).await;
     }
-
-    async fn end(self) {
-        self.pump.end().await;
-    }
 }
 
 #[tokio::test]
@@ -119,16 +115,15 @@ async fn an_owner_renews_its_lease_with_and_without_changes() {
     until("a batch", async || running.handler.received().len() > 2).await;
     running.is_renewed("the owner renews while the batch fails").await;
     assert_eq!(running.store.leases().await["0"]["ContinuationToken"], Value::Null);
-    running.end().await;
 
-    let running = Running::new(0).await;
+    running.handler.fails(0);
     until("the batch is acknowledged", async || {
         let leases = running.store.leases().await;
         leases.get("0").is_some_and(|lease| lease["ContinuationToken"] != Value::Null)
     })
     .await;
     running.is_renewed("the owner renews while nothing changes").await;
-    running.end().await;
+    running.pump.end().await;
 }
 
 #[tokio::test]
@@ -143,7 +138,7 @@ async fn a_lease_that_an_operator_takes_away_is_acquired_again() {
     running.store.put("p2", json!({})).await;
     until("the next batch", async || received(&running) >= 2).await;
     assert_ne!(running.store.leases().await["0"]["Owner"], Value::Null);
-    running.end().await;
+    running.pump.end().await;
 }
 
 /// Returns the number of different documents that were delivered.

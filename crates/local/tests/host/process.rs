@@ -84,7 +84,8 @@ async fn a_replaced_handler_finishes_its_request_and_requests_that_arrive_meanwh
 }
 
 #[tokio::test]
-async fn exit_code_200_is_a_restart_that_does_not_count_as_an_error() {
+async fn exit_code_200_is_a_restart_that_does_not_count_as_an_error_and_exit_code_0_ends_the_host()
+{
     let app = app();
     let (host, console) = start(&app, &settings(), None).await;
     for _ in 0..4 {
@@ -96,13 +97,6 @@ async fn exit_code_200_is_a_restart_that_does_not_count_as_an_error() {
         .await;
     }
     until_printed(&console, "(exit code 200)").await;
-    host.stop().await;
-}
-
-#[tokio::test]
-async fn exit_code_0_ends_the_host() {
-    let app = app();
-    let (host, _) = start(&app, &settings(), None).await;
     end(&host, 0).await;
     assert!(host.failed().await.to_string().contains("exit code 0"));
     host.stop().await;

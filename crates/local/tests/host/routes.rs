@@ -7,22 +7,18 @@ use crate::support::{http_function, settings, staged};
 
 #[test]
 fn a_template_matches_as_in_asp_net_core() {
+    // `recorded_http.rs` has slashes at the end, in a row and encoded, and letters in another case.
     let cases = [
         ("api/feed", "/api/feed", true),
-        ("api/feed", "/API/Feed", true),
-        ("api/feed", "/api/feed/", true),
         ("api/feed", "/api/feeds", false),
         ("api/feed", "/api", false),
-        ("api/feed", "/api//feed", false),
         ("api/posts/{id}", "/api/posts/p1", true),
-        ("api/posts/{id}", "/api/posts/a%2Fb", true),
         ("api/posts/{id}", "/api/posts/", false),
         ("api/posts/{id}", "/api/posts/p1/likes", false),
         ("api/posts/{id?}", "/api/posts", true),
         ("api/posts/{id?}", "/api/posts/p1", true),
         ("api/{*path}", "/api/a/b/c", true),
         ("api/{*path}", "/api", true),
-        ("api/{*path}", "/api//a", false),
         ("api/{*path}", "/apis/a", false),
         ("{**path}", "/", true),
         ("n/{n:int}", "/n/-12", true),

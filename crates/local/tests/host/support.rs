@@ -215,7 +215,6 @@ pub(crate) fn feed_options() -> FeedOptions {
 /// An invocation of a handler.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
-    pub(crate) function: String,
     pub(crate) id: String,
     pub(crate) body: Value,
 }
@@ -263,10 +262,9 @@ impl Handler {
 
 #[async_trait]
 impl Invoker for Handler {
-    async fn invoke(&self, function: &str, id: &str, body: Bytes) -> InvocationResult {
+    async fn invoke(&self, _: &str, id: &str, body: Bytes) -> InvocationResult {
         let body = serde_json::from_slice(&body).unwrap();
-        let (function, id) = (function.to_owned(), id.to_owned());
-        self.received.lock().unwrap().push(Received { function, id, body });
+        self.received.lock().unwrap().push(Received { id: id.to_owned(), body });
         let mut failures = self.failures.lock().unwrap();
         let Some(fewer) = failures.checked_sub(1) else {
             return Ok(InvocationAnswer::default());
