@@ -14,13 +14,7 @@ mod check;
 
 pub(crate) use check::compared;
 
-/// A kind of request of the application, and its frequency.
-///
-/// ```json
-/// {"kind": "posts of a user", "operation": "query",
-///  "filters": {"/userId": "?", "/createdAt": {"last": "30 days"}},
-///  "limit": 20, "orderBy": "/createdAt desc", "frequency": {"perDay": 12000}}
-/// ```
+/// A kind of request of the application, and its frequency. The [crate] has its notation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestKind {

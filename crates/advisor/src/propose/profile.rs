@@ -131,24 +131,21 @@ mod tests {
 
     use super::*;
 
-    fn found(item: &Value) -> Option<String> {
-        let part = [SampleItem { value: item.clone(), bytes: 0 }];
-        time_of_creation(&ItemProfile::new(&part)).map(|path| path.to_string())
-    }
-
     #[test]
     fn a_creation_comes_before_all_others_and_a_change_or_an_end_is_none() {
         let at = "2026-11-22T00:00:00Z";
-        let item = json!({"updatedAt": at, "date": at, "createdAt": at, "dueDate": at, "_ts": 1});
-        assert_eq!(found(&item).as_deref(), Some("/createdAt"));
-        assert_eq!(
-            found(&json!({"updatedAt": at, "scheduled": at})).as_deref(),
-            Some("/scheduled")
-        );
-        for none in
-            [json!({"updatedAt": at}), json!({"expiryDate": at}), json!({"_ts": 1}), json!({})]
-        {
-            assert_eq!(found(&none), None, "{none}");
+        let all = json!({"updatedAt": at, "date": at, "createdAt": at, "dueDate": at, "_ts": 1});
+        for (value, expected) in [
+            (all, Some("/createdAt")),
+            (json!({"updatedAt": at, "scheduled": at}), Some("/scheduled")),
+            (json!({"updatedAt": at}), None),
+            (json!({"expiryDate": at}), None),
+            (json!({"_ts": 1}), None),
+            (json!({}), None),
+        ] {
+            let profile = ItemProfile::new(&[SampleItem { value, bytes: 0 }]);
+            let found = time_of_creation(&profile).map(|path| path.to_string());
+            assert_eq!(found.as_deref(), expected, "{profile:?}");
         }
     }
 }

@@ -150,7 +150,7 @@ mod tests {
             ("LIKE", "c WHERE c.a LIKE 'x%'"),
             (
                 "names that the service obscured",
-                "r1\nWHERE ((r1[\"p1__12\"] = 1) AND (r1.p1__12 = 1))",
+                "r1\nWHERE (r1[\"p1__12\"] = 1)|r1 WHERE r1.p1__12 = 1",
             ),
             (
                 UNREAD_PART,

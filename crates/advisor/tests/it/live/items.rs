@@ -57,17 +57,9 @@ async fn a_sample_costs_at_most_its_request_units_as_the_store_counts_them() {
     world.charged();
     for most in [40.0, 120.0_f64] {
         for seed in ["1", "2", "3"] {
-            let bound = most.to_string();
-            let arguments = [
-                "--output",
-                "items.jsonl",
-                "--force",
-                "--seed",
-                seed,
-                "--max-request-units",
-                &bound,
-            ];
-            let output = world.sample(&arguments).await;
+            let line =
+                format!("--output items.jsonl --force --seed {seed} --max-request-units {most}");
+            let output = world.sample(&line.split(' ').collect::<Vec<_>>()).await;
             let charged = world.charged();
             assert!(charged <= most, "{most}, {seed}: {charged}, {output:?}");
             if output.code == 0 {

@@ -16,10 +16,6 @@ fn orders() -> Vec<Value> {
     (0..100).map(|n| order(n, &customer(n))).collect()
 }
 
-async fn world() -> ContainerWorld {
-    ContainerWorld::new(orders()).await
-}
-
 fn write(world: &ContainerWorld, name: &str, rows: &[Value]) {
     let text = rows.iter().fold(String::new(), |text, row| format!("{text}{row}\n"));
     fs::write(world.folder.path(name), text).unwrap();
@@ -54,7 +50,7 @@ fn codes(metrics: &Value) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_live_container_and_a_file_of_it_tell_the_same_sizes() {
-    let world = world().await;
+    let world = ContainerWorld::new(orders()).await;
     write(&world, "items.jsonl", &orders());
     let (_, live) = json_of(&world, &[]).await;
     let (_, of_file) =
@@ -75,7 +71,7 @@ async fn a_live_container_and_a_file_of_it_tell_the_same_sizes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_behind_a_hash_of_the_handler_is_found_in_the_container() {
-    let world = world().await;
+    let world = ContainerWorld::new(orders()).await;
     write(&world, "lines.jsonl", &[line(30), json!({"message": "Answered a request"})]);
     let (status, metrics) = json_of(&world, &["--telemetry", "lines.jsonl"]).await;
     let hot = &metrics["hotPartitions"][0];
@@ -93,7 +89,7 @@ async fn the_key_behind_a_hash_of_the_handler_is_found_in_the_container() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tables_of_the_account_count_more_than_the_lines_and_tell_the_sizes() {
-    let world = world().await;
+    let world = ContainerWorld::new(orders()).await;
     let row = |columns: Value| {
         let mut row = json!({"CollectionName": "orders", "TimeGenerated": "2026-11-22T19:00:00Z"});
         row.as_object_mut().unwrap().extend(columns.as_object().unwrap().clone());

@@ -20,13 +20,10 @@ fn many_keys() -> Vec<Value> {
 
 #[test]
 fn the_few_large_keys_among_many_are_found_in_any_order() {
-    let items = many_keys();
-    let distinct: std::collections::HashSet<_> =
-        items.iter().map(|item| item["key"].to_string()).collect();
-    let world = ValidationWorld::of(items).with(query("of a key", json!({"/key": "?"}), 100));
+    let n = 35_602.0;
+    let world = ValidationWorld::of(many_keys()).with(query("of a key", json!({"/key": "?"}), 100));
     let report = world.report("/key");
     assert!(!report.cardinality.exact);
-    let n = distinct.len() as f64;
     near(report.cardinality.value, n, 0.02);
     assert!(
         report.cardinality.low <= n && n <= report.cardinality.high,
