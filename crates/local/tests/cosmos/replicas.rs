@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tributary_local::chaos::{Chaos, ChaosKind};
 use tributary_local::cosmos::EndpointOptions;
 
-use crate::world::{World, comment, etag, found, options, status};
+use crate::world::{World, comment, found, options, status};
 
 /// Returns the number of likes of the item `c1`, as a point read and a query see it.
 async fn likes(posts: &ContainerClient) -> [Option<u64>; 2] {
@@ -46,7 +46,7 @@ async fn another_client_reads_a_frozen_container_as_it_was_and_writes_the_newest
         let read = reader.read_item("p1", "c1", Some(latest)).await.unwrap();
         assert_eq!(read.into_model::<Value>().unwrap()["likes"], 2, "{way}");
 
-        let stale = || Precondition::if_match(etag(&created));
+        let stale = || Precondition::if_match(created.headers().etag().unwrap().to_string());
         let replaced = ItemWriteOptions::default().with_precondition(stale());
         let replaced = reader.replace_item("p1", "c1", liked(3), Some(replaced)).await;
         assert_eq!(status(replaced), 412, "{way}");

@@ -1,7 +1,6 @@
 //! The account and the client of each test.
 
 use azure_data_cosmos::clients::ContainerClient;
-use azure_data_cosmos::models::ItemResponse;
 use azure_data_cosmos::{CosmosClient, CosmosError, FeedScope, Query, RoutingStrategy};
 use futures::TryStreamExt as _;
 use serde::de::DeserializeOwned;
@@ -89,8 +88,4 @@ pub(crate) fn comment(id: &str) -> Value {
 
 pub(crate) fn status<T>(result: Result<T, CosmosError>) -> u16 {
     result.map_or_else(|error| error.status().status_code().into(), |_| 200)
-}
-
-pub(crate) fn etag(response: &ItemResponse) -> String {
-    response.headers().etag().unwrap().to_string()
 }

@@ -37,6 +37,13 @@ impl Running {
         serde_json::from_str(&line).unwrap()
     }
 
+    /// Starts an app on free ports, and returns the address of its API when it is ready.
+    pub(crate) fn serving(app: &Folder, arguments: &[&str]) -> (Self, String) {
+        let mut running = Self::start(app, &[&FREE_PORTS[..], arguments].concat());
+        let api = running.ready()["api"].as_str().unwrap().to_owned();
+        (running, api)
+    }
+
     /// Waits for a line on stderr that has `text`.
     pub(crate) fn complains_of(&mut self, text: &str) {
         let mut lines = self.stderr.by_ref().lines();
@@ -147,8 +154,7 @@ async fn the_start_names_the_functions_by_domain_and_three_addresses() {
     });
     let values = json!({ "ECHO_OPENAPI": document.to_string() });
     app.write("local.settings.json", json!({ "Values": values }));
-    let mut running = Running::start(&app, &FREE_PORTS);
-    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    let (running, api) = Running::serving(&app, &[]);
     let page = crate::http::get(api.trim_end_matches("api")).await.text();
     assert!(page.contains("<th scope=\"row\">ListRooms<td>GET <a href=\"/api/rooms\">"), "{page}");
     let (_, stderr) = running.ended_by("-INT");
@@ -161,8 +167,7 @@ async fn the_start_names_the_functions_by_domain_and_three_addresses() {
     let wanted = [format!("{root}/"), format!("{api}/rooms"), format!("{api}/openapi.json")];
     assert_eq!(addresses, wanted);
 
-    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["-v"]].concat());
-    running.ready();
+    let (running, _) = Running::serving(&app, &["-v"]);
     let (_, stderr) = running.ended_by("-INT");
     assert!(stderr.contains("PutRoom: [PUT] http://"), "{stderr}");
 }
@@ -296,8 +301,7 @@ async fn functions_requests_keys_mismatches_and_faults_are_printed() {
     let values = json!({ "Values": { "ECHO_FUNCTIONS": "Change,Fresh,Rest" } });
     app.write("local.settings.json", values);
     let options = ["--enable-auth", "--chaos", "throttle=0.5,split=1", "--seed", "7"];
-    let mut running = Running::start(&app, &[&FREE_PORTS[..], &options].concat());
-    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    let (running, api) = Running::serving(&app, &options);
     assert_eq!(get(&format!("{api}/change")).await.status, StatusCode::UNAUTHORIZED);
     assert_eq!(get(&format!("{api}/other")).await.status, StatusCode::IM_A_TEAPOT);
     let (_, text) = running.ended_by("-INT");

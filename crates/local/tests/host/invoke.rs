@@ -5,7 +5,7 @@ use std::process::{Child, Output};
 
 use serde_json::{Value, json};
 
-use crate::command::{FREE_PORTS, Running, local};
+use crate::command::{Running, local};
 use crate::support::{Folder, containers, cosmos_function, http_function, staged};
 
 /// A running app, and its port.
@@ -35,8 +35,7 @@ impl App {
         folder.write("local.settings.json", json!({ "Values": values }));
         // The stand-in finds the document behind the route of a function.
         folder.write("Doc/function.json", http_function("api/openapi.json", &["get"], "anonymous"));
-        let mut running = Running::start(&folder, &FREE_PORTS);
-        let api = running.ready()["api"].as_str().unwrap().to_owned();
+        let (running, api) = Running::serving(&folder, &[]);
         let port = api.trim_end_matches("/api").rsplit(':').next().unwrap().to_owned();
         Self { folder, running, port }
     }

@@ -16,14 +16,9 @@ use crate::command::app;
 use crate::command::is_running;
 use crate::http::{get, post, send, start};
 use crate::support::{
-    Folder, cosmos_function, eventually, http_function, settings, staged, until, until_printed,
+    Folder, cosmos_function, eventually, http_function, settings, settings_with, staged, until,
+    until_printed,
 };
-
-fn set(name: &str, value: &str) -> Settings {
-    let mut settings = settings();
-    settings.set(name, value);
-    settings
-}
 
 async fn start_error(app: &Folder, settings: &Settings) -> String {
     let loaded = FunctionApp::load(app.path(), settings).unwrap();
@@ -105,9 +100,9 @@ async fn exit_code_200_is_a_restart_that_does_not_count_as_an_error_and_exit_cod
 #[tokio::test]
 async fn a_handler_that_never_listens_is_a_clear_error() {
     let app = app();
-    let error = start_error(&app, &set("ECHO_EXIT", "7")).await;
+    let error = start_error(&app, &settings_with("ECHO_EXIT", "7")).await;
     assert!(error.contains("failed three times") && error.contains("exit status: 7"), "{error}");
-    let error = start_error(&app, &set("ECHO_SILENT", "1")).await;
+    let error = start_error(&app, &settings_with("ECHO_SILENT", "1")).await;
     assert!(error.contains("did not answer GET / within 0.3 s"), "{error}");
     std::fs::remove_file(app.path().join("echo_handler")).unwrap();
     let error = start_error(&app, &settings()).await;
@@ -124,9 +119,9 @@ async fn a_trigger_without_an_account_is_a_clear_error() {
          missing in local.settings.json"
     );
     let secret = "AccountEndpoint=http://127.0.0.1:1/;AccountKey=";
-    let error = start_error(&app, &set("CosmosConnection", "nothing")).await;
+    let error = start_error(&app, &settings_with("CosmosConnection", "nothing")).await;
     assert!(error.contains("it must be a connection string"), "{error}");
-    let unreachable = set("CosmosConnection", &format!("{secret}bm90aGluZw=="));
+    let unreachable = settings_with("CosmosConnection", &format!("{secret}bm90aGluZw=="));
     let error = start_error(&app, &unreachable).await;
     assert!(!error.contains("bm90aGluZw"), "a key must not be printed: {error}");
 }
@@ -137,7 +132,7 @@ async fn the_end_of_the_host_ends_the_handler_and_its_children() {
     for stopped in [true, false] {
         let app = app();
         let file = app.path().join("child");
-        let settings = set("ECHO_CHILD", &file.to_string_lossy());
+        let settings = settings_with("ECHO_CHILD", &file.to_string_lossy());
         let (host, _) = start(&app, &settings, None).await;
         let handler = process(&host).await.unwrap().to_string();
         let child = std::fs::read_to_string(&file).unwrap();
@@ -155,7 +150,7 @@ async fn the_end_of_the_host_ends_the_handler_and_its_children() {
 async fn an_invocation_beyond_the_function_timeout_kills_the_handler() {
     let store = crate::support::Store::new(1).await;
     let server = store.endpoint.serve(0).await.unwrap();
-    let mut settings = set("CosmosConnection", &server.connection_string());
+    let mut settings = settings_with("CosmosConnection", &server.connection_string());
     settings.set("AzureFunctionsJobHost__functionTimeout", "00:00:00.2");
     let app = staged(&[
         ("Copies", cosmos_function()),

@@ -6,14 +6,24 @@ use crate::command::{FREE_PORTS, Running, app, finished};
 use crate::http::get;
 use crate::support::{Folder, host_json, http_function};
 
+const MANIFEST: &str = r#"
+package = { name = "echo_handler", edition = "2024" }
+workspace = {}
+"#;
+
+/// Creates an app that is a Cargo project.
+fn project(manifest: &str, source: &str) -> Folder {
+    let app = Folder::new();
+    app.write("host.json", host_json())
+        .write("functions/Rest/function.json", http_function("api/{*path}", &[], "anonymous"))
+        .write("Cargo.toml", manifest)
+        .write("src/main.rs", source);
+    app
+}
+
 #[test]
 fn a_failed_build_ends_the_command() {
-    let app = app();
-    app.write(
-        "Cargo.toml",
-        "package = { name = \"broken\", edition = \"2024\" }\nworkspace = {}\n",
-    )
-    .write("src/main.rs", "fn main() { nothing }");
+    let app = project(MANIFEST, "fn main() { nothing }");
     let (code, stdout, stderr) = finished(&app, &FREE_PORTS);
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert!(stderr.contains("error: the handler does not build"), "{stderr}");
@@ -36,19 +46,11 @@ fn main() {
 
 #[tokio::test]
 async fn a_project_is_built_staged_and_run() {
-    let app = Folder::new();
-    app.write("host.json", host_json())
-        .write("functions/Rest/function.json", http_function("api/{*path}", &[], "anonymous"))
-        .write("local.settings.json", serde_json::json!({ "Values": { "A": "1" } }))
-        .write(
-            "Cargo.toml",
-            "package = { name = \"echo_handler\", edition = \"2024\" }\nworkspace = {}\n",
-        )
-        .write("src/main.rs", SMALL_HANDLER);
+    let app = project(MANIFEST, SMALL_HANDLER);
+    app.write("local.settings.json", serde_json::json!({ "Values": { "A": "1" } }));
     // Twice: the second run finds the stage of the first one.
     for _ in 0..2 {
-        let mut running = Running::start(&app, &FREE_PORTS);
-        let api = running.ready()["api"].as_str().unwrap().to_owned();
+        let (running, api) = Running::serving(&app, &[]);
         assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::ACCEPTED);
         running.end_by("-INT");
     }
@@ -75,18 +77,11 @@ fn handler_of_a_library() -> String {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_watched_project_is_linked_dynamically_and_runs_with_the_libraries_of_its_build() {
-    let app = Folder::new();
-    app.write("host.json", host_json())
-        .write("functions/Rest/function.json", http_function("api/{*path}", &[], "anonymous"));
-    app.write(
-        "Cargo.toml",
-        r#"
-        package = { name = "echo_handler", edition = "2024" }
+    let manifest = r#"
         features = { dynamic-linking = ["dep:answers"] }
         dependencies = { answers = { path = "answers", optional = true } }
-        workspace = {}
-        "#,
-    );
+    "#;
+    let app = project(&format!("{MANIFEST}{manifest}"), &handler_of_a_library());
     app.write(
         "answers/Cargo.toml",
         r#"
@@ -94,10 +89,8 @@ async fn a_watched_project_is_linked_dynamically_and_runs_with_the_libraries_of_
         lib = { crate-type = ["dylib"] }
         "#,
     );
-    app.write("src/main.rs", handler_of_a_library());
     app.write("answers/src/lib.rs", "pub fn status() -> u16 { 202 }");
-    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["--watch"]].concat());
-    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    let (mut running, api) = Running::serving(&app, &["--watch"]);
     assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::ACCEPTED);
     assert!(app.path().join("target/functionapp-local/libanswers.so").is_file());
 
@@ -110,8 +103,7 @@ async fn a_watched_project_is_linked_dynamically_and_runs_with_the_libraries_of_
 #[tokio::test]
 async fn a_watched_app_goes_on_with_new_files_and_after_a_broken_one() {
     let app = app();
-    let mut running = Running::start(&app, &[&FREE_PORTS[..], &["--watch"]].concat());
-    let api = running.ready()["api"].as_str().unwrap().to_owned();
+    let (mut running, api) = Running::serving(&app, &["--watch"]);
     let first = get(&format!("{api}/who")).await.json()["process"].clone();
 
     // Another executable: the host goes on.

@@ -12,8 +12,8 @@ use tributary_local::host::{Console, FunctionApp, Host, HostOptions, InvocationF
 
 use crate::http::{invoked, post};
 use crate::support::{
-    Handler, Store, cosmos_function, feed_options, function_of, host_json, http_function, settings,
-    staged,
+    Handler, Store, cosmos_function, feed_options, function_of, host_json, http_function,
+    settings_with, staged,
 };
 
 fn recorded(file: &str) -> Value {
@@ -65,8 +65,7 @@ async fn every_item_gets_the_text_that_the_real_trigger_gave_it() {
 async fn invocations() -> Vec<Value> {
     let store = Store::new(1).await;
     let server = store.endpoint.serve(0).await.unwrap();
-    let mut settings = settings();
-    settings.set("CosmosConnection", server.connection_string());
+    let settings = settings_with("CosmosConnection", &server.connection_string());
     let tick = json!({ "bindings": [{ "type": "timerTrigger", "direction": "in", "name": "timer",
         "schedule": "0 */5 * * * *", "runOnStartup": true, "useMonitor": true }] });
     let folder = staged(&[

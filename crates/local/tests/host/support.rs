@@ -102,6 +102,13 @@ pub(crate) fn settings() -> Settings {
     [("CosmosDatabase", "test"), ("MaxItems", " 4 ")].into_iter().collect()
 }
 
+/// Returns the settings, and one more.
+pub(crate) fn settings_with(name: &str, value: &str) -> Settings {
+    let mut settings = settings();
+    settings.set(name, value);
+    settings
+}
+
 /// Reads one function as the host does.
 pub(crate) fn function(json: &Value) -> Function {
     function_of(&host_json(), json)
