@@ -9,7 +9,6 @@ fn app() -> TestApp {
     TestApp::new(
         CustomHandler::new()
             .trigger("Changes", async |_: Documents| {})
-            .trigger("Fails", async || Err::<(), _>("the store is unavailable"))
             .trigger("Panics", async || -> () { panic!("on {}", "purpose") })
             .trigger("PanicsLater", async || {
                 tokio::task::yield_now().await;

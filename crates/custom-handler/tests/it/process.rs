@@ -13,19 +13,16 @@ use custom_handler::{CustomHandler, Documents, PORT_VARIABLE, logs};
 use serde_json::Value;
 
 const DEADLINE: Duration = Duration::from_secs(30);
-/// The lines are JSON, and only those of this binary may be below info.
-const JSON: &str = "CUSTOM_HANDLER_TEST_JSON";
 const PARENT: &str = "b7ad6b7169203331";
-const ROLE: &str = "CUSTOM_HANDLER_TEST_ROLE";
+/// The variable for the form of the lines: `text`, or `json` with only those of this binary below info.
+const LINES: &str = "CUSTOM_HANDLER_TEST_LINES";
 
 /// Serves the handler of the other tests: they start this binary again, with this test alone.
 #[test]
 #[ignore = "the other tests of this module start it"]
 fn handler_process() {
-    if env::var_os(ROLE).is_none() {
-        return;
-    }
-    if env::var_os(JSON).is_some() {
+    let Ok(lines) = env::var(LINES) else { return };
+    if lines == "json" {
         let verbose = &["it", "custom_handler"];
         let options =
             logs::LogOptions { verbose, format: logs::Format::Json, ..Default::default() };
@@ -62,7 +59,7 @@ fn handler() -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
         .args(["--exact", "process::handler_process", "--ignored", "--nocapture"])
-        .env(ROLE, "handler")
+        .env(LINES, "text")
         .env_remove(PORT_VARIABLE)
         .env_remove("RUST_LOG")
         .env_remove("RUST_BACKTRACE")
@@ -188,7 +185,7 @@ fn the_reason_of_a_failure_goes_to_stdout_with_its_id_for_any_rust_log() {
 #[test]
 fn json_lines_have_the_fields_of_their_spans_and_nothing_of_libraries_below_info() {
     let mut command = handler();
-    command.env(JSON, "1");
+    command.env(LINES, "json");
     let mut running = Running::start_as(command, Some("trace"));
     let trace = "0af7651916cd43dd8448eb211c80319c";
     let id_and_trace = format!("the-id\r\ntraceparent: 00-{trace}-{PARENT}-00");
