@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use http::Method;
 use serde_json::{Value, json};
-use tributary_functions::values::Timestamp;
+use tributary_functions::{http::CONSISTENCY_TOKEN, values::Timestamp};
 use tributary_local::client::Call;
 
 use crate::{
@@ -32,6 +32,8 @@ pub(super) struct Data {
     pub(super) orders: Vec<String>,
     pub(super) news: Vec<String>,
     pub(super) dead_letters: Vec<String>,
+    /// That of a post which no trigger has applied.
+    pub(super) token: String,
 }
 
 impl Data {
@@ -57,7 +59,10 @@ impl Data {
         while connection.send(&migrate, "migrate").await?.json()["migrated"] != 0 {}
         let comments = format!("{}/comments", post_path(&large_post(0)));
         let orders = format!("{}/orders", customer_path(0));
+        let write = Call::put(post_path(&large_post(3)), post_body(0));
+        let written = connection.send(&write, "write").await?;
         let data = Self {
+            token: written.header(&CONSISTENCY_TOKEN).unwrap_or_default().to_owned(),
             now,
             comments: ids(connection, &comments, &["id"]).await?,
             orders: ids(connection, &orders, &["id"]).await?,

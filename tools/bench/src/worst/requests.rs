@@ -1,8 +1,9 @@
 //! The generator: for each function, the requests that may be expensive.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use http::Method;
+use http::{HeaderName, Method};
 use serde_json::{Value, json};
+use tributary_functions::http::CONSISTENCY_TOKEN;
 use tributary_local::client::Call;
 
 use super::data::{
@@ -31,7 +32,32 @@ pub(super) fn settings(function: &str) -> &'static [(&'static str, &'static str)
 /// Returns the requests of all functions: queries first and parents last, since deletes remove the items
 /// of other requests.
 pub(super) fn all(data: &Data) -> Vec<OfFunction> {
-    [queries(data), puts(), posts(data), deletes(data)].concat()
+    let mut all = [queries(data), puts(), posts(data), deletes(data)].concat();
+    for (_, requests) in &mut all {
+        let late = requests.iter().find_map(late_invalid);
+        requests.extend(late);
+    }
+    all
+}
+
+/// Returns the request with a body of a MiB whose end is missing.
+fn late_invalid((_, call): &CostlyRequest) -> Option<CostlyRequest> {
+    let mut body = call.body.as_ref()?.strip_suffix(b"}")?.to_vec();
+    body.extend(br#","ignored":""#);
+    body.resize(body.len().max(1024 * 1024), b'x');
+    Some(("a body without an end".into(), Call { body: Some(body.into()), ..call.clone() }))
+}
+
+/// Returns the feed with the token of a write that no trigger applies, and of one that never was.
+fn feed_with_tokens(data: &Data) -> Vec<CostlyRequest> {
+    let text = BASE64_URL_SAFE_NO_PAD.decode(&data.token).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).replace('#', "#9").replace('=', "=9");
+    let forged = BASE64_URL_SAFE_NO_PAD.encode(text);
+    let with = |what: &str, token: &str| {
+        let call = Call::get("/api/feed").header(CONSISTENCY_TOKEN, token);
+        (what.to_owned(), call.header(HeaderName::from_static("prefer"), "wait=10"))
+    };
+    vec![with("a token and `wait=10`", &data.token), with("a forged token", &forged)]
 }
 
 /// The values of a list's `limit`; without text it is left out.
@@ -47,7 +73,7 @@ fn queries(data: &Data) -> Vec<OfFunction> {
         get("GetUser", "the longest name", user_path(0)),
         list("ListUserPosts", format!("{}/posts", user_path(0))),
         get("GetPost", "a post of 512 KiB", large.clone()),
-        list("GetFeed", "/api/feed".into()),
+        ("GetFeed", [combined("/api/feed", &[("limit", LIMITS)]), feed_with_tokens(data)].concat()),
         list("ListComments", format!("{large}/comments")),
         list("ListLikes", format!("{large}/likes")),
         get(
