@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sends what schemathesis makes of the OpenAPI document to a running app: no answer may be a 5xx, or
-# another than the document says. `cargo xtask api` starts an app for it.
+# another than the document says; and each request again in the ways of http_checks.py. `cargo xtask api`
+# starts an app for it.
 #
 #   .ci/openapi/run.sh http://127.0.0.1:7071/api SECONDS
 #
@@ -23,8 +24,10 @@ fi
 
 # The other checks ask whether each request that fits the schemas succeeds, and whether keys are needed:
 # posts need authors, and the stand-in for the host asks for no key.
+PYTHONPATH=$(realpath "$here") SCHEMATHESIS_HOOKS=http_checks
+export PYTHONPATH SCHEMATHESIS_HOOKS
 cd "$work" # It keeps what it has learned where it runs.
 "$work/python/bin/schemathesis" run "$api/openapi.json" --url "${api%/api}" \
-    --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,allow_header_conformance \
+    --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,allow_header_conformance,head_is_get_without_a_body,no_command_reads_one_of_two_values,a_body_may_end_with_a_trailer \
     --continue-on-failure --max-time "$seconds" --seed 1 --no-color \
     --suppress-health-check all --warnings off

@@ -28,7 +28,8 @@ pub(crate) fn refusal(
     let authorities: Vec<&str> =
         uri.authority().map(Authority::as_str).into_iter().chain(named).collect();
     for authority in &authorities {
-        let host = host_of(authority);
+        let parsed = authority.parse::<Authority>();
+        let host = parsed.as_ref().map_or(*authority, Authority::host);
         if !host.is_empty() && !is_this_machine(host) && !is_allowed(host) {
             return Some(format!(
                 "This port is for this machine, and the request is for {host}. Call 127.0.0.1, or start with \
@@ -51,13 +52,6 @@ pub(crate) fn refusal(
 /// Returns true if a list of sites has the site of a page.
 pub(crate) fn is_listed(origins: &[String], origin: &str) -> bool {
     origins.iter().any(|listed| listed == EVERYONE || listed.eq_ignore_ascii_case(origin))
-}
-
-fn host_of(authority: &str) -> &str {
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let without_port =
-        host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|it| it.is_ascii_digit()));
-    without_port.map_or(host, |(host, _)| host)
 }
 
 fn is_this_machine(host: &str) -> bool {

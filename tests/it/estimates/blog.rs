@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tributary_local::cosmos::StoreRequest;
 
-use super::{Example, PARTITIONS, Way, batch, create, popular, query, read, text, way};
+use super::{BATCH, CREATE, Example, PARTITIONS, QUERY, READ, Way, popular, text, way};
 use crate::world::World;
 
 const USERS: usize = 40;
@@ -21,28 +21,28 @@ async fn the_requests_of_the_blog_cost_what_the_validator_says() {
 }
 
 const OF_USERS: [Way; 4] = [
-    way("Q1 a user", read, |user, _| ("GET", path("users", user, ""), None)),
-    way("Q3 posts of a user", query, |item, _| ("GET", path("users", item, "/posts"), None)),
-    way("C1 create a user", |request| create(request) && !is_of_name(request), |_, n| sign_up(n)),
+    way("Q1 a user", READ, |user, _| ("GET", path("users", user, ""), None)),
+    way("Q3 posts of a user", QUERY, |item, _| ("GET", path("users", item, "/posts"), None)),
+    way("C1 create a user", |request| CREATE(request) && !is_of_name(request), |_, n| sign_up(n)),
     way(
         "C1 reserve the name of a user",
-        |request| create(request) && is_of_name(request),
+        |request| CREATE(request) && is_of_name(request),
         |_, n| sign_up(1_000 + n),
     ),
 ];
 
 const OF_POSTS: [Way; 6] = [
-    way("Q2 a post", read, |post, _| ("GET", path("posts", post, ""), None)),
-    way("Q4 comments of a post", query, |item, _| ("GET", path("posts", item, "/comments"), None)),
-    way("Q5 likes of a post", query, |item, _| ("GET", path("posts", item, "/likes"), None)),
-    way("C2 create a post", create, |_, n| {
+    way("Q2 a post", READ, |post, _| ("GET", path("posts", post, ""), None)),
+    way("Q4 comments of a post", QUERY, |item, _| ("GET", path("posts", item, "/comments"), None)),
+    way("Q5 likes of a post", QUERY, |item, _| ("GET", path("posts", item, "/likes"), None)),
+    way("C2 create a post", CREATE, |_, n| {
         let post = id("post", 100_000 + n);
         ("PUT", format!("/api/posts/{post}"), Some(a_post(n)))
     }),
-    way("C3 comment, in one transaction with the count of the post", batch, |item, n| {
+    way("C3 comment, in one transaction with the count of the post", BATCH, |item, n| {
         ("POST", path("posts", item, "/comments"), Some(a_comment(n)))
     }),
-    way("C4 like, in one transaction with the count of the post", batch, |item, n| {
+    way("C4 like, in one transaction with the count of the post", BATCH, |item, n| {
         // These users have liked nothing yet.
         let user = id("user", USERS + n % 10);
         ("PUT", path("posts", item, &format!("/likes/{user}")), None)
@@ -50,7 +50,7 @@ const OF_POSTS: [Way; 6] = [
 ];
 
 const OF_FEED: [Way; 1] =
-    [way("Q6 the newest posts", query, |_, _| ("GET", "/api/feed".into(), None))];
+    [way("Q6 the newest posts", QUERY, |_, _| ("GET", "/api/feed".into(), None))];
 
 fn is_of_name(request: &StoreRequest) -> bool {
     request.partition_key.as_deref().is_some_and(|key| key.contains("username:"))

@@ -157,25 +157,11 @@ impl Example {
     }
 }
 
-fn read(request: &StoreRequest) -> bool {
-    request.kind == Does::Read
-}
-
-fn query(request: &StoreRequest) -> bool {
-    request.kind == Does::Query
-}
-
-fn create(request: &StoreRequest) -> bool {
-    request.kind == Does::Create
-}
-
-fn replace(request: &StoreRequest) -> bool {
-    request.kind == Does::Replace
-}
-
-fn batch(request: &StoreRequest) -> bool {
-    request.kind == Does::Batch
-}
+const READ: fn(&StoreRequest) -> bool = |request| request.kind == Does::Read;
+const QUERY: fn(&StoreRequest) -> bool = |request| request.kind == Does::Query;
+const CREATE: fn(&StoreRequest) -> bool = |request| request.kind == Does::Create;
+const REPLACE: fn(&StoreRequest) -> bool = |request| request.kind == Does::Replace;
+const BATCH: fn(&StoreRequest) -> bool = |request| request.kind == Does::Batch;
 
 fn is_about(kind: &RequestKind, item: &Value) -> bool {
     kind.filters.iter().all(|(path, wanted)| match wanted {

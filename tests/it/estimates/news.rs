@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Example, PARTITIONS, Way, create, popular, query, read, replace, text, way};
+use super::{CREATE, Example, PARTITIONS, QUERY, READ, REPLACE, Way, popular, text, way};
 use crate::{news::Newsroom, world::World};
 
 const PROVIDERS: usize = 60;
@@ -20,20 +20,20 @@ async fn the_requests_of_the_news_cost_what_the_validator_says() {
 }
 
 const OF_FEEDS: [Way; 5] = [
-    way("an item", read, |item, _| {
+    way("an item", READ, |item, _| {
         let path = format!("{}/{}", text(item, "partitionKey"), text(item, "id"));
         ("GET", format!("/api/news/items/{path}"), None)
     }),
-    way("items of a provider, 7 days", query, |item, _| {
+    way("items of a provider, 7 days", QUERY, |item, _| {
         let provider = text(item, "feedProviderId");
         ("GET", format!("/api/news/items?provider={provider}"), None)
     }),
-    way("items of all providers, 7 days", query, |_, _| ("GET", "/api/news/items".into(), None)),
-    way("store a new item", create, |item, n| {
+    way("items of all providers, 7 days", QUERY, |_, _| ("GET", "/api/news/items".into(), None)),
+    way("store a new item", CREATE, |item, n| {
         let url = format!("https://example.com/new/{n}");
         ("POST", "/api/news/items".into(), Some(body(item, &url)))
     }),
-    way("store an item again", replace, |item, _| {
+    way("store an item again", REPLACE, |item, _| {
         ("POST", "/api/news/items".into(), Some(body(item, text(item, "sourceUrl"))))
     }),
 ];

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Example, PARTITIONS, Way, batch, create, popular, query, read, replace, text, way};
+use super::{BATCH, CREATE, Example, PARTITIONS, QUERY, READ, REPLACE, Way, popular, text, way};
 use crate::{
     webstore::{self as given, customer, label, line, order_of},
     world::World,
@@ -26,15 +26,15 @@ async fn the_requests_of_the_webstore_cost_what_the_validator_says() {
 }
 
 const OF_PRODUCTS: [Way; 4] = [
-    way("a product", read, |product, _| ("GET", path(product), None)),
-    way("products of a category", query, |product, _| {
+    way("a product", READ, |product, _| ("GET", path(product), None)),
+    way("products of a category", QUERY, |product, _| {
         ("GET", format!("/api/categories/{}/products", text(product, "categoryId")), None)
     }),
-    way("create a product", create, |product, n| {
+    way("create a product", CREATE, |product, n| {
         let id = format!("new-{n}");
         ("PUT", given::path(text(product, "categoryId"), &id), Some(a_product(n)))
     }),
-    way("edit the price of a product", replace, |product, n| {
+    way("edit the price of a product", REPLACE, |product, n| {
         let mut edited = product.clone();
         let tags = product["tags"].as_array().into_iter().flatten();
         edited["tagIds"] = tags.map(|tag| tag["id"].clone()).collect();
@@ -47,12 +47,12 @@ const OF_PRODUCTS: [Way; 4] = [
 ];
 
 const OF_CUSTOMERS: [Way; 4] = [
-    way("a customer", read, |customer, _| ("GET", of(customer, ""), None)),
-    way("orders of a customer", query, |item, _| ("GET", of(item, "/orders"), None)),
-    way("order, in one transaction with the count of the customer", batch, |item, n| {
+    way("a customer", READ, |customer, _| ("GET", of(customer, ""), None)),
+    way("orders of a customer", QUERY, |item, _| ("GET", of(item, "/orders"), None)),
+    way("order, in one transaction with the count of the customer", BATCH, |item, n| {
         ("POST", of(item, "/orders"), Some(json!({"items": lines(n)})))
     }),
-    way("top customers", query, |_, _| ("GET", "/api/reports/top-customers?limit=10".into(), None)),
+    way("top customers", QUERY, |_, _| ("GET", "/api/reports/top-customers?limit=10".into(), None)),
 ];
 
 fn path(product: &Value) -> String {

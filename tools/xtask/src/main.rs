@@ -18,8 +18,7 @@ enum Task {
     /// Formatting, lints and documentation, with warnings as errors; links of documents; and the tests for
     /// missing parts of functions.
     Check {
-        /// Only what needs no build of its own: formatting, links and generated files. In CI the lints are
-        /// in the build of the tests, and the documentation is built with the book.
+        /// Only formatting, links and generated files: `.ci/run` lints as it builds.
         #[arg(long)]
         files: bool,
     },

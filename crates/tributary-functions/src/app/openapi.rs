@@ -60,11 +60,7 @@ const REFUSALS: [(&str, &str, &str); 8] = [
         "The item is not in the state of `If-Match` or `If-None-Match`, or the function takes neither.",
     ),
     ("413", "TooLarge", "The body is too large."),
-    (
-        "429",
-        "TooManyRequests",
-        "There are too many requests. Retry after the seconds in `Retry-After`.",
-    ),
+    ("429", "TooManyRequests", "Too many requests. Retry after the seconds in `Retry-After`."),
     ("503", "Unavailable", "The store does not answer. Retry after the seconds in `Retry-After`."),
 ];
 
