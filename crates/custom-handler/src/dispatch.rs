@@ -54,7 +54,7 @@ pub(crate) fn router(
 }
 
 async fn dispatch(State(app): State<Arc<DispatchApp>>, request: Request) -> Response {
-    early::answer_after_body(request, |request| answer(app, request)).await
+    early::answer(request, |request| answer(app, request)).await
 }
 
 async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {

@@ -32,10 +32,7 @@ const MAX_DISCARDED_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_DISCARD_TIME: Duration = Duration::from_secs(30);
 
 /// Answers a request with `answer`, and reads the rest of its body before the answer is sent.
-///
-/// [`CustomHandler`](crate::CustomHandler) does so for every request. The function is public for servers
-/// without a `CustomHandler`.
-pub async fn answer_after_body<F>(request: Request, answer: impl FnOnce(Request) -> F) -> Response
+pub(crate) async fn answer<F>(request: Request, answer: impl FnOnce(Request) -> F) -> Response
 where
     F: Future<Output = Response>,
 {

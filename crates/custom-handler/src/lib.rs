@@ -18,7 +18,6 @@ pub mod logs;
 
 pub use arguments::{Document, Documents, InvocationId, RetryContext, ScheduleStatus, TimerInfo};
 pub use builder::{CustomHandler, ROUTE_PREFIX, RegistrationError, is_function_name};
-pub use early::answer_after_body;
 pub use invocation::{FromInvocation, Invocation, InvocationError};
 pub use invoke::MAX_BODY_BYTES;
 pub use outcome::{IntoOutcome, InvocationOutcome};
