@@ -128,7 +128,7 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         get("ListProducts",      "/api/categories/{categoryId}/products",
             Anonymous, list_products).answers(products),
         post("MoveProduct",      "/api/categories/{categoryId}/products/{productId}/move",
-            Function, move_product).answers(product),
+            Function, move_product).answers(product).edits(),
         delete("DeleteProduct",  "/api/categories/{categoryId}/products/{productId}",
             Function, delete_product).answers(product),
         // Customers and passwords. A customer is never deleted: its orders are the shop's books.
