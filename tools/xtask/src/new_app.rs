@@ -59,6 +59,11 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
     let mut new = Command::new(target.join("debug/cargo-tributary"));
     run(new.args(["tributary", "new", "--example", "notes"]).arg(&app))?;
     fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
+    // The features that the workspace has: so what is built there is not built again.
+    let manifest = app.join("Cargo.toml");
+    let shared = "[dependencies]\ntributary-testing = \"0.1.0\"\n\
+                  typenum = { version = \"1\", features = [\"const-generics\"] }\n";
+    fs::write(&manifest, fs::read_to_string(&manifest)?.replace("[dependencies]\n", shared))?;
     run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
     let begin = Instant::now();
     for part in PARTS {
