@@ -177,6 +177,7 @@ fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
 /// The profile of the workspace and of the app, so that dependencies are built once for both.
 const PROFILE: &str = "[profile.dev]\ndebug = false\n\
                        [profile.dev.package]\n\
+                       \"*\" = { debug-assertions = false, overflow-checks = false }\n\
                        azure_data_cosmos_driver.opt-level = 1\n\
                        serde_json.opt-level = 1\n";
 
