@@ -7,7 +7,10 @@ use azure_data_cosmos::{
     CosmosError, FeedScope,
     feed::{ContinuationToken, FeedPage, FeedRange},
     models::{ChangeFeedItem, ChangeFeedMetadata, ContainerProperties, EffectivePartitionKey},
-    options::{ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions},
+    options::{
+        ChangeFeedOptions, ChangeFeedStartFrom, MaxItemCountHint, ReadFeedRangesOptions,
+        SessionToken,
+    },
 };
 use cosmos_model::change_feed::{EpkRange, lsn_of_session, sdk_continuation};
 use futures::{FutureExt, TryStreamExt, future::BoxFuture};
@@ -18,11 +21,14 @@ use super::{
     StoreError,
     container::{Container, FeedIdentity, measured},
     meter::timed,
+    position::partition_of,
 };
 use crate::values::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeedHead {
+    /// The physical partition that has answered.
+    pub partition: String,
     pub last_lsn: u64,
     pub next: Option<NextChange>,
 }
@@ -123,8 +129,9 @@ pub(crate) fn parts_of(range: &EpkRange, physical: &[EpkRange]) -> Vec<EpkRange>
 }
 
 fn head(page: FeedPage<ChangeFeedItem<SystemFields>>) -> FeedHead {
-    let session = page.headers().session_token();
-    let last_lsn = session.and_then(|token| lsn_of_session(token.as_str())).unwrap_or_default();
+    let session = page.headers().session_token().map_or("", SessionToken::as_str);
+    let partition = partition_of(session).to_owned();
+    let last_lsn = lsn_of_session(session).unwrap_or_default();
     let next = page.into_items().into_iter().next().map(|change| {
         let in_metadata = change.metadata().and_then(ChangeFeedMetadata::lsn);
         let in_metadata = in_metadata.and_then(|lsn| u64::try_from(lsn.value()).ok());
@@ -137,7 +144,7 @@ fn head(page: FeedPage<ChangeFeedItem<SystemFields>>) -> FeedHead {
                 .unwrap_or(Timestamp::EPOCH),
         }
     });
-    FeedHead { last_lsn, next }
+    FeedHead { partition, last_lsn, next }
 }
 
 fn epk_range(range: &FeedRange) -> EpkRange {

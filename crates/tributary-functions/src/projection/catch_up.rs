@@ -23,7 +23,8 @@
 //! - *A rename that continues in slices* is acknowledged before its end. Its reader does not wait for later
 //!   slices.
 //! - *A split*: the ids of the children are not those of the caller's session, and the leases of the parent go.
-//!   Then the wait for a write before the split ends at once; the token of the next command has the new ids.
+//!   Until then a look says nothing. Afterwards the wait for a write before the split ends at once, for this token
+//!   and those that continue it; the token of a command without one has the new ids.
 //! - *Two instances* share nothing: each reads the leases.
 //! - *An eager projection* has applied most writes before the answer that has their token. The token says up to
 //!   where it is to be waited for (`eager.rs`).
@@ -156,7 +157,7 @@ impl KnownLease {
             sleep_until(last + MIN_PAUSE).await;
         }
         let begun = Instant::now();
-        if let Some(FeedHead { last_lsn, next }) = look(projection, &self.lease).await? {
+        if let Some(FeedHead { last_lsn, next, .. }) = look(projection, &self.lease).await? {
             self.looked_at = Some(begun);
             if next.is_none() {
                 // Nothing is left behind the position.
@@ -342,8 +343,11 @@ impl CatchUp {
     ) -> Result<Vec<(String, u64)>, StoreError> {
         let rows = self.0.leases.of(projection.function(), projection.sources()).await?;
         let looks = rows.into_iter().filter_map(Result::ok).map(|lease| async move {
-            let head = look(projection, &lease).await?;
-            let last = head.filter(|head| head.next.is_some()).map(|head| head.last_lsn);
+            let last = match look(projection, &lease).await? {
+                Some(head) => head.next.map(|_| head.last_lsn),
+                // Nobody knows the number.
+                None => Some(u64::MAX),
+            };
             Ok::<_, StoreError>(last.map(|last_lsn| (lease.token, last_lsn)))
         });
         let heads = stream::iter(looks).buffer_unordered(CONCURRENT_LOOKS);
@@ -359,13 +363,14 @@ fn lock<T>(mutex: &StdMutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads the first change behind the position of a lease. A lease of an old version of the trigger has no
-/// range to read.
+/// Reads the first change behind the position of a lease; `None` if nothing can be said of its partition: a lease of
+/// an old version of the trigger has no range, and after a split one of the children answers for both.
 async fn look(
     projection: &RegisteredProjection,
     lease: &Lease,
 ) -> Result<Option<FeedHead>, StoreError> {
     let Some(range) = &lease.range else { return Ok(None) };
     let monitored = projection.sources().latest_committed();
-    monitored.feed_head(range, lease.continuation.as_deref()).await.map(Some)
+    let head = monitored.feed_head(range, lease.continuation.as_deref()).await?;
+    Ok(Some(head).filter(|head| head.partition == lease.token))
 }

@@ -9,11 +9,12 @@ use tributary_functions::{
     app::AppOptions,
     cosmos::Limits,
     http::{AdmissionOptions, ConsistencyOptions},
-    projection::{EagerOptions, ProjectionOptions},
+    projection::{BackgroundOptions, EagerOptions, ProjectionOptions},
 };
 use tributary_testing::{
     Answer,
     RequestKind::{self, ChangeFeed, Query},
+    interleavings::held,
     problems::problem,
 };
 
@@ -32,6 +33,10 @@ async fn settled() -> World {
 
 fn charge(answer: &Answer) -> f64 {
     answer.header("x-ms-request-charge").parse().unwrap()
+}
+
+fn titled(title: &str) -> Option<Value> {
+    Some(json!({"personId": "ann", "title": title}))
 }
 
 async fn read(world: &World, path: &str, token: &str, prefer: &str) -> Answer {
@@ -90,8 +95,7 @@ async fn an_instance_that_has_seen_the_effect_of_a_write_looks_no_more() {
     let world = given::rooms().await;
     let name = Some(json!({"name": "Anna"}));
     let token = command(&world, "", ("PUT", "/api/people/ann"), name).await;
-    let room = Some(json!({"personId": "ann", "title": "T"}));
-    let token = command(&world, &token, ("PUT", "/api/rooms/r2"), room).await;
+    let token = command(&world, &token, ("PUT", "/api/rooms/r2"), titled("T")).await;
     world.settle().await;
     let other = world.second_instance().await;
     for path in ["/api/people/ann/rooms", "/api/newest-rooms"] {
@@ -113,10 +117,9 @@ async fn an_instance_that_has_seen_the_effect_of_a_write_looks_no_more() {
 async fn a_later_change_of_the_same_item_does_not_end_the_wait() {
     let world = given::rooms().await;
     world.settle().await;
-    let room = |title: &str| Some(json!({"personId": "ann", "title": title}));
-    let token = command(&world, "", ("PUT", "/api/rooms/r1"), room("mine")).await;
+    let token = command(&world, "", ("PUT", "/api/rooms/r1"), titled("mine")).await;
     // The feed has the latest version of an item: that of another caller.
-    command(&world, "", ("PUT", "/api/rooms/r1"), room("theirs")).await;
+    command(&world, "", ("PUT", "/api/rooms/r1"), titled("theirs")).await;
     let list = read(&world, "/api/people/ann/rooms", &token, "wait=1").await;
     assert_eq!(list.header("copies-behind"), "?1", "neither is in the list");
 }
@@ -215,4 +218,92 @@ async fn a_write_that_never_was_ends_no_wait_of_other_callers_for_its_effects() 
     }
     let list = read(&world, ROOMS, &renamed("Annie").await, "wait=1").await;
     assert_eq!(list.header("copies-behind"), "?1", "no trigger has copied the name: {}", list.text);
+}
+
+#[tokio::test]
+async fn after_a_split_no_answer_takes_a_waiting_write_for_applied() {
+    let consistency = ConsistencyOptions { max_wait: MOMENT, ..Default::default() };
+    let eager = EagerOptions { projections: Some(&["NamesInRooms"]), time: MOMENT * 100 };
+    let projections = ProjectionOptions { eager, ..ProjectionOptions::default() };
+    let options = AppOptions { consistency, projections, ..World::options() };
+    // Some of the rooms lie in either half. A renamed person has its name in the room at once.
+    for (room, renames) in (0..4).flat_map(|room| [(room, false), (room, true)]) {
+        let world = given::rooms().await.with_app(options).await;
+        given::more_rooms(&world, 0..4).await;
+        let room = format!("/api/rooms/b{room}");
+        let body = |text: &str| Some(json!({"personId": "bob", "title": text, "name": text}));
+        command(&world, "", ("PUT", &room), body("first")).await;
+        world.settle().await;
+        let list = async |token: &str| {
+            let other = world.with_app(options).await;
+            let list = read(&other, "/api/people/bob/rooms", token, "").await;
+            (list.header("copies-behind").to_owned(), list.text)
+        };
+        let path = if renames { "/api/people/bob" } else { &room };
+        let token = command(&world, "", ("PUT", path), body("mine")).await;
+        world.endpoint.split(World::DATABASE, "rooms").await;
+        assert_eq!(list(&token).await.0, "?1", "{path} {room}: no trigger has run");
+        assert!(read(&world, &room, &token, "").await.text.contains("mine"));
+        world.settle().await;
+        let (behind, text) = list(&token).await;
+        // The lease of the room's old partition is gone.
+        assert_eq!(behind, if renames { "" } else { "?1" }, "{path}");
+        assert!(text.contains("mine"), "{text}");
+        let token = command(&world, "", ("PUT", path), body("later")).await;
+        assert_eq!(list(&token).await.0, "?1");
+        world.settle().await;
+        let (behind, text) = list(&token).await;
+        assert!(behind.is_empty() && text.contains("later"), "{path}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_of_a_rename_in_slices_waits_for_the_first_one() {
+    let world = given::rooms().await;
+    given::more_rooms(&world, 0..20).await;
+    world.settle().await;
+    let name = Some(json!({"name": "Anna"}));
+    let token = command(&world, "", ("PUT", "/api/people/ann"), name).await;
+    let background = BackgroundOptions { slice: Duration::ZERO, ..World::options().background };
+    let hasty = world.with_app(AppOptions { background, ..World::options() }).await;
+    let behind = async |prefer: &str| {
+        let room = read(&world, "/api/rooms/r1", &token, prefer).await;
+        room.header("copies-behind").to_owned()
+    };
+    let renamed = async || {
+        let rooms = world.items("rooms").await;
+        rooms.iter().filter(|room| room["personName"] == "Anna").count()
+    };
+    let (first, mut triggers) = held((&world, Query, "rooms"), hasty.settle()).await;
+    assert_eq!((behind("wait=1").await.as_str(), renamed().await), ("?1", 0));
+    let mut second = world.endpoint.hold(Query, "rooms");
+    first.release();
+    tokio::select! {
+        biased;
+        () = second.arrived() => {}
+        () = &mut triggers => panic!("it took one slice"),
+    }
+    assert_eq!(behind("wait=5").await, "");
+    assert!((1..21).contains(&renamed().await));
+    second.release();
+    triggers.await;
+    assert_eq!((behind("wait=5").await.as_str(), renamed().await), ("", 21));
+}
+
+#[tokio::test]
+async fn a_write_that_became_a_dead_letter_is_not_waited_for_and_seen_after_its_replay() {
+    let world = settled().await;
+    let token = command(&world, "", ("PUT", "/api/rooms/r1"), titled("mine")).await;
+    let copy = world.make_unreadable("people", "room:r1", "version").await;
+    world.settle().await;
+    world.write_item("people", &copy).await;
+    let title = async || {
+        let list = read(&world, ROOMS, &token, "wait=5").await;
+        assert_eq!(list.header("copies-behind"), "");
+        list.json()["items"][0]["title"].clone()
+    };
+    assert_eq!(title().await, "A title");
+    let dead_letter = world.list("/api/dead-letters").await.remove(0);
+    given::replay(&world, &dead_letter).await.expect(200);
+    assert_eq!(title().await, "mine");
 }

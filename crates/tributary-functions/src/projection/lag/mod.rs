@@ -48,7 +48,7 @@ pub(crate) struct ProjectionLag {
 }
 
 impl From<&FeedHead> for Lag {
-    fn from(FeedHead { last_lsn, next }: &FeedHead) -> Self {
+    fn from(FeedHead { last_lsn, next, .. }: &FeedHead) -> Self {
         next.map_or_else(Self::default, |next| Self {
             changes: last_lsn.saturating_sub(next.lsn).saturating_add(1),
             waits_since: Some(next.written_at),
@@ -217,7 +217,7 @@ mod tests {
 
     fn lag(last_lsn: u64, next: Option<(u64, i64)>) -> Lag {
         let next = next.map(|(lsn, age)| NextChange { lsn, written_at: ago(age) });
-        Lag::from(&FeedHead { last_lsn, next })
+        Lag::from(&FeedHead { partition: "0".into(), last_lsn, next })
     }
 
     #[test]
