@@ -6,8 +6,8 @@
 //!
 //! 1. The handler borrows the body. Dropped before its end, the body comes back.
 //! 2. A returned body is read to its end, and only then is the answer sent.
-//! 3. Reading ends after [`MAX_DISCARDED_BYTES`] or [`MAX_DISCARD_TIME`]. Then the answer is sent, and the
-//!    connection is closed: a caller cannot hold it for longer.
+//! 3. Reading ends after [`MAX_DISCARDED_BYTES`], or [`MAX_DISCARD_TIME`] after the begin of the request. Then the
+//!    answer is sent, and the connection is closed: a caller cannot hold it for longer.
 //!
 //! A handler that keeps the body, to read it while it answers, has to read it to its end itself.
 
@@ -22,17 +22,29 @@ use axum::extract::Request;
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
+use tokio::time::Instant;
 
 /// The bytes that are read and discarded: 256 MiB. The host takes bodies of up to 100 MB, or 210 MB on
 /// the newer plans, so no body from it is larger.
 const MAX_DISCARDED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The time for which the rest is read. A caller on a slow line sends a few megabytes in that time, and the
-/// answer's memory is held for as long.
+/// The time from the begin of a request in which its rest is read. A caller on a slow line sends a few megabytes
+/// in that time, and the answer's memory is held for as long.
 const MAX_DISCARD_TIME: Duration = Duration::from_secs(30);
 
 /// Answers a request with `answer`, and reads the rest of its body before the answer is sent.
 pub(crate) async fn answer<F>(request: Request, answer: impl FnOnce(Request) -> F) -> Response
+where
+    F: Future<Output = Response>,
+{
+    answer_until(Instant::now() + MAX_DISCARD_TIME, request, answer).await
+}
+
+async fn answer_until<F>(
+    end: Instant,
+    request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response
 where
     F: Future<Output = Response>,
 {
@@ -45,14 +57,10 @@ where
     let response = answer(Request::from_parts(head, Body::new(lent))).await;
     let rest = back.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(rest) = rest {
-        discard_within(MAX_DISCARD_TIME, rest).await;
+        // A caller that sends for longer sees the connection close.
+        let _ = tokio::time::timeout_at(end, discard(rest)).await;
     }
     response
-}
-
-async fn discard_within(time: Duration, body: Body) {
-    // A caller that sends for longer sees the connection close.
-    let _ = tokio::time::timeout(time, discard(body)).await;
 }
 
 async fn discard(mut body: Body) {
@@ -112,8 +120,9 @@ impl Drop for LentBody {
 
 #[cfg(test)]
 mod tests {
-    use std::{io, time::Instant};
+    use std::io;
 
+    use axum::response::IntoResponse;
     use futures::{StreamExt, stream};
 
     use super::*;
@@ -122,8 +131,8 @@ mod tests {
     async fn a_body_that_stands_still_is_awaited_for_a_bounded_time() {
         let first = stream::iter([Ok::<_, io::Error>(Bytes::from_static(b"x"))]);
         let body = Body::from_stream(first.chain(stream::pending()));
-        let (begun, time) = (Instant::now(), Duration::from_millis(50));
-        discard_within(time, body).await;
-        assert!(begun.elapsed() >= time);
+        let end = Instant::now() + Duration::from_millis(50);
+        answer_until(end, Request::new(body), async |_| ().into_response()).await;
+        assert!(Instant::now() >= end);
     }
 }

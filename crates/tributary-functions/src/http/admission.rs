@@ -38,7 +38,7 @@ use tokio::{
 
 use super::{
     ApiError, FunctionLine, Signature, WorkQueue,
-    body::{MAX_BODY_BYTES, broken, discard, in_arrival_time, is_json},
+    body::{MAX_ARRIVAL_TIME, MAX_BODY_BYTES, broken, discard, in_arrival_time, is_json},
     conditions, headers, limit_of, parameter_of,
     query::parameters,
     work_queue::Turn,
@@ -145,6 +145,7 @@ pub(crate) struct Admission {
     memory: MemoryBudget,
     /// The places and the memory of bodies with a length, and those of chunked bodies.
     arrivals: [(Arc<Semaphore>, MemoryBudget); 2],
+    arrival_time: Duration,
     wait: Duration,
 }
 
@@ -204,6 +205,7 @@ impl Admission {
             requests: Arc::new(Semaphore::new(requests.into())),
             memory: MemoryBudget::new(all_memory),
             arrivals: [arrivals(), arrivals()],
+            arrival_time: MAX_ARRIVAL_TIME,
             wait,
         }
     }
@@ -241,7 +243,7 @@ impl Admission {
             && is_json(&parts.headers)
             && (!is_too_large || signature.takes().body.is_some());
         if !is_taken {
-            in_arrival_time(discard(body)).await?;
+            in_arrival_time(self.arrival_time, discard(body)).await?;
             return Ok((Request::from_parts(parts, Body::empty()), None));
         }
         // It is refused unread.
@@ -253,7 +255,8 @@ impl Admission {
         let place = in_time(Instant::now() + self.wait, place).await?;
         let largest = size.exact().and_then(|size| usize::try_from(size).ok()).unwrap_or(limit);
         let body = Limited::new(body, limit);
-        let (bytes, memory) = in_arrival_time(self.read(body, largest, memory)).await?;
+        let read = self.read(body, largest, memory);
+        let (bytes, memory) = in_arrival_time(self.arrival_time, read).await?;
         Ok((Request::from_parts(parts, Body::from(bytes)), Some((place, memory))))
     }
 
@@ -363,11 +366,15 @@ pub(crate) async fn admit(
 
 #[cfg(test)]
 mod tests {
-    use futures::{FutureExt, future::join_all};
+    use std::convert::Infallible;
+
+    use axum::http::StatusCode;
+    use futures::{FutureExt, future::join_all, stream};
     use http_body_util::Full;
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
+    use crate::http::{AuthLevel, put};
 
     const KIB: usize = 1024;
     const MIB: usize = 1024 * KIB;
@@ -409,6 +416,24 @@ mod tests {
         let admitted = admit(&admission, 3 * MIB).await.unwrap();
         let _small = admitted.until_sent(response(KIB)).await;
         assert_eq!(free(&admission), (4, 8 * KIB));
+    }
+
+    #[tokio::test]
+    async fn a_body_arrives_within_30_seconds() {
+        let defaults = admission(4, 8);
+        assert_eq!(defaults.arrival_time, Duration::from_secs(30));
+        let admission = Admission { arrival_time: Duration::from_millis(20), ..defaults };
+        let line =
+            put::<_, ()>("Put", "/put", AuthLevel::Function, async || StatusCode::NO_CONTENT).line;
+        for method in [Method::PUT, Method::GET] {
+            let body = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+            let request =
+                Request::builder().method(method).header("content-type", "application/json");
+            let refused = admission.admit(&line, request.body(body).unwrap()).await.err().unwrap();
+            assert!(
+                matches!(refused, ApiError::Malformed(text) if text.contains("did not arrive"))
+            );
+        }
     }
 
     proptest! {

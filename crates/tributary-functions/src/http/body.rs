@@ -16,7 +16,7 @@ pub(super) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 /// The longest time for a body to arrive. The Functions host asks for 240 bytes a second only, at which 1 MiB
 /// takes an hour; callers on a slow line send a few megabytes in this time.
-const MAX_ARRIVAL_TIME: Duration = Duration::from_secs(30);
+pub(super) const MAX_ARRIVAL_TIME: Duration = Duration::from_secs(30);
 
 /// The most bytes of a body that no handler takes: more than the Functions host passes on.
 const MAX_DISCARDED_BYTES: usize = 256 * 1024 * 1024;
@@ -67,10 +67,11 @@ pub(super) async fn discard(body: Body) -> Result<(), ApiError> {
 
 /// Bounds the time in which a body is read.
 pub(super) async fn in_arrival_time<T>(
+    time: Duration,
     read: impl Future<Output = Result<T, ApiError>>,
 ) -> Result<T, ApiError> {
-    timeout(MAX_ARRIVAL_TIME, read).await.unwrap_or_else(|_| {
-        let seconds = MAX_ARRIVAL_TIME.as_secs();
+    timeout(time, read).await.unwrap_or_else(|_| {
+        let seconds = time.as_secs();
         Err(ApiError::Malformed(format!("The body did not arrive within {seconds} seconds.")))
     })
 }
