@@ -190,8 +190,17 @@ async fn a_paused_projection_is_rebuilt_after_it_is_resumed() {
     assert_eq!(copies(&world).await, 0);
     resume(&world, "RoomCopies").await.expect(200);
     assert_eq!(status(&world).await["status"], "rebuilding");
+    let worker = world.second_instance().await;
+    let paused = async { drop(pause(&world, "RoomCopies").await.expect(200)) };
+    amid((&world, Create, "people"), worker.tick(MAINTENANCE), paused).await.unwrap();
+    let stopped = status(&world).await;
+    let read = &stopped["rebuild"]["progress"]["read"];
+    assert_eq!((&stopped["status"], read), (&json!("paused"), &json!(copies(&world).await)));
+    assert!(read.as_u64().unwrap() < ROOMS as u64);
+    resume(&world, "RoomCopies").await.expect(200);
     world.tick(MAINTENANCE).await.unwrap();
     assert_eq!(copies(&world).await, ROOMS);
+    assert_eq!(status(&world).await["rebuild"]["progress"]["read"], ROOMS, "no page twice");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The states over HTTP: listed, read, changed under conditions.
 
 use serde_json::{Value, json};
+use tributary_functions::app::MAINTENANCE;
 use tributary_local::cosmos::{
     Fault,
     RequestKind::{Create, Read, Replace},
@@ -74,6 +75,16 @@ async fn a_field_of_a_state_that_cannot_be_read_hides_no_other() {
     pause(&world, "RoomCopies").await.expect(200);
     let stored = world.item("projections", "RoomCopies").await;
     assert_eq!((&stored["rebuild"], stored["pause"].is_object()), (&newer, true));
+    resume(&world, "RoomCopies").await.expect(200);
+    world.tick(MAINTENANCE).await.unwrap();
+    assert_eq!(world.item("projections", "RoomCopies").await["rebuild"], newer, "it waits");
+    // Another rebuild replaces it.
+    world.write_item("rooms", &given::stored_room("r1", "A title")).await;
+    world.post(&format!("{path}/rebuild"), json!({})).await.expect(200);
+    world.tick(MAINTENANCE).await.unwrap();
+    let done = world.get(path).await.expect(200).json();
+    assert_eq!(done["rebuild"]["step"], "done", "{done}");
+    assert_eq!(world.item("people", "room:r1").await["title"], "A title");
 }
 
 #[tokio::test]

@@ -2,6 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use axum::{
+    extract::{RawQuery, State},
+    http::StatusCode,
+};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use tributary_functions::{
@@ -9,6 +13,7 @@ use tributary_functions::{
     config::ConfigError,
     cosmos::{Container, StoreError},
     domain::{Context, Domain},
+    http::{self, ApiError, AuthLevel},
     program::Program,
     projection::{EagerOptions, Effect, Projection, ProjectionOptions},
 };
@@ -38,12 +43,19 @@ const LISTS: [(&str, &str); 3] =
     [(ROOMS, "people"), (NEWEST, "newest-rooms"), ("/api/people/ann/room-count", "room-counts")];
 
 /// Returns the same world, seen through another instance at which these projections are eager.
-async fn with_eager(world: &World, projections: &'static [&'static str]) -> World {
+async fn with_eager<A: AppUnderTest>(
+    world: &tributary_testing::World<A>,
+    projections: &'static [&'static str],
+) -> tributary_testing::World<A> {
     within(world, projections, Duration::from_secs(10)).await
 }
 
 /// As [`with_eager`], with the time that an application may take. The state of a projection is read each time.
-async fn within(world: &World, projections: &'static [&'static str], time: Duration) -> World {
+async fn within<A: AppUnderTest>(
+    world: &tributary_testing::World<A>,
+    projections: &'static [&'static str],
+    time: Duration,
+) -> tributary_testing::World<A> {
     let eager = EagerOptions { time, projections: Some(projections) };
     let state_max_age = Duration::ZERO;
     let projections = ProjectionOptions { eager, state_max_age, ..ProjectionOptions::default() };
@@ -177,7 +189,9 @@ async fn a_copy_that_the_store_refuses_fails_no_command_and_the_change_feed_writ
 async fn a_slow_store_holds_up_a_command_for_the_time_limit_only() {
     let world = given::rooms().await;
     world.settle().await;
-    let world = within(&world, &["RoomCopies"], Duration::from_millis(100)).await;
+    let time = EagerOptions::default().time;
+    assert_eq!(time, Duration::from_millis(100));
+    let world = within(&world, &["RoomCopies"], time).await;
     let hold = world.endpoint.hold(Create, "people");
     let created = given::room(&world, "r2", "ann").await.expect(201);
     assert!(is_behind(&read(&world, ROOMS, &created).await));
@@ -333,7 +347,9 @@ impl AppUnderTest for Buggy {
 
 fn bugs(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let rooms = context.cosmos.container("rooms");
+    let put = http::post("PutRooms", "/api/many-rooms", AuthLevel::Function, put_rooms);
     Ok(Domain {
+        http_functions: vec![put.with_state(rooms.clone())],
         projections: vec![Arc::new(Panics(rooms))],
         eager: vec!["Panics"],
         ..Domain::new("bugs")
@@ -363,6 +379,42 @@ async fn a_projection_that_panics_fails_no_command() {
     let room = json!({"personId": "ann", "title": "A title"});
     let created = world.put("/api/rooms/r1", room).await.expect(201);
     assert!(!created.header(TOKEN).is_empty());
+}
+
+/// Writes as many rooms of Ann as the query string says.
+async fn put_rooms(
+    State(rooms): State<Container>,
+    RawQuery(n): RawQuery,
+) -> Result<StatusCode, ApiError> {
+    let n: u8 = n.unwrap_or_default().parse().unwrap_or_default();
+    for id in (0..n).map(|n| format!("n{n:02}")) {
+        rooms.create(&id, &id, &given::stored_room(&id, "A title")).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[tokio::test]
+async fn a_command_beyond_a_budget_is_answered_and_the_change_feed_does_the_rest() {
+    for (rooms, eager, requests_of_copies, is_late) in [
+        (16, &["RoomCopies"][..], 16..17, false),
+        (17, &["RoomCopies"], 0..1, true),
+        (16, COPIES, 98..101, true),
+    ] {
+        let world = tributary_testing::World::<Buggy>::new().await;
+        let (reader, many) =
+            (World::on(world.endpoint.clone()).await, with_eager(&world, eager).await);
+        given::person(&reader, "ann", "Ann").await.expect(201);
+        reader.settle().await;
+        let n_before = reader.endpoint.request_count();
+        let written = many.post(&format!("/api/many-rooms?{rooms}"), json!({})).await.expect(204);
+        let mut requests = requests(&reader, n_before);
+        requests.retain(|(_, container)| container != "rooms");
+        assert!(requests_of_copies.contains(&requests.len()), "{}", requests.len());
+        let list = read(&with_eager(&reader, eager).await, ROOMS, &written).await;
+        assert_eq!(is_behind(&list), is_late);
+        settles(&reader).await;
+        assert_eq!(reader.list(ROOMS).await.len(), rooms);
+    }
 }
 
 #[test]
