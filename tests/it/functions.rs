@@ -61,10 +61,12 @@ async fn every_trigger_that_is_declared_is_served() {
 }
 
 #[test]
-fn the_function_for_unmatched_routes_sorts_last() {
+fn the_function_for_unmatched_routes_sorts_last_and_asks_for_a_key() {
     let declared = tributary::program().describe().unwrap().declarations();
     let last = declared.iter().max_by_key(|function| function.name.to_lowercase()).unwrap();
     assert_eq!(last.name, UNMATCHED_FUNCTION);
+    let Trigger::Http { auth_level, route, .. } = last.trigger else { panic!("no route") };
+    assert!(auth_level.needs_key() && route == "/api/{*path}", "{auth_level:?} {route}");
 }
 
 /// Without these two settings a text of a user can stop the change feed.

@@ -59,6 +59,42 @@ fn the_files_have_what_azure_and_the_emulator_need() {
     }
 }
 
+/// The host's role may write every blob, so a condition takes out those that the host would run.
+#[test]
+fn no_role_lets_the_app_write_its_packages() {
+    const BLOBS: &str = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs";
+    let other_action = ["write", "add/action", "delete", "move/action"]
+        .map(|action| format!("!(ActionMatches{{'{BLOBS}/{action}'}})"))
+        .join(" AND ");
+    let container = "@Resource[Microsoft.Storage/storageAccounts/blobServices/containers:name]";
+    for (file, app, packages) in [
+        ("infra/modules/roles.bicep", "appPrincipalId", "${packagesName}"),
+        (
+            "crates/cargo-tributary/template/infra/main.bicep",
+            "identity.properties.principalId",
+            "packages",
+        ),
+    ] {
+        let bicep = Bicep::read(file);
+        let mut conditions = Vec::new();
+        for node in bicep.declarations("resource_declaration") {
+            let kind = bicep.text_of(bicep.only(node, "string"));
+            if !kind.starts_with("'Microsoft.Authorization/roleAssignments@") {
+                continue;
+            }
+            let assignment = bicep.only(node, "object");
+            let properties = bicep.property(assignment, "properties");
+            let principal = bicep.text_of(bicep.property(properties, "principalId"));
+            let scope = bicep.text_of(bicep.property(assignment, "scope"));
+            if principal == app && scope != "applicationInsights" {
+                conditions.push(bicep.string(bicep.property(properties, "condition")));
+            }
+        }
+        let other_container = format!("{container} StringNotEquals '{packages}'");
+        assert_eq!(conditions, [format!("(({other_action}) OR ({other_container}))")], "{file}");
+    }
+}
+
 #[test]
 fn the_price_of_zones_counts_every_group_of_functions() {
     let all = cargo_tributary::package::function_folders(&root()).unwrap();

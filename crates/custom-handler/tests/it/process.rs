@@ -240,6 +240,18 @@ fn a_handler_without_a_usable_port_ends_with_the_reason() {
     assert!(end(Some(&taken)).contains(&format!("cannot listen on 127.0.0.1:{taken}: ")));
 }
 
+/// Every address of 127.0.0.0/8 reaches a listener on all interfaces.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_handler_listens_on_127_0_0_1_alone() {
+    let running = Running::start(None);
+    let port = running.address.strip_prefix("127.0.0.1:").unwrap();
+    for other in ["127.0.0.2", "[::1]"] {
+        TcpStream::connect(format!("{other}:{port}")).unwrap_err();
+    }
+    TcpStream::connect(&running.address).unwrap();
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_it_in_order_and_after_sigterm_the_host_starts_it_again() {

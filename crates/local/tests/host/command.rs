@@ -127,6 +127,15 @@ async fn stdout_has_exactly_one_line_and_a_signal_leaves_no_process() {
         assert_eq!(answer.status, StatusCode::IM_A_TEAPOT);
         let handler = answer.json()["process"].to_string();
         assert!(is_running(&handler));
+        if cfg!(target_os = "linux") {
+            // Every address of 127.0.0.0/8 reaches a listener on all interfaces.
+            for url in [&ready["api"], &ready["cosmos"]] {
+                let port = url.as_str().unwrap().split(['/', ':']).nth(4).unwrap();
+                for other in ["127.0.0.2", "[::1]"] {
+                    std::net::TcpStream::connect(format!("{other}:{port}")).unwrap_err();
+                }
+            }
+        }
 
         assert_eq!(running.end_by(signal), "");
         if signal != "-KILL" || cfg!(target_os = "linux") {
