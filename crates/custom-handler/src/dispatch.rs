@@ -8,6 +8,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use tokio::time::Instant;
 use tower::ServiceExt;
 use tracing::{Instrument, Span};
 
@@ -54,7 +55,8 @@ pub(crate) fn router(
 }
 
 async fn dispatch(State(app): State<Arc<DispatchApp>>, request: Request) -> Response {
-    early::answer(request, |request| answer(app, request)).await
+    let end = Instant::now() + early::MAX_DISCARD_TIME;
+    early::answer(request, end, |request| answer(app, request)).await
 }
 
 async fn answer(app: Arc<DispatchApp>, request: Request) -> Response {

@@ -30,19 +30,12 @@ const MAX_DISCARDED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The time from the begin of a request in which its rest is read. A caller on a slow line sends a few megabytes
 /// in that time, and the answer's memory is held for as long.
-const MAX_DISCARD_TIME: Duration = Duration::from_secs(30);
+pub(crate) const MAX_DISCARD_TIME: Duration = Duration::from_secs(30);
 
-/// Answers a request with `answer`, and reads the rest of its body before the answer is sent.
-pub(crate) async fn answer<F>(request: Request, answer: impl FnOnce(Request) -> F) -> Response
-where
-    F: Future<Output = Response>,
-{
-    answer_until(Instant::now() + MAX_DISCARD_TIME, request, answer).await
-}
-
-async fn answer_until<F>(
-    end: Instant,
+/// Answers a request with `answer`, and reads the rest of its body, until `end`, before the answer is sent.
+pub(crate) async fn answer<F>(
     request: Request,
+    end: Instant,
     answer: impl FnOnce(Request) -> F,
 ) -> Response
 where
@@ -132,7 +125,7 @@ mod tests {
         let first = stream::iter([Ok::<_, io::Error>(Bytes::from_static(b"x"))]);
         let body = Body::from_stream(first.chain(stream::pending()));
         let end = Instant::now() + Duration::from_millis(50);
-        answer_until(end, Request::new(body), async |_| ().into_response()).await;
+        answer(Request::new(body), end, async |_| ().into_response()).await;
         assert!(Instant::now() >= end);
     }
 }

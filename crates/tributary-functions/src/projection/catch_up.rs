@@ -343,11 +343,9 @@ impl CatchUp {
     ) -> Result<Vec<(String, u64)>, StoreError> {
         let rows = self.0.leases.of(projection.function(), projection.sources()).await?;
         let looks = rows.into_iter().filter_map(Result::ok).map(|lease| async move {
-            let last = match look(projection, &lease).await? {
-                Some(head) => head.next.map(|_| head.last_lsn),
-                // Nobody knows the number.
-                None => Some(u64::MAX),
-            };
+            let head = look(projection, &lease).await?;
+            // A number that nobody knows is never reached.
+            let last = head.map_or(Some(u64::MAX), |head| head.next.map(|_| head.last_lsn));
             Ok::<_, StoreError>(last.map(|last_lsn| (lease.token, last_lsn)))
         });
         let heads = stream::iter(looks).buffer_unordered(CONCURRENT_LOOKS);
