@@ -342,9 +342,10 @@ impl CatchUp {
         projection: &RegisteredProjection,
     ) -> Result<Vec<(String, u64)>, StoreError> {
         let rows = self.0.leases.of(projection.function(), projection.sources()).await?;
-        let looks = rows.into_iter().filter_map(Result::ok).map(|lease| async move {
-            let head = look(projection, &lease).await?;
+        let looks = rows.into_iter().map(|lease| async move {
             // A number that nobody knows is never reached.
+            let Ok(lease) = lease else { return Ok(Some((String::new(), u64::MAX))) };
+            let head = look(projection, &lease).await?;
             let last = head.map_or(Some(u64::MAX), |head| head.next.map(|_| head.last_lsn));
             Ok::<_, StoreError>(last.map(|last_lsn| (lease.token, last_lsn)))
         });

@@ -216,8 +216,16 @@ async fn a_write_that_never_was_ends_no_wait_of_other_callers_for_its_effects() 
     for number in [1, 1_000] {
         read(&world, ROOMS, &forged(&token, |last| last + number), "wait=1").await;
     }
-    let list = read(&world, ROOMS, &renamed("Annie").await, "wait=1").await;
+    let token = renamed("Annie").await;
+    let list = read(&world, ROOMS, &token, "wait=1").await;
     assert_eq!(list.header("copies-behind"), "?1", "no trigger has copied the name: {}", list.text);
+    // Nor does a lease that this version cannot read.
+    let mut leases = world.items("leases").await;
+    leases.retain(|lease| {
+        lease["id"].to_string().contains("room-copies") && lease["LeaseToken"] == "0"
+    });
+    world.make_unreadable("leases", leases[0]["id"].as_str().unwrap(), "LeaseToken").await;
+    assert_eq!(read(&world, ROOMS, &token, "wait=1").await.header("copies-behind"), "?1");
 }
 
 #[tokio::test]
