@@ -3,12 +3,12 @@
 //!
 //! | check | promise |
 //! | --- | --- |
-//! | [`bad_requests_are_refused`] | every function refuses a bad body, path or query without a store request, and takes each number within its bounds in the OpenAPI document |
+//! | [`bad_requests_are_refused`] | every function refuses a bad body, path or query without a store request, and takes each number, list and text within its bounds in the OpenAPI document |
 //! | [`access_by_caller`] | each function is for the callers in its line of the table, and so say its answers to caches |
 //! | [`secrets_stay_inside`], [`no_output_has_a_secret`] | no answer, copy, dead letter, log line, trace or metric has a secret |
 //! | [`indexes`] | an index serves each query that the app sends, and each index serves a query |
 //! | [`openapi`] | the OpenAPI document says what each function takes and answers |
-//! | [`conditions`] | an item is read, put and deleted under the conditions of its callers |
+//! | [`conditions`] | each function is read, put and deleted under the conditions of its callers |
 //! | [`answered_as_the_first_time`] | a request that the host repeats is carried out once |
 //! | [`budget_spent_anywhere`] | a command that reaches its budget is a 503 and can be repeated |
 //! | [`at_other_instances`] | an instance whose replica is behind gives no outdated answer |
@@ -24,6 +24,7 @@ pub mod lists;
 pub mod openapi;
 pub mod shapes;
 
+mod bounds;
 mod budgets;
 mod own_writes;
 mod refusals;

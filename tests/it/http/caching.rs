@@ -1,12 +1,14 @@
-//! The items of the blog under the conditions of their callers.
+//! Functions under the conditions of their callers.
 
 use serde_json::{Value, json};
-use tributary_testing::checks::conditions::{self, etag};
+use tributary_testing::checks::conditions::{are_honoured, etag};
 
 use crate::expect::problem;
-use crate::{blog as given, world::World};
+use crate::{
+    blog as given,
+    world::{TestApp, World},
+};
 
-const USER: &str = "/api/users/ann";
 const POST: &str = "/api/posts/p1";
 const LIKE: &str = "/api/posts/p1/likes/bob";
 
@@ -18,38 +20,13 @@ async fn blog() -> (World, String) {
     (world, comment.header("location").to_owned())
 }
 
-fn user_body() -> Value {
-    json!({"username": "Anna"})
-}
-
 fn post_body() -> Value {
     json!({"userId": "ann", "title": "New", "content": "New"})
 }
 
 #[tokio::test]
-async fn every_item_is_read_under_conditions() {
-    let (world, comment) = blog().await;
-    for path in [USER, POST, LIKE, &comment] {
-        conditions::get(&world, path).await;
-    }
-    for path in ["/api/users/nobody", "/api/posts/p2", "/api/posts/p1/likes/ann"] {
-        problem(&world.call("GET", path, &[("if-none-match", "*")], None).await, 404);
-    }
-}
-
-#[tokio::test]
-async fn every_put_to_an_item_honours_conditions() {
-    for (path, body) in [(USER, Some(user_body())), (POST, Some(post_body())), (LIKE, None)] {
-        conditions::put_to_existing(&blog().await.0, path, body).await;
-    }
-}
-
-#[tokio::test]
-async fn every_put_to_an_item_that_does_not_exist_honours_conditions() {
-    let (world, _) = blog().await;
-    conditions::put_to_absent(&world, "/api/users/carl", Some(user_body())).await;
-    conditions::put_to_absent(&world, "/api/posts/p2", Some(post_body())).await;
-    conditions::put_to_absent(&world, "/api/posts/p1/likes/ann", None).await;
+async fn each_function_honours_the_conditions_that_it_takes() {
+    are_honoured::<TestApp>().await;
 }
 
 #[tokio::test]
@@ -69,15 +46,6 @@ async fn a_failed_precondition_comes_before_a_conflict() {
     let body = json!({"userId": "bob", "title": "T", "content": "C"});
     let answer = world.call("PUT", POST, &[("if-match", "\"0\"")], Some(body)).await;
     problem(&answer, 412);
-}
-
-#[tokio::test]
-async fn every_delete_honours_conditions() {
-    let (world, comment) = blog().await;
-    // The post goes last, since the others are below it.
-    for path in [&comment, LIKE, POST] {
-        conditions::delete(&world, path).await;
-    }
 }
 
 #[tokio::test]

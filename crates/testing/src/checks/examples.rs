@@ -270,6 +270,17 @@ impl Examples {
         Some(Example { of: listed.clone(), path: self.path(listed), body: Some(body) })
     }
 
+    /// Returns true if a query reads what is under the path of a request.
+    pub(super) fn is_item(&self, example: &Example) -> bool {
+        !self.document.operation_at("GET", &example.path).1.is_null()
+    }
+
+    /// Returns the body of a function with other texts.
+    pub(super) fn edit(&self, listed: &Listed) -> Option<Value> {
+        let again = Listed { probe: format!("{}-again", listed.probe), ..listed.clone() };
+        self.body(&again).map(|(body, _)| body)
+    }
+
     /// Returns the body of a function, and the values in it that no answer may have. Each of its texts has a
     /// probe, except ids, dates and choices.
     fn body(&self, listed: &Listed) -> Option<(Value, BTreeSet<String>)> {
@@ -382,7 +393,6 @@ impl Examples {
     /// Sends a request with other texts, and to the items of the other set below those of this one. Some
     /// are refused: a name is taken, an item belongs to another.
     async fn send_again<A: AppUnderTest>(&self, world: &World<A>, others: &Self, listed: &Listed) {
-        let again = Listed { probe: format!("{}-again", listed.probe), ..listed.clone() };
         let own = self.path(listed);
         let mut segments = listed.function.route.split('/').collect::<Vec<_>>().into_iter();
         let last = segments.rposition(|segment| segment.starts_with('{'));
@@ -394,7 +404,7 @@ impl Examples {
         });
         let own = Some(own).filter(|_| !listed.is_of(&["DELETE"]));
         for path in own.into_iter().chain(mixed) {
-            let body = self.body(&again).map(|(body, _)| body);
+            let body = self.edit(listed);
             Example { of: listed.clone(), path, body }.send(world, &[]).await;
         }
     }

@@ -7,7 +7,7 @@ use futures::stream;
 use serde_json::Value;
 use tributary_functions::http::HttpFunction;
 
-use super::openapi::OpenApiDocument;
+use super::{bounds, openapi::OpenApiDocument};
 use crate::{
     AppUnderTest, World,
     answers::free_of_charge,
@@ -76,9 +76,13 @@ const METHODS: [&str; 8] = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", 
 
 /// Sends bad requests to every function: malformed and oversized bodies, bodies of another type, bodies
 /// without their fields, parameters and headers that stand twice, codings of bodies, conditions that are not read,
-/// path parameters that are no text, and methods that the route does not have. Each is refused with a problem document that names the fault, and without a
-/// request to the store. Numbers in bodies are refused beyond the bounds that the OpenAPI document has, and
-/// only there.
+/// path parameters that are no text, and methods that the route does not have. Each is refused with a problem
+/// document that names the fault, and without a request to the store. The numbers, lists and texts of bodies are
+/// refused beyond the bounds that the OpenAPI document has, and only there.
+///
+/// # Panics
+///
+/// When a function takes what it has to refuse, or refuses what is within its bounds.
 pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
     let document = OpenApiDocument::of::<A>();
     let functions = World::<A>::http_functions();
@@ -132,57 +136,7 @@ pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
         }
     }
     assert_eq!(world.endpoint.request_count(), n_before, "a bad request came to the store");
-    for function in &functions {
-        let body = document.body(function);
-        for number in body.map(|body| numbers(body, "", "#")).into_iter().flatten() {
-            let path = function.route.replace(['{', '}'], "");
-            has_its_bounds(world, (function.method.as_str(), &path), number).await;
-        }
-    }
-}
-
-/// Returns the numbers in a schema, each with its name in an error, and a body with `#` for the number and
-/// nothing else.
-fn numbers<'a>(schema: &'a Value, name: &str, body: &str) -> Vec<(String, String, &'a Value)> {
-    let mut found = Vec::new();
-    if schema["type"] == "integer" || schema["type"] == "number" {
-        found.push((name.to_owned(), body.to_owned(), schema));
-    }
-    if let Some(items) = schema.get("items") {
-        found.extend(numbers(items, &format!("{name}[0]"), &body.replace('#', "[#]")));
-    }
-    for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
-        let path = format!("{name}.{field}");
-        let body = body.replace('#', &format!("{{\"{field}\":#}}"));
-        found.extend(numbers(schema, path.trim_start_matches('.'), &body));
-    }
-    found
-}
-
-/// Sends the bounds of a number, and what is beyond them. `2.0` is a whole number as `2` is: JSON has one kind
-/// of numbers.
-async fn has_its_bounds<A: AppUnderTest>(
-    world: &World<A>,
-    route: (&str, &str),
-    (name, body, schema): (String, String, &Value),
-) {
-    let bound = |bound: &str| {
-        let bound = schema[bound].as_f64();
-        bound.unwrap_or_else(|| {
-            panic!("{name} of {route:?} needs a minimum and a maximum: {schema}")
-        })
-    };
-    let [min, max] = ["minimum", "maximum"].map(bound);
-    let half = (min + 0.5, schema["type"] == "number");
-    for (number, is_good) in
-        [(min, true), (max, true), (min - 1.0, false), (max + 1.0, false), half]
-    {
-        for text in [number.to_string(), format!("{number:.1}")] {
-            let answer = world.send_body(route, JSON, body.replace('#', &text)).await;
-            let is_bad = answer.status == 400 && bad_fields(&answer).contains(&name);
-            assert_eq!(!is_bad, is_good, "{name} of {route:?} is {text}");
-        }
-    }
+    bounds::are_kept(world).await;
 }
 
 async fn other_methods<A: AppUnderTest>(

@@ -23,7 +23,7 @@ values::checked_text!(
     /// The content of a post: 1 byte to 512 KiB.
     PostContent, "The change feed delivers at least once.", |text| match text.len() {
         1..=524_288 => Ok(text),
-        _ => Err("must be 1 byte to 512 KiB long in UTF-8".into()),
+        _ => Err("must be 1 to 524288 bytes long in UTF-8".into()),
     }
 );
 

@@ -180,13 +180,11 @@ async fn five_hundred_items_are_stored_with_one_request_each_and_some_transactio
 }
 
 #[tokio::test]
-async fn a_batch_has_one_to_five_hundred_items_and_at_most_four_mebibytes() {
+async fn a_batch_has_at_most_four_mebibytes() {
     let room = Newsroom::new().await;
     let batch = async |items: Value| {
         room.world.post("/api/news/items/batch", json!({"items": items})).await
     };
-    batch(json!([])).await.expect(400);
-    batch(json!(vec![1; 501])).await.expect(400);
     batch(json!({})).await.expect(400);
     let item = |n: usize| {
         let mut item = room.item("reuters", &format!("{n}"), 1.0);

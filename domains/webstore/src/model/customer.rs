@@ -23,10 +23,12 @@ values::checked_text!(
     EmailAddress, "ann@example.com", |text| {
         let parts: Vec<&str> = text.split('@').collect();
         match parts.as_slice() {
-            [name, host] if !name.is_empty() && !host.is_empty() => {
-                check_length(&text, 3, 254).map(|()| text)
+            [name, host]
+                if !name.is_empty() && !host.is_empty() && check_length(&text, 3, 254).is_ok() =>
+            {
+                Ok(text)
             }
-            _ => Err("must be an e-mail address, with one '@' inside".into()),
+            _ => Err("must be an e-mail address of at most 254 characters, with one '@' inside".into()),
         }
     }
 );

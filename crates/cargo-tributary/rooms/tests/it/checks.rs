@@ -6,6 +6,16 @@ use tributary_testing::checks;
 use crate::{App, World};
 
 #[tokio::test]
+async fn every_function_refuses_bad_requests_without_a_store_request() {
+    checks::bad_requests_are_refused(&World::new().await).await;
+}
+
+#[tokio::test]
+async fn each_function_honours_the_conditions_that_it_takes() {
+    checks::conditions::are_honoured::<App>().await;
+}
+
+#[tokio::test]
 async fn each_function_is_for_the_callers_in_its_line() {
     checks::access_by_caller::<App>().await;
 }

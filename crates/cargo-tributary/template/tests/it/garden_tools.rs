@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tributary_functions::values::CommandId;
 use tributary_testing::{
     budget::budget,
-    checks::{self, RepeatableCommand, conditions},
+    checks::{self, RepeatableCommand},
     proof::Sources,
 };
 
@@ -30,13 +30,6 @@ async fn an_item_is_read_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn a_bad_name_is_refused_with_the_name_of_the_field() {
-    let world = World::new().await;
-    let problem = world.put(ITEM, json!({"name": ""})).await.expect(400).json();
-    assert_eq!(problem["errors"][0]["field"], "name");
-}
-
-#[tokio::test]
 async fn a_list_has_the_items_of_one_partition_by_name_page_by_page() {
     let world = World::new().await;
     for (partition, id, name) in
@@ -50,16 +43,6 @@ async fn a_list_has_the_items_of_one_partition_by_name_page_by_page() {
         let names: Vec<&str> = items.iter().filter_map(|item| item["name"].as_str()).collect();
         assert_eq!(names, ["A", "B", "C"]);
     }
-}
-
-#[tokio::test]
-async fn callers_can_name_the_state_that_they_have_seen() {
-    let world = World::new().await;
-    let body = Some(json!({"name": "A"}));
-    conditions::put_to_absent(&world, ITEM, body.clone()).await;
-    conditions::get(&world, ITEM).await;
-    conditions::put_to_existing(&world, ITEM, body).await;
-    conditions::delete(&world, ITEM).await;
 }
 
 #[tokio::test]
