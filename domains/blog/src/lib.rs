@@ -51,7 +51,8 @@ use self::{
 };
 
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
-    let blog = Blog::new(context.cosmos);
+    let mut blog = Blog::new(context.cosmos);
+    blog.clock = context.clock;
     let names = Usernames(blog.in_background());
     Ok(Domain {
         http_functions: reading_copies(bind(http_functions(), &blog), COPIES)?,

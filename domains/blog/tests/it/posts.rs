@@ -1,9 +1,10 @@
 //! C2, Q2, Q3 and Q6: posts and their lists.
 
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use serde_json::{Value, json};
 use tributary_functions::values::Timestamp;
 use tributary_local::cosmos::{Fault, RequestKind};
+use tributary_testing::{checks::conditions::etag, interleavings::held};
 
 use super::given;
 use crate::{
@@ -42,28 +43,6 @@ async fn an_unknown_author_is_not_found() {
     charged(&answer);
     problem(&given::post(&world, "p2", "nobody").await, 404);
     problem(&world.get("/api/posts/p2").await, 404);
-}
-
-#[tokio::test]
-async fn a_title_has_1_to_200_code_points_and_a_content_1_byte_to_512_kib() {
-    let world = given::blog().await;
-    let post = async |title: &str, content: &str| {
-        world.post("/api/posts", json!({"userId": "ann", "title": title, "content": content})).await
-    };
-    for title in ["x", &"é".repeat(200), &"😀".repeat(200)] {
-        assert_eq!(post(title, "C").await.expect(201).json()["title"], title);
-    }
-    for title in ["", &"é".repeat(201), &"e\u{301}".repeat(101)] {
-        assert_eq!(bad_fields(&post(title, "C").await), ["title"]);
-    }
-    for content in ["x", &"y".repeat(512 * 1024), &"é".repeat(256 * 1024)] {
-        let answer = post("T", content).await.expect(201);
-        let there = world.get(answer.header("location")).await.expect(200);
-        assert!(there.json()["content"] == content);
-    }
-    for content in ["", &"y".repeat(512 * 1024 + 1), &("é".repeat(256 * 1024) + "x")] {
-        assert_eq!(bad_fields(&post("T", content).await), ["content"]);
-    }
 }
 
 #[tokio::test]
@@ -145,6 +124,40 @@ async fn an_id_has_few_authors_in_thirty_days_and_costs_each_later_change_few_re
     given::post(&world, "p1", "u9").await.expect(201);
     world.settle().await;
     assert!(world.list("/api/users/ann/posts").await.is_empty());
+}
+
+/// The author deletes at two devices, behind App Service Authentication.
+#[tokio::test]
+async fn of_two_deletes_of_one_state_one_succeeds_and_none_deletes_a_later_state() {
+    for (is_post, changes) in [(true, false), (true, true), (false, false), (false, true)] {
+        let world = given::blog().await;
+        let comment = given::comment(&world, "p1", "ann", "Well.").await.expect(201);
+        let (path, write) = if is_post {
+            ("/api/posts/p1", RequestKind::Replace)
+        } else {
+            (comment.header("location"), RequestKind::Batch)
+        };
+        let seen = etag(&world, path).await;
+        let headers = [("x-ms-client-principal-id", "ann"), ("if-match", &seen)];
+        let devices = [world.with_easyauth().await, world.with_easyauth().await];
+        let [one, other] =
+            devices.each_ref().map(|device| device.call("DELETE", path, &headers, None));
+        let at = (&world, write, "posts");
+        let ((hold, one), (other_hold, other)) = (held(at, one).await, held(at, other).await);
+        if changes {
+            given::user(&world, "ann", "Anna").await.expect(200);
+            let user = world.item("users", "ann").await;
+            world.deliver("UsernamesInPosts", &[user]).await.unwrap();
+        }
+        hold.release();
+        other_hold.release();
+        let (one, other) = join(one, other).await;
+        let mut statuses = [one.status.as_u16(), other.status.as_u16()];
+        statuses.sort_unstable();
+        let there = world.get(path).await.status.as_u16();
+        let expected = if changes { ([412, 412], 200) } else { ([204, 412], 404) };
+        assert_eq!((statuses, there), expected, "{path}");
+    }
 }
 
 async fn post_once(world: &World, key: &str, user_id: &str, title: &str) -> Answer {

@@ -1,9 +1,12 @@
 //! Usernames are unique, regardless of case and of how accents are written.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use azure_data_cosmos::options::{ItemWriteOptions, Precondition};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
+use tributary_functions::{app::AppOptions, values::Clock};
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::given::{self, user};
@@ -44,6 +47,29 @@ async fn a_taken_name_is_taken_in_every_case_and_form() {
         problem(&user(&world, &second, same).await, 409);
         problem(&world.post("/api/users", json!({"username": same})).await, 409);
         world.get(&format!("/api/users/{second}")).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn an_instance_gives_new_items_a_name_of_at_most_thirty_seconds_ago() {
+    static AHEAD: AtomicI64 = AtomicI64::new(0);
+    let other = given::blog().await;
+    let clock = Clock::ahead_by(&AHEAD);
+    let world = other.with_app(AppOptions { clock, ..World::options() }).await;
+    given::comment(&world, "p1", "bob", "Well.").await.expect(201);
+    user(&other, "bob", "Rob").await.expect(200);
+    for (seconds, name) in [(20, "Bob"), (30, "Rob")] {
+        AHEAD.store(seconds, Ordering::Relaxed);
+        let post = given::post(&world, &format!("p{seconds}"), "bob").await.expect(201);
+        let comment = given::comment(&world, "p1", "bob", "Well.").await.expect(201);
+        for answer in [post, comment] {
+            assert_eq!(answer.json()["userUsername"], name, "after {seconds}");
+        }
+    }
+    // The change feed repairs the items with the earlier name.
+    world.settle().await;
+    for comment in world.list("/api/posts/p1/comments").await {
+        assert_eq!(comment["userUsername"], "Rob");
     }
 }
 
