@@ -25,9 +25,8 @@ fn key(notation: &str, item: &Value) -> String {
 
 /// Returns the visited keys in the form of the service, prefixes with `…`, or `all`.
 fn visited(notation: &str, json: Value) -> Vec<String> {
-    let displayed = |keys: Vec<Key>| keys.iter().map(Key::to_string).collect();
     match strategy(notation).visit(&filter(json)) {
-        FilterVisit::Partitions(keys) => displayed(keys),
+        FilterVisit::Partitions(keys) => keys.iter().map(Key::to_string).collect(),
         FilterVisit::Prefixes(keys) => keys.iter().map(|key| format!("{key}…")).collect(),
         FilterVisit::All => vec!["all".to_owned()],
     }
