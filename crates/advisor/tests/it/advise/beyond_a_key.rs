@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{LARGE, posts};
+use super::{LARGE, large, posts};
 use crate::support::{Folder, create};
 
 fn lines(requests: &[Value]) -> String {
@@ -73,8 +73,7 @@ fn a_unique_value_gets_a_unique_key_or_a_reservation() {
         ),
     ];
     for (unique, key, keys, sentence) in cases {
-        let out = output(&folder, &["--unique", unique, "--candidate", key, "--json"]);
-        let advice: Value = serde_json::from_str(&out).unwrap();
+        let advice = large(&folder, &["--unique", unique, "--candidate", key]);
         assert_eq!(advice["container"]["entry"]["uniqueKeyPolicy"]["uniqueKeys"], keys, "{unique}");
         let said = advice["unique"][0]["sentence"].as_str().unwrap();
         assert!(said.contains(sentence), "{said}");
@@ -86,8 +85,7 @@ fn each_physical_partition_has_its_share_of_the_load() {
     let folder = posts();
     for (key, n_partitions, busiest) in [("/userId", 40, 0.025..0.03), ("/tag", 4, 0.3..0.8)] {
         let partitions = n_partitions.to_string();
-        let arguments = ["--candidate", key, "--physical-partitions", &partitions, "--json"];
-        let advice: Value = serde_json::from_str(&output(&folder, &arguments)).unwrap();
+        let advice = large(&folder, &["--candidate", key, "--physical-partitions", &partitions]);
         let load = &advice["load"];
         let shares = load["shares"].as_array().unwrap().iter();
         let shares: Vec<_> = shares.map(|share| share.as_f64().unwrap()).collect();
@@ -104,8 +102,7 @@ fn each_physical_partition_has_its_share_of_the_load() {
 fn the_way_to_another_key_has_its_costs() {
     let folder = posts();
     let arguments = ["--current", "/tag", "--candidate", "/userId"];
-    let json = output(&folder, &[&arguments[..], &["--json"]].concat());
-    let advice: Value = serde_json::from_str(&json).unwrap();
+    let advice = large(&folder, &arguments);
     let change = &advice["change"];
     assert_eq!((&change["from"], &change["to"]), (&json!("/tag"), &json!("/userId")));
     assert_eq!(change["items"], 400_000_000.0);

@@ -1,6 +1,6 @@
 //! `tributary-partition advise`: the posts of 200 users over a year, and the requests of their readers.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::Folder;
 
@@ -41,4 +41,14 @@ const LARGE: [&str; 10] = [
 
 fn posts() -> Folder {
     Folder::new().with("items.jsonl", &items()).with("requests.jsonl", REQUESTS)
+}
+
+fn advice(folder: &Folder, arguments: &[&str]) -> Value {
+    let output = folder.advise(&[arguments, &["--json"]].concat());
+    assert!(output.code < 2, "{}", output.err);
+    serde_json::from_str(&output.out).unwrap()
+}
+
+fn large(folder: &Folder, more: &[&str]) -> Value {
+    advice(folder, &[&LARGE[..], more].concat())
 }

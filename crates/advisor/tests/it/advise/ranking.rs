@@ -4,18 +4,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{LARGE, REQUESTS, items, posts};
+use super::{LARGE, REQUESTS, advice, items, large, posts};
 use crate::support::{Folder, random};
-
-fn json(folder: &Folder, arguments: &[&str]) -> Value {
-    let output = folder.advise(&[arguments, &["--json"]].concat());
-    assert!(output.code < 2, "{}", output.err);
-    serde_json::from_str(&output.out).unwrap()
-}
-
-fn large(folder: &Folder, more: &[&str]) -> Value {
-    json(folder, &[&LARGE[..], more].concat())
-}
 
 fn strategies(advice: &Value) -> Vec<&str> {
     let ranked = advice["ranked"].as_array().unwrap();
@@ -157,17 +147,20 @@ fn several_files_and_stdin_are_one_sample() {
     let folder =
         posts().with("more.jsonl", "{\"id\": \"x\", \"userId\": \"new\", \"tag\": \"new\"}\n");
     let both = ["--items", "items.jsonl", "--items", "more.jsonl", "--candidate", "/userId"];
-    assert_eq!(json(&folder, &both)["items"], 1_601);
+    assert_eq!(advice(&folder, &both)["items"], 1_601);
     // An export as an array, in any layout, and compressed.
     let lines = folder.read("more.jsonl");
     let indented = format!("\u{feff} [\n  {}\n]", lines.replace(',', ",\n"));
     for (array, n) in [(format!("[\n{lines},{lines}]\n"), 2), (indented, 1)] {
         std::fs::write(folder.path("array.json"), array).unwrap();
-        assert_eq!(json(&folder, &["--items", "array.json", "--candidate", "/tag"])["items"], n);
+        assert_eq!(advice(&folder, &["--items", "array.json", "--candidate", "/tag"])["items"], n);
         let gzip =
             Command::new("gzip").args(["-f", "array.json"]).current_dir(folder.path("")).status();
         assert!(gzip.unwrap().success());
-        assert_eq!(json(&folder, &["--items", "array.json.gz", "--candidate", "/tag"])["items"], n);
+        assert_eq!(
+            advice(&folder, &["--items", "array.json.gz", "--candidate", "/tag"])["items"],
+            n
+        );
     }
     let file = std::fs::File::open(folder.path("items.jsonl")).unwrap();
     let mut cat = Command::new("cat").stdin(file).stdout(Stdio::piped()).spawn().unwrap();
