@@ -242,6 +242,30 @@ async fn the_progress_does_not_pass_an_item_whose_move_cannot_end() {
 }
 
 #[tokio::test]
+async fn moves_that_begin_without_an_end_do_not_keep_the_progress_back() {
+    let room = Newsroom::new().await;
+    let item = room.post("reuters", "a", 1.0).await.expect(201).json();
+    room.leave_departure(&item).await;
+    let departing = room.stored("feeds_current", &item["id"]).await;
+    let moves = async {
+        for n in 0_u64.. {
+            let mut departing = departing.clone();
+            departing["id"] = format!("{n}").into();
+            departing["departure"]["item"]["id"] = departing["id"].clone();
+            room.put("feeds_current", &departing).await;
+        }
+    };
+    tokio::select! {
+        () = moves => {}
+        done = tokio::time::timeout(Duration::from_secs(10), room.migrate()) => {
+            assert_eq!(done.expect("the run ends while moves begin")["failed"], 0);
+        }
+    }
+    let progress = room.stored("feeds_locations", &json!("migration")).await;
+    assert!(progress["migratedBefore"].as_str() > Some("2000"), "{progress}");
+}
+
+#[tokio::test]
 async fn a_hundred_moves_that_cannot_end_hide_no_other_move() {
     let room = Newsroom::new().await;
     for n in 0..100 {

@@ -115,6 +115,8 @@ fn queries(data: &Data) -> Vec<OfFunction> {
             ),
         ),
         get("GetDeadLetter", "an item of 500 KB", dead_letter(data, 0)),
+        get("ListProjections", "all projections", "/api/projections".into()),
+        get("GetProjection", "a projection on four partitions", "/api/projections/HomeFeed".into()),
         get("ListCosts", "all records", "/api/costs".into()),
         get("GetOpenApi", "the whole document", "/api/openapi.json".into()),
     ]
@@ -174,6 +176,9 @@ fn posts(data: &Data) -> Vec<OfFunction> {
     let on_large = "a comment of 10,000 characters on a post of 512 KiB";
     let to_category = json!({"categoryId": id("l", 1)});
     let run = |path| Call::new(Method::POST, path);
+    let operated = |function, what, action| {
+        one(function, what, Call::post(format!("/api/projections/HomeFeed/{action}"), json!({})))
+    };
     // A run with work, by `settings`, and one after it.
     let runs = |path| [("everything due, at no pace", run(path)), ("again", run(path))];
     let mut moved = large_news_item(data.now, 3);
@@ -214,6 +219,11 @@ fn posts(data: &Data) -> Vec<OfFunction> {
             "an item of 500 KB",
             Call::new(Method::POST, dead_letter(data, 1) + "/replay"),
         ),
+        operated("PauseProjection", "a running projection", "pause"),
+        operated("ResumeProjection", "a paused projection", "resume"),
+        operated("RebuildProjection", "a running projection", "rebuild"),
+        operated("CancelRebuild", "a rebuild", "cancel-rebuild"),
+        operated("ReleaseLease", "by force", "leases/0/release?force=true"),
     ]
 }
 
