@@ -247,12 +247,16 @@ async fn moves_that_begin_without_an_end_do_not_keep_the_progress_back() {
     let item = room.post("reuters", "a", 1.0).await.expect(201).json();
     room.leave_departure(&item).await;
     let departing = room.stored("feeds_current", &item["id"]).await;
+    // One begins whenever the run asks for those that are not over.
     let moves = async {
         for n in 0_u64.. {
+            let mut query = room.world.endpoint.hold(Query, "feeds_current");
+            query.arrived().await;
             let mut departing = departing.clone();
             departing["id"] = format!("{n}").into();
             departing["departure"]["item"]["id"] = departing["id"].clone();
             room.put("feeds_current", &departing).await;
+            query.release();
         }
     };
     tokio::select! {
